@@ -1,0 +1,3 @@
+//! Text in, [`hadal_system::System`] out: one folder per language, one diagnostic type for all.
+pub mod diagnostic;
+pub use diagnostic::{Diagnostic, Diagnostics, Refused, Severity};

@@ -1,0 +1,1 @@
+//! hadal-store
