@@ -1,3 +1,33 @@
 //! The narrow waist of hadal: what a model *is*, whatever language it was written in.
+//!
+//! A front end lowers its language to a [`System`]: finite-domain variables in [`Shapes`], guarded
+//! [`Action`]s with structured bodies, [`Property`]s. A [`Layout`] packs its states into a fixed number of
+//! 64-bit words. Explorers see neither: they see a [`StateSpace`], which a Rust user may implement directly.
+
+pub mod domain;
+pub mod expr;
+pub mod layout;
+pub mod shape;
 pub mod source;
+pub mod space;
+pub mod state;
+pub mod stmt;
+pub mod system;
+
+pub use domain::{Domain, DomainId, DomainKind, Domains, ScalarsetId, Value};
+pub use expr::{Base, BinaryOp, Expr, ExprKind, Place, Quantifier, Range, Step, UnaryOp};
+pub use layout::Layout;
+pub use shape::{Field, Shape, ShapeId, Shapes};
 pub use source::{LineColumn, Source, Span};
+pub use space::{Check, Label, PropertyId, PropertyInfo, PropertyKind, StateSpace, Successors, Worker};
+pub use stmt::{Argument, CheckKind, PrintItem, Stmt, StmtKind, SwitchArm};
+pub use system::{
+    Action, ActionId, ControlEdge, Function, FunctionId, Instance, Local, LocalId, LocalKind, Location,
+    Param, ParamValues, Process, ProcessId, Property, PropertyBody, Role, System, VarId, Variable,
+};
+
+/// How deep calls may nest before the model is reported as running away.
+pub const MAX_CALL_DEPTH: u32 = 500;
+
+/// How often a `while` loop may turn in one execution before the model is reported as running away.
+pub const MAX_LOOP_TURNS: u64 = 1_000_000;

@@ -1,0 +1,226 @@
+//! What explorers see: a state space that yields packed states, and nothing about the model behind it.
+//!
+//! A model in one of hadal's languages becomes a state space in `hadal-exec`. A Rust user may implement
+//! [`StateSpace`] for a type of their own and get every explorer.
+
+use crate::source::Span;
+
+/// Which transition was taken: a number the state space can render.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Label(pub u32);
+
+/// Index of a property of the state space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PropertyId(pub u32);
+
+/// What a property asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PropertyKind {
+    /// Holds in every reachable state.
+    Invariant,
+    /// States without it do not exist: they are neither counted nor expanded.
+    Assumption,
+    /// Is met at least once.
+    Cover,
+    /// From every reachable state a state with it can be reached (AG EF).
+    Liveness,
+    /// Some reachable state has it: reaching one ends the search and is reported as found.
+    Goal,
+}
+
+/// A property as explorers know it. A parametrised property of a model appears once per instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PropertyInfo {
+    /// Its name, instance parameters included.
+    pub name: String,
+    /// What it asks.
+    pub kind: PropertyKind,
+    /// Where it stands in the model.
+    pub span: Span,
+}
+
+/// The answer to looking at one state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// No invariant is broken and no goal met.
+    Fine,
+    /// This invariant is broken, or this goal is met; the one with the least id where there are several.
+    Hit(PropertyId),
+    /// Evaluating this property met an error of the model.
+    Fault(PropertyId),
+}
+
+/// An explorable set of states.
+pub trait StateSpace: Sync {
+    /// Words of a state; the same for all states, at least 1.
+    fn words(&self) -> usize;
+
+    /// Bits of a state that are ever used, counted from the least significant.
+    fn bits(&self) -> u32 {
+        self.words() as u32 * 64
+    }
+
+    /// Identifies the space across runs: two spaces with the same value have the same states and transitions.
+    fn fingerprint(&self) -> u64;
+
+    /// The properties, by [`PropertyId`].
+    fn properties(&self) -> &[PropertyInfo] {
+        &[]
+    }
+
+    /// Something that computes successors; each thread takes its own.
+    fn worker(&self) -> Box<dyn Worker + '_>;
+
+    /// How a transition is written for people.
+    fn render_label(&self, label: Label) -> String;
+
+    /// How an initial state's label is written for people.
+    fn render_start(&self, label: Label) -> String {
+        self.render_label(label)
+    }
+
+    /// The state for people: names and values.
+    fn render_state(&self, state: &[u64]) -> Vec<(String, String)>;
+}
+
+/// Computes successors for one thread.
+pub trait Worker: Send {
+    /// Appends the initial states, in an order that is always the same.
+    fn initial(&mut self, out: &mut Successors);
+
+    /// Appends the successors of `state`, in an order that is always the same.
+    fn successors(&mut self, state: &[u64], out: &mut Successors);
+
+    /// Looks for broken invariants and met goals in one state. Called once per distinct state.
+    fn check(&mut self, state: &[u64]) -> Check {
+        let _ = state;
+        Check::Fine
+    }
+
+    /// Whether `state` has a cover or liveness property. `None` where evaluating it met an error.
+    fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
+        let _ = (state, property);
+        Some(false)
+    }
+
+    /// How often each property was covered by statements since this worker was made, by [`PropertyId`].
+    fn cover_counts(&self) -> &[u64] {
+        &[]
+    }
+}
+
+/// Transitions out of one or more states, laid out flat so that nothing is allocated per state.
+#[derive(Debug)]
+pub struct Successors {
+    words: usize,
+    states: Vec<u64>,
+    labels: Vec<Label>,
+    faults: Vec<Label>,
+}
+
+impl Successors {
+    /// An empty list for states of this many words.
+    pub fn new(words: usize) -> Self {
+        assert!(words > 0, "a state has at least one word");
+        Successors { words, states: Vec::new(), labels: Vec::new(), faults: Vec::new() }
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        self.states.clear();
+        self.labels.clear();
+        self.faults.clear();
+    }
+
+    /// Words of a state.
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Number of successor states.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether there is no successor state.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// Adds a transition to `state`.
+    pub fn push(&mut self, label: Label, state: &[u64]) {
+        assert_eq!(state.len(), self.words, "every state has the same width");
+        self.states.extend_from_slice(state);
+        self.labels.push(label);
+    }
+
+    /// Notes a transition that met an error of the model instead of reaching a state.
+    pub fn push_fault(&mut self, label: Label) {
+        self.faults.push(label);
+    }
+
+    /// The n-th successor.
+    pub fn state(&self, n: usize) -> &[u64] {
+        &self.states[n * self.words..(n + 1) * self.words]
+    }
+
+    /// All successor states, one after the other.
+    pub fn states(&self) -> &[u64] {
+        &self.states
+    }
+
+    /// The label of each successor.
+    pub fn labels(&self) -> &[Label] {
+        &self.labels
+    }
+
+    /// Transitions that met an error.
+    pub fn faults(&self) -> &[Label] {
+        &self.faults
+    }
+
+    /// Iterates over labels and states.
+    pub fn iter(&self) -> impl Iterator<Item = (Label, &[u64])> {
+        self.labels.iter().copied().zip(self.states.chunks_exact(self.words))
+    }
+
+    /// Gives a generator room for `states` further successors in raw memory: the first free word of the states and
+    /// the first free label. It then calls [`Successors::commit`].
+    pub fn spare(&mut self, states: usize) -> (*mut u64, *mut Label) {
+        self.states.reserve(states * self.words);
+        self.labels.reserve(states);
+        (
+            self.states.spare_capacity_mut().as_mut_ptr().cast(),
+            self.labels.spare_capacity_mut().as_mut_ptr().cast(),
+        )
+    }
+
+    /// Takes over `states` successors that were written to the memory given by [`Successors::spare`].
+    ///
+    /// # Safety
+    /// At most as many as `spare` was last asked for, each state and label fully written, nothing pushed between.
+    pub unsafe fn commit(&mut self, states: usize) {
+        // SAFETY: the caller wrote that many states and labels into the capacity that `spare` reserved.
+        unsafe {
+            self.states.set_len(self.states.len() + states * self.words);
+            self.labels.set_len(self.labels.len() + states);
+        }
+    }
+
+    /// Keeps the successors from number `from` on for which `keep` says so; it may rewrite the state.
+    pub fn retain_from(&mut self, from: usize, mut keep: impl FnMut(Label, &mut [u64]) -> bool) {
+        let mut kept = from;
+        for n in from..self.labels.len() {
+            let (label, at) = (self.labels[n], n * self.words);
+            if keep(label, &mut self.states[at..at + self.words]) {
+                if kept != n {
+                    self.states.copy_within(at..at + self.words, kept * self.words);
+                    self.labels[kept] = label;
+                }
+                kept += 1;
+            }
+        }
+        self.labels.truncate(kept);
+        self.states.truncate(kept * self.words);
+    }
+}
