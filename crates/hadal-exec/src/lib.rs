@@ -1,1 +1,9 @@
-//! hadal-exec
+//! Makes a [`hadal_system::System`] run: an interpreter that defines its meaning, a compiler to machine code that
+//! agrees with it, symmetry reduction, and [`model::Model`], the state space explorers walk.
+
+pub mod compile;
+pub mod fault;
+pub mod interpret;
+pub mod model;
+pub mod replay;
+pub mod symmetry;
