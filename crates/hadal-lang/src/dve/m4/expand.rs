@@ -1,0 +1,465 @@
+//! The expander: a stack of texts to read, the table of macros, and the diversions that are written to.
+
+use super::Failure;
+use super::builtin::Builtin;
+use hadal_system::Span;
+use std::collections::HashMap;
+
+/// Bounds on the work of one expansion.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Macro calls.
+    pub calls: u64,
+    /// Bytes of text produced, pending or written.
+    pub bytes: usize,
+    /// Calls inside the arguments of calls.
+    pub nesting: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { calls: 1_000_000, bytes: 32 << 20, nesting: 100 }
+    }
+}
+
+/// A family file's model.
+#[derive(Clone, Debug)]
+pub struct Expanded {
+    /// The model's text.
+    pub text: String,
+    /// The macros at the end: the parameters and their values among them.
+    pub(super) macros: HashMap<String, Vec<Definition>>,
+}
+
+impl Expanded {
+    /// Expands `text` with the macros the family file ended with (a proposition of its description).
+    pub fn expand_further(&self, text: &str) -> Result<String, Failure> {
+        let mut expander = Expander::new(text, Limits::default(), self.macros.clone());
+        expander.run()?;
+        Ok(expander.finish())
+    }
+}
+
+/// What a macro stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Definition {
+    /// This text, with `$1` and so on to be filled in.
+    Text(String),
+    /// Something that computes.
+    Builtin(Builtin),
+}
+
+/// Expands a family file, with `parameters` defined first.
+pub fn expand(text: &str, parameters: &[(String, String)], limits: Limits) -> Result<Expanded, Failure> {
+    let mut macros: HashMap<String, Vec<Definition>> = HashMap::new();
+    for (name, builtin) in Builtin::table() {
+        macros.insert(name.to_string(), vec![Definition::Builtin(builtin)]);
+    }
+    for (name, definition) in super::library::DEFINITIONS {
+        macros.insert(name.to_string(), vec![Definition::Text(definition.to_string())]);
+    }
+    for (name, value) in parameters {
+        macros.insert(name.clone(), vec![Definition::Text(value.clone())]);
+    }
+    let mut expander = Expander::new(text, limits, macros);
+    expander.run()?;
+    let macros = std::mem::take(&mut expander.macros);
+    Ok(Expanded { text: expander.finish(), macros })
+}
+
+/// What the reader sees next.
+enum Piece {
+    /// Something that may name a macro.
+    Word(String),
+    /// The inside of a quotation.
+    Quoted(String),
+    /// A comment or a character that stands for itself.
+    Plain(String),
+}
+
+pub(super) struct Expander<'t> {
+    source: &'t str,
+    source_at: usize,
+    /// Where the macro call that is being worked on begins in the source.
+    call_at: usize,
+    /// Texts to be read before the source, the next one last, each with how much of it is read.
+    pending: Vec<(String, usize)>,
+    pending_bytes: usize,
+    pub(super) macros: HashMap<String, Vec<Definition>>,
+    pub(super) quotes: (String, String),
+    pub(super) comment: Option<String>,
+    /// Where output goes: 0 is the text, 1 to 9 are kept for `undivert`, below 0 is dropped.
+    pub(super) diversion: i32,
+    output: Vec<String>,
+    written: usize,
+    calls: u64,
+    limits: Limits,
+}
+
+/// Number of diversions that are kept.
+const DIVERSIONS: usize = 10;
+
+impl<'t> Expander<'t> {
+    fn new(source: &'t str, limits: Limits, macros: HashMap<String, Vec<Definition>>) -> Self {
+        Expander {
+            source,
+            source_at: 0,
+            call_at: 0,
+            pending: Vec::new(),
+            pending_bytes: 0,
+            macros,
+            quotes: ("`".to_string(), "'".to_string()),
+            comment: Some("//".to_string()),
+            diversion: 0,
+            output: vec![String::new(); DIVERSIONS],
+            written: 0,
+            calls: 0,
+            limits,
+        }
+    }
+
+    fn run(&mut self) -> Result<(), Failure> {
+        while let Some(piece) = self.next_piece()? {
+            match piece {
+                Piece::Word(word) => {
+                    if !self.call_if_macro(&word, 0)? {
+                        self.write(&word)?;
+                    }
+                }
+                Piece::Quoted(text) | Piece::Plain(text) => self.write(&text)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The text: what was written, then what was diverted and never asked for.
+    fn finish(self) -> String {
+        self.output.concat()
+    }
+
+    pub(super) fn fail<T>(&self, message: impl Into<String>) -> Result<T, Failure> {
+        Err(Failure { span: Span::new(self.call_at, self.source_at.max(self.call_at)), message: message.into(), help: None })
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Failure> {
+        let Ok(slot) = usize::try_from(self.diversion) else { return Ok(()) };
+        self.written += text.len();
+        if self.written > self.limits.bytes {
+            return self.fail("the family file expands to too much text");
+        }
+        self.output[slot.min(DIVERSIONS - 1)].push_str(text);
+        Ok(())
+    }
+
+    /// Moves a diversion's text into the current one.
+    pub(super) fn undivert(&mut self, slot: usize) -> Result<(), Failure> {
+        if slot == 0 || slot >= DIVERSIONS || self.diversion == slot as i32 {
+            return Ok(());
+        }
+        let text = std::mem::take(&mut self.output[slot]);
+        self.write(&text)
+    }
+
+    /// Puts text in front of what is still to be read.
+    pub(super) fn push_back(&mut self, text: String) -> Result<(), Failure> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.pending_bytes += text.len();
+        if self.pending_bytes > self.limits.bytes {
+            return self.fail("a macro expands to too much text");
+        }
+        self.pending.push((text, 0));
+        Ok(())
+    }
+
+    /// The text that is read next, without what was read of it.
+    fn front(&mut self) -> &str {
+        while let Some((text, at)) = self.pending.last() {
+            if *at < text.len() {
+                break;
+            }
+            self.pending_bytes -= text.len();
+            self.pending.pop();
+        }
+        match self.pending.last() {
+            Some((text, at)) => &text[*at..],
+            None => &self.source[self.source_at..],
+        }
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        match self.pending.last_mut() {
+            Some((_, at)) => *at += bytes,
+            None => self.source_at += bytes,
+        }
+    }
+
+    /// Whether the text to be read starts with `word`, across the seams of pending texts.
+    fn looking_at(&mut self, word: &str) -> bool {
+        let front = self.front();
+        if front.len() >= word.len() {
+            return front.starts_with(word);
+        }
+        if !word.starts_with(front) {
+            return false;
+        }
+        let mut rest = &word[front.len()..];
+        let below = self.pending.len().saturating_sub(1);
+        for (text, at) in self.pending[..below].iter().rev() {
+            let text = &text[*at..];
+            if text.len() >= rest.len() {
+                return text.starts_with(rest);
+            }
+            if !rest.starts_with(text) {
+                return false;
+            }
+            rest = &rest[text.len()..];
+        }
+        !self.pending.is_empty() && self.source[self.source_at..].starts_with(rest)
+    }
+
+    fn peek_char(&mut self) -> Option<char> {
+        self.front().chars().next()
+    }
+
+    fn next_char(&mut self) -> Option<char> {
+        let next = self.peek_char()?;
+        self.consume(next.len_utf8());
+        Some(next)
+    }
+
+    fn consume_word(&mut self, word: &str) {
+        for _ in word.chars() {
+            self.next_char();
+        }
+    }
+
+    fn next_piece(&mut self) -> Result<Option<Piece>, Failure> {
+        let Some(first) = self.peek_char() else { return Ok(None) };
+        if self.pending.is_empty() {
+            self.call_at = self.source_at;
+        }
+        if let Some(comment) = self.comment.clone()
+            && self.looking_at(&comment)
+        {
+            return Ok(Some(Piece::Plain(self.read_comment())));
+        }
+        let open = self.quotes.0.clone();
+        if !open.is_empty() && self.looking_at(&open) {
+            return self.read_quoted().map(|text| Some(Piece::Quoted(text)));
+        }
+        if first.is_ascii_alphabetic() || first == '_' {
+            return Ok(Some(Piece::Word(self.read_word())));
+        }
+        self.next_char();
+        Ok(Some(Piece::Plain(first.to_string())))
+    }
+
+    /// A comment goes to the end of its line and is not looked into.
+    fn read_comment(&mut self) -> String {
+        let mut text = String::new();
+        while let Some(next) = self.next_char() {
+            text.push(next);
+            if next == '\n' {
+                break;
+            }
+        }
+        text
+    }
+
+    fn read_quoted(&mut self) -> Result<String, Failure> {
+        let (open, close) = self.quotes.clone();
+        self.consume_word(&open);
+        let start = self.call_at;
+        let mut depth = 1u32;
+        let mut text = String::new();
+        loop {
+            if self.looking_at(&close) {
+                self.consume_word(&close);
+                depth -= 1;
+                if depth == 0 {
+                    return Ok(text);
+                }
+                text.push_str(&close);
+            } else if self.looking_at(&open) {
+                self.consume_word(&open);
+                depth += 1;
+                text.push_str(&open);
+            } else if let Some(next) = self.next_char() {
+                text.push(next);
+            } else {
+                return Err(Failure {
+                    span: Span::new(start, start + 1),
+                    message: format!("this quotation is not closed: `{close}` is missing"),
+                    help: Some("m4 quotes open with ` and close with '".to_string()),
+                });
+            }
+        }
+    }
+
+    /// A word: letters, digits and underscores, and at most one `!` or `?` at its end.
+    fn read_word(&mut self) -> String {
+        let mut word = String::new();
+        while let Some(next) = self.peek_char().filter(|c| c.is_ascii_alphanumeric() || *c == '_') {
+            word.push(next);
+            self.next_char();
+        }
+        if let Some(end) = self.peek_char().filter(|c| matches!(c, '!' | '?')) {
+            word.push(end);
+            self.next_char();
+        }
+        word
+    }
+
+    /// Expands the macro called `word`, if there is one.
+    fn call_if_macro(&mut self, word: &str, nesting: u32) -> Result<bool, Failure> {
+        let Some(definition) = self.macros.get(word).and_then(|stack| stack.last()).cloned() else {
+            return Ok(false);
+        };
+        let has_arguments = self.peek_char() == Some('(');
+        if let Definition::Builtin(builtin) = &definition
+            && !has_arguments
+            && builtin.needs_arguments()
+        {
+            return Ok(false);
+        }
+        self.calls += 1;
+        if self.calls > self.limits.calls {
+            let call = Failure {
+                span: Span::new(self.call_at, self.source_at.max(self.call_at + 1)),
+                message: format!("expansion does not end: `{word}` and others were called {} times", self.limits.calls),
+                help: Some("a macro that expands to itself needs quotes around its own name".to_string()),
+            };
+            return Err(call);
+        }
+        let arguments = if has_arguments { self.collect_arguments(word, nesting)? } else { Vec::new() };
+        match definition {
+            Definition::Text(body) => {
+                let expansion = self.substitute(word, &body, &arguments)?;
+                self.push_back(expansion)?;
+            }
+            Definition::Builtin(builtin) => self.call_builtin(builtin, word, &arguments)?,
+        }
+        Ok(true)
+    }
+
+    /// Calls a macro by name with arguments that are already expanded (`indir`).
+    pub(super) fn call_indirectly(&mut self, name: &str, arguments: &[String]) -> Result<(), Failure> {
+        match self.macros.get(name).and_then(|stack| stack.last()).cloned() {
+            // Inside its own expansion `indir` would be found again; that is one more call, counted there.
+            Some(Definition::Text(body)) => {
+                let expansion = self.substitute(name, &body, arguments)?;
+                self.push_back(expansion)
+            }
+            Some(Definition::Builtin(Builtin::Indir)) | None => self.fail(format!("there is no macro `{name}`")),
+            Some(Definition::Builtin(builtin)) => self.call_builtin(builtin, name, arguments),
+        }
+    }
+
+    /// The arguments in parentheses, each expanded, without the white space in front of it.
+    fn collect_arguments(&mut self, word: &str, nesting: u32) -> Result<Vec<String>, Failure> {
+        if nesting > self.limits.nesting {
+            return self.fail(format!("calls inside calls inside `{word}` are nested too deeply"));
+        }
+        let start = self.call_at;
+        self.next_char();
+        let mut arguments = Vec::new();
+        let mut argument = String::new();
+        let mut depth = 0u32;
+        let mut at_start = true;
+        loop {
+            if at_start {
+                while self.peek_char().is_some_and(|c| c.is_ascii_whitespace()) {
+                    self.next_char();
+                }
+                at_start = false;
+            }
+            let Some(piece) = self.next_piece()? else {
+                return Err(Failure {
+                    span: Span::new(start, start + 1),
+                    message: format!("the arguments of `{word}` are not closed: `)` is missing"),
+                    help: None,
+                });
+            };
+            match piece {
+                Piece::Word(inner) => {
+                    if !self.call_if_macro(&inner, nesting + 1)? {
+                        argument.push_str(&inner);
+                    } else if argument.is_empty() {
+                        // White space in front of an argument is dropped before it is expanded, not after.
+                    }
+                }
+                Piece::Quoted(text) => argument.push_str(&text),
+                Piece::Plain(text) => match text.as_str() {
+                    "(" => {
+                        depth += 1;
+                        argument.push('(');
+                    }
+                    ")" if depth == 0 => {
+                        arguments.push(argument);
+                        return Ok(arguments);
+                    }
+                    ")" => {
+                        depth -= 1;
+                        argument.push(')');
+                    }
+                    "," if depth == 0 => {
+                        arguments.push(std::mem::take(&mut argument));
+                        at_start = true;
+                    }
+                    other => argument.push_str(other),
+                },
+            }
+            if argument.len() > self.limits.bytes {
+                return self.fail(format!("an argument of `{word}` is too long"));
+            }
+        }
+    }
+
+    /// The body with `$0` to `$9`, `$#`, `$*` and `$@` filled in.
+    fn substitute(&self, name: &str, body: &str, arguments: &[String]) -> Result<String, Failure> {
+        let mut text = String::with_capacity(body.len());
+        let mut rest = body;
+        while let Some(at) = rest.find('$') {
+            text.push_str(&rest[..at]);
+            let after = &rest[at + 1..];
+            let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+            let mut taken = 1;
+            if digits > 0 {
+                taken = digits;
+                match after[..digits].parse::<usize>() {
+                    Ok(0) => text.push_str(name),
+                    Ok(number) => text.push_str(arguments.get(number - 1).map_or("", String::as_str)),
+                    Err(_) => {}
+                }
+            } else if after.starts_with('#') {
+                text.push_str(&arguments.len().to_string());
+            } else if after.starts_with('*') {
+                text.push_str(&arguments.join(","));
+            } else if after.starts_with('@') {
+                let quoted: Vec<String> =
+                    arguments.iter().map(|a| format!("{}{a}{}", self.quotes.0, self.quotes.1)).collect();
+                text.push_str(&quoted.join(","));
+            } else {
+                text.push('$');
+                taken = 0;
+            }
+            rest = &after[taken..];
+            if text.len() > self.limits.bytes {
+                return self.fail(format!("`{name}` expands to too much text"));
+            }
+        }
+        text.push_str(rest);
+        Ok(text)
+    }
+
+    /// Drops the rest of the line (`dnl`).
+    pub(super) fn drop_line(&mut self) {
+        while let Some(next) = self.next_char() {
+            if next == '\n' {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Where the corpus of models is, and its table of published figures.
+
+use std::path::{Path, PathBuf};
+
+/// The folder of DVE models, or `None` (with a printed line) where there is no corpus.
+pub fn folder() -> Option<PathBuf> {
+    let root = match std::env::var_os("HADAL_CORPUS") {
+        Some(path) => PathBuf::from(path),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models"),
+    };
+    let folder = root.join("dve");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: no corpus at {} (set HADAL_CORPUS)", folder.display());
+    None
+}
+
+/// Every file below `folder` with this ending, in order.
+pub fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(&next).expect("the corpus can be read").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|e| e == ending) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// One row of the table of published figures, by column name.
+pub struct Row {
+    columns: Vec<(String, String)>,
+}
+
+impl Row {
+    /// The text in a column.
+    pub fn get(&self, column: &str) -> &str {
+        self.columns.iter().find(|(name, _)| name == column).map_or("", |(_, text)| text.as_str())
+    }
+
+    /// The number in a column.
+    pub fn number(&self, column: &str) -> Option<u64> {
+        self.get(column).parse().ok()
+    }
+}
+
+/// The table of published figures.
+pub fn known(folder: &Path) -> Vec<Row> {
+    let text = std::fs::read_to_string(folder.join("KNOWN.tsv")).expect("KNOWN.tsv can be read");
+    let mut lines = text.lines();
+    let header: Vec<&str> = lines.next().unwrap_or("").split('\t').collect();
+    lines
+        .map(|line| Row {
+            columns: header.iter().zip(line.split('\t')).map(|(h, t)| (h.to_string(), t.to_string())).collect(),
+        })
+        .collect()
+}
