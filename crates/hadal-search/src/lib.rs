@@ -1,1 +1,12 @@
-//! hadal-search
+//! The explorers: they walk a [`hadal_system::StateSpace`] under a memory budget and answer with a [`Report`].
+//!
+//! An explorer is a choice of order, duplicate detection and storage. [`ram`] keeps every state in RAM.
+
+pub mod control;
+pub mod finding;
+pub mod ram;
+pub mod report;
+
+pub use control::{Control, Gauges, Limits};
+pub use finding::Finding;
+pub use report::{DeadlockNotion, Layer, Question, Report, StopReason, Verdict, Violation, ViolationKind};

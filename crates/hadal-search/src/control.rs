@@ -1,0 +1,78 @@
+//! What bounds a search from outside, and what can be read of it while it goes on.
+
+use crate::report::StopReason;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Where a search must stop.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// Distinct states.
+    pub max_states: Option<u64>,
+    /// Layers are expanded up to, not including, this depth.
+    pub max_depth: Option<u64>,
+    /// Wall-clock time from the start of the search.
+    pub time: Option<Duration>,
+}
+
+/// Figures of a running search, written by its threads and read by whoever shows progress.
+#[derive(Debug, Default)]
+pub struct Gauges {
+    /// Distinct states.
+    pub states: AtomicU64,
+    /// Transitions fired.
+    pub transitions: AtomicU64,
+    /// Depth of the layer being expanded.
+    pub depth: AtomicU64,
+    /// States of the layer being expanded (or open states, for orders without layers).
+    pub frontier: AtomicU64,
+    /// How many of them are done.
+    pub expanded: AtomicU64,
+}
+
+/// The reins of one search: limits, figures, and a flag that asks it to stop.
+#[derive(Debug)]
+pub struct Control {
+    /// Where to stop.
+    pub limits: Limits,
+    /// What to show.
+    pub gauges: Gauges,
+    interrupt: AtomicBool,
+    started: Instant,
+}
+
+impl Control {
+    /// A search that starts now.
+    pub fn new(limits: Limits) -> Self {
+        Control {
+            limits,
+            gauges: Gauges::default(),
+            interrupt: AtomicBool::new(false),
+            started: Instant::now(),
+        }
+    }
+
+    /// Asks the search to stop at the next good moment.
+    pub fn interrupt(&self) {
+        self.interrupt.store(true, Ordering::Relaxed);
+    }
+
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Whether a limit is reached, given the number of distinct states. Looked at every few hundred expansions.
+    pub fn must_stop(&self, states: u64) -> Option<StopReason> {
+        if self.interrupt.load(Ordering::Relaxed) {
+            return Some(StopReason::Interrupted);
+        }
+        if self.limits.max_states.is_some_and(|max| states >= max) {
+            return Some(StopReason::StateLimit);
+        }
+        if self.limits.time.is_some_and(|max| self.elapsed() >= max) {
+            return Some(StopReason::TimeLimit);
+        }
+        None
+    }
+}

@@ -1,0 +1,137 @@
+//! What is asked of a search and what it answers.
+
+use hadal_system::{Label, PropertyId, PropertyInfo, PropertyKind};
+
+/// When a state counts as a deadlock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeadlockNotion {
+    /// Never.
+    Off,
+    /// When no action can fire.
+    Stuck,
+    /// When no action leads to another state: none can fire, or all lead back to the state itself.
+    #[default]
+    Stuttering,
+}
+
+/// What to look for.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The notion of deadlock.
+    pub deadlock: DeadlockNotion,
+    /// The properties asked about, by [`PropertyId`]; the others are ignored. Assumptions always hold.
+    pub asked: Vec<bool>,
+}
+
+impl Question {
+    /// All properties, and deadlock in this notion.
+    pub fn everything(properties: &[PropertyInfo], deadlock: DeadlockNotion) -> Self {
+        Question { deadlock, asked: vec![true; properties.len()] }
+    }
+
+    /// Whether this property is asked about.
+    pub fn asks(&self, property: PropertyId) -> bool {
+        self.asked.get(property.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// The asked properties of one kind.
+    pub fn of_kind<'a>(
+        &'a self,
+        properties: &'a [PropertyInfo],
+        kind: PropertyKind,
+    ) -> impl Iterator<Item = PropertyId> + 'a {
+        (0..properties.len() as u32)
+            .map(PropertyId)
+            .filter(move |&id| properties[id.0 as usize].kind == kind && self.asks(id))
+    }
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Everything reachable was seen and nothing was wrong.
+    Holds,
+    /// This is wrong.
+    Violated(Violation),
+    /// The search ended before it knew.
+    Stopped(StopReason),
+}
+
+/// Why a search ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The memory budget is used up.
+    Memory {
+        /// A budget in bytes that would have gone further (a lower bound of what the whole run needs).
+        needed: u64,
+    },
+    /// `--max-states`.
+    StateLimit,
+    /// `--max-depth`.
+    DepthLimit,
+    /// `--time-limit`.
+    TimeLimit,
+    /// Asked to stop.
+    Interrupted,
+}
+
+/// Something wrong, and how to get there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// What is wrong.
+    pub kind: ViolationKind,
+    /// Packed states from an initial one to the one where it is wrong (as stored: canonical under symmetry). Empty where
+    /// there is no such state.
+    pub path: Vec<Vec<u64>>,
+    /// Whether no shorter path exists.
+    pub shortest: bool,
+}
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViolationKind {
+    /// The last state breaks an invariant.
+    Invariant(PropertyId),
+    /// The last state has what was looked for.
+    Goal(PropertyId),
+    /// Evaluating the property in the last state meets an error of the model.
+    PropertyFault(PropertyId),
+    /// Firing this action from the last state meets an error of the model.
+    Fault(Label),
+    /// Making this initial state meets an error of the model.
+    StartFault(Label),
+    /// Nothing leads on from the last state.
+    Deadlock,
+    /// From the last state, no state with the property can be reached.
+    Liveness(PropertyId),
+    /// The whole space was seen and this was never met.
+    Uncovered(PropertyId),
+}
+
+/// One breadth-first layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layer {
+    /// Its states.
+    pub states: u64,
+    /// Transitions out of them.
+    pub transitions: u64,
+}
+
+/// The answer with its figures.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The answer.
+    pub verdict: Verdict,
+    /// Distinct states.
+    pub states: u64,
+    /// Transitions fired: self-loops counted, initial states not.
+    pub transitions: u64,
+    /// The longest shortest distance from an initial state, where the order makes it known.
+    pub depth: Option<u64>,
+    /// The breadth-first layers that were expanded, where the order has them.
+    pub layers: Vec<Layer>,
+    /// How often each property was covered, by [`PropertyId`].
+    pub covers: Vec<u64>,
+    /// The most bytes held at once under the budget.
+    pub peak_memory: u64,
+}

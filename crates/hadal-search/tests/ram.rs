@@ -1,0 +1,123 @@
+//! The RAM explorers on spaces whose answers are known by arithmetic.
+
+mod spaces;
+
+use hadal_search::ram::{Search, breadth, depth};
+use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, StopReason, Verdict, ViolationKind};
+use hadal_store::Governor;
+use hadal_system::{PropertyId, PropertyKind, StateSpace};
+use spaces::Grid;
+
+fn explore(space: &dyn StateSpace, threads: usize, budget: u64, limits: Limits, order: Order) -> Report {
+    let question = Question::everything(space.properties(), DeadlockNotion::Off);
+    let search = Search {
+        space,
+        question: &question,
+        control: &Control::new(limits),
+        governor: &Governor::new(budget),
+        threads,
+    };
+    match order {
+        Order::Breadth => breadth::explore(&search),
+        Order::Depth => depth::explore(&search),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Order {
+    Breadth,
+    Depth,
+}
+
+const PLENTY: u64 = 1 << 32;
+
+#[test]
+fn a_torus_has_the_same_numbers_for_any_order_and_thread_count() {
+    let torus = Grid::torus(3, 17);
+    for threads in [1, 2, 5] {
+        for order in [Order::Breadth, Order::Depth] {
+            let report = explore(&torus, threads, PLENTY, Limits::default(), order);
+            assert_eq!(report.verdict, Verdict::Holds);
+            assert_eq!(report.states, 17 * 17 * 17);
+            assert_eq!(report.transitions, 6 * 17 * 17 * 17);
+        }
+        let report = explore(&torus, threads, PLENTY, Limits::default(), Order::Breadth);
+        assert_eq!(report.depth, Some(3 * 8));
+        assert_eq!(report.layers.len(), 25);
+        assert_eq!(report.layers[1].states, 6);
+        assert_eq!(report.layers.iter().map(|l| l.states).sum::<u64>(), report.states);
+    }
+}
+
+#[test]
+fn the_breadth_first_trace_is_shortest_and_connected() {
+    let grid = Grid::torus(2, 41).with(PropertyKind::Invariant, |p| p != [7, 12]);
+    for threads in [1, 3] {
+        let report = explore(&grid, threads, PLENTY, Limits::default(), Order::Breadth);
+        let Verdict::Violated(violation) = report.verdict else { panic!("{:?}", report.verdict) };
+        assert_eq!(violation.kind, ViolationKind::Invariant(PropertyId(0)));
+        assert_eq!(violation.path.len(), 7 + 12 + 1);
+        grid.assert_connected(&violation.path);
+    }
+    let report = explore(&grid, 2, PLENTY, Limits::default(), Order::Depth);
+    let Verdict::Violated(violation) = report.verdict else { panic!("{:?}", report.verdict) };
+    grid.assert_connected(&violation.path);
+    assert_eq!(violation.path.last(), Some(&grid.pack(&[7, 12])));
+}
+
+#[test]
+fn a_one_way_corner_is_a_deadlock_and_a_liveness_trap() {
+    let corner = Grid::one_way(2, 6);
+    let question = Question::everything(&[], DeadlockNotion::Stuck);
+    let search = Search {
+        space: &corner,
+        question: &question,
+        control: &Control::new(Limits::default()),
+        governor: &Governor::unlimited(),
+        threads: 2,
+    };
+    let Verdict::Violated(violation) = breadth::explore(&search).verdict else { panic!("a corner is stuck") };
+    assert_eq!(violation.kind, ViolationKind::Deadlock);
+    assert_eq!(violation.path.len(), 11);
+
+    let back_home = Grid::one_way(2, 6).with(PropertyKind::Liveness, |p| p == [0, 3]);
+    let report = explore(&back_home, 2, PLENTY, Limits::default(), Order::Breadth);
+    let Verdict::Violated(violation) = report.verdict else { panic!("{:?}", report.verdict) };
+    assert_eq!(violation.kind, ViolationKind::Liveness(PropertyId(0)));
+    assert_eq!(violation.path.len(), 2, "one step sideways and [0, 3] is out of reach");
+
+    let around = Grid::torus(2, 9).with(PropertyKind::Liveness, |p| p == [0, 3]);
+    assert_eq!(explore(&around, 2, PLENTY, Limits::default(), Order::Breadth).verdict, Verdict::Holds);
+}
+
+#[test]
+fn covers_are_counted_and_missing_ones_reported() {
+    let hit = Grid::torus(2, 5).with(PropertyKind::Cover, |p| p[0] == 4);
+    let report = explore(&hit, 2, PLENTY, Limits::default(), Order::Breadth);
+    assert_eq!((report.verdict, report.covers), (Verdict::Holds, vec![5]));
+    let missed = Grid::torus(2, 5).with(PropertyKind::Cover, |p| p[0] == 5);
+    let report = explore(&missed, 1, PLENTY, Limits::default(), Order::Depth);
+    let Verdict::Violated(violation) = report.verdict else { panic!("{:?}", report.verdict) };
+    assert_eq!(violation.kind, ViolationKind::Uncovered(PropertyId(0)));
+}
+
+#[test]
+fn limits_stop_and_are_never_called_holds() {
+    let torus = Grid::torus(3, 40);
+    for order in [Order::Breadth, Order::Depth] {
+        let report = explore(&torus, 2, 400_000, Limits::default(), order);
+        assert!(
+            matches!(report.verdict, Verdict::Stopped(StopReason::Memory { needed }) if needed > 400_000)
+        );
+        assert!(report.peak_memory <= 400_000);
+        let limits = Limits { max_states: Some(5000), ..Limits::default() };
+        let report = explore(&torus, 2, PLENTY, limits, order);
+        assert_eq!(report.verdict, Verdict::Stopped(StopReason::StateLimit));
+        assert!(report.states >= 5000 && report.states < 64_000);
+    }
+    let limits = Limits { max_depth: Some(2), ..Limits::default() };
+    let report = explore(&torus, 1, PLENTY, limits, Order::Breadth);
+    assert_eq!(report.verdict, Verdict::Stopped(StopReason::DepthLimit));
+    assert_eq!(report.states, 1 + 6 + 18);
+    assert_eq!(report.depth, Some(2));
+}

@@ -1,0 +1,114 @@
+//! State spaces written directly in Rust, for tests.
+
+use hadal_system::{
+    Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
+};
+
+/// Points of a grid; each step moves one coordinate by one.
+pub struct Grid {
+    dimensions: usize,
+    side: u64,
+    wraps: bool,
+    properties: Vec<PropertyInfo>,
+    predicate: fn(&[u64]) -> bool,
+}
+
+impl Grid {
+    /// Moves both ways and wraps around.
+    pub fn torus(dimensions: usize, side: u64) -> Self {
+        Grid { dimensions, side, wraps: true, properties: Vec::new(), predicate: |_| true }
+    }
+
+    /// Moves up only, and stops at the far side.
+    pub fn one_way(dimensions: usize, side: u64) -> Self {
+        Grid { wraps: false, ..Grid::torus(dimensions, side) }
+    }
+
+    /// Asks one question.
+    pub fn with(mut self, kind: PropertyKind, predicate: fn(&[u64]) -> bool) -> Self {
+        self.properties.push(PropertyInfo { name: "point".into(), kind, span: Span::default() });
+        self.predicate = predicate;
+        self
+    }
+
+    /// Two coordinates to a word.
+    pub fn pack(&self, point: &[u64]) -> Vec<u64> {
+        point.chunks(2).map(|pair| pair[0] | pair.get(1).copied().unwrap_or(0) << 32).collect()
+    }
+
+    fn unpack(&self, state: &[u64]) -> Vec<u64> {
+        (0..self.dimensions).map(|d| state[d / 2] >> (32 * (d % 2)) & 0xFFFF_FFFF).collect()
+    }
+
+    pub fn assert_connected(&self, path: &[Vec<u64>]) {
+        assert_eq!(path[0], self.pack(&vec![0; self.dimensions]));
+        for pair in path.windows(2) {
+            let mut out = Successors::new(self.words());
+            self.worker().successors(&pair[0], &mut out);
+            assert!(out.iter().any(|(_, state)| state == pair[1]), "a step of the path is not a transition");
+        }
+    }
+}
+
+impl StateSpace for Grid {
+    fn words(&self) -> usize {
+        self.dimensions.div_ceil(2)
+    }
+    fn fingerprint(&self) -> u64 {
+        self.side << 8 | self.dimensions as u64
+    }
+    fn properties(&self) -> &[PropertyInfo] {
+        &self.properties
+    }
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(GridWorker { grid: self })
+    }
+    fn render_label(&self, label: Label) -> String {
+        format!("move {}", label.0)
+    }
+    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
+        self.unpack(state).iter().enumerate().map(|(n, x)| (format!("x{n}"), x.to_string())).collect()
+    }
+}
+
+struct GridWorker<'a> {
+    grid: &'a Grid,
+}
+
+impl Worker for GridWorker<'_> {
+    fn initial(&mut self, out: &mut Successors) {
+        out.push(Label(0), &self.grid.pack(&vec![0; self.grid.dimensions]));
+    }
+
+    fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        let side = self.grid.side;
+        let point = self.grid.unpack(state);
+        for d in 0..point.len() {
+            let mut next = point.clone();
+            if self.grid.wraps {
+                for (direction, step) in [1, side - 1].into_iter().enumerate() {
+                    next[d] = (point[d] + step) % side;
+                    out.push(Label((2 * d + direction) as u32), &self.grid.pack(&next));
+                }
+            } else if point[d] + 1 < side {
+                next[d] = point[d] + 1;
+                out.push(Label(d as u32), &self.grid.pack(&next));
+            }
+        }
+    }
+
+    fn check(&mut self, state: &[u64]) -> Check {
+        match self.grid.properties.first() {
+            Some(p)
+                if p.kind == PropertyKind::Invariant && !(self.grid.predicate)(&self.grid.unpack(state)) =>
+            {
+                Check::Hit(PropertyId(0))
+            }
+            _ => Check::Fine,
+        }
+    }
+
+    fn satisfies(&mut self, state: &[u64], _: PropertyId) -> Option<bool> {
+        Some((self.grid.predicate)(&self.grid.unpack(state)))
+    }
+}

@@ -1,0 +1,464 @@
+//! The fastest closed set: every state packed in RAM, found through an open-addressing index.
+//!
+//! States lie in [arenas](arena) in the order in which they were found, one arena per writing thread, so a layer of
+//! a breadth-first search is a range of each arena and needs no queue. The index holds one 64-bit entry per state:
+//! where the state lies, and 24 bits of its hash, which only ever *save* a comparison; equality of whole states
+//! decides. Look-ups come in batches: all index lines are requested from memory before the first is needed, then all
+//! states, so the waits overlap.
+//!
+//! Threads insert at the same time without locks; growing the index stops them for a moment. Because the index can be
+//! rebuilt from the arenas, growing frees the old one first.
+
+mod arena;
+mod pages;
+
+use crate::governor::{Governor, OverBudget, Reservation};
+use arena::Arena;
+use hadal_system::state::hash;
+use pages::Pages;
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where a state lies in a [`StateTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StateRef(u64);
+
+const WRITER_SHIFT: u32 = 34;
+/// The most threads that can write to one table.
+pub const MAX_WRITERS: usize = 1 << (40 - WRITER_SHIFT);
+/// Entries per bucket: one cache line.
+const BUCKET: usize = 8;
+/// The index grows when more than this share of its entries is used.
+const MAX_LOAD: (u64, u64) = (13, 16);
+/// How many look-ups overlap.
+const WINDOW: usize = 64;
+
+impl StateRef {
+    fn new(writer: usize, n: u64) -> Self {
+        StateRef((writer as u64) << WRITER_SHIFT | n)
+    }
+
+    /// Whose arena.
+    pub fn writer(self) -> usize {
+        (self.0 >> WRITER_SHIFT) as usize
+    }
+
+    /// The number within the arena, in order of discovery.
+    pub fn number(self) -> u64 {
+        self.0 & ((1 << WRITER_SHIFT) - 1)
+    }
+
+    /// The n-th state of a writer's arena.
+    pub fn at(writer: usize, number: u64) -> Self {
+        StateRef::new(writer, number)
+    }
+
+    /// As a plain word, to be stored in a record.
+    pub fn to_word(self) -> u64 {
+        self.0
+    }
+
+    /// Back from [`StateRef::to_word`].
+    pub fn from_word(word: u64) -> Self {
+        StateRef(word)
+    }
+}
+
+/// An exact set of packed states in RAM.
+#[derive(Debug)]
+pub struct StateTable {
+    words: usize,
+    extra: usize,
+    arenas: Vec<Arena>,
+    index: RwLock<Index>,
+    len: AtomicU64,
+    governor: Governor,
+}
+
+#[derive(Debug)]
+struct Index {
+    pages: Option<Pages>,
+    buckets: u64,
+    reservation: Reservation,
+}
+
+impl StateTable {
+    /// An empty table for states of `words` words, each with `extra` words of the caller's, written by `writers`
+    /// threads.
+    pub fn new(words: usize, extra: usize, writers: usize, governor: &Governor) -> Result<Self, OverBudget> {
+        assert!((1..=MAX_WRITERS).contains(&writers), "1 to {MAX_WRITERS} writers");
+        let record = words + extra;
+        let share = governor.limit() / (64 * writers as u64);
+        let chunk_bytes = share.clamp(16 << 10, 2 << 20).max(record as u64 * 8);
+        let chunks = (governor.limit() / chunk_bytes + 2).min(1 << 20) as usize;
+        let arenas =
+            (0..writers).map(|_| Arena::new(record, chunk_bytes as usize, chunks, governor)).collect();
+        let mut index = Index { pages: None, buckets: 0, reservation: governor.empty("index of states") };
+        index.allocate(128)?;
+        Ok(StateTable {
+            words,
+            extra,
+            arenas,
+            index: RwLock::new(index),
+            len: AtomicU64::new(0),
+            governor: governor.clone(),
+        })
+    }
+
+    /// Number of distinct states.
+    pub fn len(&self) -> u64 {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Words of a state.
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Number of writers.
+    pub fn writers(&self) -> usize {
+        self.arenas.len()
+    }
+
+    /// How many states a writer has added.
+    pub fn added_by(&self, writer: usize) -> u64 {
+        self.arenas[writer].len()
+    }
+
+    /// The state behind a reference.
+    #[inline]
+    pub fn state(&self, at: StateRef) -> &[u64] {
+        &self.arenas[at.writer()].get(at.number())[..self.words]
+    }
+
+    /// The caller's words beside a state.
+    pub fn extra(&self, at: StateRef) -> &[u64] {
+        &self.arenas[at.writer()].get(at.number())[self.words..]
+    }
+
+    /// Finds one state.
+    pub fn find(&self, state: &[u64]) -> Option<StateRef> {
+        let index = self.read_index();
+        self.probe(&index, hash(state), state)
+    }
+
+    /// Adds the states that are not there yet. `states` holds them one after the other; `extra(n)` fills the caller's
+    /// words for the n-th; `added` is told of each state that was new, in order.
+    ///
+    /// When the budget ends midway, the states reported to `added` stay and the rest is as if never given.
+    pub fn insert_all(
+        &self,
+        writer: usize,
+        states: &[u64],
+        mut extra: impl FnMut(usize, &mut [u64]),
+        mut added: impl FnMut(usize, StateRef),
+    ) -> Result<(), OverBudget> {
+        let mut own = vec![0; self.extra];
+        let mut hashes = [0; WINDOW];
+        for (w, window) in states.chunks(WINDOW * self.words).enumerate() {
+            self.grow_for(WINDOW as u64 * self.writers() as u64)?;
+            let index = self.read_index();
+            let count = window.len() / self.words;
+            for (n, state) in window.chunks_exact(self.words).enumerate() {
+                hashes[n] = hash(state);
+                prefetch(index.bucket(hashes[n]));
+            }
+            for &h in &hashes[..count] {
+                if let Some(at) = index.likely(h) {
+                    prefetch(self.arenas[at.writer()].address(at.number()));
+                }
+            }
+            for (n, state) in window.chunks_exact(self.words).enumerate() {
+                let number = w * WINDOW + n;
+                if self.extra > 0 {
+                    extra(number, &mut own);
+                }
+                if let Some(at) = self.find_or_add(&index, writer, hashes[n], state, &own)? {
+                    added(number, at);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_index(&self) -> std::sync::RwLockReadGuard<'_, Index> {
+        // A thread that dies while growing leaves an index without pages at worst, which is checked on use.
+        self.index.read().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn probe(&self, index: &Index, h: u64, state: &[u64]) -> Option<StateRef> {
+        for entry in index.probe_sequence(h) {
+            let held = entry.load(Ordering::Acquire);
+            if held == 0 {
+                return None;
+            }
+            if tag_of(held) == tag_of(h) && self.state(ref_of(held)) == state {
+                return Some(ref_of(held));
+            }
+        }
+        None
+    }
+
+    /// Adds `state` unless it is there; says where it was added.
+    fn find_or_add(
+        &self,
+        index: &Index,
+        writer: usize,
+        h: u64,
+        state: &[u64],
+        extra: &[u64],
+    ) -> Result<Option<StateRef>, OverBudget> {
+        let mut own: Option<u64> = None;
+        for entry in index.probe_sequence(h) {
+            let mut held = entry.load(Ordering::Acquire);
+            if held == 0 {
+                let n = match own {
+                    Some(n) => n,
+                    None => *own.insert(self.arenas[writer].push(state, extra)?),
+                };
+                let at = StateRef::new(writer, n);
+                let wanted = (at.0 + 1) << 24 | tag_of(h);
+                match entry.compare_exchange(0, wanted, Ordering::AcqRel, Ordering::Acquire) {
+                    Ok(_) => {
+                        self.len.fetch_add(1, Ordering::Relaxed);
+                        return Ok(Some(at));
+                    }
+                    Err(other) => held = other,
+                }
+            }
+            if tag_of(held) == tag_of(h) && self.state(ref_of(held)) == state {
+                if own.is_some() {
+                    self.arenas[writer].pop();
+                }
+                return Ok(None);
+            }
+        }
+        // `grow_for` keeps free entries for every writer's window, so the sequence always ends above.
+        unreachable!("the index is full")
+    }
+
+    /// Makes sure that `more` states fit the index.
+    fn grow_for(&self, more: u64) -> Result<(), OverBudget> {
+        let needed = self.len() + more;
+        if self.read_index().holds(needed) {
+            return Ok(());
+        }
+        let mut index = self.index.write().unwrap_or_else(|e| e.into_inner());
+        if index.holds(needed) {
+            return Ok(());
+        }
+        index.grow(needed, &self.governor)?;
+        for (writer, arena) in self.arenas.iter().enumerate() {
+            let mut hashes = [0; WINDOW];
+            let mut n = 0;
+            while n < arena.len() {
+                let count = (arena.len() - n).min(WINDOW as u64);
+                for k in 0..count {
+                    hashes[k as usize] = hash(&arena.get(n + k)[..self.words]);
+                    prefetch(index.bucket(hashes[k as usize]));
+                }
+                for k in 0..count {
+                    let h = hashes[k as usize];
+                    let wanted = (StateRef::new(writer, n + k).0 + 1) << 24 | tag_of(h);
+                    for entry in index.probe_sequence(h) {
+                        if entry.load(Ordering::Relaxed) == 0 {
+                            entry.store(wanted, Ordering::Relaxed);
+                            break;
+                        }
+                    }
+                }
+                n += count;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn tag_of(word: u64) -> u64 {
+    word & 0xFF_FFFF
+}
+
+#[inline]
+fn ref_of(entry: u64) -> StateRef {
+    StateRef((entry >> 24) - 1)
+}
+
+impl Index {
+    /// Replaces the index by an empty one. On error the old one is still there, or the system has no memory left.
+    fn allocate(&mut self, buckets: u64) -> Result<(), OverBudget> {
+        let bytes = buckets * BUCKET as u64 * 8;
+        self.reservation.try_resize(bytes)?;
+        self.pages = None;
+        self.buckets = 0;
+        let none = OverBudget { what: "index of states", asked: bytes, available: 0, limit: bytes };
+        self.pages = Some(Pages::zeroed(buckets as usize * BUCKET).ok_or(none)?);
+        self.buckets = buckets;
+        Ok(())
+    }
+
+    fn holds(&self, states: u64) -> bool {
+        states <= self.buckets * BUCKET as u64 / MAX_LOAD.1 * MAX_LOAD.0
+    }
+
+    /// Replaces the index by an empty larger one: twice the size, or what the budget still allows if that is enough
+    /// for `needed` states and worth the rebuilding.
+    fn grow(&mut self, needed: u64, governor: &Governor) -> Result<(), OverBudget> {
+        let free = governor.available() + self.reservation.bytes();
+        let affordable = free / (BUCKET as u64 * 8);
+        let wanted = self.buckets * 2;
+        let least = self.buckets + self.buckets / 4;
+        let enough = needed.div_ceil(BUCKET as u64) * MAX_LOAD.1 / MAX_LOAD.0 + 1;
+        let buckets = wanted.max(enough).min(affordable.max(least.max(enough)));
+        let bytes = buckets * BUCKET as u64 * 8;
+        if bytes > free {
+            return Err(OverBudget {
+                what: "index of states",
+                asked: bytes - self.reservation.bytes(),
+                available: governor.available(),
+                limit: governor.limit(),
+            });
+        }
+        self.allocate(buckets)
+    }
+
+    #[inline]
+    fn bucket(&self, h: u64) -> *const AtomicU64 {
+        let bucket = ((u128::from(h) * u128::from(self.buckets)) >> 64) as usize;
+        self.entries().wrapping_add(bucket * BUCKET)
+    }
+
+    #[inline]
+    fn entries(&self) -> *const AtomicU64 {
+        self.pages.as_ref().map_or(std::ptr::null(), |p| p.start() as *const AtomicU64)
+    }
+
+    /// The first entry of the home bucket whose tag fits.
+    #[inline]
+    fn likely(&self, h: u64) -> Option<StateRef> {
+        self.probe_sequence(h)
+            .take(BUCKET)
+            .map(|entry| entry.load(Ordering::Relaxed))
+            .take_while(|&held| held != 0)
+            .find(|&held| tag_of(held) == tag_of(h))
+            .map(ref_of)
+    }
+
+    /// Every entry, from the first of the home bucket on.
+    #[inline]
+    fn probe_sequence(&self, h: u64) -> impl Iterator<Item = &AtomicU64> {
+        let total = self.pages.as_ref().map_or(0, |_| self.buckets as usize * BUCKET);
+        let start = ((u128::from(h) * u128::from(self.buckets)) >> 64) as usize * BUCKET;
+        let entries = self.entries();
+        (0..total).map(move |n| {
+            let at = start + n;
+            let at = if at >= total { at - total } else { at };
+            // SAFETY: `at < total`, the mapping holds `total` zero-initialised words, which are valid atomics, and it
+            // lives as long as `self` is borrowed.
+            unsafe { &*entries.add(at) }
+        })
+    }
+}
+
+#[inline]
+fn prefetch<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: prefetching is a hint and never faults, whatever the address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn pseudo_random(seed: u64, n: usize, words: usize, spread: u64) -> Vec<u64> {
+        let mut x = seed;
+        (0..n * words)
+            .map(|_| {
+                x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (x >> 33) % spread
+            })
+            .collect()
+    }
+
+    #[test]
+    fn holds_each_state_once_and_finds_it() {
+        for words in [1, 2, 5] {
+            let table = StateTable::new(words, 0, 1, &Governor::unlimited()).unwrap();
+            let states = pseudo_random(7, 50_000, words, 60);
+            let mut new = 0;
+            table.insert_all(0, &states, |_, _| {}, |_, _| new += 1).unwrap();
+            let expected: HashSet<&[u64]> = states.chunks(words).collect();
+            assert_eq!(new, expected.len());
+            assert_eq!(table.len(), expected.len() as u64);
+            for state in &expected {
+                let at = table.find(state).expect("every inserted state is found");
+                assert_eq!(table.state(at), *state);
+            }
+            assert_eq!(table.find(&vec![99; words]), None);
+            let mut again = 0;
+            table.insert_all(0, &states, |_, _| {}, |_, _| again += 1).unwrap();
+            assert_eq!(again, 0);
+        }
+    }
+
+    #[test]
+    fn threads_that_insert_the_same_states_agree_on_the_set() {
+        let table = StateTable::new(2, 0, 4, &Governor::unlimited()).unwrap();
+        let states = pseudo_random(3, 40_000, 2, 150);
+        let new = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let (table, states, new) = (&table, &states, &new);
+                scope.spawn(move || {
+                    table
+                        .insert_all(
+                            writer,
+                            states,
+                            |_, _| {},
+                            |_, _| {
+                                new.fetch_add(1, Ordering::Relaxed);
+                            },
+                        )
+                        .unwrap()
+                });
+            }
+        });
+        let expected: HashSet<&[u64]> = states.chunks(2).collect();
+        assert_eq!(new.into_inner(), expected.len() as u64);
+        assert_eq!((0..4).map(|w| table.added_by(w)).sum::<u64>(), expected.len() as u64);
+    }
+
+    #[test]
+    fn the_budget_is_an_error_not_a_lost_state() {
+        let governor = Governor::new(300_000);
+        let table = StateTable::new(1, 0, 1, &governor).unwrap();
+        let states: Vec<u64> = (0..1_000_000).collect();
+        let mut new = 0u64;
+        assert!(table.insert_all(0, &states, |_, _| {}, |_, _| new += 1).is_err());
+        assert!(new > 8_000, "{new} states of 8 bytes in 300 kB");
+        assert_eq!(table.len(), new);
+        assert!(governor.peak() <= 300_000);
+        for state in 0..new {
+            assert!(table.find(&[state]).is_some());
+        }
+    }
+
+    #[test]
+    fn the_callers_words_stay_beside_the_state() {
+        let table = StateTable::new(1, 1, 1, &Governor::unlimited()).unwrap();
+        table.insert_all(0, &[5, 6, 5], |n, extra| extra[0] = n as u64 + 100, |_, _| {}).unwrap();
+        assert_eq!(table.extra(table.find(&[6]).unwrap()), &[101]);
+        assert_eq!(table.extra(table.find(&[5]).unwrap()), &[100]);
+    }
+}
