@@ -74,9 +74,4 @@ impl Bitmap {
     pub(super) fn words(&self) -> &[u64] {
         &self.words
     }
-
-    /// The same words, to change.
-    pub(super) fn words_mut(&mut self) -> &mut [u64] {
-        &mut self.words
-    }
 }

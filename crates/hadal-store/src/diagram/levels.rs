@@ -106,8 +106,7 @@ impl Levels {
     pub(super) fn divergence(&self, left: &[u64], right: &[u64]) -> Option<usize> {
         (0..self.words).rev().find_map(|word| {
             let difference = left[word] ^ right[word];
-            (difference != 0)
-                .then(|| self.level_of_bit[word * 64 + difference.ilog2() as usize] as usize)
+            (difference != 0).then(|| self.level_of_bit[word * 64 + difference.ilog2() as usize] as usize)
         })
     }
 
@@ -124,8 +123,8 @@ impl Levels {
     pub(super) fn fill(&self, state: &[u64], from: usize, labels: &mut [u8]) {
         let count = self.cuts.len();
         if !self.bytewise {
-            for level in from..count {
-                labels[level] = self.label(state, level);
+            for (level, label) in labels.iter_mut().enumerate().skip(from) {
+                *label = self.label(state, level);
             }
             return;
         }

@@ -1,0 +1,27 @@
+//! The closed set as an exact decision diagram: a trie over the packed state, equal subtries shared.
+//!
+//! The state is cut into [`Levels`] of at most 8 bits from the most significant end. A node is a
+//! *branch* over the labels of one level or a *chain* of fixed labels; equal nodes exist once. Sets of
+//! protocol states take 0.002 to 0.6 bytes per state in this form (`docs/diagram.md`).
+//!
+//! [`ClosedDiagram`] is the set that explorers use; [`Diagram`] is the machinery below it, one arena
+//! with named sets.
+
+mod bitmap;
+mod build;
+mod cache;
+mod collect;
+mod core;
+mod count;
+mod enumerate;
+mod filter;
+mod levels;
+mod node;
+mod nodes;
+mod operation;
+mod unique;
+
+pub use bitmap::Bitmap;
+pub use core::{Diagram, Root, Statistics};
+pub use enumerate::Enumerator;
+pub use levels::{Levels, LevelsError, MAX_LEVELS};

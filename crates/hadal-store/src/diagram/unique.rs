@@ -1,0 +1,124 @@
+//! The unique table: from the bytes of a node to its place.
+//!
+//! Buckets of one cache line hold twelve references and a byte of each hash, so that a lookup
+//! touches one line of the table and, nearly always, no node but the right one. Nothing is ever
+//! removed: a collection builds the table anew from the arena, and so does growth.
+
+use super::node::Ref;
+
+const SLOTS: usize = 12;
+
+/// Entries per 16 slots at which the table wants to grow.
+const FULL_SIXTEENTHS: usize = 13;
+
+#[repr(align(64))]
+#[derive(Clone, Copy)]
+struct Bucket {
+    /// One byte of the hash, never 0; filled from the front, 0 from there on.
+    tags: [u8; SLOTS],
+    nodes: [Ref; SLOTS],
+}
+
+const VACANT: Bucket = Bucket { tags: [0; SLOTS], nodes: [0; SLOTS] };
+
+pub(super) struct UniqueTable {
+    buckets: Vec<Bucket>,
+    len: usize,
+}
+
+/// A free place found by a failed search.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    bucket: u32,
+    slot: u8,
+    tag: u8,
+}
+
+impl UniqueTable {
+    pub(super) fn new(buckets: usize) -> Self {
+        UniqueTable { buckets: vec![VACANT; buckets], len: 0 }
+    }
+
+    /// The bytes of a table with that many buckets.
+    pub(super) fn bytes_of(buckets: usize) -> usize {
+        buckets * size_of::<Bucket>()
+    }
+
+    /// The buckets with which `nodes` entries fill the table only by half or a bit more.
+    pub(super) fn buckets_for(nodes: usize) -> usize {
+        (nodes * 3 / 2).div_ceil(SLOTS).max(4)
+    }
+
+    pub(super) fn buckets(&self) -> usize {
+        self.buckets.len()
+    }
+
+    /// Whether one more entry would make searches long.
+    #[inline]
+    pub(super) fn wants_growth(&self) -> bool {
+        self.len * 16 >= self.buckets.len() * (SLOTS * FULL_SIXTEENTHS)
+    }
+
+    /// Whether one more entry would leave no free slot to end a search.
+    pub(super) fn is_full(&self) -> bool {
+        self.len + self.len / 32 + 1 >= self.buckets.len() * SLOTS
+    }
+
+    /// The node with this hash that satisfies `same`, or the place to put it.
+    #[inline]
+    pub(super) fn find(&self, hash: u64, same: impl Fn(Ref) -> bool) -> Result<Ref, Place> {
+        let tag = (hash as u8).max(1);
+        let mut index = self.home(hash);
+        loop {
+            let bucket = &self.buckets[index];
+            for slot in 0..SLOTS {
+                if bucket.tags[slot] == tag && same(bucket.nodes[slot]) {
+                    return Ok(bucket.nodes[slot]);
+                }
+                if bucket.tags[slot] == 0 {
+                    return Err(Place { bucket: index as u32, slot: slot as u8, tag });
+                }
+            }
+            index += 1;
+            if index == self.buckets.len() {
+                index = 0;
+            }
+        }
+    }
+
+    /// Puts a node into the place that [`UniqueTable::find`] returned for it.
+    #[inline]
+    pub(super) fn fill(&mut self, place: Place, node: Ref) {
+        let bucket = &mut self.buckets[place.bucket as usize];
+        bucket.tags[place.slot as usize] = place.tag;
+        bucket.nodes[place.slot as usize] = node;
+        self.len += 1;
+    }
+
+    #[inline]
+    fn home(&self, hash: u64) -> usize {
+        (((hash >> 32) * self.buckets.len() as u64) >> 32) as usize
+    }
+}
+
+/// Hashes a padded node: a whole number of 4-byte units.
+#[inline]
+pub(super) fn hash(bytes: &[u8]) -> u64 {
+    let mut state = 0x9e37_79b9_7f4a_7c15 ^ bytes.len() as u64;
+    let mut chunks = bytes.chunks_exact(8);
+    for chunk in &mut chunks {
+        let mut word = [0; 8];
+        word.copy_from_slice(chunk);
+        state = fold(state ^ u64::from_le_bytes(word), 0xd1b5_4a32_d192_ed03);
+    }
+    if let [a, b, c, d] = *chunks.remainder() {
+        state = fold(state ^ u64::from(u32::from_le_bytes([a, b, c, d])), 0xa24b_aed4_963e_e407);
+    }
+    fold(state, 0x8cb9_2ba7_2f3d_8dd7)
+}
+
+#[inline]
+fn fold(left: u64, right: u64) -> u64 {
+    let product = u128::from(left) * u128::from(right);
+    product as u64 ^ (product >> 64) as u64
+}
