@@ -3,7 +3,12 @@
 
 pub mod compile;
 pub mod fault;
+pub mod fingerprint;
 pub mod interpret;
 pub mod model;
 pub mod replay;
 pub mod symmetry;
+
+pub use fault::{Fault, FaultKind};
+pub use interpret::{Interpreter, Notes, Outcome};
+pub use model::{Engine, Model, ModelError, ModelOptions, SymmetryMode};

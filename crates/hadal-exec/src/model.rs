@@ -1,1 +1,176 @@
-//! model
+//! A model that explorers can walk: a system, its layout, an engine that runs it, and symmetry reduction.
+
+use hadal_system::{Check, Label, Layout, PropertyId, PropertyInfo, StateSpace, Successors, System, Worker};
+
+use crate::fingerprint::fingerprint;
+use crate::interpret::Interpreter;
+
+/// How a model is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Engine {
+    /// As machine code made when the model is loaded.
+    #[default]
+    Compiled,
+    /// By the interpreter that defines the meaning.
+    Interpreted,
+}
+
+/// Which states count as the same under permutations of scalarsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum SymmetryMode {
+    /// None but those that differ in the order of a multiset.
+    Off,
+    /// Many of the symmetric ones, fast.
+    Heuristic,
+    /// All symmetric ones.
+    Exact,
+    /// Exact where that is affordable, else heuristic.
+    #[default]
+    Auto,
+}
+
+/// How to make a [`Model`] of a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ModelOptions {
+    /// What runs it.
+    pub engine: Engine,
+    /// Which states are the same.
+    pub symmetry: SymmetryMode,
+}
+
+/// Why a system cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// Transitions are numbered with 32 bits.
+    #[error("the model has {0} instances of rules, more than 2^32 - 1")]
+    TooManyInstances(u64),
+}
+
+/// A [`StateSpace`] made of a [`System`].
+pub struct Model {
+    system: System,
+    layout: Layout,
+    options: ModelOptions,
+    properties: Vec<PropertyInfo>,
+    fingerprint: u64,
+}
+
+impl Model {
+    /// Prepares `system` to be explored.
+    pub fn new(system: System, options: ModelOptions) -> Result<Model, ModelError> {
+        for actions in [&system.starts, &system.actions] {
+            let count = system.label_bases(actions).last().copied().unwrap_or(0);
+            if u32::try_from(count).is_err() {
+                return Err(ModelError::TooManyInstances(count));
+            }
+        }
+        let layout = Layout::natural(&system);
+        let fingerprint = fingerprint(&system, &layout);
+        let properties = system.property_infos();
+        Ok(Model { system, layout, options, properties, fingerprint })
+    }
+
+    /// The system behind the model.
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Where each scalar stands in a packed state.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// How the model was made.
+    pub fn options(&self) -> ModelOptions {
+        self.options
+    }
+
+    /// The interpreter of this model's system, whatever its engine.
+    pub fn interpreter(&self) -> Interpreter<'_> {
+        Interpreter::new(&self.system, &self.layout)
+    }
+}
+
+impl StateSpace for Model {
+    fn words(&self) -> usize {
+        self.layout.words()
+    }
+
+    fn bits(&self) -> u32 {
+        self.layout.bits()
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    fn properties(&self) -> &[PropertyInfo] {
+        &self.properties
+    }
+
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(ModelWorker {
+            runner: Runner::Interpreted(self.interpreter()),
+            covers: vec![0; self.properties.len()],
+        })
+    }
+
+    fn render_label(&self, label: Label) -> String {
+        render(&self.system, &self.system.actions, label)
+    }
+
+    fn render_start(&self, label: Label) -> String {
+        render(&self.system, &self.system.starts, label)
+    }
+
+    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
+        let slots = self.system.slots().into_iter().zip(self.layout.unpack(&self.system, state));
+        slots.map(|((name, domain), value)| (name, self.system.domains.render(domain, value))).collect()
+    }
+}
+
+fn render(system: &System, actions: &[hadal_system::Action], label: Label) -> String {
+    match system.instance(actions, label) {
+        Some(instance) => system.render_instance(&instance),
+        None => format!("label {}", label.0),
+    }
+}
+
+enum Runner<'m> {
+    Interpreted(Interpreter<'m>),
+}
+
+struct ModelWorker<'m> {
+    runner: Runner<'m>,
+    covers: Vec<u64>,
+}
+
+impl Worker for ModelWorker<'_> {
+    fn initial(&mut self, out: &mut Successors) {
+        match &self.runner {
+            Runner::Interpreted(interpreter) => interpreter.initial(out, &mut self.covers),
+        }
+    }
+
+    fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        match &self.runner {
+            Runner::Interpreted(interpreter) => interpreter.successors(state, out, &mut self.covers),
+        }
+    }
+
+    fn check(&mut self, state: &[u64]) -> Check {
+        match &self.runner {
+            Runner::Interpreted(interpreter) => interpreter.check(state),
+        }
+    }
+
+    fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
+        match &self.runner {
+            Runner::Interpreted(interpreter) => interpreter.satisfies(state, property),
+        }
+    }
+
+    fn cover_counts(&self) -> &[u64] {
+        &self.covers
+    }
+}
