@@ -298,7 +298,7 @@ impl<'t> Expander<'t> {
         }
     }
 
-    /// A word: letters, digits and underscores, and at most one `!` or `?` at its end.
+    /// A word: letters, digits and underscores, and one `!` or `?` at its end where that names a macro.
     fn read_word(&mut self) -> String {
         let mut word = String::new();
         while let Some(next) = self.peek_char().filter(|c| c.is_ascii_alphanumeric() || *c == '_') {
@@ -307,7 +307,11 @@ impl<'t> Expander<'t> {
         }
         if let Some(end) = self.peek_char().filter(|c| matches!(c, '!' | '?')) {
             word.push(end);
-            self.next_char();
+            if self.macros.contains_key(&word) {
+                self.next_char();
+            } else {
+                word.pop();
+            }
         }
         word
     }
