@@ -135,9 +135,9 @@ pub(super) struct Blocks {
     pub instances: Vec<Instance>,
     /// Per set: offset, stride, width and plain bits of what stands under a single index of that set.
     pub keys: Vec<Vec<RowPart>>,
-    /// Per set: everything under an index of that set, other indices spelt out. Empty where swapping two rows is
-    /// not all that a transposition does.
-    pub rows: Vec<Option<Vec<RowPart>>>,
+    /// Per set: everything under an index of that set, other indices spelt out. A family with several indices of
+    /// the set stands here once for each of them.
+    pub rows: Vec<Vec<RowPart>>,
     /// The bits that no permutation touches.
     pub fixed: Vec<u64>,
 }
@@ -165,7 +165,7 @@ impl Blocks {
             linked: Vec::new(),
             instances: instances(inside),
             keys: vec![Vec::new(); group.sets.len()],
-            rows: vec![Some(Vec::new()); group.sets.len()],
+            rows: vec![Vec::new(); group.sets.len()],
             fixed: vec![u64::MAX; words],
             families,
         };
@@ -193,7 +193,7 @@ impl Blocks {
             {
                 blocks.keys[usize::from(dim.set)].push(RowPart::of(family, dim, family.offset));
             }
-            add_rows(family, outer.map_or(usize::MAX, |outer| outer.dims.len()), &mut blocks.rows);
+            add_rows(family, &mut blocks.rows);
         }
         linked.sort_by_key(|&(instance, _)| instance);
         for (number, instance) in blocks.instances.iter_mut().enumerate() {
@@ -240,19 +240,13 @@ fn instances(families: &[InstanceFamily]) -> Vec<Instance> {
     list
 }
 
-/// Adds what a family puts under the rows of each set; `outside` is the number of its dimensions outside multisets.
-fn add_rows(family: &Family, outside: usize, rows: &mut [Option<Vec<RowPart>>]) {
+/// Adds what a family puts under the rows of each set.
+fn add_rows(family: &Family, rows: &mut [Vec<RowPart>]) {
     for (at, dim) in family.dims.iter().enumerate() {
-        let set = usize::from(dim.set);
-        let several = family.dims.iter().filter(|other| other.set == dim.set).count() > 1;
-        if several || at >= outside {
-            rows[set] = None;
-        }
         let mut others = family.dims.clone();
         others.remove(at);
-        if let Some(parts) = &mut rows[set] {
-            for_each_index(&others, |_, offset| parts.push(RowPart::of(family, dim, family.offset - offset)));
-        }
+        let parts = &mut rows[usize::from(dim.set)];
+        for_each_index(&others, |_, offset| parts.push(RowPart::of(family, dim, family.offset - offset)));
     }
 }
 

@@ -75,15 +75,15 @@ impl SearchBuffers {
 }
 
 impl Search<'_> {
-    /// Splits cells of elements that nothing refers to and whose rows are equal: their order does not matter. Most
-    /// cells that plain data leaves open are of this kind, and it takes no refinement to see.
+    /// Splits cells of elements that nothing refers to and whose rows are equal bit by bit: swapping two of them
+    /// changes nothing, so their order does not matter. Most cells that plain data leaves open are of this kind, and
+    /// it takes no refinement to see.
     pub fn settle_idle(&self, partition: &mut Partition) {
         if partition.colours().len() > 64 {
             return;
         }
         let mut held = None;
         for (set, rows) in self.group.sets.iter().zip(&self.blocks.rows) {
-            let Some(rows) = rows else { continue };
             let (mut at, end) = (usize::from(set.base), usize::from(set.base + set.size));
             while let Some(start) = partition.open_cell(at, end) {
                 let cell = partition.cell(start);
