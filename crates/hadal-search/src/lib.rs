@@ -4,9 +4,11 @@
 
 pub mod control;
 pub mod finding;
+mod lane;
 pub mod ram;
 pub mod report;
 
 pub use control::{Control, Gauges, Limits};
 pub use finding::Finding;
+pub use lane::Task;
 pub use report::{DeadlockNotion, Layer, Question, Report, StopReason, Verdict, Violation, ViolationKind};

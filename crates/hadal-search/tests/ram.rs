@@ -3,7 +3,9 @@
 mod spaces;
 
 use hadal_search::ram::{Search, breadth, depth};
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, StopReason, Verdict, ViolationKind};
+use hadal_search::{
+    Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind,
+};
 use hadal_store::Governor;
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
 use spaces::Grid;
@@ -11,9 +13,7 @@ use spaces::Grid;
 fn explore(space: &dyn StateSpace, threads: usize, budget: u64, limits: Limits, order: Order) -> Report {
     let question = Question::everything(space.properties(), DeadlockNotion::Off);
     let search = Search {
-        space,
-        question: &question,
-        control: &Control::new(limits),
+        task: Task { space, question: &question, control: &Control::new(limits) },
         governor: &Governor::new(budget),
         threads,
     };
@@ -70,9 +70,7 @@ fn a_one_way_corner_is_a_deadlock_and_a_liveness_trap() {
     let corner = Grid::one_way(2, 6);
     let question = Question::everything(&[], DeadlockNotion::Stuck);
     let search = Search {
-        space: &corner,
-        question: &question,
-        control: &Control::new(Limits::default()),
+        task: Task { space: &corner, question: &question, control: &Control::new(Limits::default()) },
         governor: &Governor::unlimited(),
         threads: 2,
     };

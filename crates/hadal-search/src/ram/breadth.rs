@@ -5,12 +5,12 @@
 //! reported, so the reported one is the same too, and its trace is shortest.
 
 use super::Search;
-use super::lane::{Lane, total_covers};
 use super::{liveness, path};
 use crate::finding::Finding;
+use crate::lane::{Lane, Parents, take_finding, total_covers};
 use crate::report::{Layer, Report, StopReason, Verdict, Violation, ViolationKind};
 use hadal_store::OverBudget;
-use hadal_store::table::StateTable;
+use hadal_store::table::{StateRef, StateTable};
 use hadal_system::PropertyKind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,11 +37,11 @@ enum Expanded {
 /// Explores breadth-first until everything is seen, something is wrong, or a limit is met.
 pub fn explore(search: &Search) -> Report {
     let writers = search.threads.max(1);
-    let table = match StateTable::new(search.space.words(), 0, writers, search.governor) {
+    let table = match StateTable::new(search.task.space.words(), 0, writers, search.governor) {
         Ok(table) => table,
         Err(full) => return nothing_fits(search, full),
     };
-    let mut lanes: Vec<Lane> = (0..writers).map(|n| Lane::new(search, &table, n, false)).collect();
+    let mut lanes: Vec<Lane> = (0..writers).map(|n| Lane::new(search.task, n, Parents::Forgotten)).collect();
     let mut walk = Walk { search, table: &table, starts: vec![0; writers], layers: Vec::new() };
     let verdict = walk.run(&mut lanes);
     let transitions = lanes.iter().map(|lane| lane.transitions).sum();
@@ -51,7 +51,7 @@ pub fn explore(search: &Search) -> Report {
         states: table.len(),
         transitions,
         depth: Some(depth),
-        covers: total_covers(&lanes, search.space.properties().len()),
+        covers: total_covers(&lanes, search.task.space.properties().len()),
         layers: walk.layers,
         peak_memory: search.governor.peak(),
     }
@@ -64,7 +64,7 @@ fn nothing_fits(search: &Search, full: OverBudget) -> Report {
         transitions: 0,
         depth: Some(0),
         layers: Vec::new(),
-        covers: vec![0; search.space.properties().len()],
+        covers: vec![0; search.task.space.properties().len()],
         peak_memory: search.governor.peak(),
     }
 }
@@ -80,20 +80,20 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn run(&mut self, lanes: &mut [Lane<'a>]) -> Verdict {
-        if let Err(full) = lanes[0].start() {
+        if let Err(full) = lanes[0].start(self.table) {
             return self.out_of_memory(full);
         }
         loop {
             let layer = self.close_layer();
             let depth = self.layers.len() as u64;
-            if let Some(finding) = lanes.iter_mut().filter_map(|l| l.finding.take()).reduce(better) {
+            if let Some(finding) = take_finding(lanes) {
                 return self.violated(finding);
             }
             let width: u64 = layer.iter().map(|r| r.to - r.from).sum();
             if width == 0 {
                 break;
             }
-            if self.search.control.limits.max_depth.is_some_and(|max| depth >= max) {
+            if self.search.task.control.limits.max_depth.is_some_and(|max| depth >= max) {
                 return Verdict::Stopped(StopReason::DepthLimit);
             }
             let before: u64 = lanes.iter().map(|l| l.transitions).sum();
@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
                 Expanded::Whole => {}
                 Expanded::Stopped(reason) => {
                     // What was found so far is real, even if the layer is not complete.
-                    return match lanes.iter_mut().filter_map(|l| l.finding.take()).reduce(better) {
+                    return match take_finding(lanes) {
                         Some(finding) => self.violated(finding),
                         None => Verdict::Stopped(reason),
                     };
@@ -115,8 +115,8 @@ impl<'a> Walk<'a> {
 
     /// The whole space has been seen: what remains are questions about all of it.
     fn complete(&mut self, lanes: &[Lane]) -> Verdict {
-        let properties = self.search.space.properties();
-        for liveness in self.search.question.of_kind(properties, PropertyKind::Liveness) {
+        let properties = self.search.task.space.properties();
+        for liveness in self.search.task.question.of_kind(properties, PropertyKind::Liveness) {
             match liveness::find_trap(
                 self.search,
                 self.table,
@@ -134,7 +134,7 @@ impl<'a> Walk<'a> {
             }
         }
         let covers = total_covers(lanes, properties.len());
-        for cover in self.search.question.of_kind(properties, PropertyKind::Cover) {
+        for cover in self.search.task.question.of_kind(properties, PropertyKind::Cover) {
             if covers[cover.0 as usize] == 0 {
                 let kind = ViolationKind::Uncovered(cover);
                 return Verdict::Violated(Violation { kind, path: Vec::new(), shortest: true });
@@ -159,17 +159,18 @@ impl<'a> Walk<'a> {
     }
 
     fn expand(&self, layer: &[Range], depth: u64, width: u64, lanes: &mut [Lane<'a>]) -> Expanded {
-        let control = self.search.control;
+        let control = self.search.task.control;
         control.gauges.depth.store(depth, Ordering::Relaxed);
         control.gauges.frontier.store(width, Ordering::Relaxed);
         control.gauges.expanded.store(0, Ordering::Relaxed);
         let next = AtomicU64::new(0);
         let stop: Mutex<Option<StopReason>> = Mutex::new(None);
-        let work = |lane: &mut Lane| {
+        let work = |lane: &mut Lane<'a>| {
             while let Some(piece) = take_piece(layer, &next) {
+                control.gauges.states.store(self.table.len(), Ordering::Relaxed);
                 let ended = match control.must_stop(self.table.len()) {
                     Some(reason) => Some(reason),
-                    None => match lane.expand(piece.writer, piece.from, piece.to) {
+                    None => match self.expand_piece(lane, piece) {
                         Ok(()) => None,
                         Err((_, full)) => Some(StopReason::Memory { needed: needed(full) }),
                     },
@@ -196,6 +197,13 @@ impl<'a> Walk<'a> {
         }
     }
 
+    fn expand_piece(&self, lane: &mut Lane<'a>, piece: Range) -> Result<(), (u64, OverBudget)> {
+        lane.expand(self.table, piece.to - piece.from, |n| {
+            let at = StateRef::at(piece.writer, piece.from + n);
+            (self.table.state(at), at.to_word())
+        })
+    }
+
     fn violated(&self, finding: Finding) -> Verdict {
         if let ViolationKind::StartFault(_) = finding.kind {
             return Verdict::Violated(Violation { kind: finding.kind, path: Vec::new(), shortest: true });
@@ -212,12 +220,6 @@ impl<'a> Walk<'a> {
 
 fn needed(full: OverBudget) -> u64 {
     full.limit.saturating_add(full.asked.max(full.limit / 2))
-}
-
-pub(super) fn better(a: Finding, b: Finding) -> Finding {
-    let mut held = Some(a);
-    Finding::offer(&mut held, b.clone());
-    held.unwrap_or(b)
 }
 
 fn ranges(from: &[u64], to: &[u64]) -> Vec<Range> {

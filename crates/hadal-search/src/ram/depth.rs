@@ -4,9 +4,8 @@
 //! of another's stack. Every state remembers its parent, so a trace is there at once; it need not be short.
 
 use super::Search;
-use super::breadth::better;
-use super::lane::{Lane, total_covers};
 use crate::finding::Finding;
+use crate::lane::{Lane, Parents, take_finding, total_covers};
 use crate::report::{Report, StopReason, Verdict, Violation, ViolationKind};
 use hadal_store::OverBudget;
 use hadal_store::table::{StateRef, StateTable};
@@ -53,15 +52,15 @@ pub fn explore(search: &Search) -> Report {
         covers: Vec::new(),
         peak_memory: 0,
     };
-    let table = match StateTable::new(search.space.words(), 1, writers, search.governor) {
+    let table = match StateTable::new(search.task.space.words(), 1, writers, search.governor) {
         Ok(table) => table,
         Err(full) => {
             report.verdict = Verdict::Stopped(out_of_memory(full));
             return report;
         }
     };
-    let mut lanes: Vec<Lane> = (0..writers).map(|n| Lane::new(search, &table, n, true)).collect();
-    let end = match lanes[0].start() {
+    let mut lanes: Vec<Lane> = (0..writers).map(|n| Lane::new(search.task, n, Parents::Kept)).collect();
+    let end = match lanes[0].start(&table) {
         Err(full) => End::Stopped(out_of_memory(full)),
         Ok(()) if lanes[0].finding.is_some() => End::Found,
         Ok(()) => {
@@ -69,8 +68,8 @@ pub fn explore(search: &Search) -> Report {
             descend(search, &table, &mut lanes, first)
         }
     };
-    let finding = lanes.iter_mut().filter_map(|l| l.finding.take()).reduce(better);
-    report.covers = total_covers(&lanes, search.space.properties().len());
+    let finding = take_finding(&mut lanes);
+    report.covers = total_covers(&lanes, search.task.space.properties().len());
     report.verdict = match (finding, end) {
         (Some(finding), _) => Verdict::Violated(violation(&table, finding)),
         (None, End::Stopped(reason)) => Verdict::Stopped(reason),
@@ -87,8 +86,8 @@ fn out_of_memory(full: OverBudget) -> StopReason {
 }
 
 fn uncovered(search: &Search, covers: &[u64]) -> Verdict {
-    let properties = search.space.properties();
-    match search.question.of_kind(properties, PropertyKind::Cover).find(|c| covers[c.0 as usize] == 0) {
+    let properties = search.task.space.properties();
+    match search.task.question.of_kind(properties, PropertyKind::Cover).find(|c| covers[c.0 as usize] == 0) {
         Some(cover) => {
             let kind = ViolationKind::Uncovered(cover);
             Verdict::Violated(Violation { kind, path: Vec::new(), shortest: false })
@@ -144,7 +143,7 @@ fn work(search: &Search, table: &StateTable, lane: &mut Lane, exchange: &Exchang
         }
         for _ in 0..STRIDE {
             let Some(at) = stack.pop() else { break };
-            if let Err((_, full)) = lane.expand(at.writer(), at.number(), at.number() + 1) {
+            if let Err((_, full)) = lane.expand(table, 1, |_| (table.state(at), at.to_word())) {
                 return exchange.end(End::Stopped(out_of_memory(full)));
             }
             stack.extend(lane.fresh.iter().rev());
@@ -152,8 +151,9 @@ fn work(search: &Search, table: &StateTable, lane: &mut Lane, exchange: &Exchang
         if lane.finding.is_some() {
             return exchange.end(End::Found);
         }
-        search.control.gauges.frontier.store(stack.len() as u64, Ordering::Relaxed);
-        if let Some(reason) = search.control.must_stop(table.len()) {
+        search.task.control.gauges.states.store(table.len(), Ordering::Relaxed);
+        search.task.control.gauges.frontier.store(stack.len() as u64, Ordering::Relaxed);
+        if let Some(reason) = search.task.control.must_stop(table.len()) {
             return exchange.end(End::Stopped(reason));
         }
         if exchange.hungry.load(Ordering::Relaxed) > 0 && stack.len() >= WORTH_SHARING {

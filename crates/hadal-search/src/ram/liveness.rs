@@ -54,7 +54,7 @@ pub(super) fn find_trap(
     let faults: Mutex<Vec<Vec<u64>>> = Mutex::new(Vec::new());
     for layer in layers {
         in_parallel(search, layer, |pieces| {
-            let mut worker = search.space.worker();
+            let mut worker = search.task.space.worker();
             for at in pieces {
                 match worker.satisfies(table.state(at), property) {
                     Some(true) => marks.set(at),
@@ -71,11 +71,11 @@ pub(super) fn find_trap(
     loop {
         let changed = AtomicBool::new(false);
         for layer in layers.iter().rev() {
-            if let Some(reason) = search.control.must_stop(0) {
+            if let Some(reason) = search.task.control.must_stop(0) {
                 return Answer::Stopped(reason);
             }
             in_parallel(search, layer, |pieces| {
-                let mut worker = search.space.worker();
+                let mut worker = search.task.space.worker();
                 let mut out = Successors::new(table.words());
                 for at in pieces.filter(|&at| !marks.get(at)) {
                     out.clear();

@@ -36,7 +36,7 @@ fn predecessor(search: &Search, table: &StateTable, layer: &[Range], target: &[u
     let best: Mutex<Option<Vec<u64>>> = Mutex::new(None);
     let next = AtomicU64::new(0);
     let work = || {
-        let mut worker = search.space.worker();
+        let mut worker = search.task.space.worker();
         let mut out = Successors::new(table.words());
         let mut own: Option<&[u64]> = None;
         while let Some(piece) = take_piece(layer, &next) {

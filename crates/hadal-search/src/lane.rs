@@ -1,0 +1,208 @@
+//! One thread's share of a search: expands states in small batches and puts the successors into a table.
+//!
+//! All explorers expand through lanes. A batch that does not fit the table stays with the lane until there is room
+//! ([`Lane::finish_batch`]), so nothing is generated, counted or looked at twice.
+
+use crate::control::Control;
+use crate::finding::Finding;
+use crate::report::{DeadlockNotion, Question, ViolationKind};
+use hadal_store::OverBudget;
+use hadal_store::table::{StateRef, StateTable};
+use hadal_system::{PropertyId, PropertyKind, StateSpace, Successors, Worker};
+use std::sync::atomic::Ordering;
+
+/// How many successors are looked up together.
+const BATCH: usize = 512;
+
+/// What every lane of a search works on.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    /// What to explore.
+    pub space: &'a dyn StateSpace,
+    /// What to look for.
+    pub question: &'a Question,
+    /// When to stop, and what to show.
+    pub control: &'a Control,
+}
+
+/// Whether the table keeps a word per state for its parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parents {
+    /// It does.
+    Kept,
+    /// It does not.
+    Forgotten,
+}
+
+pub(crate) struct Lane<'a> {
+    task: Task<'a>,
+    /// Which arena of the table this lane writes to.
+    pub(crate) writer: usize,
+    worker: Box<dyn Worker + 'a>,
+    out: Successors,
+    parents: Parents,
+    /// Parent of each successor in `out`, only where parents are kept.
+    parent_words: Vec<u64>,
+    /// How many states were expanded into `out`.
+    expanded: u64,
+    /// The states that the last batch added.
+    pub(crate) fresh: Vec<StateRef>,
+    /// Cover properties that look at states.
+    state_covers: Vec<PropertyId>,
+    covers: Vec<u64>,
+    pub(crate) transitions: u64,
+    pub(crate) finding: Option<Finding>,
+}
+
+impl<'a> Lane<'a> {
+    pub(crate) fn new(task: Task<'a>, writer: usize, parents: Parents) -> Self {
+        let properties = task.space.properties();
+        Lane {
+            task,
+            writer,
+            worker: task.space.worker(),
+            out: Successors::new(task.space.words()),
+            parents,
+            parent_words: Vec::new(),
+            expanded: 0,
+            fresh: Vec::new(),
+            state_covers: task.question.of_kind(properties, PropertyKind::Cover).collect(),
+            covers: vec![0; properties.len()],
+            transitions: 0,
+            finding: None,
+        }
+    }
+
+    /// Puts the initial states into the table.
+    pub(crate) fn start(&mut self, table: &StateTable) -> Result<(), OverBudget> {
+        self.worker.initial(&mut self.out);
+        for &label in self.out.faults() {
+            Finding::offer(
+                &mut self.finding,
+                Finding { kind: ViolationKind::StartFault(label), state: Vec::new() },
+            );
+        }
+        if self.parents == Parents::Kept {
+            self.parent_words.resize(self.out.len(), u64::MAX);
+        }
+        let initial = self.out.len() as u64;
+        self.finish_batch(table)?;
+        // Initial states are not transitions.
+        self.transitions -= initial;
+        self.task.control.gauges.transitions.fetch_sub(initial, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Expands `count` states. `state(n)` is the n-th and the word that stands for it as a parent. Returns how many were
+    /// expanded when the table has no more room: those are accounted for, the last batch of successors waits in the lane.
+    pub(crate) fn expand<'s>(
+        &mut self,
+        table: &StateTable,
+        count: u64,
+        state: impl Fn(u64) -> (&'s [u64], u64),
+    ) -> Result<(), (u64, OverBudget)> {
+        let mut next = 0;
+        while next < count {
+            while next < count && self.out.len() < BATCH {
+                let (state, word) = state(next);
+                self.generate(state, word);
+                next += 1;
+            }
+            self.finish_batch(table).map_err(|full| (next, full))?;
+        }
+        Ok(())
+    }
+
+    /// Appends one state's successors to the batch and looks for deadlock and errors on the way.
+    fn generate(&mut self, state: &[u64], word: u64) {
+        let (first, faults) = (self.out.len(), self.out.faults().len());
+        self.worker.successors(state, &mut self.out);
+        self.expanded += 1;
+        if self.parents == Parents::Kept {
+            self.parent_words.resize(self.out.len(), word);
+        }
+        for &label in &self.out.faults()[faults..] {
+            let finding = Finding { kind: ViolationKind::Fault(label), state: state.to_vec() };
+            Finding::offer(&mut self.finding, finding);
+        }
+        let failed = self.out.faults().len() > faults;
+        let stuck = match self.task.question.deadlock {
+            DeadlockNotion::Off => false,
+            DeadlockNotion::Stuck => !failed && self.out.len() == first,
+            DeadlockNotion::Stuttering => {
+                !failed && (first..self.out.len()).all(|n| self.out.state(n) == state)
+            }
+        };
+        if stuck {
+            Finding::offer(
+                &mut self.finding,
+                Finding { kind: ViolationKind::Deadlock, state: state.to_vec() },
+            );
+        }
+        for &cover in &self.state_covers {
+            if self.worker.satisfies(state, cover) == Some(true) {
+                self.covers[cover.0 as usize] += 1;
+            }
+        }
+    }
+
+    /// Puts the waiting batch into the table, looks at what was new and counts. On [`OverBudget`] the batch keeps
+    /// waiting; what was already added stays added.
+    pub(crate) fn finish_batch(&mut self, table: &StateTable) -> Result<(), OverBudget> {
+        self.fresh.clear();
+        let (fresh, parents) = (&mut self.fresh, &self.parent_words);
+        let inserted = table.insert_all(
+            self.writer,
+            self.out.states(),
+            |n, extra| extra[0] = parents[n],
+            |_, at| fresh.push(at),
+        );
+        let (space, question) = (self.task.space, self.task.question);
+        for &at in &self.fresh {
+            let state = table.state(at);
+            let check = self.worker.check(state);
+            if let Some(finding) = Finding::from_check(check, state, space.properties(), question) {
+                Finding::offer(&mut self.finding, finding);
+            }
+        }
+        inserted?;
+        let fired = self.out.len() as u64;
+        self.transitions += fired;
+        let gauges = &self.task.control.gauges;
+        gauges.transitions.fetch_add(fired, Ordering::Relaxed);
+        gauges.expanded.fetch_add(self.expanded, Ordering::Relaxed);
+        self.expanded = 0;
+        self.out.clear();
+        self.parent_words.clear();
+        Ok(())
+    }
+
+    /// How often each property was covered.
+    fn covers(&self) -> Vec<u64> {
+        let mut covers = self.covers.clone();
+        for (sum, &by_statements) in covers.iter_mut().zip(self.worker.cover_counts()) {
+            *sum += by_statements;
+        }
+        covers
+    }
+}
+
+/// Adds up the covers of all lanes.
+pub(crate) fn total_covers(lanes: &[Lane], properties: usize) -> Vec<u64> {
+    let mut total = vec![0; properties];
+    for lane in lanes {
+        for (sum, hits) in total.iter_mut().zip(lane.covers()) {
+            *sum += hits;
+        }
+    }
+    total
+}
+
+/// The reported one of everything the lanes found; they forget it.
+pub(crate) fn take_finding(lanes: &mut [Lane]) -> Option<Finding> {
+    let mut best = None;
+    for finding in lanes.iter_mut().filter_map(|lane| lane.finding.take()) {
+        Finding::offer(&mut best, finding);
+    }
+    best
+}
