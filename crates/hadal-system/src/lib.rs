@@ -6,6 +6,8 @@
 
 pub mod domain;
 pub mod expr;
+pub mod facts;
+pub mod fold;
 pub mod layout;
 pub mod shape;
 pub mod source;
@@ -13,6 +15,7 @@ pub mod space;
 pub mod state;
 pub mod stmt;
 pub mod system;
+pub mod validate;
 
 pub use domain::{Domain, DomainId, DomainKind, Domains, ScalarsetId, Value};
 pub use expr::{Base, BinaryOp, Expr, ExprKind, Place, Quantifier, Range, Step, UnaryOp};

@@ -1,0 +1,261 @@
+//! Static facts of a [`System`], computed once and used by partitioning, reduction and guidance.
+//!
+//! Facts are about *slots*: the scalars of the state in slot order ([`System::slots`]). An action is walked by an
+//! abstract execution (`walk`), per parameter instance where there are not too many, which gives a [`Footprint`].
+//! From the footprints follow [`Interference`] between instances, the [`CausalGraph`] and the [`ControlGraph`]s.
+//! Everything called "may" is a superset of what can happen, everything called "must" a subset.
+
+mod assume;
+pub mod causal;
+pub mod control;
+mod eval;
+mod footprint;
+pub mod interference;
+mod point;
+mod run;
+mod slots;
+mod summary;
+pub mod symmetric;
+mod values;
+mod walk;
+
+pub use causal::{CausalGraph, Node};
+pub use control::ControlGraph;
+pub use footprint::Footprint;
+pub use interference::Interference;
+pub use slots::SlotSet;
+pub use symmetric::{SymmetricDomain, symmetric_domains};
+pub use values::ValueSet;
+
+use crate::domain::Value;
+use crate::expr::Expr;
+use crate::space::{Label, PropertyKind};
+use crate::system::{Action, ActionId, Local, Param, PropertyBody, System, instance_count, instance_values};
+use point::Point;
+use walk::{FUEL, Ground, Walk};
+
+/// Actions with more instances than this are walked once for all of them.
+const MAX_INSTANCES: u64 = 4096;
+/// No more instances than this are walked by themselves in one system.
+const MAX_TOTAL_INSTANCES: u64 = 1 << 16;
+/// Statements and loop turns spent on a system before the rest is walked once per action.
+const BUDGET: u64 = 20_000_000;
+
+/// The static facts of a system.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// How many slots the state has.
+    pub slots: u32,
+    /// Facts of the ways to make an initial state, in the system's order.
+    pub starts: Vec<ActionFacts>,
+    /// Facts of the actions, by [`ActionId`].
+    pub actions: Vec<ActionFacts>,
+    /// Facts of the properties, in the system's order.
+    pub properties: Vec<PropertyFacts>,
+    bases: Vec<u64>,
+}
+
+/// The facts of an action.
+#[derive(Clone, Debug)]
+pub struct ActionFacts {
+    /// What holds for every instance.
+    pub whole: Footprint,
+    /// How many instances the action has.
+    pub count: u64,
+    instances: Vec<Footprint>,
+}
+
+/// The facts of a property.
+#[derive(Clone, Debug)]
+pub struct PropertyFacts {
+    /// Slots that some instance may read.
+    pub reads: SlotSet,
+    /// Per instance where that is known, the slots it may read.
+    instances: Vec<SlotSet>,
+    /// Whether evaluating it may meet an error of the model.
+    pub may_fault: bool,
+}
+
+impl ActionFacts {
+    /// The facts of the n-th instance; those of the whole action where instances were not told apart.
+    pub fn instance(&self, n: u64) -> &Footprint {
+        usize::try_from(n).ok().and_then(|n| self.instances.get(n)).unwrap_or(&self.whole)
+    }
+
+    /// Whether [`ActionFacts::instance`] tells instances apart.
+    pub fn is_exact(&self) -> bool {
+        self.count <= 1 || !self.instances.is_empty()
+    }
+
+    /// The footprints that together cover the action: one per instance where they are told apart, else one, each
+    /// with the number of its first instance.
+    pub fn footprints(&self) -> impl Iterator<Item = (u64, &Footprint)> {
+        let apart = self.instances.iter().enumerate().map(|(n, f)| (n as u64, f));
+        apart.chain(self.instances.is_empty().then_some((0, &self.whole)))
+    }
+}
+
+impl PropertyFacts {
+    /// The slots the n-th instance may read.
+    pub fn instance(&self, n: u64) -> &SlotSet {
+        usize::try_from(n).ok().and_then(|n| self.instances.get(n)).unwrap_or(&self.reads)
+    }
+}
+
+impl Facts {
+    /// Computes the facts of a well-formed system.
+    pub fn of(system: &System) -> Self {
+        let ground = Ground::of(system);
+        let mut budget = Budget { instances: MAX_TOTAL_INSTANCES, steps: BUDGET };
+        let mut walk = Walk::new(&ground);
+        let mut facts_of = |actions| -> Vec<ActionFacts> {
+            let each = |action| action_facts(&mut walk, action, &mut budget);
+            <[Action]>::iter(actions).map(each).collect()
+        };
+        let actions = facts_of(&system.actions);
+        let starts = facts_of(&system.starts);
+        let properties = system.properties.iter().map(|p| property_facts(&ground, p)).collect();
+        let slots = ground.slot_domains.len() as u32;
+        let mut facts =
+            Facts { slots, starts, actions, properties, bases: system.label_bases(&system.actions) };
+        facts.apply_assumptions(system);
+        facts
+    }
+
+    /// The facts of the action instance behind a label.
+    pub fn footprint(&self, label: Label) -> Option<&Footprint> {
+        let label = u64::from(label.0);
+        let at = self.bases.partition_point(|&base| base <= label).checked_sub(1)?;
+        self.actions.get(at).map(|action| action.instance(label - self.bases[at]))
+    }
+
+    /// The label of an action's n-th instance.
+    pub fn label(&self, action: ActionId, n: u64) -> Label {
+        // Labels are numbered in 32 bits; a system with more instances cannot be explored at all.
+        Label((self.bases[action.0 as usize] + n) as u32)
+    }
+
+    /// Every footprint of the actions, each with its action and the number of its first instance.
+    pub fn footprints(&self) -> impl Iterator<Item = (ActionId, u64, &Footprint)> {
+        let numbered = self.actions.iter().enumerate();
+        numbered.flat_map(|(a, facts)| facts.footprints().map(move |(n, f)| (ActionId(a as u32), n, f)))
+    }
+
+    /// The slots that some action may write.
+    pub fn ever_written(&self) -> SlotSet {
+        let mut all = SlotSet::new();
+        self.actions.iter().for_each(|a| all.extend(&a.whole.may_write));
+        all
+    }
+
+    /// A state without an assumption does not exist: whether an action that may write what an assumption reads
+    /// fires depends on everything the assumption and the written values depend on.
+    fn apply_assumptions(&mut self, system: &System) {
+        let assumed: Vec<&PropertyFacts> = (system.properties.iter().zip(&self.properties))
+            .filter(|(p, _)| p.kind == PropertyKind::Assumption)
+            .map(|(_, facts)| facts)
+            .collect();
+        if assumed.is_empty() {
+            return;
+        }
+        for action in self.actions.iter_mut().chain(&mut self.starts) {
+            for print in action.instances.iter_mut().chain([&mut action.whole]) {
+                for assumption in &assumed {
+                    if print.may_write.meets(&assumption.reads) {
+                        print.reads.extend(&assumption.reads);
+                        print.tests = print.reads.clone();
+                        print.may_drop = true;
+                        print.may_fault |= assumption.may_fault;
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct Budget {
+    instances: u64,
+    steps: u64,
+}
+
+fn action_facts<'a>(walk: &mut Walk<'a>, action: &'a Action, budget: &mut Budget) -> ActionFacts {
+    let system = walk.system;
+    let count = instance_count(&action.params, &system.domains);
+    let apart = count > 1 && count <= MAX_INSTANCES.min(budget.instances) && budget.steps > 0;
+    if !apart {
+        let values: Vec<ValueSet> =
+            action.params.iter().map(|p| footprint::param_values(walk.ground, p)).collect();
+        let whole = footprint::footprint(walk, action, &values);
+        return ActionFacts { whole, count, instances: Vec::new() };
+    }
+    budget.instances -= count;
+    let mut instances = Vec::with_capacity(count as usize);
+    let mut whole: Option<Footprint> = None;
+    for n in 0..count {
+        let values = instance_values(&action.params, &system.domains, n);
+        let values: Vec<ValueSet> = values.into_iter().map(ValueSet::one).collect();
+        let print = footprint::footprint(walk, action, &values);
+        budget.steps = budget.steps.saturating_sub(u64::from(FUEL - walk.fuel) + 1);
+        match &mut whole {
+            Some(whole) => whole.merge(&print),
+            None => whole = Some(print.clone()),
+        }
+        instances.push(print);
+    }
+    ActionFacts { whole: whole.unwrap_or_default(), count, instances }
+}
+
+fn property_facts(ground: &Ground, property: &crate::system::Property) -> PropertyFacts {
+    let PropertyBody::State(condition) = &property.body else {
+        return PropertyFacts { reads: SlotSet::new(), instances: Vec::new(), may_fault: false };
+    };
+    let count = instance_count(&property.params, &ground.system.domains);
+    if count > MAX_INSTANCES {
+        let values: Vec<ValueSet> =
+            property.params.iter().map(|p| footprint::param_values(ground, p)).collect();
+        let (reads, may_fault) =
+            expression_reads(ground, &property.locals, &property.params, &values, condition);
+        return PropertyFacts { reads, instances: Vec::new(), may_fault };
+    }
+    let mut facts = PropertyFacts { reads: SlotSet::new(), instances: Vec::new(), may_fault: false };
+    for n in 0..count {
+        let values: Vec<Value> = instance_values(&property.params, &ground.system.domains, n);
+        let values: Vec<ValueSet> = values.into_iter().map(ValueSet::one).collect();
+        let (reads, may_fault) =
+            expression_reads(ground, &property.locals, &property.params, &values, condition);
+        facts.reads.extend(&reads);
+        facts.may_fault |= may_fault;
+        facts.instances.push(reads);
+    }
+    facts
+}
+
+fn expression_reads(
+    ground: &Ground,
+    locals: &[Local],
+    params: &[Param],
+    values: &[ValueSet],
+    condition: &Expr,
+) -> (SlotSet, bool) {
+    let mut walk = Walk::new(ground);
+    let mut point = Point::default();
+    walk.enter(None, locals, &mut point);
+    for (param, values) in params.iter().zip(values) {
+        let slot = walk.local_slot(param.local);
+        point.values.insert(slot, values.clone());
+    }
+    walk.eval(&mut point, condition);
+    (walk.met.reads, walk.met.faults)
+}
+
+impl<'a> Ground<'a> {
+    fn of(system: &'a System) -> Self {
+        let first_slots = system.first_slots();
+        let (mut slot_domains, mut multisets) = (Vec::new(), Vec::new());
+        for variable in &system.variables {
+            walk::add_slots(system, variable.shape, &mut slot_domains, &mut multisets, false);
+        }
+        let summaries = summary::summarize(system, &first_slots);
+        Ground { system, first_slots, slot_domains, multisets, summaries }
+    }
+}
