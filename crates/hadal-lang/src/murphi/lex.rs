@@ -1,0 +1,363 @@
+//! Text to tokens.
+//!
+//! Accepts what CMurphi and Rumur accept: `--` and `/* */` comments, hexadecimal and octal numbers, Unicode
+//! operators, curly quotes. Never fails: a bad character is reported and skipped, so that the parser can go on.
+
+use super::token::{Keyword, Kind, Token};
+use crate::{Diagnostic, Diagnostics};
+use hadal_system::Span;
+
+/// The tokens of `text`, ended by one [`Kind::EndOfFile`].
+pub fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
+    let mut lexer = Lexer { text, at: 0, tokens: Vec::with_capacity(text.len() / 4), diagnostics };
+    while lexer.at < text.len() {
+        lexer.step();
+    }
+    lexer.push(Kind::EndOfFile, text.len());
+    lexer.tokens
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    tokens: Vec<Token>,
+    diagnostics: &'a mut Diagnostics,
+}
+
+/// Signs of more than one byte, longest first where one begins another.
+const SIGNS: &[(&str, Kind)] = &[
+    ("==>", Kind::LongArrow),
+    ("⇒", Kind::LongArrow),
+    ("==", Kind::Equal),
+    (":=", Kind::Assign),
+    ("≔", Kind::Assign),
+    ("->", Kind::Arrow),
+    ("→", Kind::Arrow),
+    ("..", Kind::DotDot),
+    ("!=", Kind::NotEqual),
+    ("≠", Kind::NotEqual),
+    ("<=", Kind::LessEqual),
+    ("≤", Kind::LessEqual),
+    (">=", Kind::GreaterEqual),
+    ("≥", Kind::GreaterEqual),
+    ("<<", Kind::ShiftLeft),
+    (">>", Kind::ShiftRight),
+    ("&&", Kind::AmpAmp),
+    ("∧", Kind::AmpAmp),
+    ("||", Kind::PipePipe),
+    ("∨", Kind::PipePipe),
+    ("¬", Kind::Not),
+    ("÷", Kind::Slash),
+    ("∕", Kind::Slash),
+    ("×", Kind::Star),
+    ("−", Kind::Minus),
+    ("∀", Kind::Word(Keyword::Forall)),
+    ("∃", Kind::Word(Keyword::Exists)),
+];
+
+fn sign_of(byte: u8) -> Option<Kind> {
+    Some(match byte {
+        b'.' => Kind::Dot,
+        b',' => Kind::Comma,
+        b':' => Kind::Colon,
+        b';' => Kind::Semicolon,
+        b'?' => Kind::Question,
+        b'(' => Kind::OpenParen,
+        b')' => Kind::CloseParen,
+        b'[' => Kind::OpenBracket,
+        b']' => Kind::CloseBracket,
+        b'{' => Kind::OpenBrace,
+        b'}' => Kind::CloseBrace,
+        b'+' => Kind::Plus,
+        b'-' => Kind::Minus,
+        b'*' => Kind::Star,
+        b'/' => Kind::Slash,
+        b'%' => Kind::Percent,
+        b'&' => Kind::Amp,
+        b'|' => Kind::Pipe,
+        b'^' => Kind::Caret,
+        b'~' => Kind::Tilde,
+        b'!' => Kind::Not,
+        b'=' => Kind::Equal,
+        b'<' => Kind::Less,
+        b'>' => Kind::Greater,
+        _ => return None,
+    })
+}
+
+impl Lexer<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn push(&mut self, kind: Kind, end: usize) {
+        self.tokens.push(Token { kind, span: Span::new(self.at, end) });
+        self.at = end;
+    }
+
+    /// Reads one token, comment or run of blanks; always moves on.
+    fn step(&mut self) {
+        let rest = self.rest();
+        let Some(first) = rest.chars().next() else { return };
+        if first.is_whitespace() || first == '\u{feff}' {
+            self.at += first.len_utf8();
+        } else if first.is_ascii_alphabetic() {
+            self.word();
+        } else if first.is_ascii_digit() {
+            self.number();
+        } else if rest.starts_with("--") {
+            self.at += rest.find('\n').unwrap_or(rest.len());
+        } else if rest.starts_with("/*") {
+            self.block_comment();
+        } else if first == '"' || first == '“' {
+            self.string(first);
+        } else if (first == '%' && self.opens_a_line() && !self.follows_an_operand())
+            || (first == '#' && self.opens_a_line())
+        {
+            self.pragma();
+        } else if first == '$' && rest.starts_with("${") {
+            self.placeholder();
+        } else if first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()) {
+            self.real(1);
+        } else if let Some(&(sign, kind)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
+            self.push(kind, self.at + sign.len());
+        } else if let Some(kind) = u8::try_from(first).ok().and_then(sign_of) {
+            self.push(kind, self.at + 1);
+        } else {
+            self.bad_characters();
+        }
+    }
+
+    fn word(&mut self) {
+        let rest = self.rest();
+        let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let kind = Keyword::of(&rest[..length]).map_or(Kind::Identifier, Kind::Word);
+        self.push(kind, self.at + length);
+    }
+
+    fn number(&mut self) {
+        let rest = self.rest();
+        let hexadecimal = rest.len() > 2 && rest[..2].eq_ignore_ascii_case("0x");
+        let length = if hexadecimal {
+            2 + rest[2..].find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len() - 2)
+        } else {
+            rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())
+        };
+        let after = &rest[length..];
+        if !hexadecimal && after.starts_with('.') && after[1..].starts_with(|c: char| c.is_ascii_digit()) {
+            return self.real(length + 1);
+        }
+        self.push(Kind::Number, self.at + length);
+    }
+
+    /// A number with a decimal point, whose digits after the point begin `point` bytes on: reported, read as 0.
+    fn real(&mut self, point: usize) {
+        let rest = self.rest();
+        let length = point + rest[point..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - point);
+        let end = self.at + length;
+        self.diagnostics.push(
+            Diagnostic::error(Span::new(self.at, end), "real numbers are not supported")
+                .label("every value must be an integer, an enum member or a boolean"),
+        );
+        self.push(Kind::Number, end);
+    }
+
+    fn block_comment(&mut self) {
+        match self.rest()[2..].find("*/") {
+            Some(length) => self.at += 2 + length + 2,
+            None => {
+                self.diagnostics.push(
+                    Diagnostic::warning(Span::new(self.at, self.at + 2), "this comment is never closed")
+                        .help("write `*/` where it ends"),
+                );
+                self.at = self.text.len();
+            }
+        }
+    }
+
+    fn string(&mut self, opener: char) {
+        let body = self.at + opener.len_utf8();
+        let mut escaped = false;
+        for (offset, c) in self.text[body..].char_indices() {
+            if escaped {
+                escaped = false;
+            } else if c == '\\' {
+                escaped = true;
+            } else if c == '"' || (opener == '“' && c == '”') {
+                let end = body + offset + c.len_utf8();
+                if self.text[body..body + offset].contains('\n') {
+                    self.diagnostics.push(
+                        Diagnostic::warning(Span::new(self.at, body), "this string runs over several lines")
+                            .label("opened here"),
+                    );
+                }
+                return self.push(Kind::Text, end);
+            }
+        }
+        let line = self.text[body..].find('\n').unwrap_or(self.text.len() - body);
+        self.diagnostics.push(
+            Diagnostic::error(Span::new(self.at, body), "this string is never closed")
+                .label("opened here")
+                .help("a quote after a backslash does not close a string; write `\\\\` for a backslash"),
+        );
+        self.push(Kind::Text, body + line);
+    }
+
+    fn opens_a_line(&self) -> bool {
+        self.text[..self.at].chars().rev().find(|c| !matches!(c, ' ' | '\t' | '\r')).is_none_or(|c| c == '\n')
+    }
+
+    fn follows_an_operand(&self) -> bool {
+        self.tokens.last().is_some_and(|token| match token.kind {
+            Kind::Identifier | Kind::Number | Kind::CloseParen | Kind::CloseBracket => true,
+            Kind::Word(k) => k.is_end(),
+            _ => false,
+        })
+    }
+
+    fn pragma(&mut self) {
+        let rest = self.rest();
+        let line = rest.lines().next().unwrap_or("").trim_end();
+        let span = Span::new(self.at, self.at + line.len());
+        let length = rest.find('\n').unwrap_or(rest.len());
+        let word: String = line[1..].trim_start().chars().take_while(|c| c.is_ascii_alphabetic()).collect();
+        let changes_the_model = matches!(
+            word.to_ascii_lowercase().as_str(),
+            "include" | "define" | "undef" | "if" | "ifdef" | "ifndef" | "else" | "elif" | "endif"
+        );
+        self.diagnostics.push(if changes_the_model {
+            Diagnostic::error(span, "preprocessor directives are not part of Murphi")
+                .help("run the preprocessor first, or set constants with `-D NAME=VALUE`")
+        } else {
+            Diagnostic::warning(span, "this directive is ignored")
+        });
+        self.at += length;
+    }
+
+    /// `${...}`, a hole that a template tool fills before the model is checked: read as a number.
+    fn placeholder(&mut self) {
+        let rest = self.rest();
+        let line = rest.find('\n').unwrap_or(rest.len());
+        let length = rest[..line].find('}').map_or(2, |close| close + 1);
+        let end = self.at + length;
+        self.diagnostics.push(
+            Diagnostic::error(
+                Span::new(self.at, end),
+                "this is a template, not a model: a placeholder is left to fill in",
+            )
+            .label("expected a value")
+            .help("replace the placeholder with a number"),
+        );
+        self.push(Kind::Number, end);
+    }
+
+    fn bad_characters(&mut self) {
+        let start = self.at;
+        let rest = self.rest();
+        let known = |c: char| c.is_whitespace() || c.is_ascii_alphanumeric() || c == '"' || c == '“';
+        let length = rest
+            .char_indices()
+            .find(|&(i, c)| {
+                known(c)
+                    || (c.is_ascii() && sign_of(c as u8).is_some())
+                    || SIGNS.iter().any(|(sign, _)| rest[i..].starts_with(sign))
+            })
+            .map_or(rest.len(), |(i, _)| i);
+        self.at += length.max(rest.chars().next().map_or(1, char::len_utf8));
+        let shown = &self.text[start..self.at];
+        let finding = if shown.starts_with('_') {
+            Diagnostic::error(Span::new(start, self.at), "a name cannot begin with an underscore")
+                .label("expected a letter")
+        } else {
+            Diagnostic::error(Span::new(start, self.at), format!("unexpected `{}`", shown.escape_debug()))
+                .label("this means nothing in Murphi")
+        };
+        self.diagnostics.push(finding);
+    }
+}
+
+/// The value of a number token's text; `None` when it exceeds what any computation here can hold.
+pub fn number_value(text: &str) -> Option<i128> {
+    if text.len() > 2 && text[..2].eq_ignore_ascii_case("0x") {
+        i128::from_str_radix(&text[2..], 16).ok()
+    } else if is_octal(text) {
+        i128::from_str_radix(text, 8).ok()
+    } else {
+        text.parse().ok()
+    }
+}
+
+/// Whether Rumur reads the number as octal: a leading zero and no digit above 7.
+pub fn is_octal(text: &str) -> bool {
+    text.len() > 1 && text.starts_with('0') && text.bytes().all(|b| (b'0'..=b'7').contains(&b))
+}
+
+/// The characters a string token stands for: quotes off, escapes resolved.
+pub fn string_value(token_text: &str) -> String {
+    let inner = token_text.trim_start_matches(['"', '“']);
+    let inner = inner.strip_suffix('"').or_else(|| inner.strip_suffix('”')).unwrap_or(inner);
+    // A token is cut at its first quote, so only one opening quote can have been there.
+    let inner = if token_text.starts_with("\"\"") || token_text.starts_with("“\"") { "" } else { inner };
+    let mut value = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        match if c == '\\' { chars.next() } else { None } {
+            None => value.push(c),
+            Some('n') => value.push('\n'),
+            Some('t') => value.push('\t'),
+            Some('r') => value.push('\r'),
+            Some(other) => value.push(other),
+        }
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<Kind> {
+        let mut diagnostics = Diagnostics::default();
+        let kinds = lex(text, &mut diagnostics).iter().map(|t| t.kind).collect();
+        assert!(diagnostics.list.is_empty(), "{:?}", diagnostics.list);
+        kinds
+    }
+
+    #[test]
+    fn unicode_spellings_are_the_ascii_ones() {
+        assert_eq!(
+            kinds("≔ ≤ ≥ ≠ ∧ ∨ ¬ → ⇒ × ÷ ∕ − ∀ ∃ “x”"),
+            kinds(":= <= >= != && || ! -> ==> * / / - forall exists \"x\"")
+        );
+    }
+
+    #[test]
+    fn a_range_is_not_a_real_number() {
+        assert_eq!(kinds("0..7"), [Kind::Number, Kind::DotDot, Kind::Number, Kind::EndOfFile]);
+    }
+
+    #[test]
+    fn a_percent_sign_is_a_pragma_only_where_no_operand_stands_before_it() {
+        let mut diagnostics = Diagnostics::default();
+        let tokens = lex("x\n% 3;\n%pragma here\ny", &mut diagnostics);
+        assert_eq!(tokens.len(), 6);
+        assert_eq!(diagnostics.list.len(), 1);
+        assert!(!diagnostics.has_errors());
+    }
+
+    #[test]
+    fn numbers_are_read_as_rumur_reads_them() {
+        assert_eq!(number_value("010"), Some(8));
+        assert_eq!(number_value("0x1F"), Some(31));
+        assert_eq!(number_value("089"), Some(89));
+        assert_eq!(number_value("0"), Some(0));
+        assert_eq!(number_value(&"9".repeat(60)), None);
+    }
+
+    #[test]
+    fn strings_lose_quotes_and_escapes() {
+        assert_eq!(string_value(r#""a\n\"b\\""#), "a\n\"b\\");
+        assert_eq!(string_value("“foo”"), "foo");
+        assert_eq!(string_value("\"\""), "");
+    }
+}

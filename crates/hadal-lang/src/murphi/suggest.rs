@@ -1,0 +1,50 @@
+//! "Did you mean ...?": the nearest known word, where one is near enough to be obvious.
+
+/// The candidate nearest to `word`, if it is close: at most a third of the letters differ, case aside.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Longer words are not typing mistakes of anything, and the distance is quadratic.
+    if word.len() > 64 {
+        return None;
+    }
+    let limit = (word.chars().count() / 3).clamp(1, 3);
+    let folded = word.to_lowercase();
+    candidates
+        .into_iter()
+        .filter(|c| *c != word && c.len() <= 64)
+        .map(|c| (distance(&folded, &c.to_lowercase()), c))
+        .filter(|(d, _)| *d <= limit)
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, c)| c)
+}
+
+/// Edits that turn one word into the other: insert, delete, replace, swap neighbours.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut previous: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replace = previous[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replace.min(previous[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = std::mem::replace(&mut previous, row);
+    }
+    previous[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_typing_mistakes_and_nothing_else() {
+        assert_eq!(nearest("boolaen", ["boolean", "begin"]), Some("boolean"));
+        assert_eq!(nearest("State", ["state", "start"]), Some("state"));
+        assert_eq!(nearest("x", ["completely", "different"]), None);
+        assert_eq!(nearest("rulset", ["rule", "ruleset"]), Some("ruleset"));
+    }
+}
