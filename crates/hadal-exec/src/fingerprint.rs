@@ -10,8 +10,10 @@ use hadal_system::{
     UnaryOp, Value,
 };
 
-/// The fingerprint of a system whose states `layout` packs.
-pub fn fingerprint(system: &System, layout: &Layout) -> u64 {
+use crate::symmetry::SymmetryMode;
+
+/// The fingerprint of a system whose states `layout` packs and whose symmetric states are one as `symmetry` says.
+pub fn fingerprint(system: &System, layout: &Layout, symmetry: SymmetryMode) -> u64 {
     let mut hash = Hash(0xCBF2_9CE4_8422_2325);
     hash.number(VERSION);
     for (_, domain) in system.domains.iter() {
@@ -88,6 +90,12 @@ pub fn fingerprint(system: &System, layout: &Layout) -> u64 {
     for var in layout.order() {
         hash.number(var.0.into());
     }
+    hash.tag(match symmetry {
+        SymmetryMode::Off => 0,
+        SymmetryMode::Heuristic => 1,
+        SymmetryMode::Exact => 2,
+        SymmetryMode::Auto => 3,
+    });
     hash.0
 }
 

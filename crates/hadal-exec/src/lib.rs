@@ -4,6 +4,7 @@
 pub mod compile;
 pub mod fault;
 pub mod fingerprint;
+pub mod generate;
 pub mod interpret;
 pub mod model;
 pub mod replay;
@@ -11,4 +12,5 @@ pub mod symmetry;
 
 pub use fault::{Fault, FaultKind};
 pub use interpret::{Interpreter, Notes, Outcome};
-pub use model::{Engine, Model, ModelError, ModelOptions, SymmetryMode};
+pub use model::{Engine, Model, ModelError, ModelOptions};
+pub use symmetry::SymmetryMode;

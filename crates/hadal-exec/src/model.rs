@@ -4,6 +4,7 @@ use hadal_system::{Check, Label, Layout, PropertyId, PropertyInfo, StateSpace, S
 
 use crate::fingerprint::fingerprint;
 use crate::interpret::Interpreter;
+use crate::symmetry::{Canonicaliser, Scratch, SymmetryMode};
 
 /// How a model is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -13,20 +14,6 @@ pub enum Engine {
     Compiled,
     /// By the interpreter that defines the meaning.
     Interpreted,
-}
-
-/// Which states count as the same under permutations of scalarsets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum SymmetryMode {
-    /// None but those that differ in the order of a multiset.
-    Off,
-    /// Many of the symmetric ones, fast.
-    Heuristic,
-    /// All symmetric ones.
-    Exact,
-    /// Exact where that is affordable, else heuristic.
-    #[default]
-    Auto,
 }
 
 /// How to make a [`Model`] of a system.
@@ -51,6 +38,7 @@ pub struct Model {
     system: System,
     layout: Layout,
     options: ModelOptions,
+    symmetry: Option<Canonicaliser>,
     properties: Vec<PropertyInfo>,
     fingerprint: u64,
 }
@@ -65,9 +53,11 @@ impl Model {
             }
         }
         let layout = Layout::natural(&system);
-        let fingerprint = fingerprint(&system, &layout);
+        let symmetry = Canonicaliser::new(&system, &layout, options.symmetry);
+        let mode = symmetry.as_ref().map_or(SymmetryMode::Off, Canonicaliser::mode);
+        let fingerprint = fingerprint(&system, &layout, mode);
         let properties = system.property_infos();
-        Ok(Model { system, layout, options, properties, fingerprint })
+        Ok(Model { system, layout, options, symmetry, properties, fingerprint })
     }
 
     /// The system behind the model.
@@ -83,6 +73,11 @@ impl Model {
     /// How the model was made.
     pub fn options(&self) -> ModelOptions {
         self.options
+    }
+
+    /// What makes symmetric states one, where there is something to do.
+    pub fn symmetry(&self) -> Option<&Canonicaliser> {
+        self.symmetry.as_ref()
     }
 
     /// The interpreter of this model's system, whatever its engine.
@@ -111,6 +106,7 @@ impl StateSpace for Model {
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(ModelWorker {
             runner: Runner::Interpreted(self.interpreter()),
+            symmetry: self.symmetry.as_ref().map(|it| (it, it.scratch())),
             covers: vec![0; self.properties.len()],
         })
     }
@@ -142,20 +138,37 @@ enum Runner<'m> {
 
 struct ModelWorker<'m> {
     runner: Runner<'m>,
+    symmetry: Option<(&'m Canonicaliser, Scratch)>,
     covers: Vec<u64>,
+}
+
+impl ModelWorker<'_> {
+    /// Replaces the states from number `from` on by their representatives.
+    fn canonicalise(&mut self, out: &mut Successors, from: usize) {
+        if let Some((canonicaliser, scratch)) = &mut self.symmetry {
+            out.retain_from(from, |_, state| {
+                canonicaliser.canonicalise(state, scratch);
+                true
+            });
+        }
+    }
 }
 
 impl Worker for ModelWorker<'_> {
     fn initial(&mut self, out: &mut Successors) {
+        let from = out.len();
         match &self.runner {
             Runner::Interpreted(interpreter) => interpreter.initial(out, &mut self.covers),
         }
+        self.canonicalise(out, from);
     }
 
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        let from = out.len();
         match &self.runner {
             Runner::Interpreted(interpreter) => interpreter.successors(state, out, &mut self.covers),
         }
+        self.canonicalise(out, from);
     }
 
     fn check(&mut self, state: &[u64]) -> Check {
