@@ -1,0 +1,75 @@
+//! Merging many runs into one, in several passes where file handles or memory do not allow a single one.
+
+use super::{BlockSource, RunMerge};
+use crate::error::MergeError;
+use crate::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
+use crate::shape::Records;
+use crate::vfs::Disk;
+
+/// How many runs may be open together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MergeLimits {
+    /// Most runs read at once, 2 or more.
+    pub fan_in: usize,
+}
+
+impl MergeLimits {
+    /// As many as file handles sensibly allow and a half of the free memory can buffer.
+    pub fn for_memory(disk: &Disk, options: &RunOptions) -> Self {
+        let affordable = disk.governor.available() / 2 / RunReader::footprint(options).max(1);
+        MergeLimits { fan_in: affordable.clamp(2, 256) as usize }
+    }
+}
+
+/// Merges `runs` into one run of `kind` without duplicates; also says how many duplicates there were.
+///
+/// With more runs than `limits` allow, the smallest are merged first, so that large ones are copied least.
+pub fn merge_unique(
+    disk: &Disk,
+    runs: Vec<RunFile>,
+    kind: RunKind,
+    options: &RunOptions,
+    limits: MergeLimits,
+) -> Result<(RunFile, u64), MergeError> {
+    let mut duplicates = 0;
+    let runs = reduce(disk, runs, kind, options, limits, &mut duplicates)?;
+    let merged = merge_once(disk, &runs, kind, options, &mut duplicates)?;
+    Ok((merged, duplicates))
+}
+
+/// Merges the smallest runs until `limits` allow all of them to be read together.
+pub(crate) fn reduce(
+    disk: &Disk,
+    mut runs: Vec<RunFile>,
+    kind: RunKind,
+    options: &RunOptions,
+    limits: MergeLimits,
+    duplicates: &mut u64,
+) -> Result<Vec<RunFile>, MergeError> {
+    let fan_in = limits.fan_in.max(2);
+    while runs.len() > fan_in {
+        runs.sort_by_key(|run| std::cmp::Reverse(run.records()));
+        // Just enough to come down to the limit, or a full merge of the smallest.
+        let now = (runs.len() - fan_in + 1).clamp(2, fan_in);
+        let smallest = runs.split_off(runs.len() - now);
+        runs.push(merge_once(disk, &smallest, kind, options, duplicates)?);
+    }
+    Ok(runs)
+}
+
+fn merge_once(
+    disk: &Disk,
+    runs: &[RunFile],
+    kind: RunKind,
+    options: &RunOptions,
+    duplicates: &mut u64,
+) -> Result<RunFile, MergeError> {
+    let mut merge = RunMerge::of_runs(options.shape, runs)?;
+    let mut writer = RunWriter::create(disk, kind, options)?;
+    let mut batch = Vec::new();
+    while merge.next_block(&mut batch)? {
+        writer.push_all(Records::new(options.shape, &batch))?;
+    }
+    *duplicates += merge.duplicates();
+    Ok(writer.finish()?)
+}

@@ -1,0 +1,96 @@
+//! Duplicate detection by sorting: candidates merged, deduplicated and freed of closed states in one pass
+//! (Lamborn 2014, sec. 3.3.3: intra- and interlayer detection share a single merge).
+
+use super::{BlockSource, RunMerge};
+use crate::bitmap::Bitmap;
+use crate::error::{MergeError, ReadError, WriteError};
+use crate::run::{RunProbe, RunWriter};
+use crate::shape::Records;
+
+/// A set of closed states that can be asked about many ascending candidates at once.
+pub trait ClosedFilter {
+    /// Sets the bit of each candidate (strictly ascending) that is closed, skipping bits already set; returns how
+    /// many it set.
+    fn mark(&mut self, candidates: Records<'_>, present: &mut Bitmap) -> Result<u64, ReadError>;
+}
+
+/// Where fresh states go.
+pub trait RecordSink {
+    /// Takes strictly ascending records.
+    fn accept(&mut self, records: Records<'_>) -> Result<(), WriteError>;
+}
+
+/// What became of the candidates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Subtracted {
+    /// Candidates that equalled another candidate.
+    pub duplicates_within: u64,
+    /// Distinct candidates that were closed already.
+    pub duplicates_closed: u64,
+    /// Distinct candidates that were new.
+    pub fresh: u64,
+}
+
+/// Removes from `candidates` every state already in `closed`, in one pass over both, and gives the others, once
+/// each and ascending, to `fresh`.
+pub fn subtract_closed(
+    mut candidates: RunMerge<'_>,
+    closed: &mut dyn ClosedFilter,
+    fresh: &mut dyn RecordSink,
+) -> Result<Subtracted, MergeError> {
+    let shape = candidates.shape();
+    let mut batch = Vec::new();
+    let mut present = Bitmap::default();
+    let mut subtracted = Subtracted::default();
+    while candidates.next_block(&mut batch)? {
+        let records = Records::new(shape, &batch);
+        present.reset(records.len());
+        let known = closed.mark(records, &mut present)?;
+        subtracted.duplicates_closed += known;
+        subtracted.fresh += records.len() as u64 - known;
+        if known > 0 {
+            let stride = shape.stride();
+            let mut kept = 0;
+            for at in 0..batch.len() / stride {
+                if !present.get(at) {
+                    batch.copy_within(at * stride..(at + 1) * stride, kept);
+                    kept += stride;
+                }
+            }
+            batch.truncate(kept);
+        }
+        fresh.accept(Records::new(shape, &batch))?;
+    }
+    subtracted.duplicates_within = candidates.duplicates();
+    Ok(subtracted)
+}
+
+impl ClosedFilter for RunProbe {
+    fn mark(&mut self, candidates: Records<'_>, present: &mut Bitmap) -> Result<u64, ReadError> {
+        RunProbe::mark(self, candidates, present)
+    }
+}
+
+/// Several parts of one closed set, their states distinct.
+impl<F: ClosedFilter> ClosedFilter for [F] {
+    fn mark(&mut self, candidates: Records<'_>, present: &mut Bitmap) -> Result<u64, ReadError> {
+        let mut found = 0;
+        for part in self {
+            found += part.mark(candidates, present)?;
+        }
+        Ok(found)
+    }
+}
+
+impl RecordSink for RunWriter {
+    fn accept(&mut self, records: Records<'_>) -> Result<(), WriteError> {
+        self.push_all(records)
+    }
+}
+
+impl RecordSink for Vec<u64> {
+    fn accept(&mut self, records: Records<'_>) -> Result<(), WriteError> {
+        self.extend_from_slice(records.flat());
+        Ok(())
+    }
+}

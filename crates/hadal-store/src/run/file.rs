@@ -1,0 +1,245 @@
+//! A finished run on disk: its header and trailer, and a handle that owns the file.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+use super::block::{u32_at, u64_at};
+use super::{Codec, RunKind, RunOptions};
+use crate::error::{Corrupted, ReadError};
+use crate::vfs::{Caching, Disk, VfsFile, read_range};
+
+pub(super) const HEADER_BYTES: usize = 64;
+pub(super) const TRAILER_BYTES: usize = 64;
+const VERSION: u16 = 1;
+
+/// A finished run. The file goes when the last handle does, unless a manifest names it.
+#[derive(Clone)]
+pub struct RunFile {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    disk: Disk,
+    name: String,
+    summary: RunSummary,
+    options: RunOptions,
+    trailer: Trailer,
+    most_records: usize,
+    committed: AtomicBool,
+}
+
+/// What a manifest says about a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunSummary {
+    /// Records in it.
+    pub records: u64,
+    /// Length of the file.
+    pub bytes: u64,
+    /// Checksum of its trailer, which holds the checksum of its index.
+    pub tail_checksum: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Trailer {
+    pub index_offset: u64,
+    pub index_bytes: u64,
+    pub blocks: u64,
+    pub records: u64,
+    pub file_bytes: u64,
+    pub index_checksum: u64,
+}
+
+impl RunFile {
+    /// Opens a run written with options like these (shape and fingerprint must agree) and checks its header and
+    /// trailer.
+    pub fn open(disk: &Disk, name: &str, options: &RunOptions) -> Result<Self, ReadError> {
+        let failed = |error| ReadError::io(name, error);
+        let file = disk.vfs.open(name, Caching::Direct).map_err(failed)?;
+        let length = file.len().map_err(failed)?;
+        if length < (HEADER_BYTES + TRAILER_BYTES) as u64 {
+            return Err(Corrupted::file(name, "it is too short to be a run").into());
+        }
+        let header = read_range(disk, &*file, 0..HEADER_BYTES as u64).map_err(failed)?;
+        let most_records = check_header(name, &header, options)?;
+        let tail = read_range(disk, &*file, length - TRAILER_BYTES as u64..length).map_err(failed)?;
+        let (trailer, tail_checksum) = Trailer::parse(name, &tail, length, identity(name))?;
+        let summary = RunSummary { records: trailer.records, bytes: length, tail_checksum };
+        let run = RunFile::from_parts(disk, name.to_owned(), summary, *options, trailer, most_records);
+        run.keep();
+        Ok(run)
+    }
+
+    pub(super) fn from_parts(
+        disk: &Disk,
+        name: String,
+        summary: RunSummary,
+        options: RunOptions,
+        trailer: Trailer,
+        most_records: usize,
+    ) -> Self {
+        let committed = AtomicBool::new(false);
+        let disk = disk.clone();
+        RunFile { inner: Arc::new(Inner { disk, name, summary, options, trailer, most_records, committed }) }
+    }
+
+    /// Its name in the run folder.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// Records in it.
+    pub fn records(&self) -> u64 {
+        self.inner.summary.records
+    }
+
+    /// Length of the file.
+    pub fn bytes(&self) -> u64 {
+        self.inner.summary.bytes
+    }
+
+    /// What a manifest says about it.
+    pub fn summary(&self) -> RunSummary {
+        self.inner.summary
+    }
+
+    /// How it was written.
+    pub fn options(&self) -> &RunOptions {
+        &self.inner.options
+    }
+
+    /// The disk it lies on.
+    pub fn disk(&self) -> &Disk {
+        &self.inner.disk
+    }
+
+    /// Leaves the file in place when the last handle is dropped: a manifest names it, and the commit that stops
+    /// naming it removes it.
+    pub fn keep(&self) {
+        self.inner.committed.store(true, Ordering::Relaxed);
+    }
+
+    /// Gives the file up: it is removed with the last handle even if it was opened from a folder.
+    pub fn discard(self) {
+        self.inner.committed.store(false, Ordering::Relaxed);
+    }
+
+    pub(super) fn trailer(&self) -> &Trailer {
+        &self.inner.trailer
+    }
+
+    pub(super) fn most_records(&self) -> usize {
+        self.inner.most_records
+    }
+
+    pub(super) fn identity(&self) -> u64 {
+        identity(&self.inner.name)
+    }
+
+    pub(super) fn open_file(&self) -> Result<Arc<dyn VfsFile>, ReadError> {
+        let open = self.inner.disk.vfs.open(&self.inner.name, Caching::Direct);
+        open.map_err(|error| ReadError::io(&self.inner.name, error))
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if !*self.committed.get_mut() {
+            // A file that cannot be removed now is nobody's, and goes when the folder is next opened.
+            let _ = self.disk.vfs.remove(&self.name);
+        }
+    }
+}
+
+impl std::fmt::Debug for RunFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunFile").field("name", &self.name()).field("records", &self.records()).finish()
+    }
+}
+
+/// Seeds the checksums of a file.
+pub(super) fn identity(name: &str) -> u64 {
+    xxh3_64(name.as_bytes())
+}
+
+pub(super) fn header(name: &str, kind: RunKind, options: &RunOptions) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    bytes[..8].copy_from_slice(b"HADALRUN");
+    bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
+    bytes[10] = kind.code();
+    bytes[11] = u8::from(options.codec == Codec::Lz4);
+    bytes[12..14].copy_from_slice(&(options.shape.words() as u16).to_le_bytes());
+    bytes[14..16].copy_from_slice(&(options.shape.payload_words() as u16).to_le_bytes());
+    bytes[16..24].copy_from_slice(&options.fingerprint.to_le_bytes());
+    bytes[32..40].copy_from_slice(&identity(name).to_le_bytes());
+    bytes[40..44].copy_from_slice(&(options.block_records() as u32).to_le_bytes());
+    let checksum = xxh3_64(&bytes[..56]);
+    bytes[56..].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+/// Returns the most records a block may hold.
+fn check_header(name: &str, bytes: &[u8], options: &RunOptions) -> Result<usize, ReadError> {
+    let foreign = |what| ReadError::Foreign { file: name.to_owned(), what };
+    if bytes[..8] != *b"HADALRUN" || u64_at(bytes, 56) != xxh3_64(&bytes[..56]) {
+        return Err(Corrupted::file(name, "its header is damaged").into());
+    }
+    if bytes[8..10] != VERSION.to_le_bytes() {
+        return Err(foreign("it was written by another version of hadal"));
+    }
+    if u64_at(bytes, 32) != identity(name) {
+        return Err(Corrupted::file(name, "it is another file under this name").into());
+    }
+    if u64_at(bytes, 16) != options.fingerprint {
+        return Err(foreign("it was written for another model"));
+    }
+    let words = usize::from(u16::from_le_bytes([bytes[12], bytes[13]]));
+    let payload_words = usize::from(u16::from_le_bytes([bytes[14], bytes[15]]));
+    if (words, payload_words) != (options.shape.words(), options.shape.payload_words()) {
+        return Err(foreign("its records have another width"));
+    }
+    Ok((u32_at(bytes, 40) as usize).clamp(1, 1 << 16))
+}
+
+impl Trailer {
+    /// The trailer's bytes and its checksum.
+    pub fn encode(&self, identity: u64) -> ([u8; TRAILER_BYTES], u64) {
+        let mut bytes = [0; TRAILER_BYTES];
+        bytes[..8].copy_from_slice(b"HADALEND");
+        let fields = [
+            self.index_offset,
+            self.index_bytes,
+            self.blocks,
+            self.records,
+            self.file_bytes,
+            self.index_checksum,
+        ];
+        for (place, field) in bytes[8..56].chunks_exact_mut(8).zip(fields) {
+            place.copy_from_slice(&field.to_le_bytes());
+        }
+        let checksum = xxh3_64_with_seed(&bytes[..56], identity);
+        bytes[56..].copy_from_slice(&checksum.to_le_bytes());
+        (bytes, checksum)
+    }
+
+    fn parse(name: &str, bytes: &[u8], length: u64, identity: u64) -> Result<(Self, u64), Corrupted> {
+        let checksum = u64_at(bytes, 56);
+        if bytes[..8] != *b"HADALEND" || checksum != xxh3_64_with_seed(&bytes[..56], identity) {
+            return Err(Corrupted::file(name, "its trailer is damaged or was never written"));
+        }
+        let trailer = Trailer {
+            index_offset: u64_at(bytes, 8),
+            index_bytes: u64_at(bytes, 16),
+            blocks: u64_at(bytes, 24),
+            records: u64_at(bytes, 32),
+            file_bytes: u64_at(bytes, 40),
+            index_checksum: u64_at(bytes, 48),
+        };
+        let index_end = trailer.index_offset.checked_add(trailer.index_bytes);
+        let fits = trailer.file_bytes == length
+            && trailer.index_offset >= HEADER_BYTES as u64
+            && index_end == Some(length - TRAILER_BYTES as u64);
+        if fits { Ok((trailer, checksum)) } else { Err(Corrupted::file(name, "it has the wrong length")) }
+    }
+}

@@ -1,0 +1,266 @@
+//! Asking a sorted run which of many ascending candidates it holds, reading only blocks that may hold one.
+//!
+//! The index says which blocks those are; neighbours are read together, the next piece while this one is
+//! decoded. When nearly every block is wanted this is a scan, when few are it is a handful of reads: the same code,
+//! the distance up to which a gap is read through rather than skipped being the only cost estimate.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::block::BlockDecoder;
+use super::file::RunFile;
+use super::index::BlockIndex;
+use crate::bitmap::Bitmap;
+use crate::error::{Corrupted, ReadError};
+use crate::governor::Reservation;
+use crate::shape::{Dynamic, RecordShape, Records, Width, with_width};
+use crate::vfs::{AlignedBuffer, Extent, PendingExtent, VfsFile, request_extent};
+
+/// Reading on through a gap of this many bytes costs about as much as another request.
+const GAP_BYTES: u64 = 32 << 10;
+
+/// Probes one run. Ascending calls go through the file once.
+pub struct RunProbe {
+    run: RunFile,
+    index: Arc<BlockIndex>,
+    file: Arc<dyn VfsFile>,
+    decoder: BlockDecoder,
+    /// The block decoded last, and its number.
+    decoded: Vec<u64>,
+    decoded_block: Option<usize>,
+    spare: Vec<AlignedBuffer>,
+    stats: ProbeStats,
+    _memory: Reservation,
+}
+
+/// What probing did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProbeStats {
+    /// Blocks decoded.
+    pub blocks_decoded: u64,
+    /// Requests to the disk.
+    pub reads: u64,
+    /// Candidates found.
+    pub found: u64,
+}
+
+/// Consecutive wanted blocks, and which candidates each is wanted for.
+struct Wanted {
+    block: usize,
+    candidates: Range<usize>,
+}
+
+impl RunProbe {
+    /// A probe of `run` through its `index`.
+    pub fn open(run: &RunFile, index: Arc<BlockIndex>) -> Result<Self, ReadError> {
+        let (shape, most_records) = (run.options().shape, run.most_records());
+        let bytes = BlockDecoder::footprint(shape, most_records)
+            + 2 * AlignedBuffer::footprint(run.options().chunk_bytes);
+        let memory = run.disk().governor.try_reserve(bytes, "run probe")?;
+        Ok(RunProbe {
+            file: run.open_file()?,
+            decoder: BlockDecoder::new(shape, run.identity(), most_records),
+            decoded: Vec::new(),
+            decoded_block: None,
+            spare: Vec::new(),
+            stats: ProbeStats::default(),
+            run: run.clone(),
+            index,
+            _memory: memory,
+        })
+    }
+
+    /// What it did so far.
+    pub fn stats(&self) -> ProbeStats {
+        self.stats
+    }
+
+    /// Sets the bit of each candidate (strictly ascending) that the run holds. Bits that are set already are
+    /// not looked for. Returns how many it found.
+    pub fn mark(&mut self, candidates: Records<'_>, present: &mut Bitmap) -> Result<u64, ReadError> {
+        let before = self.stats.found;
+        let all = with_width!(candidates.shape(), w => self.wanted(w, candidates.flat(), present));
+        let mut wanted = &all[..];
+        if let Some(first) = wanted.first()
+            && self.decoded_block == Some(first.block)
+        {
+            self.mark_decoded(candidates, first, present);
+            wanted = &wanted[1..];
+        }
+        let mut ahead: Option<(Range<usize>, PendingExtent)> = None;
+        let mut groups = self.groups(wanted).into_iter();
+        loop {
+            let next = groups.next().map(|group| (group.clone(), self.request(&wanted[group])));
+            let last = next.is_none();
+            if let Some((group, pending)) = std::mem::replace(&mut ahead, next) {
+                let extent = pending.wait().map_err(|error| ReadError::io(self.run.name(), error))?;
+                for wanted in &wanted[group] {
+                    self.decode(&extent, wanted.block)?;
+                    self.mark_decoded(candidates, wanted, present);
+                }
+                self.spare.push(extent.into_buffer());
+            }
+            if last {
+                return Ok(self.stats.found - before);
+            }
+        }
+    }
+
+    /// Whether the run holds `state`.
+    pub fn contains(&mut self, state: &[u64]) -> Result<bool, ReadError> {
+        let mut present = Bitmap::new(1);
+        let shape = RecordShape::states(self.run.options().shape.words());
+        Ok(self.mark(Records::new(shape, state), &mut present)? == 1)
+    }
+
+    fn wanted<W: Width>(&self, w: W, flat: &[u64], present: &Bitmap) -> Vec<Wanted> {
+        let mut wanted: Vec<Wanted> = Vec::new();
+        let blocks = self.index.blocks();
+        if blocks == 0 {
+            return wanted;
+        }
+        let count = flat.len() / w.stride();
+        let keys = Dynamic(RecordShape::states(w.words()));
+        let first_keys = self.index.first_keys();
+        // The first block that begins after the candidate; the one before it is the only one to hold it.
+        let mut after = 0;
+        for at in 0..count {
+            if present.get(at) {
+                continue;
+            }
+            let state = w.state(flat, at);
+            if after < blocks && !w.less(state, keys.state(first_keys, after)) {
+                after = gallop(after, blocks, |block| !w.less(state, keys.state(first_keys, block)));
+            }
+            if after == 0 {
+                continue;
+            }
+            if after == blocks && w.less(self.index.last_key(), state) {
+                break;
+            }
+            match wanted.last_mut() {
+                Some(last) if last.block == after - 1 => last.candidates.end = at + 1,
+                _ => wanted.push(Wanted { block: after - 1, candidates: at..at + 1 }),
+            }
+        }
+        wanted
+    }
+
+    /// Groups of wanted blocks that are read with one request each.
+    fn groups(&self, wanted: &[Wanted]) -> Vec<Range<usize>> {
+        let most = self.run.options().chunk_bytes as u64;
+        let mut groups: Vec<Range<usize>> = Vec::new();
+        // Where the current group begins and ends in the file.
+        let mut extent = 0..0;
+        for (at, block) in wanted.iter().enumerate() {
+            let range = self.index.range(block.block);
+            let near =
+                range.start.saturating_sub(extent.end) <= GAP_BYTES && range.end - extent.start <= most;
+            match groups.last_mut() {
+                Some(group) if near => {
+                    group.end = at + 1;
+                    extent.end = range.end;
+                }
+                _ => {
+                    groups.push(at..at + 1);
+                    extent = range;
+                }
+            }
+        }
+        groups
+    }
+
+    fn request(&mut self, wanted: &[Wanted]) -> PendingExtent {
+        let buffer = self.spare.pop();
+        let buffer = buffer.unwrap_or_else(|| AlignedBuffer::new(self.run.options().chunk_bytes));
+        let (first, last) = (&wanted[0], &wanted[wanted.len() - 1]);
+        let range = self.index.range(first.block).start..self.index.range(last.block).end;
+        self.stats.reads += 1;
+        request_extent(self.run.disk(), &self.file, range, buffer)
+    }
+
+    fn decode(&mut self, extent: &Extent, block: usize) -> Result<(), ReadError> {
+        let name = self.run.name();
+        let bytes = extent
+            .range(self.index.range(block))
+            .ok_or_else(|| Corrupted::block(name, block as u64, "the index misplaces it"))?;
+        // Should decoding fail half-way, there is no decoded block.
+        self.decoded_block = None;
+        self.decoder.decode(name, block as u64, bytes, &mut self.decoded)?;
+        self.decoded_block = Some(block);
+        self.stats.blocks_decoded += 1;
+        Ok(())
+    }
+
+    fn mark_decoded(&mut self, candidates: Records<'_>, wanted: &Wanted, present: &mut Bitmap) {
+        let held = Records::new(self.run.options().shape, &self.decoded);
+        self.stats.found += mark_present(candidates, wanted.candidates.clone(), held, present);
+    }
+}
+
+/// The first of `from..to` for which `below` does not hold; it holds for all before that one.
+#[inline]
+fn gallop(from: usize, to: usize, below: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut step) = (from, 1);
+    while low + step <= to && below(low + step - 1) {
+        low += step;
+        step *= 2;
+    }
+    let mut high = (low + step).min(to);
+    while low < high {
+        let middle = (low + high) / 2;
+        if below(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Marks those of the candidates numbered `range` that are among `held`; both strictly ascend.
+/// Returns how many were marked that were not before.
+pub(crate) fn mark_present(
+    candidates: Records<'_>,
+    range: Range<usize>,
+    held: Records<'_>,
+    present: &mut Bitmap,
+) -> u64 {
+    if candidates.shape() == held.shape() {
+        return with_width!(held.shape(), w => mark_walk(w, w, candidates.flat(), range, held.flat(), present));
+    }
+    let (c, h) = (Dynamic(candidates.shape()), Dynamic(held.shape()));
+    mark_walk(c, h, candidates.flat(), range, held.flat(), present)
+}
+
+fn mark_walk<C: Width, H: Width>(
+    c: C,
+    h: H,
+    candidates: &[u64],
+    range: Range<usize>,
+    held: &[u64],
+    present: &mut Bitmap,
+) -> u64 {
+    let count = held.len() / h.stride();
+    let dense = range.len() * 8 > count;
+    let mut at = 0;
+    let mut found = 0;
+    for candidate in range {
+        let state = c.state(candidates, candidate);
+        if dense {
+            while at < count && h.less(h.state(held, at), state) {
+                at += 1;
+            }
+        } else {
+            at = gallop(at, count, |place| h.less(h.state(held, place), state));
+        }
+        if at == count {
+            break;
+        }
+        if h.equal(h.state(held, at), state) && !present.get(candidate) {
+            present.set(candidate);
+            found += 1;
+        }
+    }
+    found
+}

@@ -1,0 +1,83 @@
+//! Reading a sorted run front to back, one decoded block at a time.
+
+use super::RunOptions;
+use super::block::{BlockDecoder, FRAME_BYTES, Frame};
+use super::file::{HEADER_BYTES, RunFile};
+use crate::error::{Corrupted, ReadError};
+use crate::governor::Reservation;
+use crate::shape::RecordShape;
+use crate::vfs::{AlignedBuffer, SequentialStream};
+
+/// A sequential scan with read-ahead.
+pub struct RunReader {
+    run: RunFile,
+    stream: SequentialStream,
+    decoder: BlockDecoder,
+    block: Vec<u8>,
+    number: u64,
+    records: u64,
+    _memory: Reservation,
+}
+
+impl RunReader {
+    /// Starts at the first record.
+    pub fn open(run: &RunFile) -> Result<Self, ReadError> {
+        let options = run.options();
+        let (shape, most_records) = (options.shape, run.most_records());
+        let bytes = 2 * BlockDecoder::footprint(shape, most_records);
+        let memory = run.disk().governor.try_reserve(bytes, "run reader")?;
+        let range = HEADER_BYTES as u64..run.trailer().index_offset;
+        // A small run needs no large buffers.
+        let chunk = (options.chunk_bytes as u64).min(run.bytes()) as usize;
+        let stream = SequentialStream::new(run.disk(), run.open_file()?, range, chunk)?;
+        Ok(RunReader {
+            stream,
+            decoder: BlockDecoder::new(shape, run.identity(), most_records),
+            block: Vec::new(),
+            number: 0,
+            records: 0,
+            run: run.clone(),
+            _memory: memory,
+        })
+    }
+
+    /// Bytes of memory a reader of runs like these takes, with one block decoded.
+    pub fn footprint(options: &RunOptions) -> u64 {
+        2 * BlockDecoder::footprint(options.shape, options.block_records())
+            + 2 * AlignedBuffer::footprint(options.chunk_bytes)
+    }
+
+    /// The shape of the records.
+    pub fn shape(&self) -> RecordShape {
+        self.run.options().shape
+    }
+
+    /// Replaces the contents of `flat` by the records of the next block; `false` at the end.
+    pub fn next_block(&mut self, flat: &mut Vec<u64>) -> Result<bool, ReadError> {
+        let name = self.run.name();
+        if self.number == self.run.trailer().blocks {
+            flat.clear();
+            if self.records != self.run.records() {
+                return Err(Corrupted::file(name, "its blocks hold another number of records").into());
+            }
+            return Ok(false);
+        }
+        let cut = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => {
+                Corrupted::block(name, self.number, "it reaches into the index").into()
+            }
+            _ => ReadError::io(name, error),
+        };
+        self.stream.read(FRAME_BYTES, &mut self.block).map_err(cut)?;
+        let frame = Frame::parse(&self.block);
+        let bytes = frame.block_bytes(self.run.options().shape);
+        if bytes as u64 > self.run.bytes() {
+            return Err(Corrupted::block(name, self.number, "its lengths are impossible").into());
+        }
+        self.stream.read_more(bytes - FRAME_BYTES, &mut self.block).map_err(cut)?;
+        self.decoder.decode(name, self.number, &self.block, flat)?;
+        self.number += 1;
+        self.records += u64::from(frame.count);
+        Ok(true)
+    }
+}

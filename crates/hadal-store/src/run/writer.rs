@@ -1,0 +1,158 @@
+//! Writing a sorted run: ascending records in, a finished file out.
+
+use super::block::BlockEncoder;
+use super::file::{self, RunFile, RunSummary, Trailer};
+use super::index::BlockIndex;
+use super::{RunKind, RunOptions};
+use crate::error::WriteError;
+use crate::governor::Reservation;
+use crate::shape::Records;
+use crate::vfs::{AppendError, AppendStream, Disk};
+
+/// A run being written. Dropped before [`RunWriter::finish`], it leaves no file.
+pub struct RunWriter {
+    disk: Disk,
+    name: String,
+    options: RunOptions,
+    stream: Option<AppendStream>,
+    encoder: BlockEncoder,
+    index: BlockIndex,
+    pending: Vec<u64>,
+    records: u64,
+    finished: bool,
+    memory: Reservation,
+}
+
+impl RunWriter {
+    /// Starts a run under a fresh name.
+    pub fn create(disk: &Disk, kind: RunKind, options: &RunOptions) -> Result<Self, WriteError> {
+        let name = disk.fresh_name(kind.name());
+        let block_bytes = options.block_records() * options.shape.bytes();
+        let bytes = BlockEncoder::footprint(options) + block_bytes as u64;
+        let memory = disk.governor.try_reserve(bytes, "run writer")?;
+        let mut stream =
+            AppendStream::create(disk, &name, options.chunk_bytes).map_err(|error| match error {
+                AppendError::OverBudget(over) => WriteError::OverBudget(over),
+                AppendError::Io(error) => WriteError::io(&name, error),
+            })?;
+        let started = stream.append(&file::header(&name, kind, options));
+        started.map_err(|error| WriteError::io(&name, error))?;
+        Ok(RunWriter {
+            disk: disk.clone(),
+            encoder: BlockEncoder::new(options, file::identity(&name)),
+            index: BlockIndex::new(options.shape.words()),
+            pending: Vec::with_capacity(block_bytes / 8),
+            records: 0,
+            finished: false,
+            name,
+            options: *options,
+            stream: Some(stream),
+            memory,
+        })
+    }
+
+    /// Records written so far.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Appends one record; states must strictly ascend.
+    #[inline]
+    pub fn push(&mut self, record: &[u64]) -> Result<(), WriteError> {
+        debug_assert_eq!(record.len(), self.options.shape.stride());
+        if self.pending.len() >= self.options.block_records() * self.options.shape.stride() {
+            self.write_pending()?;
+        }
+        self.records += 1;
+        self.pending.extend_from_slice(record);
+        Ok(())
+    }
+
+    /// Appends many records; states must strictly ascend, also from one call to the next.
+    pub fn push_all(&mut self, records: Records<'_>) -> Result<(), WriteError> {
+        debug_assert_eq!(records.shape(), self.options.shape);
+        let full = self.options.block_records() * self.options.shape.stride();
+        let mut flat = records.flat();
+        self.records += records.len() as u64;
+        while !flat.is_empty() {
+            if self.pending.len() >= full {
+                self.write_pending()?;
+            }
+            if self.pending.is_empty() && flat.len() >= full {
+                self.write_block(&flat[..full])?;
+                flat = &flat[full..];
+                continue;
+            }
+            let now = flat.len().min(full - self.pending.len());
+            self.pending.extend_from_slice(&flat[..now]);
+            flat = &flat[now..];
+        }
+        Ok(())
+    }
+
+    /// Writes index and trailer and makes the file durable.
+    pub fn finish(mut self) -> Result<RunFile, WriteError> {
+        if !self.pending.is_empty() {
+            self.write_pending()?;
+        }
+        // Taken only here, and `finish` consumes the writer.
+        let Some(mut stream) = self.stream.take() else { unreachable!() };
+        let identity = file::identity(&self.name);
+        self.memory
+            .try_grow(self.index.blocks() as u64 * BlockIndex::entry_bytes(self.options.shape.words()))?;
+        let index_offset = stream.position();
+        let (index, index_checksum) = self.index.encode(identity);
+        let trailer = Trailer {
+            index_offset,
+            index_bytes: index.len() as u64,
+            blocks: self.index.blocks() as u64,
+            records: self.records,
+            file_bytes: index_offset + (index.len() + file::TRAILER_BYTES) as u64,
+            index_checksum,
+        };
+        let (tail, tail_checksum) = trailer.encode(identity);
+        let written =
+            stream.append(&index).and_then(|()| stream.append(&tail)).and_then(|()| stream.finish());
+        let bytes = written.map_err(|error| WriteError::io(&self.name, error))?;
+        self.finished = true;
+        let summary = RunSummary { records: self.records, bytes, tail_checksum };
+        let name = std::mem::take(&mut self.name);
+        let most_records = self.options.block_records();
+        Ok(RunFile::from_parts(&self.disk, name, summary, self.options, trailer, most_records))
+    }
+
+    fn write_pending(&mut self) -> Result<(), WriteError> {
+        let pending = std::mem::take(&mut self.pending);
+        let written = self.write_block(&pending);
+        self.pending = pending;
+        self.pending.clear();
+        written
+    }
+
+    fn write_block(&mut self, flat: &[u64]) -> Result<(), WriteError> {
+        let shape = self.options.shape;
+        let first = shape.state(&flat[..shape.stride()]);
+        let last = shape.state(&flat[flat.len() - shape.stride()..]);
+        let follows = self.index.blocks() == 0
+            || hadal_system::state::compare(self.index.last_key(), first) == std::cmp::Ordering::Less;
+        let number = self.index.blocks() as u64;
+        let block = if follows { self.encoder.encode(flat, number) } else { None };
+        let Some(block) = block else { return Err(WriteError::NotAscending { file: self.name.clone() }) };
+        self.memory.try_grow(BlockIndex::entry_bytes(shape.words()))?;
+        // Present until `finish`, which consumes the writer.
+        let Some(stream) = &mut self.stream else { unreachable!() };
+        let offset = stream.position();
+        stream.append(block).map_err(|error| WriteError::io(&self.name, error))?;
+        self.index.push(offset, block.len(), flat.len() / shape.stride(), first, last);
+        Ok(())
+    }
+}
+
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.stream = None;
+            let _ = self.disk.vfs.remove(&self.name);
+        }
+    }
+}

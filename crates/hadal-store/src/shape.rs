@@ -1,0 +1,213 @@
+//! Records: a packed state, with a small payload where one is wanted (parent hash, action).
+//!
+//! A record is `payload_words` words followed by the state's `words`: as one big integer (last word most
+//! significant) records order by state first and equal states by payload, so sorting needs no second key.
+
+use std::cmp::Ordering;
+
+/// How many words of a record are state and how many are payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RecordShape {
+    words: u16,
+    payload_words: u16,
+}
+
+impl RecordShape {
+    /// Records that are bare states of `words` words (1 to 8191).
+    pub fn states(words: usize) -> Self {
+        Self::with_payload(words, 0)
+    }
+
+    /// States of `words` words (1 to 8191), each with `payload_words` words attached.
+    pub fn with_payload(words: usize, payload_words: usize) -> Self {
+        assert!((1..=8191).contains(&words) && payload_words <= 8191, "no record has such a shape");
+        RecordShape { words: words as u16, payload_words: payload_words as u16 }
+    }
+
+    /// Words of a state.
+    pub fn words(self) -> usize {
+        usize::from(self.words)
+    }
+
+    /// Words of payload.
+    pub fn payload_words(self) -> usize {
+        usize::from(self.payload_words)
+    }
+
+    /// Words of a whole record.
+    pub fn stride(self) -> usize {
+        self.words() + self.payload_words()
+    }
+
+    /// Bytes of a whole record in RAM.
+    pub fn bytes(self) -> usize {
+        self.stride() * 8
+    }
+
+    /// The state in a record.
+    pub fn state(self, record: &[u64]) -> &[u64] {
+        &record[self.payload_words()..]
+    }
+}
+
+/// A borrowed array of records, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Records<'a> {
+    shape: RecordShape,
+    flat: &'a [u64],
+}
+
+impl<'a> Records<'a> {
+    /// Views `flat`, which must hold whole records.
+    pub fn new(shape: RecordShape, flat: &'a [u64]) -> Self {
+        assert!(flat.len().is_multiple_of(shape.stride()), "a record is cut off");
+        Records { shape, flat }
+    }
+
+    /// The shape of each record.
+    pub fn shape(self) -> RecordShape {
+        self.shape
+    }
+
+    /// All words.
+    pub fn flat(self) -> &'a [u64] {
+        self.flat
+    }
+
+    /// Number of records.
+    pub fn len(self) -> usize {
+        self.flat.len() / self.shape.stride()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.flat.is_empty()
+    }
+
+    /// The record numbered `at`.
+    pub fn record(self, at: usize) -> &'a [u64] {
+        &self.flat[at * self.shape.stride()..][..self.shape.stride()]
+    }
+
+    /// The state of the record numbered `at`.
+    pub fn state(self, at: usize) -> &'a [u64] {
+        &self.record(at)[self.shape.payload_words()..]
+    }
+
+    /// The records numbered `range`.
+    pub fn slice(self, range: std::ops::Range<usize>) -> Records<'a> {
+        let stride = self.shape.stride();
+        Records { shape: self.shape, flat: &self.flat[range.start * stride..range.end * stride] }
+    }
+}
+
+/// A width the inner loops are compiled for: a constant for common shapes, a value for the others.
+pub(crate) trait Width: Copy + Send + Sync {
+    /// Words of a state.
+    fn words(self) -> usize;
+    /// Words of payload before it.
+    fn payload(self) -> usize;
+    /// Words of a record.
+    #[inline(always)]
+    fn stride(self) -> usize {
+        self.words() + self.payload()
+    }
+    /// Whether state `a` stands before state `b`.
+    fn less(self, a: &[u64], b: &[u64]) -> bool;
+    /// Whether two states are the same.
+    #[inline(always)]
+    fn equal(self, a: &[u64], b: &[u64]) -> bool {
+        a[..self.words()] == b[..self.words()]
+    }
+    /// The state of record `at` of `flat`.
+    #[inline(always)]
+    fn state(self, flat: &[u64], at: usize) -> &[u64] {
+        &flat[at * self.stride() + self.payload()..][..self.words()]
+    }
+    /// The order of two states.
+    #[inline(always)]
+    fn compare(self, a: &[u64], b: &[u64]) -> Ordering {
+        hadal_system::state::compare(&a[..self.words()], &b[..self.words()])
+    }
+}
+
+/// A shape known when compiling.
+#[derive(Clone, Copy)]
+pub(crate) struct Fixed<const W: usize, const P: usize>;
+
+impl<const W: usize, const P: usize> Width for Fixed<W, P> {
+    #[inline(always)]
+    fn words(self) -> usize {
+        W
+    }
+
+    #[inline(always)]
+    fn payload(self) -> usize {
+        P
+    }
+
+    /// Without branches: the outcome of a merge's comparison cannot be predicted.
+    #[inline(always)]
+    fn less(self, a: &[u64], b: &[u64]) -> bool {
+        let (a, b) = (&a[..W], &b[..W]);
+        if W == 2 {
+            let whole = |state: &[u64]| u128::from(state[1]) << 64 | u128::from(state[0]);
+            return whole(a) < whole(b);
+        }
+        let mut borrow = false;
+        for word in 0..W {
+            let (difference, under) = a[word].overflowing_sub(b[word]);
+            borrow = under | difference.overflowing_sub(u64::from(borrow)).1;
+        }
+        borrow
+    }
+}
+
+/// Any other shape.
+#[derive(Clone, Copy)]
+pub(crate) struct Dynamic(pub RecordShape);
+
+impl Width for Dynamic {
+    #[inline(always)]
+    fn words(self) -> usize {
+        self.0.words()
+    }
+
+    #[inline(always)]
+    fn payload(self) -> usize {
+        self.0.payload_words()
+    }
+
+    #[inline(always)]
+    fn less(self, a: &[u64], b: &[u64]) -> bool {
+        self.compare(a, b) == Ordering::Less
+    }
+}
+
+/// Runs `$body` with `$w` bound to the [`Width`] of `$shape`.
+macro_rules! with_width {
+    ($shape:expr, $w:ident => $body:expr) => {{
+        let shape: $crate::shape::RecordShape = $shape;
+        macro_rules! fixed {
+            ($words:literal, $payload:literal) => {{
+                let $w = $crate::shape::Fixed::<$words, $payload>;
+                $body
+            }};
+        }
+        match (shape.words(), shape.payload_words()) {
+            (1, 0) => fixed!(1, 0),
+            (2, 0) => fixed!(2, 0),
+            (3, 0) => fixed!(3, 0),
+            (4, 0) => fixed!(4, 0),
+            (5, 0) => fixed!(5, 0),
+            (1, 1) => fixed!(1, 1),
+            (2, 1) => fixed!(2, 1),
+            (3, 1) => fixed!(3, 1),
+            _ => {
+                let $w = $crate::shape::Dynamic(shape);
+                $body
+            }
+        }
+    }};
+}
+pub(crate) use with_width;

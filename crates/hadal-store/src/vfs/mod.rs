@@ -1,0 +1,158 @@
+//! Storage behind a small trait: the folder of a run, and files that are read and written in whole sectors.
+//!
+//! [`Folder`] is the real one, with direct I/O where the file system permits. [`FaultyFolder`] is the double for
+//! tests: it lives in RAM, tears writes, fills up, flips bytes and dies at the operation it is told to.
+
+mod append;
+mod buffer;
+mod extent;
+mod faulty;
+mod folder;
+mod sequential;
+mod threads;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use buffer::AlignedBuffer;
+pub use faulty::{Faults, FaultyFolder, Survival};
+pub use folder::Folder;
+pub use threads::{IoThreads, Pending};
+
+pub(crate) use append::{AppendError, AppendStream};
+pub(crate) use extent::{Extent, PendingExtent, read_range, request_extent};
+pub(crate) use sequential::SequentialStream;
+
+use crate::governor::Governor;
+
+/// Offsets, lengths and addresses of direct reads and writes are multiples of this.
+pub const SECTOR: usize = 4096;
+
+/// How a file meets the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caching {
+    /// Bulk data: past the page cache where the file system permits, whole sectors only.
+    Direct,
+    /// Small files: through the page cache, any offset and length.
+    Buffered,
+}
+
+/// A flat folder of files.
+pub trait Vfs: Send + Sync {
+    /// Creates an empty file, replacing one of that name.
+    fn create(&self, name: &str, caching: Caching) -> io::Result<Arc<dyn VfsFile>>;
+    /// Opens a file for reading.
+    fn open(&self, name: &str, caching: Caching) -> io::Result<Arc<dyn VfsFile>>;
+    /// Renames, replacing what had the new name. Durable after [`Vfs::sync_folder`].
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// The files there are, in no particular order.
+    fn list(&self) -> io::Result<Vec<FileEntry>>;
+    /// Makes creations, renames and removals durable.
+    fn sync_folder(&self) -> io::Result<()>;
+    /// Bytes that can still be written.
+    fn free_bytes(&self) -> io::Result<u64>;
+    /// Takes the folder for this process until the guard is dropped; `WouldBlock` if another has it.
+    fn lock(&self, name: &str) -> io::Result<Box<dyn FolderLock>>;
+}
+
+/// An open file.
+pub trait VfsFile: Send + Sync {
+    /// Reads up to `into.len()` bytes at `offset`; fewer only at the end of the file.
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
+    /// Writes all of `bytes` at `offset`.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Cuts the file to `bytes`.
+    fn set_len(&self, bytes: u64) -> io::Result<()>;
+    /// Makes the contents durable.
+    fn sync(&self) -> io::Result<()>;
+    /// Length in bytes.
+    fn len(&self) -> io::Result<u64>;
+    /// Whether it has no bytes.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+}
+
+/// Holds a folder's lock until dropped.
+pub trait FolderLock: Send + Sync {}
+
+/// A file of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEntry {
+    /// Its name.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// What everything on disk works with: the folder, the threads for I/O, the budget, names for new files.
+#[derive(Clone)]
+pub struct Disk {
+    /// The run's folder.
+    pub vfs: Arc<dyn Vfs>,
+    /// Threads that read ahead and write behind.
+    pub threads: Arc<IoThreads>,
+    /// The memory budget.
+    pub governor: Governor,
+    /// Bytes moved so far.
+    pub traffic: Arc<Traffic>,
+    next_file: Arc<AtomicU64>,
+}
+
+/// Bytes read and written, for statistics.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    read: AtomicU64,
+    written: AtomicU64,
+}
+
+impl Traffic {
+    /// Bytes read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// Bytes written so far.
+    pub fn bytes_written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_read(&self, bytes: u64) {
+        self.read.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_written(&self, bytes: u64) {
+        self.written.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Disk {
+    /// A disk over `vfs`; the first file gets the number `next_file`.
+    pub fn new(vfs: Arc<dyn Vfs>, threads: Arc<IoThreads>, governor: Governor, next_file: u64) -> Self {
+        let next_file = Arc::new(AtomicU64::new(next_file));
+        Disk { vfs, threads, governor, traffic: Arc::default(), next_file }
+    }
+
+    /// A name no file has had yet.
+    pub fn fresh_name(&self, kind: &str) -> String {
+        format!("{kind}-{:010}.run", self.next_file.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The number the next file will get.
+    pub fn next_file(&self) -> u64 {
+        self.next_file.load(Ordering::Relaxed)
+    }
+}
+
+/// Reads a whole small file.
+pub(crate) fn read_small(vfs: &dyn Vfs, name: &str) -> io::Result<Vec<u8>> {
+    let file = vfs.open(name, Caching::Buffered)?;
+    let length = usize::try_from(file.len()?).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    let mut bytes = vec![0; length];
+    let got = file.read_at(0, &mut bytes)?;
+    bytes.truncate(got);
+    Ok(bytes)
+}
