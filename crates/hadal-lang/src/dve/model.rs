@@ -20,6 +20,8 @@ pub struct Model {
     pub property: Option<usize>,
     /// Named expressions (later dialect).
     pub expressions: Vec<(String, Term)>,
+    /// What the names mean, for expressions that come later.
+    pub names: super::check::Names,
 }
 
 /// A variable of the state.

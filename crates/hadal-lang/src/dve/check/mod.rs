@@ -35,15 +35,38 @@ pub fn check(tree: &ast::Model, overrides: &[(String, i64)], findings: &mut Diag
             composition: ast::Composition::Asynchronous,
             property: None,
             expressions: Vec::new(),
+            names: Names::default(),
         },
         process_scopes: Vec::new(),
     };
     checker.run(tree);
-    let Checker { model, findings, .. } = checker;
+    let Checker { mut model, findings, globals, process_scopes, .. } = checker;
+    model.names = Names { globals, processes: process_scopes };
     if findings.has_errors() { None } else { Some(model) }
 }
 
+/// Resolves an expression that stands outside the model's text (a goal) against a checked model.
+pub fn resolve(expression: &ast::Expr, model: &Model, findings: &mut Diagnostics) -> Option<super::model::Term> {
+    let mut checker = Checker {
+        findings,
+        overrides: &[],
+        overridden: HashSet::new(),
+        globals: model.names.globals.clone(),
+        model: model.clone(),
+        process_scopes: model.names.processes.clone(),
+    };
+    checker.term(expression, None).filter(|_| !checker.findings.has_errors())
+}
+
+/// The names of a checked model, kept so that goals can be resolved later.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    globals: Scope,
+    processes: Vec<ProcessScope>,
+}
+
 /// What is known of a process before its transitions are looked at.
+#[derive(Clone, Debug)]
 struct ProcessScope {
     name: String,
     /// Locals, constants and the template's parameters.
@@ -95,7 +118,7 @@ impl Checker<'_> {
         }
         for ltl in &tree.ltl {
             let finding = Diagnostic::warning(ltl.formula.1, format!("the LTL property `{}` is not checked", ltl.name.text))
-                .help("hadal reads the model without it; its named expressions can be asked for as goals");
+                .help("hadal reads the model without it; state invariants and goals can be checked");
             self.findings.push(finding);
         }
         self.find_property(tree, &instances);
