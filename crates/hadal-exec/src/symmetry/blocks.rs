@@ -8,6 +8,8 @@
 //! Blocks inside a multiset belong to an [`Instance`], one element of one multiset. Families that differ only in
 //! their place within a multiset have equal tags, because that order means nothing.
 
+use hadal_system::state::mask;
+
 use super::group::{Group, Segment};
 use super::hash::fold;
 
@@ -71,6 +73,10 @@ pub(super) struct Family {
     pub plain: u64,
     /// The fields that hold elements.
     pub subs: Vec<Sub>,
+    /// From the lowest to the highest bit of the blocks along the last index, where that is at most 64 bits.
+    pub span: Option<u32>,
+    /// The family's bits in such a window.
+    pub lines: u64,
     /// A block of only zeros stays so under every permutation.
     pub zero_stays: bool,
     /// Equal only for families that differ in places within a multiset.
@@ -105,6 +111,17 @@ pub(super) struct Block {
     pub indices: u32,
 }
 
+/// The blocks of a family along its last index, or its only block where it has none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    /// Offset of the block at the last element, the least significant.
+    pub low: u32,
+    /// The family.
+    pub family: u32,
+    /// The first block's indices in [`Blocks::indices`].
+    pub indices: u32,
+}
+
 /// One element of one multiset; number 0 is the state around all multisets.
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
@@ -123,8 +140,10 @@ pub(super) struct Instance {
 pub(super) struct Blocks {
     /// The families.
     pub families: Vec<Family>,
-    /// Every block of every family.
-    pub all: Vec<Block>,
+    /// Every block of every family, in lines.
+    pub lines: Vec<Line>,
+    /// How many blocks.
+    pub count: usize,
     /// The elements each block is indexed by.
     pub indices: Vec<u16>,
     /// Blocks outside multisets without indices: variables that hold elements.
@@ -133,8 +152,8 @@ pub(super) struct Blocks {
     pub linked: Vec<Block>,
     /// Instances, outer before inner; the first is the state itself.
     pub instances: Vec<Instance>,
-    /// Per set: offset, stride, width and plain bits of what stands under a single index of that set.
-    pub keys: Vec<Vec<RowPart>>,
+    /// Per set: what stands under a single index of that set and holds no elements, gathered into few words.
+    pub keys: Vec<Vec<KeyWord>>,
     /// Per set: everything under an index of that set, other indices spelt out. A family with several indices of
     /// the set stands here once for each of them.
     pub rows: Vec<Vec<RowPart>>,
@@ -151,15 +170,23 @@ pub(super) struct RowPart {
     pub stride: u32,
     /// How many bits.
     pub width: u32,
-    /// The bits that hold no elements.
-    pub plain: u64,
+}
+
+/// Plain bits of each row, side by side in one word.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KeyWord {
+    /// The parts with their plain bits, the most significant first.
+    pub parts: Vec<(RowPart, u64)>,
+    /// How many bits together.
+    pub width: u32,
 }
 
 impl Blocks {
     /// Spells out the blocks of all families.
     pub fn new(families: Vec<Family>, inside: &[InstanceFamily], group: &Group, words: usize) -> Blocks {
         let mut blocks = Blocks {
-            all: Vec::new(),
+            lines: Vec::new(),
+            count: 0,
             indices: Vec::new(),
             globals: Vec::new(),
             linked: Vec::new(),
@@ -177,7 +204,11 @@ impl Blocks {
                 let elements = index.iter().zip(&family.dims).map(|(&n, dim)| dim.base + n);
                 blocks.indices.extend(elements);
                 let block = Block { offset: family.offset - offset, family: number as u32, indices };
-                blocks.all.push(block);
+                blocks.count += 1;
+                if index.last().is_none_or(|&n| n == 0) {
+                    let along = family.dims.last().map_or(0, |dim| u32::from(dim.size - 1) * dim.stride);
+                    blocks.lines.push(Line { low: block.offset - along, family: number as u32, indices });
+                }
                 for bit in block.offset..block.offset + family.width {
                     blocks.fixed[(bit / 64) as usize] &= !(1 << (bit % 64));
                 }
@@ -191,7 +222,11 @@ impl Blocks {
             if let (None, [dim]) = (family.inside, &family.dims[..])
                 && family.plain != 0
             {
-                blocks.keys[usize::from(dim.set)].push(RowPart::of(family, dim, family.offset));
+                add_key(
+                    &mut blocks.keys[usize::from(dim.set)],
+                    RowPart::of(family, dim, family.offset),
+                    family.plain,
+                );
             }
             add_rows(family, &mut blocks.rows);
         }
@@ -212,9 +247,20 @@ impl Blocks {
     }
 }
 
+/// The window that holds a family's blocks along its last index, and its bits in it.
+pub(super) fn window(width: u32, dims: &[Dim]) -> (Option<u32>, u64) {
+    let Some(dim) = dims.last() else { return (Some(width), mask(width)) };
+    let span = u32::from(dim.size - 1) * dim.stride + width;
+    if span > 64 {
+        return (None, 0);
+    }
+    let lines = (0..u32::from(dim.size)).fold(0, |bits, n| bits | mask(width) << (n * dim.stride));
+    (Some(span), lines)
+}
+
 impl RowPart {
     fn of(family: &Family, dim: &Dim, offset: u32) -> RowPart {
-        RowPart { offset, stride: dim.stride, width: family.width, plain: family.plain }
+        RowPart { offset, stride: dim.stride, width: family.width }
     }
 }
 
@@ -238,6 +284,17 @@ fn instances(families: &[InstanceFamily]) -> Vec<Instance> {
         });
     }
     list
+}
+
+/// Adds a part to the last word it fits in.
+fn add_key(keys: &mut Vec<KeyWord>, part: RowPart, plain: u64) {
+    if keys.last().is_none_or(|word| word.width + part.width > 64) {
+        keys.push(KeyWord::default());
+    }
+    if let Some(word) = keys.last_mut() {
+        word.width += part.width;
+        word.parts.push((part, plain));
+    }
 }
 
 /// Adds what a family puts under the rows of each set.

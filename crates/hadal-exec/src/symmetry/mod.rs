@@ -80,7 +80,7 @@ impl Canonicaliser {
         let elements = group.elements() as u128;
         let mode = match mode {
             _ if group.sets.is_empty() => SymmetryMode::Off,
-            SymmetryMode::Auto if elements * elements * blocks.all.len() as u128 <= AFFORDABLE => {
+            SymmetryMode::Auto if elements * elements * blocks.count as u128 <= AFFORDABLE => {
                 SymmetryMode::Exact
             }
             SymmetryMode::Auto => SymmetryMode::Heuristic,

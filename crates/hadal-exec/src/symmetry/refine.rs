@@ -6,7 +6,7 @@
 
 use hadal_system::state::get_bits;
 
-use super::blocks::{Block, Blocks};
+use super::blocks::{Block, Blocks, KeyWord, RowPart};
 use super::group::Group;
 use super::hash::{K, fold};
 use super::partition::{KeyBuffer, Partition};
@@ -45,16 +45,17 @@ pub(super) fn split_by_rows(
     partition: &mut Partition,
     signatures: &mut Signatures,
 ) {
-    for (set, parts) in group.sets.iter().zip(&blocks.keys) {
+    for (set, words) in group.sets.iter().zip(&blocks.keys) {
         let (start, end) = (usize::from(set.base), usize::from(set.base + set.size));
-        for part in parts {
+        for word in words {
             if partition.open_cell(start, end).is_none() {
                 break;
             }
-            partition.split(start, end, &mut signatures.keys, |element| {
-                let fall = u32::from(element - set.base) * part.stride;
-                get_bits(state, part.offset - fall, part.width) & part.plain
-            });
+            let rows = &mut signatures.of[start..end];
+            gather(state, word, rows);
+            let rows = &*rows;
+            partition
+                .split(start, end, &mut signatures.keys, |element| rows[usize::from(element - set.base)]);
         }
     }
     if partition.is_discrete() {
@@ -69,6 +70,30 @@ pub(super) fn split_by_rows(
         for sub in &family.subs {
             if let Some((_, element)) = sub.element(sub.code(bits)) {
                 partition.individualise(element);
+            }
+        }
+    }
+}
+
+/// Reads the key word of every row.
+#[inline]
+fn gather(state: &[u64], word: &KeyWord, rows: &mut [u64]) {
+    rows.fill(0);
+    for &(RowPart { offset, stride, width }, plain) in &word.parts {
+        let fall = (rows.len() as u32 - 1) * stride;
+        if fall + width <= 64 {
+            let window = get_bits(state, offset - fall, fall + width);
+            let mut shift = fall + stride;
+            for row in rows.iter_mut() {
+                shift -= stride;
+                *row = *row << (width % 64) | window >> shift & plain;
+            }
+        } else {
+            let mut at = offset + stride;
+            for row in rows.iter_mut() {
+                at -= stride;
+                // A part of 64 bits is alone in its word: nothing has to make room for it.
+                *row = *row << (width % 64) | get_bits(state, at, width) & plain;
             }
         }
     }

@@ -3,7 +3,7 @@
 use hadal_system::state::mask;
 use hadal_system::{Layout, Shape, ShapeId, System};
 
-use super::blocks::{Blocks, Dim, Family, InstanceFamily, Sub, for_each_index};
+use super::blocks::{Blocks, Dim, Family, InstanceFamily, Sub, for_each_index, window};
 use super::group::{Group, Segment};
 use super::hash::fold;
 use super::multiset::{Bag, Bags};
@@ -180,7 +180,10 @@ impl Walk<'_> {
             let tag = fold(tag, n as u64);
             subs.push(Sub { shift, mask: mask(width), undefined, tag, segment, more: more.into() });
         }
+        let (span, lines) = window(run.width, &self.dims);
         self.families.push(Family {
+            span,
+            lines,
             offset: run.offset,
             width: run.width,
             dims: self.dims.clone(),
