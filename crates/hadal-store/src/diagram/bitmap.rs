@@ -58,6 +58,18 @@ impl Bitmap {
         })
     }
 
+    /// Turns every bit over.
+    pub(super) fn invert(&mut self) {
+        for word in &mut self.words {
+            *word = !*word;
+        }
+        if !self.len.is_multiple_of(64)
+            && let Some(last) = self.words.last_mut()
+        {
+            *last &= (1 << (self.len % 64)) - 1;
+        }
+    }
+
     /// Sets here, from bit `offset` on, every bit set in `part`.
     pub(super) fn or_at(&mut self, offset: usize, part: &Bitmap) {
         debug_assert!(offset + part.len <= self.len);

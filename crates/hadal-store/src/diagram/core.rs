@@ -201,9 +201,14 @@ impl Diagram {
         self.collect();
         // A collection at every step is worse than leaving.
         if before - self.nodes.used() < before / 16 {
-            return Err(exhausted(&self.governor));
+            return Err(self.exhausted());
         }
-        step(self).map_err(|Full| exhausted(&self.governor))
+        step(self).map_err(|Full| self.exhausted())
+    }
+
+    /// What a step that found no room reports.
+    pub(super) fn exhausted(&self) -> OverBudget {
+        exhausted(&self.governor)
     }
 
     #[inline]
@@ -214,6 +219,13 @@ impl Diagram {
     /// All bytes held: arena with the reserve for its collection, unique table, cache, scratch.
     pub fn bytes(&self) -> usize {
         self.nodes.arena_bytes() + self.nodes.table_bytes() + self.cache.bytes() + self.builder.bytes()
+    }
+
+    /// Collects, and gives back what capacity the live nodes do not need.
+    pub fn trim(&mut self) {
+        self.cache.release();
+        self.collect();
+        self.nodes.trim();
     }
 
     /// Gives back unique table and cache, so that the sets can be streamed out in less memory. The
@@ -239,7 +251,6 @@ impl Diagram {
     }
 }
 
-/// What a step that found no room reports.
 fn exhausted(governor: &Governor) -> OverBudget {
     let (available, limit) = (governor.available(), governor.limit());
     OverBudget { what: "decision diagram", asked: available + 1, available, limit }

@@ -10,18 +10,24 @@
 mod bitmap;
 mod build;
 mod cache;
+mod closed;
 mod collect;
 mod core;
 mod count;
 mod enumerate;
+mod file;
 mod filter;
 mod levels;
 mod node;
 mod nodes;
 mod operation;
+mod shard;
 mod unique;
 
 pub use bitmap::Bitmap;
+pub use closed::{ClosedDiagram, ClosedIter, SetupError};
 pub use core::{Diagram, Root, Statistics};
 pub use enumerate::Enumerator;
+pub use file::DiagramReadError;
 pub use levels::{Levels, LevelsError, MAX_LEVELS};
+pub use shard::{Keep, Set};

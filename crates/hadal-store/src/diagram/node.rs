@@ -54,6 +54,43 @@ fn read_ref(bytes: &[u8]) -> Ref {
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
+/// What a node that comes from a file claims to be, not yet believed.
+pub(super) struct Claim {
+    pub(super) chain: bool,
+    pub(super) leaf: bool,
+    pub(super) labels: Vec<u8>,
+}
+
+/// Takes the front of a node as [`without_children`] gives it off `bytes`; `None` if no node of any
+/// diagram looks like that.
+pub(super) fn parse(bytes: &mut &[u8]) -> Option<Claim> {
+    let &head = bytes.split_off_first()?;
+    let leaf = head & LEAF != 0;
+    let kind = (head & !LEAF) as usize;
+    if kind == 0 {
+        let map = bytes.split_off(..MAP_BYTES)?;
+        let labels: Vec<u8> =
+            (0..=255).filter(|&label| map[label as usize / 8] >> (label % 8) & 1 == 1).collect();
+        return (labels.len() > MAX_LIST).then_some(Claim { chain: false, leaf, labels });
+    }
+    let chain = kind > MAX_LIST;
+    let len = if kind == LONG_CHAIN as usize {
+        let len = bytes.split_off(..2)?;
+        usize::from(u16::from_le_bytes([len[0], len[1]]))
+    } else if chain {
+        kind - MAX_LIST
+    } else {
+        kind
+    };
+    let labels = bytes.split_off(..len)?.to_vec();
+    let proper = match kind {
+        1 => false,
+        _ if !chain => labels.is_sorted_by(|a, b| a < b),
+        _ => (kind == LONG_CHAIN as usize) == (len > MAX_SHORT_CHAIN),
+    };
+    proper.then_some(Claim { chain, leaf, labels })
+}
+
 /// Reads the node that starts at byte `at`.
 #[inline]
 pub(super) fn read(arena: &[u8], at: usize) -> Node<'_> {
@@ -113,13 +150,7 @@ pub(super) fn rewrite_children(arena: &mut [u8], at: usize, mut change: impl FnM
         Node::Chain { .. } => 1,
         Node::Branch(branch) => branch.children.len() / 4,
     };
-    let head = arena[at] & !LEAF;
-    let from = match head as usize {
-        0 => at + 1 + MAP_BYTES,
-        n if n <= MAX_LIST => at + 1 + n,
-        n if head < LONG_CHAIN => at + 1 + n - MAX_LIST,
-        _ => at + 3 + u16::from_le_bytes([arena[at + 1], arena[at + 2]]) as usize,
-    };
+    let from = at + without_children(arena, at).len();
     for child in arena[from..from + 4 * children].chunks_exact_mut(4) {
         let changed = change(read_ref(child));
         child.copy_from_slice(&changed.to_le_bytes());
@@ -268,6 +299,18 @@ impl<'a> Branch<'a> {
             children.extend(self.children.chunks_exact(4).map(read_ref));
         }
     }
+}
+
+/// The bytes of the node at `at` in front of its children: what it is, and its labels.
+pub(super) fn without_children(arena: &[u8], at: usize) -> &[u8] {
+    let head = arena[at] & !LEAF;
+    let size = match head as usize {
+        0 => 1 + MAP_BYTES,
+        n if n <= MAX_LIST => 1 + n,
+        n if head < LONG_CHAIN => 1 + n - MAX_LIST,
+        _ => 3 + u16::from_le_bytes([arena[at + 1], arena[at + 2]]) as usize,
+    };
+    &arena[at..at + size]
 }
 
 /// Bytes in front of the labels of a chain of `len` labels.

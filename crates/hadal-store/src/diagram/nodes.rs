@@ -241,6 +241,12 @@ impl Nodes {
         }
     }
 
+    /// Gives back the arena's spare capacity.
+    pub(super) fn trim(&mut self) {
+        self.bytes.shrink_to(self.bytes.len() + self.max_node);
+        self.arena_lease.shrink_to(leased_for(self.bytes.capacity()) as u64);
+    }
+
     /// Gives up the unique table; the next node to be made builds it anew.
     pub(super) fn drop_table(&mut self) {
         self.table = UniqueTable::new(0);
