@@ -47,7 +47,7 @@ pub enum Scalarsets {
 impl Size {
     /// What a test can afford hundreds of.
     pub const SMALL: Size =
-        Size { variables: 4, actions: 6, functions: 3, depth: 3, scalarsets: Scalarsets::Freely };
+        Size { variables: 5, actions: 8, functions: 3, depth: 3, scalarsets: Scalarsets::Freely };
 
     /// The same, symmetric in its scalarsets.
     pub const SYMMETRIC: Size = Size { scalarsets: Scalarsets::Symmetrically, ..Size::SMALL };
@@ -189,7 +189,13 @@ impl Generator {
                     body.push(Stmt::new(StmtKind::Clear(whole), Span::default()));
                 }
             }
-            body.extend(self.block(&mut scope, 1));
+            for _ in 0..2 {
+                if self.rng.chance(10) {
+                    body.extend(self.block(&mut scope, 1));
+                } else {
+                    body.extend(self.advance(&mut scope));
+                }
+            }
             let action = self.action(format!("start{n}"), params, scope, (guard, body));
             self.system.starts.push(action);
         }
@@ -218,7 +224,10 @@ impl Generator {
                 self.action(format!("multiset{n}"), params, scope, (guard, body))
             } else {
                 self.declare_variables(&mut scope);
-                let body = self.block(&mut scope, self.size.depth);
+                let mut body: Vec<Stmt> = self.advance(&mut scope).into_iter().collect();
+                if self.rng.chance(65) {
+                    body.extend(self.block(&mut scope, self.size.depth));
+                }
                 self.action(format!("action{n}"), params, scope, (guard, body))
             };
             self.system.actions.push(action);

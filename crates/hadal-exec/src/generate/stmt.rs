@@ -1,11 +1,11 @@
 //! Statements.
 
 use hadal_system::{
-    BinaryOp, CheckKind, Domain, Expr, Local, LocalId, LocalKind, Param, ParamValues, Place, PrintItem,
-    PropertyBody, Range, Shape, Span, Step, Stmt, StmtKind, SwitchArm,
+    BinaryOp, CheckKind, Domain, Expr, ExprKind, Local, LocalId, LocalKind, Param, ParamValues, Place,
+    PrintItem, PropertyBody, Range, Shape, Span, Step, Stmt, StmtKind, SwitchArm,
 };
 
-use super::expr::not;
+use super::expr::{is_defined, not};
 use super::place::{Access, Want};
 use super::{Generator, Scope};
 
@@ -125,6 +125,19 @@ impl Generator {
             }
             _ => self.assign(scope, less),
         }
+    }
+
+    /// Moves a scalar of the state on to its next value: without a little of this, most systems would stand still.
+    pub(super) fn advance(&mut self, scope: &mut Scope) -> Option<Stmt> {
+        let place = self.place(scope, Want::Number, Access::Write, 0)?;
+        let domain = self.system.shapes.scalar(place.shape)?;
+        let (least, next) = (self.system.domains[domain].min(), Expr::constant(1));
+        let next = Expr::binary(BinaryOp::Add, place.clone().read(), next);
+        let last = self.system.domains[domain].value_at(self.system.domains[domain].size().min(4) - 1)?;
+        let before_last = Expr::binary(BinaryOp::Less, place.clone().read(), Expr::constant(last));
+        let known = Expr::binary(BinaryOp::And, is_defined(&place), before_last);
+        let kind = ExprKind::If(Box::new(known), Box::new(next), Box::new(Expr::constant(least)));
+        Some(stmt(StmtKind::Assign(place, Expr::new(kind, Span::default()))))
     }
 
     fn assign(&mut self, scope: &mut Scope, depth: usize) -> Option<Stmt> {

@@ -40,6 +40,9 @@ pub struct Interpreter<'a> {
     actions: Vec<FramePlan<'a>>,
     functions: Vec<FramePlan<'a>>,
     properties: Vec<FramePlan<'a>>,
+    /// The first label of each start and action, and the total.
+    start_bases: Vec<u64>,
+    action_bases: Vec<u64>,
     property_bases: Vec<u32>,
     /// Property and parameter values behind each id that [`Interpreter::check`] looks at.
     checked: Vec<PropertyInstance>,
@@ -97,6 +100,8 @@ impl<'a> Interpreter<'a> {
             actions: system.actions.iter().map(|a| plan(&a.locals)).collect(),
             functions: system.functions.iter().map(|f| plan(&f.locals)).collect(),
             properties: system.properties.iter().map(|p| plan(&p.locals)).collect(),
+            start_bases: system.label_bases(&system.starts),
+            action_bases: system.label_bases(&system.actions),
             property_bases: system.property_bases(),
             checked: Vec::new(),
             assumptions: Vec::new(),
@@ -126,8 +131,8 @@ impl<'a> Interpreter<'a> {
 
     /// [`Interpreter::start`], noting what was seen.
     pub fn start_noting(&self, label: Label, notes: &mut Notes) -> Outcome {
-        match self.system.instance(&self.system.starts, label) {
-            Some(it) => self.run(List::Starts, it.id.0 as usize, &it.values, &self.blank_state(), notes),
+        match self.instance(List::Starts, label) {
+            Some((at, values)) => self.run(List::Starts, at, &values, &self.blank_state(), notes),
             None => Outcome::Disabled,
         }
     }
@@ -139,10 +144,10 @@ impl<'a> Interpreter<'a> {
 
     /// [`Interpreter::fire`], noting what was seen.
     pub fn fire_noting(&self, state: &[u64], label: Label, notes: &mut Notes) -> Outcome {
-        match self.system.instance(&self.system.actions, label) {
-            Some(it) => {
+        match self.instance(List::Actions, label) {
+            Some((at, values)) => {
                 let before = self.layout.unpack(self.system, state);
-                self.run(List::Actions, it.id.0 as usize, &it.values, &before, notes)
+                self.run(List::Actions, at, &values, &before, notes)
             }
             None => Outcome::Disabled,
         }
@@ -293,6 +298,18 @@ impl<'a> Interpreter<'a> {
             memory::push_blank(self.system, variable.shape, &mut blank);
         }
         blank
+    }
+
+    /// The action behind a label, by its place in the list, and its parameter values.
+    fn instance(&self, list: List, label: Label) -> Option<(usize, Vec<Value>)> {
+        let (bases, label) = match list {
+            List::Starts => (&self.start_bases, u64::from(label.0)),
+            List::Actions => (&self.action_bases, u64::from(label.0)),
+        };
+        // Actions without instances share their base with the next one, which is found after them.
+        let at = bases.partition_point(|&base| base <= label).checked_sub(1)?;
+        let action = self.list(list).get(at)?;
+        Some((at, instance_values(&action.params, &self.system.domains, label - bases[at])))
     }
 
     fn list(&self, list: List) -> &'a [Action] {

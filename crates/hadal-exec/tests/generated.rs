@@ -1,0 +1,59 @@
+//! Generated systems are well-formed and worth generating.
+
+use std::collections::HashSet;
+
+use hadal_exec::generate::{self, Size};
+use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
+use hadal_system::{StateSpace, Successors};
+
+/// The states reachable within a bound, and how many transitions met an error.
+fn explore(model: &Model, bound: usize) -> (usize, usize, usize) {
+    let mut worker = model.worker();
+    let mut out = Successors::new(model.words());
+    worker.initial(&mut out);
+    let mut seen: HashSet<Vec<u64>> = out.iter().map(|(_, state)| state.to_vec()).collect();
+    let mut queue: Vec<Vec<u64>> = seen.iter().cloned().collect();
+    let (mut transitions, mut faults) = (0, out.faults().len());
+    while let Some(state) = queue.pop() {
+        if seen.len() > bound {
+            break;
+        }
+        out.clear();
+        worker.successors(&state, &mut out);
+        worker.check(&state);
+        transitions += out.len();
+        faults += out.faults().len();
+        for (_, state) in out.iter() {
+            if seen.insert(state.to_vec()) {
+                queue.push(state.to_vec());
+            }
+        }
+    }
+    (seen.len(), transitions, faults)
+}
+
+#[test]
+fn most_generated_systems_have_small_and_interesting_state_spaces() {
+    for size in [Size::SMALL, Size::SYMMETRIC] {
+        let (mut large, mut lively, mut faulty) = (0, 0, 0);
+        for seed in 0..200 {
+            let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
+            let model = Model::new(generate::system(seed, size), options).unwrap();
+            let (states, transitions, faults) = explore(&model, 10_000);
+            large += usize::from(states > 10_000);
+            lively += usize::from(states > 2 && transitions > states);
+            faulty += usize::from(faults > 0);
+        }
+        println!("{size:?}: {large} large, {lively} lively, {faulty} faulty");
+        assert!(large < 40, "{large} of 200 state spaces are large");
+        assert!(lively > 60, "only {lively} of 200 systems do something");
+        assert!(faulty > 20, "only {faulty} of 200 systems meet an error");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_system() {
+    let text = |seed| format!("{:?}", generate::system(seed, Size::SMALL));
+    assert_eq!(text(7), text(7));
+    assert_ne!(text(7), text(8));
+}
