@@ -2,9 +2,11 @@
 //!
 //! An explorer is a choice of order, duplicate detection and storage. [`ram`] keeps every state in RAM.
 
+pub mod auto;
 pub mod control;
 pub mod finding;
 mod lane;
+pub mod layered;
 pub mod ram;
 pub mod report;
 

@@ -14,6 +14,8 @@ pub struct Governor {
 
 #[derive(Debug)]
 struct Account {
+    /// The budget this one is a part of.
+    whole: Option<Arc<Account>>,
     limit: AtomicU64,
     current: AtomicU64,
     peak: AtomicU64,
@@ -36,12 +38,22 @@ pub struct OverBudget {
 impl Governor {
     /// A budget of `limit_bytes`.
     pub fn new(limit_bytes: u64) -> Self {
+        Governor::with_whole(limit_bytes, None)
+    }
+
+    fn with_whole(limit_bytes: u64, whole: Option<Arc<Account>>) -> Self {
         let account = Account {
+            whole,
             limit: AtomicU64::new(limit_bytes),
             current: AtomicU64::new(0),
             peak: AtomicU64::new(0),
         };
         Governor { account: Arc::new(account) }
+    }
+
+    /// A part of this budget with a limit of its own: what it grants counts here too.
+    pub fn part(&self, limit_bytes: u64) -> Governor {
+        Governor::with_whole(limit_bytes, Some(Arc::clone(&self.account)))
     }
 
     /// A budget that refuses nothing, and still counts.
@@ -89,6 +101,9 @@ impl Governor {
 impl Account {
     fn claim(&self, bytes: u64, what: &'static str) -> Result<(), OverBudget> {
         let limit = self.limit.load(Ordering::Relaxed);
+        if let Some(whole) = &self.whole {
+            whole.claim(bytes, what)?;
+        }
         let claimed = self.current.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |current| {
             current.checked_add(bytes).filter(|&wanted| wanted <= limit)
         });
@@ -98,12 +113,18 @@ impl Account {
                 Ok(())
             }
             Err(current) => {
+                if let Some(whole) = &self.whole {
+                    whole.release(bytes);
+                }
                 Err(OverBudget { what, asked: bytes, available: limit.saturating_sub(current), limit })
             }
         }
     }
 
     fn release(&self, bytes: u64) {
+        if let Some(whole) = &self.whole {
+            whole.release(bytes);
+        }
         self.current.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
@@ -185,6 +206,20 @@ mod tests {
         drop(part);
         drop(held);
         assert_eq!((governor.current(), governor.peak()), (0, 80));
+    }
+
+    #[test]
+    fn a_part_counts_in_the_whole_and_obeys_both_limits() {
+        let whole = Governor::new(100);
+        let part = whole.part(60);
+        let held = part.try_reserve(50, "table").unwrap();
+        assert_eq!((part.current(), whole.current()), (50, 50));
+        assert!(part.try_reserve(20, "table").is_err());
+        assert_eq!(whole.current(), 50, "a refused claim leaves nothing in the whole");
+        let _rest = whole.try_reserve(45, "index").unwrap();
+        assert!(part.try_reserve(8, "table").is_err(), "the part has room, the whole has not");
+        drop(held);
+        assert_eq!((part.current(), whole.current()), (0, 45));
     }
 
     #[test]

@@ -19,19 +19,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const PIECE: u64 = 512;
 /// Layers below this size are expanded by one thread: waking others costs more.
 const SHARED_FROM: u64 = 2048;
+/// A position past the end of any layer.
+const NO_MORE: u64 = u64::MAX / 2;
 
 /// The part of one arena that belongs to a layer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Range {
-    pub(super) writer: usize,
-    pub(super) from: u64,
-    pub(super) to: u64,
+pub(crate) struct Range {
+    pub(crate) writer: usize,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
 }
 
-/// How the expansion of a layer ended.
-enum Expanded {
+/// How a walk, or the expansion of one layer, ended.
+pub(crate) enum Ended {
+    /// Nothing is left to expand.
     Whole,
+    /// The answer is known.
+    Decided(Verdict),
+    /// A limit other than memory.
     Stopped(StopReason),
+    /// The table is full. These pieces of the layer are not expanded; batches may wait in the lanes.
+    Full(Vec<Range>, OverBudget),
 }
 
 /// Explores breadth-first until everything is seen, something is wrong, or a limit is met.
@@ -42,19 +50,14 @@ pub fn explore(search: &Search) -> Report {
         Err(full) => return nothing_fits(search, full),
     };
     let mut lanes: Vec<Lane> = (0..writers).map(|n| Lane::new(search.task, n, Parents::Forgotten)).collect();
-    let mut walk = Walk { search, table: &table, starts: vec![0; writers], layers: Vec::new() };
-    let verdict = walk.run(&mut lanes);
-    let transitions = lanes.iter().map(|lane| lane.transitions).sum();
-    let depth = walk.layer_ranges().take_while(|layer| !layer.is_empty()).count().saturating_sub(1) as u64;
-    Report {
-        verdict,
-        states: table.len(),
-        transitions,
-        depth: Some(depth),
-        covers: total_covers(&lanes, search.task.space.properties().len()),
-        layers: walk.layers,
-        peak_memory: search.governor.peak(),
-    }
+    let mut walk = Walk::new(search, &table);
+    let verdict = match walk.run(&mut lanes) {
+        Ended::Whole => Verdict::Holds,
+        Ended::Decided(verdict) => verdict,
+        Ended::Stopped(reason) => Verdict::Stopped(reason),
+        Ended::Full(_, full) => Verdict::Stopped(StopReason::Memory { needed: needed(full) }),
+    };
+    walk.report(&lanes, verdict)
 }
 
 fn nothing_fits(search: &Search, full: OverBudget) -> Report {
@@ -69,48 +72,70 @@ fn nothing_fits(search: &Search, full: OverBudget) -> Report {
     }
 }
 
-struct Walk<'a> {
-    search: &'a Search<'a>,
-    table: &'a StateTable,
+pub(crate) struct Walk<'t, 'a> {
+    search: &'t Search<'a>,
+    table: &'t StateTable,
     /// For each layer, how long each arena was when it began (one number per writer). The last row begins the layer
     /// being built.
     starts: Vec<u64>,
-    layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer>,
 }
 
-impl<'a> Walk<'a> {
-    fn run(&mut self, lanes: &mut [Lane<'a>]) -> Verdict {
+impl<'t, 'a> Walk<'t, 'a> {
+    pub(crate) fn new(search: &'t Search<'a>, table: &'t StateTable) -> Self {
+        Walk { search, table, starts: vec![0; table.writers()], layers: Vec::new() }
+    }
+
+    /// Explores from the initial states.
+    pub(crate) fn run(&mut self, lanes: &mut [Lane<'a>]) -> Ended {
         if let Err(full) = lanes[0].start(self.table) {
-            return self.out_of_memory(full);
+            return Ended::Full(Vec::new(), full);
         }
         loop {
             let layer = self.close_layer();
             let depth = self.layers.len() as u64;
             if let Some(finding) = take_finding(lanes) {
-                return self.violated(finding);
+                return Ended::Decided(self.violated(finding));
             }
             let width: u64 = layer.iter().map(|r| r.to - r.from).sum();
             if width == 0 {
-                break;
+                return Ended::Decided(self.complete(lanes));
             }
             if self.search.task.control.limits.max_depth.is_some_and(|max| depth >= max) {
-                return Verdict::Stopped(StopReason::DepthLimit);
+                return Ended::Stopped(StopReason::DepthLimit);
             }
             let before: u64 = lanes.iter().map(|l| l.transitions).sum();
             match self.expand(&layer, depth, width, lanes) {
-                Expanded::Whole => {}
-                Expanded::Stopped(reason) => {
+                Ended::Whole => {}
+                early => {
                     // What was found so far is real, even if the layer is not complete.
                     return match take_finding(lanes) {
-                        Some(finding) => self.violated(finding),
-                        None => Verdict::Stopped(reason),
+                        Some(finding) => {
+                            self.close_layer();
+                            Ended::Decided(self.violated(finding))
+                        }
+                        None => early,
                     };
                 }
             }
             let after: u64 = lanes.iter().map(|l| l.transitions).sum();
             self.layers.push(Layer { states: width, transitions: after - before });
         }
-        self.complete(lanes)
+    }
+
+    /// The figures, with this verdict.
+    pub(crate) fn report(self, lanes: &[Lane], verdict: Verdict) -> Report {
+        let depth =
+            self.layer_ranges().take_while(|layer| !layer.is_empty()).count().saturating_sub(1) as u64;
+        Report {
+            verdict,
+            states: self.table.len(),
+            transitions: lanes.iter().map(|lane| lane.transitions).sum(),
+            depth: Some(depth),
+            covers: total_covers(lanes, self.search.task.space.properties().len()),
+            layers: self.layers,
+            peak_memory: self.search.governor.peak(),
+        }
     }
 
     /// The whole space has been seen: what remains are questions about all of it.
@@ -144,13 +169,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Ends the layer that was being built and begins the next.
-    fn close_layer(&mut self) -> Vec<Range> {
+    pub(crate) fn close_layer(&mut self) -> Vec<Range> {
         self.starts.extend((0..self.table.writers()).map(|w| self.table.added_by(w)));
         self.layer_ranges().next_back().unwrap_or_default()
     }
 
     /// All closed layers, the first first.
-    fn layer_ranges(&self) -> impl DoubleEndedIterator<Item = Vec<Range>> {
+    pub(crate) fn layer_ranges(&self) -> impl DoubleEndedIterator<Item = Vec<Range>> {
         let writers = self.table.writers();
         let rows = self.starts.len() / writers;
         (1..rows).map(move |n| {
@@ -158,26 +183,31 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn expand(&self, layer: &[Range], depth: u64, width: u64, lanes: &mut [Lane<'a>]) -> Expanded {
+    fn expand(&self, layer: &[Range], depth: u64, width: u64, lanes: &mut [Lane<'a>]) -> Ended {
         let control = self.search.task.control;
         control.gauges.depth.store(depth, Ordering::Relaxed);
         control.gauges.frontier.store(width, Ordering::Relaxed);
         control.gauges.expanded.store(0, Ordering::Relaxed);
         let next = AtomicU64::new(0);
-        let stop: Mutex<Option<StopReason>> = Mutex::new(None);
+        let ended: Mutex<Ended> = Mutex::new(Ended::Whole);
         let work = |lane: &mut Lane<'a>| {
             while let Some(piece) = take_piece(layer, &next) {
                 control.gauges.states.store(self.table.len(), Ordering::Relaxed);
-                let ended = match control.must_stop(self.table.len()) {
-                    Some(reason) => Some(reason),
-                    None => match self.expand_piece(lane, piece) {
-                        Ok(()) => None,
-                        Err((_, full)) => Some(StopReason::Memory { needed: needed(full) }),
-                    },
-                };
-                if let Some(reason) = ended {
-                    next.store(u64::MAX / 2, Ordering::Relaxed);
-                    stop.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(reason);
+                if let Some(reason) = control.must_stop(self.table.len()) {
+                    next.store(NO_MORE, Ordering::Relaxed);
+                    *ended.lock().unwrap_or_else(|e| e.into_inner()) = Ended::Stopped(reason);
+                    return;
+                }
+                if let Err((done, full)) = self.expand_piece(lane, piece) {
+                    // Whoever is first takes all pieces that nobody has begun.
+                    let untaken = AtomicU64::new(next.swap(NO_MORE, Ordering::Relaxed));
+                    let mut left = vec![Range { from: piece.from + done, ..piece }];
+                    left.extend(std::iter::from_fn(|| take_piece(layer, &untaken)));
+                    let mut ended = ended.lock().unwrap_or_else(|e| e.into_inner());
+                    match &mut *ended {
+                        Ended::Full(pieces, _) => pieces.append(&mut left),
+                        other => *other = Ended::Full(left, full),
+                    }
                     return;
                 }
             }
@@ -191,10 +221,7 @@ impl<'a> Walk<'a> {
                 }
             }),
         }
-        match stop.into_inner().unwrap_or_else(|e| e.into_inner()) {
-            None => Expanded::Whole,
-            Some(reason) => Expanded::Stopped(reason),
-        }
+        ended.into_inner().unwrap_or_else(|e| e.into_inner())
     }
 
     fn expand_piece(&self, lane: &mut Lane<'a>, piece: Range) -> Result<(), (u64, OverBudget)> {
@@ -212,13 +239,10 @@ impl<'a> Walk<'a> {
             path::shortest(self.search, self.table, &self.layer_ranges().collect::<Vec<_>>(), finding.state);
         Verdict::Violated(Violation { kind: finding.kind, path, shortest: true })
     }
-
-    fn out_of_memory(&self, full: OverBudget) -> Verdict {
-        Verdict::Stopped(StopReason::Memory { needed: needed(full) })
-    }
 }
 
-fn needed(full: OverBudget) -> u64 {
+/// A budget that would go further.
+pub(crate) fn needed(full: OverBudget) -> u64 {
     full.limit.saturating_add(full.asked.max(full.limit / 2))
 }
 

@@ -74,6 +74,11 @@ impl Arena {
         self.len.store(n - 1, Ordering::Release);
     }
 
+    /// Forgets all records, keeps the chunks.
+    pub(super) fn clear(&mut self) {
+        *self.len.get_mut() = 0;
+    }
+
     /// The record's words.
     #[inline]
     pub(super) fn get(&self, n: u64) -> &[u64] {

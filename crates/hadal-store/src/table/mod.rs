@@ -30,6 +30,8 @@ pub const MAX_WRITERS: usize = 1 << (40 - WRITER_SHIFT);
 const BUCKET: usize = 8;
 /// The index grows when more than this share of its entries is used.
 const MAX_LOAD: (u64, u64) = (13, 16);
+/// Buckets of a new index.
+const FIRST_BUCKETS: u64 = 128;
 /// How many look-ups overlap.
 const WINDOW: usize = 64;
 
@@ -94,7 +96,7 @@ impl StateTable {
         let arenas =
             (0..writers).map(|_| Arena::new(record, chunk_bytes as usize, chunks, governor)).collect();
         let mut index = Index { pages: None, buckets: 0, reservation: governor.empty("index of states") };
-        index.allocate(128)?;
+        index.allocate(FIRST_BUCKETS)?;
         Ok(StateTable {
             words,
             extra,
@@ -184,6 +186,28 @@ impl StateTable {
             }
         }
         Ok(())
+    }
+
+    /// Appends the states `from..to` of a writer's arena to `flat`, one after the other.
+    pub fn copy_states(&self, writer: usize, from: u64, to: u64, flat: &mut Vec<u64>) {
+        for number in from..to {
+            flat.extend_from_slice(&self.arenas[writer].get(number)[..self.words]);
+        }
+    }
+
+    /// Forgets every state. The arenas keep their memory; the index starts small again.
+    pub fn clear(&mut self) -> Result<(), OverBudget> {
+        self.arenas.iter_mut().for_each(Arena::clear);
+        *self.len.get_mut() = 0;
+        self.index.get_mut().unwrap_or_else(|e| e.into_inner()).allocate(FIRST_BUCKETS)
+    }
+
+    /// Gives up the index, so that only the states themselves are held: they can still be copied out, not found.
+    pub fn drop_index(&mut self) {
+        let index = self.index.get_mut().unwrap_or_else(|e| e.into_inner());
+        index.pages = None;
+        index.buckets = 0;
+        index.reservation.shrink_to(0);
     }
 
     fn read_index(&self) -> std::sync::RwLockReadGuard<'_, Index> {

@@ -1,0 +1,47 @@
+//! Duplicate detection against the closed set, behind one interface.
+
+use super::Trouble;
+use super::journal::LayerWriter;
+
+/// Decides which candidates are new. All states found in earlier layers are closed.
+pub(crate) trait Detector {
+    /// Takes candidates of the layer being found: distinct and ascending within the batch, though they may repeat what was
+    /// offered before or lies in earlier layers.
+    ///
+    /// When the detector runs out of its memory nothing of the batch is taken, and [`Detector::hand_over`] follows.
+    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble>;
+
+    /// Writes the states of the layer that are new, each once and ascending; they are closed from now on.
+    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<(), Trouble>;
+
+    /// Takes states of earlier layers, which are new by themselves: ascending within the batch.
+    fn adopt(&mut self, batch: &[u64]) -> Result<(), Trouble>;
+
+    /// Gives everything decided about the layer being found to another detector: states already known to be new are
+    /// offered to `to`, ascending in batches.
+    fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble>;
+
+    /// What a person calls it.
+    fn name(&self) -> &'static str;
+}
+
+/// Stands in while one detector is exchanged for another; it is never asked anything.
+pub(crate) struct Nothing;
+
+impl Detector for Nothing {
+    fn offer(&mut self, _: &[u64]) -> Result<(), Trouble> {
+        Ok(())
+    }
+    fn finish_layer(&mut self, _: &mut LayerWriter) -> Result<(), Trouble> {
+        Ok(())
+    }
+    fn adopt(&mut self, _: &[u64]) -> Result<(), Trouble> {
+        Ok(())
+    }
+    fn hand_over(self: Box<Self>, _: &mut dyn Detector) -> Result<(), Trouble> {
+        Ok(())
+    }
+    fn name(&self) -> &'static str {
+        "none"
+    }
+}

@@ -1,0 +1,78 @@
+//! The closed set as a decision diagram in RAM: candidates are decided as they are offered.
+
+use super::detector::Detector;
+use super::journal::LayerWriter;
+use super::{BATCH_STATES, Trouble};
+use hadal_store::Governor;
+use hadal_store::diagram::{Bitmap, ClosedDiagram, Keep, Set};
+
+pub(crate) struct DiagramDetector {
+    closed: ClosedDiagram,
+    fresh: Bitmap,
+    packed_bytes: f64,
+}
+
+/// Diagrams smaller than this are not judged: small sets have no structure to share yet.
+const JUDGED_FROM_BYTES: usize = 4 << 20;
+
+impl DiagramDetector {
+    pub(crate) fn new(words: usize, bits: u32, threads: usize, governor: &Governor) -> Result<Self, Trouble> {
+        let mut closed = ClosedDiagram::new(words, bits as usize, governor)?;
+        closed.set_threads(threads);
+        Ok(DiagramDetector { closed, fresh: Bitmap::default(), packed_bytes: f64::from(bits) / 8.0 })
+    }
+
+    /// Whether the set has too little structure for a diagram: more than half of what the packed states take.
+    pub(crate) fn hurts(&self) -> bool {
+        self.closed.bytes() > JUDGED_FROM_BYTES
+            && self.closed.live_bytes_per_state() > self.packed_bytes / 2.0
+    }
+
+    /// Bytes per closed state.
+    pub(crate) fn bytes_per_state(&self) -> f64 {
+        self.closed.live_bytes_per_state()
+    }
+}
+
+impl Detector for DiagramDetector {
+    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
+        self.closed.filter_add(batch, Keep::ClosedAndNext, &mut self.fresh)?;
+        Ok(())
+    }
+
+    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<(), Trouble> {
+        stream(&self.closed, Set::Next, |states| layer.push_all(states))?;
+        // The layer is written: the diagram need not keep it as a set of its own, so it is turned away twice.
+        self.closed.turn_layer();
+        self.closed.turn_layer();
+        Ok(())
+    }
+
+    fn adopt(&mut self, batch: &[u64]) -> Result<(), Trouble> {
+        self.closed.filter_add(batch, Keep::Closed, &mut self.fresh)?;
+        Ok(())
+    }
+
+    fn hand_over(mut self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
+        self.closed.release_tables();
+        stream(&self.closed, Set::Next, |states| to.offer(states))
+    }
+
+    fn name(&self) -> &'static str {
+        "diagram"
+    }
+}
+
+fn stream(
+    closed: &ClosedDiagram,
+    set: Set,
+    mut take: impl FnMut(&[u64]) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    let mut states = closed.iter(set);
+    let mut batch = Vec::new();
+    while states.next_batch(closed, BATCH_STATES, &mut batch) > 0 {
+        take(&batch)?;
+        batch.clear();
+    }
+    Ok(())
+}
