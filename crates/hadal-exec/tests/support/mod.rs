@@ -1,0 +1,182 @@
+//! Builds small systems by hand. Each test file uses some of it.
+#![allow(dead_code)]
+
+use hadal_exec::{Interpreter, Notes, Outcome};
+use hadal_system::*;
+
+pub const NOWHERE: Span = Span { start: 0, end: 0 };
+
+pub fn empty() -> System {
+    System {
+        name: "hand-built".into(),
+        source: Source::new("hand-built", ""),
+        domains: Default::default(),
+        shapes: Default::default(),
+        variables: Vec::new(),
+        processes: Vec::new(),
+        functions: Vec::new(),
+        starts: Vec::new(),
+        actions: Vec::new(),
+        properties: Vec::new(),
+    }
+}
+
+/// Adds to a system and gives back ids.
+pub trait Build {
+    fn shape(&mut self, shape: Shape) -> ShapeId;
+    fn scalar(&mut self, domain: Domain) -> ShapeId;
+    fn array(&mut self, index: Domain, element: ShapeId) -> ShapeId;
+    fn record(&mut self, fields: &[(&str, ShapeId)]) -> ShapeId;
+    fn var(&mut self, name: &str, shape: ShapeId) -> Place;
+    fn action(&mut self, locals: Vec<Local>, guard: Expr, body: Vec<Stmt>);
+    fn define(
+        &mut self,
+        name: &str,
+        locals: Vec<Local>,
+        parameters: usize,
+        result: Option<Domain>,
+        body: Vec<Stmt>,
+    ) -> FunctionId;
+    fn invariant(&mut self, condition: Expr) -> PropertyId;
+}
+
+impl Build for System {
+    fn shape(&mut self, shape: Shape) -> ShapeId {
+        self.shapes.add(shape, &self.domains).unwrap()
+    }
+
+    fn scalar(&mut self, domain: Domain) -> ShapeId {
+        let domain = self.domains.add(domain);
+        self.shape(Shape::Scalar(domain))
+    }
+
+    fn array(&mut self, index: Domain, element: ShapeId) -> ShapeId {
+        let index = self.domains.add(index);
+        self.shape(Shape::Array { index, element })
+    }
+
+    fn record(&mut self, fields: &[(&str, ShapeId)]) -> ShapeId {
+        let fields = fields.iter().map(|&(name, shape)| Field { name: name.into(), shape }).collect();
+        self.shape(Shape::Record(fields))
+    }
+
+    fn var(&mut self, name: &str, shape: ShapeId) -> Place {
+        let id = VarId(self.variables.len() as u32);
+        self.variables.push(Variable {
+            name: name.into(),
+            shape,
+            role: Role::Data,
+            owner: None,
+            span: NOWHERE,
+        });
+        Place::global(id, shape, NOWHERE)
+    }
+
+    fn action(&mut self, locals: Vec<Local>, guard: Expr, body: Vec<Stmt>) {
+        self.actions.push(Action {
+            name: format!("action{}", self.actions.len()),
+            params: Vec::new(),
+            locals,
+            guard,
+            body,
+            processes: Vec::new(),
+            span: NOWHERE,
+        });
+    }
+
+    fn define(
+        &mut self,
+        name: &str,
+        locals: Vec<Local>,
+        parameters: usize,
+        result: Option<Domain>,
+        body: Vec<Stmt>,
+    ) -> FunctionId {
+        let result = result.map(|domain| self.domains.add(domain));
+        self.functions.push(Function { name: name.into(), parameters, locals, result, body, span: NOWHERE });
+        FunctionId(self.functions.len() as u32 - 1)
+    }
+
+    fn invariant(&mut self, condition: Expr) -> PropertyId {
+        self.properties.push(Property {
+            name: format!("invariant{}", self.properties.len()),
+            kind: PropertyKind::Invariant,
+            params: Vec::new(),
+            locals: Vec::new(),
+            body: PropertyBody::State(condition),
+            span: NOWHERE,
+        });
+        PropertyId(self.property_bases()[self.properties.len() - 1])
+    }
+}
+
+pub fn local(name: &str, shape: ShapeId, kind: LocalKind) -> Local {
+    Local { name: name.into(), shape, kind }
+}
+
+pub fn of(n: u32, shape: ShapeId) -> Place {
+    Place::local(LocalId(n), shape, NOWHERE)
+}
+
+pub fn int(value: Value) -> Expr {
+    Expr::constant(value)
+}
+
+pub fn bin(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+    Expr::binary(op, left, right)
+}
+
+pub fn expr(kind: ExprKind) -> Expr {
+    Expr::new(kind, NOWHERE)
+}
+
+pub fn stmt(kind: StmtKind) -> Stmt {
+    Stmt::new(kind, NOWHERE)
+}
+
+pub fn set(place: &Place, value: Expr) -> Stmt {
+    stmt(StmtKind::Assign(place.clone(), value))
+}
+
+pub fn add_one(place: &Place) -> Stmt {
+    set(place, bin(BinaryOp::Add, place.clone().read(), int(1)))
+}
+
+/// `place[index]`
+pub fn at(system: &System, place: &Place, index: Expr) -> Place {
+    let mut place = place.clone();
+    let (Shape::Array { element, .. } | Shape::Multiset { element, .. }) = system.shapes[place.shape] else {
+        panic!("not an array")
+    };
+    place.steps.push(Step::Index(index));
+    place.shape = element;
+    place
+}
+
+/// `place.field`, by number.
+pub fn field(system: &System, place: &Place, n: usize) -> Place {
+    let mut place = place.clone();
+    let Shape::Record(fields) = &system.shapes[place.shape] else { panic!("not a record") };
+    place.shape = fields[n].shape;
+    place.steps.push(Step::Field(n));
+    place
+}
+
+/// What action 0 makes of the blank state: the scalars, or the fault's message, or `disabled` or `dropped`.
+pub fn fire_on_blank(system: &System) -> Result<Vec<Option<Value>>, String> {
+    fire_noting(system).0
+}
+
+pub fn fire_noting(system: &System) -> (Result<Vec<Option<Value>>, String>, Notes) {
+    let layout = Layout::natural(system);
+    let interpreter = Interpreter::new(system, &layout);
+    let mut notes = Notes { printed: Some(String::new()), ..Notes::default() };
+    let blank = vec![0; layout.words()];
+    let result = match interpreter.fire_noting(&blank, Label(0), &mut notes) {
+        Outcome::Reached(state) => Ok(layout.unpack(system, &state)),
+        Outcome::Fault(fault) => Err(fault.message),
+        Outcome::Disabled => Err("disabled".into()),
+        Outcome::Dropped => Err("dropped".into()),
+    };
+    (result, notes)
+}
