@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::block::{u32_at, u64_at};
-use super::{Codec, RunKind, RunOptions};
+use super::{BlockIndex, Codec, RunKind, RunOptions, RunReader};
 use crate::error::{Corrupted, ReadError};
+use crate::shape::RecordShape;
 use crate::vfs::{Caching, Disk, VfsFile, read_range};
 
 pub(super) const HEADER_BYTES: usize = 64;
@@ -28,6 +29,7 @@ struct Inner {
     trailer: Trailer,
     most_records: usize,
     committed: AtomicBool,
+    synced: AtomicBool,
 }
 
 /// What a manifest says about a run.
@@ -37,7 +39,7 @@ pub struct RunSummary {
     pub records: u64,
     /// Length of the file.
     pub bytes: u64,
-    /// Checksum of its trailer, which holds the checksum of its index.
+    /// XXH3-64 of its trailer, which holds the checksum of its index.
     pub tail_checksum: u64,
 }
 
@@ -53,7 +55,7 @@ pub(super) struct Trailer {
 
 impl RunFile {
     /// Opens a run written with options like these (shape and fingerprint must agree) and checks its header and
-    /// trailer.
+    /// trailer. The file stays when the handle is dropped.
     pub fn open(disk: &Disk, name: &str, options: &RunOptions) -> Result<Self, ReadError> {
         let failed = |error| ReadError::io(name, error);
         let file = disk.vfs.open(name, Caching::Direct).map_err(failed)?;
@@ -64,10 +66,12 @@ impl RunFile {
         let header = read_range(disk, &*file, 0..HEADER_BYTES as u64).map_err(failed)?;
         let most_records = check_header(name, &header, options)?;
         let tail = read_range(disk, &*file, length - TRAILER_BYTES as u64..length).map_err(failed)?;
-        let (trailer, tail_checksum) = Trailer::parse(name, &tail, length, identity(name))?;
+        let trailer = Trailer::parse(name, &tail, length, identity(name))?;
+        let tail_checksum = xxh3_64(&tail);
         let summary = RunSummary { records: trailer.records, bytes: length, tail_checksum };
         let run = RunFile::from_parts(disk, name.to_owned(), summary, *options, trailer, most_records);
         run.keep();
+        run.inner.synced.store(true, Ordering::Relaxed);
         Ok(run)
     }
 
@@ -79,9 +83,18 @@ impl RunFile {
         trailer: Trailer,
         most_records: usize,
     ) -> Self {
-        let committed = AtomicBool::new(false);
-        let disk = disk.clone();
-        RunFile { inner: Arc::new(Inner { disk, name, summary, options, trailer, most_records, committed }) }
+        RunFile {
+            inner: Arc::new(Inner {
+                disk: disk.clone(),
+                name,
+                summary,
+                options,
+                trailer,
+                most_records,
+                committed: AtomicBool::new(false),
+                synced: AtomicBool::new(false),
+            }),
+        }
     }
 
     /// Its name in the run folder.
@@ -114,6 +127,15 @@ impl RunFile {
         &self.inner.disk
     }
 
+    /// Makes the contents durable; a commit does this for the runs it names.
+    pub fn sync(&self) -> std::io::Result<()> {
+        if !self.inner.synced.load(Ordering::Relaxed) {
+            self.inner.disk.vfs.open(&self.inner.name, Caching::Direct)?.sync()?;
+            self.inner.synced.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
     /// Leaves the file in place when the last handle is dropped: a manifest names it, and the commit that stops
     /// naming it removes it.
     pub fn keep(&self) {
@@ -141,6 +163,29 @@ impl RunFile {
         let open = self.inner.disk.vfs.open(&self.inner.name, Caching::Direct);
         open.map_err(|error| ReadError::io(&self.inner.name, error))
     }
+}
+
+/// Reads every block of a run, whatever its shape, and checks it.
+pub(crate) fn verify_run(disk: &Disk, name: &str, fingerprint: u64) -> Result<(), ReadError> {
+    let failed = |error| ReadError::io(name, error);
+    let file = disk.vfs.open(name, Caching::Direct).map_err(failed)?;
+    let header = read_range(disk, &*file, 0..HEADER_BYTES as u64).map_err(failed)?;
+    let (words, payload_words) = header_widths(&header);
+    if words == 0 || words > 8191 || payload_words > 8191 {
+        return Err(Corrupted::file(name, "its header is damaged").into());
+    }
+    let options = RunOptions::new(RecordShape::with_payload(words, payload_words), fingerprint);
+    let run = RunFile::open(disk, name, &options)?;
+    BlockIndex::load(&run)?;
+    let mut reader = RunReader::open(&run)?;
+    let mut flat = Vec::new();
+    while reader.next_block(&mut flat)? {}
+    Ok(())
+}
+
+fn header_widths(bytes: &[u8]) -> (usize, usize) {
+    let half = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+    (half(12), half(14))
 }
 
 impl Drop for Inner {
@@ -194,17 +239,15 @@ fn check_header(name: &str, bytes: &[u8], options: &RunOptions) -> Result<usize,
     if u64_at(bytes, 16) != options.fingerprint {
         return Err(foreign("it was written for another model"));
     }
-    let words = usize::from(u16::from_le_bytes([bytes[12], bytes[13]]));
-    let payload_words = usize::from(u16::from_le_bytes([bytes[14], bytes[15]]));
-    if (words, payload_words) != (options.shape.words(), options.shape.payload_words()) {
+    if header_widths(bytes) != (options.shape.words(), options.shape.payload_words()) {
         return Err(foreign("its records have another width"));
     }
     Ok((u32_at(bytes, 40) as usize).clamp(1, 1 << 16))
 }
 
 impl Trailer {
-    /// The trailer's bytes and its checksum.
-    pub fn encode(&self, identity: u64) -> ([u8; TRAILER_BYTES], u64) {
+    /// The trailer's bytes.
+    pub fn encode(&self, identity: u64) -> [u8; TRAILER_BYTES] {
         let mut bytes = [0; TRAILER_BYTES];
         bytes[..8].copy_from_slice(b"HADALEND");
         let fields = [
@@ -220,10 +263,10 @@ impl Trailer {
         }
         let checksum = xxh3_64_with_seed(&bytes[..56], identity);
         bytes[56..].copy_from_slice(&checksum.to_le_bytes());
-        (bytes, checksum)
+        bytes
     }
 
-    fn parse(name: &str, bytes: &[u8], length: u64, identity: u64) -> Result<(Self, u64), Corrupted> {
+    fn parse(name: &str, bytes: &[u8], length: u64, identity: u64) -> Result<Self, Corrupted> {
         let checksum = u64_at(bytes, 56);
         if bytes[..8] != *b"HADALEND" || checksum != xxh3_64_with_seed(&bytes[..56], identity) {
             return Err(Corrupted::file(name, "its trailer is damaged or was never written"));
@@ -240,6 +283,6 @@ impl Trailer {
         let fits = trailer.file_bytes == length
             && trailer.index_offset >= HEADER_BYTES as u64
             && index_end == Some(length - TRAILER_BYTES as u64);
-        if fits { Ok((trailer, checksum)) } else { Err(Corrupted::file(name, "it has the wrong length")) }
+        if fits { Ok(trailer) } else { Err(Corrupted::file(name, "it has the wrong length")) }
     }
 }

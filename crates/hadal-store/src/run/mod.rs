@@ -14,6 +14,7 @@ pub use probe::{ProbeStats, RunProbe};
 pub use reader::RunReader;
 pub use writer::RunWriter;
 
+pub(crate) use file::verify_run;
 pub(crate) use probe::mark_present;
 
 use crate::shape::RecordShape;
@@ -36,6 +37,13 @@ impl RunKind {
             RunKind::Frontier => "frontier",
             RunKind::Candidates => "candidates",
         }
+    }
+
+    /// The kind that a file's name says it is of.
+    pub(crate) fn of_name(name: &str) -> Option<RunKind> {
+        let kinds = [RunKind::Closed, RunKind::Frontier, RunKind::Candidates];
+        let (kind, _) = name.rsplit_once('-')?;
+        kinds.into_iter().find(|known| known.name() == kind)
     }
 
     fn code(self) -> u8 {

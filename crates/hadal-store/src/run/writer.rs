@@ -1,5 +1,7 @@
 //! Writing a sorted run: ascending records in, a finished file out.
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::block::BlockEncoder;
 use super::file::{self, RunFile, RunSummary, Trailer};
 use super::index::BlockIndex;
@@ -90,7 +92,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Writes index and trailer and makes the file durable.
+    /// Writes index and trailer. The file becomes durable with the commit that names it.
     pub fn finish(mut self) -> Result<RunFile, WriteError> {
         if !self.pending.is_empty() {
             self.write_pending()?;
@@ -110,7 +112,8 @@ impl RunWriter {
             file_bytes: index_offset + (index.len() + file::TRAILER_BYTES) as u64,
             index_checksum,
         };
-        let (tail, tail_checksum) = trailer.encode(identity);
+        let tail = trailer.encode(identity);
+        let tail_checksum = xxh3_64(&tail);
         let written =
             stream.append(&index).and_then(|()| stream.append(&tail)).and_then(|()| stream.finish());
         let bytes = written.map_err(|error| WriteError::io(&self.name, error))?;

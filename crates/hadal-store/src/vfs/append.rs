@@ -62,7 +62,7 @@ impl AppendStream {
         Ok(())
     }
 
-    /// Writes what is left, cuts the padding off and makes the contents durable. Returns the length.
+    /// Writes what is left and cuts the padding off. Returns the length.
     pub fn finish(mut self) -> io::Result<u64> {
         let length = self.position();
         if self.filled > 0 {
@@ -72,7 +72,6 @@ impl AppendStream {
         }
         self.settle()?;
         self.file.set_len(length)?;
-        self.file.sync()?;
         Ok(length)
     }
 

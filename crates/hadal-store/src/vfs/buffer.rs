@@ -60,7 +60,7 @@ mod tests {
         for bytes in [0, 1, SECTOR, SECTOR + 1, 100_000] {
             let buffer = AlignedBuffer::new(bytes);
             assert_eq!(buffer.as_ptr() as usize % SECTOR, 0);
-            assert!(buffer.len() >= bytes && buffer.len() % SECTOR == 0);
+            assert!(buffer.len() >= bytes && buffer.len().is_multiple_of(SECTOR));
         }
     }
 }
