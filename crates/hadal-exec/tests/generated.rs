@@ -52,6 +52,16 @@ fn most_generated_systems_have_small_and_interesting_state_spaces() {
 }
 
 #[test]
+fn every_generated_system_is_well_formed() {
+    for size in [Size::SMALL, Size::SYMMETRIC] {
+        for seed in 0..500 {
+            let problems = hadal_system::validate::validate(&generate::system(seed, size));
+            assert!(problems.is_empty(), "seed {seed}: {problems:#?}");
+        }
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_system() {
     let text = |seed| format!("{:?}", generate::system(seed, Size::SMALL));
     assert_eq!(text(7), text(7));
