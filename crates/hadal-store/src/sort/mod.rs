@@ -1,0 +1,82 @@
+//! Sorting packed states in RAM, in place.
+//!
+//! Most bits of a batch of states are the same in all of them. Records are first squeezed to the bits that differ,
+//! inside their own memory, sorted as arrays of one to four words, and widened again. Where that is impossible wide
+//! records are sorted through (leading bits, number) pairs and moved once.
+
+mod radix;
+mod squeeze;
+mod wide;
+
+use squeeze::Squeeze;
+
+use crate::shape::RecordShape;
+
+/// Records below this number are not worth looking at twice.
+const FEW: usize = 64;
+
+/// Sorts records by state, equal states by payload.
+pub fn sort_records(shape: RecordShape, flat: &mut [u64]) {
+    match Squeeze::find(shape.stride(), flat) {
+        Some(squeeze) if flat.len() / shape.stride() > FEW => {
+            let width = squeeze.width();
+            let count = squeeze.narrow(flat);
+            sort_squeezed(width, squeeze.bits(), count, flat);
+            squeeze.widen(flat, count);
+        }
+        _ => sort_plain(shape.stride(), flat),
+    }
+}
+
+/// Sorts records and keeps one of each state, the one with the smallest payload. Returns how many were dropped.
+pub fn sort_unique(shape: RecordShape, flat: &mut Vec<u64>) -> u64 {
+    sort_records(shape, flat);
+    dedupe_sorted(shape, flat)
+}
+
+/// Keeps the first record of each state of sorted records. Returns how many were dropped.
+pub fn dedupe_sorted(shape: RecordShape, flat: &mut Vec<u64>) -> u64 {
+    let stride = shape.stride();
+    let count = flat.len() / stride;
+    let mut kept = 1;
+    for at in 1..count {
+        let state = shape.state(&flat[at * stride..(at + 1) * stride]);
+        if state != shape.state(&flat[(kept - 1) * stride..kept * stride]) {
+            if kept != at {
+                flat.copy_within(at * stride..(at + 1) * stride, kept * stride);
+            }
+            kept += 1;
+        }
+    }
+    flat.truncate(kept * stride);
+    (count.max(1) - kept) as u64
+}
+
+/// Most bytes of extra memory that sorting `count` records can take.
+pub fn scratch_bytes(shape: RecordShape, count: usize) -> u64 {
+    if shape.stride() <= 4 { 0 } else { wide::scratch_bytes(count) }
+}
+
+/// Sorts the first `count` records of `width` words; the rest of `flat` is free to use.
+fn sort_squeezed(width: usize, bits: u32, count: usize, flat: &mut [u64]) {
+    let (squeezed, free) = flat.split_at_mut(count * width);
+    if width == 1 && free.len() >= count && count > radix::FEW {
+        radix::sort_words(squeezed, &mut free[..count], bits);
+    } else {
+        sort_plain(width, squeezed);
+    }
+}
+
+fn sort_plain(stride: usize, flat: &mut [u64]) {
+    match stride {
+        1 => flat.sort_unstable(),
+        2 => flat.as_chunks_mut::<2>().0.sort_unstable_by_key(|&[low, high]| u128::from(high) << 64 | u128::from(low)),
+        3 => sort_arrays::<3>(flat),
+        4 => sort_arrays::<4>(flat),
+        stride => wide::sort(stride, flat),
+    }
+}
+
+fn sort_arrays<const N: usize>(flat: &mut [u64]) {
+    flat.as_chunks_mut::<N>().0.sort_unstable_by(|a, b| hadal_system::state::compare(a, b));
+}
