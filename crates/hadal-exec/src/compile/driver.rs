@@ -1,0 +1,155 @@
+//! The boundary between safe code and compiled code.
+
+use std::mem::MaybeUninit;
+
+use hadal_system::{Label, Successors};
+
+use super::jit::AskFn;
+use super::runtime::Context;
+use super::segments::{STRETCH, Segment, SegmentKind};
+
+/// Words of a padded copy of a state that fit on the stack.
+const PAD_WORDS: usize = 512;
+/// Words of successors a loop over instances is given room for at once.
+const ROOM_WORDS: usize = 1 << 20;
+
+/// What calling compiled code needs to know.
+pub(super) struct Driver {
+    /// Words of a state.
+    pub words: usize,
+    /// Number of property instances.
+    pub properties: usize,
+    /// Whether compiled code may read a word behind a source state.
+    pub padded: bool,
+    /// Bytes of stack that compiled code may need.
+    pub stack: usize,
+}
+
+impl Driver {
+    /// Appends what all segments make of `state`.
+    pub fn expand(&self, segments: &[Segment], state: &[u64], out: &mut Successors, covers: &mut [u64]) {
+        assert_eq!(state.len(), self.words, "every state has the same width");
+        assert_eq!(out.words(), self.words, "every state has the same width");
+        assert!(covers.len() >= self.properties, "every property has a count");
+        let mut faults: Vec<Label> = Vec::new();
+        let mut context =
+            Context { faults: &raw mut faults, covers: covers.as_mut_ptr(), first: 0, last: 0 };
+        self.with_source(state, |source| {
+            for segment in segments {
+                match segment.kind {
+                    SegmentKind::Tree { most, ordered } => {
+                        self.append(segment, &mut context, source, out, most, ordered);
+                    }
+                    SegmentKind::Loop { count } => {
+                        let stretch = STRETCH.min((ROOM_WORDS / self.words).max(1) as u64);
+                        let mut first = 0;
+                        while first < count {
+                            (context.first, context.last) = (first, (first + stretch).min(count));
+                            self.append(segment, &mut context, source, out, stretch as usize, true);
+                            first = context.last;
+                        }
+                    }
+                }
+            }
+        });
+        if !faults.is_empty() {
+            faults.sort_unstable();
+            faults.into_iter().for_each(|label| out.push_fault(label));
+        }
+    }
+
+    fn append(
+        &self,
+        segment: &Segment,
+        context: &mut Context,
+        source: *const u64,
+        out: &mut Successors,
+        most: usize,
+        ordered: bool,
+    ) {
+        // One more than can be needed: wide accesses may touch the word behind a state.
+        let (states, labels) = out.spare(most + 1);
+        let labels = labels.cast::<u32>();
+        // SAFETY: the source has `words` words (and one more where the code reads it); there is room for `most`
+        // successors, which bounds what this segment appends; the context's pointers outlive the call. `Label` is a
+        // plain 32-bit number: its address is that of its content.
+        let written = unsafe {
+            let ends = (segment.expand)(context, source, states, labels);
+            let written = ends.labels.offset_from_unsigned(labels);
+            debug_assert!(written <= most);
+            if !ordered {
+                sort(
+                    std::slice::from_raw_parts_mut(labels, written),
+                    std::slice::from_raw_parts_mut(states, written * self.words),
+                    self.words,
+                );
+            }
+            written
+        };
+        // SAFETY: compiled code wrote that many states and labels into the room that `spare` gave.
+        unsafe { out.commit(written) }
+    }
+
+    /// Asks a property function about a state.
+    pub fn ask(&self, ask: AskFn, state: &[u64], values: &[i64]) -> u64 {
+        assert_eq!(state.len(), self.words, "every state has the same width");
+        let mut context =
+            Context { faults: std::ptr::null_mut(), covers: std::ptr::null_mut(), first: 0, last: 0 };
+        // SAFETY: the source has `words` words (and one more where the code reads it); property functions note no
+        // faults and count no covers, and read as many values as their property has parameters.
+        self.with_source(state, |source| unsafe { ask(&raw mut context, source, values.as_ptr()) })
+    }
+
+    /// Calls `run` with the state, with a word behind it where compiled code reads one, on enough stack.
+    fn with_source<T>(&self, state: &[u64], run: impl FnOnce(*const u64) -> T) -> T {
+        if !self.padded {
+            return self.with_stack(|| run(state.as_ptr()));
+        }
+        if self.words < PAD_WORDS {
+            let mut copy = MaybeUninit::<[u64; PAD_WORDS]>::uninit();
+            let start = copy.as_mut_ptr().cast::<u64>();
+            // SAFETY: `words + 1` words fit the array; the source does not overlap a fresh local.
+            unsafe {
+                std::ptr::copy_nonoverlapping(state.as_ptr(), start, self.words);
+                start.add(self.words).write(0);
+            }
+            self.with_stack(|| run(start))
+        } else {
+            let mut copy = Vec::with_capacity(self.words + 1);
+            copy.extend_from_slice(state);
+            copy.push(0);
+            self.with_stack(|| run(copy.as_ptr()))
+        }
+    }
+
+    fn with_stack<T>(&self, run: impl FnOnce() -> T) -> T {
+        const SMALL: usize = 128 << 10;
+        if self.stack <= SMALL { run() } else { stacker::maybe_grow(self.stack + SMALL, self.stack + 2 * SMALL, run) }
+    }
+}
+
+/// Sorts successors by label; they come in a few ascending stretches.
+fn sort(labels: &mut [u32], states: &mut [u64], words: usize) {
+    for n in 1..labels.len() {
+        if labels[n - 1] <= labels[n] {
+            continue;
+        }
+        let to = labels[..n].partition_point(|&label| label <= labels[n]);
+        labels[to..=n].rotate_right(1);
+        states[to * words..(n + 1) * words].rotate_right(words);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorting_moves_states_with_their_labels() {
+        let mut labels = [4, 9, 1, 5, 0];
+        let mut states = [4, 40, 9, 90, 1, 10, 5, 50, 0, 0];
+        sort(&mut labels, &mut states, 2);
+        assert_eq!(labels, [0, 1, 4, 5, 9]);
+        assert_eq!(states, [0, 0, 1, 10, 4, 40, 5, 50, 9, 90]);
+    }
+}
