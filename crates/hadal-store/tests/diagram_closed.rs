@@ -3,8 +3,8 @@
 #[path = "diagram/states.rs"]
 mod states;
 
-use hadal_store::Governor;
-use hadal_store::diagram::{Bitmap, ClosedDiagram, Keep, Set as Kind};
+use hadal_store::diagram::{ClosedDiagram, Keep, Set as Kind};
+use hadal_store::{Bitmap, Governor};
 use proptest::prelude::*;
 use states::{Set, State, families, flat};
 

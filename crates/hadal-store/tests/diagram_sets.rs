@@ -3,8 +3,8 @@
 #[path = "diagram/states.rs"]
 mod states;
 
-use hadal_store::Governor;
-use hadal_store::diagram::{Bitmap, Diagram, Levels, Root};
+use hadal_store::diagram::{Diagram, Levels, Root};
+use hadal_store::{Bitmap, Governor};
 use proptest::prelude::*;
 use states::{Set, Shape, State, families, flat, sets, shapes};
 

@@ -112,7 +112,7 @@ impl Space<1> for Anderson {
             };
             match counter {
                 0 => {
-                    let taken = state & !(7 << n) | (ticket + 1) % n << n;
+                    let taken = state & !(7 << n) | ((ticket + 1) % n) << n;
                     out.push([with(taken, 1, ticket)]);
                 }
                 1 if state >> place & 1 == 1 => out.push([with(state, 2, place)]),

@@ -6,9 +6,8 @@
 
 use std::sync::Mutex;
 
-use crate::{Governor, OverBudget};
+use crate::{Bitmap, Governor, OverBudget};
 
-use super::bitmap::Bitmap;
 use super::core::Statistics;
 use super::enumerate::Enumerator;
 use super::levels::{Levels, LevelsError};
@@ -97,7 +96,7 @@ impl ClosedDiagram {
         let mut added = 0;
         for (shard, range) in self.shards.iter_mut().zip(&cuts) {
             if !range.is_empty() {
-                fresh.or_at(range.start, &shard.fresh);
+                shard.fresh.ones().for_each(|at| fresh.set(range.start + at));
                 added += shard.commit();
             }
         }
@@ -108,11 +107,9 @@ impl ClosedDiagram {
     pub fn filter(&self, batch: &[u64], present: &mut Bitmap) {
         let words = self.levels.words();
         present.reset(batch.len() / words);
-        let mut part = Bitmap::default();
         for (shard, range) in self.shards.iter().zip(self.cut(batch)) {
             let states = &batch[range.start * words..range.end * words];
-            shard.diagram.filter_sorted(shard.root(Set::Closed), states, &mut part);
-            present.or_at(range.start, &part);
+            shard.diagram.each_present(shard.root(Set::Closed), states, |at| present.set(range.start + at));
         }
     }
 

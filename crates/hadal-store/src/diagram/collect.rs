@@ -4,13 +4,13 @@
 //! every unit of a live node has its bit set, and the new place of a unit is the number of set bits
 //! below it (the idea of the Compressor collector, Kermany and Petrank 2006).
 
-use super::bitmap::Bitmap;
+use super::bits::Bits;
 use super::core::Diagram;
-use super::node::{self, FIRST, Ref, TERMINAL, UNIT};
+use super::node::{self, FIRST, Ref, UNIT};
 
 /// Live nodes: a bit for each unit of the arena.
 pub(super) struct Marks {
-    bits: Bitmap,
+    bits: Bits,
     /// Set bits below each word of the bitmap.
     below: Vec<u32>,
 }
@@ -18,8 +18,8 @@ pub(super) struct Marks {
 impl Marks {
     /// Marks the first unit of every node that `roots` reach.
     pub(super) fn starts(arena: &[u8], roots: impl Iterator<Item = Ref>) -> Self {
-        let mut bits = Bitmap::new(arena.len() / UNIT);
-        for root in roots.filter(|&root| root > TERMINAL) {
+        let mut bits = Bits::new(arena.len() / UNIT);
+        for root in roots.filter(|&root| node::is_stored(root)) {
             bits.set(root as usize);
         }
         for index in (0..bits.words().len()).rev() {
@@ -33,7 +33,11 @@ impl Marks {
                 let bit = word.ilog2();
                 pending = (1 << bit) - 1;
                 let unit = index * 64 + bit as usize;
-                node::each_child(arena, unit * UNIT, |child| bits.set(child as usize));
+                node::each_child(arena, unit * UNIT, |child| {
+                    if node::is_stored(child) {
+                        bits.set(child as usize);
+                    }
+                });
             }
         }
         Marks { bits, below: Vec::new() }
@@ -88,7 +92,9 @@ impl Marks {
         while at < arena.len() {
             let size = node::size(arena, at);
             if self.bits.get(at / UNIT) {
-                node::rewrite_children(arena, at, |child| base + self.rank(child));
+                node::rewrite_children(arena, at, |child| {
+                    if node::is_stored(child) { base + self.rank(child) } else { child }
+                });
                 arena.copy_within(at..at + size, to);
                 to += size;
             }
@@ -110,7 +116,7 @@ impl Diagram {
             let kept = marks.cover(arena);
             marks.index();
             marks.slide(arena);
-            for owner in roots.iter_mut().filter(|owner| owner.node > TERMINAL) {
+            for owner in roots.iter_mut().filter(|owner| node::is_stored(owner.node)) {
                 owner.node = (FIRST / UNIT) as Ref + marks.rank(owner.node);
             }
             kept

@@ -2,7 +2,7 @@
 
 use crate::{Governor, OverBudget};
 
-use super::bitmap::Bitmap;
+use super::bits::Bits;
 use super::build::Builder;
 use super::cache::Cache;
 use super::levels::Levels;
@@ -138,7 +138,12 @@ impl Diagram {
     }
 
     /// Like [`Diagram::build`], of the states of `batch` marked in `chosen`.
-    pub fn build_chosen(&mut self, into: Root, batch: &[u64], chosen: &Bitmap) -> Result<(), OverBudget> {
+    pub(super) fn build_chosen(
+        &mut self,
+        into: Root,
+        batch: &[u64],
+        chosen: &Bits,
+    ) -> Result<(), OverBudget> {
         let words = self.levels.words();
         self.build_from(into, || chosen.ones().map(|at| &batch[at * words..][..words]))
     }

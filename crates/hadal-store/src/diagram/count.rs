@@ -4,7 +4,7 @@ use crate::OverBudget;
 
 use super::collect::Marks;
 use super::core::{Diagram, Root};
-use super::node::{self, EMPTY, Node, Ref, TERMINAL, UNIT};
+use super::node::{self, EMPTY, Node, Ref, UNIT};
 
 impl Diagram {
     /// The exact number of states in the set, in one upward pass over its nodes.
@@ -14,7 +14,7 @@ impl Diagram {
     /// A set of more than 2^64 - 1 states, which no sequence of batches can build, counts as that many.
     pub fn count(&self, root: Root) -> Result<u64, OverBudget> {
         let root = self.node(root);
-        if root <= TERMINAL {
+        if !node::is_stored(root) {
             return Ok(u64::from(root != EMPTY));
         }
         let arena = self.nodes.arena();
@@ -24,7 +24,8 @@ impl Diagram {
         let _lease = self.governor.try_reserve(bytes, "counting the diagram")?;
         let mut counts: Vec<u64> = Vec::with_capacity(marks.len());
         for unit in marks.ones() {
-            let of = |child: Ref| if child == TERMINAL { 1 } else { counts[marks.rank(child) as usize] };
+            let of =
+                |child: Ref| if !node::is_stored(child) { 1 } else { counts[marks.rank(child) as usize] };
             let count = match node::read(arena, unit * UNIT) {
                 Node::Chain { child, .. } => of(child),
                 Node::Branch(branch) => {

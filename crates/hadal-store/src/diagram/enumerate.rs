@@ -126,7 +126,7 @@ impl Enumerator {
         while node != TERMINAL {
             match diagram.nodes.read(node) {
                 Node::Chain { labels, child } => {
-                    for &label in labels {
+                    for &label in labels.iter() {
                         diagram.levels.put(&mut self.state, level, label);
                         level += 1;
                     }

@@ -3,7 +3,8 @@
 //! The walk keeps the branches on the path of the last state. The next state starts from the deepest
 //! one that both share, and there from the label where the last one stood.
 
-use super::bitmap::Bitmap;
+use crate::Bitmap;
+
 use super::core::{Diagram, Root};
 use super::node::{EMPTY, Node, Ref, TERMINAL};
 
@@ -28,16 +29,18 @@ struct Walk<'d> {
 impl Diagram {
     /// Marks in `present` the states of the ascending `batch` that are in the set.
     pub fn filter_sorted(&self, root: Root, batch: &[u64], present: &mut Bitmap) {
-        let words = self.levels.words();
-        present.reset(batch.len() / words);
-        if self.is_empty(root) {
-            return;
-        }
+        present.reset(batch.len() / self.levels.words());
+        self.each_present(root, batch, |at| present.set(at));
+    }
+
+    /// Calls `found` with the index of every state of the ascending `batch` that is in the set.
+    #[inline]
+    pub(super) fn each_present(&self, root: Root, batch: &[u64], mut found: impl FnMut(usize)) {
+        let mut states = batch.chunks_exact(self.levels.words());
+        let Some(mut previous) = states.next().filter(|_| !self.is_empty(root)) else { return };
         let mut walk = Walk::new(self, self.node(root));
-        let mut states = batch.chunks_exact(words);
-        let Some(mut previous) = states.next() else { return };
         if walk.start(previous) {
-            present.set(0);
+            found(0);
         }
         for (at, state) in states.enumerate() {
             let here = match self.levels.divergence(previous, state) {
@@ -45,7 +48,7 @@ impl Diagram {
                 None => walk.is_inside(),
             };
             if here {
-                present.set(at + 1);
+                found(at + 1);
             }
             previous = state;
         }
@@ -137,8 +140,8 @@ impl<'d> Walk<'d> {
             match self.diagram.nodes.read(node) {
                 Node::Chain { labels, child } => {
                     let path = &self.path[level..level + labels.len()];
-                    if path != labels {
-                        let agree = path.iter().zip(labels).take_while(|(x, y)| x == y).count();
+                    if *path != *labels {
+                        let agree = path.iter().zip(labels.iter()).take_while(|(x, y)| x == y).count();
                         self.left_at = level + agree;
                         return false;
                     }

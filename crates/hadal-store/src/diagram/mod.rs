@@ -7,7 +7,7 @@
 //! [`ClosedDiagram`] is the set that explorers use; [`Diagram`] is the machinery below it, one arena
 //! with named sets.
 
-mod bitmap;
+mod bits;
 mod build;
 mod cache;
 mod closed;
@@ -24,7 +24,6 @@ mod operation;
 mod shard;
 mod unique;
 
-pub use bitmap::Bitmap;
 pub use closed::{ClosedDiagram, ClosedIter, SetupError};
 pub use core::{Diagram, Root, Statistics};
 pub use enumerate::Enumerator;

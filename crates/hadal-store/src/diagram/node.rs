@@ -9,16 +9,24 @@
 //!
 //! Bit 7 marks a *leaf*: all children are the terminal and none is stored. A child is a `u32`
 //! reference, counted in units of 4 bytes from the start of the arena. Nodes are padded to a unit.
+//! A chain of one to three labels that ends in the terminal is not stored at all: its reference holds the
+//! labels. Most states end in such a chain, and making one costs nothing.
+//!
 //! Chains are as long as they can be (a chain's child is a branch or the terminal), and the
 //! arrangement is decided by the content alone, so equal sets have equal bytes.
 
-/// A node by its place in the arena, or [`EMPTY`] or [`TERMINAL`].
+/// A node by its place in the arena, or [`EMPTY`] or [`TERMINAL`], or a short leaf chain itself.
 pub(super) type Ref = u32;
 
 /// No state at all.
 pub(super) const EMPTY: Ref = 0;
 /// The end of a state.
 pub(super) const TERMINAL: Ref = 1;
+/// References from here on are chains to the terminal: the number of labels less one in the highest byte,
+/// from 0xfd on, and the labels below it, the first one lowest.
+pub(super) const FIRST_INLINE: Ref = 0xfd00_0000;
+/// The longest chain that a reference holds.
+pub(super) const MAX_INLINE: usize = 3;
 /// References count in units of this many bytes.
 pub(super) const UNIT: usize = 4;
 /// The first units stand for the two constants and hold no node.
@@ -35,8 +43,49 @@ const LONG_CHAIN: u8 = 127;
 /// A node read in place.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node<'a> {
-    Chain { labels: &'a [u8], child: Ref },
+    Chain { labels: Labels<'a>, child: Ref },
     Branch(Branch<'a>),
+}
+
+/// The labels of a chain; dereferences to them.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Labels<'a> {
+    Stored(&'a [u8]),
+    Inline([u8; MAX_INLINE], u8),
+}
+
+impl std::ops::Deref for Labels<'_> {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Labels::Stored(labels) => labels,
+            Labels::Inline(labels, len) => &labels[..usize::from(*len)],
+        }
+    }
+}
+
+/// Whether the reference is to a place in the arena.
+#[inline]
+pub(super) fn is_stored(node: Ref) -> bool {
+    node > TERMINAL && node < FIRST_INLINE
+}
+
+/// The reference that is a chain of one to [`MAX_INLINE`] labels to the terminal.
+#[inline]
+pub(super) fn inline(labels: &[u8]) -> Ref {
+    debug_assert!((1..=MAX_INLINE).contains(&labels.len()));
+    let labels_below = labels.iter().rev().fold(0, |sum, &label| sum << 8 | Ref::from(label));
+    FIRST_INLINE + ((labels.len() as Ref - 1) << 24) + labels_below
+}
+
+/// The labels of a reference that is a chain itself.
+#[inline]
+pub(super) fn inline_labels(node: Ref) -> Labels<'static> {
+    debug_assert!(node >= FIRST_INLINE);
+    let [first, second, third, len] = (node - FIRST_INLINE).to_le_bytes();
+    Labels::Inline([first, second, third], len + 1)
 }
 
 /// A node with two or more children.
@@ -105,7 +154,7 @@ pub(super) fn read(arena: &[u8], at: usize) -> Node<'_> {
         };
         let labels = &arena[from..from + len];
         let child = if leaf { TERMINAL } else { read_ref(&arena[from + len..from + len + 4]) };
-        return Node::Chain { labels, child };
+        return Node::Chain { labels: Labels::Stored(labels), child };
     }
     let (map, width) = if kind == 0 { (true, MAP_BYTES) } else { (false, kind as usize) };
     let keys = &arena[at + 1..at + 1 + width];
@@ -133,7 +182,7 @@ pub(super) fn size(arena: &[u8], at: usize) -> usize {
     (fixed + children).next_multiple_of(UNIT)
 }
 
-/// Calls `each` with every stored child of the node at `at`.
+/// Calls `each` with every child of the node at `at` but the terminal.
 #[inline]
 pub(super) fn each_child(arena: &[u8], at: usize, mut each: impl FnMut(Ref)) {
     match read(arena, at) {
@@ -143,7 +192,7 @@ pub(super) fn each_child(arena: &[u8], at: usize, mut each: impl FnMut(Ref)) {
     }
 }
 
-/// Replaces every stored child of the node at `at` by what `change` makes of it.
+/// Replaces every child of the node at `at` but the terminal by what `change` makes of it.
 pub(super) fn rewrite_children(arena: &mut [u8], at: usize, mut change: impl FnMut(Ref) -> Ref) {
     let children = match read(arena, at) {
         Node::Chain { child: TERMINAL, .. } => 0,

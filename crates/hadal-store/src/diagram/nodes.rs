@@ -6,7 +6,9 @@
 use crate::{Governor, Reservation};
 
 use super::levels::MAX_LEVELS;
-use super::node::{self, EMPTY, FIRST, MAX_BRANCH_BYTES, Node, Ref, TERMINAL, UNIT};
+use super::node::{
+    self, EMPTY, FIRST, FIRST_INLINE, Labels, MAX_BRANCH_BYTES, MAX_INLINE, Node, Ref, TERMINAL, UNIT,
+};
 use super::unique::{self, UniqueTable};
 
 /// No room for one more node: collect, then try again.
@@ -19,7 +21,7 @@ pub(super) fn leased_for(capacity: usize) -> usize {
 }
 
 const MIN_CAPACITY: usize = 1 << 14;
-const MAX_CAPACITY: usize = (u32::MAX as usize) * UNIT;
+const MAX_CAPACITY: usize = FIRST_INLINE as usize * UNIT;
 
 pub(super) struct Nodes {
     bytes: Vec<u8>,
@@ -60,6 +62,9 @@ impl Nodes {
 
     #[inline]
     pub(super) fn read(&self, node: Ref) -> Node<'_> {
+        if node >= FIRST_INLINE {
+            return Node::Chain { labels: node::inline_labels(node), child: TERMINAL };
+        }
         node::read(&self.bytes, node as usize * UNIT)
     }
 
@@ -95,13 +100,14 @@ impl Nodes {
         if labels.is_empty() || child == EMPTY {
             return Ok(child);
         }
+        let tail = self.tail(child);
+        if tail.end == TERMINAL && labels.len() + tail.len() <= MAX_INLINE {
+            return Ok(self.make_inline(labels, &tail));
+        }
         let start = self.open()?;
-        let (tail, end) = self.chain_parts(child);
-        node::write_chain_head(&mut self.bytes, labels.len() + tail.len(), end);
+        node::write_chain_head(&mut self.bytes, labels.len() + tail.len(), tail.end);
         self.bytes.extend_from_slice(labels);
-        self.bytes.extend_from_within(tail);
-        node::write_chain_child(&mut self.bytes, end);
-        Ok(self.close(start))
+        Ok(self.close_chain(start, tail))
     }
 
     /// The node that reads the labels `from..to` of the chain `chain`, and goes on as `child`.
@@ -112,32 +118,62 @@ impl Nodes {
         to: usize,
         child: Ref,
     ) -> Result<Ref, Full> {
-        if from == to || child == EMPTY {
+        let part = match self.tail(chain) {
+            Tail { inline: Some(labels), .. } => return self.make_chain(&labels[from..to], child),
+            Tail { stored, .. } => stored.start + from..stored.start + to,
+        };
+        if part.is_empty() || child == EMPTY {
             return Ok(child);
         }
+        let tail = self.tail(child);
+        if tail.end == TERMINAL && part.len() + tail.len() <= MAX_INLINE {
+            return Ok(self.make_inline(&self.bytes[part], &tail));
+        }
         let start = self.open()?;
-        let first = self.chain_parts(chain).0.start;
-        let (tail, end) = self.chain_parts(child);
-        node::write_chain_head(&mut self.bytes, to - from + tail.len(), end);
-        self.bytes.extend_from_within(first + from..first + to);
-        self.bytes.extend_from_within(tail);
-        node::write_chain_child(&mut self.bytes, end);
-        Ok(self.close(start))
+        node::write_chain_head(&mut self.bytes, part.len() + tail.len(), tail.end);
+        self.bytes.extend_from_within(part);
+        Ok(self.close_chain(start, tail))
     }
 
-    /// Where the labels of a chain stand in the arena, and what follows them. A branch or the
-    /// terminal is a chain of no labels.
+    /// The labels with which a node begins, if it is a chain, and what follows them.
     #[inline]
-    fn chain_parts(&self, node: Ref) -> (std::ops::Range<usize>, Ref) {
+    fn tail(&self, node: Ref) -> Tail {
+        if node >= FIRST_INLINE {
+            return Tail { inline: Some(node::inline_labels(node)), stored: 0..0, end: TERMINAL };
+        }
         if node != TERMINAL
             && let Node::Chain { labels, child } = self.read(node)
         {
-            let at = node as usize * UNIT;
-            let from = at + node::chain_head_size(labels.len());
-            (from..from + labels.len(), child)
+            let from = node as usize * UNIT + node::chain_head_size(labels.len());
+            Tail { inline: None, stored: from..from + labels.len(), end: child }
         } else {
-            (0..0, node)
+            Tail { inline: None, stored: 0..0, end: node }
         }
+    }
+
+    #[inline]
+    fn make_inline(&self, labels: &[u8], tail: &Tail) -> Ref {
+        match &tail.inline {
+            // A stored chain to the terminal is too long to become part of a short one.
+            None => node::inline(labels),
+            Some(rest) => {
+                let mut all = [0; MAX_INLINE];
+                all[..labels.len()].copy_from_slice(labels);
+                all[labels.len()..labels.len() + rest.len()].copy_from_slice(rest);
+                node::inline(&all[..labels.len() + rest.len()])
+            }
+        }
+    }
+
+    /// Ends a chain with the labels and the child of what follows it.
+    #[inline]
+    fn close_chain(&mut self, start: usize, tail: Tail) -> Ref {
+        match tail.inline {
+            Some(labels) => self.bytes.extend_from_slice(&labels),
+            None => self.bytes.extend_from_within(tail.stored),
+        }
+        node::write_chain_child(&mut self.bytes, tail.end);
+        self.close(start)
     }
 
     /// Makes sure that one node fits, and returns where it will start.
@@ -196,7 +232,7 @@ impl Nodes {
         if buckets == 0 {
             return self.rebuild_table(UniqueTable::buckets_for(self.count));
         }
-        for wanted in [buckets + buckets / 2, buckets + buckets / 8] {
+        for wanted in [buckets * 2, buckets + buckets / 2, buckets + buckets / 8] {
             if self.rebuild_table(wanted).is_ok() {
                 return Ok(());
             }
@@ -210,15 +246,23 @@ impl Nodes {
             return Err(Full);
         }
         self.table_lease.try_resize(UniqueTable::bytes_of(buckets) as u64).map_err(|_| Full)?;
-        self.table = UniqueTable::new(0);
-        self.table = UniqueTable::new(buckets);
+        if buckets == self.table.buckets() {
+            self.table.clear();
+        } else {
+            self.table = UniqueTable::new(0);
+            self.table = UniqueTable::new(buckets);
+        }
+        let mut group = [(0, 0); 16];
         let mut at = FIRST;
         while at < self.bytes.len() {
-            let size = node::size(&self.bytes, at);
-            if let Err(place) = self.table.find(unique::hash(&self.bytes[at..at + size]), |_| false) {
-                self.table.fill(place, (at / UNIT) as Ref);
+            let mut filled = 0;
+            while at < self.bytes.len() && filled < group.len() {
+                let size = node::size(&self.bytes, at);
+                group[filled] = (unique::hash(&self.bytes[at..at + size]), (at / UNIT) as Ref);
+                filled += 1;
+                at += size;
             }
-            at += size;
+            self.table.add_new(&group[..filled]);
         }
         Ok(())
     }
@@ -226,17 +270,17 @@ impl Nodes {
     /// Hands the arena to `compact`, which returns how many nodes it kept; then fits the capacity and
     /// the table to what is left.
     pub(super) fn compact_with(&mut self, compact: impl FnOnce(&mut Vec<u8>) -> usize) {
-        let old_buckets = self.table.buckets();
-        self.table = UniqueTable::new(0);
         self.count = compact(&mut self.bytes);
         let roomy = (self.bytes.len() * 2 + self.max_node).max(MIN_CAPACITY);
         if roomy < self.bytes.capacity() / 2 {
             self.bytes.shrink_to(roomy);
             self.arena_lease.shrink_to(leased_for(self.bytes.capacity()) as u64);
         }
-        if old_buckets > 0 {
-            // The old number of buckets held more nodes than are left, and is leased already.
-            let rebuilt = self.rebuild_table(UniqueTable::buckets_for(self.count).min(old_buckets));
+        let buckets = self.table.buckets();
+        if buckets > 0 {
+            // The buckets held all these nodes and more, and are leased already.
+            let wanted = UniqueTable::buckets_for(self.count);
+            let rebuilt = self.rebuild_table(if wanted < buckets / 2 { wanted } else { buckets });
             debug_assert!(rebuilt.is_ok());
         }
     }
@@ -251,5 +295,19 @@ impl Nodes {
     pub(super) fn drop_table(&mut self) {
         self.table = UniqueTable::new(0);
         self.table_lease.shrink_to(0);
+    }
+}
+
+/// The labels with which a node begins, wherever they stand, and what follows them.
+struct Tail {
+    inline: Option<Labels<'static>>,
+    stored: std::ops::Range<usize>,
+    end: Ref,
+}
+
+impl Tail {
+    #[inline]
+    fn len(&self) -> usize {
+        self.inline.map_or(self.stored.len(), |labels| labels.len())
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::{Governor, OverBudget};
 
-use super::bitmap::Bitmap;
+use super::bits::Bits;
 use super::core::{Diagram, Root};
 use super::levels::Levels;
 
@@ -51,7 +51,7 @@ pub(super) struct Shard {
     /// Candidates seen, older ones counting less: where threads have their work.
     pub(super) work: u64,
     /// Which states of the staged batch are fresh.
-    pub(super) fresh: Bitmap,
+    pub(super) fresh: Bits,
     sets: [Root; 3],
     layer: Root,
     staged_closed: Root,
@@ -72,7 +72,7 @@ impl Shard {
         let mut root = |name| diagram.root(name).unwrap_or_else(|| diagram.add_root(name));
         let sets = Set::ALL.map(|set| root(set.name()));
         let [layer, staged_closed, staged_next] = ["layer", "staged closed", "staged next"].map(root);
-        let fresh = Bitmap::default();
+        let fresh = Bits::default();
         Shard { diagram, len, work: 0, fresh, sets, layer, staged_closed, staged_next, staged: None }
     }
 
@@ -83,7 +83,8 @@ impl Shard {
     /// Finds the fresh states of an ascending batch and prepares to add them.
     pub(super) fn stage(&mut self, batch: &[u64], keep: Keep) -> Result<(), OverBudget> {
         let (closed, next) = (self.root(Set::Closed), self.root(Set::Next));
-        self.diagram.filter_sorted(closed, batch, &mut self.fresh);
+        self.fresh.reset(batch.len() / self.diagram.levels().words());
+        self.diagram.each_present(closed, batch, |at| self.fresh.set(at));
         self.fresh.invert();
         self.staged = Some(keep);
         self.diagram.build_chosen(self.layer, batch, &self.fresh)?;

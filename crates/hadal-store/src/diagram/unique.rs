@@ -44,9 +44,27 @@ impl UniqueTable {
         buckets * size_of::<Bucket>()
     }
 
-    /// The buckets with which `nodes` entries fill the table only by half or a bit more.
+    /// The buckets with which `nodes` entries fill the table by half.
     pub(super) fn buckets_for(nodes: usize) -> usize {
-        (nodes * 3 / 2).div_ceil(SLOTS).max(4)
+        (nodes * 2).div_ceil(SLOTS).max(4)
+    }
+
+    /// Empties the table.
+    pub(super) fn clear(&mut self) {
+        self.buckets.fill(VACANT);
+        self.len = 0;
+    }
+
+    /// Adds nodes that are not there, by their hashes; several together, so that the memory of one
+    /// bucket is waited for while others are on their way.
+    pub(super) fn add_new(&mut self, group: &[(u64, Ref)]) {
+        let touched = group.iter().fold(0, |sum, &(hash, _)| sum ^ self.buckets[self.home(hash)].tags[0]);
+        std::hint::black_box(touched);
+        for &(hash, node) in group {
+            if let Err(place) = self.find(hash, |_| false) {
+                self.fill(place, node);
+            }
+        }
     }
 
     pub(super) fn buckets(&self) -> usize {

@@ -55,6 +55,9 @@ const MAX_SHARDS: usize = 1 << 16;
 /// The number of a node in a file: the constants, then the nodes.
 const FIRST_NUMBER: u64 = 2;
 
+/// This bit marks a reference that is a short leaf chain itself.
+const INLINE_NUMBER: u64 = 1 << 63;
+
 /// The checksum of a block, which also says where it belongs.
 fn block_checksum(body: &[u8], header_checksum: u64, block: u64) -> u64 {
     xxhash_rust::xxh3::xxh3_64_with_seed(body, header_checksum.wrapping_add(block))

@@ -7,12 +7,12 @@ use crate::{Governor, OverBudget};
 use super::super::closed::ClosedDiagram;
 use super::super::core::Diagram;
 use super::super::levels::Levels;
-use super::super::node::{self, EMPTY, Ref, TERMINAL};
+use super::super::node::{self, EMPTY, FIRST_INLINE, MAX_INLINE, Ref, TERMINAL};
 use super::super::nodes::Full;
 use super::super::shard::{Set, Shard};
 use super::{
-    CLOSED_MAGIC, DiagramReadError, FIRST_NUMBER, MAGIC, MAX_BLOCK_BYTES, MAX_ROOTS, MAX_SHARDS, VERSION,
-    block_checksum, header_checksum,
+    CLOSED_MAGIC, DiagramReadError, FIRST_NUMBER, INLINE_NUMBER, MAGIC, MAX_BLOCK_BYTES, MAX_ROOTS,
+    MAX_SHARDS, VERSION, block_checksum, header_checksum,
 };
 
 fn corrupted(block: Option<u64>, what: &'static str) -> DiagramReadError {
@@ -66,15 +66,17 @@ impl Diagram {
         }
         let made = reader.made;
         for (name, number) in header.roots {
-            let node = match number {
-                0 => EMPTY,
+            let found = match number {
+                0 => None,
+                number if number & INLINE_NUMBER != 0 => Some(inline_root(number, &diagram.levels)),
                 _ => {
-                    let found = number.checked_sub(FIRST_NUMBER).and_then(|index| made.get(index as usize));
-                    match found {
-                        Some(found) if found.height as usize == diagram.levels.count() => found.node,
-                        _ => return Err(corrupted(None, "a set is not made of whole states")),
-                    }
+                    Some(number.checked_sub(FIRST_NUMBER).and_then(|index| made.get(index as usize)).copied())
                 }
+            };
+            let node = match found {
+                None => EMPTY,
+                Some(Some(found)) if usize::from(found.height) == diagram.levels.count() => found.node,
+                Some(_) => return Err(corrupted(None, "a set is not made of whole states")),
             };
             let root = diagram.add_root(&name);
             diagram.roots[root.0].node = node;
@@ -212,6 +214,19 @@ fn read_block(
     Ok(())
 }
 
+/// The root that is a short chain itself, if it is one for these levels.
+fn inline_root(number: u64, levels: &Levels) -> Option<Made> {
+    let node = u32::try_from(number & !INLINE_NUMBER).ok().filter(|&node| node >= FIRST_INLINE)?;
+    make_inline(&node::inline_labels(node), levels).filter(|made| made.node == node)
+}
+
+/// The reference that is a chain of these labels, the last ones of a state.
+fn make_inline(labels: &[u8], levels: &Levels) -> Option<Made> {
+    let level = levels.count().checked_sub(labels.len())?;
+    let admitted = labels.iter().enumerate().all(|(index, &label)| levels.admits(level + index, label));
+    admitted.then(|| Made { node: node::inline(labels), height: labels.len() as u16, chain: true })
+}
+
 enum Fault {
     Corrupted(&'static str),
     OverBudget(OverBudget),
@@ -269,7 +284,7 @@ impl NodeReader<'_> {
         };
         let node = node.map_err(|Full| Fault::OverBudget(self.diagram.exhausted()))?;
         if self.diagram.nodes.count() == before {
-            return Err(Fault::Corrupted("a node is there twice"));
+            return Err(Fault::Corrupted("a node is there twice, or should not be stored"));
         }
         self.made.push(Made { node, height: height as u16, chain: claim.chain });
         Ok(())
@@ -280,6 +295,11 @@ impl NodeReader<'_> {
         for shift in (0..63).step_by(7) {
             let &byte = bytes.split_off_first()?;
             distance |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 && distance == 0 {
+                let len = usize::from(*bytes.split_off_first()?);
+                let labels = (1..=MAX_INLINE).contains(&len).then(|| bytes.split_off(..len))??;
+                return make_inline(labels, &self.diagram.levels);
+            }
             if byte < 0x80 {
                 let index = (self.made.len() as u64).checked_sub(distance)?;
                 return self.made.get(index as usize).copied();

@@ -8,8 +8,8 @@ use super::super::core::{Diagram, Root};
 use super::super::node::{self, Ref, TERMINAL, UNIT};
 use super::super::shard::Set;
 use super::{
-    BLOCK_BYTES, CLOSED_MAGIC, FIRST_NUMBER, MAGIC, MAX_BLOCK_BYTES, MAX_ROOTS, VERSION, block_checksum,
-    header_checksum,
+    BLOCK_BYTES, CLOSED_MAGIC, FIRST_NUMBER, INLINE_NUMBER, MAGIC, MAX_BLOCK_BYTES, MAX_ROOTS, VERSION,
+    block_checksum, header_checksum,
 };
 
 impl Diagram {
@@ -22,8 +22,9 @@ impl Diagram {
         let mut marks = Marks::starts(arena, roots.iter().map(|&root| self.node(root)));
         marks.index();
         let number = |node: Ref| match node {
-            0..=TERMINAL => u64::from(node),
-            node => FIRST_NUMBER + u64::from(marks.rank(node)),
+            node if node::is_stored(node) => FIRST_NUMBER + u64::from(marks.rank(node)),
+            node if node <= TERMINAL => u64::from(node),
+            node => INLINE_NUMBER | u64::from(node),
         };
         let checksum = self.write_header(roots, marks.len() as u64, &number, out)?;
 
@@ -31,7 +32,15 @@ impl Diagram {
         for (index, unit) in marks.ones().enumerate() {
             let own = FIRST_NUMBER + index as u64;
             block.body.extend_from_slice(node::without_children(arena, unit * UNIT));
-            node::each_child(arena, unit * UNIT, |child| put_varint(&mut block.body, own - number(child)));
+            node::each_child(arena, unit * UNIT, |child| {
+                if node::is_stored(child) {
+                    put_varint(&mut block.body, own - number(child));
+                } else {
+                    let labels = node::inline_labels(child);
+                    block.body.extend_from_slice(&[0, labels.len() as u8]);
+                    block.body.extend_from_slice(&labels);
+                }
+            });
             if block.body.len() >= BLOCK_BYTES {
                 block.flush(out)?;
             }

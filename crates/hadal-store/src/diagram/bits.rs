@@ -1,54 +1,49 @@
-//! A plain bitmap: the answer of a filtered batch, and the mark bits of a collection.
+//! Bits of the diagram's own: the fresh states of a staged batch, the mark bits of a collection.
 
 /// A fixed number of bits, all zero at first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bitmap {
+pub(super) struct Bits {
     words: Vec<u64>,
     len: usize,
 }
 
-impl Bitmap {
+impl Bits {
     /// `len` zero bits.
-    pub fn new(len: usize) -> Self {
-        Bitmap { words: vec![0; len.div_ceil(64)], len }
+    pub(super) fn new(len: usize) -> Self {
+        Bits { words: vec![0; len.div_ceil(64)], len }
     }
 
     /// Makes this `len` zero bits again, keeping the allocation.
-    pub fn reset(&mut self, len: usize) {
+    pub(super) fn reset(&mut self, len: usize) {
         self.words.clear();
         self.words.resize(len.div_ceil(64), 0);
         self.len = len;
     }
 
     /// The number of bits.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.len
-    }
-
-    /// Whether there are no bits at all.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Bit `at`.
     #[inline]
-    pub fn get(&self, at: usize) -> bool {
+    pub(super) fn get(&self, at: usize) -> bool {
         self.words[at / 64] >> (at % 64) & 1 == 1
     }
 
     /// Sets bit `at`.
     #[inline]
-    pub fn set(&mut self, at: usize) {
+    pub(super) fn set(&mut self, at: usize) {
         self.words[at / 64] |= 1 << (at % 64);
     }
 
     /// How many bits are set.
-    pub fn count_ones(&self) -> usize {
+    pub(super) fn count_ones(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// The positions of the set bits, ascending.
-    pub fn ones(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn ones(&self) -> impl Iterator<Item = usize> + '_ {
         self.words.iter().enumerate().flat_map(|(index, &word)| {
             std::iter::successors((word != 0).then_some(word), |rest| {
                 let rest = rest & (rest - 1);
@@ -67,18 +62,6 @@ impl Bitmap {
             && let Some(last) = self.words.last_mut()
         {
             *last &= (1 << (self.len % 64)) - 1;
-        }
-    }
-
-    /// Sets here, from bit `offset` on, every bit set in `part`.
-    pub(super) fn or_at(&mut self, offset: usize, part: &Bitmap) {
-        debug_assert!(offset + part.len <= self.len);
-        let (first, shift) = (offset / 64, offset % 64);
-        for (index, &word) in part.words.iter().enumerate() {
-            self.words[first + index] |= word << shift;
-            if shift > 0 && word >> (64 - shift) != 0 {
-                self.words[first + index + 1] |= word >> (64 - shift);
-            }
         }
     }
 
