@@ -2,6 +2,7 @@
 
 use hadal_system::{Check, Label, Layout, PropertyId, PropertyInfo, StateSpace, Successors, System, Worker};
 
+use crate::compile::{CompileError, Compiled};
 use crate::fingerprint::fingerprint;
 use crate::interpret::Interpreter;
 use crate::symmetry::{Canonicaliser, Scratch, SymmetryMode};
@@ -31,6 +32,9 @@ pub enum ModelError {
     /// Transitions are numbered with 32 bits.
     #[error("the model has {0} instances of rules, more than 2^32 - 1")]
     TooManyInstances(u64),
+    /// It has no machine code.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
 }
 
 /// A [`StateSpace`] made of a [`System`].
@@ -38,6 +42,8 @@ pub struct Model {
     system: System,
     layout: Layout,
     options: ModelOptions,
+    /// Where the engine is [`Engine::Compiled`].
+    compiled: Option<Compiled>,
     symmetry: Option<Canonicaliser>,
     properties: Vec<PropertyInfo>,
     fingerprint: u64,
@@ -53,11 +59,15 @@ impl Model {
             }
         }
         let layout = Layout::natural(&system);
+        let compiled = match options.engine {
+            Engine::Compiled => Some(Compiled::new(&system, &layout)?),
+            Engine::Interpreted => None,
+        };
         let symmetry = Canonicaliser::new(&system, &layout, options.symmetry);
         let mode = symmetry.as_ref().map_or(SymmetryMode::Off, Canonicaliser::mode);
         let fingerprint = fingerprint(&system, &layout, mode);
         let properties = system.property_infos();
-        Ok(Model { system, layout, options, symmetry, properties, fingerprint })
+        Ok(Model { system, layout, options, compiled, symmetry, properties, fingerprint })
     }
 
     /// The system behind the model.
@@ -105,7 +115,10 @@ impl StateSpace for Model {
 
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(ModelWorker {
-            runner: Runner::Interpreted(self.interpreter()),
+            runner: match &self.compiled {
+                Some(compiled) => Runner::Compiled(compiled),
+                None => Runner::Interpreted(self.interpreter()),
+            },
             symmetry: self.symmetry.as_ref().map(|it| (it, it.scratch())),
             covers: vec![0; self.properties.len()],
         })
@@ -133,6 +146,7 @@ fn render(system: &System, actions: &[hadal_system::Action], label: Label) -> St
 }
 
 enum Runner<'m> {
+    Compiled(&'m Compiled),
     Interpreted(Interpreter<'m>),
 }
 
@@ -158,6 +172,7 @@ impl Worker for ModelWorker<'_> {
     fn initial(&mut self, out: &mut Successors) {
         let from = out.len();
         match &self.runner {
+            Runner::Compiled(compiled) => compiled.initial(out, &mut self.covers),
             Runner::Interpreted(interpreter) => interpreter.initial(out, &mut self.covers),
         }
         self.canonicalise(out, from);
@@ -166,6 +181,7 @@ impl Worker for ModelWorker<'_> {
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
         let from = out.len();
         match &self.runner {
+            Runner::Compiled(compiled) => compiled.successors(state, out, &mut self.covers),
             Runner::Interpreted(interpreter) => interpreter.successors(state, out, &mut self.covers),
         }
         self.canonicalise(out, from);
@@ -173,12 +189,14 @@ impl Worker for ModelWorker<'_> {
 
     fn check(&mut self, state: &[u64]) -> Check {
         match &self.runner {
+            Runner::Compiled(compiled) => compiled.check(state),
             Runner::Interpreted(interpreter) => interpreter.check(state),
         }
     }
 
     fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
         match &self.runner {
+            Runner::Compiled(compiled) => compiled.satisfies(state, property),
             Runner::Interpreted(interpreter) => interpreter.satisfies(state, property),
         }
     }
