@@ -41,11 +41,11 @@ proptest! {
 /// Successors in a graph of some hundred thousand states of two words, without symmetry between them.
 fn successors(state: u128, out: &mut Vec<u128>) {
     const SIZES: [u128; 5] = [13, 9, 17, 11, 14];
-    for field in 0..5 {
+    for (field, &size) in SIZES.iter().enumerate() {
         let at = field * 23;
         let value = state >> at & 0x3f;
         let other = state >> ((field + 2) % 5 * 23) & 0x3f;
-        if value + 1 < SIZES[field] && (value ^ other) % 5 != 3 {
+        if value + 1 < size && (value ^ other) % 5 != 3 {
             out.push(state + (1 << at));
         }
         if value > other {

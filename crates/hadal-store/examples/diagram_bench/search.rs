@@ -42,7 +42,7 @@ struct Phases {
     add: Duration,
 }
 
-/// CPU time of this thread, which neighbours disturb less than wall time; with several threads, wall time.
+/// CPU time of the main thread, which neighbours disturb less than wall time.
 fn now() -> Duration {
     cpu_time().unwrap_or_default()
 }
@@ -182,7 +182,7 @@ pub fn compare<const W: usize>(name: &str, space: &dyn Space<W>, options: Option
         table_bytes as f64 / states as f64,
         each(time),
         each(table_time),
-        time.as_secs_f64() / table_time.as_secs_f64().max(1e-9),
+        if options.with_table { time.as_secs_f64() / table_time.as_secs_f64() } else { f64::NAN },
         each(expand),
         each(sort),
         each(list),
