@@ -48,7 +48,8 @@ impl Description {
         for (_, body) in elements(&xml, "parameter-description") {
             description.parameters.extend(child(body, "par-name"));
         }
-        let chosen = elements(&xml, "instance").find(|(attributes, _)| attribute(attributes, "id").as_deref() == instance);
+        let chosen = elements(&xml, "instance")
+            .find(|(attributes, _)| attribute(attributes, "id").as_deref() == instance);
         if let Some((_, body)) = chosen.filter(|_| instance.is_some()) {
             for pair in child(body, "parameters").unwrap_or_default().split(',') {
                 if let Some((name, value)) = pair.split_once('=') {
@@ -74,7 +75,11 @@ impl Description {
         }
         let xml = String::from_utf8_lossy(&std::fs::read(path)?).into_owned();
         let path = model.with_file_name(format!("{family}.mdve"));
-        let text = if path.is_file() { Some(String::from_utf8_lossy(&std::fs::read(path)?).into_owned()) } else { None };
+        let text = if path.is_file() {
+            Some(String::from_utf8_lossy(&std::fs::read(path)?).into_owned())
+        } else {
+            None
+        };
         Ok(Some(Description::parse(&xml, instance, text)))
     }
 }
@@ -94,7 +99,9 @@ pub fn goals(
             let mut parameters = description.instance.clone();
             parameters.extend(overrides.iter().map(|(name, value)| (name.clone(), value.to_string())));
             let family = description.family.as_deref().unwrap_or("");
-            match expand(family, &parameters, Limits::default()).or_else(|_| expand("", &parameters, Limits::default())) {
+            match expand(family, &parameters, Limits::default())
+                .or_else(|_| expand("", &parameters, Limits::default()))
+            {
                 Ok(expanded) => expanded,
                 Err(failure) => {
                     let message = format!("the description's macros cannot be expanded: {}", failure.message);
@@ -104,8 +111,12 @@ pub fn goals(
             }
         }
     };
-    let later: Vec<&str> =
-        description.properties.iter().filter(|(_, is_goal, _)| !is_goal).map(|(name, _, _)| name.as_str()).collect();
+    let later: Vec<&str> = description
+        .properties
+        .iter()
+        .filter(|(_, is_goal, _)| !is_goal)
+        .map(|(name, _, _)| name.as_str())
+        .collect();
     if !later.is_empty() {
         let message = format!("LTL properties of the description are left out: {}", later.join(", "));
         findings.push(Diagnostic::warning(Span::default(), message));
@@ -152,7 +163,9 @@ fn understood(text: &str) -> Result<Expr, String> {
 fn substitute(expression: &mut Expr, description: &Description, macros: &Expanded) -> Result<(), String> {
     match &mut expression.kind {
         ExprKind::Name(name) => {
-            let Some((_, text)) = description.propositions.iter().find(|(proposition, _)| proposition == name) else {
+            let Some((_, text)) =
+                description.propositions.iter().find(|(proposition, _)| proposition == name)
+            else {
                 return Ok(());
             };
             let text = macros.expand_further(text).map_err(|failure| failure.message)?;
@@ -237,7 +250,8 @@ mod tests {
                    <instance id=\"7\"><parameters>N=3, K=2</parameters></instance></model>";
         let description = Description::parse(xml, Some("7"), None);
         assert_eq!(description.propositions, [("full".to_string(), "P->x >= N && P.q".to_string())]);
-        let model = "process P { byte x; state q; init q; trans q -> q { effect x = (x+1)%9; }; } system async;";
+        let model =
+            "process P { byte x; state q; init q; trans q -> q { effect x = (x+1)%9; }; } system async;";
         let options = super::super::Options { description: Some(&description), ..Default::default() };
         let loaded = super::super::load_with(Source::new("p.7.dve", model), options).expect("accepted");
         assert_eq!(loaded.system.properties.len(), 1);

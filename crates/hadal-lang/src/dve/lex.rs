@@ -87,7 +87,8 @@ impl Lexer<'_> {
             found => {
                 let length = found.map_or(rest.len(), |at| at + 1);
                 let span = Span::new(self.at, self.at + length);
-                findings.push(Diagnostic::error(span, "this quoted text is not closed").label("expected `\"`"));
+                findings
+                    .push(Diagnostic::error(span, "this quoted text is not closed").label("expected `\"`"));
                 self.at += length;
             }
         }
@@ -99,7 +100,9 @@ impl Lexer<'_> {
             Some(length) => self.at += 2 + length + 2,
             None => {
                 let span = Span::new(self.at, self.at + 2);
-                findings.push(Diagnostic::error(span, "this comment is not closed").label("expected `*/` after it"));
+                findings.push(
+                    Diagnostic::error(span, "this comment is not closed").label("expected `*/` after it"),
+                );
                 self.at = self.text.len();
             }
         }
@@ -110,7 +113,10 @@ impl Lexer<'_> {
             !(c.is_whitespace() || c.is_ascii_alphanumeric() || c == '_' || c == '"' || c == '/')
                 && !MARKS.iter().any(|mark| mark.starts_with(c))
         };
-        let length = rest.find(|c| !foreign(c)).unwrap_or(rest.len()).max(rest.chars().next().map_or(1, char::len_utf8));
+        let length = rest
+            .find(|c| !foreign(c))
+            .unwrap_or(rest.len())
+            .max(rest.chars().next().map_or(1, char::len_utf8));
         let span = Span::new(self.at, self.at + length);
         let shown: String = rest[..length].chars().take(10).collect();
         let mut finding = Diagnostic::error(span, format!("`{shown}` means nothing in DVE"));

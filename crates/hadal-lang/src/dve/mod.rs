@@ -75,7 +75,9 @@ pub fn load_with(source: Source, options: Options) -> Result<Loaded, Refused> {
         }
     }
     if let Some(description) = options.description {
-        constants.retain(|(name, _)| !description.parameters.contains(name) || mentions_constant(&text.text, name));
+        constants.retain(|(name, _)| {
+            !description.parameters.contains(name) || mentions_constant(&text.text, name)
+        });
     }
     let tree = parse::parse(&text.text, &mut findings);
     let checked = if findings.has_errors() { None } else { check::check(&tree, &constants, &mut findings) };
@@ -90,8 +92,11 @@ pub fn load_with(source: Source, options: Options) -> Result<Loaded, Refused> {
             let process = &model.processes[property];
             if process.locations.iter().any(|location| location.accepting) {
                 findings.push(
-                    Diagnostic::warning(process.span, format!("accepting cycles of `{}` are not searched for", process.name))
-                        .label("the property process moves along with the system"),
+                    Diagnostic::warning(
+                        process.span,
+                        format!("accepting cycles of `{}` are not searched for", process.name),
+                    )
+                    .label("the property process moves along with the system"),
                 );
             }
         }

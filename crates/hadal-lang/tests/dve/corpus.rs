@@ -58,7 +58,11 @@ pub fn known(folder: &Path) -> Vec<Row> {
     let header: Vec<&str> = lines.next().unwrap_or("").split('\t').collect();
     lines
         .map(|line| Row {
-            columns: header.iter().zip(line.split('\t')).map(|(h, t)| (h.to_string(), t.to_string())).collect(),
+            columns: header
+                .iter()
+                .zip(line.split('\t'))
+                .map(|(h, t)| (h.to_string(), t.to_string()))
+                .collect(),
         })
         .collect()
 }

@@ -46,7 +46,11 @@ pub fn check(tree: &ast::Model, overrides: &[(String, i64)], findings: &mut Diag
 }
 
 /// Resolves an expression that stands outside the model's text (a goal) against a checked model.
-pub fn resolve(expression: &ast::Expr, model: &Model, findings: &mut Diagnostics) -> Option<super::model::Term> {
+pub fn resolve(
+    expression: &ast::Expr,
+    model: &Model,
+    findings: &mut Diagnostics,
+) -> Option<super::model::Term> {
     let mut checker = Checker {
         findings,
         overrides: &[],
@@ -117,8 +121,11 @@ impl Checker<'_> {
             }
         }
         for ltl in &tree.ltl {
-            let finding = Diagnostic::warning(ltl.formula.1, format!("the LTL property `{}` is not checked", ltl.name.text))
-                .help("hadal reads the model without it; state invariants and goals can be checked");
+            let finding = Diagnostic::warning(
+                ltl.formula.1,
+                format!("the LTL property `{}` is not checked", ltl.name.text),
+            )
+            .help("hadal reads the model without it; state invariants and goals can be checked");
             self.findings.push(finding);
         }
         self.find_property(tree, &instances);
@@ -126,7 +133,10 @@ impl Checker<'_> {
         for (name, _) in self.overrides {
             if !self.overridden.contains(name) {
                 let help = suggest(name, self.globals.names().map(String::as_str));
-                let mut finding = Diagnostic::error(Span::default(), format!("-D {name}: the model has no constant `{name}`"));
+                let mut finding = Diagnostic::error(
+                    Span::default(),
+                    format!("-D {name}: the model has no constant `{name}`"),
+                );
                 finding.help = help;
                 self.findings.push(finding);
             }
@@ -152,7 +162,8 @@ impl Checker<'_> {
             tree.processes.iter().filter(|p| p.parameters.is_none()).map(|p| (p, Vec::new())).collect();
         for instance in &tree.instances {
             let template = tree.processes.iter().find(|p| p.name.text == instance.template.text);
-            let Some((template, parameters)) = template.and_then(|p| Some((p, p.parameters.as_ref()?))) else {
+            let Some((template, parameters)) = template.and_then(|p| Some((p, p.parameters.as_ref()?)))
+            else {
                 let message = format!("there is no process template `{}`", instance.template.text);
                 self.error(instance.template.span, message);
                 continue;
@@ -220,8 +231,10 @@ impl Checker<'_> {
             self.overridden.insert(name.text.clone());
             let (low, high) = declaration.scalar.range();
             if !(low..=high).contains(value) {
-                let message = format!("-D {}={value} does not fit `{}`", name.text, declaration.scalar.name());
-                let finding = Diagnostic::error(name.span, message).label(format!("expected {low} to {high}"));
+                let message =
+                    format!("-D {}={value} does not fit `{}`", name.text, declaration.scalar.name());
+                let finding =
+                    Diagnostic::error(name.span, message).label(format!("expected {low} to {high}"));
                 self.findings.push(finding);
             }
             values = vec![*value];
@@ -274,8 +287,9 @@ impl Checker<'_> {
         let name = &declaration.name;
         match (&declaration.initial, size) {
             (None, _) if declaration.storage == ast::Storage::Constant => {
-                let finding = Diagnostic::error(name.span, format!("the constant `{}` has no value", name.text))
-                    .help(format!("write `const {} {} = ...;`", declaration.scalar.name(), name.text));
+                let finding =
+                    Diagnostic::error(name.span, format!("the constant `{}` has no value", name.text))
+                        .help(format!("write `const {} {} = ...;`", declaration.scalar.name(), name.text));
                 self.findings.push(finding);
             }
             (None, _) => {}
@@ -290,13 +304,19 @@ impl Checker<'_> {
             (Some(ast::Initialiser::List(_, span)), None) => {
                 let finding = Diagnostic::error(*span, format!("`{}` is not an array", name.text))
                     .label("expected a single value")
-                    .help(format!("to declare an array write `{} {}[SIZE]`", declaration.scalar.name(), name.text));
+                    .help(format!(
+                        "to declare an array write `{} {}[SIZE]`",
+                        declaration.scalar.name(),
+                        name.text
+                    ));
                 self.findings.push(finding);
             }
             (Some(ast::Initialiser::List(list, span)), Some(size)) => {
                 if list.len() > size {
-                    let message = format!("`{}` has {size} elements but {} initial values", name.text, list.len());
-                    let finding = Diagnostic::warning(*span, message).label("the values left over are dropped");
+                    let message =
+                        format!("`{}` has {size} elements but {} initial values", name.text, list.len());
+                    let finding =
+                        Diagnostic::warning(*span, message).label("the values left over are dropped");
                     self.findings.push(finding);
                 }
                 for (slot, expression) in values.iter_mut().zip(list) {
@@ -325,8 +345,9 @@ impl Checker<'_> {
             Some(size) => match self.constant(size, None) {
                 Some(value) if (0..=MAX_ELEMENTS).contains(&value) => value as usize,
                 Some(value) => {
-                    let finding = Diagnostic::error(size.span, format!("a buffer cannot hold {value} messages"))
-                        .label(format!("expected 0 to {MAX_ELEMENTS}"));
+                    let finding =
+                        Diagnostic::error(size.span, format!("a buffer cannot hold {value} messages"))
+                            .label(format!("expected 0 to {MAX_ELEMENTS}"));
                     self.findings.push(finding);
                     0
                 }
@@ -335,8 +356,9 @@ impl Checker<'_> {
         };
         if capacity > 0 && declaration.types.is_none() {
             let name = &declaration.name;
-            let finding = Diagnostic::error(name.span, format!("the buffered channel `{}` has no types", name.text))
-                .help(format!("say what a message holds: `channel {{byte}} {}[{capacity}];`", name.text));
+            let finding =
+                Diagnostic::error(name.span, format!("the buffered channel `{}` has no types", name.text))
+                    .help(format!("say what a message holds: `channel {{byte}} {}[{capacity}];`", name.text));
             self.findings.push(finding);
         }
         self.model.channels.push(Channel {

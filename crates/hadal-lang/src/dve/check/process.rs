@@ -15,8 +15,9 @@ impl Checker<'_> {
             None => tree.name.text.clone(),
         };
         if self.process_scopes.iter().any(|scope| scope.name == name) {
-            let finding = Diagnostic::error(tree.name.span, format!("the process `{name}` is declared twice"))
-                .label("expected a new name");
+            let finding =
+                Diagnostic::error(tree.name.span, format!("the process `{name}` is declared twice"))
+                    .label("expected a new name");
             self.findings.push(finding);
         }
         let mut locals = Scope::default();
@@ -26,8 +27,9 @@ impl Checker<'_> {
         let mut locations = HashMap::new();
         for (number, state) in tree.states.iter().enumerate() {
             if locations.insert(state.text.clone(), number).is_some() {
-                let finding = Diagnostic::error(state.span, format!("the state `{}` is declared twice", state.text))
-                    .label("expected a new name");
+                let finding =
+                    Diagnostic::error(state.span, format!("the state `{}` is declared twice", state.text))
+                        .label("expected a new name");
                 self.findings.push(finding);
             }
         }
@@ -50,8 +52,9 @@ impl Checker<'_> {
     /// Second pass: locations and transitions.
     pub(super) fn fill_process(&mut self, number: usize, tree: &ast::Process) {
         if tree.states.is_empty() {
-            let finding = Diagnostic::error(tree.name.span, format!("the process `{}` has no state", tree.name.text))
-                .help("declare its states: `state q, r;`");
+            let finding =
+                Diagnostic::error(tree.name.span, format!("the process `{}` has no state", tree.name.text))
+                    .help("declare its states: `state q, r;`");
             self.findings.push(finding);
         }
         let mut locations: Vec<Location> = tree
@@ -80,7 +83,8 @@ impl Checker<'_> {
                 0
             }
             [_, second, ..] => {
-                let finding = Diagnostic::error(second.span, "a process has one initial state").label("the second one");
+                let finding =
+                    Diagnostic::error(second.span, "a process has one initial state").label("the second one");
                 self.findings.push(finding);
                 0
             }
@@ -106,8 +110,9 @@ impl Checker<'_> {
         let found = scope.locations.get(&state.text).copied();
         if found.is_none() {
             let help = suggest(&state.text, scope.locations.keys().map(String::as_str));
-            let mut finding = Diagnostic::error(state.span, format!("`{}` has no state `{}`", scope.name, state.text))
-                .label("expected one of its states");
+            let mut finding =
+                Diagnostic::error(state.span, format!("`{}` has no state `{}`", scope.name, state.text))
+                    .label("expected one of its states");
             finding.help = help;
             self.findings.push(finding);
         }
@@ -133,7 +138,14 @@ impl Checker<'_> {
                 effects.push(Effect { target, value });
             }
         }
-        Some(Transition { source: source?, target: target?, guard: guard?, sync: sync?, effects, span: tree.span })
+        Some(Transition {
+            source: source?,
+            target: target?,
+            guard: guard?,
+            sync: sync?,
+            effects,
+            span: tree.span,
+        })
     }
 
     fn synchronisation(&mut self, process: usize, tree: &ast::Synchronisation) -> Option<Synchronisation> {
@@ -146,7 +158,8 @@ impl Checker<'_> {
                 } else {
                     Diagnostic::error(name.span, format!("the channel `{}` is not declared", name.text))
                 };
-                finding.help = suggest(&name.text, self.model.channels.iter().map(|channel| channel.name.as_str()));
+                finding.help =
+                    suggest(&name.text, self.model.channels.iter().map(|channel| channel.name.as_str()));
                 if other.is_none() && finding.help.is_none() {
                     finding.help = Some(format!("declare it: `channel {};`", name.text));
                 }
@@ -170,8 +183,10 @@ impl Checker<'_> {
         if let Some(types) = &self.model.channels[channel].types
             && types.len() != tree.values.len()
         {
-            let message = format!("`{}` carries {} value(s), here are {}", name.text, types.len(), tree.values.len());
-            let finding = Diagnostic::error(tree.span, message).label(format!("expected {} value(s)", types.len()));
+            let message =
+                format!("`{}` carries {} value(s), here are {}", name.text, types.len(), tree.values.len());
+            let finding =
+                Diagnostic::error(tree.span, message).label(format!("expected {} value(s)", types.len()));
             self.findings.push(finding);
         }
         Some(sync)
@@ -193,7 +208,8 @@ impl Checker<'_> {
             };
             let name = &self.model.channels[channel].name;
             let mismatch = ends(Direction::Send).find_map(|send| {
-                let receive = ends(Direction::Receive).find(|receive| receive.received.len() != send.sent.len())?;
+                let receive =
+                    ends(Direction::Receive).find(|receive| receive.received.len() != send.sent.len())?;
                 let message = format!(
                     "`{name}` is received with {} value(s) but sent with {}",
                     receive.received.len(),

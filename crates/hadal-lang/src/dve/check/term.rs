@@ -41,7 +41,11 @@ impl Checker<'_> {
     }
 
     /// The value of a constant expression in which one more name is a constant (the variable of a `for`).
-    pub(super) fn constant_with(&mut self, expression: &ast::Expr, extra: Option<(String, i64)>) -> Option<i64> {
+    pub(super) fn constant_with(
+        &mut self,
+        expression: &ast::Expr,
+        extra: Option<(String, i64)>,
+    ) -> Option<i64> {
         let Some((text, value)) = extra else { return self.constant(expression, None) };
         let name = Ident { text, span: expression.span };
         let before = self.globals.get(&name.text);
@@ -69,9 +73,13 @@ impl Checker<'_> {
         let mut finding = Diagnostic::error(name.span, format!("`{}` is not declared", name.text))
             .label("expected a variable or constant");
         finding.help = help;
-        let is_location = process.is_some_and(|number| self.process_scopes[number].locations.contains_key(&name.text));
+        let is_location =
+            process.is_some_and(|number| self.process_scopes[number].locations.contains_key(&name.text));
         if let (true, Some(number)) = (is_location, process) {
-            finding.help = Some(format!("to test the location write `{}.{}`", self.process_scopes[number].name, name.text));
+            finding.help = Some(format!(
+                "to test the location write `{}.{}`",
+                self.process_scopes[number].name, name.text
+            ));
         }
         self.findings.push(finding);
     }
@@ -106,8 +114,12 @@ impl Checker<'_> {
                     None => {
                         let names = self.process_scopes[number].locations.keys().map(String::as_str);
                         let help = suggest(&location.text, names);
-                        let message = format!("`{}` has no state `{}`", self.process_scopes[number].name, location.text);
-                        let mut finding = Diagnostic::error(location.span, message).label("expected a state of it");
+                        let message = format!(
+                            "`{}` has no state `{}`",
+                            self.process_scopes[number].name, location.text
+                        );
+                        let mut finding =
+                            Diagnostic::error(location.span, message).label("expected a state of it");
                         finding.help = help;
                         self.findings.push(finding);
                         return None;
@@ -122,9 +134,12 @@ impl Checker<'_> {
                 };
                 let number = number?;
                 let Some(meaning) = self.process_scopes[number].locals.get(&name.text) else {
-                    let help = suggest(&name.text, self.process_scopes[number].locals.names().map(String::as_str));
-                    let message = format!("`{}` has no variable `{}`", self.process_scopes[number].name, name.text);
-                    let mut finding = Diagnostic::error(name.span, message).label("expected a variable of it");
+                    let help =
+                        suggest(&name.text, self.process_scopes[number].locals.names().map(String::as_str));
+                    let message =
+                        format!("`{}` has no variable `{}`", self.process_scopes[number].name, name.text);
+                    let mut finding =
+                        Diagnostic::error(name.span, message).label("expected a variable of it");
                     finding.help = help;
                     self.findings.push(finding);
                     return None;
@@ -174,7 +189,8 @@ impl Checker<'_> {
                 .label("expected an index")
                 .help(format!("write `{}[...]`", name.text))
         } else {
-            Diagnostic::error(name.span, format!("`{}` is a channel", name.text)).label("expected a variable or constant")
+            Diagnostic::error(name.span, format!("`{}` is a channel", name.text))
+                .label("expected a variable or constant")
         };
         self.findings.push(finding);
         None
@@ -219,7 +235,9 @@ impl Checker<'_> {
                 let term = self.term(expression, Some(process))?;
                 match term.kind {
                     TermKind::Read(variable) => return Some(Target { variable, index: None, span }),
-                    TermKind::Element(variable, index) => return Some(Target { variable, index: Some(*index), span }),
+                    TermKind::Element(variable, index) => {
+                        return Some(Target { variable, index: Some(*index), span });
+                    }
                     _ => "a constant cannot be assigned",
                 }
             }
@@ -233,8 +251,8 @@ impl Checker<'_> {
 
     pub(super) fn unknown_process(&mut self, name: &Ident) {
         let help = suggest(&name.text, self.process_scopes.iter().map(|scope| scope.name.as_str()));
-        let mut finding =
-            Diagnostic::error(name.span, format!("there is no process `{}`", name.text)).label("expected a process");
+        let mut finding = Diagnostic::error(name.span, format!("there is no process `{}`", name.text))
+            .label("expected a process");
         finding.help = help;
         self.findings.push(finding);
     }

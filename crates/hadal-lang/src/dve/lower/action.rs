@@ -6,8 +6,8 @@ use super::joint::{Joint, Operation, is_committed};
 use super::term::{Copies, binary, number};
 use super::{Buffer, Errors, Lowering, assign};
 use hadal_system::{
-    Action, BinaryOp, Expr, ExprKind, Function, FunctionId, Local, LocalId, LocalKind, Place, ProcessId, Range, ShapeId,
-    Span, Step, Stmt, StmtKind,
+    Action, BinaryOp, Expr, ExprKind, Function, FunctionId, Local, LocalId, LocalKind, Place, ProcessId,
+    Range, ShapeId, Span, Step, Stmt, StmtKind,
 };
 
 /// Buffers up to this long are shifted by as many statements; longer ones by a loop.
@@ -124,7 +124,10 @@ impl<'m> Lowering<'m> {
             .map(|member| {
                 let process = &self.model.processes[member.process];
                 let (from, to) = (member.transition.source, member.transition.target);
-                format!("{}: {} -> {}", process.name, process.locations[from].name, process.locations[to].name)
+                format!(
+                    "{}: {} -> {}",
+                    process.name, process.locations[from].name, process.locations[to].name
+                )
             })
             .collect();
         let via = step.handshake.map(|channel| format!(" ({})", self.model.channels[channel].name));
@@ -197,7 +200,13 @@ impl<'m> Lowering<'m> {
         body.push(Stmt::new(StmtKind::If { branches: vec![(fault, stop)], otherwise: Vec::new() }, span));
     }
 
-    fn operation(&mut self, operation: &Operation, copies: &Views, locals: &mut Vec<Local>, body: &mut Vec<Stmt>) {
+    fn operation(
+        &mut self,
+        operation: &Operation,
+        copies: &Views,
+        locals: &mut Vec<Local>,
+        body: &mut Vec<Stmt>,
+    ) {
         match operation {
             Operation::Enter { process, location, span } => {
                 let place = self.location_place(*process, *span);
@@ -334,12 +343,19 @@ impl<'m> Lowering<'m> {
             let local = LocalId(locals.len() as u32 - 1);
             let at = Place::local(local, shape, span).read();
             let before = binary(BinaryOp::Subtract, at.clone(), number(1, span), span);
-            let range = Range::Steps { from: number(1, span), to: number(capacity as i64 - 1, span), by: number(1, span) };
+            let range = Range::Steps {
+                from: number(1, span),
+                to: number(capacity as i64 - 1, span),
+                by: number(1, span),
+            };
             let moved = vec![copy(self, before, at)];
             body.push(Stmt::new(StmtKind::For { local, range, body: moved }, span));
         }
         let last = capacity - 1;
-        body.push(Stmt::new(StmtKind::Clear(self.message_place(buffer, number(last as i64, span), span)), span));
+        body.push(Stmt::new(
+            StmtKind::Clear(self.message_place(buffer, number(last as i64, span), span)),
+            span,
+        ));
         for place in self.zero_message_places(channel, buffer, Some(last), span) {
             body.push(assign(place, number(0, span)));
         }
@@ -349,7 +365,13 @@ impl<'m> Lowering<'m> {
     }
 
     /// Keeps the value a variable has now in a local.
-    fn copy_variable(&self, variable: usize, span: Span, locals: &mut Vec<Local>, body: &mut Vec<Stmt>) -> LocalId {
+    fn copy_variable(
+        &self,
+        variable: usize,
+        span: Span,
+        locals: &mut Vec<Local>,
+        body: &mut Vec<Stmt>,
+    ) -> LocalId {
         let shape: ShapeId = self.shape(self.variables[variable]);
         let name = format!("old {}", self.model.variables[variable].name);
         locals.push(Local { name, shape, kind: LocalKind::Variable });
@@ -410,7 +432,10 @@ impl<'m> Lowering<'m> {
                 effect.target.index.iter().for_each(|index| reads(index, &mut read));
             }
             for variable in read {
-                let changed = writes.iter().enumerate().any(|(writer, list)| writer != reader && list.contains(&variable));
+                let changed = writes
+                    .iter()
+                    .enumerate()
+                    .any(|(writer, list)| writer != reader && list.contains(&variable));
                 if changed && !copies[reader].iter().any(|(copied, _)| *copied == variable) {
                     let local = self.copy_variable(variable, step.span, locals, body);
                     copies[reader].push((variable, local));
@@ -424,7 +449,9 @@ impl<'m> Lowering<'m> {
                 self.operation(operation, &views, locals, body);
             }
         }
-        for operation in step.operations.iter().filter(|operation| matches!(operation, Operation::Enter { .. })) {
+        for operation in
+            step.operations.iter().filter(|operation| matches!(operation, Operation::Enter { .. }))
+        {
             self.operation(operation, &Views::default(), locals, body);
         }
     }

@@ -54,7 +54,9 @@ pub(super) fn joint_steps<'m>(model: &'m Model, findings: &mut Diagnostics) -> V
         Composition::Asynchronous => interleaved(model, findings),
         Composition::Synchronous => lockstep(model, findings),
     };
-    let Some(property) = model.property.filter(|_| model.composition == Composition::Asynchronous) else { return steps };
+    let Some(property) = model.property.filter(|_| model.composition == Composition::Asynchronous) else {
+        return steps;
+    };
     let watching: Vec<Member> = model.processes[property]
         .transitions
         .iter()
@@ -85,7 +87,12 @@ pub(super) fn joint_steps<'m>(model: &'m Model, findings: &mut Diagnostics) -> V
         }
     }
     for member in watching {
-        let mut joint = Joint { members: vec![member], operations: Vec::new(), handshake: None, span: member.transition.span };
+        let mut joint = Joint {
+            members: vec![member],
+            operations: Vec::new(),
+            handshake: None,
+            span: member.transition.span,
+        };
         joint.run(member);
         product.push(joint);
     }
@@ -101,7 +108,11 @@ impl<'m> Joint<'m> {
     /// Adds a member's own effects.
     fn run(&mut self, member: Member<'m>) {
         let span = member.transition.span;
-        self.operations.push(Operation::Enter { process: member.process, location: member.transition.target, span });
+        self.operations.push(Operation::Enter {
+            process: member.process,
+            location: member.transition.target,
+            span,
+        });
         for effect in &member.transition.effects {
             self.operations.push(Operation::Assign { target: &effect.target, value: &effect.value });
         }
@@ -139,8 +150,12 @@ fn interleaved<'m>(model: &'m Model, findings: &mut Diagnostics) -> Vec<Joint<'m
     for (process, tree) in system() {
         for transition in &tree.transitions {
             let sender = Member { process, transition };
-            let mut joint =
-                Joint { members: vec![sender], operations: Vec::new(), handshake: None, span: transition.span };
+            let mut joint = Joint {
+                members: vec![sender],
+                operations: Vec::new(),
+                handshake: None,
+                span: transition.span,
+            };
             match &transition.sync {
                 None => joint.run(sender),
                 Some(sync) if model.channels[sync.channel].capacity > 0 => {
@@ -156,7 +171,8 @@ fn interleaved<'m>(model: &'m Model, findings: &mut Diagnostics) -> Vec<Joint<'m
                 }
                 Some(sync) if sync.direction == Direction::Receive => continue,
                 Some(sync) => {
-                    for receiver in receivers[sync.channel].iter().filter(|member| member.process != process) {
+                    for receiver in receivers[sync.channel].iter().filter(|member| member.process != process)
+                    {
                         // Where one of two is committed only committed ones move, so the pair never does.
                         if is_committed(model, sender) != is_committed(model, *receiver) {
                             continue;
@@ -240,8 +256,12 @@ fn lockstep<'m>(model: &'m Model, findings: &mut Diagnostics) -> Vec<Joint<'m>> 
     let mut steps = Vec::new();
     for members in choices {
         let Some(first) = members.first() else { continue };
-        let mut joint =
-            Joint { members: members.clone(), operations: Vec::new(), handshake: None, span: first.transition.span };
+        let mut joint = Joint {
+            members: members.clone(),
+            operations: Vec::new(),
+            handshake: None,
+            span: first.transition.span,
+        };
         for member in members {
             joint.run(member);
         }

@@ -16,9 +16,9 @@ mod term;
 use super::model::Model;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use hadal_system::{
-    Action, ActionId, ControlEdge, Domain, DomainKind, Domains, Expr, Field, Function, Location, Place, Process,
-    ProcessId, Property, PropertyBody, PropertyKind, Role, Shape, ShapeId, Shapes, Source, Span, Stmt, StmtKind, System,
-    VarId, Variable,
+    Action, ActionId, ControlEdge, Domain, DomainKind, Domains, Expr, Field, Function, Location, Place,
+    Process, ProcessId, Property, PropertyBody, PropertyKind, Role, Shape, ShapeId, Shapes, Source, Span,
+    Stmt, StmtKind, System, VarId, Variable,
 };
 use ranges::{Interval, Ranges};
 use term::Copies;
@@ -73,7 +73,8 @@ pub fn lower(
     };
     lowering.declare();
     if let Some(span) = lowering.oversized {
-        let finding = Diagnostic::error(span, "the state has too many scalars").help(format!("hadal handles up to {}", Shapes::MAX_SLOTS));
+        let finding = Diagnostic::error(span, "the state has too many scalars")
+            .help(format!("hadal handles up to {}", Shapes::MAX_SLOTS));
         findings.push(finding);
         return None;
     }
@@ -155,7 +156,14 @@ impl Lowering<'_> {
         self.add_shape(Shape::Array { index, element }, span)
     }
 
-    fn add_variable(&mut self, name: String, shape: ShapeId, role: Role, owner: Option<usize>, span: Span) -> VarId {
+    fn add_variable(
+        &mut self,
+        name: String,
+        shape: ShapeId,
+        role: Role,
+        owner: Option<usize>,
+        span: Span,
+    ) -> VarId {
         let owner = owner.map(|process| ProcessId(process as u32));
         self.list.push(Variable { name, shape, role, owner, span });
         let slots: usize = self.list.len().max(1);
@@ -176,7 +184,8 @@ impl Lowering<'_> {
             self.buffers.push(buffer);
         }
         for (number, process) in model.processes.iter().enumerate() {
-            let mut names: Vec<String> = process.locations.iter().map(|location| location.name.clone()).collect();
+            let mut names: Vec<String> =
+                process.locations.iter().map(|location| location.name.clone()).collect();
             if self.errors == Errors::ErrorState && number == 0 {
                 names.push("error".to_string());
             }
@@ -187,7 +196,8 @@ impl Lowering<'_> {
                 undefined: false,
             });
             let shape = self.add_shape(Shape::Scalar(domain), process.span);
-            let location = self.add_variable(process.name.clone(), shape, Role::Location, Some(number), process.span);
+            let location =
+                self.add_variable(process.name.clone(), shape, Role::Location, Some(number), process.span);
             self.locations.push(location);
             self.declare_data(Some(number));
         }
@@ -195,7 +205,9 @@ impl Lowering<'_> {
 
     fn declare_data(&mut self, owner: Option<usize>) {
         let model = self.model;
-        for (number, variable) in model.variables.iter().enumerate().filter(|(_, variable)| variable.owner == owner) {
+        for (number, variable) in
+            model.variables.iter().enumerate().filter(|(_, variable)| variable.owner == owner)
+        {
             let element = self.scalar_shape(self.ranges.variables[number]);
             let shape = match variable.size {
                 Some(size) => self.array_shape(size, element, variable.span),
@@ -210,7 +222,8 @@ impl Lowering<'_> {
     fn declare_buffer(&mut self, number: usize) -> Buffer {
         let channel = &self.model.channels[number];
         let held = self.scalar_shape(Interval::new(0, channel.capacity as i64));
-        let held = self.add_variable(format!("{}.held", channel.name), held, Role::Channel, None, channel.span);
+        let held =
+            self.add_variable(format!("{}.held", channel.name), held, Role::Channel, None, channel.span);
         let fields: Vec<Field> = (0..self.ranges.buffers[number].len())
             .map(|item| Field {
                 name: format!("{item}"),
@@ -270,7 +283,10 @@ impl Lowering<'_> {
                 let here = self.at(number, *location, span);
                 let holds = self.expr(condition, &Copies::new());
                 let base = format!("{}.{}", process.name, process.locations[*location].name);
-                let same = properties.iter().filter(|p| p.name == base || p.name.starts_with(&format!("{base}#"))).count();
+                let same = properties
+                    .iter()
+                    .filter(|p| p.name == base || p.name.starts_with(&format!("{base}#")))
+                    .count();
                 let name = if same == 0 { base } else { format!("{base}#{}", same + 1) };
                 properties.push(property(
                     name,
@@ -300,12 +316,25 @@ impl Lowering<'_> {
                 let mut locations: Vec<Location> = process
                     .locations
                     .iter()
-                    .map(|l| Location { name: l.name.clone(), committed: l.committed, accepting: l.accepting })
+                    .map(|l| Location {
+                        name: l.name.clone(),
+                        committed: l.committed,
+                        accepting: l.accepting,
+                    })
                     .collect();
                 if self.errors == Errors::ErrorState && number == 0 {
-                    locations.push(Location { name: "error".to_string(), committed: false, accepting: false });
+                    locations.push(Location {
+                        name: "error".to_string(),
+                        committed: false,
+                        accepting: false,
+                    });
                 }
-                Process { name: process.name.clone(), location: self.locations[number], locations, edges: Vec::new() }
+                Process {
+                    name: process.name.clone(),
+                    location: self.locations[number],
+                    locations,
+                    edges: Vec::new(),
+                }
             })
             .collect();
         for (action, step) in steps.iter().enumerate() {
@@ -328,5 +357,12 @@ fn assign(place: Place, value: Expr) -> Stmt {
 }
 
 fn property(name: String, kind: PropertyKind, condition: Expr, span: Span) -> Property {
-    Property { name, kind, params: Vec::new(), locals: Vec::new(), body: PropertyBody::State(condition), span }
+    Property {
+        name,
+        kind,
+        params: Vec::new(),
+        locals: Vec::new(),
+        body: PropertyBody::State(condition),
+        span,
+    }
 }

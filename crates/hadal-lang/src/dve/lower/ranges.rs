@@ -69,7 +69,11 @@ pub(super) fn full_ranges(model: &Model) -> Ranges {
     let full = |scalar: Type| Interval::new(scalar.range().0, scalar.range().1);
     Ranges {
         variables: model.variables.iter().map(|v| full(v.scalar)).collect(),
-        buffers: model.channels.iter().map(|c| c.types.iter().flatten().map(|t| full(*t)).collect()).collect(),
+        buffers: model
+            .channels
+            .iter()
+            .map(|c| c.types.iter().flatten().map(|t| full(*t)).collect())
+            .collect(),
     }
 }
 
@@ -110,10 +114,12 @@ pub(super) fn find_ranges(model: &Model, steps: &[Joint], zeroed: bool) -> Range
             let jump = |old: Interval, new: &mut Interval, scalar: Type| {
                 let (least, greatest) = scalar.range();
                 if new.low < old.low {
-                    new.low = thresholds.range(..=new.low).next_back().copied().unwrap_or(least).max(least);
+                    let below = thresholds.range(..=new.low).next_back().copied().filter(|_| round < 30);
+                    new.low = below.unwrap_or(least).max(least);
                 }
                 if new.high > old.high {
-                    new.high = thresholds.range(new.high..).next().copied().unwrap_or(greatest).min(greatest);
+                    let above = thresholds.range(new.high..).next().copied().filter(|_| round < 30);
+                    new.high = above.unwrap_or(greatest).min(greatest);
                 }
             };
             for (number, variable) in model.variables.iter().enumerate() {
@@ -133,7 +139,9 @@ pub(super) fn find_ranges(model: &Model, steps: &[Joint], zeroed: bool) -> Range
 fn thresholds(steps: &[Joint]) -> BTreeSet<i64> {
     fn collect(term: &Term, found: &mut BTreeSet<i64>) {
         match &term.kind {
-            TermKind::Constant(value) => found.extend([value.saturating_sub(1), *value, value.saturating_add(1)]),
+            TermKind::Constant(value) => {
+                found.extend([value.saturating_sub(1), *value, value.saturating_add(1)])
+            }
             TermKind::Read(_) | TermKind::At(..) => {}
             TermKind::Element(_, inner) | TermKind::Lookup(_, inner) | TermKind::Unary(_, inner) => {
                 collect(inner, found);
@@ -151,7 +159,9 @@ fn thresholds(steps: &[Joint]) -> BTreeSet<i64> {
         }
         for operation in &step.operations {
             match operation {
-                Operation::Assign { value, .. } | Operation::Transfer { value, .. } => collect(value, &mut found),
+                Operation::Assign { value, .. } | Operation::Transfer { value, .. } => {
+                    collect(value, &mut found)
+                }
                 Operation::Push { values, .. } => values.iter().for_each(|value| collect(value, &mut found)),
                 Operation::Pop { .. } | Operation::Enter { .. } => {}
             }
@@ -296,7 +306,10 @@ pub(super) fn interval_of(term: &Term, model: &Model, variable: &dyn Fn(usize) -
         TermKind::Read(number) | TermKind::Element(number, _) => variable(*number),
         TermKind::Lookup(table, _) => {
             let values = &model.tables[*table].values;
-            Interval::new(values.iter().copied().min().unwrap_or(0), values.iter().copied().max().unwrap_or(0))
+            Interval::new(
+                values.iter().copied().min().unwrap_or(0),
+                values.iter().copied().max().unwrap_or(0),
+            )
         }
         TermKind::At(..) => BOOLEAN,
         TermKind::Unary(op, operand) => {

@@ -53,7 +53,12 @@ fn either(left: Option<Expr>, right: Option<Expr>) -> Option<Expr> {
 impl Lowering<'_> {
     /// Whether the process is at the location.
     pub(super) fn at(&self, process: usize, location: usize, span: Span) -> Expr {
-        binary(BinaryOp::Equal, self.location_place(process, span).read(), number(location as i64, span), span)
+        binary(
+            BinaryOp::Equal,
+            self.location_place(process, span).read(),
+            number(location as i64, span),
+            span,
+        )
     }
 
     pub(super) fn location_place(&self, process: usize, span: Span) -> Place {
@@ -65,7 +70,13 @@ impl Lowering<'_> {
     }
 
     /// The place of a variable or of an element of it; read through a copy where there is one.
-    pub(super) fn place(&mut self, variable: usize, index: Option<Expr>, span: Span, copies: &Copies) -> Place {
+    pub(super) fn place(
+        &mut self,
+        variable: usize,
+        index: Option<Expr>,
+        span: Span,
+        copies: &Copies,
+    ) -> Place {
         let mut place = match copies.iter().find(|(copied, _)| *copied == variable) {
             Some((_, local)) => Place::local(*local, self.shape(self.variables[variable]), span),
             None => self.whole(self.variables[variable], span),
@@ -128,7 +139,9 @@ impl Lowering<'_> {
         let each = (63 / width) as usize;
         let numbers: Vec<i64> = values
             .chunks(each)
-            .map(|chunk| chunk.iter().enumerate().fold(0, |n, (at, value)| n | (value - least) << (at as u32 * width)))
+            .map(|chunk| {
+                chunk.iter().enumerate().fold(0, |n, (at, value)| n | (value - least) << (at as u32 * width))
+            })
             .collect();
         let mut chosen = number(numbers.last().copied().unwrap_or(0), span);
         for (at, packed) in numbers.iter().enumerate().rev().skip(1) {
@@ -174,13 +187,15 @@ impl Lowering<'_> {
             TermKind::Binary(op, left, right) => {
                 let first = self.fault(left);
                 let second = match op {
-                    ast::BinaryOp::And | ast::BinaryOp::Or | ast::BinaryOp::Imply => self.fault(right).map(|fault| {
-                        let mut reached = self.expr(left, &Copies::new());
-                        if *op == ast::BinaryOp::Or {
-                            reached = Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(reached)), span);
-                        }
-                        binary(BinaryOp::And, reached, fault, span)
-                    }),
+                    ast::BinaryOp::And | ast::BinaryOp::Or | ast::BinaryOp::Imply => {
+                        self.fault(right).map(|fault| {
+                            let mut reached = self.expr(left, &Copies::new());
+                            if *op == ast::BinaryOp::Or {
+                                reached = Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(reached)), span);
+                            }
+                            binary(BinaryOp::And, reached, fault, span)
+                        })
+                    }
                     ast::BinaryOp::Divide | ast::BinaryOp::Modulo if self.interval(right).contains(0) => {
                         let fault = self.fault(right);
                         let divisor = self.expr(right, &Copies::new());

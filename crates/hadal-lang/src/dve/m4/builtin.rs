@@ -122,7 +122,8 @@ impl Expander<'_> {
             }
             Builtin::Shift => {
                 let (open, close) = self.quotes.clone();
-                let rest: Vec<String> = arguments.iter().skip(1).map(|a| format!("{open}{a}{close}")).collect();
+                let rest: Vec<String> =
+                    arguments.iter().skip(1).map(|a| format!("{open}{a}{close}")).collect();
                 self.push_back(rest.join(","))?;
             }
             Builtin::Indir => self.call_indirectly(first, arguments.get(1..).unwrap_or(&[]))?,
@@ -143,7 +144,9 @@ impl Expander<'_> {
                 }
             }
             Builtin::Changequote => {
-                let or = |text: &str, default: &str| if text.is_empty() { default.to_string() } else { text.to_string() };
+                let or = |text: &str, default: &str| {
+                    if text.is_empty() { default.to_string() } else { text.to_string() }
+                };
                 self.quotes = (or(first, "`"), or(argument(arguments, 1), "'"));
             }
             Builtin::Changecom => self.comment = Some(first.to_string()).filter(|text| !text.is_empty()),
@@ -154,13 +157,20 @@ impl Expander<'_> {
             Builtin::Myloop => {
                 // The separator stands between turns; the last turn happens even where the bounds are crossed.
                 let mut text = self.turns(arguments, 1, &format!(" {}", argument(arguments, 4)))?;
-                text.push_str(&self.turn(first, argument(arguments, 2), &format!("{} ", argument(arguments, 3))));
+                text.push_str(&self.turn(
+                    first,
+                    argument(arguments, 2),
+                    &format!("{} ", argument(arguments, 3)),
+                ));
                 self.push_back(text)?;
             }
             Builtin::PopFront => {
                 let size = match self.macros.get(&format!("{first}_size")).and_then(|stack| stack.last()) {
                     Some(Definition::Text(size)) => size.clone(),
-                    _ => return self.fail(format!("`{first}` is not a queue: there is no `queue({first}, size)`")),
+                    _ => {
+                        return self
+                            .fail(format!("`{first}` is not a queue: there is no `queue({first}, size)`"));
+                    }
                 };
                 let size = self.value(&size)?;
                 if i64::from(size) > MAX_TURNS {

@@ -48,7 +48,11 @@ impl Reader<'_> {
     /// The operator of this level that stands here, not the beginning of a longer one of another level.
     fn operator(&mut self, level: usize) -> Option<&'static str> {
         self.next_significant()?;
-        let longest = LEVELS.iter().flat_map(|ops| ops.iter()).filter(|op| self.starts_with(op)).max_by_key(|op| op.len())?;
+        let longest = LEVELS
+            .iter()
+            .flat_map(|ops| ops.iter())
+            .filter(|op| self.starts_with(op))
+            .max_by_key(|op| op.len())?;
         LEVELS[level].contains(longest).then_some(*longest)
     }
 

@@ -138,7 +138,11 @@ impl<'t> Expander<'t> {
     }
 
     pub(super) fn fail<T>(&self, message: impl Into<String>) -> Result<T, Failure> {
-        Err(Failure { span: Span::new(self.call_at, self.source_at.max(self.call_at)), message: message.into(), help: None })
+        Err(Failure {
+            span: Span::new(self.call_at, self.source_at.max(self.call_at)),
+            message: message.into(),
+            help: None,
+        })
     }
 
     fn write(&mut self, text: &str) -> Result<(), Failure> {
@@ -332,12 +336,18 @@ impl<'t> Expander<'t> {
         if self.calls > self.limits.calls {
             let call = Failure {
                 span: Span::new(self.call_at, self.source_at.max(self.call_at + 1)),
-                message: format!("expansion does not end: `{word}` and others were called {} times", self.limits.calls),
+                message: format!(
+                    "expansion does not end: `{word}` and others were called {} times",
+                    self.limits.calls
+                ),
                 help: Some("a macro that expands to itself needs quotes around its own name".to_string()),
             };
             return Err(call);
         }
+        let call_at = self.call_at;
         let arguments = if has_arguments { self.collect_arguments(word, nesting)? } else { Vec::new() };
+        // Reading the arguments moved on; what goes wrong in the call itself is told at its name.
+        self.call_at = call_at;
         match definition {
             Definition::Text(body) => {
                 let expansion = self.substitute(word, &body, &arguments)?;
@@ -356,7 +366,9 @@ impl<'t> Expander<'t> {
                 let expansion = self.substitute(name, &body, arguments)?;
                 self.push_back(expansion)
             }
-            Some(Definition::Builtin(Builtin::Indir)) | None => self.fail(format!("there is no macro `{name}`")),
+            Some(Definition::Builtin(Builtin::Indir)) | None => {
+                self.fail(format!("there is no macro `{name}`"))
+            }
             Some(Definition::Builtin(builtin)) => self.call_builtin(builtin, name, arguments),
         }
     }

@@ -49,7 +49,9 @@ impl Parser<'_> {
             TokenKind::Name(word) if word == "for" => self.repeated_instances(model),
             TokenKind::Name(word) if word == "expression" => self.named_expression(model),
             TokenKind::Name(word) if word == "bool" => Err(self.unknown_type()),
-            TokenKind::Name(_) if matches!(self.peek_after(1), TokenKind::Name(_)) => Err(self.unknown_type()),
+            TokenKind::Name(_) if matches!(self.peek_after(1), TokenKind::Name(_)) => {
+                Err(self.unknown_type())
+            }
             _ => Err(self.expected("a variable, `channel`, `process` or `system`")),
         }
     }

@@ -151,9 +151,14 @@ impl Parser<'_> {
             } else {
                 None
             };
-            let below = key.as_ref().map_or(0, |key| key.height).max(index.as_ref().map_or(0, |index| index.height));
+            let below =
+                key.as_ref().map_or(0, |key| key.height).max(index.as_ref().map_or(0, |index| index.height));
             let span = start.to(self.last_span());
-            return self.bounded(ExprKind::Foreign(ProcessRef { name, key }, variable, index), span, below + 1);
+            return self.bounded(
+                ExprKind::Foreign(ProcessRef { name, key }, variable, index),
+                span,
+                below + 1,
+            );
         }
         if self.take_mark("[") {
             let index = self.climb(1)?;

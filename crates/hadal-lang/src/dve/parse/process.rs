@@ -30,7 +30,8 @@ impl Parser<'_> {
             if self.take_mark("}") {
                 return Ok(process);
             }
-            if matches!(self.peek(), TokenKind::End | TokenKind::Keyword(Keyword::Process | Keyword::System)) {
+            if matches!(self.peek(), TokenKind::End | TokenKind::Keyword(Keyword::Process | Keyword::System))
+            {
                 self.expected("`}` to close the process");
                 return Ok(process);
             }
@@ -150,9 +151,10 @@ impl Parser<'_> {
             self.expect_name("the state this transition leaves")?
         };
         if self.at_mark("=>") {
-            let finding = Diagnostic::error(self.span(), "probabilistic transitions are not supported in DVE")
-                .label("expected `->`")
-                .help("write the model in PRISM, or make the choice nondeterministic with several `->`");
+            let finding =
+                Diagnostic::error(self.span(), "probabilistic transitions are not supported in DVE")
+                    .label("expected `->`")
+                    .help("write the model in PRISM, or make the choice nondeterministic with several `->`");
             self.findings.push(finding);
             return Err(super::Skip);
         }
@@ -180,7 +182,8 @@ impl Parser<'_> {
                     let guard = self.expression()?;
                     if transition.guard.replace(guard).is_some() {
                         self.findings.push(
-                            Diagnostic::error(at, "a transition has one guard").help("join the conditions with `and`"),
+                            Diagnostic::error(at, "a transition has one guard")
+                                .help("join the conditions with `and`"),
                         );
                     }
                 }
