@@ -229,7 +229,8 @@ impl Emitter<'_, '_> {
             return self.binary(hadal_system::BinaryOp::Equal, l, r);
         }
         let ((_, dl), (_, dr)) = (self.scalar_domain(left.shape), self.scalar_domain(right.shape));
-        let bound = matches!(left.location, Location::Value(_)) || matches!(right.location, Location::Value(_));
+        let bound =
+            matches!(left.location, Location::Value(_)) || matches!(right.location, Location::Value(_));
         if !bound && dl.intervals == dr.intervals && dl.undefined == dr.undefined {
             let (l, r) = (self.load(left), self.load(right));
             return self.same_codes(l, r);
@@ -261,11 +262,8 @@ impl Emitter<'_, '_> {
             self.int(1)
         };
         let (lo, hi) = (u64::from(domain.undefined), super::values::max_code(domain));
-        let value = if lo >= hi {
-            Val::Const(domain.min())
-        } else {
-            self.decode(Code::Dyn { v, lo, hi }, domain)
-        };
+        let value =
+            if lo >= hi { Val::Const(domain.min()) } else { self.decode(Code::Dyn { v, lo, hi }, domain) };
         (defined, self.raw(value))
     }
 
@@ -280,7 +278,12 @@ impl Emitter<'_, '_> {
         let mut pattern = vec![0u64; bits.div_ceil(64) as usize + 1];
         for part in self.parts(target.shape) {
             if !part.in_multiset && self.system.domains[part.domain].undefined {
-                hadal_system::state::set_bits(&mut pattern, part.offset, self.layout.shape_bits(part.shape), 1);
+                hadal_system::state::set_bits(
+                    &mut pattern,
+                    part.offset,
+                    self.layout.shape_bits(part.shape),
+                    1,
+                );
             }
         }
         self.fill(&mem, bits, pattern);

@@ -55,12 +55,7 @@ impl<'s> Emitter<'_, 's> {
         self.require(fits);
     }
 
-    fn call_inline(
-        &mut self,
-        id: FunctionId,
-        summary: Summary,
-        arguments: &'s [Argument],
-    ) -> Option<Val> {
+    fn call_inline(&mut self, id: FunctionId, summary: Summary, arguments: &'s [Argument]) -> Option<Val> {
         let function = self.system.function(id);
         let mut bindings = Vec::with_capacity(arguments.len());
         for (n, argument) in arguments.iter().enumerate() {
@@ -84,11 +79,8 @@ impl<'s> Emitter<'_, 's> {
                 .facts
                 .get(Key::Var(variable.as_u32()), 64)
                 .unwrap_or((u64::from(domain.undefined), max_code(domain)));
-            let code = if lo == hi {
-                Code::Const(lo)
-            } else {
-                Code::Dyn { v: self.b.use_var(variable), lo, hi }
-            };
+            let code =
+                if lo == hi { Code::Const(lo) } else { Code::Dyn { v: self.b.use_var(variable), lo, hi } };
             self.decode(code, domain)
         })
     }
@@ -163,12 +155,7 @@ impl<'s> Emitter<'_, 's> {
         })
     }
 
-    fn call_compiled(
-        &mut self,
-        id: FunctionId,
-        summary: Summary,
-        arguments: &'s [Argument],
-    ) -> Option<Val> {
+    fn call_compiled(&mut self, id: FunctionId, summary: Summary, arguments: &'s [Argument]) -> Option<Val> {
         let function = self.system.function(id);
         let mut values = vec![self.context, self.context];
         if self.unit.plan.counts_depth {
@@ -305,31 +292,30 @@ impl<'s> Emitter<'_, 's> {
         for n in 0..function.parameters {
             let mut next = || rest.next().expect("the signature has a register per parameter word");
             let local = &function.locals[n];
-            let binding = if local.kind != LocalKind::Reference
-                && self.system.shapes.scalar(local.shape).is_some()
-            {
-                let v = next();
-                Binding::Scalar(self.variable(v), local.shape)
-            } else {
-                let (base, at) = (next(), next());
-                let there = Mem {
-                    base: MemBase::Pointer(base),
-                    fixed: 0,
-                    moving: Some(at),
-                    reach: u32::MAX,
-                    grain: 0,
-                };
-                let own = local.kind != LocalKind::Reference
-                    && (summary.writes || self.unit.plan.is_assigned(id.0 as usize, n));
-                if own {
-                    let bits = self.layout.shape_bits(local.shape);
-                    let here = Mem::at(MemBase::Slot(self.stack_slot(bits)), 0);
-                    self.copy_memory(&here, &there, bits);
-                    Binding::Memory(here, local.shape)
+            let binding =
+                if local.kind != LocalKind::Reference && self.system.shapes.scalar(local.shape).is_some() {
+                    let v = next();
+                    Binding::Scalar(self.variable(v), local.shape)
                 } else {
-                    Binding::Memory(there, local.shape)
-                }
-            };
+                    let (base, at) = (next(), next());
+                    let there = Mem {
+                        base: MemBase::Pointer(base),
+                        fixed: 0,
+                        moving: Some(at),
+                        reach: u32::MAX,
+                        grain: 0,
+                    };
+                    let own = local.kind != LocalKind::Reference
+                        && (summary.writes || self.unit.plan.is_assigned(id.0 as usize, n));
+                    if own {
+                        let bits = self.layout.shape_bits(local.shape);
+                        let here = Mem::at(MemBase::Slot(self.stack_slot(bits)), 0);
+                        self.copy_memory(&here, &there, bits);
+                        Binding::Memory(here, local.shape)
+                    } else {
+                        Binding::Memory(there, local.shape)
+                    }
+                };
             self.frame().bindings[n] = binding;
         }
         self.block(&function.body);

@@ -307,12 +307,8 @@ fn grow<'s>(
     }
     for n in open {
         let item = &items[n];
-        let firing = Leaf {
-            action: item.action,
-            values: item.values.clone(),
-            label: item.label,
-            style: item.style,
-        };
+        let firing =
+            Leaf { action: item.action, values: item.values.clone(), label: item.label, style: item.style };
         sequence.push(Tree::Leaf { firing, cost: item.cost });
     }
     sequence.sort_by_key(|tree| tree.labels().map_or(0, |(first, _)| first));
@@ -341,7 +337,8 @@ impl<'s> Emitter<'_, 's> {
         if self.dead {
             return;
         }
-        if !matches!(tree, Tree::Sequence(_)) && self.size() > 100 && self.size() + tree.cost() > MAX_FUNCTION {
+        if !matches!(tree, Tree::Sequence(_)) && self.size() > 100 && self.size() + tree.cost() > MAX_FUNCTION
+        {
             return self.outline(tree, outputs);
         }
         match tree {

@@ -32,8 +32,7 @@ impl Driver {
         assert_eq!(out.words(), self.words, "every state has the same width");
         assert!(covers.len() >= self.properties, "every property has a count");
         let mut faults: Vec<Label> = Vec::new();
-        let mut context =
-            Context { faults: &raw mut faults, covers: covers.as_mut_ptr(), first: 0, last: 0 };
+        let mut context = Context { faults: &raw mut faults, covers: covers.as_mut_ptr(), first: 0, last: 0 };
         self.with_source(state, |source| {
             for segment in segments {
                 match segment.kind {
@@ -124,7 +123,11 @@ impl Driver {
 
     fn with_stack<T>(&self, run: impl FnOnce() -> T) -> T {
         const SMALL: usize = 128 << 10;
-        if self.stack <= SMALL { run() } else { stacker::maybe_grow(self.stack + SMALL, self.stack + 2 * SMALL, run) }
+        if self.stack <= SMALL {
+            run()
+        } else {
+            stacker::maybe_grow(self.stack + SMALL, self.stack + 2 * SMALL, run)
+        }
     }
 }
 

@@ -336,6 +336,10 @@ impl<'e, 's> Emitter<'e, 's> {
     /// Whether repeating `cost` instructions `times` times is worth it here.
     pub fn may_expand(&self, times: u64, cost: usize) -> bool {
         let total = (times as usize).saturating_mul(cost.max(1));
-        self.expands && times <= 64 && total <= 600 && self.size() + total <= 8000 && self.unit.has_budget(total)
+        self.expands
+            && times <= 64
+            && total <= 600
+            && self.size() + total <= 8000
+            && self.unit.has_budget(total)
     }
 }

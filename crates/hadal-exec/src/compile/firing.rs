@@ -248,8 +248,7 @@ impl<'s> Emitter<'_, 's> {
     ) {
         let (head, end) = (self.b.create_block(), self.b.create_block());
         let number = self.variable(first);
-        let counts: Vec<u64> =
-            action.params.iter().map(|p| p.values.count(&self.system.domains)).collect();
+        let counts: Vec<u64> = action.params.iter().map(|p| p.values.count(&self.system.domains)).collect();
         let digits = self.odometer(first, &counts);
         let some = self.compare(IntCC::UnsignedLessThan, first, last);
         self.branch(some, head, end);
@@ -366,4 +365,3 @@ fn note_local(node: Node, used: &mut [bool]) {
         used[local.0 as usize] = true;
     }
 }
-

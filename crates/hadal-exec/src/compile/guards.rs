@@ -170,9 +170,7 @@ impl<'a> Reader<'a> {
             }
             ExprKind::Unary(_, operand) | ExprKind::InDomain(operand, _) => self.collect(operand, out),
             ExprKind::Binary(_, left, right) => self.collect(left, out) && self.collect(right, out),
-            ExprKind::If(c, t, e) => {
-                self.collect(c, out) && self.collect(t, out) && self.collect(e, out)
-            }
+            ExprKind::If(c, t, e) => self.collect(c, out) && self.collect(t, out) && self.collect(e, out),
             ExprKind::Quantified { .. } | ExprKind::Same(..) | ExprKind::Call(..) => false,
         }
     }
@@ -235,13 +233,9 @@ impl<'a> Reader<'a> {
                 _ => Unknown,
             },
             ExprKind::Unary(op, operand) => op.apply(value!(operand)).map_or(Error, Value),
-            ExprKind::Binary(BinaryOp::And, l, r) => {
-                Value((value!(l) != 0 && value!(r) != 0).into())
-            }
+            ExprKind::Binary(BinaryOp::And, l, r) => Value((value!(l) != 0 && value!(r) != 0).into()),
             ExprKind::Binary(BinaryOp::Or, l, r) => Value((value!(l) != 0 || value!(r) != 0).into()),
-            ExprKind::Binary(BinaryOp::Implies, l, r) => {
-                Value((value!(l) == 0 || value!(r) != 0).into())
-            }
+            ExprKind::Binary(BinaryOp::Implies, l, r) => Value((value!(l) == 0 || value!(r) != 0).into()),
             ExprKind::Binary(op, l, r) => {
                 let left = value!(l);
                 let right = value!(r);

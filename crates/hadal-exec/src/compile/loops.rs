@@ -1,7 +1,7 @@
 //! Ranges: unrolled where that makes code short and indices static, else loops.
 
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::InstBuilder;
+use cranelift_codegen::ir::condcodes::IntCC;
 use hadal_system::{Domain, LocalId, ParamValues, Range};
 
 use super::emit::{Binding, Emitter};
@@ -9,13 +9,7 @@ use super::values::{Code, Val, max_code};
 
 impl<'s> Emitter<'_, 's> {
     /// Emits `body` for each value of the range, bound to the local. `cost` estimates the body.
-    pub fn each(
-        &mut self,
-        local: LocalId,
-        range: &'s Range,
-        cost: usize,
-        body: &mut dyn FnMut(&mut Self),
-    ) {
+    pub fn each(&mut self, local: LocalId, range: &'s Range, cost: usize, body: &mut dyn FnMut(&mut Self)) {
         let at = local.0 as usize;
         let before = self.frame().bindings[at];
         match range {

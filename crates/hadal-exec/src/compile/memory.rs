@@ -252,12 +252,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Reads bits that lie in words which `word` provides: a static offset, or a dynamic one within one word.
-    fn combine(
-        &mut self,
-        mem: &Mem,
-        width: u32,
-        word: &mut dyn FnMut(&mut Self, u32) -> Value,
-    ) -> Value {
+    fn combine(&mut self, mem: &Mem, width: u32, word: &mut dyn FnMut(&mut Self, u32) -> Value) -> Value {
         let (first, shift) = (mem.fixed / 64, mem.fixed % 64);
         let low = word(self, first);
         if mem.moving.is_some() {

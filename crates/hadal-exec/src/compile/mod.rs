@@ -23,6 +23,8 @@ mod properties;
 mod runtime;
 mod segments;
 mod stmts;
+#[cfg(test)]
+mod tests;
 mod unit;
 mod values;
 mod walk;

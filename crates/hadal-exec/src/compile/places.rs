@@ -145,13 +145,13 @@ impl<'s> Emitter<'_, 's> {
             }
             let position = self.minus(v, first);
             if lo < first || hi > last {
-                let within =
-                    self.is(IntCC::UnsignedLessThanOrEqual, position, last.wrapping_sub(first));
+                let within = self.is(IntCC::UnsignedLessThanOrEqual, position, last.wrapping_sub(first));
                 self.require(within);
             }
             let (lo, hi) = (lo.max(first), hi.min(last));
             // Both differences are offsets within one interval.
-            let bounds = (lo.wrapping_sub(first) as u64 + undefined, hi.wrapping_sub(first) as u64 + undefined);
+            let bounds =
+                (lo.wrapping_sub(first) as u64 + undefined, hi.wrapping_sub(first) as u64 + undefined);
             let v = self.minus(position, -(undefined as i64));
             return Code::Dyn { v, lo: bounds.0, hi: bounds.1 };
         }

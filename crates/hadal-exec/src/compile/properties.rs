@@ -237,8 +237,7 @@ impl<'s> Emitter<'_, 's> {
             let (on, hit) = (self.b.create_block(), self.b.create_block());
             let fault = self.b.create_block();
             self.fault = fault;
-            let (yes, no) =
-                if it.property.kind == PropertyKind::Invariant { (on, hit) } else { (hit, on) };
+            let (yes, no) = if it.property.kind == PropertyKind::Invariant { (on, hit) } else { (hit, on) };
             self.predicate(it.property, &values, parameters[1], yes, no);
             for (block, answer) in [(hit, HIT), (fault, BROKEN)] {
                 if self.reached(block) {

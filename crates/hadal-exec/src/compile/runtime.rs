@@ -80,7 +80,13 @@ unsafe fn put(words: *mut u64, offset: u64, width: u64, bits: u64) {
 ///
 /// # Safety
 /// Both ranges of bits lie in readable memory, the first in writable memory.
-pub(super) unsafe extern "C" fn copy_bits(to: *mut u64, to_at: u64, from: *const u64, from_at: u64, bits: u64) {
+pub(super) unsafe extern "C" fn copy_bits(
+    to: *mut u64,
+    to_at: u64,
+    from: *const u64,
+    from_at: u64,
+    bits: u64,
+) {
     let mut done = 0;
     while done < bits {
         let width = (bits - done).min(64);

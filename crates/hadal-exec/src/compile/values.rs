@@ -102,9 +102,7 @@ pub(super) fn binary_bounds(op: BinaryOp, l: (Value, Value), r: (Value, Value)) 
             let all = if top == 0 { 0 } else { u64::MAX >> top.leading_zeros() };
             exact(&[0, all as i128])
         }
-        BinaryOp::ShiftRight if (0..64).contains(&c) && d < 64 => {
-            exact(&[a >> c, a >> d, b >> c, b >> d])
-        }
+        BinaryOp::ShiftRight if (0..64).contains(&c) && d < 64 => exact(&[a >> c, a >> d, b >> c, b >> d]),
         BinaryOp::ShiftLeft if (0..64).contains(&c) && d < 64 => exact(&[a << c, a << d, b << c, b << d]),
         BinaryOp::BitAnd
         | BinaryOp::BitOr
