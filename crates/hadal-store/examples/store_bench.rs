@@ -1,4 +1,4 @@
-//! Measures the parts of the store on made-up states: `cargo run --release -p hadal-store --example store_bench`.
+//! Measures the parts of the store on made-up states: `cargo run --release -p hadal-store --example store_bench [WIDTH..]`.
 //!
 //! *Structured* states look like those of a protocol: small fields, some of which follow from others, a quarter of the
 //! combinations missing. *Random* states are noise. Times are processor time of the calling thread, the best of three;
@@ -21,7 +21,8 @@ fn main() {
     let io_threads = std::env::var("IO_THREADS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let disk = Disk::new(Arc::new(folder), IoThreads::new(io_threads), Governor::unlimited(), 0);
     println!("{:<12} {:<16} {:>9} {:>10}  note", "states", "part", "ns/state", "MB/s");
-    for words in [1, 2, 5] {
+    let widths = std::env::args().skip(1).filter_map(|width| width.parse().ok()).collect::<Vec<usize>>();
+    for words in if widths.is_empty() { vec![1, 2, 5] } else { widths } {
         measure(&disk, words, "structured", structured(words));
         measure(&disk, words, "random", random(words, 1 << 20));
     }

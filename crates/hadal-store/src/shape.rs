@@ -4,6 +4,7 @@
 //! significant) records order by state first and equal states by payload, so sorting needs no second key.
 
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 
 /// How many words of a record are state and how many are payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -124,10 +125,63 @@ pub(crate) trait Width: Copy + Send + Sync {
     fn state(self, flat: &[u64], at: usize) -> &[u64] {
         &flat[at * self.stride() + self.payload()..][..self.words()]
     }
+    /// The key of the state numbered `at` of `states`, which stand one after the other.
+    ///
+    /// One or two words are held in the key (in scalars: the compiler branches on a choice between arrays); of wider
+    /// states it is only the number.
+    #[inline(always)]
+    fn key(self, states: &[u64], at: u32) -> Key {
+        match self.words() {
+            1 => Key { low: states[at as usize], high: 0, at },
+            2 => {
+                let state = &states[2 * at as usize..][..2];
+                Key { low: state[0], high: state[1], at }
+            }
+            _ => Key { low: 0, high: 0, at },
+        }
+    }
+    /// Whether the state of key `a` stands before that of `b`.
+    #[inline(always)]
+    fn key_less(self, states: &[u64], a: Key, b: Key) -> bool {
+        match self.words() {
+            1 => a.low < b.low,
+            2 => self.less(&[a.low, a.high], &[b.low, b.high]),
+            words => {
+                let state = |key: Key| &states[key.at as usize * words..][..words];
+                self.less(state(a), state(b))
+            }
+        }
+    }
     /// The order of two states.
     #[inline(always)]
     fn compare(self, a: &[u64], b: &[u64]) -> Ordering {
         hadal_system::state::compare(&a[..self.words()], &b[..self.words()])
+    }
+}
+
+/// What a tournament keeps at hand of one of several states: itself if it is narrow, and its number.
+#[derive(Clone, Copy)]
+pub(crate) struct Key {
+    low: u64,
+    high: u64,
+    at: u32,
+}
+
+impl Key {
+    /// `a` if `first`, else `b`, without a branch.
+    #[inline(always)]
+    pub fn select(first: bool, a: Key, b: Key) -> Key {
+        Key {
+            low: select_unpredictable(first, a.low, b.low),
+            high: select_unpredictable(first, a.high, b.high),
+            at: select_unpredictable(first, a.at, b.at),
+        }
+    }
+
+    /// The number of its state.
+    #[inline(always)]
+    pub fn at(self) -> u32 {
+        self.at
     }
 }
 
@@ -150,17 +204,28 @@ impl<const W: usize, const P: usize> Width for Fixed<W, P> {
     #[inline(always)]
     fn less(self, a: &[u64], b: &[u64]) -> bool {
         let (a, b) = (&a[..W], &b[..W]);
-        if W == 2 {
-            let whole = |state: &[u64]| u128::from(state[1]) << 64 | u128::from(state[0]);
-            return whole(a) < whole(b);
-        }
         let mut borrow = false;
         for word in 0..W {
-            let (difference, under) = a[word].overflowing_sub(b[word]);
-            borrow = under | difference.overflowing_sub(u64::from(borrow)).1;
+            borrow = subtract_borrows(a[word], b[word], borrow);
         }
         borrow
     }
+}
+
+/// Whether `a - b - borrow` goes below zero.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn subtract_borrows(a: u64, b: u64, borrow: bool) -> bool {
+    // Written with overflowing_sub the compiler does not find this one instruction.
+    std::arch::x86_64::_subborrow_u64(u8::from(borrow), a, b, &mut 0) != 0
+}
+
+/// Whether `a - b - borrow` goes below zero.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn subtract_borrows(a: u64, b: u64, borrow: bool) -> bool {
+    let (difference, under) = a.overflowing_sub(b);
+    under | difference.overflowing_sub(u64::from(borrow)).1
 }
 
 /// Any other shape.

@@ -3,11 +3,11 @@
 //! Which input is next cannot be predicted, so the loops select instead of branching. Each input's head is kept
 //! beside the tree, so that a comparison touches two short neighbours in cache and never a block.
 
-use std::hint::select_unpredictable;
+use std::hint::{black_box, select_unpredictable};
 
 use super::BlockSource;
 use crate::error::ReadError;
-use crate::shape::Width;
+use crate::shape::{Key, Width};
 
 /// One input: its current block and how far it is used up.
 pub(super) struct Cursor<'a> {
@@ -97,18 +97,19 @@ impl Tournament {
         &self.heads[source as usize * w.words()..][..w.words()]
     }
 
+    /// The winner's key goes up the tree in registers, so no load waits for the match before.
     #[inline(always)]
     fn climb<W: Width>(&mut self, w: W, source: u32) {
-        let mut winner = source;
+        let mut winner = w.key(&self.heads, source);
         let mut node = (self.nodes.len() + source as usize) / 2;
         while node > 0 {
-            let other = self.nodes[node];
-            let swap = w.less(self.head(w, other), self.head(w, winner));
-            self.nodes[node] = select_unpredictable(swap, winner, other);
-            winner = select_unpredictable(swap, other, winner);
+            let other = w.key(&self.heads, self.nodes[node]);
+            let swap = w.key_less(&self.heads, other, winner);
+            self.nodes[node] = select_unpredictable(swap, winner.at(), other.at());
+            winner = Key::select(swap, other, winner);
             node /= 2;
         }
-        self.nodes[0] = winner;
+        self.nodes[0] = winner.at();
     }
 }
 
@@ -154,7 +155,7 @@ fn fill_from_two<W: Width>(
         let place = &mut out[o..o + stride];
         let before = w.less(&x[w.payload()..], &y[w.payload()..]);
         let after = w.less(&y[w.payload()..], &x[w.payload()..]);
-        place.copy_from_slice(select_unpredictable(after, y, x));
+        select_record(after, x, y, place);
         if w.payload() > 0 && !before && !after {
             keep_smaller_payload(&mut place[..w.payload()], &y[..w.payload()]);
         }
@@ -204,6 +205,20 @@ fn fill_from_many<W: Width>(
         };
         tournament.heads[source as usize * words..][..words].copy_from_slice(next);
         tournament.climb(w, source);
+    }
+}
+
+/// Puts `y` in `place` if `second`, else `x`, without a branch: which it is cannot be predicted.
+#[inline(always)]
+fn select_record(second: bool, x: &[u64], y: &[u64], place: &mut [u64]) {
+    if place.len() == 1 {
+        place[0] = select_unpredictable(second, y[0], x[0]);
+        return;
+    }
+    // The compiler makes a branch of a choice between records unless it cannot see that it is one.
+    let mask = black_box(0u64.wrapping_sub(u64::from(second)));
+    for ((place, x), y) in place.iter_mut().zip(x).zip(y) {
+        *place = x ^ ((x ^ y) & mask);
     }
 }
 

@@ -70,7 +70,10 @@ fn sort_squeezed(width: usize, bits: u32, count: usize, flat: &mut [u64]) {
 fn sort_plain(stride: usize, flat: &mut [u64]) {
     match stride {
         1 => flat.sort_unstable(),
-        2 => flat.as_chunks_mut::<2>().0.sort_unstable_by_key(|&[low, high]| u128::from(high) << 64 | u128::from(low)),
+        2 => flat
+            .as_chunks_mut::<2>()
+            .0
+            .sort_unstable_by_key(|&[low, high]| u128::from(high) << 64 | u128::from(low)),
         3 => sort_arrays::<3>(flat),
         4 => sort_arrays::<4>(flat),
         stride => wide::sort(stride, flat),
@@ -79,4 +82,33 @@ fn sort_plain(stride: usize, flat: &mut [u64]) {
 
 fn sort_arrays<const N: usize>(flat: &mut [u64]) {
     flat.as_chunks_mut::<N>().0.sort_unstable_by(|a, b| hadal_system::state::compare(a, b));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every way a batch can be sorted: widths, and how many bits differ (squeezed or not, by digits or not).
+    #[test]
+    fn large_batches_are_sorted_whatever_the_number_of_differing_bits() {
+        let mut noise = 1u64;
+        for stride in 1..=8 {
+            let shape = RecordShape::states(stride);
+            for mask in [0u64, 0xFF, 0x8000_0000_0000_0001, 0x0F0F_0F0F_0F0F_0F0F, u64::MAX] {
+                let mut flat: Vec<u64> = (0..3000 * stride)
+                    .map(|_| {
+                        noise = noise.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
+                        0x1234_5678_9ABC_DEF0 & !mask | (noise ^ noise >> 29) & mask
+                    })
+                    .collect();
+                let mut expected: Vec<Vec<u64>> = flat.chunks(stride).map(<[u64]>::to_vec).collect();
+                expected.sort_by(|a, b| hadal_system::state::compare(a, b));
+                sort_records(shape, &mut flat);
+                assert_eq!(flat, expected.concat(), "{stride} words, mask {mask:x}");
+                expected.dedup();
+                let dropped = dedupe_sorted(shape, &mut flat);
+                assert_eq!((flat, dropped as usize), (expected.concat(), 3000 - expected.len()));
+            }
+        }
+    }
 }
