@@ -9,7 +9,8 @@ use hadal_system::Span;
 
 /// The tokens of `text`, ended by one [`Kind::EndOfFile`].
 pub fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
-    let mut lexer = Lexer { text, at: 0, tokens: Vec::with_capacity(text.len() / 4), diagnostics };
+    let mut lexer =
+        Lexer { text, at: 0, tokens: Vec::with_capacity(text.len() / 4), refused: false, diagnostics };
     while lexer.at < text.len() {
         lexer.step();
     }
@@ -21,6 +22,8 @@ struct Lexer<'a> {
     text: &'a str,
     at: usize,
     tokens: Vec<Token>,
+    /// Something was refused since the last token.
+    refused: bool,
     diagnostics: &'a mut Diagnostics,
 }
 
@@ -91,7 +94,8 @@ impl Lexer<'_> {
     }
 
     fn push(&mut self, kind: Kind, end: usize) {
-        self.tokens.push(Token { kind, span: Span::new(self.at, end) });
+        let follows_refused = std::mem::take(&mut self.refused);
+        self.tokens.push(Token { kind, span: Span::new(self.at, end), follows_refused });
         self.at = end;
     }
 
@@ -272,6 +276,7 @@ impl Lexer<'_> {
             Diagnostic::error(Span::new(start, self.at), format!("unexpected `{}`", shown.escape_debug()))
                 .label("this means nothing in Murphi")
         };
+        self.refused = true;
         self.diagnostics.push(finding);
     }
 }

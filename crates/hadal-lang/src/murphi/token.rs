@@ -168,6 +168,8 @@ pub struct Token {
     pub kind: Kind,
     /// Where it stands; its text is the source under the span.
     pub span: Span,
+    /// Whether something that is no token stood right before it and was reported.
+    pub follows_refused: bool,
 }
 
 #[cfg(test)]

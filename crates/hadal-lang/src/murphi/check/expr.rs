@@ -74,8 +74,9 @@ impl Checker<'_> {
         }
     }
 
-    fn require_integer(&mut self, expr: &Expr, sign: &str) {
-        if !self.types.is_integer(expr.ty) {
+    fn require_integer(&mut self, expr: &Expr, sign: &str) -> bool {
+        let fits = self.types.is_integer(expr.ty);
+        if !fits {
             let found = self.types.describe(expr.ty);
             self.error(
                 expr.span,
@@ -83,6 +84,7 @@ impl Checker<'_> {
                 "expected a number",
             );
         }
+        fits
     }
 
     fn number(&mut self, value: i128, span: Span) -> Expr {
@@ -200,8 +202,9 @@ impl Checker<'_> {
                     return self.relation(*operator, left, right, span);
                 }
             };
-            self.require_integer(&left, operator.text());
-            self.require_integer(&right, operator.text());
+            // One report where both are wrong in the same way.
+            let _both =
+                self.require_integer(&left, operator.text()) && self.require_integer(&right, operator.text());
             let so_far = start.to(right.span);
             left = fold::binary(op, left, right, ty, so_far);
         }
@@ -267,7 +270,9 @@ impl Checker<'_> {
         let operand = self.expr(written);
         match operand.kind {
             ExprKind::Error => {}
-            ExprKind::Place(place) => {
+            ExprKind::Place(place)
+                if self.symbols[place.base.0 as usize].kind != SymbolKind::AliasOfValue =>
+            {
                 if self.types.is_simple(place.ty) {
                     return Expr { kind: ExprKind::IsUndefined(place), ty: TypeId::BOOLEAN, span };
                 }

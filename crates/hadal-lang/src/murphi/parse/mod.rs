@@ -119,11 +119,13 @@ impl<'a> Parser<'a> {
         self.is(Kind::Identifier) && self.token_text(self.token()).eq_ignore_ascii_case(word)
     }
 
-    /// Reports a mistake, unless one was already reported at this token.
+    /// Reports a mistake, unless one was already reported at this token or right before it.
     fn report(&mut self, diagnostic: Diagnostic) -> Reported {
         if self.last_error != Some(self.at) {
             self.last_error = Some(self.at);
-            self.diagnostics.push(diagnostic);
+            if !self.token().follows_refused {
+                self.diagnostics.push(diagnostic);
+            }
             self.errors += 1;
             if self.errors >= MAX_ERRORS {
                 self.stop();
