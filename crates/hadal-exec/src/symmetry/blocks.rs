@@ -60,6 +60,13 @@ impl Sub {
     }
 }
 
+impl Family {
+    /// Whether exactly one index is of this set, so that "its own element" has one meaning.
+    pub fn has_one_index_of(&self, set: u16) -> bool {
+        self.dims.iter().filter(|dim| dim.set == set).count() == 1
+    }
+}
+
 /// A block and its images.
 #[derive(Clone, Debug)]
 pub(super) struct Family {
@@ -154,9 +161,9 @@ pub(super) struct Blocks {
     pub instances: Vec<Instance>,
     /// Per set: what stands under a single index of that set and holds no elements, gathered into few words.
     pub keys: Vec<Vec<KeyWord>>,
-    /// Per set: everything under an index of that set, other indices spelt out. A family with several indices of
-    /// the set stands here once for each of them.
-    pub rows: Vec<Vec<RowPart>>,
+    /// Per set: everything under an index of that set, other indices spelt out, with its family. A family with
+    /// several indices of the set stands here once for each of them.
+    pub rows: Vec<Vec<(RowPart, u32)>>,
     /// The bits that no permutation touches.
     pub fixed: Vec<u64>,
 }
@@ -228,7 +235,7 @@ impl Blocks {
                     family.plain,
                 );
             }
-            add_rows(family, &mut blocks.rows);
+            add_rows(number as u32, family, &mut blocks.rows);
         }
         linked.sort_by_key(|&(instance, _)| instance);
         for (number, instance) in blocks.instances.iter_mut().enumerate() {
@@ -298,12 +305,14 @@ fn add_key(keys: &mut Vec<KeyWord>, part: RowPart, plain: u64) {
 }
 
 /// Adds what a family puts under the rows of each set.
-fn add_rows(family: &Family, rows: &mut [Vec<RowPart>]) {
+fn add_rows(number: u32, family: &Family, rows: &mut [Vec<(RowPart, u32)>]) {
     for (at, dim) in family.dims.iter().enumerate() {
         let mut others = family.dims.clone();
         others.remove(at);
         let parts = &mut rows[usize::from(dim.set)];
-        for_each_index(&others, |_, offset| parts.push(RowPart::of(family, dim, family.offset - offset)));
+        for_each_index(&others, |_, fall| {
+            parts.push((RowPart::of(family, dim, family.offset - fall), number));
+        });
     }
 }
 

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use hadal_system::state::{compare, get_bits};
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Family};
 use super::group::Group;
 use super::multiset::{Bags, Which};
 use super::partition::Partition;
@@ -75,26 +75,26 @@ impl SearchBuffers {
 }
 
 impl Search<'_> {
-    /// Splits cells of elements that nothing refers to and whose rows are equal bit by bit: swapping two of them
-    /// changes nothing, so their order does not matter. Most cells that plain data leaves open are of this kind, and
-    /// it takes no refinement to see.
+    /// Splits cells of elements that nothing but their own row refers to and whose rows are equal bit by bit, an
+    /// element's own number aside: swapping two of them changes nothing, so their order does not matter. Most cells
+    /// that plain data leaves open are of this kind, and it takes no refinement to see.
     pub fn settle_idle(&self, partition: &mut Partition) {
         if partition.colours().len() > 64 {
             return;
         }
         let mut held = None;
-        for (set, rows) in self.group.sets.iter().zip(&self.blocks.rows) {
+        for (number, (set, rows)) in (0..).zip(self.group.sets.iter().zip(&self.blocks.rows)) {
             let (mut at, end) = (usize::from(set.base), usize::from(set.base + set.size));
             while let Some(start) = partition.open_cell(at, end) {
                 let cell = partition.cell(start);
                 at = start + cell.len();
-                let equal = rows.iter().all(|part| {
+                let equal = rows.iter().all(|(part, family)| {
+                    let family = &self.blocks.families[*family as usize];
+                    let own = !family.subs.is_empty() && family.has_one_index_of(number);
                     let row = |element: u16| {
-                        get_bits(
-                            self.state,
-                            part.offset - u32::from(element - set.base) * part.stride,
-                            part.width,
-                        )
+                        let fall = u32::from(element - set.base) * part.stride;
+                        let bits = get_bits(self.state, part.offset - fall, part.width);
+                        if own && bits != 0 { without_own(family, bits, element) } else { (bits, 0) }
                     };
                     let first = row(cell[0]);
                     cell[1..].iter().all(|&element| row(element) == first)
@@ -110,7 +110,7 @@ impl Search<'_> {
         }
     }
 
-    /// The elements that occur as values in blocks with indices or in multisets, one bit each. (Those in variables
+    /// The elements that occur as values in the rows of others or in multisets, one bit each. (Those in variables
     /// without indices are already alone.)
     fn held_elements(&self) -> u64 {
         let mut held = 0;
@@ -124,8 +124,9 @@ impl Search<'_> {
                 continue;
             }
             for sub in &family.subs {
-                if let Some((_, element)) = sub.element(sub.code(bits)) {
-                    held |= 1 << element;
+                if let Some((segment, element)) = sub.element(sub.code(bits)) {
+                    let own = self.blocks.indices(block).contains(&element);
+                    held |= u64::from(!own || !family.has_one_index_of(segment.set)) << element;
                 }
             }
         }
@@ -226,4 +227,17 @@ impl Search<'_> {
         self.bags.normalise(&mut buffers.candidate, Which::Permuted, &mut buffers.bag);
         buffers.candidate == self.state
     }
+}
+
+/// A row's bits with the row's own element taken out, and where it was.
+fn without_own(family: &Family, mut bits: u64, element: u16) -> (u64, u64) {
+    let mut own = 0;
+    for sub in &family.subs {
+        let code = sub.code(bits);
+        if sub.element(code).is_some_and(|(_, held)| held == element) {
+            bits ^= code << sub.shift;
+            own |= 1 << sub.shift;
+        }
+    }
+    (bits, own)
 }
