@@ -1,1 +1,57 @@
-fn main() {}
+//! The command: `hadal check MODEL` and its companions.
+
+mod args;
+mod check;
+mod failure;
+mod folder;
+mod load;
+mod outcome;
+mod plan;
+mod progress;
+mod trace;
+mod violation;
+
+use args::{Cli, Verb};
+use clap::{CommandFactory, Parser};
+use failure::Failure;
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(&cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<u8, Failure> {
+    match &cli.verb {
+        Verb::Check(args) => check::run(args),
+        Verb::Completions { shell } => {
+            clap_complete::generate(*shell, &mut Cli::command(), "hadal", &mut std::io::stdout());
+            Ok(0)
+        }
+        Verb::Man => print_manual(),
+        Verb::Simulate(_) | Verb::Inspect(_) | Verb::Bench(_) => Err(Failure::Usage("not there yet".into())),
+    }
+}
+
+/// The manual page of `hadal`, then one for each verb.
+fn print_manual() -> Result<u8, Failure> {
+    let command = Cli::command();
+    let mut page = Vec::new();
+    let mut render = |command: clap::Command| clap_mangen::Man::new(command).render(&mut page);
+    let rendered = render(command.clone()).and_then(|()| {
+        command
+            .get_subcommands()
+            .try_for_each(|verb| render(verb.clone().name(format!("hadal-{}", verb.get_name()))))
+    });
+    rendered
+        .and_then(|()| std::io::stdout().write_all(&page))
+        .map_err(|error| Failure::File { path: "standard output".into(), error })?;
+    Ok(0)
+}

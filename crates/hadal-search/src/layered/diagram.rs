@@ -3,8 +3,9 @@
 use super::detector::Detector;
 use super::journal::LayerWriter;
 use super::{BATCH_STATES, Trouble};
+use hadal_store::Bitmap;
 use hadal_store::Governor;
-use hadal_store::diagram::{Bitmap, ClosedDiagram, Keep, Set};
+use hadal_store::diagram::{ClosedDiagram, Keep, Set};
 
 pub(crate) struct DiagramDetector {
     closed: ClosedDiagram,

@@ -1,0 +1,310 @@
+//! The command line as it is typed. [`crate::plan`] turns it into something validated.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Explores state spaces deeper than memory: exact checking of models under a memory budget.
+#[derive(Debug, Parser)]
+#[command(
+    name = "hadal",
+    version,
+    about,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "EXAMPLES:\n  \
+        hadal check models/peterson.m               check everything the model asks\n  \
+        hadal check cache.m -D NODES=4 --memory 2G  with another constant, in 2 GiB\n  \
+        hadal check cache.m --json                  one JSON object for a script\n  \
+        hadal simulate cache.m --random --steps 20  walk at random\n  \
+        hadal inspect cache.m                       what hadal makes of the model\n\n\
+        EXIT CODES:\n  0 holds   1 violated   2 wrong input or command   3 stopped by a limit   \
+        4 internal error   130 interrupted"
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Explore the model and check its properties.
+    Check(CheckArgs),
+    /// Walk through the model, by hand or at random.
+    Simulate(SimulateArgs),
+    /// Show what hadal makes of the model: layout, actions, static facts.
+    Inspect(InspectArgs),
+    /// Run benchmark suites, against peers where they are installed.
+    Bench(BenchArgs),
+    /// Print a shell completion script.
+    Completions {
+        /// For which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff).
+    Man,
+}
+
+/// Which model, and how to read it.
+#[derive(Args, Clone, Debug)]
+pub struct ModelArgs {
+    /// The model. The ending says the language: .m (Murphi), .dve or .mdve (DVE).
+    pub model: PathBuf,
+    /// Give a constant of the model another value; may be repeated.
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = parse_override)]
+    pub define: Vec<(String, i64)>,
+    /// Reduce states that differ only by a permutation of scalarset values.
+    #[arg(long, value_enum, default_value_t = Symmetry::Auto)]
+    pub symmetry: Symmetry,
+    /// Run the model by interpretation instead of machine code (slow: for comparing the two).
+    #[arg(long)]
+    pub interpret: bool,
+}
+
+/// How far symmetry is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Symmetry {
+    /// Every state for itself.
+    Off,
+    /// A fast normal form: may keep several states of an orbit.
+    Heuristic,
+    /// Exactly one state per orbit.
+    Exact,
+    /// Exact where it is affordable, else heuristic.
+    Auto,
+}
+
+/// When a state is a deadlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Deadlock {
+    /// The language's own notion: for Murphi as `stuttering`, for DVE as `stuck`.
+    On,
+    /// Never.
+    Off,
+    /// No action can fire.
+    Stuck,
+    /// No action leads to another state.
+    Stuttering,
+}
+
+/// How states are visited and stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Strategy {
+    /// A table in RAM, then a decision diagram, then the disk, as the budget demands. Shortest traces.
+    Auto,
+    /// Breadth-first in RAM: shortest traces.
+    Bfs,
+    /// Depth-first in RAM.
+    Dfs,
+}
+
+/// How a trace is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// For reading.
+    Text,
+    /// One JSON object.
+    Json,
+    /// A page for the browser, complete in itself.
+    Html,
+}
+
+/// Arguments of `check`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "EXAMPLES:\n  \
+    hadal check models/peterson.m\n  \
+    hadal check german.m -D NODE_NUM=4 --memory 8G --threads 8\n  \
+    hadal check buggy.m --trace html > trace.html\n  \
+    hadal check big.m --time-limit 10m --events progress.jsonl")]
+pub struct CheckArgs {
+    /// Which model.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Memory budget, e.g. 500M or 8G. Default: three quarters of what the machine has free.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub memory: Option<u64>,
+    /// Where run folders are kept, once a search needs the disk.
+    #[arg(long, value_name = "DIR", default_value = ".hadal")]
+    pub disk: PathBuf,
+    /// Threads. Default: as many as there are cores.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub threads: Option<u16>,
+    /// How states are visited and stored.
+    #[arg(long, value_enum, default_value_t = Strategy::Auto)]
+    pub strategy: Strategy,
+    /// Check only this property (by name); may be repeated. Errors of the model itself are always reported.
+    #[arg(long, value_name = "NAME")]
+    pub property: Vec<String>,
+    /// Whether and how to look for deadlocks.
+    #[arg(long, value_enum, default_value_t = Deadlock::On)]
+    pub deadlock: Deadlock,
+    /// Print one JSON object on standard output (docs/json.md describes it).
+    #[arg(long)]
+    pub json: bool,
+    /// Write progress as JSON lines to this file.
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<PathBuf>,
+    /// How to write the trace of a violation.
+    #[arg(long, value_enum, default_value_t = TraceFormat::Text)]
+    pub trace: TraceFormat,
+    /// Show whole states in the trace, not only what changed.
+    #[arg(long)]
+    pub full_states: bool,
+    /// Stop after this time, e.g. 90s, 10m, 2h.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub time_limit: Option<std::time::Duration>,
+    /// Stop at this many distinct states.
+    #[arg(long, value_name = "N")]
+    pub max_states: Option<u64>,
+    /// Expand states up to, not including, this depth.
+    #[arg(long, value_name = "N")]
+    pub max_depth: Option<u64>,
+    /// No progress display.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Arguments of `simulate`.
+#[derive(Args, Clone, Debug)]
+pub struct SimulateArgs {
+    /// Which model.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Choose at random instead of asking.
+    #[arg(long)]
+    pub random: bool,
+    /// Seed of the random choices: the same seed walks the same way.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Stop after this many steps.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub steps: u64,
+    /// Show whole states, not only what changed.
+    #[arg(long)]
+    pub full_states: bool,
+}
+
+/// Arguments of `inspect`.
+#[derive(Args, Clone, Debug)]
+pub struct InspectArgs {
+    /// Which model.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// As JSON.
+    #[arg(long, conflicts_with = "dot")]
+    pub json: bool,
+    /// As a graph for Graphviz.
+    #[arg(long, value_enum, value_name = "GRAPH")]
+    pub dot: Option<DotGraph>,
+}
+
+/// Graphs that `inspect` can draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DotGraph {
+    /// Which variable influences which.
+    Causal,
+    /// The processes' control graphs.
+    Control,
+}
+
+/// Arguments of `bench`.
+#[derive(Args, Clone, Debug)]
+pub struct BenchArgs {
+    /// Which suite; `list` names them.
+    #[arg(default_value = "list")]
+    pub suite: String,
+    /// Threads for hadal and its peers.
+    #[arg(long, default_value_t = 1)]
+    pub threads: u16,
+    /// How often to run each; the best counts.
+    #[arg(long, default_value_t = 1)]
+    pub repeat: u16,
+    /// Only models whose name contains this.
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+    /// Leave out the peers.
+    #[arg(long)]
+    pub no_peers: bool,
+    /// Write the results as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write a chart as a self-contained HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+fn parse_override(text: &str) -> Result<(String, i64), String> {
+    let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
+    let name = name.trim();
+    if name.is_empty() {
+        return Err("the name is missing".into());
+    }
+    let number = match value.trim().to_ascii_lowercase().as_str() {
+        "true" => 1,
+        "false" => 0,
+        digits => digits.parse().map_err(|_| format!("`{value}` is not a whole number, true or false"))?,
+    };
+    Ok((name.to_owned(), number))
+}
+
+/// Reads `512`, `64K`, `500M`, `8G`, `1.5T`, with or without `B` or `iB`.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let lower = text.trim().to_ascii_lowercase();
+    let bare = lower.trim_end_matches("ib").trim_end_matches('b');
+    let (digits, factor) = match bare.chars().last() {
+        Some('k') => (&bare[..bare.len() - 1], 1u64 << 10),
+        Some('m') => (&bare[..bare.len() - 1], 1 << 20),
+        Some('g') => (&bare[..bare.len() - 1], 1 << 30),
+        Some('t') => (&bare[..bare.len() - 1], 1 << 40),
+        _ => (bare, 1),
+    };
+    let number: f64 =
+        digits.trim().parse().map_err(|_| format!("`{text}` is not a size such as 500M or 8G"))?;
+    let bytes = number * factor as f64;
+    if !(bytes >= 0.0 && bytes < 9e18) {
+        return Err(format!("`{text}` is not a sensible size"));
+    }
+    Ok(bytes as u64)
+}
+
+/// Reads `90`, `90s`, `10m`, `2h`, `1d`.
+fn parse_time(text: &str) -> Result<std::time::Duration, String> {
+    let lower = text.trim().to_ascii_lowercase();
+    let (digits, factor) = match lower.chars().last() {
+        Some('s') => (&lower[..lower.len() - 1], 1.0),
+        Some('m') => (&lower[..lower.len() - 1], 60.0),
+        Some('h') => (&lower[..lower.len() - 1], 3600.0),
+        Some('d') => (&lower[..lower.len() - 1], 86400.0),
+        _ => (lower.as_str(), 1.0),
+    };
+    let number: f64 = digits.parse().map_err(|_| format!("`{text}` is not a time such as 90s, 10m or 2h"))?;
+    std::time::Duration::try_from_secs_f64(number * factor)
+        .map_err(|_| format!("`{text}` is not a sensible time"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_and_times_read_as_people_write_them() {
+        assert_eq!(parse_size("500M"), Ok(500 << 20));
+        assert_eq!(parse_size("1.5GiB"), Ok(3 << 29));
+        assert_eq!(parse_size("64kb"), Ok(64 << 10));
+        assert!(parse_size("lots").is_err());
+        assert!(parse_size("-1G").is_err());
+        assert_eq!(parse_time("2h"), Ok(std::time::Duration::from_secs(7200)));
+        assert_eq!(parse_time("90"), Ok(std::time::Duration::from_secs(90)));
+        assert!(parse_time("soon").is_err());
+        assert_eq!(parse_override("N=4"), Ok(("N".into(), 4)));
+        assert_eq!(parse_override("fixed = false"), Ok(("fixed".into(), 0)));
+        assert!(parse_override("N").is_err());
+    }
+}

@@ -1,0 +1,38 @@
+//! What can go wrong outside the model's answer, with its exit code.
+
+use std::path::PathBuf;
+
+/// A command that could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A file cannot be read or written.
+    #[error("{path}: {error}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The model was refused; the findings are already rendered.
+    #[error("{rendered}")]
+    Refused {
+        /// Findings with carets, then a summary.
+        rendered: String,
+    },
+    /// The command makes no sense as given.
+    #[error("{0}")]
+    Usage(String),
+    /// hadal is wrong.
+    #[error("internal error: {0}\nThis is a bug of hadal. Please report it with the model and the command.")]
+    Internal(String),
+}
+
+impl Failure {
+    /// The process's exit code.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::File { .. } | Failure::Refused { .. } | Failure::Usage(_) => 2,
+            Failure::Internal(_) => 4,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! From a path to a [`System`]: picks the language by the file's ending and renders what the front end found.
+
+use crate::args::ModelArgs;
+use crate::failure::Failure;
+use hadal_lang::diagnostic::render_plain;
+use hadal_lang::{Diagnostics, Refused, Severity};
+use hadal_system::{Source, System};
+use std::path::Path;
+
+/// The languages hadal reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// Murphi, as CMurphi and Rumur accept it.
+    Murphi,
+    /// DVE, as BEEM and DiVinE use it.
+    Dve,
+}
+
+impl Language {
+    /// By the file's ending.
+    pub fn of(path: &Path) -> Result<Self, Failure> {
+        match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
+            Some("m" | "murphi") => Ok(Language::Murphi),
+            Some("dve" | "mdve") => Ok(Language::Dve),
+            _ => Err(Failure::Usage(format!(
+                "{}: the ending does not say the language; hadal reads .m (Murphi), .dve and .mdve (DVE)",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// A model that was read, and its language.
+pub struct LoadedModel {
+    /// The model.
+    pub system: System,
+    /// What it was written in.
+    pub language: Language,
+    /// Warnings, rendered.
+    pub warnings: String,
+}
+
+/// Reads and checks a model.
+pub fn load(args: &ModelArgs) -> Result<LoadedModel, Failure> {
+    let language = Language::of(&args.model)?;
+    let bytes =
+        std::fs::read(&args.model).map_err(|error| Failure::File { path: args.model.clone(), error })?;
+    if bytes.len() > u32::MAX as usize {
+        return Err(Failure::Usage(format!("{}: larger than 4 GiB", args.model.display())));
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let source = Source::new(args.model.display().to_string(), text);
+    let (system, warnings) = match language {
+        Language::Murphi => hadal_lang::murphi::load(source, &args.define).map(|l| (l.system, l.warnings)),
+        Language::Dve => hadal_lang::dve::load(source, &args.define).map(|l| (l.system, l.warnings)),
+    }
+    .map_err(|refused| Failure::Refused { rendered: render_refusal(&refused) })?;
+    let warnings = render_all(&system.source, &warnings);
+    Ok(LoadedModel { system, language, warnings })
+}
+
+fn render_all(source: &Source, diagnostics: &Diagnostics) -> String {
+    diagnostics.list.iter().map(|d| render_plain(source, d)).collect::<Vec<_>>().join("\n")
+}
+
+fn render_refusal(refused: &Refused) -> String {
+    let errors = refused.diagnostics.list.iter().filter(|d| d.severity == Severity::Error).count();
+    let plural = if errors == 1 { "error" } else { "errors" };
+    format!(
+        "{}\n{}: {errors} {plural}; nothing was explored",
+        render_all(&refused.source_text, &refused.diagnostics),
+        refused.source_text.name
+    )
+}

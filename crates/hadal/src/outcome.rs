@@ -1,0 +1,161 @@
+//! The result of `check` as people and programs read it. `docs/json.md` describes the JSON.
+
+use crate::progress::{grouped, size};
+use crate::trace::TraceView;
+use hadal_search::{Report, StopReason, Verdict};
+use serde::Serialize;
+
+/// One result. Fields are only added, never renamed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// `holds`, `violated` or `stopped`.
+    pub verdict: &'static str,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// The property that decided, if one did.
+    pub property: Option<String>,
+    /// Distinct states, after symmetry.
+    pub states: u64,
+    /// Transitions fired.
+    pub transitions: u64,
+    /// The longest shortest distance, where the strategy knows it.
+    pub depth: Option<u64>,
+    /// Steps of the trace, the initial state not counted.
+    pub trace_length: Option<u64>,
+    /// Wall-clock seconds from start to verdict.
+    pub seconds: f64,
+    /// Seconds of it spent before the search: reading, checking, compiling.
+    pub startup_seconds: f64,
+    /// The most memory the process ever had resident.
+    pub peak_memory_bytes: u64,
+    /// The most memory held under the budget.
+    pub peak_budget_bytes: u64,
+    /// The budget.
+    pub memory_budget_bytes: u64,
+    /// Bytes on disk at the end.
+    pub disk_bytes: u64,
+    /// What was used.
+    pub strategy: String,
+    /// How symmetry was used.
+    pub symmetry: &'static str,
+    /// Threads.
+    pub threads: usize,
+    /// The run folder, where there is one.
+    pub run: Option<String>,
+    /// Bits and words of a packed state.
+    pub state_bits: u32,
+    /// Bytes of a packed state in RAM.
+    pub state_bytes: u64,
+    /// Breadth-first layers: states and transitions of each.
+    pub layers: Vec<LayerFigures>,
+    /// How often each cover property was met.
+    pub covers: Vec<CoverFigures>,
+    /// The trace, where something is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<serde_json::Value>,
+}
+
+/// Figures of one layer.
+#[derive(Clone, Debug, Serialize)]
+pub struct LayerFigures {
+    /// Its states.
+    pub states: u64,
+    /// Transitions out of them.
+    pub transitions: u64,
+}
+
+/// Figures of one cover property.
+#[derive(Clone, Debug, Serialize)]
+pub struct CoverFigures {
+    /// Its name.
+    pub property: String,
+    /// Hits.
+    pub hits: u64,
+}
+
+impl Outcome {
+    /// The process's exit code.
+    pub fn exit_code(report: &Report) -> u8 {
+        match &report.verdict {
+            Verdict::Holds => 0,
+            Verdict::Violated(_) => 1,
+            Verdict::Stopped(StopReason::Interrupted) => 130,
+            Verdict::Stopped(_) => 3,
+        }
+    }
+
+    /// For reading: the trace is printed before this.
+    pub fn text(&self) -> String {
+        let mut lines = Vec::new();
+        let verdict = match (self.verdict, &self.property) {
+            ("holds", _) => "HOLDS".to_owned(),
+            ("violated", Some(property)) => format!("VIOLATED: {property}"),
+            ("violated", None) => "VIOLATED".to_owned(),
+            (other, _) => other.to_uppercase(),
+        };
+        lines.push(format!("{verdict}: {}", self.reason));
+        let depth = self.depth.map_or(String::new(), |d| format!(", depth {d}"));
+        lines.push(format!(
+            "  {} states, {} transitions{depth}, {:.2} s",
+            grouped(self.states),
+            grouped(self.transitions),
+            self.seconds
+        ));
+        let search = (self.seconds - self.startup_seconds).max(1e-6);
+        lines.push(format!(
+            "  {} states/s, {} transitions/s, {} bits per state, peak memory {} ({} under a budget of {})",
+            grouped((self.states as f64 / search) as u64),
+            grouped((self.transitions as f64 / search) as u64),
+            self.state_bits,
+            size(self.peak_memory_bytes),
+            size(self.peak_budget_bytes),
+            size(self.memory_budget_bytes),
+        ));
+        let threads = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
+        lines.push(format!("  strategy {}, symmetry {}, {threads}", self.strategy, self.symmetry));
+        for cover in &self.covers {
+            lines.push(format!("  cover \"{}\": {} hits", cover.property, grouped(cover.hits)));
+        }
+        lines.join("\n")
+    }
+}
+
+/// Why the search ended, in one sentence, and the property that decided.
+pub fn reason(
+    report: &Report,
+    trace: Option<&TraceView>,
+    memory: u64,
+) -> (&'static str, String, Option<String>) {
+    match &report.verdict {
+        Verdict::Holds => ("holds", "every reachable state was visited and nothing is wrong".into(), None),
+        Verdict::Violated(_) => match trace {
+            Some(trace) => ("violated", trace.violation.message.clone(), trace.violation.property.clone()),
+            None => ("violated", "something is wrong".into(), None),
+        },
+        Verdict::Stopped(reason) => ("stopped", stop_reason(reason, memory), None),
+    }
+}
+
+fn stop_reason(reason: &StopReason, memory: u64) -> String {
+    match reason {
+        StopReason::Memory { needed } => format!(
+            "the memory budget of {} is used up; going on needs at least {} (--memory {}M)",
+            size(memory),
+            size(*needed),
+            needed.div_ceil(1 << 20)
+        ),
+        StopReason::StateLimit => "--max-states is reached; what was seen is fine".into(),
+        StopReason::DepthLimit => "--max-depth is reached; what was seen is fine".into(),
+        StopReason::TimeLimit => "--time-limit is reached; what was seen is fine".into(),
+        StopReason::Interrupted => "interrupted; what was seen is fine".into(),
+    }
+}
+
+/// The most memory this process ever had resident, in bytes.
+pub fn peak_resident() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    text.lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok())
+        .map_or(0, |kib| kib * 1024)
+}

@@ -1,0 +1,130 @@
+//! From arguments to a validated plan: everything a search needs, with defaults filled in.
+
+use crate::args::{CheckArgs, Deadlock, Strategy, Symmetry};
+use crate::failure::Failure;
+use crate::load::Language;
+use hadal_exec::model::{Engine, ModelOptions};
+use hadal_exec::symmetry::SymmetryMode;
+use hadal_search::{DeadlockNotion, Limits};
+use hadal_system::{Expr, PropertyBody, PropertyKind, System};
+
+/// What `check` will do.
+#[derive(Debug)]
+pub struct Plan {
+    /// Budget in bytes.
+    pub memory: u64,
+    /// Threads.
+    pub threads: usize,
+    /// Order and storage.
+    pub strategy: Strategy,
+    /// The notion of deadlock.
+    pub deadlock: DeadlockNotion,
+    /// When to stop.
+    pub limits: Limits,
+}
+
+impl Plan {
+    /// Validates the arguments against each other and the model's language.
+    pub fn new(args: &CheckArgs, language: Language, system: &System) -> Result<Self, Failure> {
+        if args.strategy == Strategy::Dfs {
+            if args.max_depth.is_some() {
+                return Err(Failure::Usage(
+                    "--max-depth needs breadth-first layers: leave out --strategy dfs".into(),
+                ));
+            }
+            if system.properties.iter().any(|p| p.kind == PropertyKind::Liveness)
+                && !args.property_excludes_liveness(system)
+            {
+                return Err(Failure::Usage(
+                    "the model has liveness properties, which need breadth-first layers: leave out --strategy dfs, \
+                     or choose other properties with --property"
+                        .into(),
+                ));
+            }
+        }
+        let deadlock = match args.deadlock {
+            // Naming properties asks about those only, unless deadlock is asked for as well.
+            Deadlock::On if !args.property.is_empty() => DeadlockNotion::Off,
+            Deadlock::On => match language {
+                Language::Murphi => DeadlockNotion::Stuttering,
+                Language::Dve => DeadlockNotion::Stuck,
+            },
+            Deadlock::Off => DeadlockNotion::Off,
+            Deadlock::Stuck => DeadlockNotion::Stuck,
+            Deadlock::Stuttering => DeadlockNotion::Stuttering,
+        };
+        Ok(Plan {
+            memory: args.memory.unwrap_or_else(default_memory),
+            threads: args.threads.map_or_else(default_threads, usize::from),
+            strategy: args.strategy,
+            deadlock,
+            limits: Limits { max_states: args.max_states, max_depth: args.max_depth, time: args.time_limit },
+        })
+    }
+}
+
+impl CheckArgs {
+    fn property_excludes_liveness(&self, system: &System) -> bool {
+        !self.property.is_empty()
+            && system
+                .properties
+                .iter()
+                .all(|p| p.kind != PropertyKind::Liveness || !self.property.contains(&p.name))
+    }
+}
+
+/// How the model is to be run.
+pub fn model_options(symmetry: Symmetry, interpret: bool) -> ModelOptions {
+    ModelOptions {
+        engine: if interpret { Engine::Interpreted } else { Engine::Compiled },
+        symmetry: match symmetry {
+            Symmetry::Off => SymmetryMode::Off,
+            Symmetry::Heuristic => SymmetryMode::Heuristic,
+            Symmetry::Exact => SymmetryMode::Exact,
+            Symmetry::Auto => SymmetryMode::Auto,
+        },
+    }
+}
+
+/// Leaves only the named properties (and all assumptions, which are part of the model): the others become trivial.
+pub fn select_properties(system: &mut System, names: &[String]) -> Result<Vec<bool>, Failure> {
+    for name in names {
+        if !system.properties.iter().any(|p| p.name == *name) {
+            let known: Vec<_> = system.properties.iter().map(|p| format!("`{}`", p.name)).collect();
+            let known = if known.is_empty() {
+                "it has none".to_owned()
+            } else {
+                format!("it has {}", known.join(", "))
+            };
+            return Err(Failure::Usage(format!("the model has no property `{name}`; {known}")));
+        }
+    }
+    let mut asked = Vec::new();
+    let bases = system.property_bases();
+    for (n, property) in system.properties.iter_mut().enumerate() {
+        let selected = names.is_empty() || names.contains(&property.name);
+        asked.extend(std::iter::repeat_n(selected, (bases[n + 1] - bases[n]) as usize));
+        if !selected {
+            match property.kind {
+                PropertyKind::Invariant => property.body = PropertyBody::State(Expr::constant(1)),
+                PropertyKind::Goal => property.body = PropertyBody::State(Expr::constant(0)),
+                PropertyKind::Assumption | PropertyKind::Cover | PropertyKind::Liveness => {}
+            }
+        }
+    }
+    Ok(asked)
+}
+
+fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get()).min(64)
+}
+
+/// Three quarters of what the machine has free, or 1 GiB where it does not say.
+fn default_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))
+        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    available.map_or(1 << 30, |kib| kib * 1024 / 4 * 3)
+}

@@ -1,0 +1,187 @@
+//! What a person sees while a search runs: a line that rewrites itself on a terminal, plain lines elsewhere, and
+//! JSON lines in a file when asked for. It only reads the search's gauges.
+
+use crate::failure::Failure;
+use hadal_search::Control;
+use hadal_store::Governor;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// Where progress goes.
+pub struct Progress {
+    shown: Shown,
+    events: Option<Mutex<File>>,
+    done: Mutex<bool>,
+    wake: Condvar,
+    failed: AtomicBool,
+}
+
+enum Shown {
+    Nothing,
+    Lines,
+    Bar(ProgressBar),
+}
+
+/// Figures at one moment.
+#[derive(Clone, Copy)]
+struct Moment {
+    at: Instant,
+    states: u64,
+}
+
+impl Progress {
+    /// `quiet` shows nothing; `events` writes JSON lines besides.
+    pub fn new(quiet: bool, events: Option<&Path>) -> Result<Self, Failure> {
+        let shown = if quiet {
+            Shown::Nothing
+        } else if std::io::stderr().is_terminal() {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+            // The template is a constant: if it were wrong, the plain one shows the same message.
+            bar.set_style(
+                ProgressStyle::with_template("{spinner} {msg}").unwrap_or(ProgressStyle::default_spinner()),
+            );
+            Shown::Bar(bar)
+        } else {
+            Shown::Lines
+        };
+        let events = match events {
+            None => None,
+            Some(path) => Some(Mutex::new(
+                File::create(path).map_err(|error| Failure::File { path: path.into(), error })?,
+            )),
+        };
+        Ok(Progress {
+            shown,
+            events,
+            done: Mutex::new(false),
+            wake: Condvar::new(),
+            failed: AtomicBool::new(false),
+        })
+    }
+
+    /// Writes one event, if events are asked for.
+    pub fn event(&self, event: serde_json::Value) {
+        if let Some(file) = &self.events {
+            let mut file = file.lock().unwrap_or_else(|e| e.into_inner());
+            if writeln!(file, "{event}").is_err() && !self.failed.swap(true, Ordering::Relaxed) {
+                eprintln!("warning: cannot write events any more");
+            }
+        }
+    }
+
+    /// Shows progress of `control` until `work` is done.
+    pub fn during<T>(&self, control: &Control, governor: &Governor, work: impl FnOnce() -> T) -> T {
+        std::thread::scope(|scope| {
+            scope.spawn(|| self.watch(control, governor));
+            // The watcher must end even if the search panics, or the scope would wait for ever.
+            struct Finish<'a>(&'a Progress);
+            impl Drop for Finish<'_> {
+                fn drop(&mut self) {
+                    *self.0.done.lock().unwrap_or_else(|e| e.into_inner()) = true;
+                    self.0.wake.notify_all();
+                }
+            }
+            let _finish = Finish(self);
+            work()
+        })
+    }
+
+    fn watch(&self, control: &Control, governor: &Governor) {
+        let mut last = Moment { at: Instant::now(), states: 0 };
+        let mut last_line = Instant::now();
+        let mut done = self.done.lock().unwrap_or_else(|e| e.into_inner());
+        while !*done {
+            let waited = self.wake.wait_timeout(done, Duration::from_millis(500));
+            done = waited.unwrap_or_else(|e| e.into_inner()).0;
+            if *done {
+                break;
+            }
+            let gauges = &control.gauges;
+            let states = gauges.states.load(Ordering::Relaxed);
+            let now = Moment { at: Instant::now(), states };
+            let rate = (now.states - last.states) as f64 / (now.at - last.at).as_secs_f64().max(1e-3);
+            last = now;
+            let (depth, frontier, expanded) = (
+                gauges.depth.load(Ordering::Relaxed),
+                gauges.frontier.load(Ordering::Relaxed),
+                gauges.expanded.load(Ordering::Relaxed),
+            );
+            let line = format!(
+                "{} states, {}/s, depth {depth}, frontier {} ({}%), {} of {}",
+                grouped(states),
+                grouped(rate as u64),
+                grouped(frontier),
+                (expanded * 100).checked_div(frontier).unwrap_or(0).min(100),
+                size(governor.current()),
+                size(governor.limit()),
+            );
+            match &self.shown {
+                Shown::Nothing => {}
+                Shown::Bar(bar) => {
+                    bar.set_message(line);
+                    bar.tick();
+                }
+                Shown::Lines if last_line.elapsed() >= Duration::from_secs(5) => {
+                    last_line = Instant::now();
+                    eprintln!("{line}");
+                }
+                Shown::Lines => {}
+            }
+            self.event(serde_json::json!({
+                "event": "progress",
+                "seconds": control.elapsed().as_secs_f64(),
+                "states": states,
+                "transitions": gauges.transitions.load(Ordering::Relaxed),
+                "depth": depth,
+                "frontier": frontier,
+                "expanded": expanded,
+                "memory_bytes": governor.current(),
+                "memory_budget_bytes": governor.limit(),
+            }));
+        }
+        if let Shown::Bar(bar) = &self.shown {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A number with thin groups: `1 234 567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n) % 3 == 0 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Bytes as people read them.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+        _ => format!("{:.2} GiB", bytes as f64 / 1_073_741_824.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_in_threes() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(1234), "1 234");
+        assert_eq!(grouped(123_456_789), "123 456 789");
+        assert_eq!(size(3 << 20), "3.0 MiB");
+    }
+}

@@ -1,0 +1,135 @@
+//! A trace as it is shown: actions, what they changed, and what is wrong at the end. One view, three renderings.
+
+mod html;
+mod text;
+
+use serde::Serialize;
+
+/// A replayed counterexample, ready to be shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct TraceView {
+    /// The model's name.
+    pub model: String,
+    /// What is wrong.
+    pub violation: ViolationView,
+    /// Whether no shorter trace exists.
+    pub shortest: bool,
+    /// The steps; the first makes the initial state.
+    pub steps: Vec<StepView>,
+}
+
+/// One step.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepView {
+    /// The action with its parameters.
+    pub action: String,
+    /// Scalars that changed.
+    pub changes: Vec<Change>,
+    /// The whole state after the step.
+    pub state: Vec<Scalar>,
+    /// What the action printed.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub printed: String,
+}
+
+/// A scalar that a step changed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Change {
+    /// Its path name.
+    pub name: String,
+    /// Before; absent in the first step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// After.
+    pub after: String,
+}
+
+/// A scalar and its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Scalar {
+    /// Its path name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, Serialize)]
+pub struct ViolationView {
+    /// `invariant`, `goal`, `error`, `deadlock`, `liveness` or `cover`.
+    pub kind: &'static str,
+    /// The property's name, where it is one.
+    pub property: Option<String>,
+    /// One sentence.
+    pub message: String,
+    /// The place in the model, rendered with a caret.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// The values that break it.
+    pub values: Vec<Scalar>,
+}
+
+impl StepView {
+    /// A step to `state` from `before`.
+    pub fn new(action: String, before: Option<&[Scalar]>, state: Vec<Scalar>, printed: String) -> Self {
+        let changes = match before {
+            None => state
+                .iter()
+                .map(|s| Change { name: s.name.clone(), before: None, after: s.value.clone() })
+                .collect(),
+            Some(before) => before
+                .iter()
+                .zip(&state)
+                .filter(|(old, new)| old.value != new.value)
+                .map(|(old, new)| Change {
+                    name: new.name.clone(),
+                    before: Some(old.value.clone()),
+                    after: new.value.clone(),
+                })
+                .collect(),
+        };
+        StepView { action, changes, state, printed }
+    }
+}
+
+/// How much of each state is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Only what changed.
+    Changes,
+    /// Everything.
+    WholeStates,
+}
+
+impl TraceView {
+    /// Whether one more action was fired from the last state, and met an error.
+    pub fn ends_in_action(&self) -> bool {
+        self.violation.kind == "error" && self.violation.property.is_none()
+    }
+
+    /// For reading.
+    pub fn text(&self, detail: Detail) -> String {
+        text::render(self, detail)
+    }
+
+    /// For programs; `state` is left out of the steps unless whole states are asked for.
+    pub fn json(&self, detail: Detail) -> serde_json::Value {
+        // Strings, booleans and lists of them always serialise.
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        if detail == Detail::Changes
+            && let Some(steps) = value.get_mut("steps").and_then(|s| s.as_array_mut())
+        {
+            for step in steps {
+                if let Some(step) = step.as_object_mut() {
+                    step.remove("state");
+                }
+            }
+        }
+        value
+    }
+
+    /// For a browser.
+    pub fn html(&self) -> String {
+        html::render(self)
+    }
+}

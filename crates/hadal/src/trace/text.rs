@@ -1,0 +1,52 @@
+//! A trace as text.
+
+use super::{Detail, TraceView};
+use std::fmt::Write;
+
+pub(super) fn render(trace: &TraceView, detail: Detail) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_trace(&mut text, trace, detail);
+    text
+}
+
+fn write_trace(text: &mut String, trace: &TraceView, detail: Detail) -> std::fmt::Result {
+    for (n, step) in trace.steps.iter().enumerate() {
+        match n {
+            0 => writeln!(text, "start  {}", step.action)?,
+            _ => writeln!(text, "{n:>5}  {}", step.action)?,
+        }
+        match (detail, n) {
+            (Detail::WholeStates, _) | (_, 0) => {
+                for scalar in
+                    step.state.iter().filter(|s| detail == Detail::WholeStates || s.value != "undefined")
+                {
+                    writeln!(text, "         {} = {}", scalar.name, scalar.value)?;
+                }
+            }
+            (Detail::Changes, _) if step.changes.is_empty() => writeln!(text, "         nothing changes")?,
+            (Detail::Changes, _) => {
+                for change in &step.changes {
+                    match &change.before {
+                        Some(before) => {
+                            writeln!(text, "         {}: {before} -> {}", change.name, change.after)?
+                        }
+                        None => writeln!(text, "         {} = {}", change.name, change.after)?,
+                    }
+                }
+            }
+        }
+        for line in step.printed.lines() {
+            writeln!(text, "         | {line}")?;
+        }
+    }
+    let violation = &trace.violation;
+    writeln!(text, "\n{}", violation.message)?;
+    if !violation.place.is_empty() {
+        write!(text, "{}", violation.place)?;
+    }
+    for scalar in &violation.values {
+        writeln!(text, "    {} = {}", scalar.name, scalar.value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! From what an explorer found to a trace that is shown: replayed on the interpreter, with names and values.
+
+use crate::failure::Failure;
+use crate::trace::{Scalar, StepView, TraceView, ViolationView};
+use hadal_exec::model::Model;
+use hadal_exec::replay::{Ending, Trace, TraceEnd, replay};
+use hadal_lang::diagnostic::{Diagnostic, render_plain};
+use hadal_search::{Violation, ViolationKind};
+use hadal_system::{PropertyId, Span, StateSpace};
+
+/// Replays and renders a violation.
+pub fn view(model: &Model, found: &Violation) -> Result<TraceView, Failure> {
+    let ending = match found.kind {
+        ViolationKind::Invariant(id) | ViolationKind::Goal(id) | ViolationKind::PropertyFault(id) => {
+            Ending::Property(id)
+        }
+        ViolationKind::Fault(label) | ViolationKind::StartFault(label) => Ending::Fault(label),
+        ViolationKind::Deadlock | ViolationKind::Liveness(_) | ViolationKind::Uncovered(_) => Ending::State,
+    };
+    let trace = replay(model, &found.path, ending).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut steps: Vec<StepView> = Vec::with_capacity(trace.steps.len());
+    for step in &trace.steps {
+        let state: Vec<Scalar> =
+            model.render_state(&step.state).into_iter().map(|(name, value)| Scalar { name, value }).collect();
+        let before = steps.last().map(|s: &StepView| s.state.clone());
+        steps.push(StepView::new(step.action.clone(), before.as_deref(), state, step.printed.clone()));
+    }
+    Ok(TraceView {
+        model: model.system().name.clone(),
+        violation: describe(model, found.kind, &trace),
+        shortest: found.shortest,
+        steps,
+    })
+}
+
+fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView {
+    let info = |id: PropertyId| &model.properties()[id.0 as usize];
+    let plain = |kind, property: Option<PropertyId>, message| ViolationView {
+        kind,
+        property: property.map(|id| info(id).name.clone()),
+        message,
+        place: property.map_or(String::new(), |id| place(model, info(id).span, "")),
+        values: Vec::new(),
+    };
+    match (kind, &trace.end) {
+        (_, TraceEnd::Fault { action, fault, .. }) => ViolationView {
+            kind: "error",
+            property: None,
+            message: format!("firing `{action}` meets an error: {}", fault.message),
+            place: place(model, fault.span, &fault.message),
+            values: Vec::new(),
+        },
+        (_, TraceEnd::Property { property, name, values, fault }) => {
+            let values =
+                values.iter().map(|v| Scalar { name: v.name.clone(), value: v.value.clone() }).collect();
+            let (kind, message, span, label) = match (fault, kind) {
+                (Some(fault), _) => (
+                    "error",
+                    format!("evaluating `{name}` in the last state meets an error: {}", fault.message),
+                    fault.span,
+                    fault.message.as_str(),
+                ),
+                (None, ViolationKind::Goal(_)) => {
+                    ("goal", format!("goal `{name}` is reached"), info(*property).span, "")
+                }
+                (None, _) => {
+                    ("invariant", format!("invariant `{name}` is violated"), info(*property).span, "")
+                }
+            };
+            ViolationView {
+                kind,
+                property: Some(name.clone()),
+                message,
+                place: place(model, span, label),
+                values,
+            }
+        }
+        (ViolationKind::Deadlock, _) => {
+            plain("deadlock", None, "deadlock: no action leads to another state from the last one".into())
+        }
+        (ViolationKind::Liveness(id), _) => plain(
+            "liveness",
+            Some(id),
+            format!(
+                "liveness property `{}` is violated: from the last state it can never be reached",
+                info(id).name
+            ),
+        ),
+        (ViolationKind::Uncovered(id), _) => {
+            plain("cover", Some(id), format!("cover property `{}` is never met", info(id).name))
+        }
+        // The explorer's other kinds always end in a fault or a property.
+        _ => plain("error", None, "something is wrong in the last state".into()),
+    }
+}
+
+fn place(model: &Model, span: Span, label: &str) -> String {
+    if span == Span::default() {
+        return String::new();
+    }
+    let diagnostic = Diagnostic::error(span, "");
+    let diagnostic = if label.is_empty() { diagnostic } else { diagnostic.label(label) };
+    let rendered = render_plain(&model.system().source, &diagnostic);
+    // The first line repeats what the message says: keep the place only.
+    match rendered.split_once('\n') {
+        Some((first, rest)) => format!("  --> {}\n{rest}", first.trim_end_matches(": error: ")),
+        None => rendered,
+    }
+}
