@@ -2,9 +2,9 @@
 //! the order of multiset elements.
 //!
 //! A permutation of a scalarset renames its elements wherever they stand as values and moves the array elements
-//! indexed by them. [`reference`] says so in plain code; [`Canonicaliser`] does it on packed words: it orders the
-//! elements by colour refinement ([`refine`]) and, where that leaves a choice, searches for the least image
-//! ([`search`]). See `docs/symmetry.md`.
+//! indexed by them. [`mod@reference`] says so in plain code; [`Canonicaliser`] does it on packed words: it orders the
+//! elements by colour refinement (`refine`) and, where that leaves a choice, searches for the least image
+//! (`search`). See `docs/symmetry.md`.
 
 mod apply;
 mod blocks;
