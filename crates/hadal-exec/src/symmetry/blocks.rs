@@ -60,13 +60,6 @@ impl Sub {
     }
 }
 
-impl Family {
-    /// Whether exactly one index is of this set, so that "its own element" has one meaning.
-    pub fn has_one_index_of(&self, set: u16) -> bool {
-        self.dims.iter().filter(|dim| dim.set == set).count() == 1
-    }
-}
-
 /// A block and its images.
 #[derive(Clone, Debug)]
 pub(super) struct Family {
@@ -90,6 +83,13 @@ pub(super) struct Family {
     pub tag: u64,
     /// The multiset element it is part of: an index into the walk's list of them.
     pub inside: Option<usize>,
+}
+
+impl Family {
+    /// Whether exactly one index is of this set, so that "its own element" has one meaning.
+    pub fn has_one_index_of(&self, set: u16) -> bool {
+        self.dims.iter().filter(|dim| dim.set == set).count() == 1
+    }
 }
 
 /// The elements of multisets at one slot, with all their images.
