@@ -43,7 +43,7 @@ fn several_mistakes_are_told_in_one_go() {
             "6:6: `P` has no state `r`",
             "7:22: `y` is not declared",
             "7:34: the channel `d` is not declared",
-            "7:49: `a` is an array",
+            "7:49: warning: `a` is an array",
             "8:6: `P` has no state `z`",
             "8:17: a location is changed by a transition, not by an assignment",
             "8:26: only a variable or an element of an array can be assigned",

@@ -109,14 +109,13 @@ impl Lexer<'_> {
     }
 
     fn skip_foreign(&mut self, rest: &str, findings: &mut Diagnostics) {
-        let foreign = |c: char| {
-            !(c.is_whitespace() || c.is_ascii_alphanumeric() || c == '_' || c == '"' || c == '/')
-                && !MARKS.iter().any(|mark| mark.starts_with(c))
+        // Stops where something begins that may be a token, white space or a comment.
+        let known = |c: char| {
+            let in_words = c.is_whitespace() || c.is_ascii_alphanumeric() || matches!(c, '_' | '"' | '/');
+            in_words || MARKS.iter().any(|mark| mark.starts_with(c))
         };
-        let length = rest
-            .find(|c| !foreign(c))
-            .unwrap_or(rest.len())
-            .max(rest.chars().next().map_or(1, char::len_utf8));
+        let length =
+            rest.find(known).unwrap_or(rest.len()).max(rest.chars().next().map_or(1, char::len_utf8));
         let span = Span::new(self.at, self.at + length);
         let shown: String = rest[..length].chars().take(10).collect();
         let mut finding = Diagnostic::error(span, format!("`{shown}` means nothing in DVE"));

@@ -176,24 +176,28 @@ impl Checker<'_> {
 
     /// A name used without an index.
     fn scalar(&mut self, name: &Ident, meaning: Meaning) -> Option<TermKind> {
-        let is_array = match meaning {
+        let first = match meaning {
             Meaning::Constant(value) => return Some(TermKind::Constant(value)),
             Meaning::Variable(number) if self.model.variables[number].size.is_none() => {
                 return Some(TermKind::Read(number));
             }
-            Meaning::Variable(_) | Meaning::Table(_) => true,
-            Meaning::Channel(_) => false,
+            Meaning::Variable(number) => TermKind::Element(number, Box::new(Term::constant(0, name.span))),
+            Meaning::Table(number) => {
+                TermKind::Constant(self.model.tables[number].values.first().copied().unwrap_or(0))
+            }
+            Meaning::Channel(_) => {
+                let finding = Diagnostic::error(name.span, format!("`{}` is a channel", name.text))
+                    .label("expected a variable or constant");
+                self.findings.push(finding);
+                return None;
+            }
         };
-        let finding = if is_array {
-            Diagnostic::error(name.span, format!("`{}` is an array", name.text))
-                .label("expected an index")
-                .help(format!("write `{}[...]`", name.text))
-        } else {
-            Diagnostic::error(name.span, format!("`{}` is a channel", name.text))
-                .label("expected a variable or constant")
-        };
+        // DiVinE reads and writes the first element; a model of BEEM relies on it.
+        let finding = Diagnostic::warning(name.span, format!("`{}` is an array", name.text))
+            .label("its first element is taken")
+            .help(format!("write `{}[0]`", name.text));
         self.findings.push(finding);
-        None
+        Some(first)
     }
 
     /// A name used with an index.
