@@ -12,7 +12,7 @@ impl<'a> Walk<'a> {
     /// Only for what was just evaluated at `point`. Conditions with calls teach nothing: what they read may have
     /// changed since.
     pub fn assume(&mut self, point: &mut Point, condition: &'a Expr, holds: bool) -> bool {
-        if has_call(condition) {
+        if self.frozen > 0 || self.fuel == 0 || has_call(condition) {
             return true;
         }
         self.quiet += 1;
@@ -69,7 +69,6 @@ impl<'a> Walk<'a> {
                 let Some(list) = turns.list.filter(|_| self.fuel > 0) else { return true };
                 let slot = self.local_slot(*local);
                 for value in list {
-                    self.burn();
                     point.values.insert(slot, ValueSet::one(value));
                     if !self.learn(point, body, holds) {
                         return false;
@@ -93,8 +92,8 @@ impl<'a> Walk<'a> {
         if both {
             return self.learn(point, left.0, left.1) && self.learn(point, right.0, right.1);
         }
-        let mut one = point.clone();
-        let mut other = point.clone();
+        let mut one = self.fork(point);
+        let mut other = self.fork(point);
         let one_possible = self.learn(&mut one, left.0, !left.1);
         let other_possible =
             self.learn(&mut other, left.0, left.1) && self.learn(&mut other, right.0, !right.1);

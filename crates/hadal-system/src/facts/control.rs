@@ -48,8 +48,7 @@ impl ControlGraph {
     /// The graph of a scalar's values; `None` where it has too many. Edges are a superset of what can happen;
     /// an edge from a node to itself is left out.
     pub fn of_slot(system: &System, facts: &Facts, slot: u32) -> Option<Self> {
-        let (_, domain) = system.slots().into_iter().nth(slot as usize)?;
-        let domain = &system.domains[domain];
+        let domain = &system.domains[facts.slot_domain(slot)];
         if domain.size() > MAX_VALUES {
             return None;
         }

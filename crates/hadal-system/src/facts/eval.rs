@@ -18,6 +18,7 @@ const MAX_FRAMES: usize = 24;
 impl<'a> Walk<'a> {
     /// Evaluates `expr` at `point`, which calls may change.
     pub fn eval(&mut self, point: &mut Point, expr: &'a Expr) -> ValueSet {
+        self.burn(1);
         match &expr.kind {
             ExprKind::Const(value) => ValueSet::one(*value),
             ExprKind::Read(place) => self.eval_read(point, place),
@@ -47,17 +48,19 @@ impl<'a> Walk<'a> {
             }
             ExprKind::If(condition, yes, no) => {
                 let chosen = self.eval(point, condition);
+                let calls = has_call(yes) || has_call(no);
                 let mut values = ValueSet::empty();
                 let mut after = None;
                 for (holds, possible, branch) in
                     [(true, chosen.may_be_true(), yes), (false, chosen.may_be_false(), no)]
                 {
-                    let mut inside = point.clone();
-                    if possible && self.assume(&mut inside, condition, holds) {
-                        let branch = self.eval(&mut inside, branch);
-                        if !branch.is_empty() {
-                            values = values.union(&branch);
-                            join_into(&mut after, Some(inside));
+                    if possible {
+                        let (branch, end) = self.eval_assuming(point, (condition, holds), branch);
+                        values = values.union(&branch);
+                        if calls && !branch.is_empty() {
+                            // A branch without calls leaves everything as it was.
+                            let end = end.unwrap_or_else(|| point.clone());
+                            join_into(&mut after, Some(end));
                         }
                     }
                 }
@@ -134,12 +137,12 @@ impl<'a> Walk<'a> {
         }
         let defined = values.defined();
         match target.exact() {
-            Some(slot) => {
+            Some(slot) if self.frozen == 0 => {
                 point.values.insert(slot, ValueSet::undefined());
                 self.may_fault(point);
                 point.values.insert(slot, defined.clone());
             }
-            None => self.may_fault(point),
+            _ => self.may_fault(point),
         }
         defined
     }
@@ -170,26 +173,48 @@ impl<'a> Walk<'a> {
         if !continues {
             return values;
         }
-        let mut inside = point.clone();
-        if !self.assume(&mut inside, left, goes_on) {
-            return values;
-        }
-        let second = self.eval(&mut inside, right);
-        if second.is_empty() {
-            return values;
-        }
+        let second = if stops || self.frozen > 0 {
+            let (second, end) = self.eval_assuming(point, (left, goes_on), right);
+            if let Some(end) = end {
+                point.join(&end);
+            }
+            second
+        } else if self.assume(point, left, goes_on) {
+            self.eval(point, right)
+        } else {
+            ValueSet::empty()
+        };
         if second.may_be_true() {
             values = values.union(&ValueSet::one(1));
         }
         if second.may_be_false() {
             values = values.union(&ValueSet::one(0));
         }
-        if !stops {
-            *point = inside;
-        } else if has_call(right) {
-            point.join(&inside);
-        }
         values
+    }
+
+    /// Evaluates `expr` where `condition` was just evaluated to a known truth. `point` stays as it is; what holds
+    /// after is given where `expr` may have changed something.
+    fn eval_assuming(
+        &mut self,
+        point: &mut Point,
+        condition: (&'a Expr, bool),
+        expr: &'a Expr,
+    ) -> (ValueSet, Option<Point>) {
+        let calls = has_call(expr);
+        if !calls && self.fuel == 0 {
+            self.frozen += 1;
+            let values = self.eval(point, expr);
+            self.frozen -= 1;
+            return (values, None);
+        }
+        let mut inside = self.fork(point);
+        let frozen = std::mem::replace(&mut self.frozen, 0);
+        let possible = self.assume(&mut inside, condition.0, condition.1);
+        let values = if possible { self.eval(&mut inside, expr) } else { ValueSet::empty() };
+        self.frozen = frozen;
+        let end = (calls && !values.is_empty()).then_some(inside);
+        (values, end)
     }
 
     fn eval_quantified(
@@ -202,51 +227,64 @@ impl<'a> Walk<'a> {
     ) -> ValueSet {
         let Some(turns) = self.turns(point, range) else { return ValueSet::empty() };
         let slot = self.local_slot(local);
-        let deciding = quantifier == Quantifier::Exists;
-        let mut values = ValueSet::empty();
-        let Some(list) = turns.list.filter(|_| self.fuel > 0) else {
-            values = ValueSet::one((!deciding).into());
-            let after = self.fixpoint(point.clone(), |walk, mut inside| {
-                inside.values.insert(slot, turns.hull.clone());
-                let body = walk.eval(&mut inside, body);
-                if if deciding { body.may_be_true() } else { body.may_be_false() } {
-                    values = ValueSet::boolean();
-                }
-                inside.values.remove(&slot);
-                (!body.is_empty()).then_some(inside)
-            });
-            *point = after;
-            return values;
+        let calls = has_call(body);
+        let (decided, undecided) = match quantifier {
+            Quantifier::Exists => (1, 0),
+            Quantifier::ForAll => (0, 1),
         };
-        // Ways that stopped early, and the way that goes on.
-        let mut stopped: Option<Point> = None;
-        for value in list {
-            self.burn();
-            point.values.insert(slot, ValueSet::one(value));
-            let body = self.eval(point, body);
-            let (decides, goes_on) = if deciding {
-                (body.may_be_true(), body.may_be_false())
-            } else {
-                (body.may_be_false(), body.may_be_true())
-            };
-            if decides {
-                values = values.union(&ValueSet::one(deciding.into()));
-                join_into(&mut stopped, Some(point.clone()));
-            }
-            if !goes_on {
-                point.values.remove(&slot);
-                if let Some(stopped) = stopped {
-                    *point = stopped;
+        let decides = |body: &ValueSet| if decided == 1 { body.may_be_true() } else { body.may_be_false() };
+        let goes_on = |body: &ValueSet| if decided == 1 { body.may_be_false() } else { body.may_be_true() };
+        // Without calls the point stays as it is, and one look at each turn is enough.
+        self.frozen += u32::from(!calls);
+        let mut values = ValueSet::empty();
+        let mut ended = false;
+        match turns.list.filter(|_| self.fuel > 0) {
+            Some(list) => {
+                // Ways that stopped early.
+                let mut stopped: Option<Point> = None;
+                for value in list {
+                    point.values.insert(slot, ValueSet::one(value));
+                    let body = self.eval(point, body);
+                    if decides(&body) {
+                        values = ValueSet::one(decided);
+                        if calls {
+                            let way = self.fork(point);
+                            join_into(&mut stopped, Some(way));
+                        }
+                    }
+                    if !goes_on(&body) {
+                        ended = true;
+                        break;
+                    }
                 }
-                return values;
+                match stopped {
+                    Some(stopped) if ended => *point = stopped,
+                    Some(stopped) => point.join(&stopped),
+                    None => {}
+                }
+            }
+            None if calls => {
+                let entry = self.fork(point);
+                *point = self.fixpoint(entry, |walk, mut inside| {
+                    inside.values.insert(slot, turns.hull.clone());
+                    let body = walk.eval(&mut inside, body);
+                    if decides(&body) {
+                        values = ValueSet::one(decided);
+                    }
+                    inside.values.remove(&slot);
+                    (!body.is_empty()).then_some(inside)
+                });
+            }
+            None => {
+                point.values.insert(slot, turns.hull.clone());
+                if decides(&self.eval(point, body)) {
+                    values = ValueSet::one(decided);
+                }
             }
         }
-        values = values.union(&ValueSet::one((!deciding).into()));
-        if let Some(stopped) = stopped {
-            point.join(&stopped);
-        }
+        self.frozen -= u32::from(!calls);
         point.values.remove(&slot);
-        values
+        if ended { values } else { values.union(&ValueSet::one(undecided)) }
     }
 
     /// The turns of a loop; `None` where the bounds surely meet an error.
@@ -320,7 +358,7 @@ impl<'a> Walk<'a> {
             });
         }
         let recursive = self.frames.iter().any(|f| f.function == Some(id));
-        if recursive || !self.burn() || self.frames.len() >= MAX_FRAMES {
+        if recursive || !self.burn(1) || self.frames.len() >= MAX_FRAMES {
             return self.call_by_summary(point, id, &passed);
         }
         let first_slot = self.slot_domains.len() as u32;
@@ -338,10 +376,12 @@ impl<'a> Walk<'a> {
                 Passed::Reference(target) => self.frame().references[n] = Some(target),
             }
         }
-        let end = self.run(point.clone(), &function.body);
-        if function.result.is_some() && end.is_some() {
+        let end = self.run(std::mem::take(point), &function.body);
+        if function.result.is_some()
+            && let Some(end) = &end
+        {
             // The end of the body was reached without a result.
-            self.may_fault(point);
+            self.may_fault(end);
         }
         let (mut exit, result) = {
             let frame = self.frame();
@@ -398,8 +438,9 @@ impl<'a> Walk<'a> {
         let mut at = entry;
         let mut rounds = 0;
         loop {
-            let Some(next) = turn(self, at.clone()) else { return at };
-            let mut joined = at.clone();
+            let ahead = self.fork(&at);
+            let Some(next) = turn(self, ahead) else { return at };
+            let mut joined = self.fork(&at);
             joined.join(&next);
             if joined == at {
                 return at;

@@ -27,10 +27,9 @@ pub use slots::SlotSet;
 pub use symmetric::{SymmetricDomain, symmetric_domains};
 pub use values::ValueSet;
 
-use crate::domain::Value;
-use crate::expr::Expr;
+use crate::domain::DomainId;
 use crate::space::{Label, PropertyKind};
-use crate::system::{Action, ActionId, Local, Param, PropertyBody, System, instance_count, instance_values};
+use crate::system::{Action, ActionId, Property, PropertyBody, System, instance_count, instance_values};
 use point::Point;
 use walk::{FUEL, Ground, Walk};
 
@@ -38,8 +37,8 @@ use walk::{FUEL, Ground, Walk};
 const MAX_INSTANCES: u64 = 4096;
 /// No more instances than this are walked by themselves in one system.
 const MAX_TOTAL_INSTANCES: u64 = 1 << 16;
-/// Statements and loop turns spent on a system before the rest is walked once per action.
-const BUDGET: u64 = 20_000_000;
+/// Steps spent on a system before the rest is walked coarsely, once per action.
+const BUDGET: u64 = 4_000_000;
 
 /// The static facts of a system.
 #[derive(Clone, Debug)]
@@ -53,6 +52,7 @@ pub struct Facts {
     /// Facts of the properties, in the system's order.
     pub properties: Vec<PropertyFacts>,
     bases: Vec<u64>,
+    slot_domains: Vec<DomainId>,
 }
 
 /// The facts of an action.
@@ -105,19 +105,27 @@ impl PropertyFacts {
 impl Facts {
     /// Computes the facts of a well-formed system.
     pub fn of(system: &System) -> Self {
+        Self::within(system, Budget { instances: MAX_TOTAL_INSTANCES, steps: BUDGET, least: 500 })
+    }
+
+    /// Facts that cost little and say less: every action is walked once for all its instances, loops are not
+    /// unrolled, calls not followed.
+    pub fn coarse(system: &System) -> Self {
+        Self::within(system, Budget { instances: 0, steps: 0, least: 0 })
+    }
+
+    fn within(system: &System, mut budget: Budget) -> Self {
         let ground = Ground::of(system);
-        let mut budget = Budget { instances: MAX_TOTAL_INSTANCES, steps: BUDGET };
         let mut walk = Walk::new(&ground);
-        let mut facts_of = |actions| -> Vec<ActionFacts> {
-            let each = |action| action_facts(&mut walk, action, &mut budget);
-            <[Action]>::iter(actions).map(each).collect()
-        };
-        let actions = facts_of(&system.actions);
-        let starts = facts_of(&system.starts);
-        let properties = system.properties.iter().map(|p| property_facts(&ground, p)).collect();
+        let actions = system.actions.iter().map(|a| action_facts(&mut walk, a, &mut budget)).collect();
+        let starts = system.starts.iter().map(|a| action_facts(&mut walk, a, &mut budget)).collect();
+        let properties = (system.properties.iter())
+            .map(|property| property_facts(&mut walk, property, &mut budget))
+            .collect();
         let slots = ground.slot_domains.len() as u32;
-        let mut facts =
-            Facts { slots, starts, actions, properties, bases: system.label_bases(&system.actions) };
+        let bases = system.label_bases(&system.actions);
+        let slot_domains = ground.slot_domains.iter().flatten().copied().collect();
+        let mut facts = Facts { slots, starts, actions, properties, bases, slot_domains };
         facts.apply_assumptions(system);
         facts
     }
@@ -127,6 +135,11 @@ impl Facts {
         let label = u64::from(label.0);
         let at = self.bases.partition_point(|&base| base <= label).checked_sub(1)?;
         self.actions.get(at).map(|action| action.instance(label - self.bases[at]))
+    }
+
+    /// The domain of a slot.
+    pub fn slot_domain(&self, slot: u32) -> DomainId {
+        self.slot_domains[slot as usize]
     }
 
     /// The label of an action's n-th instance.
@@ -176,26 +189,47 @@ impl Facts {
 struct Budget {
     instances: u64,
     steps: u64,
+    /// Fuel that every walk gets, whatever was spent before.
+    least: u32,
+}
+
+impl Budget {
+    /// Whether this many instances may be told apart; if so, they are paid for.
+    fn allows(&mut self, instances: u64) -> bool {
+        let allowed = instances <= MAX_INSTANCES.min(self.instances) && self.steps > 0;
+        self.instances -= if allowed { instances } else { 0 };
+        allowed
+    }
+
+    /// The fuel of the next walk.
+    fn allowance(&self) -> u32 {
+        (self.steps.min(u64::from(FUEL)) as u32).max(self.least)
+    }
+
+    fn spend(&mut self, walk: &Walk) {
+        self.steps = self.steps.saturating_sub(u64::from(walk.allowance - walk.fuel) + 20);
+    }
 }
 
 fn action_facts<'a>(walk: &mut Walk<'a>, action: &'a Action, budget: &mut Budget) -> ActionFacts {
     let system = walk.system;
     let count = instance_count(&action.params, &system.domains);
-    let apart = count > 1 && count <= MAX_INSTANCES.min(budget.instances) && budget.steps > 0;
-    if !apart {
+    if count == 1 || !budget.allows(count) {
         let values: Vec<ValueSet> =
             action.params.iter().map(|p| footprint::param_values(walk.ground, p)).collect();
+        walk.allowance = budget.allowance();
         let whole = footprint::footprint(walk, action, &values);
+        budget.spend(walk);
         return ActionFacts { whole, count, instances: Vec::new() };
     }
-    budget.instances -= count;
     let mut instances = Vec::with_capacity(count as usize);
     let mut whole: Option<Footprint> = None;
     for n in 0..count {
         let values = instance_values(&action.params, &system.domains, n);
         let values: Vec<ValueSet> = values.into_iter().map(ValueSet::one).collect();
+        walk.allowance = budget.allowance();
         let print = footprint::footprint(walk, action, &values);
-        budget.steps = budget.steps.saturating_sub(u64::from(FUEL - walk.fuel) + 1);
+        budget.spend(walk);
         match &mut whole {
             Some(whole) => whole.merge(&print),
             None => whole = Some(print.clone()),
@@ -205,47 +239,36 @@ fn action_facts<'a>(walk: &mut Walk<'a>, action: &'a Action, budget: &mut Budget
     ActionFacts { whole: whole.unwrap_or_default(), count, instances }
 }
 
-fn property_facts(ground: &Ground, property: &crate::system::Property) -> PropertyFacts {
-    let PropertyBody::State(condition) = &property.body else {
-        return PropertyFacts { reads: SlotSet::new(), instances: Vec::new(), may_fault: false };
-    };
-    let count = instance_count(&property.params, &ground.system.domains);
-    if count > MAX_INSTANCES {
-        let values: Vec<ValueSet> =
-            property.params.iter().map(|p| footprint::param_values(ground, p)).collect();
-        let (reads, may_fault) =
-            expression_reads(ground, &property.locals, &property.params, &values, condition);
-        return PropertyFacts { reads, instances: Vec::new(), may_fault };
-    }
+fn property_facts<'a>(walk: &mut Walk<'a>, property: &'a Property, budget: &mut Budget) -> PropertyFacts {
     let mut facts = PropertyFacts { reads: SlotSet::new(), instances: Vec::new(), may_fault: false };
-    for n in 0..count {
-        let values: Vec<Value> = instance_values(&property.params, &ground.system.domains, n);
-        let values: Vec<ValueSet> = values.into_iter().map(ValueSet::one).collect();
-        let (reads, may_fault) =
-            expression_reads(ground, &property.locals, &property.params, &values, condition);
-        facts.reads.extend(&reads);
-        facts.may_fault |= may_fault;
-        facts.instances.push(reads);
+    let PropertyBody::State(condition) = &property.body else { return facts };
+    let domains = &walk.system.domains;
+    let count = instance_count(&property.params, domains);
+    let apart = budget.allows(count);
+    for n in 0..if apart { count } else { 1 } {
+        let values: Vec<ValueSet> = if apart {
+            instance_values(&property.params, domains, n).into_iter().map(ValueSet::one).collect()
+        } else {
+            property.params.iter().map(|p| footprint::param_values(walk.ground, p)).collect()
+        };
+        walk.allowance = budget.allowance();
+        walk.restart();
+        let mut point = Point::default();
+        walk.enter(None, &property.locals, &mut point);
+        for (param, values) in property.params.iter().zip(values) {
+            let slot = walk.local_slot(param.local);
+            point.values.insert(slot, values);
+        }
+        walk.eval(&mut point, condition);
+        budget.spend(walk);
+        let met = std::mem::take(&mut walk.met);
+        facts.reads.extend(&met.reads);
+        facts.may_fault |= met.faults;
+        if apart {
+            facts.instances.push(met.reads);
+        }
     }
     facts
-}
-
-fn expression_reads(
-    ground: &Ground,
-    locals: &[Local],
-    params: &[Param],
-    values: &[ValueSet],
-    condition: &Expr,
-) -> (SlotSet, bool) {
-    let mut walk = Walk::new(ground);
-    let mut point = Point::default();
-    walk.enter(None, locals, &mut point);
-    for (param, values) in params.iter().zip(values) {
-        let slot = walk.local_slot(param.local);
-        point.values.insert(slot, values.clone());
-    }
-    walk.eval(&mut point, condition);
-    (walk.met.reads, walk.met.faults)
 }
 
 impl<'a> Ground<'a> {

@@ -22,7 +22,7 @@ impl<'a> Walk<'a> {
     /// Runs statements one after the other; `None` where their end is not reached.
     pub fn run(&mut self, mut point: Point, stmts: &'a [Stmt]) -> Option<Point> {
         for stmt in stmts {
-            self.burn();
+            self.burn(1);
             point = self.step(point, stmt)?;
         }
         Some(point)
@@ -51,10 +51,10 @@ impl<'a> Walk<'a> {
                 let from_target = self.resolve(&mut point, from)?;
                 let length = self.system.shapes.slots(from.shape) as u32;
                 self.note_read(&point, &from_target, length);
-                let source = point.clone();
+                let known = self.known_at(&point, &from_target, length);
                 self.write_unknown(&mut point, &to_target, length, Certainty::Surely);
                 if let Some(slot) = to_target.exact() {
-                    self.copy_from(&source, &mut point, slot, &from_target, length);
+                    self.note_values(&mut point, slot, known);
                 }
             }
             StmtKind::Clear(place) => {
@@ -145,7 +145,7 @@ impl<'a> Walk<'a> {
         for (condition, body) in branches {
             let held = self.eval(&mut point, condition);
             if held.may_be_true() {
-                let mut inside = point.clone();
+                let mut inside = self.fork(&point);
                 if self.assume(&mut inside, condition, true) {
                     let end = self.run(inside, body);
                     join_into(&mut after, end);
@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
                 if matching.is_empty() {
                     continue;
                 }
-                let mut inside = point.clone();
+                let mut inside = self.fork(&point);
                 if !still || self.quietly_learn(&mut inside, subject, BinaryOp::Equal, &matching) {
                     join_into(&mut entry, Some(inside));
                 }
@@ -244,7 +244,7 @@ impl<'a> Walk<'a> {
         let slot = self.local_slot(local);
         let list = turns.list.filter(|_| self.fuel > 0);
         for value in list.iter().flatten() {
-            if !self.burn() {
+            if !self.burn(1) {
                 break;
             }
             point.values.insert(slot, ValueSet::one(*value));
@@ -266,10 +266,10 @@ impl<'a> Walk<'a> {
 
     fn run_while(&mut self, mut point: Point, condition: &'a Expr, body: &'a [Stmt]) -> Option<Point> {
         for _ in 0..MAX_KNOWN_TURNS {
-            if !self.burn() {
+            if !self.burn(1) {
                 break;
             }
-            let mut ahead = point.clone();
+            let mut ahead = self.fork(&point);
             self.quiet += 1;
             let known =
                 if has_call(condition) { ValueSet::boolean() } else { self.eval(&mut ahead, condition) };
@@ -290,7 +290,7 @@ impl<'a> Walk<'a> {
         let at = self.fixpoint(point, |walk, mut inside| {
             let held = walk.eval(&mut inside, condition);
             if held.may_be_false() {
-                let mut out = inside.clone();
+                let mut out = walk.fork(&inside);
                 if walk.assume(&mut out, condition, false) {
                     join_into(&mut after, Some(out));
                 }
@@ -374,21 +374,27 @@ impl<'a> Walk<'a> {
 
     /// Notes in a fresh local what a copy of the target holds.
     pub fn copy_values(&mut self, point: &mut Point, slot: u32, from: &Target, length: u32) {
+        let known = self.known_at(point, from, length);
         point.forget(slot, slot + length);
-        let source = point.clone();
-        self.copy_from(&source, point, slot, from, length);
+        self.note_values(point, slot, known);
     }
 
-    fn copy_from(&mut self, source: &Point, point: &mut Point, slot: u32, from: &Target, length: u32) {
-        let Some(first) = from.exact() else { return };
-        if length > MAX_NOTED {
-            return;
+    /// What is known of the slots of a target, numbered from its first.
+    fn known_at(&mut self, point: &Point, from: &Target, length: u32) -> Vec<(u32, ValueSet)> {
+        match from.exact() {
+            Some(first) if length <= MAX_NOTED => {
+                let known = point.values.range(first..first + length);
+                known.map(|(slot, values)| (slot - first, values.clone())).collect()
+            }
+            _ => Vec::new(),
         }
-        for n in 0..length {
-            if let Some(values) = source.values.get(&(first + n))
-                && self.multiset_at(slot + n).is_none()
-            {
-                point.values.insert(slot + n, values.clone());
+    }
+
+    fn note_values(&mut self, point: &mut Point, slot: u32, known: Vec<(u32, ValueSet)>) {
+        self.burn(known.len() / 4);
+        for (n, values) in known {
+            if self.multiset_at(slot + n).is_none() {
+                point.values.insert(slot + n, values);
             }
         }
     }

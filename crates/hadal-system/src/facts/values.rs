@@ -214,6 +214,9 @@ impl ValueSet {
 
     /// Every result of a binary operator on two computed values, and whether it may be an error.
     pub fn binary(op: BinaryOp, left: &Self, right: &Self) -> (Self, bool) {
+        let (Some((a, b)), Some((c, d))) = (left.bounds(), right.bounds()) else {
+            return (ValueSet::empty(), false);
+        };
         if left.count().saturating_mul(right.count()) <= MAX_PAIRS {
             let mut results = Vec::new();
             let mut fails = false;
@@ -228,9 +231,6 @@ impl ValueSet {
             let all = ValueSet { intervals: results, undefined: false };
             return (ValueSet::empty().union(&all), fails);
         }
-        let (Some((a, b)), Some((c, d))) = (left.bounds(), right.bounds()) else {
-            return (ValueSet::empty(), false);
-        };
         match op {
             BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply => {
                 let corners = [(a, c), (a, d), (b, c), (b, d)].map(|(l, r)| {
@@ -312,8 +312,13 @@ mod tests {
     ];
 
     fn samples() -> Vec<ValueSet> {
-        let mut sets =
-            vec![ValueSet::any(), ValueSet::boolean(), ValueSet::one(-1), ValueSet::one(Value::MIN)];
+        let mut sets = vec![
+            ValueSet::empty(),
+            ValueSet::any(),
+            ValueSet::boolean(),
+            ValueSet::one(-1),
+            ValueSet::one(Value::MIN),
+        ];
         for (lo, hi) in [(-20, 25), (0, 40), (-40, -3), (5, 9), (Value::MAX - 3, Value::MAX), (30, 99)] {
             sets.push(ValueSet::interval(lo, hi));
             sets.push(ValueSet::interval(lo, hi).union(&ValueSet::one(200)));

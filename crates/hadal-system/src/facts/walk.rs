@@ -5,7 +5,7 @@
 //! bounds are unrolled and calls followed while there is fuel; then loops are run to a fixed point and calls taken
 //! by their summary. Expressions are in `eval`, conditions in `assume`, statements in `run`.
 
-use super::point::{Point, join_into};
+use super::point::Point;
 use super::slots::SlotSet;
 use super::summary::Summary;
 use super::values::ValueSet;
@@ -14,8 +14,8 @@ use crate::expr::{Base, Place, Step};
 use crate::shape::{Shape, ShapeId};
 use crate::system::{FunctionId, Local, LocalId, LocalKind, System};
 
-/// Statements and loop turns walked before the walk becomes coarse.
-pub(super) const FUEL: u32 = 20_000;
+/// Steps (expressions, statements, loop turns, copies of what is known) before the walk becomes coarse.
+pub(super) const FUEL: u32 = 50_000;
 /// A dynamic index with more possible places than this stands for the whole array.
 const MAX_STARTS: usize = 1024;
 /// Aggregates of more slots than this are written without noting each value.
@@ -69,6 +69,10 @@ pub(super) struct Walk<'a> {
     pub frames: Vec<Frame<'a>>,
     pub met: Met,
     pub fuel: u32,
+    /// The fuel each walk starts with.
+    pub allowance: u32,
+    /// Above 0, what is learnt on the way is not noted: the point stays as it is but for calls.
+    pub frozen: u32,
     /// While the guard is walked: what holds at some point where it meets an error.
     pub fault: Option<Option<Point>>,
     /// Above 0, nothing is noted: an expression is looked at again only for its values.
@@ -87,6 +91,8 @@ impl<'a> Walk<'a> {
             frames: Vec::new(),
             met: Met::default(),
             fuel: FUEL,
+            allowance: FUEL,
+            frozen: 0,
             fault: None,
             quiet: 0,
         }
@@ -98,7 +104,8 @@ impl<'a> Walk<'a> {
         self.multisets.truncate(self.ground.multisets.len());
         self.frames.clear();
         self.met = Met::default();
-        self.fuel = FUEL;
+        self.fuel = self.allowance;
+        self.frozen = 0;
         self.fault = None;
         self.quiet = 0;
     }
@@ -128,7 +135,7 @@ impl<'a> Walk<'a> {
         let first = self.slot_domains.len() as u32;
         add_slots(self.system, shape, &mut self.slot_domains, &mut self.multisets, false);
         let end = self.slot_domains.len() as u32;
-        if end - first <= MAX_NOTED {
+        if end - first <= MAX_NOTED && self.burn((end - first) as usize / 4) {
             for slot in first..end {
                 if self.multiset_at(slot).is_none() {
                     point.values.insert(slot, self.blank(slot));
@@ -192,9 +199,15 @@ impl<'a> Walk<'a> {
     }
 
     /// Uses up fuel; false when there is none left.
-    pub fn burn(&mut self) -> bool {
-        self.fuel = self.fuel.saturating_sub(1);
+    pub fn burn(&mut self, steps: usize) -> bool {
+        self.fuel = self.fuel.saturating_sub(u32::try_from(steps).unwrap_or(u32::MAX));
         self.fuel > 0
+    }
+
+    /// A copy of what is known, to go another way from here.
+    pub fn fork(&mut self, point: &Point) -> Point {
+        self.burn(1 + point.values.len() / 8);
+        point.clone()
     }
 
     /// Notes that an error of the model may be met here.
@@ -202,7 +215,10 @@ impl<'a> Walk<'a> {
         if self.quiet == 0 {
             self.met.faults = true;
             if let Some(fault) = &mut self.fault {
-                join_into(fault, Some(point.clone()));
+                match fault {
+                    Some(known) => known.join(point),
+                    None => *fault = Some(point.clone()),
+                }
             }
         }
     }
