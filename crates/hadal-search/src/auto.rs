@@ -2,13 +2,15 @@
 //! twice when the storage changes.
 
 use crate::lane::{Lane, Parents, Task};
-use crate::layered::detector::Detector;
+use crate::layered::detector::{Detector, LayerView};
 use crate::layered::diagram::DiagramDetector;
 use crate::layered::journal::Journal;
-use crate::layered::{Cache, Sweep, Trouble};
+use crate::layered::sorted::SortedDetector;
+use crate::layered::{Cache, Partial, Sweep, Trouble};
 use crate::ram::Search;
 use crate::ram::breadth::{Ended, Range, Walk, needed};
 use crate::report::{Report, StopReason, Verdict};
+use hadal_store::levels::LevelPolicy;
 use hadal_store::run::RunOptions;
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::sort_records;
@@ -20,7 +22,8 @@ use std::sync::atomic::Ordering;
 
 /// Shares of the budget, in percent.
 const TABLE_SHARE: u64 = 45;
-const CACHE_SHARE: u64 = 30;
+const CACHE_SHARE: u64 = 28;
+const DIAGRAM_SHARE: u64 = 35;
 
 /// A search that may use the disk.
 pub struct AutoSearch<'a> {
@@ -67,8 +70,9 @@ pub fn explore(search: &AutoSearch) -> Result<Report, Trouble> {
     let disk = (search.disk)()?;
     let options = RunOptions::new(RecordShape::states(words), search.task.space.fingerprint());
     let mut journal = Journal::new(&disk, options)?;
+    let diagram_budget = search.governor.part(share(search.governor, DIAGRAM_SHARE));
     let mut detector: Box<dyn Detector> =
-        Box::new(DiagramDetector::new(words, search.task.space.bits(), writers, search.governor)?);
+        Box::new(DiagramDetector::new(words, search.task.space.bits(), writers, &diagram_budget)?);
     // The last range is the layer being found, the one before it the layer being expanded.
     let found = progress.ranges.len() - 1;
     for layer in &progress.ranges[..found] {
@@ -76,10 +80,19 @@ pub fn explore(search: &AutoSearch) -> Result<Report, Trouble> {
         let mut writer = journal.writer();
         writer.push_all(&states.flat)?;
         journal.push(writer)?;
-        detector.adopt(&states.flat)?;
+        match detector.adopt(LayerView::States(&states.flat)) {
+            Err(Trouble::OverBudget(_)) => detector = on_disk(&disk, options, &journal)?,
+            other => other?,
+        }
     }
     let next = sorted_states(&table, &progress.ranges[found], search.governor)?;
-    detector.offer(&next.flat)?;
+    match detector.offer(&next.flat) {
+        Err(Trouble::OverBudget(_)) => {
+            detector = on_disk(&disk, options, &journal)?;
+            detector.offer(&next.flat)?;
+        }
+        other => other?,
+    }
     drop(next);
     let rest = sorted_states(&table, &left, search.governor)?;
     drop(table);
@@ -97,10 +110,23 @@ pub fn explore(search: &AutoSearch) -> Result<Report, Trouble> {
         layers: progress.layers,
         transitions_before: fired - finished,
         rest: Some(rest.flat),
-        fallback: None,
+        fallback: Some(Box::new(move |journal| on_disk(&disk, options, journal))),
     };
     let verdict = sweep.run()?;
     Ok(sweep.report(verdict))
+}
+
+/// A detector on disk that knows the layers of the journal.
+fn on_disk<'a>(
+    disk: &Disk,
+    options: RunOptions,
+    journal: &Journal,
+) -> Result<Box<dyn Detector + 'a>, Trouble> {
+    let mut detector = SortedDetector::new(disk, options, LevelPolicy::Merging { ratio: 3 }, Partial::Full)?;
+    for depth in 0..journal.depth() {
+        journal.view(depth, &mut |layer| detector.adopt(layer))?;
+    }
+    Ok(Box::new(detector))
 }
 
 /// What the table search had done when it was full.

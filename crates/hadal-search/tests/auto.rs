@@ -43,6 +43,17 @@ fn the_numbers_stay_the_same_when_the_table_is_full() {
 }
 
 #[test]
+fn states_without_structure_go_to_sorted_runs_with_the_same_numbers() {
+    let torus = Grid::torus(3, 70).scrambled();
+    for (threads, budget) in [(1, 6 << 20), (2, 8 << 20)] {
+        let report = auto(&torus, threads, budget);
+        assert_eq!(report.verdict, Verdict::Holds);
+        assert_eq!((report.states, report.transitions), (70 * 70 * 70, 6 * 70 * 70 * 70), "budget {budget}");
+        assert_eq!(report.depth, Some(105));
+    }
+}
+
+#[test]
 fn a_trace_from_disk_is_shortest_and_connected() {
     let grid = Grid::torus(3, 60).with(PropertyKind::Invariant, |p| p != [29, 30, 28]);
     let report = auto(&grid, 2, 3 << 20);

@@ -2,6 +2,16 @@
 
 use super::Trouble;
 use super::journal::LayerWriter;
+use hadal_store::run::RunFile;
+
+/// States of a layer, ascending.
+#[derive(Clone, Copy)]
+pub(crate) enum LayerView<'a> {
+    /// In RAM.
+    States(&'a [u64]),
+    /// In a run.
+    Run(&'a RunFile),
+}
 
 /// Decides which candidates are new. All states found in earlier layers are closed.
 pub(crate) trait Detector {
@@ -14,8 +24,19 @@ pub(crate) trait Detector {
     /// Writes the states of the layer that are new, each once and ascending; they are closed from now on.
     fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<(), Trouble>;
 
-    /// Takes states of earlier layers, which are new by themselves: ascending within the batch.
-    fn adopt(&mut self, batch: &[u64]) -> Result<(), Trouble>;
+    /// Tells that the layer just finished now stands in the journal.
+    fn closed(&mut self, layer: LayerView) -> Result<(), Trouble> {
+        let _ = layer;
+        Ok(())
+    }
+
+    /// Takes states of an earlier layer, or a part of one, that another detector found.
+    fn adopt(&mut self, layer: LayerView) -> Result<(), Trouble>;
+
+    /// Whether this way of detection suits the states so badly that another should take over.
+    fn struggles(&self) -> bool {
+        false
+    }
 
     /// Gives everything decided about the layer being found to another detector: states already known to be new are
     /// offered to `to`, ascending in batches.
@@ -35,7 +56,7 @@ impl Detector for Nothing {
     fn finish_layer(&mut self, _: &mut LayerWriter) -> Result<(), Trouble> {
         Ok(())
     }
-    fn adopt(&mut self, _: &[u64]) -> Result<(), Trouble> {
+    fn adopt(&mut self, _: LayerView) -> Result<(), Trouble> {
         Ok(())
     }
     fn hand_over(self: Box<Self>, _: &mut dyn Detector) -> Result<(), Trouble> {

@@ -1,11 +1,12 @@
 //! The closed set as a decision diagram in RAM: candidates are decided as they are offered.
 
-use super::detector::Detector;
+use super::detector::{Detector, LayerView};
 use super::journal::LayerWriter;
 use super::{BATCH_STATES, Trouble};
 use hadal_store::Bitmap;
 use hadal_store::Governor;
 use hadal_store::diagram::{ClosedDiagram, Keep, Set};
+use hadal_store::run::RunReader;
 
 pub(crate) struct DiagramDetector {
     closed: ClosedDiagram,
@@ -13,7 +14,8 @@ pub(crate) struct DiagramDetector {
     packed_bytes: f64,
 }
 
-/// Diagrams smaller than this are not judged: small sets have no structure to share yet.
+/// Diagrams smaller than this are not judged: small sets have no structure to share yet. Above it, a set that takes more
+/// than half of its packed states is left to sorted runs.
 const JUDGED_FROM_BYTES: usize = 4 << 20;
 
 impl DiagramDetector {
@@ -21,17 +23,6 @@ impl DiagramDetector {
         let mut closed = ClosedDiagram::new(words, bits as usize, governor)?;
         closed.set_threads(threads);
         Ok(DiagramDetector { closed, fresh: Bitmap::default(), packed_bytes: f64::from(bits) / 8.0 })
-    }
-
-    /// Whether the set has too little structure for a diagram: more than half of what the packed states take.
-    pub(crate) fn hurts(&self) -> bool {
-        self.closed.bytes() > JUDGED_FROM_BYTES
-            && self.closed.live_bytes_per_state() > self.packed_bytes / 2.0
-    }
-
-    /// Bytes per closed state.
-    pub(crate) fn bytes_per_state(&self) -> f64 {
-        self.closed.live_bytes_per_state()
     }
 }
 
@@ -49,9 +40,25 @@ impl Detector for DiagramDetector {
         Ok(())
     }
 
-    fn adopt(&mut self, batch: &[u64]) -> Result<(), Trouble> {
-        self.closed.filter_add(batch, Keep::Closed, &mut self.fresh)?;
+    fn adopt(&mut self, layer: LayerView) -> Result<(), Trouble> {
+        match layer {
+            LayerView::States(states) => {
+                self.closed.filter_add(states, Keep::Closed, &mut self.fresh)?;
+            }
+            LayerView::Run(run) => {
+                let mut reader = RunReader::open(run)?;
+                let mut block = Vec::new();
+                while reader.next_block(&mut block)? {
+                    self.closed.filter_add(&block, Keep::Closed, &mut self.fresh)?;
+                }
+            }
+        }
         Ok(())
+    }
+
+    fn struggles(&self) -> bool {
+        self.closed.bytes() > JUDGED_FROM_BYTES
+            && self.closed.live_bytes_per_state() > self.packed_bytes / 2.0
     }
 
     fn hand_over(mut self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {

@@ -5,7 +5,9 @@
 //! state, when they add up: deep graphs have thousands of layers of a few states.
 
 use super::Trouble;
+use super::detector::LayerView;
 use hadal_store::Reservation;
+use hadal_store::error::WriteError;
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::sort_records;
@@ -119,6 +121,34 @@ impl Journal {
         Ok(())
     }
 
+    /// Gives the last layer to `take`, as it stands.
+    pub(crate) fn view_last(
+        &self,
+        take: &mut dyn FnMut(LayerView) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        self.view(self.layers.len() - 1, take)
+    }
+
+    /// Gives a layer to `take`: as it stands, or in ascending parts where it shares a run with others.
+    pub(crate) fn view(
+        &self,
+        depth: usize,
+        take: &mut dyn FnMut(LayerView) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        match &self.layers[depth].body {
+            Body::Resident(states) => take(LayerView::States(states)),
+            Body::Run(run) => take(LayerView::Run(run)),
+            Body::Bundled(_) => {
+                let mut reader = self.reader(depth)?;
+                let mut states = Vec::new();
+                while reader.next_block(&mut states)? {
+                    take(LayerView::States(&states))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
     /// Reads a layer from its first state.
     pub(crate) fn reader(&self, depth: usize) -> Result<LayerReader, Trouble> {
         Ok(match &self.layers[depth].body {
@@ -164,10 +194,15 @@ impl LayerWriter {
 
     /// Appends states that ascend, also from one call to the next.
     pub(crate) fn push_all(&mut self, states: &[u64]) -> Result<(), Trouble> {
+        Ok(self.write(states)?)
+    }
+
+    /// As [`LayerWriter::push_all`], for those who can only fail in writing.
+    pub(crate) fn write(&mut self, states: &[u64]) -> Result<(), WriteError> {
         let shape = self.options.shape;
         self.states += (states.len() / shape.words()) as u64;
         if let Some(run) = &mut self.run {
-            return Ok(run.push_all(Records::new(shape, states))?);
+            return run.push_all(Records::new(shape, states));
         }
         self.held.extend_from_slice(states);
         if self.held.len() > self.most_held {

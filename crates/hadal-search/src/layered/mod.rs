@@ -9,6 +9,7 @@ pub(crate) mod detector;
 pub(crate) mod diagram;
 pub(crate) mod journal;
 mod path;
+pub(crate) mod sorted;
 
 use crate::finding::Finding;
 use crate::lane::{Lane, Task, take_finding, total_covers};
@@ -49,6 +50,19 @@ pub enum Trouble {
     Setup(#[from] SetupError),
 }
 
+/// How many earlier layers candidates are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Partial {
+    /// All.
+    Full,
+    /// Only this many most recent ones: states may come again, and are then explored again.
+    #[allow(dead_code)]
+    Recent(u64),
+}
+
+/// Makes the detector that takes over.
+pub(crate) type Fallback<'a> = Box<dyn FnOnce(&Journal) -> Result<Box<dyn Detector + 'a>, Trouble> + 'a>;
+
 /// A layered search that is under way.
 pub(crate) struct Sweep<'a> {
     pub(crate) task: Task<'a>,
@@ -63,7 +77,7 @@ pub(crate) struct Sweep<'a> {
     /// States of the current layer still to expand, where another search began it.
     pub(crate) rest: Option<Vec<u64>>,
     /// What to turn to when the detector's memory is used up.
-    pub(crate) fallback: Option<Box<dyn FnOnce(&Journal) -> Result<Box<dyn Detector + 'a>, Trouble> + 'a>>,
+    pub(crate) fallback: Option<Fallback<'a>>,
     pub(crate) cache: Cache,
 }
 
@@ -149,7 +163,22 @@ impl<'a> Sweep<'a> {
             }
             self.task.control.gauges.states.fetch_add(layer.states(), Ordering::Relaxed);
             self.journal.push(layer)?;
+            let detector = &mut self.detector;
+            self.journal.view_last(&mut |layer| detector.closed(layer))?;
+            if self.detector.struggles() {
+                self.fall_back()?;
+            }
         }
+    }
+
+    /// Exchanges the detector for the next one, if there is one; says whether.
+    fn fall_back(&mut self) -> Result<bool, Trouble> {
+        let Some(make) = self.fallback.take() else { return Ok(false) };
+        let mut next = make(&self.journal)?;
+        let idle: Box<dyn Detector + 'a> = Box::new(detector::Nothing);
+        std::mem::replace(&mut self.detector, idle).hand_over(&mut *next)?;
+        self.detector = next;
+        Ok(true)
     }
 
     /// The figures, with this verdict.
@@ -256,14 +285,10 @@ impl<'a> Sweep<'a> {
             return Ok(());
         }
         match self.detector.offer(batch) {
-            Err(Trouble::OverBudget(over)) => {
-                let Some(make) = self.fallback.take() else { return Err(over.into()) };
-                let mut next = make(&self.journal)?;
-                let idle: Box<dyn Detector + 'a> = Box::new(detector::Nothing);
-                std::mem::replace(&mut self.detector, idle).hand_over(&mut *next)?;
-                self.detector = next;
-                self.detector.offer(&self.cache.sorted)
-            }
+            Err(Trouble::OverBudget(over)) => match self.fall_back()? {
+                true => self.detector.offer(&self.cache.sorted),
+                false => Err(over.into()),
+            },
             other => other,
         }
     }

@@ -1,14 +1,20 @@
 //! State spaces written directly in Rust, for tests.
+#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use hadal_system::{
     Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
 };
+
+const SCRAMBLE: u64 = 0x9E37_79B9_7F4A_7C15;
+/// The inverse of `SCRAMBLE` modulo 2^64.
+const UNSCRAMBLE: u64 = 0xf1de83e19937733d;
 
 /// Points of a grid; each step moves one coordinate by one.
 pub struct Grid {
     dimensions: usize,
     side: u64,
     wraps: bool,
+    scrambled: bool,
     properties: Vec<PropertyInfo>,
     predicate: fn(&[u64]) -> bool,
 }
@@ -16,12 +22,18 @@ pub struct Grid {
 impl Grid {
     /// Moves both ways and wraps around.
     pub fn torus(dimensions: usize, side: u64) -> Self {
-        Grid { dimensions, side, wraps: true, properties: Vec::new(), predicate: |_| true }
+        Grid { dimensions, side, wraps: true, scrambled: false, properties: Vec::new(), predicate: |_| true }
     }
 
     /// Moves up only, and stops at the far side.
     pub fn one_way(dimensions: usize, side: u64) -> Self {
         Grid { wraps: false, ..Grid::torus(dimensions, side) }
+    }
+
+    /// Stores each word multiplied by an odd number: the same graph, without any structure in its states.
+    pub fn scrambled(mut self) -> Self {
+        self.scrambled = true;
+        self
     }
 
     /// Asks one question.
@@ -33,11 +45,13 @@ impl Grid {
 
     /// Two coordinates to a word.
     pub fn pack(&self, point: &[u64]) -> Vec<u64> {
-        point.chunks(2).map(|pair| pair[0] | pair.get(1).copied().unwrap_or(0) << 32).collect()
+        let words = point.chunks(2).map(|pair| pair[0] | pair.get(1).copied().unwrap_or(0) << 32);
+        words.map(|word| if self.scrambled { word.wrapping_mul(SCRAMBLE) } else { word }).collect()
     }
 
     fn unpack(&self, state: &[u64]) -> Vec<u64> {
-        (0..self.dimensions).map(|d| state[d / 2] >> (32 * (d % 2)) & 0xFFFF_FFFF).collect()
+        let word = |n: usize| if self.scrambled { state[n].wrapping_mul(UNSCRAMBLE) } else { state[n] };
+        (0..self.dimensions).map(|d| word(d / 2) >> (32 * (d % 2)) & 0xFFFF_FFFF).collect()
     }
 
     pub fn assert_connected(&self, path: &[Vec<u64>]) {
