@@ -153,7 +153,7 @@ fn mutate_tokens(text: &str, other: &str, random: &mut Random) -> String {
 /// Loads a text and checks what must be true of every answer.
 fn must_answer(text: &str) {
     let overrides = [("N".to_owned(), 2)];
-    let overrides = if text.len() % 7 == 0 { &overrides[..] } else { &[] };
+    let overrides = if text.len().is_multiple_of(7) { &overrides[..] } else { &[] };
     match murphi::load(Source::new("fuzz.m", text), overrides) {
         Ok(loaded) => {
             let problems = validate(&loaded.system);

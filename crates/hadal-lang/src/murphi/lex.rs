@@ -141,7 +141,8 @@ impl Lexer<'_> {
 
     fn number(&mut self) {
         let rest = self.rest();
-        let hexadecimal = rest.len() > 2 && rest[..2].eq_ignore_ascii_case("0x");
+        let hexadecimal = rest.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("0x"))
+            && rest[2..].starts_with(|c: char| c.is_ascii_hexdigit());
         let length = if hexadecimal {
             2 + rest[2..].find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len() - 2)
         } else {
@@ -283,8 +284,8 @@ impl Lexer<'_> {
 
 /// The value of a number token's text; `None` when it exceeds what any computation here can hold.
 pub fn number_value(text: &str) -> Option<i128> {
-    if text.len() > 2 && text[..2].eq_ignore_ascii_case("0x") {
-        i128::from_str_radix(&text[2..], 16).ok()
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        i128::from_str_radix(digits, 16).ok()
     } else if is_octal(text) {
         i128::from_str_radix(text, 8).ok()
     } else {
