@@ -107,10 +107,12 @@ impl<'a> Names<'a> {
     }
 
     /// How an index or parameter domain is written: undefined does not matter there.
-    fn index(&self, id: DomainId) -> String {
+    pub fn index(&self, id: DomainId) -> String {
         let domain = &self.system.domains[id];
         match (&domain.name, &domain.kind) {
-            (Some(name), DomainKind::Enum(_) | DomainKind::Scalarset(_) | DomainKind::Union(_)) => name.clone(),
+            (Some(name), DomainKind::Enum(_) | DomainKind::Scalarset(_) | DomainKind::Union(_)) => {
+                name.clone()
+            }
             (_, DomainKind::Bool) => "boolean".into(),
             (_, DomainKind::Range) => ranges(domain),
             _ => self.domain(id),

@@ -89,7 +89,8 @@ impl Page {
     fn known(&mut self, indent: usize, what: &str, sign: &str, list: &[Known]) {
         let items: Vec<String> = (list.iter())
             .map(|known| {
-                let sign = if known.values.starts_with('{') || known.values.contains("..") { "in" } else { sign };
+                let sign =
+                    if known.values.starts_with('{') || known.values.contains("..") { "in" } else { sign };
                 format!("{} {sign} {}", known.scalar, known.values)
             })
             .collect();
@@ -98,7 +99,8 @@ impl Page {
 
     fn variable(&mut self, variable: &Variable) {
         let owner = variable.owner.as_ref().map_or(String::new(), |o| format!(" of {o}"));
-        let role = if variable.role == "data" { String::new() } else { format!(", {}{owner}", variable.role) };
+        let role =
+            if variable.role == "data" { String::new() } else { format!(", {}{owner}", variable.role) };
         let written = if variable.written { "" } else { ", never written" };
         let place = format!("{} bits at {}", variable.bits, variable.offset);
         self.line(1, &format!("{}: {} ({place}{role}{written})", variable.name, variable.shape));

@@ -244,9 +244,10 @@ impl Gather<'_> {
             Some(location) => location.name.clone(),
             None => value.to_string(),
         };
-        let own = self.system.variables.iter().filter(|v| {
-            v.owner.is_some_and(|p| self.system.processes[p.0 as usize].name == process.name)
-        });
+        let own =
+            self.system.variables.iter().filter(|v| {
+                v.owner.is_some_and(|p| self.system.processes[p.0 as usize].name == process.name)
+            });
         ProcessView {
             name: process.name.clone(),
             location: self.system.variable(process.location).name.clone(),
@@ -298,7 +299,7 @@ impl Gather<'_> {
         let each = params.iter().map(|param| ParameterView {
             name: locals[param.local.0 as usize].name.clone(),
             values: match param.values {
-                ParamValues::Domain(id) => self.names.domain(id),
+                ParamValues::Domain(id) => self.names.index(id),
                 ParamValues::Steps { from, to, by: 1 } => format!("{from}..{to}"),
                 ParamValues::Steps { from, to, by } => format!("{from}..{to} by {by}"),
             },
