@@ -1,26 +1,28 @@
 //! The default: a table in RAM while it fits, then a decision diagram, then sorted runs on disk. Nothing is explored
-//! twice when the storage changes.
+//! twice when the storage changes, and a search that stops leaves a run to be resumed.
 
 use crate::lane::{Lane, Parents, Task};
 use crate::layered::detector::{Detector, LayerView};
 use crate::layered::diagram::DiagramDetector;
 use crate::layered::journal::Journal;
+use crate::layered::ledger::{Ledger, Tally};
 use crate::layered::sorted::SortedDetector;
 use crate::layered::{Cache, Partial, Sweep, Trouble};
 use crate::ram::Search;
-use crate::ram::breadth::{Ended, Range, Walk, needed};
-use crate::report::{Report, StopReason, Verdict};
+use crate::ram::breadth::{Ended, Range, TABLE, Walk, needed};
+use crate::report::{DiskFigures, Layer, Report, Stage, StopReason, Verdict};
 use hadal_store::levels::LevelPolicy;
 use hadal_store::run::RunOptions;
 use hadal_store::shape::RecordShape;
-use hadal_store::sort::sort_records;
+use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::table::StateTable;
 use hadal_store::vfs::Disk;
-use hadal_store::{Governor, OverBudget};
+use hadal_store::{Governor, OverBudget, Reservation};
 use hadal_system::PropertyKind;
 use std::sync::atomic::Ordering;
 
-/// Shares of the budget, in percent.
+/// Shares of the budget, in percent. While the table is left, its states (30 without the index), a sorted copy of a
+/// layer and the diagram stand side by side.
 const TABLE_SHARE: u64 = 45;
 const CACHE_SHARE: u64 = 28;
 const DIAGRAM_SHARE: u64 = 35;
@@ -29,8 +31,8 @@ const DIAGRAM_SHARE: u64 = 35;
 pub struct AutoSearch<'a> {
     /// What to explore, what to look for, when to stop.
     pub task: Task<'a>,
-    /// Where layers go once the table is full; its governor is the budget.
-    pub disk: &'a dyn Fn() -> Result<Disk, Trouble>,
+    /// Opens the run folder, once one is needed.
+    pub ledger: &'a dyn Fn() -> Result<Ledger, Trouble>,
     /// The memory budget.
     pub governor: &'a Governor,
     /// How many threads, at least 1.
@@ -40,80 +42,243 @@ pub struct AutoSearch<'a> {
 /// Explores breadth-first, moving from one storage to the next as the budget demands.
 pub fn explore(search: &AutoSearch) -> Result<Report, Trouble> {
     let writers = search.threads.max(1);
-    let words = search.task.space.words();
-    let table_budget = search.governor.part(share(search.governor, TABLE_SHARE));
+    let table_budget = search.governor.part(search.share(TABLE_SHARE));
     let ram = Search { task: search.task, governor: &table_budget, threads: writers };
     let mut lanes: Vec<Lane> = (0..writers).map(|n| Lane::new(search.task, n, Parents::Forgotten)).collect();
-    let mut table = StateTable::new(words, 0, writers, &table_budget)?;
-    let (ended, progress) = {
-        let mut walk = Walk::new(&ram, &table);
-        let ended = walk.run(&mut lanes);
-        match ended {
-            Ended::Full(left, full) => {
-                walk.close_layer();
-                let ranges: Vec<Vec<Range>> = walk.layer_ranges().collect();
-                ((left, full), Begun { ranges, layers: std::mem::take(&mut walk.layers) })
+    let mut table = StateTable::new(search.task.space.words(), 0, writers, &table_budget)?;
+    let mut walk = Walk::new(&ram, &table);
+    match walk.run(&mut lanes) {
+        Ended::Whole => Ok(walk.report(&lanes, Verdict::Holds)),
+        Ended::Decided(verdict) => Ok(walk.report(&lanes, verdict)),
+        Ended::Stopped(reason) => {
+            let begun = Begun::of(&mut walk);
+            let mut report = walk.report(&lanes, Verdict::Stopped(reason));
+            table.drop_index();
+            report.disk = search.keep_for_later(&table, &begun, &report)?;
+            Ok(report)
+        }
+        Ended::Full(left, full) => {
+            let begun = Begun::of(&mut walk);
+            let properties = search.task.space.properties();
+            let liveness = search.task.question.of_kind(properties, PropertyKind::Liveness).next().is_some();
+            if liveness || begun.ranges.len() < 2 {
+                // Marking backwards needs every state at hand; and without room for the initial states there is no search.
+                return Ok(walk.report(&lanes, Verdict::Stopped(StopReason::Memory { needed: needed(full) })));
             }
-            Ended::Whole => return Ok(walk.report(&lanes, Verdict::Holds)),
-            Ended::Decided(verdict) => return Ok(walk.report(&lanes, verdict)),
-            Ended::Stopped(reason) => return Ok(walk.report(&lanes, Verdict::Stopped(reason))),
-        }
-    };
-    let (left, full) = ended;
-    let properties = search.task.space.properties();
-    let liveness = search.task.question.of_kind(properties, PropertyKind::Liveness).next().is_some();
-    if liveness || progress.ranges.len() < 2 {
-        // Marking backwards needs every state at hand; and without room for the initial states there is no search.
-        return Ok(stopped_full(&table, &lanes, progress, full, search));
-    }
-    table.drop_index();
-    let disk = (search.disk)()?;
-    let options = RunOptions::new(RecordShape::states(words), search.task.space.fingerprint());
-    let mut journal = Journal::new(&disk, options)?;
-    let diagram_budget = search.governor.part(share(search.governor, DIAGRAM_SHARE));
-    let mut detector: Box<dyn Detector> =
-        Box::new(DiagramDetector::new(words, search.task.space.bits(), writers, &diagram_budget)?);
-    // The last range is the layer being found, the one before it the layer being expanded.
-    let found = progress.ranges.len() - 1;
-    for layer in &progress.ranges[..found] {
-        let states = sorted_states(&table, layer, search.governor)?;
-        let mut writer = journal.writer();
-        writer.push_all(&states.flat)?;
-        journal.push(writer)?;
-        match detector.adopt(LayerView::States(&states.flat)) {
-            Err(Trouble::OverBudget(_)) => detector = on_disk(&disk, options, &journal)?,
-            other => other?,
+            drop(walk);
+            table.drop_index();
+            search.leave_table(table, lanes, begun, left)
         }
     }
-    let next = sorted_states(&table, &progress.ranges[found], search.governor)?;
-    match detector.offer(&next.flat) {
-        Err(Trouble::OverBudget(_)) => {
-            detector = on_disk(&disk, options, &journal)?;
-            detector.offer(&next.flat)?;
-        }
-        other => other?,
-    }
-    drop(next);
-    let rest = sorted_states(&table, &left, search.governor)?;
-    drop(table);
-    let finished: u64 = progress.layers.iter().map(|layer| layer.transitions).sum();
-    let fired: u64 = lanes.iter().map(|lane| lane.transitions).sum();
-    let gauges = &search.task.control.gauges;
-    gauges.states.store((0..journal.depth()).map(|d| journal.states(d)).sum(), Ordering::Relaxed);
-    let mut sweep = Sweep {
-        task: search.task,
-        governor: search.governor.clone(),
-        cache: Cache::new(words, writers, share(search.governor, CACHE_SHARE), search.governor)?,
+}
+
+/// Goes on with a run where its last commit left it.
+pub fn resume(search: &AutoSearch) -> Result<Report, Trouble> {
+    let ledger = (search.ledger)()?;
+    let record = ledger.record().ok_or(Trouble::NothingToResume)?;
+    let journal = ledger.open_journal(search.options(), &record)?;
+    let disk = ledger.disk().clone();
+    let (detector, stage) = search.detector(&disk, &journal)?;
+    let lanes = (0..search.threads.max(1)).map(|n| Lane::new(search.task, n, Parents::Forgotten)).collect();
+    search.sweep(Sweeping {
+        ledger,
+        journal,
         lanes,
         detector,
-        journal,
-        layers: progress.layers,
-        transitions_before: fired - finished,
-        rest: Some(rest.flat),
-        fallback: Some(Box::new(move |journal| on_disk(&disk, options, journal))),
-    };
-    let verdict = sweep.run()?;
-    Ok(sweep.report(verdict))
+        layers: record.layers,
+        fired: 0,
+        rest: None,
+        covers: record.covers,
+        seconds: record.seconds,
+        stages: vec![stage],
+    })
+}
+
+/// What the table search had done when it ended.
+struct Begun {
+    /// The states of each layer; the last is the one being found.
+    ranges: Vec<Vec<Range>>,
+    /// Figures of the layers expanded to the end.
+    layers: Vec<Layer>,
+}
+
+impl Begun {
+    fn of(walk: &mut Walk) -> Self {
+        walk.close_layer();
+        Begun { ranges: walk.layer_ranges().collect(), layers: walk.layers.clone() }
+    }
+}
+
+/// Everything a layered search starts with.
+struct Sweeping<'a> {
+    ledger: Ledger,
+    journal: Journal,
+    lanes: Vec<Lane<'a>>,
+    detector: Box<dyn Detector + 'a>,
+    layers: Vec<Layer>,
+    /// Transitions of the layer being expanded that are counted in the lanes.
+    fired: u64,
+    rest: Option<Sorted>,
+    covers: Vec<u64>,
+    seconds: f64,
+    stages: Vec<Stage>,
+}
+
+impl<'a> AutoSearch<'a> {
+    fn share(&self, percent: u64) -> u64 {
+        self.governor.limit() / 100 * percent
+    }
+
+    fn options(&self) -> RunOptions {
+        let shape = RecordShape::states(self.task.space.words());
+        let usual = RunOptions::new(shape, self.task.space.fingerprint());
+        // A small budget cannot spare the usual buffers for each of a dozen open runs.
+        let most = (self.governor.limit() / 256).max(8 << 10) as usize;
+        RunOptions {
+            block_bytes: usual.block_bytes.min(most),
+            chunk_bytes: usual.chunk_bytes.min(most),
+            ..usual
+        }
+    }
+
+    /// Moves what the full table holds to the journal and a detector, and goes on with the pieces `left`.
+    fn leave_table(
+        &self,
+        table: StateTable,
+        lanes: Vec<Lane<'a>>,
+        begun: Begun,
+        left: Vec<Range>,
+    ) -> Result<Report, Trouble> {
+        let ledger = (self.ledger)()?;
+        let disk = ledger.disk().clone();
+        let found = begun.ranges.len() - 1;
+        let journal = self.journal_of(&table, &begun.ranges[..found], &disk)?;
+        let (mut detector, stage) = self.detector(&disk, &journal)?;
+        let next = sorted_states(&table, &begun.ranges[found], self.governor)?;
+        match detector.offer(&next.flat) {
+            Err(Trouble::OverBudget(_)) => {
+                detector = on_disk(&disk, self.options(), &journal)?;
+                detector.offer(&next.flat)?;
+            }
+            other => other?,
+        }
+        drop(next);
+        let rest = sorted_states(&table, &left, self.governor)?;
+        drop(table);
+        let finished: u64 = begun.layers.iter().map(|layer| layer.transitions).sum();
+        let fired: u64 = lanes.iter().map(|lane| lane.transitions).sum();
+        self.sweep(Sweeping {
+            ledger,
+            journal,
+            detector,
+            layers: begun.layers,
+            fired: fired - finished,
+            lanes,
+            rest: Some(rest),
+            covers: Vec::new(),
+            seconds: 0.0,
+            stages: vec![TABLE, stage],
+        })
+    }
+
+    fn sweep(&self, start: Sweeping<'a>) -> Result<Report, Trouble> {
+        let words = self.task.space.words();
+        let gauges = &self.task.control.gauges;
+        gauges
+            .states
+            .store((0..start.journal.depth()).map(|d| start.journal.states(d)).sum(), Ordering::Relaxed);
+        let (options, disk) = (self.options(), start.ledger.disk().clone());
+        let (rest, rest_memory) = match start.rest {
+            Some(sorted) => (Some(sorted.flat), Some(sorted.memory)),
+            None => (None, None),
+        };
+        let mut sweep = Sweep {
+            task: self.task,
+            governor: self.governor.clone(),
+            cache: Cache::new(words, start.lanes.len(), self.share(CACHE_SHARE), self.governor)?,
+            lanes: start.lanes,
+            detector: start.detector,
+            journal: start.journal,
+            layers: start.layers,
+            transitions_before: start.fired,
+            covers: start.covers.clone(),
+            covers_before: start.covers,
+            seconds_before: start.seconds,
+            rest,
+            fallback: Some(Box::new(move |journal| on_disk(&disk, options, journal))),
+            ledger: start.ledger,
+            stages: start.stages,
+        };
+        // The first layer's leftover is a small part of the budget; it is given back when that layer is done.
+        drop(rest_memory);
+        let verdict = sweep.run()?;
+        Ok(sweep.report(verdict))
+    }
+
+    /// A diagram that knows the journal's layers, or sorted runs where that does not fit.
+    fn detector(&self, disk: &Disk, journal: &Journal) -> Result<(Box<dyn Detector + 'a>, Stage), Trouble> {
+        let budget = self.governor.part(self.share(DIAGRAM_SHARE));
+        let space = self.task.space;
+        let states = (0..journal.depth()).map(|d| journal.states(d)).sum();
+        let depth = journal.depth() as u64 - 1;
+        let diagram = DiagramDetector::new(space.words(), space.bits(), self.threads, &budget).and_then(
+            |mut diagram| {
+                for depth in 0..journal.depth() {
+                    journal.view(depth, &mut |layer: LayerView| diagram.adopt(layer))?;
+                }
+                Ok(diagram)
+            },
+        );
+        match diagram {
+            Ok(diagram) if !diagram.struggles() => {
+                Ok((Box::new(diagram), Stage { storage: "diagram", states, depth }))
+            }
+            Ok(_) | Err(Trouble::OverBudget(_) | Trouble::Setup(_)) => {
+                let stage = Stage { storage: "sorted runs", states, depth };
+                Ok((on_disk(disk, self.options(), journal)?, stage))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Writes layers of the table to a new journal.
+    fn journal_of(&self, table: &StateTable, layers: &[Vec<Range>], disk: &Disk) -> Result<Journal, Trouble> {
+        let mut journal = Journal::new(disk, self.options())?;
+        for layer in layers {
+            let states = sorted_states(table, layer, self.governor)?;
+            let mut writer = journal.writer();
+            writer.push_all(&states.flat)?;
+            journal.push(writer)?;
+        }
+        Ok(journal)
+    }
+
+    /// Commits the complete layers of a table search that stopped, so that it can be resumed.
+    fn keep_for_later(
+        &self,
+        table: &StateTable,
+        begun: &Begun,
+        report: &Report,
+    ) -> Result<Option<DiskFigures>, Trouble> {
+        // The layer being found is not complete; where the layer before it is, expanding it again finds it again.
+        let complete = begun.ranges.len().saturating_sub(1);
+        if complete == 0 {
+            return Ok(None);
+        }
+        let mut ledger = (self.ledger)()?;
+        let disk = ledger.disk().clone();
+        let mut journal = self.journal_of(table, &begun.ranges[..complete], &disk)?;
+        let seconds = self.task.control.elapsed().as_secs_f64();
+        let tally = Tally { layers: &begun.layers, covers: &report.covers, seconds };
+        let Verdict::Stopped(reason) = &report.verdict else { return Ok(None) };
+        ledger.commit(&mut journal, tally, &format!("stopped: {reason}"))?;
+        let traffic = &disk.traffic;
+        Ok(Some(DiskFigures {
+            bytes: journal.bytes(),
+            read: traffic.bytes_read(),
+            written: traffic.bytes_written(),
+        }))
+    }
 }
 
 /// A detector on disk that knows the layers of the journal.
@@ -129,49 +294,21 @@ fn on_disk<'a>(
     Ok(Box::new(detector))
 }
 
-/// What the table search had done when it was full.
-struct Begun {
-    ranges: Vec<Vec<Range>>,
-    layers: Vec<crate::report::Layer>,
-}
-
 /// States in ascending order, under the budget.
 struct Sorted {
     flat: Vec<u64>,
-    _memory: hadal_store::Reservation,
+    memory: Reservation,
 }
 
 fn sorted_states(table: &StateTable, ranges: &[Range], governor: &Governor) -> Result<Sorted, OverBudget> {
     let states: u64 = ranges.iter().map(|r| r.to - r.from).sum();
     let shape = RecordShape::states(table.words());
-    let bytes = states * shape.bytes() as u64 + hadal_store::sort::scratch_bytes(shape, states as usize);
+    let bytes = states * shape.bytes() as u64 + scratch_bytes(shape, states as usize);
     let memory = governor.try_reserve(bytes, "sorting")?;
     let mut flat = Vec::with_capacity(states as usize * table.words());
     for range in ranges {
         table.copy_states(range.writer, range.from, range.to, &mut flat);
     }
     sort_records(shape, &mut flat);
-    Ok(Sorted { flat, _memory: memory })
-}
-
-fn share(governor: &Governor, percent: u64) -> u64 {
-    governor.limit() / 100 * percent
-}
-
-fn stopped_full(
-    table: &StateTable,
-    lanes: &[Lane],
-    begun: Begun,
-    full: OverBudget,
-    search: &AutoSearch,
-) -> Report {
-    Report {
-        verdict: Verdict::Stopped(StopReason::Memory { needed: needed(full) }),
-        states: table.len(),
-        transitions: lanes.iter().map(|lane| lane.transitions).sum(),
-        depth: Some(begun.layers.len() as u64),
-        covers: crate::lane::total_covers(lanes, search.task.space.properties().len()),
-        layers: begun.layers,
-        peak_memory: search.governor.peak(),
-    }
+    Ok(Sorted { flat, memory })
 }

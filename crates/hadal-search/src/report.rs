@@ -1,6 +1,7 @@
 //! What is asked of a search and what it answers.
 
 use hadal_system::{Label, PropertyId, PropertyInfo, PropertyKind};
+use serde::{Deserialize, Serialize};
 
 /// When a state counts as a deadlock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,6 +74,21 @@ pub enum StopReason {
     TimeLimit,
     /// Asked to stop.
     Interrupted,
+    /// No space left on disk.
+    DiskFull,
+}
+
+impl std::fmt::Display for StopReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            StopReason::Memory { .. } => "the memory budget is used up",
+            StopReason::StateLimit => "the limit of states is reached",
+            StopReason::DepthLimit => "the limit of depth is reached",
+            StopReason::TimeLimit => "the time limit is reached",
+            StopReason::Interrupted => "interrupted",
+            StopReason::DiskFull => "the disk is full",
+        })
+    }
 }
 
 /// Something wrong, and how to get there.
@@ -109,7 +125,7 @@ pub enum ViolationKind {
 }
 
 /// One breadth-first layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// Its states.
     pub states: u64,
@@ -134,4 +150,30 @@ pub struct Report {
     pub covers: Vec<u64>,
     /// The most bytes held at once under the budget.
     pub peak_memory: u64,
+    /// How states were stored, in order.
+    pub stages: Vec<Stage>,
+    /// What was done on disk, where it was used. The run can then be resumed.
+    pub disk: Option<DiskFigures>,
+}
+
+/// A change of storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// What the closed set is from here on.
+    pub storage: &'static str,
+    /// Distinct states in complete layers when it began.
+    pub states: u64,
+    /// The layer that was being expanded.
+    pub depth: u64,
+}
+
+/// What a search did on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskFigures {
+    /// Bytes of the layers.
+    pub bytes: u64,
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
 }

@@ -2,27 +2,62 @@
 
 mod spaces;
 
-use hadal_search::auto::{AutoSearch, explore};
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Task, Verdict, ViolationKind};
+use hadal_search::auto::{AutoSearch, explore, resume};
+use hadal_search::layered::Trouble;
+use hadal_search::layered::ledger::Ledger;
+use hadal_search::{
+    Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind,
+};
 use hadal_store::Governor;
-use hadal_store::vfs::{Disk, Folder, IoThreads};
+use hadal_store::manifest::{RunFolder, Verify};
+use hadal_store::vfs::{Faults, FaultyFolder, Folder, IoThreads, Survival, Vfs};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
 use spaces::Grid;
 use std::sync::Arc;
 
-fn auto(space: &dyn StateSpace, threads: usize, budget: u64) -> Report {
+struct Setting<'a> {
+    space: &'a dyn StateSpace,
+    threads: usize,
+    budget: u64,
+    limits: Limits,
+}
+
+enum Begin {
+    Fresh,
+    Again,
+}
+
+fn search(setting: &Setting, vfs: Arc<dyn Vfs>, begin: Begin) -> Result<Report, Trouble> {
+    let &Setting { space, threads, budget, limits } = setting;
     let question = Question::everything(space.properties(), DeadlockNotion::Off);
     let governor = Governor::new(budget);
-    let folder = tempfile::tempdir().unwrap();
-    let disk = || {
-        let vfs = Arc::new(Folder::create(folder.path()).unwrap());
-        Ok(Disk::new(vfs, IoThreads::new(1), governor.clone(), 0))
+    let ledger = || {
+        let (threads, governor, print) = (IoThreads::new(1), governor.clone(), space.fingerprint());
+        let folder = match begin {
+            Begin::Fresh => RunFolder::create(vfs.clone(), threads, governor, print, 4096)?,
+            Begin::Again => RunFolder::open(vfs.clone(), threads, governor, print, 4096, Verify::Tails)?,
+        };
+        Ok(Ledger::new(folder, serde_json::json!({})))
     };
-    let control = Control::new(Limits::default());
+    let control = Control::new(limits);
     let task = Task { space, question: &question, control: &control };
-    let report = explore(&AutoSearch { task, disk: &disk, governor: &governor, threads }).unwrap();
+    let search = AutoSearch { task, ledger: &ledger, governor: &governor, threads };
+    let report = match begin {
+        Begin::Fresh => explore(&search),
+        Begin::Again => resume(&search),
+    };
     assert!(governor.peak() <= budget, "peak {} of {budget}", governor.peak());
     report
+}
+
+fn auto(space: &dyn StateSpace, threads: usize, budget: u64) -> Report {
+    let folder = tempfile::tempdir().unwrap();
+    let vfs = Arc::new(Folder::create(folder.path()).unwrap());
+    search(&Setting { space, threads, budget, limits: Limits::default() }, vfs, Begin::Fresh).unwrap()
+}
+
+fn storages(report: &Report) -> Vec<&'static str> {
+    report.stages.iter().map(|stage| stage.storage).collect()
 }
 
 #[test]
@@ -38,18 +73,21 @@ fn the_numbers_stay_the_same_when_the_table_is_full() {
             assert_eq!(report.layers.len(), 91);
             assert_eq!(report.layers.iter().map(|l| l.states).sum::<u64>(), report.states);
             assert_eq!(report.layers.iter().map(|l| l.transitions).sum::<u64>(), report.transitions);
+            let expected: &[&str] = if budget == 1 << 30 { &["table"] } else { &["table", "diagram"] };
+            assert_eq!(storages(&report), expected);
         }
     }
 }
 
 #[test]
 fn states_without_structure_go_to_sorted_runs_with_the_same_numbers() {
-    let torus = Grid::torus(3, 70).scrambled();
-    for (threads, budget) in [(1, 6 << 20), (2, 8 << 20)] {
+    let torus = Grid::torus(2, 600).scrambled();
+    for (threads, budget) in [(1, 4 << 20), (2, 8 << 20)] {
         let report = auto(&torus, threads, budget);
         assert_eq!(report.verdict, Verdict::Holds);
-        assert_eq!((report.states, report.transitions), (70 * 70 * 70, 6 * 70 * 70 * 70), "budget {budget}");
-        assert_eq!(report.depth, Some(105));
+        assert_eq!((report.states, report.transitions), (600 * 600, 4 * 600 * 600), "budget {budget}");
+        assert_eq!(report.depth, Some(600));
+        assert_eq!(storages(&report).last(), Some(&"sorted runs"));
     }
 }
 
@@ -61,4 +99,82 @@ fn a_trace_from_disk_is_shortest_and_connected() {
     assert_eq!(violation.kind, ViolationKind::Invariant(PropertyId(0)));
     assert_eq!(violation.path.len(), 29 + 30 + 28 + 1);
     grid.assert_connected(&violation.path);
+}
+
+#[test]
+fn a_run_stopped_by_a_limit_resumes_to_the_same_numbers_with_other_threads_and_budget() {
+    for torus in [Grid::torus(3, 40), Grid::torus(3, 40).scrambled()] {
+        for stop_at in [2_000, 30_000, 50_000] {
+            for budget in [3 << 20, 64 << 20] {
+                let folder = tempfile::tempdir().unwrap();
+                let vfs: Arc<dyn Vfs> = Arc::new(Folder::create(folder.path()).unwrap());
+                let limits = Limits { max_states: Some(stop_at), ..Limits::default() };
+                let setting = Setting { space: &torus, threads: 2, budget, limits };
+                let report = search(&setting, vfs.clone(), Begin::Fresh).unwrap();
+                assert_eq!(report.verdict, Verdict::Stopped(StopReason::StateLimit));
+                let setting = Setting { threads: 1, budget: 4 << 20, limits: Limits::default(), ..setting };
+                let report = search(&setting, vfs, Begin::Again).unwrap();
+                assert_eq!(report.verdict, Verdict::Holds);
+                assert_eq!((report.states, report.transitions), (64_000, 6 * 64_000), "{stop_at} {budget}");
+                assert_eq!(report.depth, Some(60));
+                assert_eq!(report.layers.iter().map(|l| l.transitions).sum::<u64>(), report.transitions);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_killed_anywhere_resumes_to_the_same_numbers_or_was_never_committed() {
+    let torus = Grid::torus(2, 300).scrambled();
+    let setting = Setting { space: &torus, threads: 1, budget: 2 << 20, limits: Limits::default() };
+    let whole = FaultyFolder::new(Faults::default());
+    let report = search(&setting, Arc::new(whole.clone()), Begin::Fresh).unwrap();
+    assert_eq!((report.states, report.transitions), (90_000, 360_000));
+    assert!(report.stages.len() > 1, "the budget is small enough to leave the table");
+    let operations = whole.operations();
+    let mut resumed = 0;
+    for die_at in (1..operations).step_by((operations / 40).max(1) as usize) {
+        let folder = FaultyFolder::new(Faults { die_at: Some(die_at), ..Faults::default() });
+        assert!(search(&setting, Arc::new(folder.clone()), Begin::Fresh).is_err(), "killed at {die_at}");
+        let again: Arc<dyn Vfs> = Arc::new(folder.after_crash(Survival::Synced));
+        match search(&setting, again, Begin::Again) {
+            Ok(report) => {
+                assert_eq!((report.states, report.transitions), (90_000, 360_000), "killed at {die_at}");
+                assert_eq!(report.verdict, Verdict::Holds);
+                resumed += 1;
+            }
+            Err(Trouble::Open(_)) => {}
+            Err(other) => panic!("killed at {die_at}: {other}"),
+        }
+    }
+    assert!(resumed > 0, "some kills come after a commit");
+}
+
+#[test]
+fn a_full_disk_stops_the_run_and_it_goes_on_when_there_is_room() {
+    let torus = Grid::torus(2, 300).scrambled();
+    let setting = Setting { space: &torus, threads: 1, budget: 2 << 20, limits: Limits::default() };
+    let mut paused = 0;
+    for capacity in (50..1500).step_by(90) {
+        let folder = FaultyFolder::new(Faults { capacity: Some(capacity << 10), ..Faults::default() });
+        match search(&setting, Arc::new(folder.clone()), Begin::Fresh) {
+            Ok(report) if report.verdict == Verdict::Holds => assert_eq!(report.states, 90_000),
+            Ok(report) => {
+                assert_eq!(report.verdict, Verdict::Stopped(StopReason::DiskFull));
+                folder.set_faults(Faults::default());
+                match search(&setting, Arc::new(folder.clone()), Begin::Again) {
+                    Ok(report) => {
+                        assert_eq!((report.states, report.transitions), (90_000, 360_000), "{capacity} KiB");
+                        paused += 1;
+                    }
+                    Err(Trouble::Open(_)) => {}
+                    Err(other) => panic!("{capacity} KiB: {other}"),
+                }
+            }
+            Err(trouble) => {
+                assert!(trouble.is_disk_full() || matches!(trouble, Trouble::Open(_)), "{trouble}")
+            }
+        }
+    }
+    assert!(paused > 0, "some capacities suffice for a commit");
 }

@@ -12,6 +12,7 @@ use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::sort_records;
 use hadal_store::vfs::Disk;
+use serde::{Deserialize, Serialize};
 
 /// All layers found so far.
 pub(crate) struct Journal {
@@ -36,6 +37,27 @@ enum Body {
     Run(RunFile),
     /// Among others in a bundle.
     Bundled(usize),
+}
+
+/// Where the layers lie, for a manifest.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct JournalRecord {
+    layers: Vec<EntryRecord>,
+    bundles: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct EntryRecord {
+    states: u64,
+    /// The layer's own run, or none where it is in a bundle.
+    run: Option<String>,
+    bundle: usize,
+}
+
+impl JournalRecord {
+    pub(crate) fn states(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.states).sum()
+    }
 }
 
 /// A layer being written, in ascending order.
@@ -79,6 +101,52 @@ impl Journal {
             // Held layers, and the copy made while they are bundled.
             memory: disk.governor.try_reserve(3 * most, "small layers")?,
         })
+    }
+
+    /// The journal that `record` describes.
+    pub(crate) fn open(disk: &Disk, options: RunOptions, record: &JournalRecord) -> Result<Self, Trouble> {
+        let mut journal = Journal::new(disk, options)?;
+        let bundled = RunOptions { shape: RecordShape::with_payload(options.shape.words(), 1), ..options };
+        for name in &record.bundles {
+            journal.bundles.push(RunFile::open(disk, name, &bundled)?);
+        }
+        for layer in &record.layers {
+            let body = match &layer.run {
+                Some(name) => Body::Run(RunFile::open(disk, name, &options)?),
+                None => Body::Bundled(layer.bundle),
+            };
+            journal.layers.push(Entry { states: layer.states, body });
+        }
+        Ok(journal)
+    }
+
+    /// What a manifest keeps. Nothing may be resident: [`Journal::bundle`] comes first.
+    pub(crate) fn record(&self) -> JournalRecord {
+        let layers = self.layers.iter().map(|entry| match &entry.body {
+            Body::Run(run) => {
+                EntryRecord { states: entry.states, run: Some(run.name().to_owned()), bundle: 0 }
+            }
+            Body::Bundled(bundle) => EntryRecord { states: entry.states, run: None, bundle: *bundle },
+            Body::Resident(_) => unreachable!("small layers are bundled before a commit"),
+        });
+        JournalRecord {
+            layers: layers.collect(),
+            bundles: self.bundles.iter().map(|run| run.name().to_owned()).collect(),
+        }
+    }
+
+    /// Every run that a layer lies in.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &RunFile> {
+        let own = self.layers.iter().filter_map(|entry| match &entry.body {
+            Body::Run(run) => Some(run),
+            _ => None,
+        });
+        own.chain(&self.bundles)
+    }
+
+    /// Bytes on disk.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.runs().map(RunFile::bytes).sum()
     }
 
     /// How many layers there are.
@@ -163,7 +231,10 @@ impl Journal {
     }
 
     /// Writes the layers held in RAM to one run.
-    fn bundle(&mut self) -> Result<(), Trouble> {
+    pub(crate) fn bundle(&mut self) -> Result<(), Trouble> {
+        if !self.layers.iter().any(|entry| matches!(entry.body, Body::Resident(_))) {
+            return Ok(());
+        }
         let words = self.options.shape.words();
         let shape = RecordShape::with_payload(words, 1);
         let mut records = Vec::with_capacity(self.resident_words / words * shape.stride());

@@ -8,21 +8,24 @@
 pub(crate) mod detector;
 pub(crate) mod diagram;
 pub(crate) mod journal;
+pub mod ledger;
 mod path;
 pub(crate) mod sorted;
 
 use crate::finding::Finding;
 use crate::lane::{Lane, Task, take_finding, total_covers};
-use crate::report::{Layer, Report, StopReason, Verdict, Violation, ViolationKind};
+use crate::report::{DiskFigures, Layer, Report, Stage, StopReason, Verdict, Violation, ViolationKind};
 use detector::Detector;
 use hadal_store::diagram::SetupError;
 use hadal_store::error::{ReadError, WriteError};
+use hadal_store::manifest::{CommitError, OpenError};
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::table::StateTable;
 use hadal_store::{Governor, OverBudget, Reservation};
 use hadal_system::PropertyKind;
 use journal::Journal;
+use ledger::{Ledger, Tally};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -45,9 +48,25 @@ pub enum Trouble {
     /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// Progress cannot be committed.
+    #[error(transparent)]
+    Commit(CommitError),
+    /// A run folder cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A run folder of something else.
+    #[error("the run holds nothing to go on from")]
+    NothingToResume,
     /// States that a diagram cannot hold.
     #[error(transparent)]
     Setup(#[from] SetupError),
+}
+
+impl Trouble {
+    /// Whether the disk is full: the run pauses and can go on when there is room.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Trouble::Write(WriteError::DiskFull { .. }) | Trouble::Commit(CommitError::DiskFull))
+    }
 }
 
 /// How many earlier layers candidates are compared with.
@@ -74,6 +93,14 @@ pub(crate) struct Sweep<'a> {
     pub(crate) layers: Vec<Layer>,
     /// Transitions of the layer being expanded that were fired before this search took over.
     pub(crate) transitions_before: u64,
+    /// Covers counted in earlier sittings, by property.
+    pub(crate) covers_before: Vec<u64>,
+    /// Covers when the last layer was complete.
+    pub(crate) covers: Vec<u64>,
+    /// Seconds spent in earlier sittings.
+    pub(crate) seconds_before: f64,
+    pub(crate) ledger: Ledger,
+    pub(crate) stages: Vec<Stage>,
     /// States of the current layer still to expand, where another search began it.
     pub(crate) rest: Option<Vec<u64>>,
     /// What to turn to when the detector's memory is used up.
@@ -135,15 +162,33 @@ impl Cache {
 }
 
 impl<'a> Sweep<'a> {
-    /// Goes on until everything is seen, something is wrong, or a limit is met.
+    /// Goes on until everything is seen, something is wrong, or a limit is met; a full disk is such a limit.
     pub(crate) fn run(&mut self) -> Result<Verdict, Trouble> {
+        let verdict = match self.expand_all() {
+            Err(trouble) if trouble.is_disk_full() => Verdict::Stopped(StopReason::DiskFull),
+            other => other?,
+        };
+        let status = match &verdict {
+            Verdict::Holds => "holds".to_owned(),
+            Verdict::Violated(_) => "violated".to_owned(),
+            Verdict::Stopped(reason) => format!("stopped: {reason}"),
+        };
+        match self.commit(&status) {
+            // What was committed before stands, and the reason is the same.
+            Err(trouble) if trouble.is_disk_full() => {}
+            other => other?,
+        }
+        Ok(verdict)
+    }
+
+    fn expand_all(&mut self) -> Result<Verdict, Trouble> {
         loop {
             let depth = self.journal.depth() - 1;
             let limits = &self.task.control.limits;
             if limits.max_depth.is_some_and(|max| depth as u64 >= max) && self.rest.is_none() {
                 return Ok(Verdict::Stopped(StopReason::DepthLimit));
             }
-            let before = self.transitions() - std::mem::take(&mut self.transitions_before);
+            let before = self.fired() - std::mem::take(&mut self.transitions_before);
             let stopped = self.expand_layer(depth)?;
             if stopped.is_none() {
                 self.drain()?;
@@ -154,10 +199,11 @@ impl<'a> Sweep<'a> {
             if let Some(reason) = stopped {
                 return Ok(Verdict::Stopped(reason));
             }
-            self.layers
-                .push(Layer { states: self.journal.states(depth), transitions: self.transitions() - before });
             let mut layer = self.journal.writer();
             self.detector.finish_layer(&mut layer)?;
+            self.layers
+                .push(Layer { states: self.journal.states(depth), transitions: self.fired() - before });
+            self.covers = self.covers_now();
             if layer.states() == 0 {
                 return Ok(self.complete());
             }
@@ -168,7 +214,24 @@ impl<'a> Sweep<'a> {
             if self.detector.struggles() {
                 self.fall_back()?;
             }
+            if self.ledger.is_due() {
+                self.commit("running")?;
+            }
         }
+    }
+
+    fn commit(&mut self, status: &str) -> Result<(), Trouble> {
+        let seconds = self.seconds_before + self.task.control.elapsed().as_secs_f64();
+        let tally = Tally { layers: &self.layers, covers: &self.covers, seconds };
+        self.ledger.commit(&mut self.journal, tally, status)
+    }
+
+    fn covers_now(&self) -> Vec<u64> {
+        let mut covers = total_covers(&self.lanes, self.task.space.properties().len());
+        for (sum, before) in covers.iter_mut().zip(&self.covers_before) {
+            *sum += before;
+        }
+        covers
     }
 
     /// Exchanges the detector for the next one, if there is one; says whether.
@@ -176,6 +239,8 @@ impl<'a> Sweep<'a> {
         let Some(make) = self.fallback.take() else { return Ok(false) };
         let mut next = make(&self.journal)?;
         let idle: Box<dyn Detector + 'a> = Box::new(detector::Nothing);
+        let states = (0..self.journal.depth()).map(|depth| self.journal.states(depth)).sum();
+        self.stages.push(Stage { storage: next.name(), states, depth: self.journal.depth() as u64 - 1 });
         std::mem::replace(&mut self.detector, idle).hand_over(&mut *next)?;
         self.detector = next;
         Ok(true)
@@ -183,18 +248,26 @@ impl<'a> Sweep<'a> {
 
     /// The figures, with this verdict.
     pub(crate) fn report(&self, verdict: Verdict) -> Report {
+        let traffic = &self.ledger.disk().traffic;
         Report {
             verdict,
             states: (0..self.journal.depth()).map(|depth| self.journal.states(depth)).sum(),
-            transitions: self.transitions(),
+            transitions: self.layers.iter().map(|layer| layer.transitions).sum(),
             depth: Some(self.journal.depth() as u64 - 1),
             layers: self.layers.clone(),
-            covers: total_covers(&self.lanes, self.task.space.properties().len()),
+            covers: self.covers.clone(),
             peak_memory: self.governor.peak(),
+            stages: self.stages.clone(),
+            disk: Some(DiskFigures {
+                bytes: self.journal.bytes(),
+                read: traffic.bytes_read(),
+                written: traffic.bytes_written(),
+            }),
         }
     }
 
-    fn transitions(&self) -> u64 {
+    /// Transitions fired in this sitting.
+    fn fired(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.transitions).sum()
     }
 
@@ -262,8 +335,8 @@ impl<'a> Sweep<'a> {
                 }
             };
             match &mut self.lanes[..] {
-                [only] => work(only),
-                [first, ..] if states < SHARED_FROM => work(first),
+                // The first takes all pieces; the others may have a batch waiting.
+                few if few.len() == 1 || states < SHARED_FROM => few.iter_mut().for_each(work),
                 many => std::thread::scope(|scope| {
                     for lane in many {
                         scope.spawn(|| work(lane));
@@ -296,7 +369,7 @@ impl<'a> Sweep<'a> {
     /// The whole space has been seen.
     fn complete(&self) -> Verdict {
         let properties = self.task.space.properties();
-        let covers = total_covers(&self.lanes, properties.len());
+        let covers = &self.covers;
         for cover in self.task.question.of_kind(properties, PropertyKind::Cover) {
             if covers[cover.0 as usize] == 0 {
                 let kind = ViolationKind::Uncovered(cover);

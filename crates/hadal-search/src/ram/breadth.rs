@@ -8,7 +8,7 @@ use super::Search;
 use super::{liveness, path};
 use crate::finding::Finding;
 use crate::lane::{Lane, Parents, take_finding, total_covers};
-use crate::report::{Layer, Report, StopReason, Verdict, Violation, ViolationKind};
+use crate::report::{Layer, Report, Stage, StopReason, Verdict, Violation, ViolationKind};
 use hadal_store::OverBudget;
 use hadal_store::table::{StateRef, StateTable};
 use hadal_system::PropertyKind;
@@ -29,6 +29,9 @@ pub(crate) struct Range {
     pub(crate) from: u64,
     pub(crate) to: u64,
 }
+
+/// Every state in a table.
+pub(crate) const TABLE: Stage = Stage { storage: "table", states: 0, depth: 0 };
 
 /// How a walk, or the expansion of one layer, ended.
 pub(crate) enum Ended {
@@ -69,6 +72,8 @@ fn nothing_fits(search: &Search, full: OverBudget) -> Report {
         layers: Vec::new(),
         covers: vec![0; search.task.space.properties().len()],
         peak_memory: search.governor.peak(),
+        stages: vec![TABLE],
+        disk: None,
     }
 }
 
@@ -135,6 +140,8 @@ impl<'t, 'a> Walk<'t, 'a> {
             covers: total_covers(lanes, self.search.task.space.properties().len()),
             layers: self.layers,
             peak_memory: self.search.governor.peak(),
+            stages: vec![TABLE],
+            disk: None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! of another's stack. Every state remembers its parent, so a trace is there at once; it need not be short.
 
 use super::Search;
+use super::breadth::TABLE;
 use crate::finding::Finding;
 use crate::lane::{Lane, Parents, take_finding, total_covers};
 use crate::report::{Report, StopReason, Verdict, Violation, ViolationKind};
@@ -51,6 +52,8 @@ pub fn explore(search: &Search) -> Report {
         layers: Vec::new(),
         covers: Vec::new(),
         peak_memory: 0,
+        stages: vec![TABLE],
+        disk: None,
     };
     let table = match StateTable::new(search.task.space.words(), 1, writers, search.governor) {
         Ok(table) => table,

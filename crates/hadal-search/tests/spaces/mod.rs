@@ -9,6 +9,17 @@ const SCRAMBLE: u64 = 0x9E37_79B9_7F4A_7C15;
 /// The inverse of `SCRAMBLE` modulo 2^64.
 const UNSCRAMBLE: u64 = 0xf1de83e19937733d;
 
+fn scramble(word: u64) -> u64 {
+    let once = word.wrapping_mul(SCRAMBLE);
+    let twice = (once ^ once >> 32).wrapping_mul(SCRAMBLE);
+    twice ^ twice >> 32
+}
+
+fn unscramble(word: u64) -> u64 {
+    let once = (word ^ word >> 32).wrapping_mul(UNSCRAMBLE);
+    (once ^ once >> 32).wrapping_mul(UNSCRAMBLE)
+}
+
 /// Points of a grid; each step moves one coordinate by one.
 pub struct Grid {
     dimensions: usize,
@@ -30,7 +41,7 @@ impl Grid {
         Grid { wraps: false, ..Grid::torus(dimensions, side) }
     }
 
-    /// Stores each word multiplied by an odd number: the same graph, without any structure in its states.
+    /// Stores each word mixed by a bijection: the same graph, without any structure in its states.
     pub fn scrambled(mut self) -> Self {
         self.scrambled = true;
         self
@@ -46,11 +57,11 @@ impl Grid {
     /// Two coordinates to a word.
     pub fn pack(&self, point: &[u64]) -> Vec<u64> {
         let words = point.chunks(2).map(|pair| pair[0] | pair.get(1).copied().unwrap_or(0) << 32);
-        words.map(|word| if self.scrambled { word.wrapping_mul(SCRAMBLE) } else { word }).collect()
+        words.map(|word| if self.scrambled { scramble(word) } else { word }).collect()
     }
 
     fn unpack(&self, state: &[u64]) -> Vec<u64> {
-        let word = |n: usize| if self.scrambled { state[n].wrapping_mul(UNSCRAMBLE) } else { state[n] };
+        let word = |n: usize| if self.scrambled { unscramble(state[n]) } else { state[n] };
         (0..self.dimensions).map(|d| word(d / 2) >> (32 * (d % 2)) & 0xFFFF_FFFF).collect()
     }
 
