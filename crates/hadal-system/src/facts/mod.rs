@@ -38,7 +38,7 @@ const MAX_INSTANCES: u64 = 4096;
 /// No more instances than this are walked by themselves in one system.
 const MAX_TOTAL_INSTANCES: u64 = 1 << 16;
 /// Steps spent on a system before the rest is walked coarsely, once per action.
-const BUDGET: u64 = 4_000_000;
+const BUDGET: u64 = 5_000_000;
 
 /// The static facts of a system.
 #[derive(Clone, Debug)]
@@ -282,3 +282,6 @@ impl<'a> Ground<'a> {
         Ground { system, first_slots, slot_domains, multisets, summaries }
     }
 }
+
+#[cfg(test)]
+mod tests;

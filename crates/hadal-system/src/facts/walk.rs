@@ -15,7 +15,9 @@ use crate::shape::{Shape, ShapeId};
 use crate::system::{FunctionId, Local, LocalId, LocalKind, System};
 
 /// Steps (expressions, statements, loop turns, copies of what is known) before the walk becomes coarse.
-pub(super) const FUEL: u32 = 50_000;
+pub(super) const FUEL: u32 = 100_000;
+/// Knowledge about at most this many slots is copied even without fuel.
+const MAX_FREE_FORK: usize = 64;
 /// A dynamic index with more possible places than this stands for the whole array.
 const MAX_STARTS: usize = 1024;
 /// Aggregates of more slots than this are written without noting each value.
@@ -204,10 +206,17 @@ impl<'a> Walk<'a> {
         self.fuel > 0
     }
 
-    /// A copy of what is known, to go another way from here.
+    /// A copy of what is known, to go another way from here. Without fuel, only little knowledge is taken along:
+    /// forgetting is always sound.
     pub fn fork(&mut self, point: &Point) -> Point {
-        self.burn(1 + point.values.len() / 8);
-        point.clone()
+        self.burn(1 + point.values.len());
+        if self.fuel > 0 || point.values.len() <= MAX_FREE_FORK {
+            return point.clone();
+        }
+        let is_bound = |slot: u32| matches!(self.slot_domains.get(slot as usize), Some(None));
+        let bound = point.values.range(self.state_slots..).filter(|&(&slot, _)| is_bound(slot));
+        let values = bound.map(|(&slot, values)| (slot, values.clone())).collect();
+        Point { values, written: point.written.clone() }
     }
 
     /// Notes that an error of the model may be met here.

@@ -286,3 +286,6 @@ impl<'a> Code<'a> {
         Code { locals, bound: vec![false; locals.len()], result }
     }
 }
+
+#[cfg(test)]
+mod tests;
