@@ -16,7 +16,7 @@ invariant \"one ball\" forall p: player do forall q: player do p = q | !ball[p] 
 
 fn shown(format: Format) -> String {
     let loaded = hadal_lang::murphi::load(Source::new("ball.m", MODEL), &[]);
-    let system = loaded.ok().expect("the model is well formed").system;
+    let system = loaded.expect("the model is well formed").system;
     render(&system, &Layout::natural(&system), format)
 }
 
