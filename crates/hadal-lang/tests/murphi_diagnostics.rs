@@ -154,7 +154,26 @@ fn monstrous_inputs_are_refused_quickly() {
         doubling.push_str(&format!("type t{n}: record a, b: t{}; end;", n - 1));
     }
     doubling.push_str("var v: t199; w: t199; rule begin v := w; clear v; end;");
+    let mut aliases = String::from("var x: 0 .. 9; alias a0: x + x;");
+    let mut places = String::from("var t: array [0 .. 1] of array [0 .. 1] of 0 .. 1; alias a0: t[0][0];");
+    for n in 1..100 {
+        aliases.push_str(&format!("a{n}: a{} + a{};", n - 1, n - 1));
+        places.push_str(&format!("a{n}: t[a{}][a{}];", n - 1, n - 1));
+    }
+    aliases.push_str("do rule a99 > 0 ==> begin end end");
+    places.push_str("do rule a99 > 0 ==> begin end end");
+    let mut comparisons = String::from("x");
+    for _ in 0..40 {
+        comparisons = format!("t[{comparisons} = x ? x : x]");
+    }
+    let comparisons = format!(
+        "type s: scalarset(2); e: enum {{ h }}; u: union {{ s, e }}; var x: u; t: array [u] of u; rule {comparisons} = x ==> begin end"
+    );
     for text in [
+        aliases,
+        places,
+        comparisons,
+        "@ ".repeat(200_000),
         deep_expression,
         deep_not,
         deep_if,

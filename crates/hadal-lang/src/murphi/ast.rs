@@ -36,8 +36,8 @@ pub enum Item {
 /// A declaration.
 #[derive(Clone, Debug)]
 pub enum Decl {
-    /// `const name: value`
-    Const(Name, Expr),
+    /// `const name, ...: value`
+    Const(Vec<Name>, Expr),
     /// `type name, ...: definition`
     Type(Vec<Name>, TypeExpr),
     /// `var name, ...: type`

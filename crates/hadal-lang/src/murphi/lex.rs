@@ -7,6 +7,9 @@ use super::token::{Keyword, Kind, Token};
 use crate::{Diagnostic, Diagnostics};
 use hadal_system::Span;
 
+/// After this many findings of a severity no more are reported.
+const MAX_FINDINGS: usize = 100;
+
 /// The tokens of `text`, ended by one [`Kind::EndOfFile`].
 pub fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
     let mut lexer =
@@ -93,6 +96,14 @@ impl Lexer<'_> {
         &self.text[self.at..]
     }
 
+    /// Adds a finding; after the first many of its severity, the rest of a file says nothing new.
+    fn report(&mut self, finding: Diagnostic) {
+        let alike = self.diagnostics.list.iter().filter(|d| d.severity == finding.severity).count();
+        if alike < MAX_FINDINGS {
+            self.diagnostics.push(finding);
+        }
+    }
+
     fn push(&mut self, kind: Kind, end: usize) {
         let follows_refused = std::mem::take(&mut self.refused);
         self.tokens.push(Token { kind, span: Span::new(self.at, end), follows_refused });
@@ -160,7 +171,7 @@ impl Lexer<'_> {
         let rest = self.rest();
         let length = point + rest[point..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - point);
         let end = self.at + length;
-        self.diagnostics.push(
+        self.report(
             Diagnostic::error(Span::new(self.at, end), "real numbers are not supported")
                 .label("every value must be an integer, an enum member or a boolean"),
         );
@@ -171,7 +182,7 @@ impl Lexer<'_> {
         match self.rest()[2..].find("*/") {
             Some(length) => self.at += 2 + length + 2,
             None => {
-                self.diagnostics.push(
+                self.report(
                     Diagnostic::warning(Span::new(self.at, self.at + 2), "this comment is never closed")
                         .help("write `*/` where it ends"),
                 );
@@ -191,7 +202,7 @@ impl Lexer<'_> {
             } else if c == '"' || (opener == '“' && c == '”') {
                 let end = body + offset + c.len_utf8();
                 if self.text[body..body + offset].contains('\n') {
-                    self.diagnostics.push(
+                    self.report(
                         Diagnostic::warning(Span::new(self.at, body), "this string runs over several lines")
                             .label("opened here"),
                     );
@@ -200,7 +211,7 @@ impl Lexer<'_> {
             }
         }
         let line = self.text[body..].find('\n').unwrap_or(self.text.len() - body);
-        self.diagnostics.push(
+        self.report(
             Diagnostic::error(Span::new(self.at, body), "this string is never closed")
                 .label("opened here")
                 .help("a quote after a backslash does not close a string; write `\\\\` for a backslash"),
@@ -230,7 +241,7 @@ impl Lexer<'_> {
             word.to_ascii_lowercase().as_str(),
             "include" | "define" | "undef" | "if" | "ifdef" | "ifndef" | "else" | "elif" | "endif"
         );
-        self.diagnostics.push(if changes_the_model {
+        self.report(if changes_the_model {
             Diagnostic::error(span, "preprocessor directives are not part of Murphi")
                 .help("run the preprocessor first, or set constants with `-D NAME=VALUE`")
         } else {
@@ -245,7 +256,7 @@ impl Lexer<'_> {
         let line = rest.find('\n').unwrap_or(rest.len());
         let length = rest[..line].find('}').map_or(2, |close| close + 1);
         let end = self.at + length;
-        self.diagnostics.push(
+        self.report(
             Diagnostic::error(
                 Span::new(self.at, end),
                 "this is a template, not a model: a placeholder is left to fill in",
@@ -278,7 +289,7 @@ impl Lexer<'_> {
                 .label("this means nothing in Murphi")
         };
         self.refused = true;
-        self.diagnostics.push(finding);
+        self.report(finding);
     }
 }
 
@@ -349,6 +360,14 @@ mod tests {
         assert_eq!(tokens.len(), 6);
         assert_eq!(diagnostics.list.len(), 1);
         assert!(!diagnostics.has_errors());
+    }
+
+    #[test]
+    fn many_warnings_do_not_hide_an_error() {
+        let mut diagnostics = Diagnostics::default();
+        lex(&("%note\n".repeat(500) + "@"), &mut diagnostics);
+        assert_eq!(diagnostics.list.len(), MAX_FINDINGS + 1);
+        assert!(diagnostics.has_errors());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::scope::Entity;
 use super::{Checker, Returns};
 use crate::Diagnostic;
-use crate::murphi::ast::{Decl, Expr, Function as Written, Name, TypeKind};
+use crate::murphi::ast::{Decl, Function as Written, Name, TypeKind};
 use crate::murphi::hir::{Function, SymbolKind};
 use crate::murphi::types::{Type, TypeId};
 use hadal_system::Shapes;
@@ -20,7 +20,12 @@ pub(super) enum Level {
 impl Checker<'_> {
     pub(super) fn decl(&mut self, decl: &Decl, level: Level) {
         match decl {
-            Decl::Const(name, value) => self.const_decl(name, value, level),
+            Decl::Const(names, value) => {
+                let value = self.constant(value, "the value of a constant");
+                for name in names {
+                    self.const_decl(name, value, level);
+                }
+            }
             Decl::Type(names, written) => {
                 let ty = self.type_expr(written);
                 for name in names {
@@ -56,8 +61,7 @@ impl Checker<'_> {
         }
     }
 
-    fn const_decl(&mut self, name: &Name, value: &Expr, level: Level) {
-        let constant = self.constant(value, "the value of a constant");
+    fn const_decl(&mut self, name: &Name, constant: Option<(TypeId, i64)>, level: Level) {
         let given = if level == Level::Global {
             self.global_constants.push(name.text.clone());
             self.overrides.iter_mut().find(|o| o.name == &*name.text).map(|o| {

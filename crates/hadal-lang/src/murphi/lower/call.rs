@@ -150,7 +150,8 @@ impl Lowering<'_> {
         // An undefined scalar may be passed on: only reading it is an error.
         match self.place_that_may_be_undefined(argument) {
             Some(place) if place.shape == self.shape(ty) => Argument::Copy(place),
-            _ => Argument::Value(self.expr(argument)),
+            Some(place) => Argument::Value(place.read()),
+            None => Argument::Value(self.expr(argument)),
         }
     }
 

@@ -28,7 +28,10 @@ impl Lowering<'_> {
 
     /// Equality in which undefined equals undefined and nothing else.
     fn tolerantly_equal(&mut self, left: &hir::Expr, right: &hir::Expr) -> Option<Expr> {
-        let (l, r) = (self.place_that_may_be_undefined(left), self.place_that_may_be_undefined(right));
+        let span = left.span.to(right.span);
+        let (l, r) = self.doubling(span, |it| {
+            (it.place_that_may_be_undefined(left), it.place_that_may_be_undefined(right))
+        })?;
         match (l, r) {
             (None, None) => None,
             (Some(l), Some(r)) if l.shape == r.shape => {

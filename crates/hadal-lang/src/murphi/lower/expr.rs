@@ -52,6 +52,9 @@ impl Lowering<'_> {
                 if place.steps.is_empty()
                     && let Meaning::Same(same) = self.meaning(place.base)
                 {
+                    if !self.may_expand(span) {
+                        return constant(0, span);
+                    }
                     return Expr { span, ..self.expr(&same) };
                 }
                 ExprKind::Read(Box::new(self.place(place)))
@@ -119,15 +122,14 @@ impl Lowering<'_> {
 
     fn is_member(&mut self, operand: &hir::Expr, ty: TypeId, span: Span) -> Expr {
         let domain = self.domain(ty);
-        let place = self.place_that_may_be_undefined(operand);
-        let value = self.expr(operand);
-        let inside = Expr::new(ExprKind::InDomain(Box::new(value), domain), span);
-        match place {
-            Some(place) => {
-                let undefined = Expr::new(ExprKind::IsUndefined(Box::new(place)), span);
-                Expr { span, ..Expr::binary(BinaryOp::And, not(undefined), inside) }
+        let inside = |value| Expr::new(ExprKind::InDomain(Box::new(value), domain), span);
+        match self.doubling(span, |it| it.place_that_may_be_undefined(operand)) {
+            Some(Some(place)) => {
+                let undefined = Expr::new(ExprKind::IsUndefined(Box::new(place.clone())), span);
+                Expr { span, ..Expr::binary(BinaryOp::And, not(undefined), inside(place.read())) }
             }
-            None => inside,
+            Some(None) => inside(self.expr(operand)),
+            None => constant(0, span),
         }
     }
 
@@ -139,11 +141,12 @@ impl Lowering<'_> {
             Meaning::Variable(variable) => Base::Global(variable),
             Meaning::Local(local) => Base::Local(local),
             Meaning::Same(same) => match &same.kind {
-                Kind::Place(aliased) => {
+                Kind::Place(aliased) if self.may_expand(place.span) => {
                     let aliased = self.place(aliased);
                     steps = aliased.steps;
                     aliased.base
                 }
+                Kind::Place(_) => Base::Local(self.temporary("refused", place.ty)),
                 _ => {
                     self.error(
                         same.span,
@@ -173,7 +176,7 @@ impl Lowering<'_> {
         if place.steps.is_empty()
             && let Meaning::Same(same) = self.meaning(place.base)
         {
-            return self.place_that_may_be_undefined(&same);
+            return if self.may_expand(place.span) { self.place_that_may_be_undefined(&same) } else { None };
         }
         let place = self.place(place);
         match place.base {

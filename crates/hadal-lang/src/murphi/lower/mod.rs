@@ -25,6 +25,12 @@ use hadal_system::{
 };
 use std::collections::HashMap;
 
+/// How often aliases around a rule may be put in place in it.
+const MAX_EXPANSIONS: usize = 10_000;
+
+/// How many expressions that appear twice in what they become may stand in each other.
+const MAX_DOUBLED: usize = 6;
+
 /// Builds the system of a checked model without errors.
 pub fn lower(model: &Model, source: &Source, diagnostics: &mut Diagnostics) -> System {
     let mut lowering = Lowering {
@@ -42,6 +48,8 @@ pub fn lower(model: &Model, source: &Source, diagnostics: &mut Diagnostics) -> S
         actions: Vec::new(),
         properties: Vec::new(),
         frames: Vec::new(),
+        expansions: 0,
+        doubled: 0,
         diagnostics,
     };
     lowering.run();
@@ -66,6 +74,10 @@ struct Lowering<'a> {
     properties: Vec<Property>,
     /// The body being lowered, innermost last.
     frames: Vec<Frame>,
+    /// How often an alias was put in place in the present rule.
+    expansions: usize,
+    /// How many expressions around the present one appear twice in what they become.
+    doubled: usize,
     diagnostics: &'a mut Diagnostics,
 }
 
@@ -109,6 +121,31 @@ impl Lowering<'_> {
 
     fn error(&mut self, span: Span, message: impl Into<String>, label: impl Into<String>) {
         self.diagnostics.push(Diagnostic::error(span, message).label(label));
+    }
+
+    /// Whether an alias may be put in place once more. Aliases of aliases can double with each step.
+    fn may_expand(&mut self, span: Span) -> bool {
+        self.expansions += 1;
+        if self.expansions == MAX_EXPANSIONS {
+            self.error(span, "the aliases around this rule stand for too much", "expected simpler aliases");
+        }
+        self.expansions < MAX_EXPANSIONS
+    }
+
+    /// Lowers something that will appear twice; `None`, reported, where too many such stand in each other.
+    fn doubling<T>(&mut self, span: Span, lower: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        if self.doubled >= MAX_DOUBLED {
+            self.error(
+                span,
+                "too many values that may be undefined are compared inside each other",
+                "expected fewer",
+            );
+            return None;
+        }
+        self.doubled += 1;
+        let lowered = lower(self);
+        self.doubled -= 1;
+        Some(lowered)
     }
 
     /// The text under a span on one line, for messages.

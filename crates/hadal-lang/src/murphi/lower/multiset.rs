@@ -99,7 +99,8 @@ impl Lowering<'_> {
         } else {
             match self.place_that_may_be_undefined(element) {
                 Some(place) if place.shape == shape => Argument::Copy(place),
-                _ => Argument::Value(self.expr(element)),
+                Some(place) => Argument::Value(place.read()),
+                None => Argument::Value(self.expr(element)),
             }
         };
         out.push(Stmt::new(StmtKind::Call(adder, vec![Argument::Reference(to), argument]), span));

@@ -37,6 +37,7 @@ impl Lowering<'_> {
             if *priority != level {
                 continue;
             }
+            self.expansions = 0;
             let (params, present) = self.open_scopes(&rule.scopes);
             let guard = self.expr(guard);
             let mut enabled = and(present, guard);

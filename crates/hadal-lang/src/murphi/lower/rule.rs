@@ -27,6 +27,7 @@ impl Lowering<'_> {
         let priorities = self.priorities();
         let (mut actions, mut starts, mut properties) = (0u64, 0u64, 0u64);
         for rule in &model.rules {
+            self.expansions = 0;
             match &rule.kind {
                 RuleKind::Rule { guard, body, priority } => {
                     self.frames.push(Frame::default());

@@ -151,10 +151,7 @@ impl Parser<'_> {
         }
         self.advance();
         match section {
-            Section::Const => {
-                let value = self.expr()?;
-                decls.extend(names.into_iter().map(|name| Decl::Const(name, value.clone())));
-            }
+            Section::Const => decls.push(Decl::Const(names, self.expr()?)),
             Section::Type => decls.push(Decl::Type(names, self.type_expr()?)),
             Section::Var => decls.push(Decl::Var(names, self.type_expr()?)),
         }

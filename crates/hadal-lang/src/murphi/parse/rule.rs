@@ -2,7 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::Diagnostic;
-use crate::murphi::ast::{Category, Expr, Name, Rule, RuleKind};
+use crate::murphi::ast::{Category, Designator, Expr, ExprKind, Name, Rule, RuleKind};
 use crate::murphi::lex;
 use crate::murphi::token::{Keyword, Kind};
 
@@ -257,7 +257,18 @@ impl Parser<'_> {
             let names = self.names("a name for the alias")?;
             self.expect(Kind::Colon)?;
             let value = self.expr()?;
-            aliases.extend(names.into_iter().map(|name| (name, value.clone())));
+            // Names declared together are the same thing: those after the first are aliases of it.
+            let mut value = Some(value);
+            let mut first: Option<Name> = None;
+            for name in names {
+                let same = value.take().unwrap_or_else(|| {
+                    let base = first.clone().unwrap_or_else(|| name.clone());
+                    let span = base.span;
+                    Expr { kind: ExprKind::Designator(Designator { base, steps: Vec::new(), span }), span }
+                });
+                first.get_or_insert_with(|| name.clone());
+                aliases.push((name, same));
+            }
             if self.is(Kind::Comma) {
                 let finding = Diagnostic::error(self.span(), "aliases are separated by `;`")
                     .label("expected `;` or `do`");
