@@ -1,6 +1,7 @@
 //! The command line as it is typed. [`crate::plan`] turns it into something validated.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Explores state spaces deeper than memory: exact checking of models under a memory budget.
@@ -37,6 +38,10 @@ pub enum Verb {
     Inspect(InspectArgs),
     /// Run benchmark suites, against peers where they are installed.
     Bench(BenchArgs),
+    /// Go on with a run that was stopped, interrupted or killed.
+    Resume(ResumeArgs),
+    /// List the runs kept on disk, or remove some.
+    Runs(RunsArgs),
     /// Print a shell completion script.
     Completions {
         /// For which shell.
@@ -63,7 +68,7 @@ pub struct ModelArgs {
 }
 
 /// How far symmetry is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Symmetry {
     /// Every state for itself.
     Off,
@@ -76,7 +81,7 @@ pub enum Symmetry {
 }
 
 /// When a state is a deadlock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Deadlock {
     /// The language's own notion: for Murphi as `stuttering`, for DVE as `stuck`.
     On,
@@ -89,7 +94,7 @@ pub enum Deadlock {
 }
 
 /// How states are visited and stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Strategy {
     /// A table in RAM, then a decision diagram, then the disk, as the budget demands. Shortest traces.
     Auto,
@@ -121,15 +126,12 @@ pub struct CheckArgs {
     /// Which model.
     #[command(flatten)]
     pub model: ModelArgs,
-    /// Memory budget, e.g. 500M or 8G. Default: three quarters of what the machine has free.
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub memory: Option<u64>,
-    /// Where run folders are kept, once a search needs the disk.
-    #[arg(long, value_name = "DIR", default_value = ".hadal")]
-    pub disk: PathBuf,
-    /// Threads. Default: as many as there are cores.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub threads: Option<u16>,
+    /// How much it may take.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    /// Where run folders are kept, once a search needs the disk. A run given a folder by name is kept when it is done.
+    #[arg(long, value_name = "DIR")]
+    pub disk: Option<PathBuf>,
     /// How states are visited and stored.
     #[arg(long, value_enum, default_value_t = Strategy::Auto)]
     pub strategy: Strategy,
@@ -139,6 +141,34 @@ pub struct CheckArgs {
     /// Whether and how to look for deadlocks.
     #[arg(long, value_enum, default_value_t = Deadlock::On)]
     pub deadlock: Deadlock,
+    /// What to print.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// How much a search may take.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LimitArgs {
+    /// Memory budget, e.g. 500M or 8G, at least 16M. Default: three quarters of what the machine has free.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub memory: Option<u64>,
+    /// Threads. Default: as many as there are cores.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub threads: Option<u16>,
+    /// Stop after this time, e.g. 90s, 10m, 2h.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub time_limit: Option<std::time::Duration>,
+    /// Stop at this many distinct states.
+    #[arg(long, value_name = "N")]
+    pub max_states: Option<u64>,
+    /// Expand states up to, not including, this depth.
+    #[arg(long, value_name = "N")]
+    pub max_depth: Option<u64>,
+}
+
+/// What a search prints.
+#[derive(Args, Clone, Debug)]
+pub struct OutputArgs {
     /// Print one JSON object on standard output (docs/json.md describes it).
     #[arg(long)]
     pub json: bool,
@@ -151,18 +181,48 @@ pub struct CheckArgs {
     /// Show whole states in the trace, not only what changed.
     #[arg(long)]
     pub full_states: bool,
-    /// Stop after this time, e.g. 90s, 10m, 2h.
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
-    pub time_limit: Option<std::time::Duration>,
-    /// Stop at this many distinct states.
-    #[arg(long, value_name = "N")]
-    pub max_states: Option<u64>,
-    /// Expand states up to, not including, this depth.
-    #[arg(long, value_name = "N")]
-    pub max_depth: Option<u64>,
+    /// Say how states were stored, and why.
+    #[arg(long)]
+    pub explain: bool,
     /// No progress display.
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Arguments of `resume`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "EXAMPLES:\n  hadal resume .hadal/german-1712345678901-42 --memory 4G --threads 8")]
+pub struct ResumeArgs {
+    /// The run's folder; `hadal runs` lists them.
+    pub run: PathBuf,
+    /// How much it may take; need not be what it was.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    /// What to print.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Arguments of `runs`.
+#[derive(Args, Clone, Debug)]
+pub struct RunsArgs {
+    /// Where run folders are kept.
+    #[arg(long, value_name = "DIR", default_value = ".hadal")]
+    pub disk: PathBuf,
+    /// What to do with them.
+    #[command(subcommand)]
+    pub verb: Option<RunsVerb>,
+}
+
+/// What to do with runs.
+#[derive(Clone, Debug, Subcommand)]
+pub enum RunsVerb {
+    /// Remove runs.
+    Rm {
+        /// Their folders.
+        #[arg(required = true)]
+        runs: Vec<PathBuf>,
+    },
 }
 
 /// Arguments of `simulate`.
@@ -177,7 +237,7 @@ pub struct SimulateArgs {
     /// Seed of the random choices: the same seed walks the same way.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Stop after this many steps.
+    /// With --random: stop after this many steps.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub steps: u64,
     /// Show whole states, not only what changed.
@@ -208,6 +268,15 @@ pub enum DotGraph {
     Control,
 }
 
+/// What time means to a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Clock {
+    /// The clock on the wall.
+    Wall,
+    /// Processor time of all threads.
+    Cpu,
+}
+
 /// Arguments of `bench`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArgs {
@@ -215,11 +284,17 @@ pub struct BenchArgs {
     #[arg(default_value = "list")]
     pub suite: String,
     /// Threads for hadal and its peers.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub threads: u16,
     /// How often to run each; the best counts.
     #[arg(long, default_value_t = 1)]
     pub repeat: u16,
+    /// The clock behind rates and ratios: on a busy machine, processor time of one thread is the fair one.
+    #[arg(long, value_enum, default_value_t = Clock::Wall)]
+    pub clock: Clock,
+    /// Give up on a model, or on a peer, after this time.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "20m")]
+    pub time_limit: std::time::Duration,
     /// Only models whose name contains this.
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,

@@ -1,13 +1,14 @@
 //! `hadal check`: load, compile, explore, replay what was found, and say what is true.
 
-use crate::args::{CheckArgs, Strategy, TraceFormat};
+use crate::args::{CheckArgs, Deadlock, LimitArgs, ModelArgs, OutputArgs, Strategy, Symmetry, TraceFormat};
 use crate::failure::Failure;
+use crate::folder::RunPlace;
 use crate::load::load;
-use crate::outcome::{CoverFigures, LayerFigures, Outcome, peak_resident, reason};
+use crate::outcome::{CoverFigures, LayerFigures, Outcome, StorageFigures, peak_resident, reason};
 use crate::plan::{Plan, model_options, select_properties};
 use crate::progress::Progress;
 use crate::trace::{Detail, TraceView};
-use crate::{folder, violation};
+use crate::violation;
 use hadal_exec::model::Model;
 use hadal_exec::symmetry::SymmetryMode;
 use hadal_search::auto::AutoSearch;
@@ -15,15 +16,72 @@ use hadal_search::layered::Trouble;
 use hadal_search::ram::{Search, breadth, depth};
 use hadal_search::{Control, Question, Report, Task, Verdict, auto};
 use hadal_store::Governor;
+use hadal_store::manifest::OpenError;
 use hadal_system::{PropertyKind, StateSpace};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Runs the command; returns the exit code.
-pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
+/// Where run folders are kept unless `--disk` says otherwise.
+const DEFAULT_DISK: &str = ".hadal";
+
+/// The part of a command that decides what is explored: kept in the run's folder, so that `resume` can repeat it.
+#[derive(Serialize, Deserialize)]
+pub struct About {
+    model: PathBuf,
+    define: Vec<(String, i64)>,
+    symmetry: Symmetry,
+    interpret: bool,
+    property: Vec<String>,
+    deadlock: Deadlock,
+}
+
+impl About {
+    fn of(args: &CheckArgs) -> Self {
+        let model = std::fs::canonicalize(&args.model.model).unwrap_or_else(|_| args.model.model.clone());
+        About {
+            model,
+            define: args.model.define.clone(),
+            symmetry: args.model.symmetry,
+            interpret: args.model.interpret,
+            property: args.property.clone(),
+            deadlock: args.deadlock,
+        }
+    }
+}
+
+impl From<About> for CheckArgs {
+    fn from(about: About) -> Self {
+        CheckArgs {
+            model: ModelArgs {
+                model: about.model,
+                define: about.define,
+                symmetry: about.symmetry,
+                interpret: about.interpret,
+            },
+            limits: LimitArgs::default(),
+            disk: None,
+            strategy: Strategy::Auto,
+            property: about.property,
+            deadlock: about.deadlock,
+            output: OutputArgs {
+                json: false,
+                events: None,
+                trace: TraceFormat::Text,
+                full_states: false,
+                explain: false,
+                quiet: false,
+            },
+        }
+    }
+}
+
+/// Runs the command, or goes on with the run in the folder `resumed`; returns the exit code.
+pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
     let mut loaded = load(&args.model)?;
-    if !loaded.warnings.is_empty() && !args.quiet {
+    if !loaded.warnings.is_empty() && !args.output.quiet {
         eprint!("{}", loaded.warnings);
     }
     let plan = Plan::new(args, loaded.language, &loaded.system)?;
@@ -32,37 +90,61 @@ pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
     let model = Model::new(loaded.system, options).map_err(|error| Failure::Usage(error.to_string()))?;
     let startup = begun.elapsed();
 
-    let progress = Progress::new(args.quiet || args.json, args.events.as_deref())?;
+    let progress = Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?;
     let control = Arc::new(Control::new(plan.limits));
     let interrupt = Arc::clone(&control);
     ctrlc::set_handler(move || interrupt.interrupt())
         .map_err(|error| Failure::Internal(format!("cannot handle interrupts: {error}")))?;
     let question = Question { deadlock: plan.deadlock, asked };
     let governor = Governor::new(plan.memory);
+    let place = match resumed {
+        Some(path) => RunPlace::existing(path),
+        None => RunPlace::new(args.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK)), &args.model.model),
+    };
     let explored = progress.during(&control, &governor, || {
-        explore(args, &plan, Task { space: &model, question: &question, control: &control }, &governor)
+        let task = Task { space: &model, question: &question, control: &control };
+        explore(args, &plan, task, &governor, &place, resumed)
     });
     let report = explored.map_err(trouble)?;
+    let kept = place.is_used()
+        && (resumed.is_some() || args.disk.is_some() || matches!(report.verdict, Verdict::Stopped(_)));
 
     let trace = match &report.verdict {
         Verdict::Violated(found) => Some(violation::view(&model, found)?),
         _ => None,
     };
-    let outcome = outcome(args, &plan, &model, &report, trace.as_ref(), startup.as_secs_f64(), begun);
+    if place.is_used() && !kept {
+        place.remove();
+    }
+    let mut outcome = outcome(args, &plan, &model, &report, trace.as_ref(), startup.as_secs_f64(), begun);
+    outcome.run = kept.then(|| place.path.display().to_string());
     progress.event(serde_json::json!({ "event": "result", "result": outcome }));
     show(args, &outcome, trace.as_ref());
     Ok(Outcome::exit_code(&report))
 }
 
-fn explore(args: &CheckArgs, plan: &Plan, task: Task, governor: &Governor) -> Result<Report, Trouble> {
+fn explore(
+    args: &CheckArgs,
+    plan: &Plan,
+    task: Task,
+    governor: &Governor,
+    place: &RunPlace,
+    resumed: Option<&Path>,
+) -> Result<Report, Trouble> {
     let in_ram = Search { task, governor, threads: plan.threads };
     match plan.strategy {
         Strategy::Bfs => Ok(breadth::explore(&in_ram)),
         Strategy::Dfs => Ok(depth::explore(&in_ram)),
         Strategy::Auto => {
-            let run = folder::RunFolder::new(&args.disk);
-            let open = || run.open(governor);
-            auto::explore(&AutoSearch { task, disk: &open, governor, threads: plan.threads })
+            // Paths, strings and numbers always serialise.
+            let about = serde_json::to_value(About::of(args)).unwrap_or_default();
+            let fingerprint = task.space.fingerprint();
+            let ledger = || match resumed {
+                Some(_) => place.open(governor, fingerprint, &about),
+                None => place.create(governor, fingerprint, &about),
+            };
+            let search = AutoSearch { task, ledger: &ledger, governor, threads: plan.threads };
+            if resumed.is_some() { auto::resume(&search) } else { auto::explore(&search) }
         }
     }
 }
@@ -74,8 +156,14 @@ fn trouble(trouble: Trouble) -> Failure {
             (over.limit + over.asked) >> 20
         )),
         Trouble::Write(error) => Failure::Usage(error.to_string()),
+        Trouble::Commit(error) => Failure::Usage(error.to_string()),
         Trouble::Setup(error) => Failure::Usage(error.to_string()),
-        Trouble::Read(error) => Failure::Internal(error.to_string()),
+        Trouble::Open(error @ (OpenError::Locked | OpenError::OtherModel { .. })) => {
+            Failure::Usage(error.to_string())
+        }
+        Trouble::Open(error) => Failure::Damaged(error.to_string()),
+        Trouble::NothingToResume => Failure::Damaged(trouble.to_string()),
+        Trouble::Read(error) => Failure::Damaged(error.to_string()),
     }
 }
 
@@ -96,7 +184,7 @@ fn outcome(
         .filter(|(property, _)| property.kind == PropertyKind::Cover)
         .map(|(property, &hits)| CoverFigures { property: property.name.clone(), hits })
         .collect();
-    let detail = if args.full_states { Detail::WholeStates } else { Detail::Changes };
+    let detail = if args.output.full_states { Detail::WholeStates } else { Detail::Changes };
     Outcome {
         verdict,
         reason,
@@ -112,7 +200,14 @@ fn outcome(
         peak_memory_bytes: peak_resident(),
         peak_budget_bytes: report.peak_memory,
         memory_budget_bytes: plan.memory,
-        disk_bytes: 0,
+        disk_bytes: report.disk.map_or(0, |d| d.bytes),
+        disk_bytes_read: report.disk.map_or(0, |d| d.read),
+        disk_bytes_written: report.disk.map_or(0, |d| d.written),
+        storage: report
+            .stages
+            .iter()
+            .map(|s| StorageFigures { storage: s.storage, states: s.states, depth: s.depth })
+            .collect(),
         strategy: match plan.strategy {
             Strategy::Bfs => "bfs".into(),
             Strategy::Dfs => "dfs".into(),
@@ -133,18 +228,18 @@ fn outcome(
             .map(|l| LayerFigures { states: l.states, transitions: l.transitions })
             .collect(),
         covers,
-        trace: trace.filter(|_| args.json).map(|t| t.json(detail)),
+        trace: trace.filter(|_| args.output.json).map(|t| t.json(detail)),
     }
 }
 
 fn show(args: &CheckArgs, outcome: &Outcome, trace: Option<&TraceView>) {
-    let detail = if args.full_states { Detail::WholeStates } else { Detail::Changes };
-    if args.json {
+    let detail = if args.output.full_states { Detail::WholeStates } else { Detail::Changes };
+    if args.output.json {
         // The outcome is plain data: it always serialises.
         println!("{}", serde_json::to_string_pretty(outcome).unwrap_or_default());
         return;
     }
-    match (trace, args.trace) {
+    match (trace, args.output.trace) {
         (Some(trace), TraceFormat::Text) => {
             println!("{}", trace.text(detail));
             println!("{}", outcome.text());
@@ -159,5 +254,8 @@ fn show(args: &CheckArgs, outcome: &Outcome, trace: Option<&TraceView>) {
             eprintln!("{}", outcome.text());
         }
         (None, _) => println!("{}", outcome.text()),
+    }
+    if args.output.explain {
+        eprintln!("{}", outcome.explanation());
     }
 }

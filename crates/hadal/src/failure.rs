@@ -22,6 +22,9 @@ pub enum Failure {
     /// The command makes no sense as given.
     #[error("{0}")]
     Usage(String),
+    /// A run on disk cannot be used.
+    #[error("{0}")]
+    Damaged(String),
     /// hadal is wrong.
     #[error("internal error: {0}\nThis is a bug of hadal. Please report it with the model and the command.")]
     Internal(String),
@@ -32,7 +35,7 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::File { .. } | Failure::Refused { .. } | Failure::Usage(_) => 2,
-            Failure::Internal(_) => 4,
+            Failure::Internal(_) | Failure::Damaged(_) => 4,
         }
     }
 }

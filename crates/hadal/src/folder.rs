@@ -1,37 +1,125 @@
-//! Run folders: where a search keeps what does not fit the memory budget.
+//! Run folders: where a search keeps what does not fit the memory budget, and what is needed to resume it.
 
+use crate::failure::Failure;
 use hadal_search::layered::Trouble;
+use hadal_search::layered::ledger::{Ledger, RunRecord};
 use hadal_store::Governor;
 use hadal_store::error::WriteError;
-use hadal_store::vfs::{Disk, Folder, IoThreads};
+use hadal_store::manifest::{Manifest, RunFolder, Verify};
+use hadal_store::vfs::{Folder, IoThreads, Vfs};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A folder that exists once it is opened, and is removed when the search is over.
-pub struct RunFolder {
-    path: PathBuf,
+/// Set aside so that the last commit still fits a full disk.
+const RESERVE_BYTES: u64 = 1 << 20;
+/// Threads that read ahead and write behind.
+const IO_THREADS: usize = 2;
+
+/// The folder of this search. It exists once it is opened.
+pub struct RunPlace {
+    /// Where it is.
+    pub path: PathBuf,
+    opened: Cell<bool>,
 }
 
-impl RunFolder {
-    /// A folder of its own below `parent`, not created yet.
-    pub fn new(parent: &Path) -> Self {
+impl RunPlace {
+    /// A new folder below `parent`, named after the model and the moment.
+    pub fn new(parent: &Path, model: &Path) -> Self {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        RunFolder { path: parent.join(format!("run-{}-{}", now.as_secs(), std::process::id())) }
-    }
-
-    /// Creates the folder.
-    pub fn open(&self, governor: &Governor) -> Result<Disk, Trouble> {
-        let unusable = |source| WriteError::Io { file: self.path.display().to_string(), source };
-        std::fs::create_dir_all(&self.path).map_err(unusable)?;
-        let folder = Folder::create(&self.path).map_err(unusable)?;
-        Ok(Disk::new(Arc::new(folder), IoThreads::new(2), governor.clone(), 0))
-    }
-}
-
-impl Drop for RunFolder {
-    fn drop(&mut self) {
-        if self.path.exists() && std::fs::remove_dir_all(&self.path).is_err() {
-            eprintln!("warning: cannot remove {}", self.path.display());
+        let stem = model.file_stem().map_or("model".into(), |s| s.to_string_lossy().into_owned());
+        RunPlace {
+            path: parent.join(format!("{stem}-{}-{}", now.as_millis(), std::process::id())),
+            opened: Cell::new(false),
         }
     }
+
+    /// A folder that is there already.
+    pub fn existing(path: &Path) -> Self {
+        RunPlace { path: path.to_owned(), opened: Cell::new(false) }
+    }
+
+    /// Whether the search has used it.
+    pub fn is_used(&self) -> bool {
+        self.opened.get()
+    }
+
+    /// Starts a run here.
+    pub fn create(
+        &self,
+        governor: &Governor,
+        fingerprint: u64,
+        about: &serde_json::Value,
+    ) -> Result<Ledger, Trouble> {
+        let unusable = |source| WriteError::Io { file: self.path.display().to_string(), source };
+        std::fs::create_dir_all(&self.path).map_err(unusable)?;
+        let vfs = Arc::new(Folder::create(&self.path).map_err(unusable)?);
+        self.opened.set(true);
+        let folder =
+            RunFolder::create(vfs, IoThreads::new(IO_THREADS), governor.clone(), fingerprint, RESERVE_BYTES)?;
+        Ok(Ledger::new(folder, about.clone()))
+    }
+
+    /// Opens the run that is here.
+    pub fn open(
+        &self,
+        governor: &Governor,
+        fingerprint: u64,
+        about: &serde_json::Value,
+    ) -> Result<Ledger, Trouble> {
+        let unusable = |source| WriteError::Io { file: self.path.display().to_string(), source };
+        let vfs = Arc::new(Folder::open(&self.path).map_err(unusable)?);
+        self.opened.set(true);
+        let threads = IoThreads::new(IO_THREADS);
+        let folder =
+            RunFolder::open(vfs, threads, governor.clone(), fingerprint, RESERVE_BYTES, Verify::Tails)?;
+        for damage in folder.damaged() {
+            eprintln!("warning: {damage}; going on from the commit before");
+        }
+        Ok(Ledger::new(folder, about.clone()))
+    }
+
+    /// Removes the folder and everything in it.
+    pub fn remove(&self) {
+        if std::fs::remove_dir_all(&self.path).is_err() {
+            eprintln!("warning: cannot remove {}", self.path.display());
+        }
+        // The folder above goes too, if this was the last run in it.
+        if let Some(parent) = self.path.parent() {
+            let _ = std::fs::remove_dir(parent);
+        }
+    }
+}
+
+/// A run as its folder describes it.
+pub struct KnownRun {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How it stands.
+    pub record: RunRecord,
+    /// What the command said about itself.
+    pub about: serde_json::Value,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// The fingerprint of its model.
+    pub fingerprint: u64,
+}
+
+/// Looks at a run without opening it.
+pub fn look_at(path: &Path) -> Result<KnownRun, Failure> {
+    let vfs = Folder::open(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
+    let manifest: Manifest =
+        RunFolder::peek(&vfs).map_err(|error| Failure::Damaged(format!("{}: {error}", path.display())))?;
+    let (record, about) = RunRecord::of(&manifest)
+        .ok_or_else(|| Failure::Damaged(format!("{}: not a run of this version of hadal", path.display())))?;
+    let bytes = vfs.list().map(|files| files.iter().map(|f| f.bytes).sum()).unwrap_or(0);
+    Ok(KnownRun { path: path.to_owned(), record, about, bytes, fingerprint: manifest.fingerprint })
+}
+
+/// All runs below `parent`, by name.
+pub fn list(parent: &Path) -> Vec<KnownRun> {
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let mut runs: Vec<KnownRun> = entries.filter_map(|entry| look_at(&entry.path()).ok()).collect();
+    runs.sort_by(|a, b| a.path.cmp(&b.path));
+    runs
 }

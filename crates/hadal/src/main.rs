@@ -1,13 +1,17 @@
 //! The command: `hadal check MODEL` and its companions.
 
 mod args;
+mod bench;
 mod check;
 mod failure;
 mod folder;
+mod inspect;
 mod load;
 mod outcome;
 mod plan;
 mod progress;
+mod runs;
+mod simulate;
 mod trace;
 mod violation;
 
@@ -30,13 +34,17 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<u8, Failure> {
     match &cli.verb {
-        Verb::Check(args) => check::run(args),
+        Verb::Check(args) => check::run(args, None),
         Verb::Completions { shell } => {
             clap_complete::generate(*shell, &mut Cli::command(), "hadal", &mut std::io::stdout());
             Ok(0)
         }
+        Verb::Resume(args) => runs::resume(args),
+        Verb::Runs(args) => runs::run(args),
+        Verb::Inspect(args) => show_model(args),
         Verb::Man => print_manual(),
-        Verb::Simulate(_) | Verb::Inspect(_) | Verb::Bench(_) => Err(Failure::Usage("not there yet".into())),
+        Verb::Simulate(args) => simulate::run(args),
+        Verb::Bench(args) => bench::run(args),
     }
 }
 
@@ -53,5 +61,19 @@ fn print_manual() -> Result<u8, Failure> {
     rendered
         .and_then(|()| std::io::stdout().write_all(&page))
         .map_err(|error| Failure::File { path: "standard output".into(), error })?;
+    Ok(0)
+}
+
+/// `hadal inspect`: what hadal makes of a model.
+fn show_model(args: &args::InspectArgs) -> Result<u8, Failure> {
+    let loaded = load::load(&args.model)?;
+    let layout = hadal_system::Layout::natural(&loaded.system);
+    let format = match (args.json, args.dot) {
+        (true, _) => inspect::Format::Json,
+        (false, Some(args::DotGraph::Causal)) => inspect::Format::DotCausal,
+        (false, Some(args::DotGraph::Control)) => inspect::Format::DotControl,
+        (false, None) => inspect::Format::Text,
+    };
+    println!("{}", inspect::render(&loaded.system, &layout, format));
     Ok(0)
 }

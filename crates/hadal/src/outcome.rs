@@ -32,8 +32,14 @@ pub struct Outcome {
     pub peak_budget_bytes: u64,
     /// The budget.
     pub memory_budget_bytes: u64,
-    /// Bytes on disk at the end.
+    /// Bytes of states on disk at the end.
     pub disk_bytes: u64,
+    /// Bytes read from disk.
+    pub disk_bytes_read: u64,
+    /// Bytes written to disk.
+    pub disk_bytes_written: u64,
+    /// How states were stored, in order.
+    pub storage: Vec<StorageFigures>,
     /// What was used.
     pub strategy: String,
     /// How symmetry was used.
@@ -62,6 +68,17 @@ pub struct LayerFigures {
     pub states: u64,
     /// Transitions out of them.
     pub transitions: u64,
+}
+
+/// A kind of storage and when it began.
+#[derive(Clone, Debug, Serialize)]
+pub struct StorageFigures {
+    /// `table`, `diagram` or `sorted runs`.
+    pub storage: &'static str,
+    /// Distinct states in complete layers at that moment.
+    pub states: u64,
+    /// The layer being expanded.
+    pub depth: u64,
 }
 
 /// Figures of one cover property.
@@ -113,8 +130,48 @@ impl Outcome {
         ));
         let threads = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
         lines.push(format!("  strategy {}, symmetry {}, {threads}", self.strategy, self.symmetry));
+        if self.disk_bytes_written > 0 {
+            lines.push(format!(
+                "  on disk {}, {} read, {} written",
+                size(self.disk_bytes),
+                size(self.disk_bytes_read),
+                size(self.disk_bytes_written)
+            ));
+        }
         for cover in &self.covers {
             lines.push(format!("  cover \"{}\": {} hits", cover.property, grouped(cover.hits)));
+        }
+        if let Some(run) = &self.run {
+            lines.push(match self.verdict {
+                "stopped" => format!("  to go on: hadal resume {run}"),
+                _ => format!("  kept in {run}"),
+            });
+        }
+        lines.join("\n")
+    }
+
+    /// How states were stored, for `--explain`.
+    pub fn explanation(&self) -> String {
+        let mut lines = Vec::new();
+        for stage in &self.storage {
+            let why = match stage.storage {
+                "table" => {
+                    "every state in a hash table in RAM: fastest while it fits its share of the budget"
+                }
+                "diagram" => {
+                    "the table reached its share; a decision diagram in RAM shares what states have in common"
+                }
+                "sorted runs" => {
+                    "the diagram outgrew its share, or states have too little in common; sorted runs on disk"
+                }
+                _ => "",
+            };
+            lines.push(format!(
+                "  {} from depth {} ({} states): {why}",
+                stage.storage,
+                stage.depth,
+                grouped(stage.states)
+            ));
         }
         lines.join("\n")
     }
@@ -148,6 +205,7 @@ fn stop_reason(reason: &StopReason, memory: u64) -> String {
         StopReason::DepthLimit => "--max-depth is reached; what was seen is fine".into(),
         StopReason::TimeLimit => "--time-limit is reached; what was seen is fine".into(),
         StopReason::Interrupted => "interrupted; what was seen is fine".into(),
+        StopReason::DiskFull => "the disk is full; what was seen is fine".into(),
     }
 }
 

@@ -8,6 +8,9 @@ use hadal_exec::symmetry::SymmetryMode;
 use hadal_search::{DeadlockNotion, Limits};
 use hadal_system::{Expr, PropertyBody, PropertyKind, System};
 
+/// The least budget in which every strategy works.
+const LEAST_MEMORY: u64 = 16 << 20;
+
 /// What `check` will do.
 #[derive(Debug)]
 pub struct Plan {
@@ -27,7 +30,7 @@ impl Plan {
     /// Validates the arguments against each other and the model's language.
     pub fn new(args: &CheckArgs, language: Language, system: &System) -> Result<Self, Failure> {
         if args.strategy == Strategy::Dfs {
-            if args.max_depth.is_some() {
+            if args.limits.max_depth.is_some() {
                 return Err(Failure::Usage(
                     "--max-depth needs breadth-first layers: leave out --strategy dfs".into(),
                 ));
@@ -53,12 +56,23 @@ impl Plan {
             Deadlock::Stuck => DeadlockNotion::Stuck,
             Deadlock::Stuttering => DeadlockNotion::Stuttering,
         };
+        let memory = args.limits.memory.unwrap_or_else(default_memory);
+        if memory < LEAST_MEMORY {
+            return Err(Failure::Usage(format!(
+                "--memory {memory} is too small: buffers alone take some megabytes; give at least {}M",
+                LEAST_MEMORY >> 20
+            )));
+        }
         Ok(Plan {
-            memory: args.memory.unwrap_or_else(default_memory),
-            threads: args.threads.map_or_else(default_threads, usize::from),
+            memory,
+            threads: args.limits.threads.map_or_else(default_threads, usize::from),
             strategy: args.strategy,
             deadlock,
-            limits: Limits { max_states: args.max_states, max_depth: args.max_depth, time: args.time_limit },
+            limits: Limits {
+                max_states: args.limits.max_states,
+                max_depth: args.limits.max_depth,
+                time: args.limits.time_limit,
+            },
         })
     }
 }

@@ -90,6 +90,24 @@ impl StepView {
         };
         StepView { action, changes, state, printed }
     }
+
+    /// For reading, as step number `n`; 0 is the one that makes the initial state.
+    pub fn text(&self, n: u64, detail: Detail) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = text::write_step(&mut text, n, self, detail);
+        text
+    }
+}
+
+impl ViolationView {
+    /// For reading.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = text::write_violation(&mut text, self);
+        text
+    }
 }
 
 /// How much of each state is written.

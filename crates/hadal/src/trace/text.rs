@@ -1,6 +1,6 @@
-//! A trace as text.
+//! A trace as text, whole or step by step.
 
-use super::{Detail, TraceView};
+use super::{Detail, StepView, TraceView, ViolationView};
 use std::fmt::Write;
 
 pub(super) fn render(trace: &TraceView, detail: Detail) -> String {
@@ -12,36 +12,45 @@ pub(super) fn render(trace: &TraceView, detail: Detail) -> String {
 
 fn write_trace(text: &mut String, trace: &TraceView, detail: Detail) -> std::fmt::Result {
     for (n, step) in trace.steps.iter().enumerate() {
-        match n {
-            0 => writeln!(text, "start  {}", step.action)?,
-            _ => writeln!(text, "{n:>5}  {}", step.action)?,
-        }
-        match (detail, n) {
-            (Detail::WholeStates, _) | (_, 0) => {
-                for scalar in
-                    step.state.iter().filter(|s| detail == Detail::WholeStates || s.value != "undefined")
-                {
-                    writeln!(text, "         {} = {}", scalar.name, scalar.value)?;
-                }
-            }
-            (Detail::Changes, _) if step.changes.is_empty() => writeln!(text, "         nothing changes")?,
-            (Detail::Changes, _) => {
-                for change in &step.changes {
-                    match &change.before {
-                        Some(before) => {
-                            writeln!(text, "         {}: {before} -> {}", change.name, change.after)?
-                        }
-                        None => writeln!(text, "         {} = {}", change.name, change.after)?,
-                    }
-                }
+        write_step(text, n as u64, step, detail)?;
+    }
+    writeln!(text)?;
+    write_violation(text, &trace.violation)
+}
+
+/// Step number `n`, 0 being the one that makes the initial state.
+pub(super) fn write_step(text: &mut String, n: u64, step: &StepView, detail: Detail) -> std::fmt::Result {
+    match n {
+        0 => writeln!(text, "start  {}", step.action)?,
+        _ => writeln!(text, "{n:>5}  {}", step.action)?,
+    }
+    match (detail, n) {
+        (Detail::WholeStates, _) | (_, 0) => {
+            for scalar in
+                step.state.iter().filter(|s| detail == Detail::WholeStates || s.value != "undefined")
+            {
+                writeln!(text, "         {} = {}", scalar.name, scalar.value)?;
             }
         }
-        for line in step.printed.lines() {
-            writeln!(text, "         | {line}")?;
+        (Detail::Changes, _) if step.changes.is_empty() => writeln!(text, "         nothing changes")?,
+        (Detail::Changes, _) => {
+            for change in &step.changes {
+                match &change.before {
+                    Some(before) => writeln!(text, "         {}: {before} -> {}", change.name, change.after)?,
+                    None => writeln!(text, "         {} = {}", change.name, change.after)?,
+                }
+            }
         }
     }
-    let violation = &trace.violation;
-    writeln!(text, "\n{}", violation.message)?;
+    for line in step.printed.lines() {
+        writeln!(text, "         | {line}")?;
+    }
+    Ok(())
+}
+
+/// What is wrong, where it stands in the model, and the values that break it.
+pub(super) fn write_violation(text: &mut String, violation: &ViolationView) -> std::fmt::Result {
+    writeln!(text, "{}", violation.message)?;
     if !violation.place.is_empty() {
         write!(text, "{}", violation.place)?;
     }

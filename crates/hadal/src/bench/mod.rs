@@ -1,0 +1,124 @@
+//! `hadal bench`: named suites of models with known counts, measured in child processes, with peers beside them.
+//!
+//! A suite is a list of [`suite::Case`]s from a table in the repository. Every figure comes from a process of its own,
+//! so memory is per model; every count is held against the table, so a fast wrong answer is an error.
+//! `docs/benchmarks.md` describes the method.
+
+mod corpus;
+mod instructions;
+mod measure;
+mod ours;
+mod page;
+mod result;
+mod rumur;
+mod scratch;
+mod statistics;
+mod suite;
+mod text;
+
+use crate::args::{BenchArgs, Clock};
+use crate::failure::Failure;
+use corpus::Corpus;
+use ours::Hadal;
+use result::{BenchReport, CaseResult, PeerResult};
+use rumur::Rumur;
+use scratch::Scratch;
+use std::path::Path;
+use suite::{Case, Suite};
+
+/// Runs the command; returns the exit code: 1 when a count is not what the table says.
+pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
+    let suites = suite::all()?;
+    if args.suite == "list" {
+        print!("{}", text::list(&suites));
+        return Ok(0);
+    }
+    let suite = suites.iter().find(|s| s.name == args.suite).ok_or_else(|| {
+        let known: Vec<_> = suites.iter().map(|s| s.name.as_str()).collect();
+        Failure::Usage(format!("there is no suite `{}`; there are {}", args.suite, known.join(", ")))
+    })?;
+    let cases = chosen(suite, args.only.as_deref())?;
+    let corpus = Corpus::find(&cases)?;
+    let scratch = Scratch::new()?;
+    if suite.name == instructions::SUITE {
+        return instructions::run(args, &cases, &corpus, &scratch);
+    }
+    let report = explore(args, &cases, &corpus, &scratch)?;
+    println!("{}", text::summary(&report));
+    if let Some(path) = &args.json {
+        // The report is plain data: it always serialises.
+        write(path, &serde_json::to_string_pretty(&report).unwrap_or_default())?;
+    }
+    if let Some(path) = &args.html {
+        write(path, &page::render(&report))?;
+    }
+    Ok(u8::from(!report.all_counts_met()))
+}
+
+fn chosen<'a>(suite: &'a Suite, only: Option<&str>) -> Result<Vec<&'a Case>, Failure> {
+    let cases: Vec<_> =
+        suite.cases.iter().filter(|case| only.is_none_or(|text| case.name().contains(text))).collect();
+    match only {
+        Some(text) if cases.is_empty() => {
+            Err(Failure::Usage(format!("no model of the suite `{}` has `{text}` in its name", suite.name)))
+        }
+        _ => Ok(cases),
+    }
+}
+
+fn explore(
+    args: &BenchArgs,
+    cases: &[&Case],
+    corpus: &Corpus,
+    scratch: &Scratch,
+) -> Result<BenchReport, Failure> {
+    let hadal = Hadal::new(args.threads, args.time_limit, scratch)?;
+    let rumur = if args.no_peers { None } else { Rumur::find(args.threads, args.time_limit) };
+    let mut report = BenchReport::new(args, rumur.as_ref().map(|r| r.version.clone()));
+    println!("{}", text::heading(&report));
+    for case in cases {
+        let row = measure_case(args, case, corpus, &hadal, rumur.as_ref(), scratch)?;
+        println!("{}", text::row(&row, report.clock));
+        report.rows.push(row);
+    }
+    Ok(report)
+}
+
+/// Measures one case `--repeat` times, hadal and its peer in turns so that both meet the same noise; the best counts.
+fn measure_case(
+    args: &BenchArgs,
+    case: &Case,
+    corpus: &Corpus,
+    hadal: &Hadal,
+    rumur: Option<&Rumur>,
+    scratch: &Scratch,
+) -> Result<CaseResult, Failure> {
+    let model = corpus.path(case);
+    let built = rumur.filter(|_| case.is_murphi()).map(|rumur| rumur.build(case, &model, scratch));
+    let mut best = hadal.run(case, &model)?;
+    let mut peer = built.as_ref().map(|built| match built {
+        Ok(verifier) => verifier.run(),
+        Err(refused) => PeerResult::Refused { reason: refused.clone() },
+    });
+    for _ in 1..args.repeat {
+        best = best.better(hadal.run(case, &model)?, args.clock);
+        if let Some(Ok(verifier)) = &built {
+            peer = peer.map(|peer| peer.better(verifier.run(), args.clock));
+        }
+    }
+    Ok(CaseResult::new(case, best, peer))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| Failure::File { path: path.to_owned(), error })
+}
+
+impl Clock {
+    /// As the tables name it.
+    fn name(self) -> &'static str {
+        match self {
+            Clock::Wall => "wall",
+            Clock::Cpu => "cpu",
+        }
+    }
+}

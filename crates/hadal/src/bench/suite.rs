@@ -1,0 +1,163 @@
+//! The suites: which model, which constants, which symmetry, and how many states and transitions there must be.
+
+use crate::failure::Failure;
+use serde::Serialize;
+
+/// The table itself; its first lines describe the columns.
+const TABLE: &str = include_str!("suites.tsv");
+
+/// Models that are measured together.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// Its name on the command line.
+    pub name: String,
+    /// What it is for.
+    pub about: String,
+    /// Its models, in the order of the table.
+    pub cases: Vec<Case>,
+}
+
+/// One model with its constants, and what is known about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Case {
+    /// Path inside the corpus.
+    pub model: String,
+    /// Constants that are given another value.
+    pub constants: Vec<(String, i64)>,
+    /// `off`, `heuristic` or `exact`.
+    pub symmetry: String,
+    /// `on` or `off`, as for `hadal check --deadlock`.
+    pub deadlock: String,
+    /// Distinct states of the complete exploration.
+    pub states: u64,
+    /// Transitions of the complete exploration, where they are known.
+    pub transitions: Option<u64>,
+    /// Who says so.
+    pub source: String,
+}
+
+impl Case {
+    /// How people call it: `mcslock2 N=3 exact`.
+    pub fn name(&self) -> String {
+        let file = self.model.rsplit('/').next().unwrap_or(&self.model);
+        let mut name = file.trim_end_matches(".m").trim_end_matches(".dve").to_owned();
+        for (constant, value) in &self.constants {
+            name.push_str(&format!(" {constant}={value}"));
+        }
+        if self.symmetry != "off" {
+            name.push(' ');
+            name.push_str(&self.symmetry);
+        }
+        name
+    }
+
+    /// Whether peers that read Murphi can run it.
+    pub fn is_murphi(&self) -> bool {
+        self.model.ends_with(".m")
+    }
+}
+
+/// Every suite of the table.
+pub fn all() -> Result<Vec<Suite>, Failure> {
+    parse(TABLE).map_err(|error| Failure::Internal(format!("suites.tsv, {error}")))
+}
+
+/// Lines of `suite NAME ABOUT` open a suite; every other line is a case of the suite above it.
+fn parse(table: &str) -> Result<Vec<Suite>, String> {
+    let mut suites: Vec<Suite> = Vec::new();
+    for (n, line) in table.lines().enumerate() {
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let fields: Vec<&str> = line.split('\t').map(str::trim).collect();
+        let wrong = |what: &str| format!("line {}: {what}", n + 1);
+        if fields[0] == "suite" {
+            let [_, name, about] = fields[..] else { return Err(wrong("write suite, name, what it is for")) };
+            suites.push(Suite { name: name.to_owned(), about: about.to_owned(), cases: Vec::new() });
+            continue;
+        }
+        let suite = suites.last_mut().ok_or_else(|| wrong("a case before the first suite"))?;
+        suite.cases.push(parse_case(&fields).map_err(|what| wrong(&what))?);
+    }
+    Ok(suites)
+}
+
+fn parse_case(fields: &[&str]) -> Result<Case, String> {
+    let [model, constants, symmetry, deadlock, states, transitions, source] = *fields else {
+        return Err(format!("{} columns where there should be 7", fields.len()));
+    };
+    if !["off", "heuristic", "exact"].contains(&symmetry) {
+        return Err(format!("`{symmetry}` is no symmetry"));
+    }
+    if !["on", "off"].contains(&deadlock) {
+        return Err(format!("deadlock is on or off, not `{deadlock}`"));
+    }
+    let number = |text: &str| text.parse::<u64>().map_err(|_| format!("`{text}` is no count"));
+    Ok(Case {
+        model: model.to_owned(),
+        constants: parse_constants(constants)?,
+        symmetry: symmetry.to_owned(),
+        deadlock: deadlock.to_owned(),
+        states: number(states)?,
+        transitions: if transitions == "-" { None } else { Some(number(transitions)?) },
+        source: source.to_owned(),
+    })
+}
+
+/// `N=4,M=2`, or `-` for none.
+fn parse_constants(text: &str) -> Result<Vec<(String, i64)>, String> {
+    if text == "-" {
+        return Ok(Vec::new());
+    }
+    text.split(',')
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').ok_or(format!("`{pair}` is not NAME=VALUE"))?;
+            let value = value.parse().map_err(|_| format!("`{pair}` has no whole number"))?;
+            Ok((name.to_owned(), value))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn the_table_reads_and_names_every_case_once() {
+        let suites = parse(TABLE).expect("the table is well formed");
+        for name in ["quick", "murphi", "dve", "instructions"] {
+            let suite = suites.iter().find(|s| s.name == name).expect(name);
+            assert!(!suite.cases.is_empty(), "{name} has no cases");
+            let names: HashSet<_> = suite.cases.iter().map(Case::name).collect();
+            assert_eq!(names.len(), suite.cases.len(), "{name} has a case twice");
+        }
+    }
+
+    #[test]
+    fn cases_of_the_large_suites_have_at_least_a_hundred_thousand_states() {
+        let suites = parse(TABLE).expect("the table is well formed");
+        for suite in suites.iter().filter(|s| s.name == "murphi" || s.name == "dve") {
+            for case in &suite.cases {
+                assert!(case.states >= 100_000, "{} is too small", case.name());
+            }
+        }
+    }
+
+    #[test]
+    fn a_case_is_named_by_file_constants_and_symmetry() {
+        let fields = ["murphi/mux/mcslock2.m", "N=3,fast=1", "exact", "on", "540219", "1620657", "file"];
+        let case = parse_case(&fields).expect("well formed");
+        assert_eq!(case.name(), "mcslock2 N=3 fast=1 exact");
+        assert!(case.is_murphi());
+    }
+
+    #[test]
+    fn mistakes_in_the_table_are_named_with_their_line() {
+        assert!(parse("a.m\t-\toff\ton\t1\t2\tx").unwrap_err().contains("line 1"));
+        let broken = "suite\ts\ttext\na.m\tN\toff\ton\t1\t2\tx";
+        assert!(parse(broken).unwrap_err().contains("line 2: `N` is not NAME=VALUE"));
+        let broken = "suite\ts\ttext\na.m\t-\tsome\ton\t1\t2\tx";
+        assert!(parse(broken).unwrap_err().contains("`some` is no symmetry"));
+    }
+}
