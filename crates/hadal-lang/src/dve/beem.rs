@@ -3,12 +3,12 @@
 //! The reachability properties become goals `prop1`, `prop2` and so on. Propositions may use the family's macros and
 //! parameters, so the family is expanded with the instance's parameters to understand them.
 
-use super::ast::{Expr, ExprKind};
+use super::ast::Expr;
 use super::check::resolve;
 use super::lower::Goal;
 use super::m4::{Expanded, Limits, expand};
 use super::model::Model;
-use super::parse::{MAX_HEIGHT, parse_expression};
+use super::parse::parse_expression;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use hadal_system::{Source, Span};
 use std::path::Path;
@@ -139,11 +139,7 @@ fn goal(
     macros: &Expanded,
     model: &Model,
 ) -> Result<super::model::Term, String> {
-    let mut formula = understood(formula)?;
-    substitute(&mut formula, description, macros)?;
-    if height(&formula) > MAX_HEIGHT {
-        return Err("its formula is nested too deeply".to_string());
-    }
+    let formula = understood(&substitute(formula, description, macros)?)?;
     let mut problems = Diagnostics::default();
     let term = resolve(&formula, model, &mut problems);
     term.ok_or_else(|| problems.list.first().map_or_else(String::new, |finding| finding.message.clone()))
@@ -159,34 +155,26 @@ fn understood(text: &str) -> Result<Expr, String> {
     })
 }
 
-/// Puts the expressions of propositions in the place of their names.
-fn substitute(expression: &mut Expr, description: &Description, macros: &Expanded) -> Result<(), String> {
-    match &mut expression.kind {
-        ExprKind::Name(name) => {
-            let Some((_, text)) =
-                description.propositions.iter().find(|(proposition, _)| proposition == name)
-            else {
-                return Ok(());
-            };
-            let text = macros.expand_further(text).map_err(|failure| failure.message)?;
-            *expression = understood(&text)?;
-            Ok(())
+/// Puts the texts of propositions in the place of their names. As text, without parentheses: that is what BEEM's
+/// published answers are about (`not p` with `p` an equation negates its left side only).
+fn substitute(formula: &str, description: &Description, macros: &Expanded) -> Result<String, String> {
+    let mut text = String::new();
+    let mut rest = formula;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_alphanumeric() || c == '_') {
+        text.push_str(&rest[..at]);
+        let length =
+            rest[at..].find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len() - at);
+        let word = &rest[at..at + length];
+        match description.propositions.iter().find(|(proposition, _)| proposition == word) {
+            Some((_, expression)) => {
+                text.push_str(&macros.expand_further(expression).map_err(|failure| failure.message)?);
+            }
+            None => text.push_str(word),
         }
-        ExprKind::Unary(_, operand) => substitute(operand, description, macros),
-        ExprKind::Binary(_, left, right) => {
-            substitute(left, description, macros)?;
-            substitute(right, description, macros)
-        }
-        _ => Ok(()),
+        rest = &rest[at + length..];
     }
-}
-
-fn height(expression: &Expr) -> u32 {
-    match &expression.kind {
-        ExprKind::Unary(_, operand) => 1 + height(operand),
-        ExprKind::Binary(_, left, right) => 1 + height(left).max(height(right)),
-        _ => expression.height,
-    }
+    text.push_str(rest);
+    Ok(text)
 }
 
 fn without_comments(xml: &str) -> String {
