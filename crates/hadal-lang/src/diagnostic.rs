@@ -70,7 +70,7 @@ impl Diagnostics {
 
     /// Orders by place, so that a person reads top to bottom; drops exact repetitions.
     pub fn finish(&mut self) {
-        self.list.sort_by(|a, b| (a.span.start, a.span.end).cmp(&(b.span.start, b.span.end)));
+        self.list.sort_by_key(|d| (d.span.start, d.span.end));
         self.list.dedup();
     }
 }

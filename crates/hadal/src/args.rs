@@ -62,9 +62,23 @@ pub struct ModelArgs {
     /// Reduce states that differ only by a permutation of scalarset values.
     #[arg(long, value_enum, default_value_t = Symmetry::Auto)]
     pub symmetry: Symmetry,
+    /// DVE only: report a transition that meets an error (a byte out of range, say), or go on from an error state as
+    /// DiVinE does.
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ModelErrors::Report)]
+    pub model_errors: ModelErrors,
     /// Run the model by interpretation instead of machine code (slow: for comparing the two).
     #[arg(long)]
     pub interpret: bool,
+}
+
+/// What becomes of a DVE transition that meets an error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum ModelErrors {
+    /// It is reported.
+    #[default]
+    Report,
+    /// Every variable becomes 0, the first process goes to a location `error`, and the search goes on.
+    State,
 }
 
 /// How far symmetry is used.
@@ -337,7 +351,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     let number: f64 =
         digits.trim().parse().map_err(|_| format!("`{text}` is not a size such as 500M or 8G"))?;
     let bytes = number * factor as f64;
-    if !(bytes >= 0.0 && bytes < 9e18) {
+    if !(0.0..9e18).contains(&bytes) {
         return Err(format!("`{text}` is not a sensible size"));
     }
     Ok(bytes as u64)

@@ -1,6 +1,8 @@
 //! `hadal check`: load, compile, explore, replay what was found, and say what is true.
 
-use crate::args::{CheckArgs, Deadlock, LimitArgs, ModelArgs, OutputArgs, Strategy, Symmetry, TraceFormat};
+use crate::args::{
+    CheckArgs, Deadlock, LimitArgs, ModelArgs, ModelErrors, OutputArgs, Strategy, Symmetry, TraceFormat,
+};
 use crate::failure::Failure;
 use crate::folder::RunPlace;
 use crate::load::load;
@@ -33,6 +35,8 @@ pub struct About {
     define: Vec<(String, i64)>,
     symmetry: Symmetry,
     interpret: bool,
+    #[serde(default)]
+    model_errors: ModelErrors,
     property: Vec<String>,
     deadlock: Deadlock,
 }
@@ -45,6 +49,7 @@ impl About {
             define: args.model.define.clone(),
             symmetry: args.model.symmetry,
             interpret: args.model.interpret,
+            model_errors: args.model.model_errors,
             property: args.property.clone(),
             deadlock: args.deadlock,
         }
@@ -59,6 +64,7 @@ impl From<About> for CheckArgs {
                 define: about.define,
                 symmetry: about.symmetry,
                 interpret: about.interpret,
+                model_errors: about.model_errors,
             },
             limits: LimitArgs::default(),
             disk: None,

@@ -101,8 +101,6 @@ pub struct KnownRun {
     pub about: serde_json::Value,
     /// Bytes on disk.
     pub bytes: u64,
-    /// The fingerprint of its model.
-    pub fingerprint: u64,
 }
 
 /// Looks at a run without opening it.
@@ -113,7 +111,7 @@ pub fn look_at(path: &Path) -> Result<KnownRun, Failure> {
     let (record, about) = RunRecord::of(&manifest)
         .ok_or_else(|| Failure::Damaged(format!("{}: not a run of this version of hadal", path.display())))?;
     let bytes = vfs.list().map(|files| files.iter().map(|f| f.bytes).sum()).unwrap_or(0);
-    Ok(KnownRun { path: path.to_owned(), record, about, bytes, fingerprint: manifest.fingerprint })
+    Ok(KnownRun { path: path.to_owned(), record, about, bytes })
 }
 
 /// All runs below `parent`, by name.

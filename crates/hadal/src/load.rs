@@ -1,9 +1,9 @@
 //! From a path to a [`System`]: picks the language by the file's ending and renders what the front end found.
 
-use crate::args::ModelArgs;
+use crate::args::{ModelArgs, ModelErrors};
 use crate::failure::Failure;
 use hadal_lang::diagnostic::render_plain;
-use hadal_lang::{Diagnostics, Refused, Severity};
+use hadal_lang::{Diagnostics, Refused, Severity, dve};
 use hadal_system::{Source, System};
 use std::path::Path;
 
@@ -52,11 +52,23 @@ pub fn load(args: &ModelArgs) -> Result<LoadedModel, Failure> {
     let source = Source::new(args.model.display().to_string(), text);
     let (system, warnings) = match language {
         Language::Murphi => hadal_lang::murphi::load(source, &args.define).map(|l| (l.system, l.warnings)),
-        Language::Dve => hadal_lang::dve::load(source, &args.define).map(|l| (l.system, l.warnings)),
+        Language::Dve => load_dve(args, source)?.map(|l| (l.system, l.warnings)),
     }
     .map_err(|refused| Failure::Refused { rendered: render_refusal(&refused) })?;
     let warnings = render_all(&system.source, &warnings);
     Ok(LoadedModel { system, language, warnings })
+}
+
+/// A DVE model, with the goals of the BEEM description that lies beside it.
+fn load_dve(args: &ModelArgs, source: Source) -> Result<Result<dve::Loaded, Refused>, Failure> {
+    let description = dve::beem::Description::beside(&args.model)
+        .map_err(|error| Failure::File { path: args.model.with_extension("xml"), error })?;
+    let errors = match args.model_errors {
+        ModelErrors::Report => dve::lower::Errors::Report,
+        ModelErrors::State => dve::lower::Errors::ErrorState,
+    };
+    let options = dve::Options { overrides: &args.define, description: description.as_ref(), errors };
+    Ok(dve::load_with(source, options))
 }
 
 fn render_all(source: &Source, diagnostics: &Diagnostics) -> String {

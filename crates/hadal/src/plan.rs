@@ -100,7 +100,8 @@ pub fn model_options(symmetry: Symmetry, interpret: bool) -> ModelOptions {
     }
 }
 
-/// Leaves only the named properties (and all assumptions, which are part of the model): the others become trivial.
+/// Leaves only the named properties, or all but goals where none is named (and all assumptions, which are part of the
+/// model): the others become trivial.
 pub fn select_properties(system: &mut System, names: &[String]) -> Result<Vec<bool>, Failure> {
     for name in names {
         if !system.properties.iter().any(|p| p.name == *name) {
@@ -116,7 +117,11 @@ pub fn select_properties(system: &mut System, names: &[String]) -> Result<Vec<bo
     let mut asked = Vec::new();
     let bases = system.property_bases();
     for (n, property) in system.properties.iter_mut().enumerate() {
-        let selected = names.is_empty() || names.contains(&property.name);
+        // A goal is a question of its own: meeting it would end the search for everything else.
+        let selected = match names {
+            [] => property.kind != PropertyKind::Goal,
+            names => names.contains(&property.name),
+        };
         asked.extend(std::iter::repeat_n(selected, (bases[n + 1] - bases[n]) as usize));
         if !selected {
             match property.kind {
