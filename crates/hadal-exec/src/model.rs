@@ -1,8 +1,12 @@
 //! A model that explorers can walk: a system, its layout, an engine that runs it, and symmetry reduction.
 
-use hadal_system::{Check, Label, Layout, PropertyId, PropertyInfo, StateSpace, Successors, System, Worker};
+use hadal_system::{
+    Check, Label, Layout, PropertyId, PropertyInfo, StateField, StateSpace, Successors, System, Worker,
+};
+use std::sync::OnceLock;
 
 use crate::compile::{CompileError, Compiled};
+use crate::fields::fields;
 use crate::fingerprint::fingerprint;
 use crate::interpret::Interpreter;
 use crate::symmetry::{Canonicaliser, Scratch, SymmetryMode};
@@ -47,6 +51,8 @@ pub struct Model {
     symmetry: Option<Canonicaliser>,
     properties: Vec<PropertyInfo>,
     fingerprint: u64,
+    /// Worked out when first asked for: few strategies want them.
+    fields: OnceLock<Vec<StateField>>,
 }
 
 impl Model {
@@ -67,7 +73,8 @@ impl Model {
         let mode = symmetry.as_ref().map_or(SymmetryMode::Off, Canonicaliser::mode);
         let fingerprint = fingerprint(&system, &layout, mode);
         let properties = system.property_infos();
-        Ok(Model { system, layout, options, compiled, symmetry, properties, fingerprint })
+        let fields = OnceLock::new();
+        Ok(Model { system, layout, options, compiled, symmetry, properties, fingerprint, fields })
     }
 
     /// The system behind the model.
@@ -103,6 +110,10 @@ impl StateSpace for Model {
 
     fn bits(&self) -> u32 {
         self.layout.bits()
+    }
+
+    fn fields(&self) -> &[StateField] {
+        self.fields.get_or_init(|| fields(&self.system, &self.layout))
     }
 
     fn fingerprint(&self) -> u64 {

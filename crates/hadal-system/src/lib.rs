@@ -22,7 +22,9 @@ pub use expr::{Base, BinaryOp, Expr, ExprKind, Place, Quantifier, Range, Step, U
 pub use layout::Layout;
 pub use shape::{Field, Shape, ShapeId, Shapes};
 pub use source::{LineColumn, Source, Span};
-pub use space::{Check, Label, PropertyId, PropertyInfo, PropertyKind, StateSpace, Successors, Worker};
+pub use space::{
+    Check, Label, PropertyId, PropertyInfo, PropertyKind, StateField, StateSpace, Successors, Worker,
+};
 pub use stmt::{Argument, CheckKind, PrintItem, Stmt, StmtKind, SwitchArm};
 pub use system::{
     Action, ActionId, ControlEdge, Function, FunctionId, Instance, Local, LocalId, LocalKind, Location,

@@ -50,6 +50,23 @@ pub enum Check {
     Fault(PropertyId),
 }
 
+/// A scalar of the packed state, for those who look into states: partitions, abstractions, charts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateField {
+    /// Its path name.
+    pub name: String,
+    /// Offset of its least significant bit.
+    pub offset: u32,
+    /// Bits it takes, at most 64; 0 where it has one value only.
+    pub width: u32,
+    /// Fields with the same number belong to one variable: an array or a record.
+    pub group: u32,
+    /// The process that owns it, if any.
+    pub owner: Option<u32>,
+    /// How many ways to fire may write it, those inside a loop of a process counted more; where that is known.
+    pub writers: Option<u64>,
+}
+
 /// An explorable set of states.
 pub trait StateSpace: Sync {
     /// Words of a state; the same for all states, at least 1.
@@ -58,6 +75,11 @@ pub trait StateSpace: Sync {
     /// Bits of a state that are ever used, counted from the least significant.
     fn bits(&self) -> u32 {
         self.words() as u32 * 64
+    }
+
+    /// The scalars of a state, where the space can name them. They do not overlap; bits outside them carry nothing.
+    fn fields(&self) -> &[StateField] {
+        &[]
     }
 
     /// Identifies the space across runs: two spaces with the same value have the same states and transitions.
