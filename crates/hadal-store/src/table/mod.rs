@@ -91,7 +91,7 @@ impl StateTable {
         assert!((1..=MAX_WRITERS).contains(&writers), "1 to {MAX_WRITERS} writers");
         let record = words + extra;
         let share = governor.limit() / (64 * writers as u64);
-        let chunk_bytes = share.clamp(16 << 10, 2 << 20).max(record as u64 * 8);
+        let chunk_bytes = share.clamp(16 << 10, 32 << 20).max(record as u64 * 8);
         let chunks = (governor.limit() / chunk_bytes + 2).min(1 << 20) as usize;
         let arenas =
             (0..writers).map(|_| Arena::new(record, chunk_bytes as usize, chunks, governor)).collect();
@@ -168,22 +168,35 @@ impl StateTable {
             let count = window.len() / self.words;
             for (n, state) in window.chunks_exact(self.words).enumerate() {
                 hashes[n] = hash(state);
-                prefetch(index.bucket(hashes[n]));
+                prefetch(index.bucket(index.home(hashes[n])));
             }
             for &h in &hashes[..count] {
                 if let Some(at) = index.likely(h) {
                     prefetch(self.arenas[at.writer()].address(at.number()));
                 }
             }
+            let mut new = 0;
+            let mut outcome = Ok(());
             for (n, state) in window.chunks_exact(self.words).enumerate() {
                 let number = w * WINDOW + n;
                 if self.extra > 0 {
                     extra(number, &mut own);
                 }
-                if let Some(at) = self.find_or_add(&index, writer, hashes[n], state, &own)? {
-                    added(number, at);
+                match self.find_or_add(&index, writer, hashes[n], state, &own) {
+                    Ok(None) => {}
+                    Ok(Some(at)) => {
+                        new += 1;
+                        added(number, at);
+                    }
+                    Err(full) => {
+                        outcome = Err(full);
+                        break;
+                    }
                 }
             }
+            // Counted before the index is let go: whoever grows it next must see every entry.
+            self.len.fetch_add(new, Ordering::Relaxed);
+            outcome?;
         }
         Ok(())
     }
@@ -216,19 +229,28 @@ impl StateTable {
     }
 
     fn probe(&self, index: &Index, h: u64, state: &[u64]) -> Option<StateRef> {
-        for entry in index.probe_sequence(h) {
-            let held = entry.load(Ordering::Acquire);
-            if held == 0 {
+        let mut bucket = index.home(h);
+        loop {
+            let entries = index.bucket(bucket);
+            let seen = Seen::of(entries, h);
+            for at in seen.candidates() {
+                let held = ref_of(entries[at].load(Ordering::Acquire));
+                if same(self.state(held), state) {
+                    return Some(held);
+                }
+            }
+            if seen.free != 0 || index.buckets == 0 {
                 return None;
             }
-            if tag_of(held) == tag_of(h) && self.state(ref_of(held)) == state {
-                return Some(ref_of(held));
-            }
+            bucket = index.after(bucket);
         }
-        None
     }
 
     /// Adds `state` unless it is there; says where it was added.
+    ///
+    /// Entries of a bucket are taken from the first on and never given back, so all that may hold the state lie before
+    /// the first free one; and `grow_for` keeps free entries for every writer's window, so there is one.
+    #[inline]
     fn find_or_add(
         &self,
         index: &Index,
@@ -238,32 +260,34 @@ impl StateTable {
         extra: &[u64],
     ) -> Result<Option<StateRef>, OverBudget> {
         let mut own: Option<u64> = None;
-        for entry in index.probe_sequence(h) {
-            let mut held = entry.load(Ordering::Acquire);
-            if held == 0 {
-                let n = match own {
-                    Some(n) => n,
-                    None => *own.insert(self.arenas[writer].push(state, extra)?),
-                };
-                let at = StateRef::new(writer, n);
-                let wanted = (at.0 + 1) << 24 | tag_of(h);
-                match entry.compare_exchange(0, wanted, Ordering::AcqRel, Ordering::Acquire) {
-                    Ok(_) => {
-                        self.len.fetch_add(1, Ordering::Relaxed);
-                        return Ok(Some(at));
+        let mut bucket = index.home(h);
+        loop {
+            let entries = index.bucket(bucket);
+            let seen = Seen::of(entries, h);
+            for at in seen.candidates() {
+                if same(self.state(ref_of(entries[at].load(Ordering::Acquire))), state) {
+                    if own.is_some() {
+                        self.arenas[writer].pop();
                     }
-                    Err(other) => held = other,
+                    return Ok(None);
                 }
             }
-            if tag_of(held) == tag_of(h) && self.state(ref_of(held)) == state {
-                if own.is_some() {
-                    self.arenas[writer].pop();
-                }
-                return Ok(None);
+            if seen.free == 0 {
+                bucket = index.after(bucket);
+                continue;
             }
+            let n = match own {
+                Some(n) => n,
+                None => *own.insert(self.arenas[writer].push(state, extra)?),
+            };
+            let at = StateRef::new(writer, n);
+            let wanted = (at.0 + 1) << 24 | tag_of(h);
+            let entry = &entries[seen.free.trailing_zeros() as usize];
+            if entry.compare_exchange(0, wanted, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                return Ok(Some(at));
+            }
+            // Another thread was first, perhaps with the same state: look at the bucket again.
         }
-        // `grow_for` keeps free entries for every writer's window, so the sequence always ends above.
-        unreachable!("the index is full")
     }
 
     /// Makes sure that `more` states fit the index.
@@ -284,16 +308,20 @@ impl StateTable {
                 let count = (arena.len() - n).min(WINDOW as u64);
                 for k in 0..count {
                     hashes[k as usize] = hash(&arena.get(n + k)[..self.words]);
-                    prefetch(index.bucket(hashes[k as usize]));
+                    prefetch(index.bucket(index.home(hashes[k as usize])));
                 }
                 for k in 0..count {
                     let h = hashes[k as usize];
                     let wanted = (StateRef::new(writer, n + k).0 + 1) << 24 | tag_of(h);
-                    for entry in index.probe_sequence(h) {
-                        if entry.load(Ordering::Relaxed) == 0 {
-                            entry.store(wanted, Ordering::Relaxed);
+                    let mut bucket = index.home(h);
+                    loop {
+                        let entries = index.bucket(bucket);
+                        let seen = Seen::of(entries, h);
+                        if seen.free != 0 {
+                            entries[seen.free.trailing_zeros() as usize].store(wanted, Ordering::Relaxed);
                             break;
                         }
+                        bucket = index.after(bucket);
                     }
                 }
                 n += count;
@@ -351,42 +379,76 @@ impl Index {
         self.allocate(buckets)
     }
 
+    /// Where the search for a hash begins.
     #[inline]
-    fn bucket(&self, h: u64) -> *const AtomicU64 {
-        let bucket = ((u128::from(h) * u128::from(self.buckets)) >> 64) as usize;
-        self.entries().wrapping_add(bucket * BUCKET)
+    fn home(&self, h: u64) -> usize {
+        ((u128::from(h) * u128::from(self.buckets)) >> 64) as usize
+    }
+
+    /// The next bucket, around the end.
+    #[inline]
+    fn after(&self, bucket: usize) -> usize {
+        if bucket + 1 < self.buckets as usize { bucket + 1 } else { 0 }
     }
 
     #[inline]
-    fn entries(&self) -> *const AtomicU64 {
-        self.pages.as_ref().map_or(std::ptr::null(), |p| p.start() as *const AtomicU64)
+    fn bucket(&self, bucket: usize) -> &[AtomicU64; BUCKET] {
+        static NOTHING: [AtomicU64; BUCKET] = [const { AtomicU64::new(0) }; BUCKET];
+        match &self.pages {
+            // SAFETY: `bucket < self.buckets` by `home` and `after`; the mapping holds that many buckets of
+            // zero-initialised words, which are valid atomics, and lives as long as `self` is borrowed.
+            Some(pages) => unsafe { &*pages.start().add(bucket * BUCKET).cast() },
+            None => &NOTHING,
+        }
     }
 
     /// The first entry of the home bucket whose tag fits.
     #[inline]
     fn likely(&self, h: u64) -> Option<StateRef> {
-        self.probe_sequence(h)
-            .take(BUCKET)
-            .map(|entry| entry.load(Ordering::Relaxed))
-            .take_while(|&held| held != 0)
-            .find(|&held| tag_of(held) == tag_of(h))
-            .map(ref_of)
+        let entries = self.bucket(self.home(h));
+        let seen = Seen::of(entries, h);
+        seen.candidates().next().map(|at| ref_of(entries[at].load(Ordering::Relaxed)))
+    }
+}
+
+/// What one look at a bucket shows, a bit per entry. Computed without branches: where a state lies in its bucket cannot
+/// be predicted.
+struct Seen {
+    fits: u32,
+    free: u32,
+}
+
+impl Seen {
+    #[inline]
+    fn of(entries: &[AtomicU64; BUCKET], h: u64) -> Self {
+        let mut seen = Seen { fits: 0, free: 0 };
+        for (at, entry) in entries.iter().enumerate() {
+            let held = entry.load(Ordering::Acquire);
+            seen.fits |= u32::from(tag_of(held) == tag_of(h)) << at;
+            seen.free |= u32::from(held == 0) << at;
+        }
+        seen
     }
 
-    /// Every entry, from the first of the home bucket on.
+    /// The entries whose tag fits.
     #[inline]
-    fn probe_sequence(&self, h: u64) -> impl Iterator<Item = &AtomicU64> {
-        let total = self.pages.as_ref().map_or(0, |_| self.buckets as usize * BUCKET);
-        let start = ((u128::from(h) * u128::from(self.buckets)) >> 64) as usize * BUCKET;
-        let entries = self.entries();
-        (0..total).map(move |n| {
-            let at = start + n;
-            let at = if at >= total { at - total } else { at };
-            // SAFETY: `at < total`, the mapping holds `total` zero-initialised words, which are valid atomics, and it
-            // lives as long as `self` is borrowed.
-            unsafe { &*entries.add(at) }
+    fn candidates(&self) -> impl Iterator<Item = usize> {
+        // A free entry looks like tag 0.
+        let mut rest = self.fits & !self.free;
+        std::iter::from_fn(move || {
+            let at = rest.trailing_zeros() as usize;
+            (rest != 0).then(|| {
+                rest &= rest - 1;
+                at
+            })
         })
     }
+}
+
+/// Whether two states are equal. States are a few words: a call would cost more than the comparison.
+#[inline]
+fn same(a: &[u64], b: &[u64]) -> bool {
+    a.iter().zip(b).fold(0, |differ, (x, y)| differ | (x ^ y)) == 0
 }
 
 #[inline]
