@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use hadal_exec::generate::{self, Size};
-use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
-use hadal_system::{StateSpace, Successors};
+use hadal_exec::{Engine, FaultKind, Interpreter, Model, ModelOptions, Outcome, SymmetryMode};
+use hadal_system::{Label, Layout, StateSpace, Successors};
 
 /// The states reachable within a bound, and how many transitions met an error.
 fn explore(model: &Model, bound: usize) -> (usize, usize, usize) {
@@ -59,6 +59,60 @@ fn every_generated_system_is_well_formed() {
             assert!(problems.is_empty(), "seed {seed}: {problems:#?}");
         }
     }
+}
+
+#[test]
+fn together_the_seeds_cover_every_construct() {
+    let text: String = (0..150).map(|seed| format!("{:?}", generate::system(seed, Size::SMALL))).collect();
+    let expressions = "Const Read IsUndefined Unary Binary If Quantified Same Call InDomain ForAll Exists";
+    let operators = "Negate Not BitNot Add Subtract Multiply Divide Remainder ShiftLeft ShiftRight BitAnd BitOr BitXor \
+                     Equal NotEqual Less LessEqual Greater GreaterEqual And Or Implies";
+    let statements = "Assign Copy Clear Undefine Switch For While Return Bind Check Fail Cover Print Assert Assume \
+                      Value Reference Text Whole Steps Domain Field Index";
+    let types = "Scalar Array Record Multiset Bool Range Enum Scalarset Union";
+    let properties = "Invariant Assumption Cover Liveness Goal State Statements";
+    for word in [expressions, operators, statements, types, properties].join(" ").split_whitespace() {
+        let used = [" ", "(", "[", ": "].iter().any(|before| {
+            ["(", " ", ",", ")", " {"].iter().any(|after| text.contains(&format!("{before}{word}{after}")))
+        });
+        assert!(used, "no system uses {word}");
+    }
+}
+
+#[test]
+fn together_the_seeds_meet_every_error_but_the_runaway_loop() {
+    use FaultKind::*;
+    let mut missing = HashSet::from([
+        Undefined,
+        Index,
+        Range,
+        Division,
+        Overflow,
+        ZeroStep,
+        Assertion,
+        Error,
+        RunawayRecursion,
+        MissingReturn,
+    ]);
+    for seed in 0..3000 {
+        if missing.is_empty() {
+            return;
+        }
+        let system = generate::system(seed, Size::SMALL);
+        let layout = Layout::natural(&system);
+        let interpreter = Interpreter::new(&system, &layout);
+        let labels = system.label_bases(&system.actions).last().copied().unwrap_or(0) as u32;
+        let mut out = Successors::new(layout.words());
+        interpreter.initial(&mut out, &mut vec![0; system.property_infos().len()]);
+        for (_, state) in out.iter() {
+            for label in 0..labels {
+                if let Outcome::Fault(fault) = interpreter.fire(state, Label(label)) {
+                    missing.remove(&fault.kind);
+                }
+            }
+        }
+    }
+    panic!("no system meets {missing:?}");
 }
 
 #[test]

@@ -16,10 +16,13 @@ impl Generator {
             let id = FunctionId(n as u32);
             let pure = self.rng.chance(50);
             let mut scope = Scope::new(!pure);
-            let parameters = self.rng.below(3);
+            let recursive = self.rng.chance(35);
+            let parameters = if recursive { 1 } else { self.rng.below(3) };
             for _ in 0..parameters {
-                let kind = if self.rng.chance(35) { LocalKind::Reference } else { LocalKind::Variable };
-                let shape = self.shapes[self.rng.below(self.shapes.len())];
+                let by_place = !recursive && self.rng.chance(35);
+                let kind = if by_place { LocalKind::Reference } else { LocalKind::Variable };
+                // The first two shapes are a boolean and a small range: something to count down.
+                let shape = self.shapes[self.rng.below(if recursive { 2 } else { self.shapes.len() })];
                 let local = scope.local("a", shape, kind);
                 scope.visible.push(local);
                 if kind == LocalKind::Variable || !pure {
@@ -33,7 +36,7 @@ impl Generator {
             };
             scope.returns = Some(result);
             let mut body = Vec::new();
-            if parameters == 1 {
+            if recursive {
                 body.extend(self.recursion(&scope, id, result));
             }
             self.declare_variables(&mut scope);
@@ -72,7 +75,7 @@ impl Generator {
         let (least, greatest) = (bounds.min(), bounds.max());
         let parameter = || Place::local(LocalId(0), shape, Span::default()).read();
         let defined = super::expr::is_defined(&Place::local(LocalId(0), shape, Span::default()));
-        let endless = self.rng.chance(10);
+        let endless = self.rng.chance(25);
         let (condition, argument) = if endless {
             (Expr::binary(BinaryOp::Equal, parameter(), Expr::constant(greatest)), parameter())
         } else {
