@@ -61,7 +61,7 @@ impl Emitter<'_, '_> {
         let v = match op {
             BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply => self.sum(op, l, r, bounds.is_some()),
             BinaryOp::Divide | BinaryOp::Remainder => return self.quotient(op, (l, lb), (r, rb)),
-            BinaryOp::ShiftLeft => self.shift(l, r, right, bounds.is_some()),
+            BinaryOp::ShiftLeft => self.shift(l, r, right),
             BinaryOp::ShiftRight => self.shift_back(l, r, right),
             BinaryOp::BitAnd => self.b.ins().band(l, r),
             BinaryOp::BitOr => self.b.ins().bor(l, r),
@@ -151,7 +151,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `l << r` with the language's meaning of any amount.
-    fn shift(&mut self, l: Value, r: Value, right: Val, _fits: bool) -> Value {
+    fn shift(&mut self, l: Value, r: Value, right: Val) -> Value {
         if let (0.., ..64) = right.bounds() {
             return self.b.ins().ishl(l, r);
         }

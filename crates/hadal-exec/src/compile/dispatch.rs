@@ -22,10 +22,15 @@ use super::plan::{block_cost, expr_cost};
 use super::unit::{Job, Unit};
 use super::values::{Code, Val};
 
-/// Instructions that instances may take when each gets its own code.
-const BUDGET: usize = 80_000;
+/// Instructions that guards and bodies may take when each instance gets its own code.
+const BUDGET: usize = 300_000;
+/// A larger body is shared by the instances of its action: guards that must be passed then lie close together, which
+/// is worth more than constants in a body that seldom runs.
+const MAX_OWN_BODY: usize = 160;
+/// Instructions that the bodies of one action may take when each instance gets its own.
+const MAX_OWN_BODIES: usize = 8_000;
 /// An action with more instances than this is a loop.
-const MAX_INSTANCES: u64 = 2_000;
+const MAX_INSTANCES: u64 = 4_096;
 /// Functions larger than this are split; the code generator is superlinear.
 const MAX_FUNCTION: usize = 3_000;
 /// How much code may be repeated for an instance that several cases leave possible.
@@ -79,33 +84,29 @@ enum Style {
 impl<'s> Tree<'s> {
     /// Plans all instances of `actions`, whose first labels are `bases`.
     pub fn plan(unit: &mut Unit<'s>, actions: &'s [Action], bases: &[u64]) -> Self {
-        let styles = choose_styles(unit, actions);
+        let mut candidates: Vec<Candidate> = actions
+            .iter()
+            .zip(bases.windows(2))
+            .map(|(action, bases)| Candidate::new(unit, action, bases[0], bases[1] - bases[0]))
+            .collect();
+        choose_styles(&mut candidates);
         let mut parts = Vec::new();
         let mut items = Vec::new();
-        for (n, (action, style)) in actions.iter().zip(&styles).enumerate() {
-            let count = bases[n + 1] - bases[n];
-            let cost = expr_cost(&action.guard) + block_cost(&action.body) + 20;
-            if *style == Style::Loop {
-                parts.push(Tree::Loop { action, base: bases[n] as u32, count, cost });
+        for candidate in candidates {
+            let Candidate { action, base, count, guard, body, instances, style } = candidate;
+            let Some(instances) = instances.filter(|_| style != Style::Loop) else {
+                parts.push(Tree::Loop { action, base, count, cost: guard + body });
+                continue;
+            };
+            if instances.is_empty() {
                 continue;
             }
             let (style, cost) = match style {
-                Style::Shared if count > 0 => {
-                    (BodyStyle::Shared(Emitter::shared(unit, action)), expr_cost(&action.guard) + 20)
-                }
-                _ => (BodyStyle::Inline, cost + 2 * unit.layout.words()),
+                Style::Shared => (BodyStyle::Shared(Emitter::shared(unit, action)), guard),
+                _ => (BodyStyle::Inline, guard + body),
             };
-            for instance in 0..count {
-                let values = system::instance_values(&action.params, &unit.system.domains, instance);
-                let mut locals = vec![None; action.locals.len()];
-                for (param, &value) in action.params.iter().zip(&values) {
-                    locals[param.local.0 as usize] = Some(value);
-                }
-                let reader = Reader { system: unit.system, layout: unit.layout, locals };
-                if let Some(conjuncts) = reader.conjuncts(&action.guard) {
-                    let label = (bases[n] + instance) as u32;
-                    items.push(Item { label, action, values, style, cost, conjuncts });
-                }
+            for Possible { number, values, conjuncts } in instances {
+                items.push(Item { label: base + number, action, values, style, cost, conjuncts });
             }
         }
         let undefined = |scalar: &Scalar| unit.system.domains[scalar.domain].undefined;
@@ -183,36 +184,81 @@ impl<'s> Tree<'s> {
     }
 }
 
-fn choose_styles(unit: &Unit, actions: &[Action]) -> Vec<Style> {
-    let domains = &unit.system.domains;
-    let overhead = 20 + 2 * unit.layout.words();
-    let costs: Vec<(u64, usize, usize)> = actions
-        .iter()
-        .map(|action| {
-            let count = system::instance_count(&action.params, domains);
-            (count, expr_cost(&action.guard), block_cost(&action.body) + overhead)
-        })
-        .collect();
-    let mut styles = vec![Style::Loop; actions.len()];
-    let mut order: Vec<usize> = (0..actions.len()).collect();
-    let total = |n: usize| (costs[n].0 as usize).saturating_mul(costs[n].1 + costs[n].2);
-    order.sort_by_key(|&n| total(n));
-    let mut left = BUDGET;
-    for n in order {
-        let (count, guard, _) = costs[n];
-        if count > MAX_INSTANCES {
-            continue;
-        }
-        let shared = (count as usize).saturating_mul(guard + 20);
-        if count <= 1 || total(n) <= left {
-            styles[n] = Style::Inline;
-            left = left.saturating_sub(total(n));
-        } else if shared <= left {
-            styles[n] = Style::Shared;
-            left -= shared;
+/// An instance whose guard is not false whatever the state.
+struct Possible {
+    number: u32,
+    values: Vec<i64>,
+    conjuncts: Vec<Conjunct>,
+}
+
+/// An action before it is decided how its instances are emitted.
+struct Candidate<'s> {
+    action: &'s Action,
+    base: u32,
+    count: u64,
+    /// Estimated instructions of one guard, and of one body.
+    guard: usize,
+    body: usize,
+    /// The instances that can fire or meet an error; `None` where there are too many to look at each.
+    instances: Option<Vec<Possible>>,
+    style: Style,
+}
+
+impl<'s> Candidate<'s> {
+    fn new(unit: &Unit<'s>, action: &'s Action, base: u64, count: u64) -> Self {
+        let instances = (count <= MAX_INSTANCES).then(|| {
+            (0..count)
+                .filter_map(|n| {
+                    let values = system::instance_values(&action.params, &unit.system.domains, n);
+                    let mut locals = vec![None; action.locals.len()];
+                    for (param, &value) in action.params.iter().zip(&values) {
+                        locals[param.local.0 as usize] = Some(value);
+                    }
+                    let reader = Reader { system: unit.system, layout: unit.layout, locals };
+                    let conjuncts = reader.conjuncts(&action.guard)?;
+                    Some(Possible { number: n as u32, values, conjuncts })
+                })
+                .collect()
+        });
+        Candidate {
+            action,
+            base: base as u32,
+            count,
+            guard: expr_cost(&action.guard) + 20,
+            body: block_cost(&action.body) + 2 * unit.layout.words(),
+            instances,
+            style: Style::Loop,
         }
     }
-    styles
+
+    fn possible(&self) -> Option<usize> {
+        self.instances.as_ref().map(Vec::len)
+    }
+}
+
+/// Gives guards of their own to as many instances as the budget allows, then bodies of their own.
+fn choose_styles(candidates: &mut [Candidate]) {
+    let mut left = BUDGET;
+    candidates.sort_by_key(|c| c.possible().map_or(usize::MAX, |n| n * c.guard));
+    for candidate in candidates.iter_mut() {
+        if let Some(cost) = candidate.possible().map(|n| n * candidate.guard)
+            && cost <= left
+        {
+            candidate.style = Style::Shared;
+            left -= cost;
+        }
+    }
+    candidates.sort_by_key(|c| c.possible().map_or(usize::MAX, |n| n * c.body));
+    for candidate in candidates.iter_mut().filter(|c| c.style == Style::Shared) {
+        let n = candidate.possible().unwrap_or(0);
+        let cost = n * candidate.body;
+        let small = candidate.body <= MAX_OWN_BODY && cost <= MAX_OWN_BODIES;
+        if n <= 1 || (small && cost <= left) {
+            candidate.style = Style::Inline;
+            left = left.saturating_sub(cost);
+        }
+    }
+    candidates.sort_by_key(|c| c.base);
 }
 
 /// Codes a scalar is known to have one of.

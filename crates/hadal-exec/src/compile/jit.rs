@@ -21,15 +21,6 @@ pub(super) enum Helper {
     CopyWords,
 }
 
-/// How much effort the code generator makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effort {
-    /// For large systems: compile fast.
-    Low,
-    /// Redundant loads and computations are removed.
-    High,
-}
-
 /// A module under construction.
 pub(super) struct Jit {
     module: JITModule,
@@ -42,21 +33,17 @@ pub(super) struct Jit {
 }
 
 impl Jit {
-    pub fn new(effort: Effort) -> Result<Self, CompileError> {
+    pub fn new() -> Result<Self, CompileError> {
         if cfg!(target_endian = "big") {
             return Err(CompileError::Host("packed words are little-endian".into()));
         }
         let mut flags = settings::builder();
-        let level = match effort {
-            Effort::Low => "none",
-            Effort::High => "speed",
-        };
         let setting = |flags: &mut settings::Builder, name, value| {
             flags.set(name, value).map_err(|e| CompileError::Host(e.to_string()))
         };
         setting(&mut flags, "use_colocated_libcalls", "false")?;
         setting(&mut flags, "is_pic", "false")?;
-        setting(&mut flags, "opt_level", level)?;
+        setting(&mut flags, "opt_level", "speed")?;
         let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
         setting(&mut flags, "enable_verifier", verifier)?;
         let isa = cranelift_native::builder()

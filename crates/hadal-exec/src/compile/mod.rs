@@ -32,7 +32,7 @@ mod walk;
 use hadal_system::{Check, Layout, PropertyId, Successors, System};
 
 use driver::Driver;
-use jit::{AskFn, Code, Effort, Jit};
+use jit::{AskFn, Code, Jit};
 use properties::Checker;
 use runtime::Field;
 use segments::{Manner, Segment};
@@ -80,7 +80,7 @@ pub struct Compiled {
 impl Compiled {
     /// Compiles `system`, whose states `layout` packs.
     pub fn new(system: &System, layout: &Layout) -> Result<Compiled, CompileError> {
-        let mut unit = Unit::new(system, layout, Jit::new(Effort::High)?);
+        let mut unit = Unit::new(system, layout, Jit::new()?);
         unit.assumptions = properties::assumption_function(&mut unit)?;
         let actions = segments::plan(&mut unit, &system.actions, Manner::Dispatch)?;
         let starts = segments::plan(&mut unit, &system.starts, Manner::Loops)?;
