@@ -274,12 +274,22 @@ fn tests(item: &Item, known: &Known, undefined: &dyn Fn(&Scalar) -> bool) -> Vec
             && !known.contains_key(&test.scalar)
             && blockers.iter().all(|b| *b == test.scalar)
         {
+            // Where a conjunct to the left meets an error because the scalar is undefined, that case stays possible
+            // even if this one would fail there.
+            let erring = !blockers.is_empty();
+            let possible = |code: u64| (erring && code == 0) || test.codes.binary_search(&code).is_ok();
             match found.iter_mut().find(|(scalar, ..)| *scalar == test.scalar) {
                 Some((_, codes, holds)) => {
-                    codes.retain(|code| test.codes.binary_search(code).is_ok());
+                    codes.retain(|&code| possible(code));
                     *holds = (*holds).min(test.holds);
                 }
-                None => found.push((test.scalar, test.codes.clone(), test.holds)),
+                None => {
+                    let mut codes = test.codes.clone();
+                    if erring && codes.first() != Some(&0) {
+                        codes.insert(0, 0);
+                    }
+                    found.push((test.scalar, codes, test.holds));
+                }
             }
         }
         match &conjunct.errors {

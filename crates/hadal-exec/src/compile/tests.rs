@@ -126,6 +126,8 @@ fn a_guard_that_meets_an_error_is_not_skipped_by_dispatch() {
            rule \"first\" z = 1 & x = i ==> begin undefine z; end;
            rule \"second\" x = i & z = 1 ==> begin z := 2; end;
            rule \"third\" 6 / x = i & y = 2 ==> begin z := 3; end;
+           rule \"fourth\" z = 2 & !isundefined(z) & z = i ==> begin z := 3; end;
+           rule \"fifth\" z + x >= 0 & !isundefined(z) & z = i ==> begin z := 3; end;
          end;",
     );
     let (states, faults) = agree(&system, 1000);
