@@ -128,7 +128,7 @@ impl StateSpace for Model {
         Box::new(ModelWorker {
             runner: match &self.compiled {
                 Some(compiled) => Runner::Compiled(compiled),
-                None => Runner::Interpreted(self.interpreter()),
+                None => Runner::Interpreted(Box::new(self.interpreter())),
             },
             symmetry: self.symmetry.as_ref().map(|it| (it, it.scratch())),
             covers: vec![0; self.properties.len()],
@@ -158,7 +158,7 @@ fn render(system: &System, actions: &[hadal_system::Action], label: Label) -> St
 
 enum Runner<'m> {
     Compiled(&'m Compiled),
-    Interpreted(Interpreter<'m>),
+    Interpreted(Box<Interpreter<'m>>),
 }
 
 struct ModelWorker<'m> {

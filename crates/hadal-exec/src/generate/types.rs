@@ -47,16 +47,13 @@ impl Generator {
         let boolean = Domain::boolean(self.rng.chance(50));
         let lo = self.rng.between(-2, 2);
         let range = Domain::range(lo, lo + self.rng.between(1, 3), self.rng.chance(50));
-        let names = ["red", "green", "blue"][..2 + self.rng.below(2)].iter().map(|s| s.to_string()).collect();
+        let names: Vec<String> =
+            ["red", "green", "blue"][..2 + self.rng.below(2)].iter().map(|s| s.to_string()).collect();
         let colours = Domain {
             name: Some("colour".into()),
-            intervals: vec![(10, 9 + 2 + i64::from(self.rng.chance(50)))],
+            intervals: vec![(10, 9 + names.len() as i64)],
             kind: DomainKind::Enum(names),
             undefined: self.rng.chance(50),
-        };
-        let colours = match &colours.kind {
-            DomainKind::Enum(names) => Domain { intervals: vec![(10, 9 + names.len() as i64)], ..colours },
-            _ => colours,
         };
         // Without undefined, a scalarset's scalar would start at its least value, which is not symmetric.
         let set = Domain {

@@ -42,8 +42,7 @@ impl Execution<'_, '_> {
             }
             ExprKind::Quantified { quantifier, local, range, body } => {
                 let decides = *quantifier == Quantifier::Exists;
-                let mut values = self.range(range, expr.span)?;
-                while let Some(value) = values.next() {
+                for value in self.range(range, expr.span)? {
                     self.frame().bind(*local, value);
                     if self.holds(body)? == decides {
                         return Ok(decides.into());

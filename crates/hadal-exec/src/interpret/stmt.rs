@@ -57,8 +57,7 @@ impl Execution<'_, '_> {
                 return self.block(otherwise);
             }
             StmtKind::For { local, range, body } => {
-                let mut values = self.range(range, stmt.span)?;
-                while let Some(value) = values.next() {
+                for value in self.range(range, stmt.span)? {
                     self.frame().bind(*local, value);
                     if let Flow::Return(value) = self.block(body)? {
                         return Ok(Flow::Return(value));
