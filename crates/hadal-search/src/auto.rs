@@ -2,12 +2,14 @@
 //! twice when the storage changes, and a search that stops leaves a run to be resumed.
 
 use crate::lane::{Lane, Parents, Task};
+use crate::layered::Trouble;
+use crate::layered::cache::{Cache, CacheKind};
 use crate::layered::detector::{Detector, LayerView};
 use crate::layered::diagram::DiagramDetector;
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, Tally};
-use crate::layered::sorted::SortedDetector;
-use crate::layered::{Cache, Partial, Sweep, Trouble};
+use crate::layered::sorted::{Merging, SortedDetector};
+use crate::layered::sweep::Sweep;
 use crate::ram::Search;
 use crate::ram::breadth::{Ended, Range, TABLE, Walk, needed};
 use crate::report::{DiskFigures, Layer, Report, Stage, StopReason, Verdict};
@@ -87,6 +89,7 @@ pub fn resume(search: &AutoSearch) -> Result<Report, Trouble> {
         detector,
         layers: record.layers,
         fired: 0,
+        offered: 0,
         rest: None,
         covers: record.covers,
         seconds: record.seconds,
@@ -118,6 +121,8 @@ struct Sweeping<'a> {
     layers: Vec<Layer>,
     /// Transitions of the layer being expanded that are counted in the lanes.
     fired: u64,
+    /// States of the layer being found that the detector was offered already.
+    offered: u64,
     rest: Option<Sorted>,
     covers: Vec<u64>,
     seconds: f64,
@@ -162,6 +167,7 @@ impl<'a> AutoSearch<'a> {
             }
             other => other?,
         }
+        let offered = (next.flat.len() / table.words()) as u64;
         drop(next);
         let rest = sorted_states(&table, &left, self.governor)?;
         drop(table);
@@ -173,6 +179,7 @@ impl<'a> AutoSearch<'a> {
             detector,
             layers: begun.layers,
             fired: fired - finished,
+            offered,
             lanes,
             rest: Some(rest),
             covers: Vec::new(),
@@ -195,12 +202,19 @@ impl<'a> AutoSearch<'a> {
         let mut sweep = Sweep {
             task: self.task,
             governor: self.governor.clone(),
-            cache: Cache::new(words, start.lanes.len(), self.share(CACHE_SHARE), self.governor)?,
+            cache: Cache::new(
+                CacheKind::Table,
+                words,
+                start.lanes.len(),
+                self.share(CACHE_SHARE),
+                self.governor,
+            )?,
             lanes: start.lanes,
             detector: start.detector,
             journal: start.journal,
             layers: start.layers,
             transitions_before: start.fired,
+            figures: Layer { candidates: start.offered, ..Layer::default() },
             covers: start.covers.clone(),
             covers_before: start.covers,
             seconds_before: start.seconds,
@@ -224,7 +238,7 @@ impl<'a> AutoSearch<'a> {
         let diagram = DiagramDetector::new(space.words(), space.bits(), self.threads, &budget).and_then(
             |mut diagram| {
                 for depth in 0..journal.depth() {
-                    journal.view(depth, &mut |layer: LayerView| diagram.adopt(layer))?;
+                    journal.view(depth, &mut |layer: LayerView| diagram.adopt(depth as u64, layer))?;
                 }
                 Ok(diagram)
             },
@@ -287,9 +301,10 @@ fn on_disk<'a>(
     options: RunOptions,
     journal: &Journal,
 ) -> Result<Box<dyn Detector + 'a>, Trouble> {
-    let mut detector = SortedDetector::new(disk, options, LevelPolicy::Merging { ratio: 3 }, Partial::Full)?;
+    let mut detector =
+        SortedDetector::new(disk, options, LevelPolicy::Merging { ratio: 3 }, Merging::Combined)?;
     for depth in 0..journal.depth() {
-        journal.view(depth, &mut |layer| detector.adopt(layer))?;
+        journal.view(depth, &mut |layer| detector.adopt(depth as u64, layer))?;
     }
     Ok(Box::new(detector))
 }

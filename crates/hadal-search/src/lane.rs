@@ -25,6 +25,32 @@ pub struct Task<'a> {
     pub control: &'a Control,
 }
 
+/// Where lanes put what they generate.
+pub(crate) trait Sink: Sync {
+    /// Takes states, one after the other, and their parents' words. Calls `told` for those it did not know, in order.
+    ///
+    /// When there is no more room, all states up to the last one told are taken, and the others must come again.
+    fn take(
+        &self,
+        writer: usize,
+        states: &[u64],
+        parents: &[u64],
+        told: impl FnMut(usize, StateRef),
+    ) -> Result<(), OverBudget>;
+}
+
+impl Sink for StateTable {
+    fn take(
+        &self,
+        writer: usize,
+        states: &[u64],
+        parents: &[u64],
+        told: impl FnMut(usize, StateRef),
+    ) -> Result<(), OverBudget> {
+        self.insert_all(writer, states, |n, extra| extra[0] = parents[n], told)
+    }
+}
+
 /// Whether the table keeps a word per state for its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parents {
@@ -43,10 +69,14 @@ pub(crate) struct Lane<'a> {
     parents: Parents,
     /// Parent of each successor in `out`, only where parents are kept.
     parent_words: Vec<u64>,
+    /// How many successors in `out` are taken already, of a batch that waits for room.
+    taken: usize,
     /// How many states were expanded into `out`.
     expanded: u64,
     /// The states that the last batch added.
     pub(crate) fresh: Vec<StateRef>,
+    /// Their numbers in `out`.
+    fresh_numbers: Vec<usize>,
     /// Cover properties that look at states.
     state_covers: Vec<PropertyId>,
     covers: Vec<u64>,
@@ -64,8 +94,10 @@ impl<'a> Lane<'a> {
             out: Successors::new(task.space.words()),
             parents,
             parent_words: Vec::new(),
+            taken: 0,
             expanded: 0,
             fresh: Vec::new(),
+            fresh_numbers: Vec::new(),
             state_covers: task.question.of_kind(properties, PropertyKind::Cover).collect(),
             covers: vec![0; properties.len()],
             transitions: 0,
@@ -74,7 +106,7 @@ impl<'a> Lane<'a> {
     }
 
     /// Puts the initial states into the table.
-    pub(crate) fn start(&mut self, table: &StateTable) -> Result<(), OverBudget> {
+    pub(crate) fn start(&mut self, table: &impl Sink) -> Result<(), OverBudget> {
         self.worker.initial(&mut self.out);
         for &label in self.out.faults() {
             Finding::offer(
@@ -97,7 +129,7 @@ impl<'a> Lane<'a> {
     /// expanded when the table has no more room: those are accounted for, the last batch of successors waits in the lane.
     pub(crate) fn expand<'s>(
         &mut self,
-        table: &StateTable,
+        table: &impl Sink,
         count: u64,
         state: impl Fn(u64) -> (&'s [u64], u64),
     ) -> Result<(), (u64, OverBudget)> {
@@ -147,25 +179,34 @@ impl<'a> Lane<'a> {
     }
 
     /// Puts the waiting batch into the table, looks at what was new and counts. On [`OverBudget`] the batch keeps
-    /// waiting; what was already added stays added.
-    pub(crate) fn finish_batch(&mut self, table: &StateTable) -> Result<(), OverBudget> {
+    /// waiting; what was already taken is not offered again.
+    pub(crate) fn finish_batch(&mut self, table: &impl Sink) -> Result<(), OverBudget> {
         self.fresh.clear();
-        let (fresh, parents) = (&mut self.fresh, &self.parent_words);
-        let inserted = table.insert_all(
+        self.fresh_numbers.clear();
+        let (fresh, numbers, first) = (&mut self.fresh, &mut self.fresh_numbers, self.taken);
+        let words = self.task.space.words();
+        let inserted = table.take(
             self.writer,
-            self.out.states(),
-            |n, extra| extra[0] = parents[n],
-            |_, at| fresh.push(at),
+            &self.out.states()[first * words..],
+            self.parent_words.get(first..).unwrap_or_default(),
+            |n, at| {
+                fresh.push(at);
+                numbers.push(first + n);
+            },
         );
         let (space, question) = (self.task.space, self.task.question);
-        for &at in &self.fresh {
-            let state = table.state(at);
+        for &number in &self.fresh_numbers {
+            let state = self.out.state(number);
             let check = self.worker.check(state);
             if let Some(finding) = Finding::from_check(check, state, space.properties(), question) {
                 Finding::offer(&mut self.finding, finding);
             }
         }
+        if let (Err(_), Some(&last)) = (&inserted, self.fresh_numbers.last()) {
+            self.taken = last + 1;
+        }
         inserted?;
+        self.taken = 0;
         let fired = self.out.len() as u64;
         self.transitions += fired;
         let gauges = &self.task.control.gauges;

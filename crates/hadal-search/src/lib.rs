@@ -13,4 +13,7 @@ pub mod report;
 pub use control::{Control, Gauges, Limits};
 pub use finding::Finding;
 pub use lane::Task;
-pub use report::{DeadlockNotion, Layer, Question, Report, StopReason, Verdict, Violation, ViolationKind};
+pub use report::{
+    DeadlockNotion, Distance, Layer, Proviso, Question, Report, Spent, StopReason, Verdict, Violation,
+    ViolationKind,
+};

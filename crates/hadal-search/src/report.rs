@@ -124,13 +124,73 @@ pub enum ViolationKind {
     Uncovered(PropertyId),
 }
 
-/// One breadth-first layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// One breadth-first layer, and what became of the states generated from it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Layer {
     /// Its states.
     pub states: u64,
     /// Transitions out of them.
     pub transitions: u64,
+    /// States that were in this layer although an earlier one has them, explored again and not counted above
+    /// (partial detection).
+    pub states_again: u64,
+    /// Transitions out of those.
+    pub transitions_again: u64,
+    /// Generated states dropped at once: a table, cache or buffer in RAM knew them.
+    pub duplicates_cache: u64,
+    /// Generated states that were left to be decided.
+    pub candidates: u64,
+    /// Candidates equal to another candidate of this layer.
+    pub duplicates_within: u64,
+    /// Candidates found in an earlier layer.
+    pub duplicates_earlier: u64,
+    /// Duplicate candidates of which the storage does not tell whether they are in this layer or an earlier one.
+    pub duplicates_either: u64,
+    /// The new states: the next layer.
+    pub unique: u64,
+    /// The duplicates in earlier layers by how far back, as far as the storage tells.
+    pub by_distance: Vec<Distance>,
+    /// Bytes read from disk.
+    pub bytes_read: u64,
+    /// Bytes written to disk.
+    pub bytes_written: u64,
+    /// Where the time went.
+    pub seconds: Spent,
+}
+
+impl Layer {
+    /// Whether every generated state is accounted for.
+    pub fn balances(&self) -> bool {
+        let duplicates = self.duplicates_within + self.duplicates_earlier + self.duplicates_either;
+        self.candidates == duplicates + self.unique
+            && self.transitions + self.transitions_again == self.duplicates_cache + self.candidates
+    }
+}
+
+/// Duplicates by how many layers back the original lies, counted from the layer being found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Distance {
+    /// At least this far.
+    pub nearest: u64,
+    /// At most this far: the same where layers are stored one by one.
+    pub farthest: u64,
+    /// How many.
+    pub found: u64,
+}
+
+/// Seconds spent on one layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spent {
+    /// Generating successors and looking them up in RAM.
+    pub expanding: f64,
+    /// Sorting candidates.
+    pub sorting: f64,
+    /// Writing candidates, merging, and asking the closed set.
+    pub detecting: f64,
+    /// Waiting for the disk, within the others; all threads together.
+    pub waiting: f64,
 }
 
 /// The answer with its figures.
@@ -154,6 +214,23 @@ pub struct Report {
     pub stages: Vec<Stage>,
     /// What was done on disk, where it was used. The run can then be resumed.
     pub disk: Option<DiskFigures>,
+    /// What the answer and the figures rest on besides the search itself.
+    pub proviso: Option<Proviso>,
+}
+
+/// A condition on an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Proviso {
+    /// Old layers were deleted: states in them may have been explored and counted again.
+    LayersDeleted {
+        /// All before this depth.
+        before: u64,
+    },
+    /// As above, and the search ended at a depth beyond which, it was told, there is nothing new.
+    Diameter {
+        /// What it was told.
+        bound: u64,
+    },
 }
 
 /// A change of storage.

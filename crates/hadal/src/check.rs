@@ -6,7 +6,7 @@ use crate::args::{
 use crate::failure::Failure;
 use crate::folder::RunPlace;
 use crate::load::load;
-use crate::outcome::{CoverFigures, LayerFigures, Outcome, StorageFigures, peak_resident, reason};
+use crate::outcome::{CoverFigures, Outcome, StorageFigures, peak_resident, reason};
 use crate::plan::{Plan, model_options, select_properties};
 use crate::progress::Progress;
 use crate::trace::{Detail, TraceView};
@@ -228,11 +228,7 @@ fn outcome(
         run: None,
         state_bits: model.bits(),
         state_bytes: model.words() as u64 * 8,
-        layers: report
-            .layers
-            .iter()
-            .map(|l| LayerFigures { states: l.states, transitions: l.transitions })
-            .collect(),
+        layers: report.layers.clone(),
         covers,
         trace: trace.filter(|_| args.output.json).map(|t| t.json(detail)),
     }

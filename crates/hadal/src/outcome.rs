@@ -61,14 +61,8 @@ pub struct Outcome {
     pub trace: Option<serde_json::Value>,
 }
 
-/// Figures of one layer.
-#[derive(Clone, Debug, Serialize)]
-pub struct LayerFigures {
-    /// Its states.
-    pub states: u64,
-    /// Transitions out of them.
-    pub transitions: u64,
-}
+/// Figures of one layer: its states and transitions, and what became of the states generated from it.
+pub type LayerFigures = hadal_search::Layer;
 
 /// A kind of storage and when it began.
 #[derive(Clone, Debug, Serialize)]

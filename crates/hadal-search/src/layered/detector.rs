@@ -2,6 +2,7 @@
 
 use super::Trouble;
 use super::journal::LayerWriter;
+use crate::report::Distance;
 use hadal_store::run::RunFile;
 
 /// States of a layer, ascending.
@@ -13,6 +14,17 @@ pub(crate) enum LayerView<'a> {
     Run(&'a RunFile),
 }
 
+/// What became of the candidates of a layer, as far as the detector tells duplicates apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Candidates that equalled another one of the layer.
+    pub(crate) within: u64,
+    /// Candidates of earlier layers.
+    pub(crate) earlier: u64,
+    /// Those of earlier layers by how far back.
+    pub(crate) by_distance: Vec<Distance>,
+}
+
 /// Decides which candidates are new. All states found in earlier layers are closed.
 pub(crate) trait Detector {
     /// Takes candidates of the layer being found: distinct and ascending within the batch, though they may repeat what was
@@ -22,16 +34,16 @@ pub(crate) trait Detector {
     fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble>;
 
     /// Writes the states of the layer that are new, each once and ascending; they are closed from now on.
-    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<(), Trouble>;
+    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble>;
 
-    /// Tells that the layer just finished now stands in the journal.
-    fn closed(&mut self, layer: LayerView) -> Result<(), Trouble> {
-        let _ = layer;
+    /// Tells that the layer just finished now stands in the journal at this depth.
+    fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+        let _ = (depth, layer);
         Ok(())
     }
 
-    /// Takes states of an earlier layer, or a part of one, that another detector found.
-    fn adopt(&mut self, layer: LayerView) -> Result<(), Trouble>;
+    /// Takes states of the layer at this depth, or a part of them, that another detector found. Depths ascend.
+    fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble>;
 
     /// Whether this way of detection suits the states so badly that another should take over.
     fn struggles(&self) -> bool {
@@ -53,10 +65,10 @@ impl Detector for Nothing {
     fn offer(&mut self, _: &[u64]) -> Result<(), Trouble> {
         Ok(())
     }
-    fn finish_layer(&mut self, _: &mut LayerWriter) -> Result<(), Trouble> {
-        Ok(())
+    fn finish_layer(&mut self, _: &mut LayerWriter) -> Result<Found, Trouble> {
+        Ok(Found::default())
     }
-    fn adopt(&mut self, _: LayerView) -> Result<(), Trouble> {
+    fn adopt(&mut self, _: u64, _: LayerView) -> Result<(), Trouble> {
         Ok(())
     }
     fn hand_over(self: Box<Self>, _: &mut dyn Detector) -> Result<(), Trouble> {

@@ -1,6 +1,6 @@
 //! The closed set as a decision diagram in RAM: candidates are decided as they are offered.
 
-use super::detector::{Detector, LayerView};
+use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::{BATCH_STATES, Trouble};
 use hadal_store::Bitmap;
@@ -32,15 +32,15 @@ impl Detector for DiagramDetector {
         Ok(())
     }
 
-    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<(), Trouble> {
+    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
         stream(&self.closed, Set::Next, |states| layer.push_all(states))?;
         // The layer is written: the diagram need not keep it as a set of its own, so it is turned away twice.
         self.closed.turn_layer();
         self.closed.turn_layer();
-        Ok(())
+        Ok(Found::default())
     }
 
-    fn adopt(&mut self, layer: LayerView) -> Result<(), Trouble> {
+    fn adopt(&mut self, _: u64, layer: LayerView) -> Result<(), Trouble> {
         match layer {
             LayerView::States(states) => {
                 self.closed.filter_add(states, Keep::Closed, &mut self.fresh)?;

@@ -8,12 +8,13 @@ use super::Search;
 use super::{liveness, path};
 use crate::finding::Finding;
 use crate::lane::{Lane, Parents, take_finding, total_covers};
-use crate::report::{Layer, Report, Stage, StopReason, Verdict, Violation, ViolationKind};
+use crate::report::{Layer, Report, Spent, Stage, StopReason, Verdict, Violation, ViolationKind};
 use hadal_store::OverBudget;
 use hadal_store::table::{StateRef, StateTable};
 use hadal_system::PropertyKind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// States a thread takes at a time.
 const PIECE: u64 = 512;
@@ -74,6 +75,7 @@ fn nothing_fits(search: &Search, full: OverBudget) -> Report {
         peak_memory: search.governor.peak(),
         stages: vec![TABLE],
         disk: None,
+        proviso: None,
     }
 }
 
@@ -110,6 +112,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                 return Ended::Stopped(StopReason::DepthLimit);
             }
             let before: u64 = lanes.iter().map(|l| l.transitions).sum();
+            let (known, begun) = (self.table.len(), Instant::now());
             match self.expand(&layer, depth, width, lanes) {
                 Ended::Whole => {}
                 early => {
@@ -124,7 +127,16 @@ impl<'t, 'a> Walk<'t, 'a> {
                 }
             }
             let after: u64 = lanes.iter().map(|l| l.transitions).sum();
-            self.layers.push(Layer { states: width, transitions: after - before });
+            let unique = self.table.len() - known;
+            self.layers.push(Layer {
+                states: width,
+                transitions: after - before,
+                duplicates_cache: after - before - unique,
+                candidates: unique,
+                unique,
+                seconds: Spent { expanding: begun.elapsed().as_secs_f64(), ..Spent::default() },
+                ..Layer::default()
+            });
         }
     }
 
@@ -142,6 +154,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             peak_memory: self.search.governor.peak(),
             stages: vec![TABLE],
             disk: None,
+            proviso: None,
         }
     }
 

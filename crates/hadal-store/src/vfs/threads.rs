@@ -1,8 +1,10 @@
 //! A few threads that wait for the disk so that the explorer does not.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -10,14 +12,15 @@ type Job = Box<dyn FnOnce() + Send>;
 pub struct IoThreads {
     jobs: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
+    waited_nanos: Arc<AtomicU64>,
 }
 
 /// The result of a job, to be waited for.
 pub enum Pending<T> {
     /// Already there.
     Ready(T),
-    /// On its way.
-    Coming(Receiver<T>),
+    /// On its way, and where the time spent waiting for it is added up.
+    Coming(Receiver<T>, Arc<AtomicU64>),
 }
 
 impl IoThreads {
@@ -43,7 +46,12 @@ impl IoThreads {
             }
         }
         let jobs = if threads.is_empty() { None } else { Some(sender) };
-        Arc::new(IoThreads { jobs, threads })
+        Arc::new(IoThreads { jobs, threads, waited_nanos: Arc::default() })
+    }
+
+    /// How long everyone together has waited for jobs so far.
+    pub fn waited(&self) -> Duration {
+        Duration::from_nanos(self.waited_nanos.load(Ordering::Relaxed))
     }
 
     /// Runs `job` on a thread of the pool.
@@ -55,10 +63,10 @@ impl IoThreads {
             let _ = sender.send(job());
         });
         match jobs.send(wrapped) {
-            Ok(()) => Pending::Coming(receiver),
+            Ok(()) => Pending::Coming(receiver, Arc::clone(&self.waited_nanos)),
             Err(returned) => {
                 (returned.0)();
-                Pending::Coming(receiver)
+                Pending::Coming(receiver, Arc::clone(&self.waited_nanos))
             }
         }
     }
@@ -69,7 +77,15 @@ impl<T> Pending<T> {
     pub fn wait(self) -> Option<T> {
         match self {
             Pending::Ready(result) => Some(result),
-            Pending::Coming(receiver) => receiver.recv().ok(),
+            Pending::Coming(receiver, waited_nanos) => match receiver.try_recv() {
+                Ok(result) => Some(result),
+                Err(_) => {
+                    let begun = Instant::now();
+                    let result = receiver.recv().ok();
+                    waited_nanos.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
+                    result
+                }
+            },
         }
     }
 }

@@ -1,0 +1,245 @@
+//! What is known in RAM of the states generated lately: immediate duplicate detection before the delayed one
+//! (Lamborn 2014, sec. 3.3.2).
+//!
+//! States that the cache does not know are candidates; they are sorted and offered when it is full and at the end of a
+//! layer. A state may be in the cache only if it was offered or lies in a layer, so dropping a known one loses nothing.
+
+use crate::lane::Sink;
+use hadal_store::shape::RecordShape;
+use hadal_store::sort::{dedupe_sorted, scratch_bytes, sort_records};
+use hadal_store::table::{MAX_WRITERS, StateRef, StateTable};
+use hadal_store::{Governor, OverBudget, Reservation};
+use serde::{Deserialize, Serialize};
+use std::sync::Mutex;
+
+/// States a thread collects before it writes them where nothing is to be remembered.
+const OFF_STATES: u64 = 4096;
+
+/// What is remembered of generated states, and what is forgotten when memory is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CacheKind {
+    /// Nothing: states are sorted and written in small batches.
+    Off,
+    /// Nothing either, but batches are as large as memory allows, and a state that comes twice in a batch is written once.
+    Buffer,
+    /// A table that survives layers and is emptied when it is full.
+    Table,
+    /// A table that survives layers; when it is full the half that was not seen for longest is forgotten.
+    Lru,
+}
+
+/// A cache and the memory to sort what it learned.
+pub(crate) struct Cache {
+    store: Store,
+    words: usize,
+    sorted: Vec<u64>,
+    sorted_memory: Reservation,
+}
+
+/// The cache proper; lanes write to it.
+pub(crate) enum Store {
+    /// Nothing is remembered.
+    Buffer(Buffer),
+    /// One table.
+    Table(Table),
+    /// Two tables, of which the older is forgotten.
+    Lru(Generations),
+}
+
+pub(crate) struct Buffer {
+    /// One for each lane; each is only ever locked by its lane.
+    parts: Vec<Mutex<Vec<u64>>>,
+    most_words: usize,
+    words: usize,
+    _memory: Reservation,
+}
+
+pub(crate) struct Table {
+    pub(crate) table: StateTable,
+    /// How much of each arena has been sorted.
+    offered: Vec<u64>,
+}
+
+/// Least recently used, by halves: what is found in the older half moves to the younger, and when that is full it
+/// becomes the older and the older is forgotten (Lamborn 2014, sec. 3.3.2.2, drops the oldest half as well).
+pub(crate) struct Generations {
+    /// Twice as many arenas as lanes: the second half holds what moved here from `old`.
+    young: StateTable,
+    old: StateTable,
+    offered: Vec<u64>,
+}
+
+impl Cache {
+    /// A cache that takes at most `bytes`, besides the space for sorting what is in it.
+    pub(crate) fn new(
+        kind: CacheKind,
+        words: usize,
+        writers: usize,
+        bytes: u64,
+        governor: &Governor,
+    ) -> Result<Self, OverBudget> {
+        let store = match kind {
+            CacheKind::Off | CacheKind::Buffer => {
+                let state = 8 * words as u64;
+                let off = OFF_STATES * writers as u64 * state;
+                let bytes = if kind == CacheKind::Off { off.min(bytes) } else { bytes };
+                let most_states = (bytes / writers as u64 / state).max(1);
+                let _memory = governor.try_reserve(most_states * state * writers as u64, "candidates")?;
+                let most_words = most_states as usize * words;
+                let part = || Mutex::new(Vec::with_capacity(most_words));
+                let parts = (0..writers).map(|_| part()).collect();
+                Store::Buffer(Buffer { parts, most_words, words, _memory })
+            }
+            CacheKind::Table => Store::Table(Table {
+                table: StateTable::new(words, 0, writers, &governor.part(bytes))?,
+                offered: vec![0; writers],
+            }),
+            CacheKind::Lru => {
+                let half =
+                    || StateTable::new(words, 0, (2 * writers).min(MAX_WRITERS), &governor.part(bytes / 2));
+                Store::Lru(Generations { young: half()?, old: half()?, offered: vec![0; writers] })
+            }
+        };
+        Ok(Cache { store, words, sorted: Vec::new(), sorted_memory: governor.empty("sorting") })
+    }
+
+    /// Where lanes write.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What was sorted last.
+    pub(crate) fn sorted(&self) -> &[u64] {
+        &self.sorted
+    }
+
+    /// Sorts what was not sorted yet.
+    pub(crate) fn sort_new(&mut self) -> Result<&[u64], OverBudget> {
+        let words = self.words;
+        let states = match &mut self.store {
+            Store::Buffer(buffer) => buffer.held() / words,
+            Store::Table(Table { table, offered }) => fresh(table, offered),
+            Store::Lru(Generations { young, offered, .. }) => fresh(young, offered),
+        };
+        let shape = RecordShape::states(words);
+        let bytes = (states * words * 8) as u64 + scratch_bytes(shape, states);
+        if bytes > self.sorted_memory.bytes() {
+            self.sorted = Vec::new();
+            self.sorted_memory.try_resize(bytes)?;
+        }
+        self.sorted.clear();
+        self.sorted.reserve_exact(states * words);
+        match &mut self.store {
+            Store::Buffer(buffer) => buffer.move_to(&mut self.sorted),
+            Store::Table(Table { table, offered }) => copy_fresh(table, offered, &mut self.sorted),
+            Store::Lru(Generations { young, offered, .. }) => copy_fresh(young, offered, &mut self.sorted),
+        }
+        sort_records(shape, &mut self.sorted);
+        if let Store::Buffer(_) = self.store {
+            dedupe_sorted(shape, &mut self.sorted);
+        }
+        Ok(&self.sorted)
+    }
+
+    /// Forgets enough to go on; everything in it was sorted before.
+    pub(crate) fn make_room(&mut self) -> Result<(), OverBudget> {
+        match &mut self.store {
+            Store::Buffer(_) => Ok(()),
+            Store::Table(Table { table, offered }) => {
+                offered.fill(0);
+                table.clear()
+            }
+            Store::Lru(Generations { young, old, offered }) => {
+                offered.fill(0);
+                std::mem::swap(young, old);
+                young.clear()
+            }
+        }
+    }
+}
+
+/// States that were added since the last time.
+fn fresh(table: &StateTable, offered: &[u64]) -> usize {
+    let counts = offered.iter().enumerate().map(|(writer, offered)| table.added_by(writer) - offered);
+    counts.sum::<u64>() as usize
+}
+
+fn copy_fresh(table: &StateTable, offered: &mut [u64], into: &mut Vec<u64>) {
+    for (writer, offered) in offered.iter_mut().enumerate() {
+        let now = table.added_by(writer);
+        table.copy_states(writer, *offered, now, into);
+        *offered = now;
+    }
+}
+
+impl Buffer {
+    fn held(&mut self) -> usize {
+        self.parts.iter_mut().map(|part| part.get_mut().unwrap_or_else(|e| e.into_inner()).len()).sum()
+    }
+
+    fn move_to(&mut self, into: &mut Vec<u64>) {
+        for part in &mut self.parts {
+            let part = part.get_mut().unwrap_or_else(|e| e.into_inner());
+            into.extend_from_slice(part);
+            part.clear();
+        }
+    }
+}
+
+impl Sink for Buffer {
+    fn take(
+        &self,
+        writer: usize,
+        states: &[u64],
+        _: &[u64],
+        mut told: impl FnMut(usize, StateRef),
+    ) -> Result<(), OverBudget> {
+        let mut part = self.parts[writer].lock().unwrap_or_else(|e| e.into_inner());
+        let room = self.most_words - part.len();
+        part.extend_from_slice(&states[..room.min(states.len())]);
+        for n in 0..room.min(states.len()) / self.words {
+            told(n, StateRef::at(writer, n as u64));
+        }
+        if room < states.len() {
+            let limit = 8 * self.most_words as u64;
+            return Err(OverBudget {
+                what: "candidates",
+                asked: 8 * states.len() as u64,
+                available: 0,
+                limit,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Generations {
+    fn take(
+        &self,
+        writer: usize,
+        states: &[u64],
+        _: &[u64],
+        mut told: impl FnMut(usize, StateRef),
+    ) -> Result<(), OverBudget> {
+        if self.old.is_empty() {
+            return self.young.insert_all(writer, states, |_, _| {}, told);
+        }
+        let words = self.young.words();
+        let (mut unknown, mut numbers, mut known) = (Vec::new(), Vec::new(), Vec::new());
+        for (n, state) in states.chunks_exact(words).enumerate() {
+            if self.old.find(state).is_some() {
+                known.extend_from_slice(state);
+            } else {
+                unknown.extend_from_slice(state);
+                numbers.push(n);
+            }
+        }
+        self.young.insert_all(writer, &unknown, |_, _| {}, |n, at| told(numbers[n], at))?;
+        let keeper = writer + self.offered.len();
+        if keeper < self.young.writers() {
+            // Without room they are not kept for longer, which is all that happens.
+            let _ = self.young.insert_all(keeper, &known, |_, _| {}, |_, _| {});
+        }
+        Ok(())
+    }
+}

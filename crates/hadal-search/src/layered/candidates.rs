@@ -1,0 +1,100 @@
+//! Candidates of the layer being found: sorted runs on disk, one for each batch, and one small batch in RAM
+//! (Lamborn 2014, sec. 3.3.1: buffers are sorted before they are written, never files).
+
+use super::Trouble;
+use hadal_store::merge::{BlockSource, MemorySource, MergeLimits, RunMerge, merge_unique};
+use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
+use hadal_store::shape::Records;
+use hadal_store::vfs::Disk;
+
+pub(crate) struct Candidates {
+    disk: Disk,
+    options: RunOptions,
+    /// One batch that needs no run.
+    held: Vec<u64>,
+    /// Words that `held` may take.
+    most_held: usize,
+    runs: Vec<RunFile>,
+    states: u64,
+    /// Duplicates met while runs were merged to fewer.
+    merged: u64,
+}
+
+impl Candidates {
+    /// None yet; a batch of up to `most_held` words stays in RAM (the caller reserves them).
+    pub(crate) fn new(disk: &Disk, options: RunOptions, most_held: usize) -> Self {
+        let (held, runs) = (Vec::new(), Vec::new());
+        Candidates { disk: disk.clone(), options, held, most_held, runs, states: 0, merged: 0 }
+    }
+
+    /// Adds a batch, distinct and ascending.
+    pub(crate) fn add(&mut self, batch: &[u64]) -> Result<(), Trouble> {
+        self.states += (batch.len() / self.options.shape.words()) as u64;
+        if self.held.is_empty() && batch.len() <= self.most_held {
+            self.held.extend_from_slice(batch);
+            return Ok(());
+        }
+        let mut run = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
+        run.push_all(Records::new(self.options.shape, batch))?;
+        self.runs.push(run.finish()?);
+        Ok(())
+    }
+
+    /// States added since the last [`Candidates::clear`], duplicates included.
+    pub(crate) fn states(&self) -> u64 {
+        self.states
+    }
+
+    /// Duplicates found while merging runs ahead of [`Candidates::merge`], which does not see them again.
+    pub(crate) fn merged_away(&self) -> u64 {
+        self.merged
+    }
+
+    /// Makes as few runs of them as can be read at once.
+    pub(crate) fn reduce(&mut self) -> Result<(), Trouble> {
+        let limits = MergeLimits::for_memory(&self.disk, &self.options);
+        if self.runs.len() >= limits.fan_in {
+            self.unite()?;
+        }
+        Ok(())
+    }
+
+    /// Makes one run of the runs: the first pass of separate merging (Lamborn 2014, sec. 3.3.3).
+    pub(crate) fn unite(&mut self) -> Result<(), Trouble> {
+        if self.runs.is_empty() || (self.runs.len() == 1 && self.held.is_empty()) {
+            return Ok(());
+        }
+        if !self.held.is_empty() {
+            let held = std::mem::take(&mut self.held);
+            let mut run = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
+            run.push_all(Records::new(self.options.shape, &held))?;
+            self.runs.push(run.finish()?);
+        }
+        let runs = std::mem::take(&mut self.runs);
+        let limits = MergeLimits::for_memory(&self.disk, &self.options);
+        let (run, duplicates) = merge_unique(&self.disk, runs, RunKind::Candidates, &self.options, limits)?;
+        self.runs.push(run);
+        self.merged += duplicates;
+        Ok(())
+    }
+
+    /// All of them, ascending, each once.
+    pub(crate) fn merge(&self) -> Result<RunMerge<'_>, Trouble> {
+        let shape = self.options.shape;
+        let mut sources: Vec<Box<dyn BlockSource + '_>> = Vec::new();
+        for run in &self.runs {
+            sources.push(Box::new(RunReader::open(run)?));
+        }
+        if !self.held.is_empty() {
+            sources.push(Box::new(MemorySource::new(Records::new(shape, &self.held))));
+        }
+        Ok(RunMerge::new(shape, sources))
+    }
+
+    /// Forgets them.
+    pub(crate) fn clear(&mut self) {
+        self.held.clear();
+        self.runs.clear();
+        (self.states, self.merged) = (0, 0);
+    }
+}

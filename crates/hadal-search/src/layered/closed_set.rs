@@ -1,0 +1,203 @@
+//! Closed layers on disk: runs in [`Levels`], probed through their index where candidates are few.
+//!
+//! Small layers stay in RAM, merged with each other, until they are worth a run: deep graphs would otherwise write
+//! thousands of tiny files. Each run knows which depths it holds, so duplicates are counted by how far back they lie.
+
+use super::Trouble;
+use super::detector::LayerView;
+use crate::report::Distance;
+use hadal_store::Bitmap;
+use hadal_store::error::ReadError;
+use hadal_store::levels::{LevelPolicy, Levels, LevelsFilter};
+use hadal_store::merge::ClosedFilter;
+use hadal_store::run::RunOptions;
+use hadal_store::shape::Records;
+use hadal_store::vfs::Disk;
+use hadal_system::state::compare;
+use std::cmp::Ordering::Less;
+
+pub(crate) struct ClosedSet {
+    levels: Levels,
+    /// First and last depth of each addition to the levels.
+    additions: Vec<(u64, u64)>,
+    /// States of recent small layers, ascending; not in `levels`.
+    recent: Vec<u64>,
+    recent_depths: (u64, u64),
+    /// Words that `recent` may take.
+    most_recent: usize,
+    options: RunOptions,
+}
+
+impl ClosedSet {
+    /// An empty set; small layers take up to `most_recent` words of RAM (the caller reserves twice as many: they are
+    /// copied as they grow).
+    pub(crate) fn new(disk: &Disk, options: RunOptions, policy: LevelPolicy, most_recent: usize) -> Self {
+        let levels = Levels::new(disk, options, policy);
+        let (additions, recent) = (Vec::new(), Vec::new());
+        ClosedSet { levels, additions, recent, recent_depths: (0, 0), most_recent, options }
+    }
+
+    /// Adds a layer, or an ascending part of one, none of whose states is in the set.
+    pub(crate) fn add(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+        match layer {
+            LayerView::Run(run) => {
+                self.flush()?;
+                self.additions.push((depth, depth));
+                Ok(self.levels.add_run(run.clone())?)
+            }
+            LayerView::States(states) => {
+                if self.recent.len() + states.len() > self.most_recent {
+                    self.flush()?;
+                }
+                if self.recent.is_empty() {
+                    self.recent_depths.0 = depth;
+                }
+                self.recent_depths.1 = depth;
+                merge_into(&mut self.recent, states, self.options.shape.words());
+                Ok(())
+            }
+        }
+    }
+
+    /// Moves the small layers to a run.
+    fn flush(&mut self) -> Result<(), Trouble> {
+        let recent = std::mem::take(&mut self.recent);
+        if !recent.is_empty() {
+            self.additions.push(self.recent_depths);
+            self.levels.add_sorted(Records::new(self.options.shape, &recent))?;
+        }
+        Ok(())
+    }
+
+    /// States on disk.
+    pub(crate) fn records(&self) -> u64 {
+        self.levels.records()
+    }
+
+    /// Bytes on disk.
+    #[allow(dead_code)]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.levels.bytes()
+    }
+
+    /// A pass that asks the layers from depth `since` on, and others that share a run with them.
+    pub(crate) fn filter(&self, since: u64) -> Result<ClosedPass<'_>, Trouble> {
+        let first = self.additions.partition_point(|&(_, last)| last < since) as u64;
+        Ok(ClosedPass { levels: self.levels.filter_since(first)?, set: self, next: 0, found_recent: 0 })
+    }
+
+    /// Forgets what lies only in layers before `depth`.
+    #[allow(dead_code)]
+    pub(crate) fn forget_before(&mut self, depth: u64) {
+        self.levels.drop_layers_before(self.additions.partition_point(|&(_, last)| last < depth) as u64);
+    }
+}
+
+/// One pass over the set for ascending candidates.
+pub(crate) struct ClosedPass<'a> {
+    levels: LevelsFilter,
+    set: &'a ClosedSet,
+    /// First word of `recent` not passed yet.
+    next: usize,
+    found_recent: u64,
+}
+
+impl ClosedPass<'_> {
+    /// What was found, by how far before the layer at `depth`.
+    pub(crate) fn by_distance(&self, depth: u64, into: &mut Vec<Distance>) {
+        let mut note = |(first, last): (u64, u64), found: u64| {
+            if found > 0 {
+                into.push(Distance { nearest: depth - last, farthest: depth - first, found });
+            }
+        };
+        note(self.set.recent_depths, self.found_recent);
+        for count in self.levels.found_by_level() {
+            let (first, last) = (count.layers.0 as usize, count.layers.1 as usize);
+            note((self.set.additions[first].0, self.set.additions[last].1), count.found);
+        }
+    }
+}
+
+impl ClosedFilter for ClosedPass<'_> {
+    fn mark(&mut self, candidates: Records<'_>, present: &mut Bitmap) -> Result<u64, ReadError> {
+        let (recent, words) = (&self.set.recent, self.set.options.shape.words());
+        let mut found = 0;
+        for at in 0..candidates.len() {
+            let state = candidates.state(at);
+            self.next += words * first_not_below(&recent[self.next..], words, state);
+            if !present.get(at) && recent.get(self.next..self.next + words) == Some(state) {
+                present.set(at);
+                found += 1;
+            }
+        }
+        self.found_recent += found;
+        Ok(found + self.levels.mark(candidates, present)?)
+    }
+}
+
+/// How many states of the ascending `flat` lie before `state`: doubling steps, then halving, as it is usually near.
+fn first_not_below(flat: &[u64], words: usize, state: &[u64]) -> usize {
+    let count = flat.len() / words;
+    let at = |n: usize| compare(&flat[n * words..(n + 1) * words], state);
+    let mut high = 1;
+    while high < count && at(high) == Less {
+        high *= 2;
+    }
+    let (mut low, mut high) = (high / 2, high.min(count));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match at(middle) {
+            Less => low = middle + 1,
+            _ => high = middle,
+        }
+    }
+    low
+}
+
+/// Merges two ascending lists of states without common members.
+fn merge_into(into: &mut Vec<u64>, other: &[u64], words: usize) {
+    let mut a = into.len();
+    let mut b = other.len();
+    into.resize(a + b, 0);
+    let mut end = a + b;
+    // From the back, so that nothing is overwritten before it is moved.
+    while b > 0 {
+        let take_other = a == 0 || compare(&into[a - words..a], &other[b - words..b]) == Less;
+        end -= words;
+        if take_other {
+            into[end..end + words].copy_from_slice(&other[b - words..b]);
+            b -= words;
+        } else {
+            into.copy_within(a - words..a, end);
+            a -= words;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_keeps_every_state_in_order() {
+        let mut into = vec![2, 5, 9];
+        merge_into(&mut into, &[1, 6, 10, 11], 1);
+        assert_eq!(into, [1, 2, 5, 6, 9, 10, 11]);
+        let mut wide = vec![7, 1, 0, 3];
+        merge_into(&mut wide, &[1, 2], 2);
+        assert_eq!(wide, [7, 1, 1, 2, 0, 3]);
+        let mut empty = Vec::new();
+        merge_into(&mut empty, &[4, 8], 1);
+        assert_eq!(empty, [4, 8]);
+    }
+
+    #[test]
+    fn the_first_not_below_is_found_at_every_place() {
+        let flat: Vec<u64> = (0..40).map(|n| 2 * n + 1).collect();
+        for state in 0..90 {
+            let expected = flat.iter().filter(|&&x| x < state).count();
+            assert_eq!(first_not_below(&flat, 1, &[state]), expected, "{state}");
+        }
+        assert_eq!(first_not_below(&[], 1, &[3]), 0);
+    }
+}

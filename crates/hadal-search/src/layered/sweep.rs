@@ -1,0 +1,357 @@
+//! The loop of a layered search: expand a layer, let the detector find the next, commit (Lamborn 2014, sec. 3.1).
+
+use super::cache::{Cache, Store};
+use super::detector::{Detector, Found, Nothing};
+use super::journal::Journal;
+use super::ledger::{Ledger, Tally};
+use super::{Trouble, path};
+use crate::finding::Finding;
+use crate::lane::{Lane, Sink, Task, take_finding, total_covers};
+use crate::report::{DiskFigures, Layer, Report, Stage, StopReason, Verdict, Violation, ViolationKind};
+use hadal_store::Governor;
+use hadal_system::PropertyKind;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// States a thread takes at a time.
+const PIECE: usize = 256;
+/// Blocks with fewer states are expanded by one thread.
+const SHARED_FROM: usize = 2048;
+
+/// Makes the detector that takes over.
+pub(crate) type Fallback<'a> = Box<dyn FnOnce(&Journal) -> Result<Box<dyn Detector + 'a>, Trouble> + 'a>;
+
+/// A layered search that is under way.
+pub(crate) struct Sweep<'a> {
+    pub(crate) task: Task<'a>,
+    pub(crate) governor: Governor,
+    pub(crate) lanes: Vec<Lane<'a>>,
+    pub(crate) detector: Box<dyn Detector + 'a>,
+    pub(crate) journal: Journal,
+    /// Figures of the expanded layers.
+    pub(crate) layers: Vec<Layer>,
+    /// Figures of the layer being expanded.
+    pub(crate) figures: Layer,
+    /// Transitions of the layer being expanded that were fired before this search took over.
+    pub(crate) transitions_before: u64,
+    /// Covers counted in earlier sittings, by property.
+    pub(crate) covers_before: Vec<u64>,
+    /// Covers when the last layer was complete.
+    pub(crate) covers: Vec<u64>,
+    /// Seconds spent in earlier sittings.
+    pub(crate) seconds_before: f64,
+    pub(crate) ledger: Ledger,
+    pub(crate) stages: Vec<Stage>,
+    /// States of the current layer still to expand, where another search began it.
+    pub(crate) rest: Option<Vec<u64>>,
+    /// What to turn to when the detector's memory is used up.
+    pub(crate) fallback: Option<Fallback<'a>>,
+    pub(crate) cache: Cache,
+}
+
+/// What the disk had done when a layer began.
+struct DiskMark {
+    read: u64,
+    written: u64,
+    waited: f64,
+}
+
+impl<'a> Sweep<'a> {
+    /// Goes on until everything is seen, something is wrong, or a limit is met; a full disk is such a limit.
+    pub(crate) fn run(&mut self) -> Result<Verdict, Trouble> {
+        let verdict = match self.expand_all() {
+            Err(trouble) if trouble.is_disk_full() => Verdict::Stopped(StopReason::DiskFull),
+            other => other?,
+        };
+        let status = match &verdict {
+            Verdict::Holds => "holds".to_owned(),
+            Verdict::Violated(_) => "violated".to_owned(),
+            Verdict::Stopped(reason) => format!("stopped: {reason}"),
+        };
+        match self.commit(&status) {
+            // What was committed before stands, and the reason is the same.
+            Err(trouble) if trouble.is_disk_full() => {}
+            other => other?,
+        }
+        Ok(verdict)
+    }
+
+    fn expand_all(&mut self) -> Result<Verdict, Trouble> {
+        loop {
+            let depth = self.journal.depth() - 1;
+            let limits = &self.task.control.limits;
+            if limits.max_depth.is_some_and(|max| depth as u64 >= max) && self.rest.is_none() {
+                return Ok(Verdict::Stopped(StopReason::DepthLimit));
+            }
+            let before = self.fired() - std::mem::take(&mut self.transitions_before);
+            let mark = self.disk_mark();
+            let stopped = self.expand_layer(depth)?;
+            if stopped.is_none() {
+                self.drain()?;
+            }
+            if let Some(finding) = take_finding(&mut self.lanes) {
+                return self.violated(finding, depth);
+            }
+            if let Some(reason) = stopped {
+                return Ok(Verdict::Stopped(reason));
+            }
+            let mut layer = self.journal.writer();
+            let begun = Instant::now();
+            let found = self.detector.finish_layer(&mut layer)?;
+            let unique = layer.states();
+            self.figures.transitions = self.fired() - before;
+            self.figures.states = self.journal.states(depth);
+            let pushed = if unique > 0 { self.journal.push(layer) } else { Ok(()) };
+            if unique == 0 || self.journal.depth() > depth + 1 {
+                // The layer counts as expanded exactly if the journal has the next one, also when something fails here.
+                self.figures.seconds.detecting += begun.elapsed().as_secs_f64();
+                self.end_row(found, unique, &mark);
+                self.covers = self.covers_now();
+            }
+            pushed?;
+            if unique == 0 {
+                return Ok(self.complete());
+            }
+            self.task.control.gauges.states.fetch_add(unique, Ordering::Relaxed);
+            let (detector, begun) = (&mut self.detector, Instant::now());
+            self.journal.view_last(&mut |layer| detector.closed(depth as u64 + 1, layer))?;
+            self.figures.seconds.detecting += begun.elapsed().as_secs_f64();
+            if self.detector.struggles() {
+                self.fall_back()?;
+            }
+            if self.ledger.is_due() {
+                self.commit("running")?;
+            }
+        }
+    }
+
+    /// Completes the figures of the expanded layer.
+    fn end_row(&mut self, found: Found, unique: u64, mark: &DiskMark) {
+        let now = self.disk_mark();
+        let mut row = std::mem::take(&mut self.figures);
+        row.duplicates_cache = row.transitions - row.candidates;
+        row.unique = unique;
+        row.duplicates_within = found.within;
+        row.duplicates_earlier = found.earlier;
+        row.duplicates_either = row.candidates - unique - found.within - found.earlier;
+        row.by_distance = found.by_distance;
+        row.bytes_read = now.read - mark.read;
+        row.bytes_written = now.written - mark.written;
+        row.seconds.waiting = now.waited - mark.waited;
+        self.layers.push(row);
+    }
+
+    fn disk_mark(&self) -> DiskMark {
+        let disk = self.ledger.disk();
+        DiskMark {
+            read: disk.traffic.bytes_read(),
+            written: disk.traffic.bytes_written(),
+            waited: disk.threads.waited().as_secs_f64(),
+        }
+    }
+
+    fn commit(&mut self, status: &str) -> Result<(), Trouble> {
+        let seconds = self.seconds_before + self.task.control.elapsed().as_secs_f64();
+        let tally = Tally { layers: &self.layers, covers: &self.covers, seconds };
+        self.ledger.commit(&mut self.journal, tally, status)
+    }
+
+    fn covers_now(&self) -> Vec<u64> {
+        let mut covers = total_covers(&self.lanes, self.task.space.properties().len());
+        for (sum, before) in covers.iter_mut().zip(&self.covers_before) {
+            *sum += before;
+        }
+        covers
+    }
+
+    /// Exchanges the detector for the next one, if there is one; says whether.
+    fn fall_back(&mut self) -> Result<bool, Trouble> {
+        let Some(make) = self.fallback.take() else { return Ok(false) };
+        let mut next = make(&self.journal)?;
+        let idle: Box<dyn Detector + 'a> = Box::new(Nothing);
+        let states = (0..self.journal.depth()).map(|depth| self.journal.states(depth)).sum();
+        self.stages.push(Stage { storage: next.name(), states, depth: self.journal.depth() as u64 - 1 });
+        std::mem::replace(&mut self.detector, idle).hand_over(&mut *next)?;
+        self.detector = next;
+        Ok(true)
+    }
+
+    /// The figures, with this verdict.
+    pub(crate) fn report(&self, verdict: Verdict) -> Report {
+        let traffic = &self.ledger.disk().traffic;
+        Report {
+            verdict,
+            states: (0..self.journal.depth()).map(|depth| self.journal.states(depth)).sum(),
+            transitions: self.layers.iter().map(|layer| layer.transitions).sum(),
+            depth: Some(self.journal.depth() as u64 - 1),
+            layers: self.layers.clone(),
+            covers: self.covers.clone(),
+            peak_memory: self.governor.peak(),
+            stages: self.stages.clone(),
+            disk: Some(DiskFigures {
+                bytes: self.journal.bytes(),
+                read: traffic.bytes_read(),
+                written: traffic.bytes_written(),
+            }),
+            proviso: None,
+        }
+    }
+
+    /// Transitions fired in this sitting.
+    fn fired(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.transitions).sum()
+    }
+
+    /// Expands what is left of a layer; says why, if it stopped before the end.
+    fn expand_layer(&mut self, depth: usize) -> Result<Option<StopReason>, Trouble> {
+        let gauges = &self.task.control.gauges;
+        gauges.depth.store(depth as u64, Ordering::Relaxed);
+        gauges.frontier.store(self.journal.states(depth), Ordering::Relaxed);
+        if self.rest.is_none() {
+            gauges.expanded.store(0, Ordering::Relaxed);
+        }
+        let mut block = Vec::new();
+        if let Some(rest) = self.rest.take() {
+            if let Some(reason) = self.expand_block(&rest)? {
+                return Ok(Some(reason));
+            }
+        } else {
+            let mut reader = self.journal.reader(depth)?;
+            while reader.next_block(&mut block)? {
+                if let Some(reason) = self.expand_block(&block)? {
+                    return Ok(Some(reason));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Expands a block of states, draining the cache whenever it is full.
+    fn expand_block(&mut self, block: &[u64]) -> Result<Option<StopReason>, Trouble> {
+        let left = Left { next: AtomicUsize::new(0), returned: Mutex::new(Vec::new()) };
+        loop {
+            let control = self.task.control;
+            if let Some(reason) = control.must_stop(control.gauges.states.load(Ordering::Relaxed)) {
+                return Ok(Some(reason));
+            }
+            let begun = Instant::now();
+            let words = self.task.space.words();
+            let ended = match self.cache.store() {
+                Store::Buffer(buffer) => left.expand(&mut self.lanes, buffer, block, words),
+                Store::Table(table) => left.expand(&mut self.lanes, &table.table, block, words),
+                Store::Lru(generations) => left.expand(&mut self.lanes, generations, block, words),
+            };
+            self.figures.seconds.expanding += begun.elapsed().as_secs_f64();
+            if ended == Ended::Whole {
+                return Ok(None);
+            }
+            self.drain()?;
+            self.cache.make_room()?;
+        }
+    }
+
+    /// Offers what the cache learned to the detector.
+    fn drain(&mut self) -> Result<(), Trouble> {
+        let begun = Instant::now();
+        let batch = self.cache.sort_new()?;
+        self.figures.seconds.sorting += begun.elapsed().as_secs_f64();
+        if batch.is_empty() {
+            return Ok(());
+        }
+        self.figures.candidates += (batch.len() / self.task.space.words()) as u64;
+        let begun = Instant::now();
+        let offered = match self.detector.offer(batch) {
+            Err(Trouble::OverBudget(over)) => match self.fall_back()? {
+                true => self.detector.offer(self.cache.sorted()),
+                false => Err(over.into()),
+            },
+            other => other,
+        };
+        self.figures.seconds.detecting += begun.elapsed().as_secs_f64();
+        offered
+    }
+
+    /// The whole space has been seen.
+    fn complete(&self) -> Verdict {
+        let properties = self.task.space.properties();
+        let covers = &self.covers;
+        for cover in self.task.question.of_kind(properties, PropertyKind::Cover) {
+            if covers[cover.0 as usize] == 0 {
+                let kind = ViolationKind::Uncovered(cover);
+                return Verdict::Violated(Violation { kind, path: Vec::new(), shortest: true });
+            }
+        }
+        Verdict::Holds
+    }
+
+    /// Turns what was found while expanding layer `depth` into a violation with its path.
+    fn violated(&self, finding: Finding, depth: usize) -> Result<Verdict, Trouble> {
+        let at = match finding.kind {
+            ViolationKind::Deadlock | ViolationKind::Fault(_) => depth,
+            _ => depth + 1,
+        };
+        let path = path::shortest(self.task, &self.journal, self.lanes.len(), at, finding.state)?;
+        Ok(Verdict::Violated(Violation { kind: finding.kind, path, shortest: true }))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// Every state of the block is expanded and its successors are in the cache.
+    Whole,
+    /// The cache is full; batches wait in the lanes.
+    Full,
+}
+
+/// What is left of a block.
+struct Left {
+    /// The first state nobody has taken.
+    next: AtomicUsize,
+    /// Pieces taken and not finished.
+    returned: Mutex<Vec<(usize, usize)>>,
+}
+
+impl Left {
+    /// Expands on all lanes until nothing is left or the cache is full.
+    fn expand(&self, lanes: &mut [Lane], sink: &impl Sink, block: &[u64], words: usize) -> Ended {
+        let states = block.len() / words;
+        let full = Mutex::new(Ended::Whole);
+        let work = |lane: &mut Lane| {
+            let ran_full = || *full.lock().unwrap_or_else(|e| e.into_inner()) = Ended::Full;
+            if lane.finish_batch(sink).is_err() {
+                return ran_full();
+            }
+            while let Some((from, to)) = self.take(states) {
+                let state = |n: u64| {
+                    let at = (from + n as usize) * words;
+                    (&block[at..at + words], 0)
+                };
+                if let Err((done, _)) = lane.expand(sink, (to - from) as u64, state) {
+                    if from + (done as usize) < to {
+                        let rest = (from + done as usize, to);
+                        self.returned.lock().unwrap_or_else(|e| e.into_inner()).push(rest);
+                    }
+                    return ran_full();
+                }
+            }
+        };
+        match lanes {
+            // The first takes all pieces; the others may have a batch waiting.
+            few if few.len() == 1 || states < SHARED_FROM => few.iter_mut().for_each(work),
+            many => std::thread::scope(|scope| {
+                for lane in many {
+                    scope.spawn(|| work(lane));
+                }
+            }),
+        }
+        full.into_inner().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn take(&self, states: usize) -> Option<(usize, usize)> {
+        self.returned.lock().unwrap_or_else(|e| e.into_inner()).pop().or_else(|| {
+            let from = self.next.fetch_add(PIECE, Ordering::Relaxed);
+            (from < states).then(|| (from, states.min(from + PIECE)))
+        })
+    }
+}
