@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use crate::compile::{CompileError, Compiled};
 use crate::fields::fields;
 use crate::fingerprint::fingerprint;
-use crate::interpret::Interpreter;
+use crate::interpret::{Interpreter, Outcome};
 use crate::symmetry::{Canonicaliser, Scratch, SymmetryMode};
 
 /// How a model is run.
@@ -36,6 +36,9 @@ pub enum ModelError {
     /// Transitions are numbered with 32 bits.
     #[error("the model has {0} instances of rules, more than 2^32 - 1")]
     TooManyInstances(u64),
+    /// A scalar has at most 64 bits, the code for undefined included.
+    #[error("the range {0}..{1} has no room left for undefined: make it smaller by one")]
+    TooWide(i64, i64),
     /// It has no machine code.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -63,6 +66,9 @@ impl Model {
             if u32::try_from(count).is_err() {
                 return Err(ModelError::TooManyInstances(count));
             }
+        }
+        if let Some((_, domain)) = system.domains.iter().find(|(_, domain)| domain.bits() > 64) {
+            return Err(ModelError::TooWide(domain.min(), domain.max()));
         }
         let layout = Layout::natural(&system);
         let compiled = match options.engine {
@@ -126,6 +132,7 @@ impl StateSpace for Model {
 
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(ModelWorker {
+            model: self,
             runner: match &self.compiled {
                 Some(compiled) => Runner::Compiled(compiled),
                 None => Runner::Interpreted(Box::new(self.interpreter())),
@@ -162,6 +169,7 @@ enum Runner<'m> {
 }
 
 struct ModelWorker<'m> {
+    model: &'m Model,
     runner: Runner<'m>,
     symmetry: Option<(&'m Canonicaliser, Scratch)>,
     covers: Vec<u64>,
@@ -196,6 +204,22 @@ impl Worker for ModelWorker<'_> {
             Runner::Interpreted(interpreter) => interpreter.successors(state, out, &mut self.covers),
         }
         self.canonicalise(out, from);
+    }
+
+    fn can_leave(&mut self, state: &[u64]) -> bool {
+        let interpreter = self.model.interpreter();
+        let system = &self.model.system;
+        let labels = system.label_bases(&system.actions).last().copied().unwrap_or(0);
+        (0..labels as u32).any(|label| match interpreter.fire(state, Label(label)) {
+            Outcome::Dropped => true,
+            Outcome::Reached(mut next) => {
+                if let Some((canonicaliser, scratch)) = &mut self.symmetry {
+                    canonicaliser.normalise_multisets(&mut next, scratch);
+                }
+                next != state
+            }
+            Outcome::Disabled | Outcome::Fault(_) => false,
+        })
     }
 
     fn check(&mut self, state: &[u64]) -> Check {

@@ -184,7 +184,6 @@ fn generated_systems_agree_whatever_the_order_of_the_variables() {
 
 /// `x = 2 & (x is defined & x = 3)` meets an error where `x` is undefined, though its second half rules that out.
 #[test]
-#[ignore = "dispatch intersects the codes of both halves and so loses the error of the first"]
 fn an_error_on_the_left_of_a_guard_is_met_though_the_right_would_fail() {
     let mut system = empty();
     let shape = system.scalar(Domain::range(0, 3, true));

@@ -113,6 +113,14 @@ pub trait Worker: Send {
     /// Appends the successors of `state`, in an order that is always the same.
     fn successors(&mut self, state: &[u64], out: &mut Successors);
 
+    /// Whether something leads away from `state` that [`Worker::successors`] does not show: a transition into a state that
+    /// an assumption forbids, or into another state that a reduction takes for the same. Asked only where a deadlock is
+    /// suspected.
+    fn can_leave(&mut self, state: &[u64]) -> bool {
+        let _ = state;
+        false
+    }
+
     /// Looks for broken invariants and met goals in one state. Called once per distinct state.
     fn check(&mut self, state: &[u64]) -> Check {
         let _ = state;
