@@ -71,6 +71,8 @@ pub(crate) struct Lane<'a> {
     parent_words: Vec<u64>,
     /// How many successors in `out` are taken already, of a batch that waits for room.
     taken: usize,
+    /// Initial states in `out`: they are not transitions.
+    initial: u64,
     /// How many states were expanded into `out`.
     expanded: u64,
     /// The states that the last batch added.
@@ -95,6 +97,7 @@ impl<'a> Lane<'a> {
             parents,
             parent_words: Vec::new(),
             taken: 0,
+            initial: 0,
             expanded: 0,
             fresh: Vec::new(),
             fresh_numbers: Vec::new(),
@@ -105,7 +108,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// Puts the initial states into the table.
+    /// Puts the initial states into the table; where they do not fit, [`Lane::finish_batch`] goes on.
     pub(crate) fn start(&mut self, table: &impl Sink) -> Result<(), OverBudget> {
         self.worker.initial(&mut self.out);
         for &label in self.out.faults() {
@@ -117,12 +120,8 @@ impl<'a> Lane<'a> {
         if self.parents == Parents::Kept {
             self.parent_words.resize(self.out.len(), u64::MAX);
         }
-        let initial = self.out.len() as u64;
-        self.finish_batch(table)?;
-        // Initial states are not transitions.
-        self.transitions -= initial;
-        self.task.control.gauges.transitions.fetch_sub(initial, Ordering::Relaxed);
-        Ok(())
+        self.initial = self.out.len() as u64;
+        self.finish_batch(table)
     }
 
     /// Expands `count` states. `state(n)` is the n-th and the word that stands for it as a parent. Returns how many were
@@ -165,7 +164,7 @@ impl<'a> Lane<'a> {
                 !failed && (first..self.out.len()).all(|n| self.out.state(n) == state)
             }
         };
-        if stuck {
+        if stuck && !self.worker.can_leave(state) {
             Finding::offer(
                 &mut self.finding,
                 Finding { kind: ViolationKind::Deadlock, state: state.to_vec() },
@@ -207,7 +206,7 @@ impl<'a> Lane<'a> {
         }
         inserted?;
         self.taken = 0;
-        let fired = self.out.len() as u64;
+        let fired = self.out.len() as u64 - std::mem::take(&mut self.initial);
         self.transitions += fired;
         let gauges = &self.task.control.gauges;
         gauges.transitions.fetch_add(fired, Ordering::Relaxed);
