@@ -149,7 +149,8 @@ pub struct CheckArgs {
     /// How states are visited and stored.
     #[arg(long, value_enum, default_value_t = Strategy::Auto)]
     pub strategy: Strategy,
-    /// Check only this property (by name); may be repeated. Errors of the model itself are always reported.
+    /// Check only this property (by name); may be repeated. Errors of the model itself are always reported. Goals of a
+    /// BEEM description beside the model are looked for only when they are named.
     #[arg(long, value_name = "NAME")]
     pub property: Vec<String>,
     /// Whether and how to look for deadlocks.
