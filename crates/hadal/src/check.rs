@@ -21,6 +21,7 @@ use hadal_store::Governor;
 use hadal_store::manifest::OpenError;
 use hadal_system::{PropertyKind, StateSpace};
 use serde::{Deserialize, Serialize};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -125,7 +126,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let mut outcome = outcome(args, &plan, &model, &report, trace.as_ref(), startup.as_secs_f64(), begun);
     outcome.run = kept.then(|| place.path.display().to_string());
     progress.event(serde_json::json!({ "event": "result", "result": outcome }));
-    show(args, &outcome, trace.as_ref());
+    show(args, &outcome, trace.as_ref())?;
     Ok(Outcome::exit_code(&report))
 }
 
@@ -234,30 +235,38 @@ fn outcome(
     }
 }
 
-fn show(args: &CheckArgs, outcome: &Outcome, trace: Option<&TraceView>) {
+fn show(args: &CheckArgs, outcome: &Outcome, trace: Option<&TraceView>) -> Result<(), Failure> {
     let detail = if args.output.full_states { Detail::WholeStates } else { Detail::Changes };
     if args.output.json {
         // The outcome is plain data: it always serialises.
-        println!("{}", serde_json::to_string_pretty(outcome).unwrap_or_default());
-        return;
+        return print(&serde_json::to_string_pretty(outcome).unwrap_or_default());
     }
     match (trace, args.output.trace) {
         (Some(trace), TraceFormat::Text) => {
-            println!("{}", trace.text(detail));
-            println!("{}", outcome.text());
+            print(&format!("{}\n{}", trace.text(detail), outcome.text()))?;
         }
         // A trace for a program or a browser has standard output to itself.
         (Some(trace), TraceFormat::Json) => {
-            println!("{}", serde_json::to_string_pretty(&trace.json(detail)).unwrap_or_default());
+            print(&serde_json::to_string_pretty(&trace.json(detail)).unwrap_or_default())?;
             eprintln!("{}", outcome.text());
         }
         (Some(trace), TraceFormat::Html) => {
-            println!("{}", trace.html());
+            print(&trace.html())?;
             eprintln!("{}", outcome.text());
         }
-        (None, _) => println!("{}", outcome.text()),
+        (None, _) => print(&outcome.text())?,
     }
     if args.output.explain {
         eprintln!("{}", outcome.explanation());
+    }
+    Ok(())
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        // Whoever reads has seen enough; the exit code still says the verdict.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|error| Failure::File { path: "standard output".into(), error }),
     }
 }

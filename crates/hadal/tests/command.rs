@@ -277,6 +277,19 @@ fn a_trace_comes_as_text_as_json_and_as_a_page() {
 }
 
 #[test]
+fn a_reader_that_has_seen_enough_does_not_change_the_verdict() {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .args(["check", &bundled_model("ticket_lock.m"), "--trace", "html"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("the command ends").code(), Some(1));
+}
+
+#[test]
 fn completions_and_the_manual_are_printed() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(hadal(&["completions", shell]).expect_code(0).stdout.contains("hadal"));

@@ -4,8 +4,8 @@
 use super::{Detail, TraceView};
 
 pub(super) fn render(trace: &TraceView) -> String {
-    // `</` inside a script would end it early.
-    let data = trace.json(Detail::WholeStates).to_string().replace("</", "<\\/");
+    // Markup inside a script could end it early. In JSON, `<` stands in strings only.
+    let data = trace.json(Detail::WholeStates).to_string().replace('<', "\\u003c");
     let title = escape(&format!("{}: {}", trace.model, trace.violation.message));
     PAGE.replace("{{title}}", &title).replace("{{data}}", &data)
 }
