@@ -372,7 +372,6 @@ rule \"turn\" begin phase := !phase; for d: Element do differs[d] := !differs[d]
 ";
 
 #[test]
-#[ignore = "symmetry merges states that a property with a scalarset parameter tells apart"]
 fn symmetry_does_not_change_the_answer_to_properties_about_one_element() {
     let never_another =
         format!("{CHOSEN}ruleset e: Element do liveness \"its turn comes\" chosen = e; end;\n");

@@ -4,7 +4,9 @@
 //! elements in *segments*, stretches of consecutive positions (or codes) that are the elements of one scalarset in
 //! order; a plain scalarset has one segment, a union one per scalarset among its members.
 
-use hadal_system::{DomainId, DomainKind, ScalarsetId, Shape, ShapeId, System, Value};
+use hadal_system::{
+    DomainId, DomainKind, ParamValues, PropertyKind, ScalarsetId, Shape, ShapeId, System, Value,
+};
 
 /// One scalarset with at least two elements.
 #[derive(Clone, Debug)]
@@ -66,6 +68,8 @@ impl Group {
                 }
             });
         }
+        let singled_out = singled_out(system);
+        ids.retain(|id| !singled_out.contains(id));
         ids.sort();
         let mut sets = Vec::new();
         let mut base = 0u16;
@@ -107,6 +111,20 @@ impl Group {
         }
         segments
     }
+}
+
+/// Scalarsets whose elements a cover or liveness property asks about one by one: states that differ in which element is
+/// which answer such a question differently, so they must not be merged. Invariants, assumptions and goals ask about
+/// all elements at once.
+fn singled_out(system: &System) -> Vec<ScalarsetId> {
+    let mut ids = Vec::new();
+    let one_by_one = |kind| matches!(kind, PropertyKind::Cover | PropertyKind::Liveness);
+    for param in system.properties.iter().filter(|p| one_by_one(p.kind)).flat_map(|p| &p.params) {
+        if let ParamValues::Domain(domain) = param.values {
+            scalarsets_of(system, domain, &mut |id, _| ids.push(id));
+        }
+    }
+    ids
 }
 
 /// Marks every domain that scalars below `shape` have or that arrays below it are indexed by.
