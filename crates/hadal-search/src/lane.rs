@@ -110,6 +110,12 @@ impl<'a> Lane<'a> {
 
     /// Puts the initial states into the table; where they do not fit, [`Lane::finish_batch`] goes on.
     pub(crate) fn start(&mut self, table: &impl Sink) -> Result<(), OverBudget> {
+        self.generate_initial(u64::MAX);
+        self.finish_batch(table)
+    }
+
+    /// Appends the initial states to the batch, with `word` as their parent.
+    pub(crate) fn generate_initial(&mut self, word: u64) {
         self.worker.initial(&mut self.out);
         for &label in self.out.faults() {
             Finding::offer(
@@ -118,10 +124,9 @@ impl<'a> Lane<'a> {
             );
         }
         if self.parents == Parents::Kept {
-            self.parent_words.resize(self.out.len(), u64::MAX);
+            self.parent_words.resize(self.out.len(), word);
         }
         self.initial = self.out.len() as u64;
-        self.finish_batch(table)
     }
 
     /// Expands `count` states. `state(n)` is the n-th and the word that stands for it as a parent. Returns how many were
@@ -145,7 +150,7 @@ impl<'a> Lane<'a> {
     }
 
     /// Appends one state's successors to the batch and looks for deadlock and errors on the way.
-    fn generate(&mut self, state: &[u64], word: u64) {
+    pub(crate) fn generate(&mut self, state: &[u64], word: u64) {
         let (first, faults) = (self.out.len(), self.out.faults().len());
         self.worker.successors(state, &mut self.out);
         self.expanded += 1;
@@ -205,6 +210,26 @@ impl<'a> Lane<'a> {
             self.taken = last + 1;
         }
         inserted?;
+        self.settle();
+        Ok(())
+    }
+
+    /// The waiting batch, for an explorer that places states itself, and the word of each one's parent.
+    pub(crate) fn waiting(&self) -> (&Successors, &[u64]) {
+        (&self.out, &self.parent_words)
+    }
+
+    /// Looks at a state that is new.
+    pub(crate) fn look_at(&mut self, state: &[u64]) {
+        let check = self.worker.check(state);
+        let (properties, question) = (self.task.space.properties(), self.task.question);
+        if let Some(finding) = Finding::from_check(check, state, properties, question) {
+            Finding::offer(&mut self.finding, finding);
+        }
+    }
+
+    /// Counts what waited and forgets it.
+    pub(crate) fn settle(&mut self) {
         self.taken = 0;
         let fired = self.out.len() as u64 - std::mem::take(&mut self.initial);
         self.transitions += fired;
@@ -214,7 +239,6 @@ impl<'a> Lane<'a> {
         self.expanded = 0;
         self.out.clear();
         self.parent_words.clear();
-        Ok(())
     }
 
     /// How often each property was covered.

@@ -7,6 +7,7 @@ pub mod control;
 pub mod finding;
 mod lane;
 pub mod layered;
+pub mod partition;
 pub mod ram;
 pub mod report;
 

@@ -1,5 +1,6 @@
 //! What is asked of a search and what it answers.
 
+use crate::partition::PartitionFigures;
 use hadal_system::{Label, PropertyId, PropertyInfo, PropertyKind};
 use serde::{Deserialize, Serialize};
 
@@ -214,6 +215,8 @@ pub struct Report {
     pub stages: Vec<Stage>,
     /// What was done on disk, where it was used. The run can then be resumed.
     pub disk: Option<DiskFigures>,
+    /// Figures of a search partition by partition.
+    pub partition: Option<PartitionFigures>,
     /// What the answer and the figures rest on besides the search itself.
     pub proviso: Option<Proviso>,
 }

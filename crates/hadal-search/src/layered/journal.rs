@@ -55,6 +55,12 @@ struct EntryRecord {
 }
 
 impl JournalRecord {
+    /// Of a search that has states but no layers.
+    pub(crate) fn without_layers(states: u64) -> Self {
+        let all = EntryRecord { states, run: None, bundle: 0 };
+        JournalRecord { layers: vec![all], bundles: Vec::new() }
+    }
+
     pub(crate) fn states(&self) -> u64 {
         self.layers.iter().map(|layer| layer.states).sum()
     }

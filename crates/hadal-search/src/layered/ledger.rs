@@ -8,7 +8,7 @@ use super::Trouble;
 use super::journal::{Journal, JournalRecord};
 use crate::report::Layer;
 use hadal_store::manifest::{Commit, CommitError, RunFolder};
-use hadal_store::run::RunOptions;
+use hadal_store::run::{RunFile, RunOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -110,6 +110,45 @@ impl Ledger {
         self.committed = Some(Instant::now());
         Ok(())
     }
+}
+
+impl Ledger {
+    /// What a search of another kind keeps under this name.
+    pub(crate) fn section(&self, name: &str) -> Option<&[u8]> {
+        Some(self.folder.manifest()?.sections.get(name)?)
+    }
+
+    /// Makes the state of a search without layers durable: its files, and what it keeps in a section of its own.
+    pub(crate) fn commit_section(
+        &mut self,
+        (name, section): (&str, Vec<u8>),
+        runs: Vec<&RunFile>,
+        standing: Standing,
+    ) -> Result<(), Trouble> {
+        let record = RunRecord {
+            status: standing.status.to_owned(),
+            layers: Vec::new(),
+            covers: standing.covers.to_vec(),
+            seconds: standing.seconds,
+            journal: JournalRecord::without_layers(standing.states),
+        };
+        let mut sections = BTreeMap::new();
+        // Numbers, strings and lists of them always serialise.
+        sections.insert(SECTION.to_owned(), serde_json::to_vec(&record).unwrap_or_default());
+        sections.insert(ABOUT.to_owned(), serde_json::to_vec(&self.about).unwrap_or_default());
+        sections.insert(name.to_owned(), section);
+        self.folder.commit(Commit { runs, files: Vec::new(), sections })?;
+        self.committed = Some(Instant::now());
+        Ok(())
+    }
+}
+
+/// How a search without layers stands, for lists of runs.
+pub(crate) struct Standing<'a> {
+    pub(crate) status: &'a str,
+    pub(crate) states: u64,
+    pub(crate) covers: &'a [u64],
+    pub(crate) seconds: f64,
 }
 
 impl From<CommitError> for Trouble {

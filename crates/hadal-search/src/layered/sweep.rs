@@ -194,6 +194,7 @@ impl<'a> Sweep<'a> {
                 read: traffic.bytes_read(),
                 written: traffic.bytes_written(),
             }),
+            partition: None,
             proviso: None,
         }
     }

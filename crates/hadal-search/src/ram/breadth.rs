@@ -75,6 +75,7 @@ fn nothing_fits(search: &Search, full: OverBudget) -> Report {
         peak_memory: search.governor.peak(),
         stages: vec![TABLE],
         disk: None,
+        partition: None,
         proviso: None,
     }
 }
@@ -154,6 +155,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             peak_memory: self.search.governor.peak(),
             stages: vec![TABLE],
             disk: None,
+            partition: None,
             proviso: None,
         }
     }

@@ -54,6 +54,7 @@ pub fn explore(search: &Search) -> Report {
         peak_memory: 0,
         stages: vec![TABLE],
         disk: None,
+        partition: None,
         proviso: None,
     };
     let table = match StateTable::new(search.task.space.words(), 1, writers, search.governor) {

@@ -1,0 +1,149 @@
+//! The partitions in RAM (Evangelista and Kristensen 2011, sec. 2 and 7): one table for the states of all of them, so that
+//! transitions between them are found out at once.
+//!
+//! States stand in the table in the order of arrival. What was read from files was expanded before; of the rest,
+//! everything before one position is expanded and everything after it is still to be. No other queue is needed in RAM.
+
+use hadal_store::table::{StateRef, StateTable};
+use hadal_store::{Governor, OverBudget, Reservation};
+
+/// States that arrived in the same way, from a position up to the next segment.
+#[derive(Clone, Copy)]
+struct Segment {
+    from: u64,
+    origin: Origin,
+}
+
+/// How states came into the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// From a file that still holds them: expanded before.
+    File,
+    /// Found now: numbered one by one from here.
+    Found(u64),
+    /// Found in an earlier visit that had no time to expand them: their numbers are kept, from here on.
+    Reopened(usize),
+}
+
+/// What is in RAM.
+pub(super) struct Resident {
+    table: StateTable,
+    segments: Vec<Segment>,
+    numbers: Vec<u64>,
+    /// Everything before this position is expanded.
+    pub(super) expanded: u64,
+    /// Which partitions.
+    pub(super) partitions: Vec<u32>,
+    /// Whether a partition is one of them, by its number.
+    here: Vec<bool>,
+    /// Most states.
+    pub(super) bound: u64,
+    _memory: Reservation,
+}
+
+impl Resident {
+    /// A table within `bytes`; it never takes more than `most` states.
+    pub(super) fn new(words: usize, bytes: u64, most: u64, governor: &Governor) -> Result<Self, OverBudget> {
+        // The table needs at most 20 bytes for a state besides the state: its index grows by doubling, up to 19.7.
+        // Numbers of reopened states take 8.
+        let fits = bytes / 20 * 19 / (words as u64 * 8 + 28);
+        let bound = fits.min(most).max(4);
+        let memory = governor.try_reserve(bound * 8, "numbers of states")?;
+        Ok(Resident {
+            table: StateTable::new(words, 0, 1, &governor.part(bytes - bound * 8))?,
+            segments: Vec::new(),
+            numbers: Vec::new(),
+            expanded: 0,
+            partitions: Vec::new(),
+            here: Vec::new(),
+            bound,
+            _memory: memory,
+        })
+    }
+
+    /// Makes room for a partition.
+    pub(super) fn join(&mut self, partition: u32) {
+        self.partitions.push(partition);
+        self.here.resize(self.here.len().max(partition as usize + 1), false);
+        self.here[partition as usize] = true;
+    }
+
+    /// Whether a partition is in RAM.
+    pub(super) fn has(&self, partition: u32) -> bool {
+        self.here.get(partition as usize).copied().unwrap_or(false)
+    }
+
+    /// States in it.
+    pub(super) fn len(&self) -> u64 {
+        self.table.added_by(0)
+    }
+
+    /// States that can still be added.
+    pub(super) fn room(&self) -> u64 {
+        self.bound.saturating_sub(self.len())
+    }
+
+    /// The state at a position.
+    pub(super) fn state(&self, at: u64) -> &[u64] {
+        self.table.state(StateRef::at(0, at))
+    }
+
+    /// From here on states arrive in this way.
+    pub(super) fn begin(&mut self, origin: Origin) {
+        let from = self.len();
+        if self.segments.last().is_some_and(|last| last.from == from) {
+            self.segments.pop();
+        }
+        self.segments.push(Segment { from, origin });
+    }
+
+    /// Adds states that are not there yet; `added` is told which.
+    pub(super) fn insert(&mut self, states: &[u64], mut added: impl FnMut(usize)) -> Result<(), OverBudget> {
+        self.table.insert_all(0, states, |_, _| {}, |n, _| added(n))
+    }
+
+    /// Adds a state that an earlier visit found, with its number.
+    pub(super) fn reopen(&mut self, number: u64, state: &[u64]) -> Result<(), OverBudget> {
+        let numbers = &mut self.numbers;
+        self.table.insert_all(0, state, |_, _| {}, |_, _| numbers.push(number))
+    }
+
+    /// How many reopened states there are.
+    pub(super) fn reopened(&self) -> usize {
+        self.numbers.len()
+    }
+
+    fn segment(&self, at: u64) -> Segment {
+        self.segments[self.segments.partition_point(|segment| segment.from <= at) - 1]
+    }
+
+    /// How the state at a position arrived.
+    pub(super) fn origin(&self, at: u64) -> Origin {
+        self.segment(at).origin
+    }
+
+    /// The number of the state at a position; `None` of one that was expanded in an earlier visit.
+    pub(super) fn number(&self, at: u64) -> Option<u64> {
+        let Segment { from, origin } = self.segment(at);
+        match origin {
+            Origin::File => None,
+            Origin::Found(first) => Some(first + (at - from)),
+            Origin::Reopened(first) => Some(self.numbers[first + (at - from) as usize]),
+        }
+    }
+
+    /// Where a state is.
+    pub(super) fn find(&self, state: &[u64]) -> Option<u64> {
+        self.table.find(state).map(StateRef::number)
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) -> Result<(), OverBudget> {
+        self.segments.clear();
+        self.numbers.clear();
+        self.expanded = 0;
+        self.partitions.clear();
+        self.here.clear();
+        self.table.clear()
+    }
+}

@@ -1,0 +1,389 @@
+//! The main loop of PART (Evangelista and Kristensen 2011, sec. 2): choose a partition, visit it, commit.
+
+use super::component::{Component, components};
+use super::diagram::Diagram;
+use super::figures::PartitionFigures;
+use super::files::{Dealer, Partition};
+use super::heuristic::Chooser;
+use super::queue::Queues;
+use super::record::{PartitionRecord, SECTION, SearchRecord, names};
+use super::resident::Resident;
+use super::sample::take_sample;
+use super::trail::{ROOT, Trail};
+use super::visit::Ended;
+use super::{PartitionOptions, PartitionSearch};
+use crate::finding::Finding;
+use crate::lane::{Lane, Parents, Task, total_covers};
+use crate::layered::Trouble;
+use crate::layered::ledger::{Ledger, Standing};
+use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict, Violation, ViolationKind};
+use hadal_store::run::{RunFile, RunOptions};
+use hadal_store::shape::RecordShape;
+use hadal_store::{Governor, Reservation};
+use hadal_system::PropertyKind;
+use std::time::{Duration, Instant};
+
+/// Shares of the budget, in percent; the rest is for streams to and from files, and for what is known of partitions.
+const RESIDENT_SHARE: u64 = 45;
+const QUEUE_SHARE: u64 = 15;
+const SORT_SHARE: u64 = 12;
+const TRAIL_SHARE: u64 = 3;
+/// Bytes that a partition takes in RAM besides its states: its node, its lists of files.
+const PARTITION_BYTES: u64 = 256;
+/// Commits take at most one part in so many of the time.
+const COMMIT_PART: u32 = 20;
+
+/// A partitioned search under way.
+pub(super) struct Exploration<'a> {
+    pub(super) task: Task<'a>,
+    pub(super) options: PartitionOptions,
+    governor: Governor,
+    pub(super) ledger: Ledger,
+    pub(super) components: Vec<Component>,
+    pub(super) chooser: Chooser,
+    pub(super) diagram: Diagram,
+    pub(super) partitions: Vec<Partition>,
+    pub(super) resident: Resident,
+    pub(super) queues: Queues,
+    pub(super) trail: Trail,
+    pub(super) dealer: Dealer,
+    pub(super) lane: Lane<'a>,
+    /// How often transitions modified each component, as far as it was looked at.
+    pub(super) updates: Vec<u64>,
+    pub(super) figures: PartitionFigures,
+    /// What earlier sittings did.
+    before: Before,
+    pub(super) committed: Instant,
+    commit_took: Duration,
+    partition_memory: Reservation,
+}
+
+#[derive(Default)]
+struct Before {
+    transitions: u64,
+    covers: Vec<u64>,
+    seconds: f64,
+    search: super::DiskWork,
+    reorganisation: super::DiskWork,
+}
+
+impl<'a> Exploration<'a> {
+    /// A search at the initial states.
+    pub(super) fn begin(search: &PartitionSearch<'a>) -> Result<Self, Trouble> {
+        let mut new = Self::new(search, (search.ledger)()?)?;
+        if let Some(branch) = new.chooser.first() {
+            new.diagram.refine(0, branch, &new.components);
+            new.make_partitions()?;
+        }
+        new.lane.generate_initial(ROOT);
+        new.place_waiting(&[])?;
+        // Initial states do not cross from anywhere.
+        new.figures.cross_transitions = 0;
+        Ok(new)
+    }
+
+    /// A search as it was committed.
+    pub(super) fn again(search: &PartitionSearch<'a>) -> Result<Self, Trouble> {
+        let ledger = (search.ledger)()?;
+        let record: Option<SearchRecord> =
+            ledger.section(SECTION).and_then(|bytes| serde_json::from_slice(bytes).ok());
+        let record = record.ok_or(Trouble::NothingToResume)?;
+        let mut options = search.options.clone();
+        options.heuristic = record.heuristic;
+        let search = PartitionSearch { options, ..*search };
+        let mut new = Self::new(&search, ledger)?;
+        new.diagram = record.diagram;
+        new.make_partitions()?;
+        let disk = new.ledger.disk().clone();
+        let (bare, with_word) = (new.dealer.options(0), new.dealer.options(1));
+        for (partition, record) in new.partitions.iter_mut().zip(&record.partitions) {
+            let open = |names: &[String], options: &RunOptions| -> Result<Vec<RunFile>, Trouble> {
+                names.iter().map(|name| Ok(RunFile::open(&disk, name, options)?)).collect()
+            };
+            partition.states = record.states;
+            partition.closed = open(&record.closed, &bare)?;
+            partition.open = open(&record.open, &with_word)?;
+            partition.queue = open(&record.queue, &with_word)?;
+        }
+        new.trail.open(&record.trail)?;
+        if let Some(name) = &record.queues {
+            new.queues.restore(name, &mut new.partitions)?;
+        }
+        if record.updates.len() == new.updates.len() {
+            new.updates = record.updates;
+        }
+        new.before = Before {
+            transitions: record.transitions,
+            covers: record.covers,
+            seconds: record.seconds,
+            search: record.figures.search,
+            reorganisation: record.figures.reorganisation,
+        };
+        let bound = new.figures.bound;
+        new.figures = PartitionFigures { bound, ..record.figures };
+        new.figures.search = Default::default();
+        new.figures.reorganisation = Default::default();
+        Ok(new)
+    }
+
+    fn new(search: &PartitionSearch<'a>, ledger: Ledger) -> Result<Self, Trouble> {
+        let (task, governor, options) = (search.task, search.governor, search.options.clone());
+        let share = |percent: u64| governor.limit() / 100 * percent;
+        let components = components(task.space);
+        let sample = match options.heuristic.needs_sample() {
+            true => Some(take_sample(
+                task.space,
+                &components,
+                options.sample_states,
+                &governor.part(share(RESIDENT_SHARE)),
+            )?),
+            false => None,
+        };
+        let chooser = Chooser::new(options.heuristic, &components, sample.as_ref());
+        drop(sample);
+        let words = task.space.words();
+        let run_options = run_options(task, governor);
+        let disk = ledger.disk().clone();
+        let half = options.resident_states.map_or(u64::MAX, |states| states / 2);
+        let resident = Resident::new(words, share(RESIDENT_SHARE), half, governor)?;
+        let figures = PartitionFigures {
+            heuristic: options.heuristic.name().to_owned(),
+            components: components.len() as u64,
+            bound: resident.bound,
+            ..PartitionFigures::default()
+        };
+        Ok(Exploration {
+            governor: governor.clone(),
+            chooser,
+            diagram: Diagram::new(),
+            partitions: vec![Partition::default()],
+            resident,
+            queues: Queues::new(&disk, run_options, share(QUEUE_SHARE), half)?,
+            trail: Trail::new(&disk, run_options, share(TRAIL_SHARE))?,
+            dealer: Dealer::new(&disk, run_options, share(SORT_SHARE))?,
+            lane: Lane::new(task, 0, Parents::Kept),
+            updates: vec![0; components.len()],
+            components,
+            figures,
+            before: Before::default(),
+            committed: Instant::now(),
+            commit_took: Duration::ZERO,
+            partition_memory: governor.empty("partitions"),
+            task,
+            options,
+            ledger,
+        })
+    }
+
+    /// Gives every partition of the diagram its place.
+    pub(super) fn make_partitions(&mut self) -> Result<(), Trouble> {
+        let count = self.diagram.partitions();
+        self.partition_memory.try_resize(count as u64 * PARTITION_BYTES)?;
+        self.partitions.resize_with(count, Partition::default);
+        Ok(())
+    }
+
+    /// Goes on until everything is seen, something is wrong, or a limit is met; a full disk is such a limit.
+    pub(super) fn run(mut self) -> Result<Report, Trouble> {
+        let verdict = match self.visit_all() {
+            Err(trouble) if trouble.is_disk_full() => Verdict::Stopped(StopReason::DiskFull),
+            other => other?,
+        };
+        Ok(self.report(verdict))
+    }
+
+    pub(super) fn visit_all(&mut self) -> Result<Verdict, Trouble> {
+        // A fault in making an initial state.
+        if let Some(finding) = self.lane.finding.take() {
+            return self.violated(finding);
+        }
+        loop {
+            if let Some(verdict) = self.visit_one()? {
+                return Ok(verdict);
+            }
+        }
+    }
+
+    /// Does the next thing: leaves RAM, splits a partition, or visits one. Returns the answer once there is one.
+    pub(super) fn visit_one(&mut self) -> Result<Option<Verdict>, Trouble> {
+        let Some(next) = self.longest_queue() else {
+            if self.figures.search.writes > 0 {
+                self.evict(None)?;
+                self.commit("complete")?;
+            }
+            return Ok(Some(self.complete()));
+        };
+        if !self.resident.partitions.is_empty() && !self.fits(next) {
+            self.evict(None)?;
+            self.commit_if_due()?;
+            return Ok(None);
+        }
+        if self.partitions[next as usize].states >= self.resident.bound {
+            self.split_on_disk(next)?;
+            return Ok(None);
+        }
+        self.load(next)?;
+        match self.expand()? {
+            Ended::Exhausted => {}
+            Ended::Full => {
+                self.relieve()?;
+                self.commit_if_due()?;
+            }
+            Ended::Due => {
+                self.evict(None)?;
+                self.commit("running")?;
+            }
+            Ended::Found(finding) => return self.violated(finding).map(Some),
+            Ended::Stopped(reason) => {
+                self.evict(None)?;
+                self.commit(&format!("stopped: {reason}"))?;
+                return Ok(Some(Verdict::Stopped(reason)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The partition with the most to do.
+    fn longest_queue(&self) -> Option<u32> {
+        let pending = self.partitions.iter().enumerate().map(|(n, p)| (p.pending(), n));
+        let (most, partition) = pending.max_by_key(|&(pending, n)| (pending, std::cmp::Reverse(n)))?;
+        (most > 0).then_some(partition as u32)
+    }
+
+    /// Whether a partition can join those in RAM and leave them room to grow.
+    fn fits(&self, partition: u32) -> bool {
+        let partition = &self.partitions[partition as usize];
+        let (bound, used) = (self.resident.bound, self.resident.len());
+        used + partition.states + partition.pending().min(bound / 4) <= bound / 4 * 3
+    }
+
+    /// The whole space has been seen.
+    fn complete(&self) -> Verdict {
+        let covers = self.covers();
+        let properties = self.task.space.properties();
+        for cover in self.task.question.of_kind(properties, PropertyKind::Cover) {
+            if covers[cover.0 as usize] == 0 {
+                let kind = ViolationKind::Uncovered(cover);
+                return Verdict::Violated(Violation { kind, path: Vec::new(), shortest: true });
+            }
+        }
+        Verdict::Holds
+    }
+
+    /// Turns a finding in a state that is in RAM into a violation with its path. Nothing is committed: the state counts
+    /// as seen only after it was reported.
+    fn violated(&mut self, finding: Finding) -> Result<Verdict, Trouble> {
+        let at = self.resident.find(&finding.state).and_then(|at| self.resident.number(at));
+        self.resident.clear()?;
+        let path = match at {
+            Some(number) => self.trail.path(self.task.space, number)?,
+            None => Vec::new(),
+        };
+        debug_assert!(
+            path.last().is_none_or(|last| *last == finding.state),
+            "the trail leads to the finding"
+        );
+        let shortest = path.len() <= 1;
+        Ok(Verdict::Violated(Violation { kind: finding.kind, path, shortest }))
+    }
+
+    fn commit_if_due(&mut self) -> Result<(), Trouble> {
+        let spacing = self.options.commit_every.max(self.commit_took * COMMIT_PART);
+        if self.committed.elapsed() >= spacing { self.commit("running") } else { Ok(()) }
+    }
+
+    /// Makes everything durable. No partition may be in RAM.
+    fn commit(&mut self, status: &str) -> Result<(), Trouble> {
+        let began = Instant::now();
+        self.trail.flush()?;
+        let queues = self.queues.copy_to_disk(&mut self.partitions)?;
+        let (covers, seconds) = (self.covers(), self.seconds());
+        let mut figures = self.figures_now();
+        figures.sizes.clear();
+        let record = SearchRecord {
+            heuristic: self.options.heuristic,
+            diagram: self.diagram.clone(),
+            partitions: self.partitions.iter().map(PartitionRecord::of).collect(),
+            trail: names(self.trail.files()),
+            queues: queues.as_ref().map(|run| run.name().to_owned()),
+            transitions: self.transitions(),
+            covers: covers.clone(),
+            seconds,
+            updates: self.updates.clone(),
+            figures,
+        };
+        let files = self.partitions.iter().flat_map(Partition::files);
+        let runs = files.chain(self.trail.files()).chain(&queues).collect();
+        // Numbers, strings and lists of them always serialise.
+        let section = serde_json::to_vec(&record).unwrap_or_default();
+        let standing = Standing { status, states: self.trail.len(), covers: &covers, seconds };
+        self.ledger.commit_section((SECTION, section), runs, standing)?;
+        self.commit_took = began.elapsed();
+        self.committed = Instant::now();
+        Ok(())
+    }
+
+    fn transitions(&self) -> u64 {
+        self.before.transitions + self.lane.transitions
+    }
+
+    fn seconds(&self) -> f64 {
+        self.before.seconds + self.task.control.elapsed().as_secs_f64()
+    }
+
+    fn covers(&self) -> Vec<u64> {
+        let mut covers = total_covers(std::slice::from_ref(&self.lane), self.task.space.properties().len());
+        for (sum, before) in covers.iter_mut().zip(&self.before.covers) {
+            *sum += before;
+        }
+        covers
+    }
+
+    /// The figures, with what earlier sittings did.
+    fn figures_now(&self) -> PartitionFigures {
+        let mut figures = self.figures.clone();
+        let traffic = &self.ledger.disk().traffic;
+        figures.search.bytes_read = traffic.bytes_read().saturating_sub(figures.reorganisation.bytes_read);
+        figures.search.bytes_written =
+            traffic.bytes_written().saturating_sub(figures.reorganisation.bytes_written);
+        figures.search = figures.search + self.before.search;
+        figures.reorganisation = figures.reorganisation + self.before.reorganisation;
+        figures.largest = self.partitions.iter().map(|p| p.states).fold(figures.largest, u64::max);
+        figures.diagram_depth = self.diagram.depth() as u64;
+        figures.describe(self.partitions.iter().map(|p| p.states));
+        let closed = || self.partitions.iter().flat_map(|p| &p.closed);
+        let on_disk: u64 = closed().map(RunFile::records).sum();
+        let bytes: u64 = closed().map(RunFile::bytes).sum();
+        figures.bytes_per_state = (on_disk > 0).then(|| bytes as f64 / on_disk as f64);
+        figures
+    }
+
+    fn report(&self, verdict: Verdict) -> Report {
+        let traffic = &self.ledger.disk().traffic;
+        let files = self.partitions.iter().flat_map(Partition::files).chain(self.trail.files());
+        Report {
+            verdict,
+            states: self.trail.len(),
+            transitions: self.transitions(),
+            depth: None,
+            layers: Vec::new(),
+            covers: self.covers(),
+            peak_memory: self.governor.peak(),
+            stages: vec![Stage { storage: "partitions", states: 0, depth: 0 }],
+            disk: Some(DiskFigures {
+                bytes: files.map(RunFile::bytes).sum(),
+                read: traffic.bytes_read(),
+                written: traffic.bytes_written(),
+            }),
+            partition: Some(self.figures_now()),
+            proviso: None,
+        }
+    }
+}
+
+fn run_options(task: Task, governor: &Governor) -> RunOptions {
+    let usual = RunOptions::new(RecordShape::states(task.space.words()), task.space.fingerprint());
+    // A small budget cannot spare the usual buffers.
+    let most = (governor.limit() / 512).max(4 << 10) as usize;
+    RunOptions { block_bytes: usual.block_bytes.min(most), chunk_bytes: usual.chunk_bytes.min(most), ..usual }
+}
