@@ -1,5 +1,6 @@
 //! The command line as it is typed. [`crate::plan`] turns it into something validated.
 
+use crate::partition::PartitionArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -116,6 +117,8 @@ pub enum Strategy {
     Bfs,
     /// Depth-first in RAM.
     Dfs,
+    /// Partition by partition, split as the budget demands. Traces need not be shortest.
+    Part,
 }
 
 /// How a trace is written.
@@ -156,6 +159,9 @@ pub struct CheckArgs {
     /// Whether and how to look for deadlocks.
     #[arg(long, value_enum, default_value_t = Deadlock::On)]
     pub deadlock: Deadlock,
+    /// How `--strategy part` works.
+    #[command(flatten)]
+    pub partition: PartitionArgs,
     /// What to print.
     #[command(flatten)]
     pub output: OutputArgs,

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::folder::RunPlace;
 use crate::load::load;
 use crate::outcome::{CoverFigures, Outcome, StorageFigures, peak_resident, reason};
+use crate::partition::{self, Begin, PartitionArgs};
 use crate::plan::{Plan, model_options, select_properties};
 use crate::progress::Progress;
 use crate::trace::{Detail, TraceView};
@@ -40,6 +41,10 @@ pub struct About {
     model_errors: ModelErrors,
     property: Vec<String>,
     deadlock: Deadlock,
+    #[serde(default)]
+    strategy: Option<Strategy>,
+    #[serde(default)]
+    partition: PartitionArgs,
 }
 
 impl About {
@@ -53,6 +58,8 @@ impl About {
             model_errors: args.model.model_errors,
             property: args.property.clone(),
             deadlock: args.deadlock,
+            strategy: Some(args.strategy),
+            partition: args.partition.clone(),
         }
     }
 }
@@ -69,7 +76,8 @@ impl From<About> for CheckArgs {
             },
             limits: LimitArgs::default(),
             disk: None,
-            strategy: Strategy::Auto,
+            strategy: about.strategy.unwrap_or(Strategy::Auto),
+            partition: about.partition,
             property: about.property,
             deadlock: about.deadlock,
             output: OutputArgs {
@@ -142,7 +150,7 @@ fn explore(
     match plan.strategy {
         Strategy::Bfs => Ok(breadth::explore(&in_ram)),
         Strategy::Dfs => Ok(depth::explore(&in_ram)),
-        Strategy::Auto => {
+        Strategy::Auto | Strategy::Part => {
             // Paths, strings and numbers always serialise.
             let about = serde_json::to_value(About::of(args)).unwrap_or_default();
             let fingerprint = task.space.fingerprint();
@@ -150,6 +158,10 @@ fn explore(
                 Some(_) => place.open(governor, fingerprint, &about),
                 None => place.create(governor, fingerprint, &about),
             };
+            if plan.strategy == Strategy::Part {
+                let begin = if resumed.is_some() { Begin::Resumed } else { Begin::New };
+                return partition::explore(&args.partition, task, governor, (place, &ledger), begin);
+            }
             let search = AutoSearch { task, ledger: &ledger, governor, threads: plan.threads };
             if resumed.is_some() { auto::resume(&search) } else { auto::explore(&search) }
         }
@@ -219,6 +231,7 @@ fn outcome(
             Strategy::Bfs => "bfs".into(),
             Strategy::Dfs => "dfs".into(),
             Strategy::Auto => "auto".into(),
+            Strategy::Part => "part".into(),
         },
         symmetry: match model.symmetry().map(|s| s.mode()) {
             None | Some(SymmetryMode::Off) => "off",
@@ -231,6 +244,7 @@ fn outcome(
         state_bytes: model.words() as u64 * 8,
         layers: report.layers.clone(),
         covers,
+        partition: report.partition.clone(),
         trace: trace.filter(|_| args.output.json).map(|t| t.json(detail)),
     }
 }

@@ -8,6 +8,7 @@ mod folder;
 mod inspect;
 mod load;
 mod outcome;
+mod partition;
 mod plan;
 mod progress;
 mod runs;

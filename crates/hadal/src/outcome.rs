@@ -2,6 +2,7 @@
 
 use crate::progress::{grouped, size};
 use crate::trace::TraceView;
+use hadal_search::partition::PartitionFigures;
 use hadal_search::{Report, StopReason, Verdict};
 use serde::Serialize;
 
@@ -56,6 +57,9 @@ pub struct Outcome {
     pub layers: Vec<LayerFigures>,
     /// How often each cover property was met.
     pub covers: Vec<CoverFigures>,
+    /// Figures of `--strategy part`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<PartitionFigures>,
     /// The trace, where something is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<serde_json::Value>,

@@ -29,17 +29,17 @@ pub struct Plan {
 impl Plan {
     /// Validates the arguments against each other and the model's language.
     pub fn new(args: &CheckArgs, language: Language, system: &System) -> Result<Self, Failure> {
-        if args.strategy == Strategy::Dfs {
+        if matches!(args.strategy, Strategy::Dfs | Strategy::Part) {
             if args.limits.max_depth.is_some() {
                 return Err(Failure::Usage(
-                    "--max-depth needs breadth-first layers: leave out --strategy dfs".into(),
+                    "--max-depth needs breadth-first layers: leave out --strategy".into(),
                 ));
             }
             if system.properties.iter().any(|p| p.kind == PropertyKind::Liveness)
                 && !args.property_excludes_liveness(system)
             {
                 return Err(Failure::Usage(
-                    "the model has liveness properties, which need breadth-first layers: leave out --strategy dfs, \
+                    "the model has liveness properties, which need breadth-first layers: leave out --strategy, \
                      or choose other properties with --property"
                         .into(),
                 ));

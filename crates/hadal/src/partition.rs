@@ -1,0 +1,80 @@
+//! `--strategy part`: its options, and going from a trace to a shortest one.
+
+use crate::folder::RunPlace;
+use clap::Args;
+use hadal_search::auto::{self, AutoSearch};
+use hadal_search::layered::Trouble;
+use hadal_search::layered::ledger::Ledger;
+use hadal_search::partition::{self, Heuristic, PartitionOptions, PartitionSearch};
+use hadal_search::{Report, Task, Verdict};
+use hadal_store::Governor;
+use serde::{Deserialize, Serialize};
+
+/// Options of `--strategy part`.
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PartitionArgs {
+    /// With --strategy part: what partitions are split by. adaptive, sa, ss, rd, ee, pd, de; to compare with: s-ghc,
+    /// d-ghc, s-lhc, d-lhc (docs/partition.md).
+    #[arg(long, value_name = "NAME", default_value = "adaptive", value_parser = parse_heuristic)]
+    pub part_heuristic: Heuristic,
+    /// With --strategy part: keep at most this many states in RAM, even if more fit the memory budget.
+    #[arg(long, value_name = "N")]
+    pub part_states: Option<u64>,
+    /// With --strategy part: search again breadth-first for a shortest trace.
+    #[arg(long)]
+    pub shortest: bool,
+}
+
+fn parse_heuristic(text: &str) -> Result<Heuristic, String> {
+    let known = Heuristic::ALL.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    known.map(|&(_, heuristic)| heuristic).ok_or_else(|| {
+        let names: Vec<&str> = Heuristic::ALL.iter().map(|&(name, _)| name).collect();
+        format!("no such heuristic; there are {}", names.join(", "))
+    })
+}
+
+/// Whether the search is new.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Begin {
+    /// From the initial states.
+    New,
+    /// Where its run left off.
+    Resumed,
+}
+
+/// Explores partition by partition in the run folder `place`, which `ledger` opens.
+pub fn explore(
+    args: &PartitionArgs,
+    task: Task,
+    governor: &Governor,
+    (place, ledger): (&RunPlace, &dyn Fn() -> Result<Ledger, Trouble>),
+    begin: Begin,
+) -> Result<Report, Trouble> {
+    let options = PartitionOptions {
+        heuristic: args.part_heuristic,
+        resident_states: args.part_states,
+        ..PartitionOptions::default()
+    };
+    let search = PartitionSearch { task, ledger, governor, options };
+    let mut report = match begin {
+        Begin::New => partition::explore(&search)?,
+        Begin::Resumed => partition::resume(&search)?,
+    };
+    let not_shortest = matches!(&report.verdict, Verdict::Violated(found) if !found.shortest);
+    if args.shortest && not_shortest {
+        let again = RunPlace::existing(&place.path.with_extension("shortest"));
+        let about = serde_json::Value::Null;
+        let ledger = || again.create(governor, task.space.fingerprint(), &about);
+        let found = auto::explore(&AutoSearch { task, ledger: &ledger, governor, threads: 1 })?;
+        if again.is_used() {
+            again.remove();
+        }
+        // A limit may end this search earlier; the trace there is stays.
+        if let Verdict::Violated(_) = found.verdict {
+            report.verdict = found.verdict;
+        }
+        report.peak_memory = report.peak_memory.max(found.peak_memory);
+    }
+    Ok(report)
+}
