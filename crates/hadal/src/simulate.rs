@@ -63,8 +63,7 @@ fn at_random(
     while matches!(met, Met::Nothing) && left > 0 {
         met = match random.below(walk.enabled.len()) {
             Some(n) => walk.take(n, out)?,
-            // Where a walk is under way, `take` has reported that nothing leads on.
-            None => Met::Wrong("the model has no initial state".into()),
+            None => Met::Wrong("nothing can be done here that the model's assumptions allow".into()),
         };
         left -= 1;
     }
@@ -291,13 +290,13 @@ impl<'m> Walk<'m> {
 
     /// The notion of deadlock that `check` has for the language.
     fn is_deadlock(&self) -> bool {
-        let here = self.state();
-        let stays =
-            |choice: &Choice| matches!(&choice.leads, Leads::To(state) if Some(state.as_slice()) == here);
-        match self.language {
+        let Some(here) = self.state() else { return false };
+        let stays = |choice: &Choice| matches!(&choice.leads, Leads::To(state) if state == here);
+        let suspected = match self.language {
             Language::Dve => self.enabled.is_empty(),
             Language::Murphi => self.enabled.iter().all(stays),
-        }
+        };
+        suspected && !self.model.worker().can_leave(here)
     }
 
     /// Says what is wrong here, with the place in the model and the values behind it.

@@ -41,12 +41,6 @@ const SOLVER: Difference = Difference {
     documented: "an answer should not depend on an optimiser",
 };
 
-/// Disagreements that are hadal's mistakes, with the exit code it gives today.
-const OPEN: &[(&str, i32)] = &[
-    // Every transition leads to a state that an assumption rules out. For Rumur that is no deadlock.
-    ("string-injection.m", 1),
-];
-
 /// What Rumur's output must match, in the words of hadal's.
 const SAYS: &[(&str, &str)] = &[
     ("bad-enum-print.m", "enum { HELLO, WORLD }"),
@@ -155,10 +149,7 @@ fn disagreement(path: &Path) -> Option<String> {
     let solver = header.needs_solver.then_some(&SOLVER);
     let (code, says) = match DIFFERENCES.iter().find(|d| d.file == file).or(solver) {
         Some(difference) => (difference.code, difference.says),
-        None => (
-            OPEN.iter().find(|(name, _)| *name == file).map_or(header.code, |(_, code)| *code),
-            SAYS.iter().find(|(name, _)| *name == file).map_or("", |(_, says)| says),
-        ),
+        None => (header.code, SAYS.iter().find(|(name, _)| *name == file).map_or("", |(_, says)| says)),
     };
     let known = |list: &[(&str, &str)]| list.iter().any(|(name, _)| *name == file);
     if header.has_output && !known(SAYS) && !known(PRINTS) && !known(NO_COUNTERPART) {

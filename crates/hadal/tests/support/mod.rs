@@ -42,8 +42,11 @@ pub fn hadal<S: AsRef<str>>(arguments: &[S]) -> Run {
 /// Runs `hadal` with these arguments and `input` on standard input.
 pub fn hadal_reading<S: AsRef<str>>(arguments: &[S], input: &str) -> Run {
     let arguments: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
+    // What a stopped search keeps goes with the folder.
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let mut child = Command::new(env!("CARGO_BIN_EXE_hadal"))
         .args(&arguments)
+        .current_dir(&folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -75,7 +78,7 @@ pub fn corpus(folder: &str) -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
     let path = std::env::var_os("HADAL_CORPUS").map_or_else(beside, PathBuf::from).join(folder);
     if path.is_dir() {
-        return Some(path);
+        return Some(path.canonicalize().expect("it is there"));
     }
     println!("skipped: no corpus at {} (set HADAL_CORPUS)", path.display());
     None
