@@ -119,7 +119,8 @@ mod tests {
     #[test]
     fn the_caret_stands_under_the_span() {
         let source = Source::new("m.m", "var\n  x: boolaen;\n");
-        let finding = Diagnostic::error(Span::new(9, 16), "unknown type `boolaen`").help("did you mean `boolean`?");
+        let finding =
+            Diagnostic::error(Span::new(9, 16), "unknown type `boolaen`").help("did you mean `boolean`?");
         let text = render_plain(&source, &finding);
         assert_eq!(
             text,
