@@ -225,7 +225,10 @@ fn keys(value: &Value) -> BTreeSet<String> {
 #[test]
 fn the_result_has_the_documented_fields() {
     let violated = check("lease.m", &["--json", "--full-states"]).expect_code(1).json();
-    assert_eq!(keys(&violated), documented("field"));
+    let mut fields = keys(&violated);
+    fields.insert("partition".into());
+    assert_eq!(fields, documented("field"), "`partition` belongs to a strategy of its own");
+    assert_eq!(keys(&violated["layers"][0]), documented("field in `layers`"));
     assert_eq!(keys(&violated["storage"][0]), documented("field in `storage`"));
     assert_eq!(keys(&violated["trace"]), documented("field in `trace`"));
     assert_eq!(keys(&violated["trace"]["violation"]), documented("field in `violation`"));
@@ -234,6 +237,9 @@ fn the_result_has_the_documented_fields() {
     assert_eq!(step, documented("field in `steps`"), "`printed` is left out where nothing was printed");
     assert_eq!(violated["trace"]["steps"].as_array().map(Vec::len), Some(12));
     assert_eq!(violated["covers"][0]["property"], "two read together");
+
+    let part = check("peterson.m", &["--json", "--strategy", "part"]).expect_code(0).json();
+    assert_eq!(keys(&part["partition"]), documented("field in `partition`"));
 
     let holds = check("peterson.m", &["--json", "--threads", "2"]).expect_code(0).json();
     assert!(holds.get("trace").is_none());
