@@ -28,8 +28,7 @@ pub struct Measured {
 /// Runs the command to its end, or kills it at `limit`.
 pub fn measure(command: &mut Command, limit: Duration) -> std::io::Result<Measured> {
     let begun = Instant::now();
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let output = reader(child.stdout.take());
     let complaints = reader(child.stderr.take());
     let id = child.id();

@@ -94,7 +94,8 @@ fn measure_case(
     scratch: &Scratch,
 ) -> Result<CaseResult, Failure> {
     let model = corpus.path(case);
-    let built = rumur.filter(|_| case.is_murphi()).map(|rumur| rumur.build(case, &model, scratch));
+    let built =
+        rumur.filter(|_| case.peers && case.is_murphi()).map(|rumur| rumur.build(case, &model, scratch));
     let mut best = hadal.run(case, &model)?;
     let mut peer = built.as_ref().map(|built| match built {
         Ok(verifier) => verifier.run(),

@@ -46,7 +46,13 @@ pub fn render(report: &BenchReport) -> String {
         })
     };
     let speed: Vec<_> = report.rows.iter().filter_map(|row| ratio(row, row.speed_ratio(clock))).collect();
-    section(&mut page, "Rules per second over the peer's (more is better)", report.speed(), &speed, &[1.5, 5.0]);
+    section(
+        &mut page,
+        "Rules per second over the peer's (more is better)",
+        report.speed(),
+        &speed,
+        &[1.5, 5.0],
+    );
     let memory: Vec<_> = report.rows.iter().filter_map(|row| ratio(row, row.memory_ratio())).collect();
     section(&mut page, "Peak memory over the peer's (less is better)", report.memory(), &memory, &[0.5]);
     let rates: Vec<_> = report.rows.iter().flat_map(|row| rate_bars(row, report)).collect();
@@ -184,7 +190,8 @@ mod tests {
 
     #[test]
     fn bars_are_drawn_to_scale_and_labels_are_escaped() {
-        let bar = |label: &str, value| Bar { label: label.into(), value, class: "ours", shown: String::new() };
+        let bar =
+            |label: &str, value| Bar { label: label.into(), value, class: "ours", shown: String::new() };
         let svg = chart(&[bar("a<b", 10.0), bar("c", 5.0)], &[2.5]);
         assert!(svg.contains("a&lt;b") && !svg.contains("a<b"));
         assert!(svg.contains("width=\"600.0\"") && svg.contains("width=\"300.0\""));

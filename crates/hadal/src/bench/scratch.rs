@@ -1,7 +1,7 @@
 //! A folder for generated files, gone when the benchmark ends.
 
 use crate::failure::Failure;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A folder of this process under the system's folder for temporary files.
 pub struct Scratch {
@@ -12,14 +12,8 @@ impl Scratch {
     /// Makes the folder.
     pub fn new() -> Result<Self, Failure> {
         let folder = std::env::temp_dir().join(format!("hadal-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| Failure::File { path: folder.clone(), error })?;
+        std::fs::create_dir_all(&folder).map_err(|error| Failure::File { path: folder.clone(), error })?;
         Ok(Scratch { folder })
-    }
-
-    /// The folder itself.
-    pub fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// A file in it.

@@ -28,6 +28,8 @@ pub struct Case {
     pub symmetry: String,
     /// `on` or `off`, as for `hadal check --deadlock`.
     pub deadlock: String,
+    /// Whether peers are run on it: off where a peer would need hours.
+    pub peers: bool,
     /// Distinct states of the complete exploration.
     pub states: u64,
     /// Transitions of the complete exploration, where they are known.
@@ -37,10 +39,11 @@ pub struct Case {
 }
 
 impl Case {
-    /// How people call it: `mcslock2 N=3 exact`.
+    /// How people call it: `mux/mcslock2 N=3 exact`. The folder tells models of one file name apart.
     pub fn name(&self) -> String {
-        let file = self.model.rsplit('/').next().unwrap_or(&self.model);
-        let mut name = file.trim_end_matches(".m").trim_end_matches(".dve").to_owned();
+        let path = self.model.trim_end_matches(".m").trim_end_matches(".dve");
+        let start = path.rmatch_indices('/').nth(1).map_or(0, |(slash, _)| slash + 1);
+        let mut name = path[start..].to_owned();
         for (constant, value) in &self.constants {
             name.push_str(&format!(" {constant}={value}"));
         }
@@ -83,14 +86,14 @@ fn parse(table: &str) -> Result<Vec<Suite>, String> {
 }
 
 fn parse_case(fields: &[&str]) -> Result<Case, String> {
-    let [model, constants, symmetry, deadlock, states, transitions, source] = *fields else {
-        return Err(format!("{} columns where there should be 7", fields.len()));
+    let [model, constants, symmetry, deadlock, peers, states, transitions, source] = *fields else {
+        return Err(format!("{} columns where there should be 8", fields.len()));
     };
     if !["off", "heuristic", "exact"].contains(&symmetry) {
         return Err(format!("`{symmetry}` is no symmetry"));
     }
-    if !["on", "off"].contains(&deadlock) {
-        return Err(format!("deadlock is on or off, not `{deadlock}`"));
+    if let Some(other) = [deadlock, peers].iter().find(|text| !["on", "off"].contains(text)) {
+        return Err(format!("deadlock and peers are on or off, not `{other}`"));
     }
     let number = |text: &str| text.parse::<u64>().map_err(|_| format!("`{text}` is no count"));
     Ok(Case {
@@ -98,6 +101,7 @@ fn parse_case(fields: &[&str]) -> Result<Case, String> {
         constants: parse_constants(constants)?,
         symmetry: symmetry.to_owned(),
         deadlock: deadlock.to_owned(),
+        peers: peers == "on",
         states: number(states)?,
         transitions: if transitions == "-" { None } else { Some(number(transitions)?) },
         source: source.to_owned(),
@@ -145,19 +149,20 @@ mod tests {
     }
 
     #[test]
-    fn a_case_is_named_by_file_constants_and_symmetry() {
-        let fields = ["murphi/mux/mcslock2.m", "N=3,fast=1", "exact", "on", "540219", "1620657", "file"];
+    fn a_case_is_named_by_folder_file_constants_and_symmetry() {
+        let fields =
+            ["murphi/mux/mcslock2.m", "N=3,fast=1", "exact", "on", "off", "540219", "1620657", "file"];
         let case = parse_case(&fields).expect("well formed");
-        assert_eq!(case.name(), "mcslock2 N=3 fast=1 exact");
+        assert_eq!(case.name(), "mux/mcslock2 N=3 fast=1 exact");
         assert!(case.is_murphi());
     }
 
     #[test]
     fn mistakes_in_the_table_are_named_with_their_line() {
-        assert!(parse("a.m\t-\toff\ton\t1\t2\tx").unwrap_err().contains("line 1"));
-        let broken = "suite\ts\ttext\na.m\tN\toff\ton\t1\t2\tx";
+        assert!(parse("a.m\t-\toff\ton\ton\t1\t2\tx").unwrap_err().contains("line 1"));
+        let broken = "suite\ts\ttext\na.m\tN\toff\ton\ton\t1\t2\tx";
         assert!(parse(broken).unwrap_err().contains("line 2: `N` is not NAME=VALUE"));
-        let broken = "suite\ts\ttext\na.m\t-\tsome\ton\t1\t2\tx";
+        let broken = "suite\ts\ttext\na.m\t-\tsome\ton\ton\t1\t2\tx";
         assert!(parse(broken).unwrap_err().contains("`some` is no symmetry"));
     }
 }
