@@ -8,12 +8,11 @@ use crate::layered::detector::{Detector, LayerView};
 use crate::layered::diagram::DiagramDetector;
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, Tally};
-use crate::layered::sorted::{Merging, SortedDetector};
-use crate::layered::sweep::Sweep;
+use crate::layered::sorted::{SortedDetector, Sorting};
+use crate::layered::sweep::{Keep, Sweep};
 use crate::ram::Search;
 use crate::ram::breadth::{Ended, Range, TABLE, Walk, needed};
 use crate::report::{DiskFigures, Layer, Report, Stage, StopReason, Verdict};
-use hadal_store::levels::LevelPolicy;
 use hadal_store::run::RunOptions;
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::{scratch_bytes, sort_records};
@@ -27,7 +26,9 @@ use std::sync::atomic::Ordering;
 /// layer and the diagram stand side by side.
 const TABLE_SHARE: u64 = 45;
 const CACHE_SHARE: u64 = 28;
-const DIAGRAM_SHARE: u64 = 35;
+const DIAGRAM_SHARE: u64 = 65;
+/// What the cache and the diagram may take together: the rest is for buffers, small layers and leaving the diagram.
+const ELASTIC_SHARE: u64 = 86;
 
 /// A search that may use the disk.
 pub struct AutoSearch<'a> {
@@ -80,10 +81,12 @@ pub fn resume(search: &AutoSearch) -> Result<Report, Trouble> {
     let record = ledger.record().ok_or(Trouble::NothingToResume)?;
     let journal = ledger.open_journal(search.options(), &record)?;
     let disk = ledger.disk().clone();
-    let (detector, stage) = search.detector(&disk, &journal)?;
+    let elastic = search.governor.part(search.share(ELASTIC_SHARE));
+    let (detector, stage) = search.detector(&disk, &journal, &elastic)?;
     let lanes = (0..search.threads.max(1)).map(|n| Lane::new(search.task, n, Parents::Forgotten)).collect();
     search.sweep(Sweeping {
         ledger,
+        elastic,
         journal,
         lanes,
         detector,
@@ -115,6 +118,8 @@ impl Begun {
 /// Everything a layered search starts with.
 struct Sweeping<'a> {
     ledger: Ledger,
+    /// Memory for the cache and the diagram.
+    elastic: Governor,
     journal: Journal,
     lanes: Vec<Lane<'a>>,
     detector: Box<dyn Detector + 'a>,
@@ -158,7 +163,8 @@ impl<'a> AutoSearch<'a> {
         let disk = ledger.disk().clone();
         let found = begun.ranges.len() - 1;
         let journal = self.journal_of(&table, &begun.ranges[..found], &disk)?;
-        let (mut detector, stage) = self.detector(&disk, &journal)?;
+        let elastic = self.governor.part(self.share(ELASTIC_SHARE));
+        let (mut detector, stage) = self.detector(&disk, &journal, &elastic)?;
         let next = sorted_states(&table, &begun.ranges[found], self.governor)?;
         match detector.offer(&next.flat) {
             Err(Trouble::OverBudget(_)) => {
@@ -175,6 +181,7 @@ impl<'a> AutoSearch<'a> {
         let fired: u64 = lanes.iter().map(|lane| lane.transitions).sum();
         self.sweep(Sweeping {
             ledger,
+            elastic,
             journal,
             detector,
             layers: begun.layers,
@@ -195,10 +202,6 @@ impl<'a> AutoSearch<'a> {
             .states
             .store((0..start.journal.depth()).map(|d| start.journal.states(d)).sum(), Ordering::Relaxed);
         let (options, disk) = (self.options(), start.ledger.disk().clone());
-        let (rest, rest_memory) = match start.rest {
-            Some(sorted) => (Some(sorted.flat), Some(sorted.memory)),
-            None => (None, None),
-        };
         let mut sweep = Sweep {
             task: self.task,
             governor: self.governor.clone(),
@@ -207,7 +210,7 @@ impl<'a> AutoSearch<'a> {
                 words,
                 start.lanes.len(),
                 self.share(CACHE_SHARE),
-                self.governor,
+                &start.elastic,
             )?,
             lanes: start.lanes,
             detector: start.detector,
@@ -218,20 +221,28 @@ impl<'a> AutoSearch<'a> {
             covers: start.covers.clone(),
             covers_before: start.covers,
             seconds_before: start.seconds,
-            rest,
+            rest: start.rest.map(|sorted| (sorted.flat, sorted.memory)),
             fallback: Some(Box::new(move |journal| on_disk(&disk, options, journal))),
-            ledger: start.ledger,
+            disk: start.ledger.disk().clone(),
+            ledger: Some(start.ledger),
             stages: start.stages,
+            keep: Keep::ALL,
+            proviso: None,
+            path_begins_at: 0,
+            covers_again: Vec::new(),
         };
-        // The first layer's leftover is a small part of the budget; it is given back when that layer is done.
-        drop(rest_memory);
         let verdict = sweep.run()?;
         Ok(sweep.report(verdict))
     }
 
     /// A diagram that knows the journal's layers, or sorted runs where that does not fit.
-    fn detector(&self, disk: &Disk, journal: &Journal) -> Result<(Box<dyn Detector + 'a>, Stage), Trouble> {
-        let budget = self.governor.part(self.share(DIAGRAM_SHARE));
+    fn detector(
+        &self,
+        disk: &Disk,
+        journal: &Journal,
+        elastic: &Governor,
+    ) -> Result<(Box<dyn Detector + 'a>, Stage), Trouble> {
+        let budget = elastic.part(self.share(DIAGRAM_SHARE));
         let space = self.task.space;
         let states = (0..journal.depth()).map(|d| journal.states(d)).sum();
         let depth = journal.depth() as u64 - 1;
@@ -301,8 +312,7 @@ fn on_disk<'a>(
     options: RunOptions,
     journal: &Journal,
 ) -> Result<Box<dyn Detector + 'a>, Trouble> {
-    let mut detector =
-        SortedDetector::new(disk, options, LevelPolicy::Merging { ratio: 3 }, Merging::Combined)?;
+    let mut detector = SortedDetector::new(disk, options, Sorting::LEVELS)?;
     for depth in 0..journal.depth() {
         journal.view(depth, &mut |layer| detector.adopt(depth as u64, layer))?;
     }

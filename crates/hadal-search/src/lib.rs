@@ -10,6 +10,7 @@ pub mod layered;
 pub mod partition;
 pub mod ram;
 pub mod report;
+pub mod strategy;
 
 pub use control::{Control, Gauges, Limits};
 pub use finding::Finding;

@@ -1,5 +1,6 @@
 //! The command line as it is typed. [`crate::plan`] turns it into something validated.
 
+use crate::detection::DetectionArgs;
 use crate::partition::PartitionArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,7 @@ pub struct Cli {
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one per process")]
 pub enum Verb {
     /// Explore the model and check its properties.
     Check(CheckArgs),
@@ -119,6 +121,37 @@ pub enum Strategy {
     Dfs,
     /// Partition by partition, split as the budget demands. Traces need not be shortest.
     Part,
+    /// On disk, layer by layer: duplicates found by sorting, closed states in runs that merge as they grow.
+    Sort,
+    /// As sort, closed states in one file.
+    SortSingleFile,
+    /// As sort, closed states in one file per layer.
+    SortFilePerLayer,
+    /// As sort, candidates merged on their own first.
+    SortSeparate,
+    /// On disk: duplicates found in hash buckets.
+    Hash,
+    /// On disk: duplicates found in phases of sorted candidates.
+    Phased,
+    /// On disk: compared with recent layers, with full checks now and then; counts are exact.
+    Partial,
+    /// On disk: old layers are deleted when there is no room (--keep-layers, --keep-bytes).
+    Layered,
+    /// As Stern and Dill's disk Murphi: a pass over all old states whenever memory is full.
+    SternDill,
+    /// As Della Penna et al.: a random number of recent layers is looked at, with full checks now and then.
+    DellaPenna,
+    /// As Munagala and Ranade's external search: two layers are looked at, with full checks now and then.
+    MrBfs,
+    /// As Korf's frontier search: only the last layers are kept.
+    Frontier,
+}
+
+impl Strategy {
+    /// As it is typed.
+    pub fn name(self) -> String {
+        self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+    }
 }
 
 /// How a trace is written.
@@ -162,6 +195,9 @@ pub struct CheckArgs {
     /// How `--strategy part` works.
     #[command(flatten)]
     pub partition: PartitionArgs,
+    /// How the layered disk strategies work.
+    #[command(flatten)]
+    pub detection: DetectionArgs,
     /// What to print.
     #[command(flatten)]
     pub output: OutputArgs,

@@ -3,10 +3,11 @@
 use crate::args::{
     CheckArgs, Deadlock, LimitArgs, ModelArgs, ModelErrors, OutputArgs, Strategy, Symmetry, TraceFormat,
 };
+use crate::detection::DetectionArgs;
 use crate::failure::Failure;
 use crate::folder::RunPlace;
 use crate::load::load;
-use crate::outcome::{CoverFigures, Outcome, StorageFigures, peak_resident, reason};
+use crate::outcome::{CoverFigures, Outcome, StorageFigures, begin_peak, peak_resident, reason};
 use crate::partition::{self, Begin, PartitionArgs};
 use crate::plan::{Plan, model_options, select_properties};
 use crate::progress::Progress;
@@ -17,6 +18,7 @@ use hadal_exec::symmetry::SymmetryMode;
 use hadal_search::auto::AutoSearch;
 use hadal_search::layered::Trouble;
 use hadal_search::ram::{Search, breadth, depth};
+use hadal_search::strategy::StrategySearch;
 use hadal_search::{Control, Question, Report, Task, Verdict, auto};
 use hadal_store::Governor;
 use hadal_store::manifest::OpenError;
@@ -45,6 +47,8 @@ pub struct About {
     strategy: Option<Strategy>,
     #[serde(default)]
     partition: PartitionArgs,
+    #[serde(default)]
+    detection: DetectionArgs,
 }
 
 impl About {
@@ -60,6 +64,7 @@ impl About {
             deadlock: args.deadlock,
             strategy: Some(args.strategy),
             partition: args.partition.clone(),
+            detection: args.detection.clone(),
         }
     }
 }
@@ -78,6 +83,7 @@ impl From<About> for CheckArgs {
             disk: None,
             strategy: about.strategy.unwrap_or(Strategy::Auto),
             partition: about.partition,
+            detection: about.detection,
             property: about.property,
             deadlock: about.deadlock,
             output: OutputArgs {
@@ -104,6 +110,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let options = model_options(args.model.symmetry, args.model.interpret);
     let model = Model::new(loaded.system, options).map_err(|error| Failure::Usage(error.to_string()))?;
     let startup = begun.elapsed();
+    let startup_peak = begin_peak();
 
     let progress = Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?;
     let control = Arc::new(Control::new(plan.limits));
@@ -132,6 +139,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         place.remove();
     }
     let mut outcome = outcome(args, &plan, &model, &report, trace.as_ref(), startup.as_secs_f64(), begun);
+    outcome.startup_peak_memory_bytes = startup_peak;
     outcome.run = kept.then(|| place.path.display().to_string());
     progress.event(serde_json::json!({ "event": "result", "result": outcome }));
     show(args, &outcome, trace.as_ref())?;
@@ -150,7 +158,7 @@ fn explore(
     match plan.strategy {
         Strategy::Bfs => Ok(breadth::explore(&in_ram)),
         Strategy::Dfs => Ok(depth::explore(&in_ram)),
-        Strategy::Auto | Strategy::Part => {
+        _ => {
             // Paths, strings and numbers always serialise.
             let about = serde_json::to_value(About::of(args)).unwrap_or_default();
             let fingerprint = task.space.fingerprint();
@@ -161,6 +169,11 @@ fn explore(
             if plan.strategy == Strategy::Part {
                 let begin = if resumed.is_some() { Begin::Resumed } else { Begin::New };
                 return partition::explore(&args.partition, task, governor, (place, &ledger), begin);
+            }
+            if let Some(strategy) = &plan.layered {
+                let search =
+                    StrategySearch { task, ledger: &ledger, governor, threads: plan.threads, strategy };
+                return args.detection.explore(&search, resumed);
             }
             let search = AutoSearch { task, ledger: &ledger, governor, threads: plan.threads };
             if resumed.is_some() { auto::resume(&search) } else { auto::explore(&search) }
@@ -177,6 +190,8 @@ fn trouble(trouble: Trouble) -> Failure {
         Trouble::Write(error) => Failure::Usage(error.to_string()),
         Trouble::Commit(error) => Failure::Usage(error.to_string()),
         Trouble::Setup(error) => Failure::Usage(error.to_string()),
+        Trouble::Partition(error) => Failure::Usage(error.to_string()),
+        Trouble::Liveness => Failure::Usage(trouble.to_string()),
         Trouble::Open(error @ (OpenError::Locked | OpenError::OtherModel { .. })) => {
             Failure::Usage(error.to_string())
         }
@@ -217,6 +232,7 @@ fn outcome(
         seconds: begun.elapsed().as_secs_f64(),
         startup_seconds,
         peak_memory_bytes: peak_resident(),
+        startup_peak_memory_bytes: 0,
         peak_budget_bytes: report.peak_memory,
         memory_budget_bytes: plan.memory,
         disk_bytes: report.disk.map_or(0, |d| d.bytes),
@@ -227,12 +243,7 @@ fn outcome(
             .iter()
             .map(|s| StorageFigures { storage: s.storage, states: s.states, depth: s.depth })
             .collect(),
-        strategy: match plan.strategy {
-            Strategy::Bfs => "bfs".into(),
-            Strategy::Dfs => "dfs".into(),
-            Strategy::Auto => "auto".into(),
-            Strategy::Part => "part".into(),
-        },
+        strategy: plan.strategy.name(),
         symmetry: match model.symmetry().map(|s| s.mode()) {
             None | Some(SymmetryMode::Off) => "off",
             Some(SymmetryMode::Heuristic) => "heuristic",

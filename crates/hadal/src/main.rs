@@ -3,6 +3,7 @@
 mod args;
 mod bench;
 mod check;
+mod detection;
 mod failure;
 mod folder;
 mod inspect;

@@ -3,7 +3,7 @@
 use crate::progress::{grouped, size};
 use crate::trace::TraceView;
 use hadal_search::partition::PartitionFigures;
-use hadal_search::{Report, StopReason, Verdict};
+use hadal_search::{Proviso, Report, StopReason, Verdict};
 use serde::Serialize;
 
 /// One result. Fields are only added, never renamed.
@@ -27,8 +27,10 @@ pub struct Outcome {
     pub seconds: f64,
     /// Seconds of it spent before the search: reading, checking, compiling.
     pub startup_seconds: f64,
-    /// The most memory the process ever had resident.
+    /// The most memory the process had resident during the search.
     pub peak_memory_bytes: u64,
+    /// The most memory it had resident before: reading, checking and compiling the model.
+    pub startup_peak_memory_bytes: u64,
     /// The most memory held under the budget.
     pub peak_budget_bytes: u64,
     /// The budget.
@@ -102,13 +104,7 @@ impl Outcome {
     /// For reading: the trace is printed before this.
     pub fn text(&self) -> String {
         let mut lines = Vec::new();
-        let verdict = match (self.verdict, &self.property) {
-            ("holds", _) => "HOLDS".to_owned(),
-            ("violated", Some(property)) => format!("VIOLATED: {property}"),
-            ("violated", None) => "VIOLATED".to_owned(),
-            (other, _) => other.to_uppercase(),
-        };
-        lines.push(format!("{verdict}: {}", self.reason));
+        lines.push(format!("{}: {}", self.verdict.to_uppercase(), self.reason));
         let depth = self.depth.map_or(String::new(), |d| format!(", depth {d}"));
         lines.push(format!(
             "  {} states, {} transitions{depth}, {:.2} s",
@@ -182,12 +178,26 @@ pub fn reason(
     memory: u64,
 ) -> (&'static str, String, Option<String>) {
     match &report.verdict {
-        Verdict::Holds => ("holds", "every reachable state was visited and nothing is wrong".into(), None),
+        Verdict::Holds => ("holds", holds_reason(report.proviso), None),
         Verdict::Violated(_) => match trace {
             Some(trace) => ("violated", trace.violation.message.clone(), trace.violation.property.clone()),
             None => ("violated", "something is wrong".into(), None),
         },
         Verdict::Stopped(reason) => ("stopped", stop_reason(reason, memory), None),
+    }
+}
+
+fn holds_reason(proviso: Option<Proviso>) -> String {
+    match proviso {
+        None => "every reachable state was visited and nothing is wrong".into(),
+        Some(Proviso::LayersDeleted { before }) => format!(
+            "every reachable state was visited and nothing is wrong (layers before depth {before} were deleted: states \
+             and transitions may be counted more than once)"
+        ),
+        Some(Proviso::Diameter { bound }) => format!(
+            "nothing is wrong up to depth {bound}, and deeper there is nothing new if --diameter {bound} is right \
+             (layers were deleted: states and transitions may be counted more than once)"
+        ),
     }
 }
 
@@ -207,7 +217,21 @@ fn stop_reason(reason: &StopReason, memory: u64) -> String {
     }
 }
 
-/// The most memory this process ever had resident, in bytes.
+/// Gives memory that reading and compiling the model left behind back to the system, and begins to count the peak anew.
+/// Returns the peak so far.
+pub fn begin_peak() -> u64 {
+    let before = peak_resident();
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: asks the allocator to return free memory; it touches nothing that is in use.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+    // 5 resets the peak (proc(5)); where that is refused, the peak counts from the start.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+    before
+}
+
+/// The most memory this process had resident since [`begin_peak`], in bytes.
 pub fn peak_resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     text.lines()

@@ -20,6 +20,8 @@ pub struct Plan {
     pub threads: usize,
     /// Order and storage.
     pub strategy: Strategy,
+    /// The strategy with its options, where it is one of the layered ones on disk.
+    pub layered: Option<hadal_search::strategy::Strategy>,
     /// The notion of deadlock.
     pub deadlock: DeadlockNotion,
     /// When to stop.
@@ -29,8 +31,9 @@ pub struct Plan {
 impl Plan {
     /// Validates the arguments against each other and the model's language.
     pub fn new(args: &CheckArgs, language: Language, system: &System) -> Result<Self, Failure> {
-        if matches!(args.strategy, Strategy::Dfs | Strategy::Part) {
-            if args.limits.max_depth.is_some() {
+        let layered = args.detection.strategy(args.strategy)?;
+        if layered.is_some() || matches!(args.strategy, Strategy::Dfs | Strategy::Part) {
+            if args.limits.max_depth.is_some() && layered.is_none() {
                 return Err(Failure::Usage(
                     "--max-depth needs breadth-first layers: leave out --strategy".into(),
                 ));
@@ -39,7 +42,7 @@ impl Plan {
                 && !args.property_excludes_liveness(system)
             {
                 return Err(Failure::Usage(
-                    "the model has liveness properties, which need breadth-first layers: leave out --strategy, \
+                    "the model has liveness properties, which --strategy auto and bfs check: leave out --strategy, \
                      or choose other properties with --property"
                         .into(),
                 ));
@@ -67,6 +70,7 @@ impl Plan {
             memory,
             threads: args.limits.threads.map_or_else(default_threads, usize::from),
             strategy: args.strategy,
+            layered,
             deadlock,
             limits: Limits {
                 max_states: args.limits.max_states,

@@ -15,6 +15,9 @@ use std::sync::Mutex;
 /// States a thread collects before it writes them where nothing is to be remembered.
 const OFF_STATES: u64 = 4096;
 
+/// The least share of the budget that a cache keeps when it gives way, in percent.
+const LEAST_SHARE: u64 = 6;
+
 /// What is remembered of generated states, and what is forgotten when memory is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CacheKind {
@@ -31,7 +34,12 @@ pub enum CacheKind {
 /// A cache and the memory to sort what it learned.
 pub(crate) struct Cache {
     store: Store,
+    kind: CacheKind,
     words: usize,
+    writers: usize,
+    /// What it may take, besides the space for sorting.
+    bytes: u64,
+    governor: Governor,
     sorted: Vec<u64>,
     sorted_memory: Reservation,
 }
@@ -55,7 +63,7 @@ pub(crate) struct Buffer {
 }
 
 pub(crate) struct Table {
-    pub(crate) table: StateTable,
+    table: StateTable,
     /// How much of each arena has been sorted.
     offered: Vec<u64>,
 }
@@ -78,29 +86,23 @@ impl Cache {
         bytes: u64,
         governor: &Governor,
     ) -> Result<Self, OverBudget> {
-        let store = match kind {
-            CacheKind::Off | CacheKind::Buffer => {
-                let state = 8 * words as u64;
-                let off = OFF_STATES * writers as u64 * state;
-                let bytes = if kind == CacheKind::Off { off.min(bytes) } else { bytes };
-                let most_states = (bytes / writers as u64 / state).max(1);
-                let _memory = governor.try_reserve(most_states * state * writers as u64, "candidates")?;
-                let most_words = most_states as usize * words;
-                let part = || Mutex::new(Vec::with_capacity(most_words));
-                let parts = (0..writers).map(|_| part()).collect();
-                Store::Buffer(Buffer { parts, most_words, words, _memory })
-            }
-            CacheKind::Table => Store::Table(Table {
-                table: StateTable::new(words, 0, writers, &governor.part(bytes))?,
-                offered: vec![0; writers],
-            }),
-            CacheKind::Lru => {
-                let half =
-                    || StateTable::new(words, 0, (2 * writers).min(MAX_WRITERS), &governor.part(bytes / 2));
-                Store::Lru(Generations { young: half()?, old: half()?, offered: vec![0; writers] })
-            }
-        };
-        Ok(Cache { store, words, sorted: Vec::new(), sorted_memory: governor.empty("sorting") })
+        let store = Store::new(kind, words, writers, bytes, governor)?;
+        let sorted_memory = governor.empty("sorting");
+        let governor = governor.clone();
+        Ok(Cache { store, kind, words, writers, bytes, governor, sorted: Vec::new(), sorted_memory })
+    }
+
+    /// Gives half of its memory to others; everything in it was sorted before. Says whether it could: a cache too small
+    /// offers the same states again and again.
+    pub(crate) fn give_way(&mut self) -> Result<bool, OverBudget> {
+        let half = self.bytes / 2;
+        if half < self.governor.limit() / 100 * LEAST_SHARE {
+            return Ok(false);
+        }
+        self.store = Store::Buffer(Buffer::nothing(self.words, &self.governor));
+        self.store = Store::new(self.kind, self.words, self.writers, half, &self.governor)?;
+        self.bytes = half;
+        Ok(true)
     }
 
     /// Where lanes write.
@@ -158,6 +160,39 @@ impl Cache {
     }
 }
 
+impl Store {
+    fn new(
+        kind: CacheKind,
+        words: usize,
+        writers: usize,
+        bytes: u64,
+        governor: &Governor,
+    ) -> Result<Self, OverBudget> {
+        Ok(match kind {
+            CacheKind::Off | CacheKind::Buffer => {
+                let state = 8 * words as u64;
+                let off = OFF_STATES * writers as u64 * state;
+                let bytes = if kind == CacheKind::Off { off.min(bytes) } else { bytes };
+                let most_states = (bytes / writers as u64 / state).max(1);
+                let _memory = governor.try_reserve(most_states * state * writers as u64, "candidates")?;
+                let most_words = most_states as usize * words;
+                let part = || Mutex::new(Vec::with_capacity(most_words));
+                let parts = (0..writers).map(|_| part()).collect();
+                Store::Buffer(Buffer { parts, most_words, words, _memory })
+            }
+            CacheKind::Table => Store::Table(Table {
+                table: StateTable::new(words, 0, writers, &governor.part(bytes))?,
+                offered: vec![0; writers],
+            }),
+            CacheKind::Lru => {
+                let half =
+                    || StateTable::new(words, 0, (2 * writers).min(MAX_WRITERS), &governor.part(bytes / 2));
+                Store::Lru(Generations { young: half()?, old: half()?, offered: vec![0; writers] })
+            }
+        })
+    }
+}
+
 /// States that were added since the last time.
 fn fresh(table: &StateTable, offered: &[u64]) -> usize {
     let counts = offered.iter().enumerate().map(|(writer, offered)| table.added_by(writer) - offered);
@@ -173,6 +208,11 @@ fn copy_fresh(table: &StateTable, offered: &mut [u64], into: &mut Vec<u64>) {
 }
 
 impl Buffer {
+    /// A buffer without room.
+    fn nothing(words: usize, governor: &Governor) -> Self {
+        Buffer { parts: Vec::new(), most_words: 0, words, _memory: governor.empty("candidates") }
+    }
+
     fn held(&mut self) -> usize {
         self.parts.iter_mut().map(|part| part.get_mut().unwrap_or_else(|e| e.into_inner()).len()).sum()
     }
@@ -182,6 +222,22 @@ impl Buffer {
             let part = part.get_mut().unwrap_or_else(|e| e.into_inner());
             into.extend_from_slice(part);
             part.clear();
+        }
+    }
+}
+
+impl Sink for Store {
+    fn take(
+        &self,
+        writer: usize,
+        states: &[u64],
+        parents: &[u64],
+        told: impl FnMut(usize, StateRef),
+    ) -> Result<(), OverBudget> {
+        match self {
+            Store::Buffer(buffer) => buffer.take(writer, states, parents, told),
+            Store::Table(table) => table.table.take(writer, states, parents, told),
+            Store::Lru(generations) => generations.take(writer, states, parents, told),
         }
     }
 }

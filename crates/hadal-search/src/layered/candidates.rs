@@ -27,6 +27,11 @@ impl Candidates {
         Candidates { disk: disk.clone(), options, held, most_held, runs, states: 0, merged: 0 }
     }
 
+    /// Stands in while the candidates are elsewhere.
+    pub(crate) fn none(closed: &super::runs::ClosedRuns) -> Self {
+        Candidates::new(&closed.disk, closed.options, 0)
+    }
+
     /// Adds a batch, distinct and ascending.
     pub(crate) fn add(&mut self, batch: &[u64]) -> Result<(), Trouble> {
         self.states += (batch.len() / self.options.shape.words()) as u64;
@@ -38,6 +43,12 @@ impl Candidates {
         run.push_all(Records::new(self.options.shape, batch))?;
         self.runs.push(run.finish()?);
         Ok(())
+    }
+
+    /// Adds a run.
+    pub(crate) fn add_run(&mut self, run: RunFile) {
+        self.states += run.records();
+        self.runs.push(run);
     }
 
     /// States added since the last [`Candidates::clear`], duplicates included.

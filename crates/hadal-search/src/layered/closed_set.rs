@@ -10,11 +10,15 @@ use hadal_store::Bitmap;
 use hadal_store::error::ReadError;
 use hadal_store::levels::{LevelPolicy, Levels, LevelsFilter};
 use hadal_store::merge::ClosedFilter;
-use hadal_store::run::RunOptions;
+use hadal_store::run::{RunOptions, RunReader};
 use hadal_store::shape::Records;
+use hadal_store::sort::dedupe_sorted;
 use hadal_store::vfs::Disk;
 use hadal_system::state::compare;
 use std::cmp::Ordering::Less;
+
+/// Words of small layers that share a file where each layer should have its own.
+const APART: usize = 256;
 
 pub(crate) struct ClosedSet {
     levels: Levels,
@@ -25,6 +29,7 @@ pub(crate) struct ClosedSet {
     recent_depths: (u64, u64),
     /// Words that `recent` may take.
     most_recent: usize,
+    most_runs: usize,
     options: RunOptions,
 }
 
@@ -33,8 +38,15 @@ impl ClosedSet {
     /// copied as they grow).
     pub(crate) fn new(disk: &Disk, options: RunOptions, policy: LevelPolicy, most_recent: usize) -> Self {
         let levels = Levels::new(disk, options, policy);
+        let most_recent = match policy {
+            LevelPolicy::FilePerLayer => most_recent.min(APART),
+            _ => most_recent,
+        };
         let (additions, recent) = (Vec::new(), Vec::new());
-        ClosedSet { levels, additions, recent, recent_depths: (0, 0), most_recent, options }
+        // Asking a run takes about two readers' memory.
+        let open = disk.governor.limit() / 10 / RunReader::footprint(&options).max(1);
+        let most_runs = (open as usize).clamp(4, 512);
+        ClosedSet { levels, additions, recent, recent_depths: (0, 0), most_recent, most_runs, options }
     }
 
     /// Adds a layer, or an ascending part of one, none of whose states is in the set.
@@ -43,7 +55,8 @@ impl ClosedSet {
             LayerView::Run(run) => {
                 self.flush()?;
                 self.additions.push((depth, depth));
-                Ok(self.levels.add_run(run.clone())?)
+                self.levels.add_run(run.clone())?;
+                self.limit_runs()
             }
             LayerView::States(states) => {
                 if self.recent.len() + states.len() > self.most_recent {
@@ -61,10 +74,20 @@ impl ClosedSet {
 
     /// Moves the small layers to a run.
     fn flush(&mut self) -> Result<(), Trouble> {
-        let recent = std::mem::take(&mut self.recent);
+        let mut recent = std::mem::take(&mut self.recent);
         if !recent.is_empty() {
+            // Layers found by partial detection may share states.
+            dedupe_sorted(self.options.shape, &mut recent);
             self.additions.push(self.recent_depths);
             self.levels.add_sorted(Records::new(self.options.shape, &recent))?;
+        }
+        self.limit_runs()
+    }
+
+    /// Merges the runs when there are more than can be open at once.
+    fn limit_runs(&mut self) -> Result<(), Trouble> {
+        if self.levels.runs().count() > self.most_runs {
+            self.levels.compact()?;
         }
         Ok(())
     }
@@ -74,12 +97,6 @@ impl ClosedSet {
         self.levels.records()
     }
 
-    /// Bytes on disk.
-    #[allow(dead_code)]
-    pub(crate) fn bytes(&self) -> u64 {
-        self.levels.bytes()
-    }
-
     /// A pass that asks the layers from depth `since` on, and others that share a run with them.
     pub(crate) fn filter(&self, since: u64) -> Result<ClosedPass<'_>, Trouble> {
         let first = self.additions.partition_point(|&(_, last)| last < since) as u64;
@@ -87,7 +104,6 @@ impl ClosedSet {
     }
 
     /// Forgets what lies only in layers before `depth`.
-    #[allow(dead_code)]
     pub(crate) fn forget_before(&mut self, depth: u64) {
         self.levels.drop_layers_before(self.additions.partition_point(|&(_, last)| last < depth) as u64);
     }
@@ -154,7 +170,7 @@ fn first_not_below(flat: &[u64], words: usize, state: &[u64]) -> usize {
     low
 }
 
-/// Merges two ascending lists of states without common members.
+/// Merges two ascending lists of states.
 fn merge_into(into: &mut Vec<u64>, other: &[u64], words: usize) {
     let mut a = into.len();
     let mut b = other.len();

@@ -2,6 +2,7 @@
 
 use super::Trouble;
 use super::journal::LayerWriter;
+use super::partial::PartialDetector;
 use crate::report::Distance;
 use hadal_store::run::RunFile;
 
@@ -44,6 +45,21 @@ pub(crate) trait Detector {
 
     /// Takes states of the layer at this depth, or a part of them, that another detector found. Depths ascend.
     fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble>;
+
+    /// The states to be looked at again, where detection is partial.
+    fn partial(&mut self) -> Option<&mut PartialDetector> {
+        None
+    }
+
+    /// How states are parted, where they are, for another run.
+    fn partition_text(&self) -> Option<String> {
+        None
+    }
+
+    /// Forgets layers before `depth` where they take space of their own.
+    fn forget_before(&mut self, depth: u64) {
+        let _ = depth;
+    }
 
     /// Whether this way of detection suits the states so badly that another should take over.
     fn struggles(&self) -> bool {

@@ -6,6 +6,7 @@
 
 use super::Trouble;
 use super::detector::LayerView;
+use crate::report::Proviso;
 use hadal_store::Reservation;
 use hadal_store::error::WriteError;
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
@@ -19,8 +20,12 @@ pub(crate) struct Journal {
     disk: Disk,
     options: RunOptions,
     layers: Vec<Entry>,
-    bundles: Vec<RunFile>,
+    /// None where no layer is left in it.
+    bundles: Vec<Option<RunFile>>,
     resident_words: usize,
+    first_kept: usize,
+    /// Layers from this depth on may share states with others, so they are not bundled.
+    apart_from: usize,
     /// Most words of layers kept in RAM.
     most_resident: usize,
     memory: Reservation,
@@ -35,8 +40,12 @@ struct Entry {
 enum Body {
     Resident(Vec<u64>),
     Run(RunFile),
+    /// One ascending run after the other (hash buckets).
+    Parts(Vec<RunFile>),
     /// Among others in a bundle.
     Bundled(usize),
+    /// Deleted.
+    Gone,
 }
 
 /// Where the layers lie, for a manifest.
@@ -52,12 +61,18 @@ struct EntryRecord {
     /// The layer's own run, or none where it is in a bundle.
     run: Option<String>,
     bundle: usize,
+    /// Its runs where it has several.
+    #[serde(default)]
+    parts: Vec<String>,
+    /// Whether it was deleted.
+    #[serde(default)]
+    gone: bool,
 }
 
 impl JournalRecord {
     /// Of a search that has states but no layers.
     pub(crate) fn without_layers(states: u64) -> Self {
-        let all = EntryRecord { states, run: None, bundle: 0 };
+        let all = EntryRecord { states, run: None, bundle: 0, parts: Vec::new(), gone: false };
         JournalRecord { layers: vec![all], bundles: Vec::new() }
     }
 
@@ -73,6 +88,12 @@ pub(crate) struct LayerWriter {
     held: Vec<u64>,
     most_held: usize,
     run: Option<RunWriter>,
+    /// Runs finished before.
+    parts: Vec<RunFile>,
+    /// Whether `held` is of several parts, not one ascending list.
+    mixed: bool,
+    /// Whether a part is held that has not ended.
+    part_begun: bool,
     states: u64,
 }
 
@@ -82,6 +103,13 @@ pub(crate) enum LayerReader {
     Resident(Option<Vec<u64>>),
     /// Block by block.
     Run(RunReader),
+    /// One run after the other.
+    Parts {
+        /// Those not begun, the next one last.
+        rest: Vec<RunFile>,
+        /// The one being read.
+        current: Option<RunReader>,
+    },
     /// Block by block, keeping one depth.
     Bundled {
         /// All layers of the bundle.
@@ -103,6 +131,8 @@ impl Journal {
             layers: Vec::new(),
             bundles: Vec::new(),
             resident_words: 0,
+            first_kept: 0,
+            apart_from: usize::MAX,
             most_resident: most as usize / 8,
             // Held layers, and the copy made while they are bundled.
             memory: disk.governor.try_reserve(3 * most, "small layers")?,
@@ -114,13 +144,18 @@ impl Journal {
         let mut journal = Journal::new(disk, options)?;
         let bundled = RunOptions { shape: RecordShape::with_payload(options.shape.words(), 1), ..options };
         for name in &record.bundles {
-            journal.bundles.push(RunFile::open(disk, name, &bundled)?);
+            let gone = name.is_empty();
+            journal.bundles.push(if gone { None } else { Some(RunFile::open(disk, name, &bundled)?) });
         }
         for layer in &record.layers {
+            let parts = layer.parts.iter().map(|name| RunFile::open(disk, name, &options));
             let body = match &layer.run {
                 Some(name) => Body::Run(RunFile::open(disk, name, &options)?),
+                None if layer.gone => Body::Gone,
+                None if !layer.parts.is_empty() => Body::Parts(parts.collect::<Result<_, _>>()?),
                 None => Body::Bundled(layer.bundle),
             };
+            journal.first_kept += usize::from(layer.gone);
             journal.layers.push(Entry { states: layer.states, body });
         }
         Ok(journal)
@@ -128,31 +163,52 @@ impl Journal {
 
     /// What a manifest keeps. Nothing may be resident: [`Journal::bundle`] comes first.
     pub(crate) fn record(&self) -> JournalRecord {
-        let layers = self.layers.iter().map(|entry| match &entry.body {
-            Body::Run(run) => {
-                EntryRecord { states: entry.states, run: Some(run.name().to_owned()), bundle: 0 }
+        let layers = self.layers.iter().map(|entry| {
+            let plain =
+                EntryRecord { states: entry.states, run: None, bundle: 0, parts: Vec::new(), gone: false };
+            match &entry.body {
+                Body::Run(run) => EntryRecord { run: Some(run.name().to_owned()), ..plain },
+                Body::Parts(runs) => {
+                    EntryRecord { parts: runs.iter().map(|run| run.name().to_owned()).collect(), ..plain }
+                }
+                Body::Bundled(bundle) => EntryRecord { bundle: *bundle, ..plain },
+                Body::Gone => EntryRecord { gone: true, ..plain },
+                Body::Resident(_) => unreachable!("small layers are bundled before a commit"),
             }
-            Body::Bundled(bundle) => EntryRecord { states: entry.states, run: None, bundle: *bundle },
-            Body::Resident(_) => unreachable!("small layers are bundled before a commit"),
         });
         JournalRecord {
             layers: layers.collect(),
-            bundles: self.bundles.iter().map(|run| run.name().to_owned()).collect(),
+            bundles: self
+                .bundles
+                .iter()
+                .map(|run| run.as_ref().map_or(String::new(), |run| run.name().to_owned()))
+                .collect(),
         }
     }
 
     /// Every run that a layer lies in.
     pub(crate) fn runs(&self) -> impl Iterator<Item = &RunFile> {
-        let own = self.layers.iter().filter_map(|entry| match &entry.body {
-            Body::Run(run) => Some(run),
-            _ => None,
+        let own = self.layers.iter().flat_map(|entry| match &entry.body {
+            Body::Run(run) => std::slice::from_ref(run),
+            Body::Parts(runs) => runs,
+            _ => &[],
         });
-        own.chain(&self.bundles)
+        own.chain(self.bundles.iter().flatten())
     }
 
     /// Bytes on disk.
     pub(crate) fn bytes(&self) -> u64 {
         self.runs().map(RunFile::bytes).sum()
+    }
+
+    /// Bytes on disk and in RAM.
+    pub(crate) fn bytes_held(&self) -> u64 {
+        self.bytes() + 8 * self.resident_words as u64
+    }
+
+    /// Tells that layers from this depth on may hold states of others.
+    pub(crate) fn keep_apart_from(&mut self, depth: usize) {
+        self.apart_from = depth;
     }
 
     /// How many layers there are.
@@ -173,21 +229,83 @@ impl Journal {
             held: Vec::new(),
             most_held: self.most_resident / 4,
             run: None,
+            parts: Vec::new(),
+            mixed: false,
+            part_begun: false,
             states: 0,
         }
     }
 
     /// Ends a layer; it becomes the last.
     pub(crate) fn push(&mut self, layer: LayerWriter) -> Result<(), Trouble> {
-        let states = layer.states;
-        let body = match layer.run {
-            Some(run) => Body::Run(run.finish()?),
-            None => {
-                self.resident_words += layer.held.len();
-                Body::Resident(layer.held)
+        let entry = self.finish(layer)?;
+        self.layers.push(entry);
+        self.bundle_if_many()
+    }
+
+    /// Puts another set of states in the place of a layer.
+    pub(crate) fn replace(&mut self, depth: usize, layer: LayerWriter) -> Result<(), Trouble> {
+        let entry = self.finish(layer)?;
+        if let Body::Resident(states) = &self.layers[depth].body {
+            self.resident_words -= states.len();
+        }
+        self.layers[depth] = entry;
+        self.bundle_if_many()
+    }
+
+    /// Removes the last layer, which must be empty.
+    pub(crate) fn pop_empty(&mut self) {
+        debug_assert_eq!(self.layers.last().map(|entry| entry.states), Some(0));
+        self.layers.pop();
+    }
+
+    /// Deletes the states of the first layer that is there; how many there were stays known.
+    pub(crate) fn delete_first(&mut self) {
+        let depth = self.first_kept;
+        self.first_kept += 1;
+        if let Body::Resident(states) = &self.layers[depth].body {
+            self.resident_words -= states.len();
+        }
+        let body = std::mem::replace(&mut self.layers[depth].body, Body::Gone);
+        if let Body::Bundled(bundle) = body {
+            let used = |entry: &Entry| matches!(entry.body, Body::Bundled(other) if other == bundle);
+            if !self.layers[depth + 1..].iter().any(used) {
+                self.bundles[bundle] = None;
+            }
+        }
+    }
+
+    /// The first layer whose states are there.
+    pub(crate) fn first_kept(&self) -> usize {
+        self.first_kept
+    }
+
+    /// What deleted layers mean for an answer.
+    pub(crate) fn proviso(&self) -> Option<Proviso> {
+        let before = self.first_kept() as u64;
+        (before > 0).then_some(Proviso::LayersDeleted { before })
+    }
+
+    fn finish(&mut self, mut layer: LayerWriter) -> Result<Entry, Trouble> {
+        let (states, mixed) = (layer.states, layer.mixed);
+        layer.end_part()?;
+        let body = if layer.parts.is_empty() {
+            if mixed {
+                sort_records(self.options.shape, &mut layer.held);
+            }
+            self.resident_words += layer.held.len();
+            Body::Resident(layer.held)
+        } else {
+            layer.spill()?;
+            match layer.parts.len() {
+                1 => Body::Run(layer.parts.remove(0)),
+                _ => Body::Parts(layer.parts),
             }
         };
-        self.layers.push(Entry { states, body });
+        Ok(Entry { states, body })
+    }
+
+    fn bundle_if_many(&mut self) -> Result<(), Trouble> {
         if self.resident_words > self.most_resident {
             self.bundle()?;
         }
@@ -212,6 +330,8 @@ impl Journal {
         match &self.layers[depth].body {
             Body::Resident(states) => take(LayerView::States(states)),
             Body::Run(run) => take(LayerView::Run(run)),
+            Body::Parts(runs) => runs.iter().try_for_each(|run| take(LayerView::Run(run))),
+            Body::Gone => Ok(()),
             Body::Bundled(_) => {
                 let mut reader = self.reader(depth)?;
                 let mut states = Vec::new();
@@ -228,10 +348,17 @@ impl Journal {
         Ok(match &self.layers[depth].body {
             Body::Resident(states) => LayerReader::Resident(Some(states.clone())),
             Body::Run(run) => LayerReader::Run(RunReader::open(run)?),
-            Body::Bundled(bundle) => LayerReader::Bundled {
-                reader: RunReader::open(&self.bundles[*bundle])?,
-                depth: depth as u64,
-                block: Vec::new(),
+            Body::Parts(runs) => {
+                LayerReader::Parts { rest: runs.iter().rev().cloned().collect(), current: None }
+            }
+            Body::Gone => LayerReader::Resident(None),
+            Body::Bundled(bundle) => match &self.bundles[*bundle] {
+                Some(run) => LayerReader::Bundled {
+                    reader: RunReader::open(run)?,
+                    depth: depth as u64,
+                    block: Vec::new(),
+                },
+                None => LayerReader::Resident(None),
             },
         })
     }
@@ -240,6 +367,14 @@ impl Journal {
     pub(crate) fn bundle(&mut self) -> Result<(), Trouble> {
         if !self.layers.iter().any(|entry| matches!(entry.body, Body::Resident(_))) {
             return Ok(());
+        }
+        for depth in self.apart_from.min(self.layers.len())..self.layers.len() {
+            if let Body::Resident(states) = &self.layers[depth].body {
+                let mut writer = RunWriter::create(&self.disk, RunKind::Frontier, &self.options)?;
+                writer.push_all(Records::new(self.options.shape, states))?;
+                self.resident_words -= states.len();
+                self.layers[depth].body = Body::Run(writer.finish()?);
+            }
         }
         let words = self.options.shape.words();
         let shape = RecordShape::with_payload(words, 1);
@@ -253,11 +388,14 @@ impl Journal {
                 entry.body = Body::Bundled(self.bundles.len());
             }
         }
+        if records.is_empty() {
+            return Ok(());
+        }
         sort_records(shape, &mut records);
         let options = RunOptions { shape, ..self.options };
         let mut writer = RunWriter::create(&self.disk, RunKind::Closed, &options)?;
         writer.push_all(Records::new(shape, &records))?;
-        self.bundles.push(writer.finish()?);
+        self.bundles.push(Some(writer.finish()?));
         self.resident_words = 0;
         Ok(())
     }
@@ -281,13 +419,43 @@ impl LayerWriter {
         if let Some(run) = &mut self.run {
             return run.push_all(Records::new(shape, states));
         }
-        self.held.extend_from_slice(states);
-        if self.held.len() > self.most_held {
-            let mut run = RunWriter::create(&self.disk, RunKind::Frontier, &self.options)?;
-            run.push_all(Records::new(shape, &self.held))?;
-            self.held = Vec::new();
-            self.run = Some(run);
+        if self.held.len() + states.len() <= self.most_held {
+            self.held.extend_from_slice(states);
+            self.part_begun = true;
+            return Ok(());
         }
+        if self.mixed {
+            self.spill()?;
+        }
+        let mut run = RunWriter::create(&self.disk, RunKind::Frontier, &self.options)?;
+        run.push_all(Records::new(shape, &self.held))?;
+        run.push_all(Records::new(shape, states))?;
+        self.held = Vec::new();
+        self.run = Some(run);
+        Ok(())
+    }
+
+    /// Ends an ascending part: what follows need not lie behind it.
+    pub(crate) fn end_part(&mut self) -> Result<(), WriteError> {
+        if let Some(run) = self.run.take() {
+            self.parts.push(run.finish()?);
+        }
+        self.mixed |= self.part_begun;
+        Ok(())
+    }
+
+    /// Writes what is held as a part of its own.
+    fn spill(&mut self) -> Result<(), WriteError> {
+        let mut held = std::mem::take(&mut self.held);
+        (self.mixed, self.part_begun) = (false, false);
+        if held.is_empty() {
+            return Ok(());
+        }
+        let shape = self.options.shape;
+        sort_records(shape, &mut held);
+        let mut run = RunWriter::create(&self.disk, RunKind::Frontier, &self.options)?;
+        run.push_all(Records::new(shape, &held))?;
+        self.parts.push(run.finish()?);
         Ok(())
     }
 }
@@ -302,6 +470,17 @@ impl LayerReader {
                 Ok(!states.is_empty())
             }
             LayerReader::Run(reader) => Ok(reader.next_block(states)?),
+            LayerReader::Parts { rest, current } => loop {
+                if let Some(reader) = current
+                    && reader.next_block(states)?
+                {
+                    return Ok(true);
+                }
+                match rest.pop() {
+                    Some(run) => *current = Some(RunReader::open(&run)?),
+                    None => return Ok(false),
+                }
+            },
             LayerReader::Bundled { reader, depth, block } => {
                 states.clear();
                 while states.is_empty() {

@@ -10,9 +10,14 @@ mod candidates;
 mod closed_set;
 pub(crate) mod detector;
 pub(crate) mod diagram;
+pub mod hash;
 pub(crate) mod journal;
 pub mod ledger;
-mod path;
+pub mod partial;
+pub(crate) mod path;
+pub(crate) mod phased;
+mod runs;
+mod settle;
 pub(crate) mod sorted;
 pub(crate) mod sweep;
 
@@ -48,6 +53,12 @@ pub enum Trouble {
     /// States that a diagram cannot hold.
     #[error(transparent)]
     Setup(#[from] SetupError),
+    /// A partition that does not suit the states.
+    #[error(transparent)]
+    Partition(#[from] hash::PartitionError),
+    /// A question that layers do not answer.
+    #[error("liveness properties need every state at hand: use the strategies auto or bfs")]
+    Liveness,
 }
 
 impl Trouble {

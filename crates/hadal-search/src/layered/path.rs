@@ -8,8 +8,9 @@ use hadal_system::state::compare;
 use std::cmp::Ordering::Less;
 use std::sync::Mutex;
 
-/// The states from an initial one to `target`, which lies at distance `depth`.
-pub(super) fn shortest(
+/// The states from an initial one to `target`, which lies at distance `depth`; where layers are deleted, from the first
+/// layer that is there.
+pub(crate) fn shortest(
     task: Task,
     journal: &Journal,
     threads: usize,
@@ -19,7 +20,7 @@ pub(super) fn shortest(
     let mut path = vec![target];
     for layer in (0..depth).rev() {
         let found = predecessor(task, journal, threads, layer, &path[path.len() - 1])?;
-        // Every state of a layer has a predecessor in the one before.
+        // Every state of a layer has a predecessor in the one before, unless that is deleted.
         let Some(previous) = found else { break };
         path.push(previous);
     }

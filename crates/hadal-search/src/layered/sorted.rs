@@ -9,8 +9,8 @@ use super::journal::LayerWriter;
 use hadal_store::Reservation;
 use hadal_store::error::WriteError;
 use hadal_store::levels::LevelPolicy;
-use hadal_store::merge::{BlockSource, RecordSink, subtract_closed};
-use hadal_store::run::RunOptions;
+use hadal_store::merge::{BlockSource, MemorySource, RecordSink, RunMerge, subtract_closed};
+use hadal_store::run::{RunKind, RunOptions, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::vfs::Disk;
 
@@ -23,29 +23,57 @@ pub(crate) enum Merging {
     Separate,
 }
 
+/// When candidates are compared with the closed set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passes {
+    /// Once, at the end of a layer.
+    PerLayer,
+    /// Whenever memory is full (Stern and Dill 1998).
+    PerBatch,
+}
+
+/// How candidates and closed states are laid out and merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sorting {
+    pub(crate) closed: LevelPolicy,
+    pub(crate) merging: Merging,
+    pub(crate) passes: Passes,
+}
+
+impl Sorting {
+    /// Levels that merge as they grow, one pass a layer.
+    pub(crate) const LEVELS: Sorting = Sorting {
+        closed: LevelPolicy::Merging { ratio: 3 },
+        merging: Merging::Combined,
+        passes: Passes::PerLayer,
+    };
+}
+
 pub(crate) struct SortedDetector {
     closed: ClosedSet,
     candidates: Candidates,
-    merging: Merging,
+    sorting: Sorting,
+    disk: Disk,
+    options: RunOptions,
     /// Depth of the layer being found.
     depth: u64,
+    /// What earlier passes found.
+    found: Found,
     _memory: Reservation,
 }
 
 impl SortedDetector {
-    pub(crate) fn new(
-        disk: &Disk,
-        options: RunOptions,
-        policy: LevelPolicy,
-        merging: Merging,
-    ) -> Result<Self, Trouble> {
-        let most = (disk.governor.limit() / 32).clamp(128 << 10, 32 << 20);
+    pub(crate) fn new(disk: &Disk, options: RunOptions, sorting: Sorting) -> Result<Self, Trouble> {
+        let most = (disk.governor.limit() / 64).clamp(128 << 10, 32 << 20);
         let most_words = most as usize / 8;
         Ok(SortedDetector {
-            closed: ClosedSet::new(disk, options, policy, most_words),
+            closed: ClosedSet::new(disk, options, sorting.closed, most_words),
             candidates: Candidates::new(disk, options, most_words),
-            merging,
+            sorting,
+            disk: disk.clone(),
+            options,
             depth: 0,
+            found: Found::default(),
             // Small closed layers, the copy made when they grow, and one batch of candidates.
             _memory: disk.governor.try_reserve(3 * most, "recent layers")?,
         })
@@ -54,22 +82,33 @@ impl SortedDetector {
 
 impl Detector for SortedDetector {
     fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
-        self.candidates.add(batch)
+        if self.sorting.passes == Passes::PerLayer {
+            return self.candidates.add(batch);
+        }
+        let shape = self.options.shape;
+        let merge = RunMerge::new(shape, vec![Box::new(MemorySource::new(Records::new(shape, batch)))]);
+        let mut run = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
+        let mut pass = self.closed.filter(0)?;
+        self.found.earlier += subtract_closed(merge, &mut pass, &mut run)?.duplicates_closed;
+        pass.by_distance(self.depth, &mut self.found.by_distance);
+        self.candidates.add_run(run.finish()?);
+        Ok(())
     }
 
     fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
-        match self.merging {
+        match self.sorting.merging {
             Merging::Combined => self.candidates.reduce()?,
             Merging::Separate => self.candidates.unite()?,
         }
-        let mut pass = self.closed.filter(0)?;
+        let mut found = std::mem::take(&mut self.found);
+        let mut pass = match self.sorting.passes {
+            Passes::PerLayer => self.closed.filter(0)?,
+            Passes::PerBatch => self.closed.filter(u64::MAX)?,
+        };
         let merge = self.candidates.merge()?;
         let done = subtract_closed(merge, &mut pass, &mut Sink(layer))?;
-        let mut found = Found {
-            within: done.duplicates_within + self.candidates.merged_away(),
-            earlier: done.duplicates_closed,
-            by_distance: Vec::new(),
-        };
+        found.within += done.duplicates_within + self.candidates.merged_away();
+        found.earlier += done.duplicates_closed;
         pass.by_distance(self.depth, &mut found.by_distance);
         self.candidates.clear();
         Ok(found)
@@ -82,6 +121,10 @@ impl Detector for SortedDetector {
     fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
         self.depth = depth + 1;
         self.closed.add(depth, layer)
+    }
+
+    fn forget_before(&mut self, depth: u64) {
+        self.closed.forget_before(depth);
     }
 
     fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {

@@ -1,14 +1,17 @@
 //! The loop of a layered search: expand a layer, let the detector find the next, commit (Lamborn 2014, sec. 3.1).
 
-use super::cache::{Cache, Store};
+use super::cache::Cache;
 use super::detector::{Detector, Found, Nothing};
 use super::journal::Journal;
 use super::ledger::{Ledger, Tally};
 use super::{Trouble, path};
 use crate::finding::Finding;
 use crate::lane::{Lane, Sink, Task, take_finding, total_covers};
-use crate::report::{DiskFigures, Layer, Report, Stage, StopReason, Verdict, Violation, ViolationKind};
-use hadal_store::Governor;
+use crate::report::{
+    DiskFigures, Layer, Proviso, Report, Stage, StopReason, Verdict, Violation, ViolationKind,
+};
+use hadal_store::vfs::Disk;
+use hadal_store::{Governor, Reservation};
 use hadal_system::PropertyKind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,13 +44,38 @@ pub(crate) struct Sweep<'a> {
     pub(crate) covers: Vec<u64>,
     /// Seconds spent in earlier sittings.
     pub(crate) seconds_before: f64,
-    pub(crate) ledger: Ledger,
+    pub(crate) disk: Disk,
+    /// Where progress is committed; a search for a trace commits nothing.
+    pub(crate) ledger: Option<Ledger>,
     pub(crate) stages: Vec<Stage>,
     /// States of the current layer still to expand, where another search began it.
-    pub(crate) rest: Option<Vec<u64>>,
+    pub(crate) rest: Option<(Vec<u64>, Reservation)>,
     /// What to turn to when the detector's memory is used up.
     pub(crate) fallback: Option<Fallback<'a>>,
     pub(crate) cache: Cache,
+    pub(crate) keep: Keep,
+    /// Whether deleted layers, or a bound, qualify the answer.
+    pub(crate) proviso: Option<Proviso>,
+    /// The depth of the first state of a violation's path: above 0 where layers before it are deleted.
+    pub(crate) path_begins_at: usize,
+    /// Covers met in states that were explored again.
+    pub(crate) covers_again: Vec<u64>,
+}
+
+/// Which layers stay on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Keep {
+    /// At most this many bytes of layers; the two last ones stay in any case.
+    pub(crate) bytes: Option<u64>,
+    /// At most this many layers, and at least two.
+    pub(crate) layers: Option<u64>,
+    /// Nothing new lies deeper than this.
+    pub(crate) diameter: Option<u64>,
+}
+
+impl Keep {
+    /// Every layer.
+    pub(crate) const ALL: Keep = Keep { bytes: None, layers: None, diameter: None };
 }
 
 /// What the disk had done when a layer began.
@@ -64,12 +92,15 @@ impl<'a> Sweep<'a> {
             Err(trouble) if trouble.is_disk_full() => Verdict::Stopped(StopReason::DiskFull),
             other => other?,
         };
+        if verdict != Verdict::Stopped(StopReason::DiskFull) {
+            self.settle()?;
+        }
         let status = match &verdict {
             Verdict::Holds => "holds".to_owned(),
             Verdict::Violated(_) => "violated".to_owned(),
             Verdict::Stopped(reason) => format!("stopped: {reason}"),
         };
-        match self.commit(&status) {
+        match self.commit_settled(&status) {
             // What was committed before stands, and the reason is the same.
             Err(trouble) if trouble.is_disk_full() => {}
             other => other?,
@@ -83,6 +114,11 @@ impl<'a> Sweep<'a> {
             let limits = &self.task.control.limits;
             if limits.max_depth.is_some_and(|max| depth as u64 >= max) && self.rest.is_none() {
                 return Ok(Verdict::Stopped(StopReason::DepthLimit));
+            }
+            if let Some(bound) = self.keep.diameter.filter(|&bound| depth as u64 > bound) {
+                // Whatever is here was met before, in a layer that is gone.
+                self.proviso = Some(Proviso::Diameter { bound });
+                return Ok(self.complete());
             }
             let before = self.fired() - std::mem::take(&mut self.transitions_before);
             let mark = self.disk_mark();
@@ -102,6 +138,9 @@ impl<'a> Sweep<'a> {
             let unique = layer.states();
             self.figures.transitions = self.fired() - before;
             self.figures.states = self.journal.states(depth);
+            if let Some(partial) = self.detector.partial() {
+                self.journal.keep_apart_from(partial.settled() as usize);
+            }
             let pushed = if unique > 0 { self.journal.push(layer) } else { Ok(()) };
             if unique == 0 || self.journal.depth() > depth + 1 {
                 // The layer counts as expanded exactly if the journal has the next one, also when something fails here.
@@ -120,8 +159,12 @@ impl<'a> Sweep<'a> {
             if self.detector.struggles() {
                 self.fall_back()?;
             }
-            if self.ledger.is_due() {
-                self.commit("running")?;
+            if self.detector.partial().is_some_and(|partial| partial.is_due()) {
+                self.settle()?;
+            }
+            self.delete_old()?;
+            if self.ledger.as_ref().is_some_and(Ledger::is_due) {
+                self.commit_settled("running")?;
             }
         }
     }
@@ -143,7 +186,7 @@ impl<'a> Sweep<'a> {
     }
 
     fn disk_mark(&self) -> DiskMark {
-        let disk = self.ledger.disk();
+        let disk = &self.disk;
         DiskMark {
             read: disk.traffic.bytes_read(),
             written: disk.traffic.bytes_written(),
@@ -151,16 +194,75 @@ impl<'a> Sweep<'a> {
         }
     }
 
+    /// Commits, unless layers may still hold states of earlier ones: then the last commit stands.
+    fn commit_settled(&mut self, status: &str) -> Result<(), Trouble> {
+        match self.detector.partial() {
+            Some(partial) if partial.settled() < self.journal.depth() as u64 => Ok(()),
+            _ => self.commit(status),
+        }
+    }
+
+    /// Deletes the oldest layers where the rest is all that may be kept (Lamborn and Hansen 2006).
+    fn delete_old(&mut self) -> Result<(), Trouble> {
+        let last = self.journal.depth() - 1;
+        let mut first = self.journal.first_kept();
+        while first + 1 < last && self.must_delete(first, last) {
+            self.journal.delete_first();
+            first += 1;
+            self.proviso = Some(Proviso::LayersDeleted { before: first as u64 });
+        }
+        if self.proviso.is_some() {
+            self.detector.forget_before(first as u64);
+        }
+        Ok(())
+    }
+
+    fn must_delete(&self, first: usize, last: usize) -> bool {
+        let many = self.keep.layers.is_some_and(|layers| (last - first + 1) as u64 > layers.max(2));
+        many || self.keep.bytes.is_some_and(|bytes| self.journal.bytes_held() > bytes)
+    }
+
+    /// Finds the initial states: the first layer.
+    pub(crate) fn start(&mut self) -> Result<Option<Verdict>, Trouble> {
+        let mut taken = self.lanes[0].start(self.cache.store());
+        while taken.is_err() {
+            self.drain()?;
+            self.cache.make_room()?;
+            taken = self.lanes[0].finish_batch(self.cache.store());
+        }
+        self.drain()?;
+        self.figures = Layer::default();
+        if let Some(finding) = take_finding(&mut self.lanes) {
+            let path = if finding.state.is_empty() { Vec::new() } else { vec![finding.state] };
+            return Ok(Some(Verdict::Violated(Violation { kind: finding.kind, path, shortest: true })));
+        }
+        let mut layer = self.journal.writer();
+        self.detector.finish_layer(&mut layer)?;
+        self.task.control.gauges.states.store(layer.states(), Ordering::Relaxed);
+        let empty = layer.states() == 0;
+        self.journal.push(layer)?;
+        let detector = &mut self.detector;
+        self.journal.view_last(&mut |layer| detector.closed(0, layer))?;
+        self.covers = self.covers_now();
+        Ok(empty.then(|| self.complete()))
+    }
+
     fn commit(&mut self, status: &str) -> Result<(), Trouble> {
         let seconds = self.seconds_before + self.task.control.elapsed().as_secs_f64();
         let tally = Tally { layers: &self.layers, covers: &self.covers, seconds };
-        self.ledger.commit(&mut self.journal, tally, status)
+        match &mut self.ledger {
+            Some(ledger) => ledger.commit(&mut self.journal, tally, status),
+            None => Ok(()),
+        }
     }
 
     fn covers_now(&self) -> Vec<u64> {
         let mut covers = total_covers(&self.lanes, self.task.space.properties().len());
         for (sum, before) in covers.iter_mut().zip(&self.covers_before) {
             *sum += before;
+        }
+        for (sum, again) in covers.iter_mut().zip(&self.covers_again) {
+            *sum -= again;
         }
         covers
     }
@@ -179,12 +281,12 @@ impl<'a> Sweep<'a> {
 
     /// The figures, with this verdict.
     pub(crate) fn report(&self, verdict: Verdict) -> Report {
-        let traffic = &self.ledger.disk().traffic;
+        let traffic = &self.disk.traffic;
         Report {
             verdict,
             states: (0..self.journal.depth()).map(|depth| self.journal.states(depth)).sum(),
             transitions: self.layers.iter().map(|layer| layer.transitions).sum(),
-            depth: Some(self.journal.depth() as u64 - 1),
+            depth: Some((self.journal.depth() as u64).saturating_sub(1)),
             layers: self.layers.clone(),
             covers: self.covers.clone(),
             peak_memory: self.governor.peak(),
@@ -195,7 +297,7 @@ impl<'a> Sweep<'a> {
                 written: traffic.bytes_written(),
             }),
             partition: None,
-            proviso: None,
+            proviso: self.proviso,
         }
     }
 
@@ -213,7 +315,7 @@ impl<'a> Sweep<'a> {
             gauges.expanded.store(0, Ordering::Relaxed);
         }
         let mut block = Vec::new();
-        if let Some(rest) = self.rest.take() {
+        if let Some((rest, _memory)) = self.rest.take() {
             if let Some(reason) = self.expand_block(&rest)? {
                 return Ok(Some(reason));
             }
@@ -238,11 +340,7 @@ impl<'a> Sweep<'a> {
             }
             let begun = Instant::now();
             let words = self.task.space.words();
-            let ended = match self.cache.store() {
-                Store::Buffer(buffer) => left.expand(&mut self.lanes, buffer, block, words),
-                Store::Table(table) => left.expand(&mut self.lanes, &table.table, block, words),
-                Store::Lru(generations) => left.expand(&mut self.lanes, generations, block, words),
-            };
+            let ended = left.expand(&mut self.lanes, self.cache.store(), block, words);
             self.figures.seconds.expanding += begun.elapsed().as_secs_f64();
             if ended == Ended::Whole {
                 return Ok(None);
@@ -262,13 +360,13 @@ impl<'a> Sweep<'a> {
         }
         self.figures.candidates += (batch.len() / self.task.space.words()) as u64;
         let begun = Instant::now();
-        let offered = match self.detector.offer(batch) {
-            Err(Trouble::OverBudget(over)) => match self.fall_back()? {
-                true => self.detector.offer(self.cache.sorted()),
-                false => Err(over.into()),
-            },
-            other => other,
-        };
+        let mut offered = self.detector.offer(batch);
+        while let Err(Trouble::OverBudget(_)) = offered {
+            if !self.cache.give_way()? && !self.fall_back()? {
+                break;
+            }
+            offered = self.detector.offer(self.cache.sorted());
+        }
         self.figures.seconds.detecting += begun.elapsed().as_secs_f64();
         offered
     }
@@ -287,12 +385,13 @@ impl<'a> Sweep<'a> {
     }
 
     /// Turns what was found while expanding layer `depth` into a violation with its path.
-    fn violated(&self, finding: Finding, depth: usize) -> Result<Verdict, Trouble> {
+    fn violated(&mut self, finding: Finding, depth: usize) -> Result<Verdict, Trouble> {
         let at = match finding.kind {
             ViolationKind::Deadlock | ViolationKind::Fault(_) => depth,
             _ => depth + 1,
         };
         let path = path::shortest(self.task, &self.journal, self.lanes.len(), at, finding.state)?;
+        self.path_begins_at = at + 1 - path.len();
         Ok(Verdict::Violated(Violation { kind: finding.kind, path, shortest: true }))
     }
 }

@@ -25,6 +25,7 @@ pub struct Grid {
     dimensions: usize,
     side: u64,
     wraps: bool,
+    one_way_round: bool,
     scrambled: bool,
     properties: Vec<PropertyInfo>,
     predicate: fn(&[u64]) -> bool,
@@ -33,12 +34,30 @@ pub struct Grid {
 impl Grid {
     /// Moves both ways and wraps around.
     pub fn torus(dimensions: usize, side: u64) -> Self {
-        Grid { dimensions, side, wraps: true, scrambled: false, properties: Vec::new(), predicate: |_| true }
+        Grid {
+            dimensions,
+            side,
+            wraps: true,
+            one_way_round: false,
+            scrambled: false,
+            properties: Vec::new(),
+            predicate: |_| true,
+        }
     }
 
     /// Moves up only, and stops at the far side.
     pub fn one_way(dimensions: usize, side: u64) -> Self {
         Grid { wraps: false, ..Grid::torus(dimensions, side) }
+    }
+
+    /// Moves up only and wraps around: each coordinate is a cycle that goes one way.
+    pub fn cycles(dimensions: usize, side: u64) -> Self {
+        Grid { one_way_round: true, ..Grid::torus(dimensions, side) }
+    }
+
+    /// Whether every step can be taken back by one.
+    pub fn is_undirected(&self) -> bool {
+        self.wraps && !self.one_way_round
     }
 
     /// Stores each word mixed by a bijection: the same graph, without any structure in its states.
@@ -111,7 +130,8 @@ impl Worker for GridWorker<'_> {
         for d in 0..point.len() {
             let mut next = point.clone();
             if self.grid.wraps {
-                for (direction, step) in [1, side - 1].into_iter().enumerate() {
+                let ways = if self.grid.one_way_round { 1 } else { 2 };
+                for (direction, step) in [1, side - 1].into_iter().take(ways).enumerate() {
                     next[d] = (point[d] + step) % side;
                     out.push(Label((2 * d + direction) as u32), &self.grid.pack(&next));
                 }

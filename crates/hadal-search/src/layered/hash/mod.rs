@@ -1,0 +1,344 @@
+//! Hash-based delayed detection: candidates go to buckets by a [partition](Partition) of the packed state; at the end of the
+//! layer each bucket's candidates are put into a table and its closed states streamed past it (Lamborn 2014, ch. 4).
+//!
+//! A bucket whose candidates would fill the table is split first. One that no variable splits is freed of duplicates
+//! by sorting instead. (Runs are sorted, because batches arrive sorted and sorted runs are small; nothing relies on it.)
+
+mod bucket;
+mod partition;
+pub(crate) mod sample;
+
+pub use partition::{Partition, PartitionError, SplitBy};
+
+use super::Trouble;
+use super::detector::{Detector, Found, LayerView};
+use super::journal::LayerWriter;
+use bucket::Bucket;
+use hadal_store::merge::{RecordSink, RunMerge, RunScan, subtract_closed};
+use hadal_store::run::{RunKind, RunOptions, RunReader, RunWriter};
+use hadal_store::shape::Records;
+use hadal_store::sort::{scratch_bytes, sort_records};
+use hadal_store::table::{StateRef, StateTable};
+use hadal_store::vfs::Disk;
+use hadal_store::{Bitmap, Reservation};
+
+/// A bucket is split when its candidates would take more of the table than this.
+const FULL_PERCENT: u64 = 95;
+/// States that decide about a split.
+const SAMPLED: usize = 10_000;
+
+/// The states that fit a table of so many bytes, with some to spare for the index as it grows.
+pub(crate) fn capacity(table_bytes: u64, words: usize) -> u64 {
+    (table_bytes / 2 / (8 * words as u64 + 16)).max(16)
+}
+
+pub(crate) struct HashDetector {
+    disk: Disk,
+    options: RunOptions,
+    words: usize,
+    partition: Partition,
+    split_by: SplitBy,
+    buckets: Vec<Bucket>,
+    table: StateTable,
+    capacity: u64,
+    /// Words of candidates, and of closed states, in RAM.
+    held: usize,
+    resident: usize,
+    most_held: usize,
+    random: u64,
+    depth: u64,
+    _memory: Reservation,
+}
+
+impl HashDetector {
+    pub(crate) fn new(
+        disk: &Disk,
+        options: RunOptions,
+        partition: Partition,
+        split_by: SplitBy,
+        table_bytes: u64,
+    ) -> Result<Self, Trouble> {
+        let most = (disk.governor.limit() / 24).clamp(96 << 10, 64 << 20);
+        let words = options.shape.words();
+        let capacity = capacity(table_bytes, words);
+        let survivors = capacity * 8 * words as u64 + scratch_bytes(options.shape, capacity as usize);
+        Ok(HashDetector {
+            disk: disk.clone(),
+            options,
+            words,
+            partition,
+            split_by,
+            buckets: Vec::new(),
+            table: StateTable::new(words, 0, 1, &disk.governor.part(table_bytes))?,
+            capacity,
+            held: 0,
+            resident: 0,
+            most_held: most as usize / 8,
+            random: 0x2545_F491_4F6C_DD1D,
+            depth: 0,
+            // Candidates and closed states of all buckets, what is being sorted of either, and one bucket's new states.
+            _memory: disk.governor.try_reserve(4 * most + survivors, "buckets")?,
+        })
+    }
+
+    fn bucket_of(&mut self, state: &[u64]) -> usize {
+        let bucket = self.partition.bucket(state);
+        while self.buckets.len() <= bucket {
+            self.buckets.push(Bucket::default());
+        }
+        bucket
+    }
+
+    fn add_candidates(&mut self, states: &[u64]) -> Result<(), Trouble> {
+        for state in states.chunks_exact(self.words) {
+            let bucket = self.bucket_of(state);
+            self.buckets[bucket].hold_candidate(state);
+            self.held += self.words;
+            if self.held > self.most_held {
+                self.spill_candidates()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_closed(&mut self, states: &[u64]) -> Result<(), Trouble> {
+        for state in states.chunks_exact(self.words) {
+            let bucket = self.bucket_of(state);
+            self.buckets[bucket].resident.extend_from_slice(state);
+            self.resident += self.words;
+            if self.resident > self.most_held {
+                self.spill_closed()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the largest batches of candidates until half of the room is free.
+    fn spill_candidates(&mut self) -> Result<(), Trouble> {
+        while self.held > self.most_held / 2 {
+            let Some(largest) = self.buckets.iter_mut().max_by_key(|bucket| bucket.held.len()) else { break };
+            self.held -= largest.held.len();
+            largest.spill_candidates(&self.disk, &self.options)?;
+        }
+        Ok(())
+    }
+
+    fn spill_closed(&mut self) -> Result<(), Trouble> {
+        while self.resident > self.most_held / 2 {
+            let Some(largest) = self.buckets.iter_mut().max_by_key(|bucket| bucket.resident.len()) else {
+                break;
+            };
+            self.resident -= largest.resident.len();
+            largest.spill_closed(&self.disk, &self.options)?;
+        }
+        Ok(())
+    }
+
+    /// Splits the bucket until each part's candidates fit the table; `false` where that cannot be.
+    fn split(&mut self, bucket: usize, found: &mut Found) -> Result<bool, Trouble> {
+        let sample = self.buckets[bucket].recent_candidates(SAMPLED * self.words)?;
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        if !self.partition.split(bucket, &sample, self.words, self.split_by, self.random) {
+            return Ok(false);
+        }
+        let old = std::mem::take(&mut self.buckets[bucket]);
+        self.held -= old.held.len();
+        found.within += old.within;
+        self.resident -= old.resident.len();
+        let mut block = Vec::new();
+        self.add_candidates(&old.held)?;
+        for run in &old.candidates {
+            let mut reader = RunReader::open(run)?;
+            while reader.next_block(&mut block)? {
+                self.add_candidates(&block)?;
+            }
+        }
+        self.add_closed(&old.resident)?;
+        for run in &old.closed {
+            let mut reader = RunReader::open(run)?;
+            while reader.next_block(&mut block)? {
+                self.add_closed(&block)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Frees one bucket of duplicates in the table; `false` (and nothing done) where it does not fit.
+    fn detect(&mut self, at: usize, layer: &mut LayerWriter, found: &mut Found) -> Result<bool, Trouble> {
+        let bucket = &self.buckets[at];
+        let mut block = Vec::new();
+        self.table.clear()?;
+        if self.table.insert_all(0, &bucket.held, |_, _| {}, |_, _| {}).is_err() {
+            return Ok(false);
+        }
+        for run in &bucket.candidates {
+            let mut reader = RunReader::open(run)?;
+            while reader.next_block(&mut block)? {
+                if self.table.insert_all(0, &block, |_, _| {}, |_, _| {}).is_err() {
+                    return Ok(false);
+                }
+            }
+        }
+        let distinct = self.table.len();
+        let mut dead = Bitmap::new(distinct as usize);
+        let mut strike = |states: &[u64]| {
+            for state in states.chunks_exact(self.words) {
+                if let Some(known) = self.table.find(state) {
+                    dead.set(known.number() as usize);
+                }
+            }
+        };
+        strike(&bucket.resident);
+        for run in &bucket.closed {
+            let mut reader = RunReader::open(run)?;
+            while reader.next_block(&mut block)? {
+                strike(&block);
+            }
+        }
+        let offered = bucket.count;
+        let mut fresh = Vec::new();
+        for number in (0..distinct).filter(|&number| !dead.get(number as usize)) {
+            fresh.extend_from_slice(self.table.state(StateRef::at(0, number)));
+        }
+        sort_records(self.options.shape, &mut fresh);
+        layer.push_all(&fresh)?;
+        layer.end_part()?;
+        found.within += offered - distinct;
+        found.earlier += distinct - (fresh.len() / self.words) as u64;
+        self.forget_candidates(at);
+        self.add_closed(&fresh)?;
+        Ok(true)
+    }
+
+    /// Frees one bucket of duplicates by sorting.
+    fn detect_sorted(
+        &mut self,
+        at: usize,
+        layer: &mut LayerWriter,
+        found: &mut Found,
+    ) -> Result<(), Trouble> {
+        let bucket = &mut self.buckets[at];
+        self.held -= bucket.held.len();
+        self.resident -= bucket.resident.len();
+        bucket.spill_candidates(&self.disk, &self.options)?;
+        bucket.spill_closed(&self.disk, &self.options)?;
+        let merged = bucket.reduce(&self.disk, &self.options)?;
+        let mut closed = Vec::new();
+        for run in &bucket.closed {
+            closed.push(RunScan::open(run)?);
+        }
+        let merge = RunMerge::of_runs(self.options.shape, &bucket.candidates)?;
+        let copy = RunWriter::create(&self.disk, RunKind::Closed, &self.options)?;
+        let mut both = Both { layer, copy };
+        let mut filter = Scans(closed);
+        let done = subtract_closed(merge, &mut filter, &mut both)?;
+        let copy = both.copy.finish()?;
+        layer.end_part()?;
+        found.within += bucket.within + merged + done.duplicates_within;
+        found.earlier += done.duplicates_closed;
+        if copy.records() > 0 {
+            bucket.closed.push(copy);
+        }
+        self.forget_candidates(at);
+        Ok(())
+    }
+
+    fn forget_candidates(&mut self, at: usize) {
+        let bucket = &mut self.buckets[at];
+        self.held -= bucket.held.len();
+        bucket.forget_candidates();
+    }
+
+    /// How states are parted now.
+    pub(crate) fn partition(&self) -> &Partition {
+        &self.partition
+    }
+}
+
+impl Detector for HashDetector {
+    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
+        self.add_candidates(batch)
+    }
+
+    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
+        let mut found = Found::default();
+        let mut at = 0;
+        // Splits add buckets at the end, which are met later.
+        while at < self.buckets.len() {
+            if self.buckets[at].count > 0 {
+                let too_many = self.buckets[at].count * 100 > self.capacity * FULL_PERCENT;
+                let split = too_many && self.split(at, &mut found)?;
+                if !split && (too_many || !self.detect(at, layer, &mut found)?) {
+                    self.detect_sorted(at, layer, &mut found)?;
+                }
+            }
+            at += 1;
+        }
+        Ok(found)
+    }
+
+    fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+        self.depth = depth + 1;
+        match layer {
+            LayerView::States(states) => self.add_closed(states),
+            LayerView::Run(run) => {
+                let mut reader = RunReader::open(run)?;
+                let mut block = Vec::new();
+                while reader.next_block(&mut block)? {
+                    self.add_closed(&block)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn partition_text(&self) -> Option<String> {
+        Some(self.partition().saved())
+    }
+
+    fn hand_over(mut self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
+        let mut block = Vec::new();
+        for bucket in &mut self.buckets {
+            bucket.spill_candidates(&self.disk, &self.options)?;
+            for run in &bucket.candidates {
+                let mut reader = RunReader::open(run)?;
+                while reader.next_block(&mut block)? {
+                    to.offer(&block)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> &'static str {
+        "hash buckets"
+    }
+}
+
+/// New states of a bucket go to the layer and to its closed runs.
+struct Both<'a> {
+    layer: &'a mut LayerWriter,
+    copy: RunWriter,
+}
+
+impl RecordSink for Both<'_> {
+    fn accept(&mut self, records: Records<'_>) -> Result<(), hadal_store::error::WriteError> {
+        self.layer.write(records.flat())?;
+        self.copy.push_all(records)
+    }
+}
+
+/// Several runs of one closed set, read front to back.
+struct Scans(Vec<RunScan>);
+
+impl hadal_store::merge::ClosedFilter for Scans {
+    fn mark(
+        &mut self,
+        candidates: Records<'_>,
+        present: &mut Bitmap,
+    ) -> Result<u64, hadal_store::error::ReadError> {
+        self.0[..].mark(candidates, present)
+    }
+}

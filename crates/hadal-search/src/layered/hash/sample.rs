@@ -1,0 +1,65 @@
+//! The initial partition: a sampling search that follows only a few successors of each state, and the scalars with the
+//! most values in it (Lamborn 2014, sec. 4.2.2.1).
+
+use super::partition::Partition;
+use hadal_store::Governor;
+use hadal_system::{StateSpace, Successors};
+use std::collections::{HashSet, VecDeque};
+
+/// Successors of a state that the sample follows. Cutting the others drives it deeper than a breadth-first one. (The
+/// source takes five rules of each rule set; explorers know successors only.)
+const FOLLOWED: usize = 5;
+/// Most bytes of sampled states.
+const MOST_BYTES: u64 = 100 << 20;
+/// What a sampled state takes in RAM besides its words: the set's slot, the queue's, and the allocation's.
+const OVERHEAD: u64 = 96;
+
+/// A partition with more than `wanted` potential buckets, where the sample shows that many.
+pub(crate) fn initial_partition(space: &dyn StateSpace, governor: &Governor, wanted: u64) -> Partition {
+    let mut partition = Partition::whole(space);
+    let sample = sample(space, governor);
+    let values = |piece: usize| {
+        let piece = &partition.pieces()[piece];
+        sample.iter().map(|state| piece.value(state)).collect::<HashSet<_>>().len() as u64
+    };
+    let mut ranked: Vec<(u64, usize)> = (0..partition.pieces().len()).map(|n| (values(n), n)).collect();
+    ranked.sort_by_key(|&(values, n)| (std::cmp::Reverse(values), n));
+    let mut chosen = Vec::new();
+    let mut potential = 1u64;
+    for (values, piece) in ranked {
+        if potential > wanted || values < 2 {
+            break;
+        }
+        potential = potential.saturating_mul(values);
+        chosen.push(piece);
+    }
+    partition.split_evenly(&chosen);
+    partition
+}
+
+fn sample(space: &dyn StateSpace, governor: &Governor) -> HashSet<Box<[u64]>> {
+    let words = space.words();
+    let each = OVERHEAD + 16 * words as u64;
+    let bytes = MOST_BYTES.min(governor.available() / 4);
+    let Ok(_memory) = governor.try_reserve(bytes, "sampling") else { return HashSet::new() };
+    let most = (bytes / each / 2) as usize;
+    let mut worker = space.worker();
+    let mut out = Successors::new(words);
+    let mut seen: HashSet<Box<[u64]>> = HashSet::new();
+    let mut queue: VecDeque<Box<[u64]>> = VecDeque::new();
+    worker.initial(&mut out);
+    loop {
+        let follow = if seen.is_empty() { usize::MAX } else { FOLLOWED };
+        for (_, state) in out.iter().take(follow) {
+            if seen.len() >= most {
+                return seen;
+            }
+            if seen.insert(state.into()) {
+                queue.push_back(state.into());
+            }
+        }
+        let Some(state) = queue.pop_front() else { return seen };
+        out.clear();
+        worker.successors(&state, &mut out);
+    }
+}

@@ -1,0 +1,212 @@
+//! Phased detection: candidates in sorted order fill a table; closed layers are streamed past it, each as far as the last
+//! candidate of the phase (Lamborn 2014, sec. 4.2.4).
+//!
+//! Closed runs are neither merged with each other nor probed; each has its own cursor. The merge of candidates drops
+//! equal ones, so no state lies in two phases, and what survives a phase is sorted already.
+
+use super::Trouble;
+use super::candidates::Candidates;
+use super::detector::{Detector, Found, LayerView};
+use super::journal::LayerWriter;
+use super::runs::ClosedRuns;
+use crate::report::Distance;
+use hadal_store::merge::BlockSource;
+use hadal_store::run::{RunFile, RunOptions, RunReader};
+use hadal_store::table::{StateRef, StateTable};
+use hadal_store::vfs::Disk;
+use hadal_store::{Bitmap, Reservation};
+use hadal_system::state::compare;
+use std::cmp::Ordering::Greater;
+
+/// Closed runs are merged when there are more: each has a reader open during detection.
+const MOST_RUNS: usize = 48;
+
+pub(crate) struct PhasedDetector {
+    candidates: Candidates,
+    closed: ClosedRuns,
+    table: StateTable,
+    /// Candidates in a phase.
+    capacity: u64,
+    words: usize,
+    depth: u64,
+    _memory: Reservation,
+}
+
+impl PhasedDetector {
+    pub(crate) fn new(disk: &Disk, options: RunOptions, table_bytes: u64) -> Result<Self, Trouble> {
+        let most = (disk.governor.limit() / 32).clamp(64 << 10, 32 << 20);
+        let words = options.shape.words();
+        let readers = disk.governor.limit() / 6 / RunReader::footprint(&options).max(1);
+        let most_runs = (readers as usize).clamp(2, MOST_RUNS);
+        Ok(PhasedDetector {
+            candidates: Candidates::new(disk, options, most as usize / 8),
+            closed: ClosedRuns::new(disk, options, most as usize / 8, most_runs),
+            table: StateTable::new(words, 0, 1, &disk.governor.part(table_bytes))?,
+            capacity: super::hash::capacity(table_bytes, words),
+            words,
+            depth: 0,
+            _memory: disk.governor.try_reserve(4 * most, "recent layers")?,
+        })
+    }
+
+    /// Removes from the table what `closed` has, as far as the last candidate; survivors go to the layer.
+    fn end_phase(
+        &mut self,
+        closed: &mut [Cursor],
+        last: &[u64],
+        layer: &mut LayerWriter,
+        found: &mut Found,
+    ) -> Result<(), Trouble> {
+        let mut dead = Bitmap::new(self.table.len() as usize);
+        let mut strike = |state: &[u64]| match self.table.find(state) {
+            Some(at) if !dead.get(at.number() as usize) => {
+                dead.set(at.number() as usize);
+                1
+            }
+            _ => 0,
+        };
+        for state in self.closed.resident().chunks_exact(self.words) {
+            found.earlier += strike(state);
+        }
+        for cursor in closed {
+            let hits = cursor.pass(last, self.words, &mut strike)?;
+            found.earlier += hits;
+            cursor.found += hits;
+        }
+        for number in 0..self.table.len() {
+            if !dead.get(number as usize) {
+                layer.push_all(self.table.state(StateRef::at(0, number)))?;
+            }
+        }
+        Ok(self.table.clear()?)
+    }
+}
+
+impl Detector for PhasedDetector {
+    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
+        self.candidates.add(batch)
+    }
+
+    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
+        self.candidates.reduce()?;
+        let mut candidates = std::mem::replace(&mut self.candidates, Candidates::none(&self.closed));
+        let mut found = Found::default();
+        let mut cursors = Vec::new();
+        for (depths, run) in self.closed.runs() {
+            cursors.push(Cursor::open(run, *depths)?);
+        }
+        let mut merge = candidates.merge()?;
+        let (mut block, mut last) = (Vec::new(), Vec::new());
+        while merge.next_block(&mut block)? {
+            for state in block.chunks_exact(self.words) {
+                if self.table.len() >= self.capacity {
+                    self.end_phase(&mut cursors, &last, layer, &mut found)?;
+                }
+                if self.table.insert_all(0, state, |_, _| {}, |_, _| {}).is_err() {
+                    // The table is a little smaller than it was taken for.
+                    self.end_phase(&mut cursors, &last, layer, &mut found)?;
+                    self.table.insert_all(0, state, |_, _| {}, |_, _| {})?;
+                }
+                last.clear();
+                last.extend_from_slice(state);
+            }
+        }
+        if !self.table.is_empty() {
+            self.end_phase(&mut cursors, &last, layer, &mut found)?;
+        }
+        found.within = merge.duplicates() + candidates.merged_away();
+        drop(merge);
+        for cursor in cursors.iter().filter(|cursor| cursor.found > 0) {
+            let (first, last) = cursor.depths;
+            found.by_distance.push(Distance {
+                nearest: self.depth - last,
+                farthest: self.depth - first,
+                found: cursor.found,
+            });
+        }
+        candidates.clear();
+        self.candidates = candidates;
+        Ok(found)
+    }
+
+    fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+        self.adopt(depth, layer)
+    }
+
+    fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+        self.depth = depth + 1;
+        self.closed.add(depth, layer)
+    }
+
+    fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
+        let mut merge = self.candidates.merge()?;
+        let mut block = Vec::new();
+        while merge.next_block(&mut block)? {
+            to.offer(&block)?;
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> &'static str {
+        "sorted runs, in phases"
+    }
+}
+
+/// A closed run, read as far as the last phase went.
+struct Cursor {
+    reader: RunReader,
+    block: Vec<u64>,
+    /// First word of `block` not passed yet.
+    next: usize,
+    depths: (u64, u64),
+    found: u64,
+}
+
+impl Cursor {
+    fn open(run: &RunFile, depths: (u64, u64)) -> Result<Self, Trouble> {
+        Ok(Cursor { reader: RunReader::open(run)?, block: Vec::new(), next: 0, depths, found: 0 })
+    }
+
+    /// Shows every state up to `last` to `strike`; adds up what it returns.
+    fn pass(
+        &mut self,
+        last: &[u64],
+        words: usize,
+        strike: &mut impl FnMut(&[u64]) -> u64,
+    ) -> Result<u64, Trouble> {
+        let mut hits = 0;
+        loop {
+            let rest = &self.block[self.next..];
+            let end = first_beyond(rest, words, last);
+            for state in rest[..end].chunks_exact(words) {
+                hits += strike(state);
+            }
+            self.next += end;
+            if self.next < self.block.len() {
+                return Ok(hits);
+            }
+            self.next = 0;
+            if !self.reader.next_block(&mut self.block)? {
+                self.block.clear();
+                return Ok(hits);
+            }
+        }
+    }
+}
+
+/// Words of the ascending `flat` before the first state beyond `last`; only the last buffer of a phase needs a search.
+fn first_beyond(flat: &[u64], words: usize, last: &[u64]) -> usize {
+    if flat.len() < words || compare(&flat[flat.len() - words..], last) != Greater {
+        return flat.len();
+    }
+    let (mut low, mut high) = (0, flat.len() / words);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if compare(&flat[middle * words..(middle + 1) * words], last) == Greater {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low * words
+}

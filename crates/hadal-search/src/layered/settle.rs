@@ -1,0 +1,124 @@
+//! Settling: layers found by partial detection become the true breadth-first layers, and the figures exact
+//! (the safety net that Lamborn 2014, sec. 3.3.4, leaves open).
+
+use super::Trouble;
+use super::sweep::Sweep;
+use crate::control::{Control, Limits};
+use crate::lane::{Lane, Parents, Sink, Task, total_covers};
+use hadal_store::shape::{RecordShape, Records};
+use hadal_store::table::StateRef;
+use hadal_store::{Bitmap, OverBudget};
+use std::sync::atomic::Ordering;
+
+/// Takes every state and remembers none.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn take(&self, _: usize, _: &[u64], _: &[u64], _: impl FnMut(usize, StateRef)) -> Result<(), OverBudget> {
+        Ok(())
+    }
+}
+
+impl Sweep<'_> {
+    /// Takes out of unsettled layers what an earlier one has, and out of the figures what was done for it.
+    ///
+    /// Transitions and covers of states explored again are found by firing from them once more.
+    pub(super) fn settle(&mut self) -> Result<(), Trouble> {
+        let Some(first) = self.detector.partial().map(|partial| partial.settled()) else { return Ok(()) };
+        let aside = Control::new(Limits::default());
+        let mut lane = Lane::new(Task { control: &aside, ..self.task }, 0, Parents::Forgotten);
+        let (mut states, mut again) = (0, 0);
+        for depth in first as usize..self.journal.depth() {
+            states += self.journal.states(depth);
+            if !self.detector.partial().is_some_and(|partial| partial.was_full(depth as u64)) {
+                again += self.settle_layer(depth, &mut lane)?;
+            }
+            let Some(partial) = self.detector.partial() else { return Ok(()) };
+            self.journal.view(depth, &mut |layer| partial.settle(depth as u64, layer))?;
+        }
+        // Only where the last layer was expanded: else it is still needed to go on from.
+        while self.layers.len() == self.journal.depth()
+            && self.journal.depth() > 1
+            && self.journal.states(self.journal.depth() - 1) == 0
+        {
+            self.journal.pop_empty();
+            self.layers.truncate(self.journal.depth());
+        }
+        if self.covers_again.is_empty() {
+            self.covers_again = vec![0; self.task.space.properties().len()];
+        }
+        let covers = total_covers(std::slice::from_ref(&lane), self.covers_again.len());
+        for ((sum, now), hits) in self.covers_again.iter_mut().zip(&mut self.covers).zip(covers) {
+            *sum += hits;
+            *now = now.saturating_sub(hits);
+        }
+        self.journal.keep_apart_from(self.journal.depth());
+        self.task.control.gauges.states.fetch_sub(again, Ordering::Relaxed);
+        if let Some(partial) = self.detector.partial() {
+            partial.settled_before(self.journal.depth() as u64, states, again);
+        }
+        Ok(())
+    }
+
+    /// Returns how many states came again.
+    fn settle_layer(&mut self, depth: usize, lane: &mut Lane) -> Result<u64, Trouble> {
+        let mut again = 0;
+        self.each_block(depth, |_, present| {
+            again += present.count_ones() as u64;
+            Ok(())
+        })?;
+        if again == 0 {
+            return Ok(0);
+        }
+        let words = self.task.space.words();
+        // The last layer is expanded only where the search has ended.
+        let expanded = depth < self.layers.len();
+        let before = lane.transitions;
+        let mut layer = self.journal.writer();
+        self.each_block(depth, |block, present| {
+            for (n, state) in block.chunks_exact(words).enumerate() {
+                if !present.get(n) {
+                    layer.push_all(state)?;
+                } else if expanded {
+                    // Nowhere has room for everything.
+                    let _ = lane.expand(&Nowhere, 1, |_| (state, 0));
+                }
+            }
+            Ok(())
+        })?;
+        self.journal.replace(depth, layer)?;
+        let fired = lane.transitions - before;
+        if let Some(row) = self.layers.get_mut(depth) {
+            row.states -= again;
+            row.states_again += again;
+            row.transitions -= fired;
+            row.transitions_again += fired;
+        }
+        if let Some(row) = depth.checked_sub(1).and_then(|before| self.layers.get_mut(before)) {
+            row.unique -= again;
+            row.duplicates_earlier += again;
+        }
+        Ok(again)
+    }
+
+    /// Calls `take` for each block of a layer, with the states marked that settled layers have.
+    fn each_block(
+        &mut self,
+        depth: usize,
+        mut take: impl FnMut(&[u64], &Bitmap) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        use hadal_store::merge::ClosedFilter;
+        let shape = RecordShape::states(self.task.space.words());
+        let mut reader = self.journal.reader(depth)?;
+        let Some(partial) = self.detector.partial() else { return Ok(()) };
+        let mut pass = partial.settled_pass()?;
+        let (mut block, mut present) = (Vec::new(), Bitmap::default());
+        while reader.next_block(&mut block)? {
+            let records = Records::new(shape, &block);
+            present.reset(records.len());
+            pass.mark(records, &mut present)?;
+            take(&block, &present)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,326 @@
+//! The seeds' strategies by name: each is a way of detection, a cache before it, and which layers are kept; the loop, the
+//! journal and the counters are the same for all (Lamborn 2014; docs/strategies.md describes each).
+
+use crate::control::{Control, Limits};
+use crate::lane::{Lane, Parents, Task};
+use crate::layered::Trouble;
+use crate::layered::cache::{Cache, CacheKind};
+use crate::layered::detector::Detector;
+use crate::layered::hash::sample::initial_partition;
+use crate::layered::hash::{HashDetector, Partition, SplitBy};
+use crate::layered::journal::Journal;
+use crate::layered::ledger::{Ledger, RunRecord};
+use crate::layered::partial::{Bound, PartialDetector};
+use crate::layered::path;
+use crate::layered::phased::PhasedDetector;
+use crate::layered::sorted::{Merging, Passes, SortedDetector, Sorting};
+use crate::layered::sweep::{Keep, Sweep};
+use crate::report::{DeadlockNotion, Layer, Question, Report, Stage, Verdict};
+use hadal_store::Governor;
+use hadal_store::levels::LevelPolicy;
+use hadal_store::run::RunOptions;
+use hadal_store::shape::RecordShape;
+use hadal_store::vfs::Disk;
+use hadal_system::PropertyKind;
+use std::sync::atomic::Ordering;
+
+/// Shares of the budget, in percent. Sorting what is in the cache takes about as much again.
+const CACHE_SHARE: u64 = 28;
+/// With a table for detection besides.
+const SMALL_CACHE_SHARE: u64 = 14;
+const TABLE_SHARE: u64 = 20;
+/// Potential buckets of the initial partition, at most, and the memory each should have.
+const MOST_BUCKETS: u64 = 1000;
+const BYTES_PER_BUCKET: u64 = 64 << 10;
+
+/// How duplicates are found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Detection {
+    /// By sorting, closed states in levels that merge as they grow.
+    Sort,
+    /// By sorting, closed states in one file that is rewritten with each layer.
+    SortSingleFile,
+    /// By sorting, closed states in one file per layer.
+    SortFilePerLayer,
+    /// By sorting, in a first pass the candidates alone, in a second against the closed states.
+    SortSeparate,
+    /// By sorting, against all closed states whenever memory is full.
+    SortPerBatch,
+    /// In buckets.
+    Hash {
+        /// How buckets begin.
+        partition: PartitionSource,
+        /// How they are split.
+        split_by: SplitBy,
+    },
+    /// In phases.
+    Phased,
+    /// Against recent layers, with full checks now and then.
+    Partial(Bound),
+}
+
+/// Where a partition comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PartitionSource {
+    /// A sampling search.
+    Sampled,
+    /// These scalars.
+    Names(Vec<String>),
+    /// What an earlier run saved.
+    Saved(String),
+}
+
+/// A strategy with its settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strategy {
+    /// How duplicates are found.
+    pub detection: Detection,
+    /// What is remembered of generated states.
+    pub cache: CacheKind,
+    /// Most layers kept; older ones are deleted.
+    pub keep_layers: Option<u64>,
+    /// Most bytes of layers kept on disk; older layers are deleted.
+    pub keep_bytes: Option<u64>,
+    /// Nothing new lies deeper than this, says who asks.
+    pub diameter: Option<u64>,
+}
+
+/// Every name, in the order of docs/strategies.md.
+pub const NAMES: [&str; 12] = [
+    "sort",
+    "sort-single-file",
+    "sort-file-per-layer",
+    "sort-separate",
+    "hash",
+    "phased",
+    "partial",
+    "layered",
+    "stern-dill",
+    "della-penna",
+    "mr-bfs",
+    "frontier",
+];
+
+impl Strategy {
+    /// The strategy of this name, with its usual settings.
+    pub fn named(name: &str) -> Option<Strategy> {
+        let with = |detection| Strategy {
+            detection,
+            cache: CacheKind::Lru,
+            keep_layers: None,
+            keep_bytes: None,
+            diameter: None,
+        };
+        let sampled = PartitionSource::Sampled;
+        Some(match name {
+            "sort" => with(Detection::Sort),
+            "sort-single-file" => with(Detection::SortSingleFile),
+            "sort-file-per-layer" => with(Detection::SortFilePerLayer),
+            "sort-separate" => with(Detection::SortSeparate),
+            "hash" => with(Detection::Hash { partition: sampled, split_by: SplitBy::SmallestLargest }),
+            "phased" => with(Detection::Phased),
+            "partial" => with(Detection::Partial(Bound::Auto)),
+            "layered" => with(Detection::SortFilePerLayer),
+            "stern-dill" => Strategy { cache: CacheKind::Table, ..with(Detection::SortPerBatch) },
+            "della-penna" => Strategy { cache: CacheKind::Table, ..with(Detection::Partial(Bound::Random)) },
+            "mr-bfs" => Strategy { cache: CacheKind::Buffer, ..with(Detection::Partial(Bound::Layers(2))) },
+            "frontier" => Strategy {
+                cache: CacheKind::Buffer,
+                keep_layers: Some(3),
+                ..with(Detection::SortFilePerLayer)
+            },
+            _ => return None,
+        })
+    }
+
+    fn keep(&self) -> Keep {
+        Keep { bytes: self.keep_bytes, layers: self.keep_layers, diameter: self.diameter }
+    }
+}
+
+/// A search with one strategy from the first state on.
+pub struct StrategySearch<'a> {
+    /// What to explore, what to look for, when to stop.
+    pub task: Task<'a>,
+    /// Opens the run folder.
+    pub ledger: &'a dyn Fn() -> Result<Ledger, Trouble>,
+    /// The memory budget.
+    pub governor: &'a Governor,
+    /// How many threads, at least 1.
+    pub threads: usize,
+    /// How.
+    pub strategy: &'a Strategy,
+}
+
+/// What a search leaves besides its report.
+#[derive(Debug)]
+pub struct Explored {
+    /// The report.
+    pub report: Report,
+    /// The partition as it was at the end, for [`PartitionSource::Saved`].
+    pub partition: Option<String>,
+}
+
+/// Explores breadth-first.
+pub fn explore(search: &StrategySearch) -> Result<Explored, Trouble> {
+    let ledger = (search.ledger)()?;
+    let disk = ledger.disk().clone();
+    let journal = Journal::new(&disk, search.options())?;
+    search.run(Start { task: search.task, disk, ledger: Some(ledger), journal, record: None })
+}
+
+/// Goes on with a run where its last commit left it, whatever strategy began it.
+pub fn resume(search: &StrategySearch) -> Result<Explored, Trouble> {
+    let ledger = (search.ledger)()?;
+    let record = ledger.record().ok_or(Trouble::NothingToResume)?;
+    let journal = ledger.open_journal(search.options(), &record)?;
+    let disk = ledger.disk().clone();
+    search.run(Start { task: search.task, disk, ledger: Some(ledger), journal, record: Some(record) })
+}
+
+impl<'a> StrategySearch<'a> {
+    fn share(&self, percent: u64) -> u64 {
+        self.governor.limit() / 100 * percent
+    }
+
+    fn options(&self) -> RunOptions {
+        let shape = RecordShape::states(self.task.space.words());
+        let usual = RunOptions::new(shape, self.task.space.fingerprint());
+        // A small budget cannot spare the usual buffers for each of a dozen open runs.
+        let most = (self.governor.limit() / 256).max(8 << 10) as usize;
+        RunOptions {
+            block_bytes: usual.block_bytes.min(most),
+            chunk_bytes: usual.chunk_bytes.min(most),
+            ..usual
+        }
+    }
+
+    fn detector(&self, disk: &Disk) -> Result<Box<dyn Detector>, Trouble> {
+        let (options, space) = (self.options(), self.task.space);
+        let sorted = |sorting| -> Result<Box<dyn Detector>, Trouble> {
+            Ok(Box::new(SortedDetector::new(disk, options, sorting)?))
+        };
+        let table = self.share(TABLE_SHARE);
+        match &self.strategy.detection {
+            Detection::Sort => sorted(Sorting::LEVELS),
+            Detection::SortSingleFile => {
+                sorted(Sorting { closed: LevelPolicy::SingleFile, ..Sorting::LEVELS })
+            }
+            Detection::SortFilePerLayer => {
+                sorted(Sorting { closed: LevelPolicy::FilePerLayer, ..Sorting::LEVELS })
+            }
+            Detection::SortSeparate => sorted(Sorting { merging: Merging::Separate, ..Sorting::LEVELS }),
+            Detection::SortPerBatch => sorted(Sorting { passes: Passes::PerBatch, ..Sorting::LEVELS }),
+            Detection::Phased => Ok(Box::new(PhasedDetector::new(disk, options, table)?)),
+            Detection::Partial(bound) => Ok(Box::new(PartialDetector::new(disk, options, *bound)?)),
+            Detection::Hash { partition, split_by } => {
+                let wanted = (self.governor.limit() / BYTES_PER_BUCKET).clamp(16, MOST_BUCKETS);
+                let partition = match partition {
+                    PartitionSource::Sampled => initial_partition(space, self.governor, wanted),
+                    PartitionSource::Names(names) => {
+                        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                        Partition::by_names(space, &names)?
+                    }
+                    PartitionSource::Saved(text) => Partition::load(space, text)?,
+                };
+                Ok(Box::new(HashDetector::new(disk, options, partition, *split_by, table)?))
+            }
+        }
+    }
+
+    /// A search from the journal's last layer, or from the beginning where it has none.
+    fn sweep(&self, start: Start<'a>) -> Result<Sweep<'a>, Trouble> {
+        let Start { task, disk, ledger, journal, record } = start;
+        let mut detector = self.detector(&disk)?;
+        for depth in 0..journal.depth() {
+            journal.view(depth, &mut |layer| detector.adopt(depth as u64, layer))?;
+        }
+        let (layers, covers, seconds) = match record {
+            Some(record) => (record.layers, record.covers, record.seconds),
+            None => (Vec::new(), vec![0; task.space.properties().len()], 0.0),
+        };
+        let has_table = matches!(self.strategy.detection, Detection::Hash { .. } | Detection::Phased);
+        let cache_share = self.share(if has_table { SMALL_CACHE_SHARE } else { CACHE_SHARE });
+        let (words, threads) = (task.space.words(), self.threads.max(1));
+        let states = (0..journal.depth()).map(|depth| journal.states(depth)).sum();
+        task.control.gauges.states.store(states, Ordering::Relaxed);
+        let stage =
+            Stage { storage: detector.name(), states, depth: (journal.depth() as u64).saturating_sub(1) };
+        Ok(Sweep {
+            task,
+            governor: self.governor.clone(),
+            lanes: (0..threads).map(|n| Lane::new(task, n, Parents::Forgotten)).collect(),
+            cache: Cache::new(self.strategy.cache, words, threads, cache_share, self.governor)?,
+            detector,
+            stages: vec![stage],
+            keep: self.strategy.keep(),
+            proviso: journal.proviso(),
+            journal,
+            layers,
+            figures: Layer::default(),
+            transitions_before: 0,
+            covers: covers.clone(),
+            covers_before: covers,
+            covers_again: Vec::new(),
+            seconds_before: seconds,
+            disk,
+            ledger,
+            rest: None,
+            fallback: None,
+            path_begins_at: 0,
+        })
+    }
+
+    fn run(&self, start: Start<'a>) -> Result<Explored, Trouble> {
+        let properties = self.task.space.properties();
+        if self.task.question.of_kind(properties, PropertyKind::Liveness).next().is_some() {
+            return Err(Trouble::Liveness);
+        }
+        let (fresh, disk) = (start.record.is_none(), start.disk.clone());
+        let mut sweep = self.sweep(start)?;
+        let decided = if fresh { sweep.start()? } else { None };
+        let verdict = match decided {
+            Some(verdict) => verdict,
+            None => sweep.run()?,
+        };
+        let partition = sweep.detector.partition_text();
+        let begins_at = sweep.path_begins_at;
+        let mut report = sweep.report(verdict);
+        // The search for the rest of a trace needs the memory.
+        drop(sweep);
+        if let Verdict::Violated(violation) = &mut report.verdict {
+            self.complete_path(&disk, &mut violation.path, begins_at)?;
+        }
+        Ok(Explored { report, partition })
+    }
+
+    /// Prepends what lies in deleted layers: the search is repeated up to the first state of the path, as often as it
+    /// takes (Lamborn and Hansen 2006).
+    fn complete_path(&self, disk: &Disk, path: &mut Vec<Vec<u64>>, mut depth: usize) -> Result<(), Trouble> {
+        let question = Question { deadlock: DeadlockNotion::Off, asked: Vec::new() };
+        while depth > 0 {
+            let control = Control::new(Limits { max_depth: Some(depth as u64), ..Limits::default() });
+            let task = Task { question: &question, control: &control, ..self.task };
+            let journal = Journal::new(disk, self.options())?;
+            let again = StrategySearch { task, ..*self };
+            let mut sweep =
+                again.sweep(Start { task, disk: disk.clone(), ledger: None, journal, record: None })?;
+            sweep.keep.diameter = None;
+            sweep.start()?;
+            sweep.run()?;
+            let before = path::shortest(task, &sweep.journal, self.threads, depth, path.remove(0))?;
+            depth = depth + 1 - before.len();
+            path.splice(0..0, before);
+        }
+        Ok(())
+    }
+}
+
+/// What a search starts with.
+struct Start<'a> {
+    task: Task<'a>,
+    disk: Disk,
+    ledger: Option<Ledger>,
+    journal: Journal,
+    record: Option<RunRecord>,
+}

@@ -1,0 +1,300 @@
+//! Every strategy of the seeds must give the numbers of the search in RAM, whatever the budget, the threads and the cache.
+
+mod spaces;
+
+use hadal_search::layered::Trouble;
+use hadal_search::layered::cache::CacheKind;
+use hadal_search::layered::hash::SplitBy;
+use hadal_search::layered::ledger::Ledger;
+use hadal_search::layered::partial::Bound;
+use hadal_search::ram::{Search, breadth};
+use hadal_search::strategy::{
+    Detection, Explored, NAMES, PartitionSource, Strategy, StrategySearch, explore, resume,
+};
+use hadal_search::{
+    Control, DeadlockNotion, Limits, Proviso, Question, Report, StopReason, Task, Verdict, ViolationKind,
+};
+use hadal_store::Governor;
+use hadal_store::manifest::{RunFolder, Verify};
+use hadal_store::vfs::{Faults, FaultyFolder, Folder, IoThreads, Survival, Vfs};
+use hadal_system::{PropertyId, PropertyKind, StateSpace};
+use spaces::Grid;
+use std::sync::Arc;
+
+#[derive(Clone, Copy)]
+struct Setting<'a> {
+    space: &'a dyn StateSpace,
+    strategy: &'a Strategy,
+    threads: usize,
+    budget: u64,
+    limits: Limits,
+}
+
+enum Begin {
+    Fresh,
+    Again,
+}
+
+const BUDGET: u64 = 3 << 20;
+
+fn search(setting: &Setting, vfs: Arc<dyn Vfs>, begin: Begin) -> Result<Explored, Trouble> {
+    let &Setting { space, strategy, threads, budget, limits } = setting;
+    let question = Question::everything(space.properties(), DeadlockNotion::Off);
+    let governor = Governor::new(budget);
+    let ledger = || {
+        let (threads, governor, print) = (IoThreads::new(1), governor.clone(), space.fingerprint());
+        let folder = match begin {
+            Begin::Fresh => RunFolder::create(vfs.clone(), threads, governor, print, 4096)?,
+            Begin::Again => RunFolder::open(vfs.clone(), threads, governor, print, 4096, Verify::Tails)?,
+        };
+        Ok(Ledger::new(folder, serde_json::json!({})))
+    };
+    let control = Control::new(limits);
+    let task = Task { space, question: &question, control: &control };
+    let search = StrategySearch { task, ledger: &ledger, governor: &governor, threads, strategy };
+    let explored = match begin {
+        Begin::Fresh => explore(&search),
+        Begin::Again => resume(&search),
+    };
+    assert!(governor.peak() <= budget, "peak {} of {budget}", governor.peak());
+    explored
+}
+
+fn whole(space: &dyn StateSpace, strategy: &Strategy, threads: usize) -> Explored {
+    let folder = tempfile::tempdir().unwrap();
+    let vfs = Arc::new(Folder::create(folder.path()).unwrap());
+    let setting = Setting { space, strategy, threads, budget: BUDGET, limits: Limits::default() };
+    search(&setting, vfs, Begin::Fresh).unwrap()
+}
+
+fn in_ram(space: &dyn StateSpace) -> Report {
+    let question = Question::everything(space.properties(), DeadlockNotion::Off);
+    let control = Control::new(Limits::default());
+    let task = Task { space, question: &question, control: &control };
+    breadth::explore(&Search { task, governor: &Governor::new(1 << 30), threads: 1 })
+}
+
+fn named(name: &str) -> Strategy {
+    Strategy::named(name).unwrap()
+}
+
+/// Strategies that keep all layers, and so count exactly on every graph.
+fn exact() -> Vec<(&'static str, Strategy)> {
+    NAMES.iter().filter(|&&name| name != "frontier").map(|&name| (name, named(name))).collect()
+}
+
+fn assert_same(report: &Report, expected: &Report, what: &str) {
+    assert_eq!(report.verdict, expected.verdict, "{what}");
+    assert_eq!(report.states, expected.states, "{what}");
+    assert_eq!(report.transitions, expected.transitions, "{what}");
+    assert_eq!(report.depth, expected.depth, "{what}");
+    let profile = |report: &Report| -> Vec<_> {
+        report.layers.iter().map(|layer| (layer.states, layer.transitions, layer.unique)).collect()
+    };
+    assert_eq!(profile(report), profile(expected), "{what}");
+    for (depth, layer) in report.layers.iter().enumerate() {
+        assert!(layer.balances(), "{what}: layer {depth}: {layer:?}");
+    }
+}
+
+#[test]
+fn every_strategy_gives_the_numbers_of_the_search_in_ram() {
+    let spaces = [Grid::torus(3, 20), Grid::torus(3, 20).scrambled(), Grid::one_way(2, 90).scrambled()];
+    for space in &spaces {
+        let expected = in_ram(space);
+        assert!(expected.layers.iter().all(|layer| layer.balances()));
+        for (name, mut strategy) in exact() {
+            for (threads, cache) in [(1, CacheKind::Off), (2, strategy.cache)] {
+                strategy.cache = cache;
+                let report = whole(space, &strategy, threads).report;
+                assert_same(&report, &expected, &format!("{name} {cache:?} {threads}"));
+                assert_eq!(report.proviso, None);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_cache_gives_the_same_numbers_when_it_overflows() {
+    let torus = Grid::torus(3, 34).scrambled();
+    let expected = in_ram(&torus);
+    for cache in [CacheKind::Off, CacheKind::Buffer, CacheKind::Table, CacheKind::Lru] {
+        let strategy = Strategy { cache, ..named("sort") };
+        let report = whole(&torus, &strategy, 2).report;
+        assert_same(&report, &expected, &format!("{cache:?}"));
+    }
+}
+
+#[test]
+fn small_tables_force_splits_and_phases_and_the_numbers_stay() {
+    let torus = Grid::torus(3, 40);
+    let expected = in_ram(&torus);
+    for split_by in [SplitBy::SmallestLargest, SplitBy::Fewest, SplitBy::Random] {
+        // One byte that hardly varies: everything begins in few buckets.
+        let partition = PartitionSource::Names(vec!["byte15".into()]);
+        let strategy = Strategy { detection: Detection::Hash { partition, split_by }, ..named("hash") };
+        let explored = whole(&torus, &strategy, 2);
+        assert_same(&explored.report, &expected, &format!("{split_by:?}"));
+        let saved = explored.partition.unwrap();
+        let detection = Detection::Hash { partition: PartitionSource::Saved(saved.clone()), split_by };
+        let again = whole(&torus, &Strategy { detection, ..named("hash") }, 1);
+        assert_same(&again.report, &expected, "with the saved partition");
+        assert_eq!(again.partition.as_ref(), Some(&saved), "a saved partition needs no more splits");
+    }
+    assert_same(&whole(&torus, &named("phased"), 2).report, &expected, "phased");
+}
+
+#[test]
+fn a_partition_for_something_else_is_refused() {
+    let saved = whole(&Grid::torus(2, 9), &named("hash"), 1).partition.unwrap();
+    let partitions = [
+        PartitionSource::Saved(saved),
+        PartitionSource::Saved("{".into()),
+        PartitionSource::Names(vec!["nothing".into()]),
+    ];
+    for partition in partitions {
+        let detection = Detection::Hash { partition, split_by: SplitBy::SmallestLargest };
+        let strategy = Strategy { detection, ..named("hash") };
+        let folder = tempfile::tempdir().unwrap();
+        let vfs = Arc::new(Folder::create(folder.path()).unwrap());
+        let space = &Grid::torus(3, 9);
+        let setting =
+            Setting { space, strategy: &strategy, threads: 1, budget: BUDGET, limits: Limits::default() };
+        assert!(matches!(search(&setting, vfs, Begin::Fresh), Err(Trouble::Partition(_))));
+    }
+}
+
+#[test]
+fn partial_detection_ends_with_exact_counts_whatever_the_bound() {
+    // Duplicates lie up to the whole length of a cycle back.
+    let spaces = [Grid::torus(2, 40), Grid::cycles(3, 24), Grid::cycles(2, 70).scrambled()];
+    for space in &spaces {
+        let expected = in_ram(space);
+        let mut again = 0;
+        for bound in [Bound::Layers(1), Bound::Layers(3), Bound::Auto, Bound::Random] {
+            for cache in [CacheKind::Off, CacheKind::Lru] {
+                let strategy = Strategy { detection: Detection::Partial(bound), cache, ..named("partial") };
+                let report = whole(space, &strategy, 1).report;
+                assert_same(&report, &expected, &format!("{bound:?} {cache:?}"));
+                again += report.layers.iter().map(|layer| layer.states_again).sum::<u64>();
+            }
+        }
+        assert!(again > 0 || space.is_undirected(), "bounds below the locality explore some states again");
+    }
+}
+
+#[test]
+fn traces_are_shortest_and_connected_also_when_layers_were_deleted() {
+    let grid = Grid::torus(3, 20).with(PropertyKind::Invariant, |p| p != [9, 8, 10]);
+    for name in NAMES {
+        for keep_layers in [None, Some(2), Some(5)] {
+            let strategy = named(name);
+            let deletes = matches!(strategy.detection, Detection::SortFilePerLayer);
+            if keep_layers.is_some() && !deletes {
+                continue;
+            }
+            let keep_layers = keep_layers.or(strategy.keep_layers);
+            let report = whole(&grid, &Strategy { keep_layers, ..strategy }, 2).report;
+            let Verdict::Violated(violation) = report.verdict else { panic!("{name} {:?}", report.verdict) };
+            assert_eq!(violation.kind, ViolationKind::Invariant(PropertyId(0)));
+            assert_eq!(violation.path.len(), 9 + 8 + 10 + 1, "{name} {keep_layers:?}");
+            grid.assert_connected(&violation.path);
+        }
+    }
+}
+
+#[test]
+fn deleted_layers_are_said_and_a_diameter_ends_the_search() {
+    // Undirected: two layers suffice to know every duplicate.
+    let torus = Grid::torus(3, 20);
+    let report = whole(&torus, &named("frontier"), 1).report;
+    assert_eq!((report.verdict, report.states), (Verdict::Holds, 8000));
+    assert!(matches!(report.proviso, Some(Proviso::LayersDeleted { .. })));
+    let strategy = Strategy { keep_bytes: Some(60 << 10), ..named("layered") };
+    let report = whole(&torus.scrambled(), &strategy, 1).report;
+    assert_eq!((report.verdict, report.states), (Verdict::Holds, 8000));
+    assert!(matches!(report.proviso, Some(Proviso::LayersDeleted { .. })));
+    // A ring that goes one way: old layers are needed to see that it closes.
+    let ring = Grid::cycles(1, 1500);
+    let strategy =
+        Strategy { keep_layers: Some(10), cache: CacheKind::Off, diameter: Some(1499), ..named("layered") };
+    let report = whole(&ring, &strategy, 1).report;
+    assert_eq!(report.verdict, Verdict::Holds);
+    assert_eq!(report.proviso, Some(Proviso::Diameter { bound: 1499 }));
+    let endless = Strategy { diameter: None, ..strategy };
+    let folder = tempfile::tempdir().unwrap();
+    let vfs = Arc::new(Folder::create(folder.path()).unwrap());
+    let limits = Limits { max_depth: Some(4000), ..Limits::default() };
+    let setting = Setting { space: &ring, strategy: &endless, threads: 1, budget: BUDGET, limits };
+    let report = search(&setting, vfs, Begin::Fresh).unwrap().report;
+    assert_eq!(report.verdict, Verdict::Stopped(StopReason::DepthLimit));
+}
+
+#[test]
+fn distances_of_duplicates_show_the_locality_of_the_graph() {
+    let report = whole(&Grid::torus(2, 60), &named("sort-file-per-layer"), 1).report;
+    let farthest = report.layers.iter().flat_map(|layer| &layer.by_distance).map(|d| d.nearest).max();
+    assert!(farthest.is_none_or(|nearest| nearest <= 2), "an undirected graph repeats two layers at most");
+    let cycles = Grid::cycles(1, 300);
+    let strategy = Strategy { cache: CacheKind::Off, ..named("sort") };
+    let report = whole(&cycles, &strategy, 1).report;
+    let last = report.layers.last().unwrap();
+    assert_eq!((last.duplicates_earlier, last.by_distance[0].farthest), (1, 300));
+}
+
+#[test]
+fn a_run_stopped_anywhere_resumes_with_the_same_or_another_strategy() {
+    let torus = Grid::torus(3, 24).scrambled();
+    let expected = in_ram(&torus);
+    let strategies = exact();
+    for (n, (name, strategy)) in strategies.iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let vfs: Arc<dyn Vfs> = Arc::new(Folder::create(folder.path()).unwrap());
+        let limits = Limits { max_states: Some(9_000), ..Limits::default() };
+        let setting = Setting { space: &torus, strategy, threads: 2, budget: BUDGET, limits };
+        let report = search(&setting, vfs.clone(), Begin::Fresh).unwrap().report;
+        assert_eq!(report.verdict, Verdict::Stopped(StopReason::StateLimit), "{name}");
+        let (other, next) = &strategies[(n + n % 2) % strategies.len()];
+        let limits = Limits::default();
+        let setting = Setting { space: &torus, strategy: next, threads: 1, budget: 2 * BUDGET, limits };
+        let report = search(&setting, vfs, Begin::Again).unwrap().report;
+        assert_same(&report, &expected, &format!("{name}, then {other}"));
+    }
+}
+
+#[test]
+fn a_run_killed_anywhere_resumes_to_the_same_numbers() {
+    let torus = Grid::torus(2, 110).scrambled();
+    let expected = in_ram(&torus);
+    let mut resumed = 0;
+    for (name, mut strategy) in exact() {
+        strategy.cache = CacheKind::Off;
+        let setting = Setting {
+            space: &torus,
+            strategy: &strategy,
+            threads: 1,
+            budget: BUDGET,
+            limits: Limits::default(),
+        };
+        let whole = FaultyFolder::new(Faults::default());
+        search(&setting, Arc::new(whole.clone()), Begin::Fresh).unwrap();
+        let operations = whole.operations();
+        for part in 1..5 {
+            let die_at = operations * part / 5;
+            let folder = FaultyFolder::new(Faults { die_at: Some(die_at), ..Faults::default() });
+            if search(&setting, Arc::new(folder.clone()), Begin::Fresh).is_ok() {
+                continue; // commits are timed, so a run may need fewer operations than another
+            }
+            let again: Arc<dyn Vfs> = Arc::new(folder.after_crash(Survival::Synced));
+            match search(&setting, again, Begin::Again) {
+                Ok(explored) => {
+                    assert_same(&explored.report, &expected, &format!("{name} killed at {die_at}"));
+                    resumed += 1;
+                }
+                Err(Trouble::Open(_) | Trouble::NothingToResume) => {}
+                Err(other) => panic!("{name} killed at {die_at}: {other}"),
+            }
+        }
+    }
+    assert!(resumed > 0, "some kills come after a commit");
+}

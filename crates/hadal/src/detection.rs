@@ -1,0 +1,168 @@
+//! Options of the strategies that detect duplicates layer by layer on disk (docs/strategies.md), and running one of them.
+
+use crate::args::{Strategy, parse_size};
+use crate::failure::Failure;
+use clap::{Args, ValueEnum};
+use hadal_search::Report;
+use hadal_search::layered::Trouble;
+use hadal_search::layered::cache::CacheKind;
+use hadal_search::layered::hash::SplitBy;
+use hadal_search::layered::partial::Bound;
+use hadal_search::strategy::{self, Detection, PartitionSource, StrategySearch};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Options of the layered strategies; each belongs to some of them.
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DetectionArgs {
+    /// With a layered disk strategy: what is remembered of generated states before they are written.
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub cache: Option<CacheChoice>,
+    /// With --strategy partial: compare with this many recent layers (default: chosen from the duplicates seen).
+    #[arg(long, value_name = "LAYERS")]
+    pub partial: Option<u64>,
+    /// With --strategy layered: most layers kept on disk.
+    #[arg(long, value_name = "N")]
+    pub keep_layers: Option<u64>,
+    /// With --strategy layered: most bytes of layers kept on disk.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub keep_bytes: Option<u64>,
+    /// With --strategy layered or frontier: no shortest path is longer than this, so what is deeper was seen before.
+    #[arg(long, value_name = "DEPTH")]
+    pub diameter: Option<u64>,
+    /// With --strategy hash: part states by these scalars (comma-separated), or as in this file of --save-partition.
+    #[arg(long, value_name = "NAMES|FILE")]
+    pub partition: Option<String>,
+    /// With --strategy hash: write the partition to this file at the end.
+    #[arg(long, value_name = "FILE")]
+    pub save_partition: Option<PathBuf>,
+    /// With --strategy hash: what a bucket that is too large is split by.
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub split_by: Option<SplitChoice>,
+}
+
+/// What is remembered of generated states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum CacheChoice {
+    /// Nothing: small sorted batches.
+    Off,
+    /// Nothing, but batches as large as memory allows, written without repetitions.
+    Buffer,
+    /// A table that is emptied when full.
+    Table,
+    /// A table that forgets its older half when full.
+    Lru,
+}
+
+/// What a bucket is split by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum SplitChoice {
+    /// The scalar whose largest new bucket is smallest.
+    MinMax,
+    /// The scalar with the fewest values.
+    Fewest,
+    /// Any scalar.
+    Random,
+}
+
+impl DetectionArgs {
+    /// The strategy with these options, or none where `strategy` is not one of the layered ones; refuses options that
+    /// would do nothing.
+    pub fn strategy(&self, strategy: Strategy) -> Result<Option<strategy::Strategy>, Failure> {
+        let name = strategy.name();
+        let refuse = |option: &str, of: &str| {
+            Failure::Usage(format!("{option} belongs to {of}; it would do nothing with --strategy {name}"))
+        };
+        let Some(mut chosen) = strategy::Strategy::named(&name) else {
+            return match *self == DetectionArgs::default() {
+                true => Ok(None),
+                false => Err(refuse(self.first_given(), "the layered disk strategies")),
+            };
+        };
+        if let Some(cache) = self.cache {
+            chosen.cache = match cache {
+                CacheChoice::Off => CacheKind::Off,
+                CacheChoice::Buffer => CacheKind::Buffer,
+                CacheChoice::Table => CacheKind::Table,
+                CacheChoice::Lru => CacheKind::Lru,
+            };
+        }
+        if let Some(layers) = self.partial {
+            if strategy != Strategy::Partial {
+                return Err(refuse("--partial", "--strategy partial"));
+            }
+            chosen.detection = Detection::Partial(Bound::Layers(layers));
+        }
+        let deletes = matches!(strategy, Strategy::Layered | Strategy::Frontier);
+        if (self.keep_layers.is_some() || self.keep_bytes.is_some()) && strategy != Strategy::Layered {
+            return Err(refuse("--keep-layers and --keep-bytes", "--strategy layered"));
+        }
+        if strategy == Strategy::Layered && self.keep_layers.is_none() && self.keep_bytes.is_none() {
+            return Err(Failure::Usage(
+                "--strategy layered deletes old layers: say when, with --keep-layers N or --keep-bytes SIZE"
+                    .into(),
+            ));
+        }
+        chosen.keep_layers = self.keep_layers.or(chosen.keep_layers);
+        chosen.keep_bytes = self.keep_bytes;
+        if self.diameter.is_some() && !deletes {
+            return Err(refuse("--diameter", "--strategy layered or frontier"));
+        }
+        chosen.diameter = self.diameter;
+        match &mut chosen.detection {
+            Detection::Hash { partition, split_by } => {
+                if let Some(text) = &self.partition {
+                    *partition = partition_source(text)?;
+                }
+                *split_by = match self.split_by {
+                    None | Some(SplitChoice::MinMax) => SplitBy::SmallestLargest,
+                    Some(SplitChoice::Fewest) => SplitBy::Fewest,
+                    Some(SplitChoice::Random) => SplitBy::Random,
+                };
+            }
+            _ if self.partition.is_some() || self.save_partition.is_some() || self.split_by.is_some() => {
+                return Err(refuse("--partition, --save-partition and --split-by", "--strategy hash"));
+            }
+            _ => {}
+        }
+        Ok(Some(chosen))
+    }
+
+    fn first_given(&self) -> &'static str {
+        let given = [
+            (self.cache.is_some(), "--cache"),
+            (self.partial.is_some(), "--partial"),
+            (self.keep_layers.is_some(), "--keep-layers"),
+            (self.keep_bytes.is_some(), "--keep-bytes"),
+            (self.diameter.is_some(), "--diameter"),
+            (self.partition.is_some(), "--partition"),
+            (self.save_partition.is_some(), "--save-partition"),
+        ];
+        given.iter().find(|(given, _)| *given).map_or("--split-by", |(_, name)| name)
+    }
+
+    /// Explores, or goes on with a run, and saves the partition where that is asked.
+    pub fn explore(&self, search: &StrategySearch, resumed: Option<&Path>) -> Result<Report, Trouble> {
+        let explored = match resumed {
+            Some(_) => strategy::resume(search)?,
+            None => strategy::explore(search)?,
+        };
+        if let (Some(path), Some(text)) = (&self.save_partition, &explored.partition)
+            && let Err(error) = std::fs::write(path, text)
+        {
+            eprintln!("warning: cannot save the partition to {}: {error}", path.display());
+        }
+        Ok(explored.report)
+    }
+}
+
+fn partition_source(text: &str) -> Result<PartitionSource, Failure> {
+    if !Path::new(text).is_file() {
+        return Ok(PartitionSource::Names(text.split(',').map(|name| name.trim().to_owned()).collect()));
+    }
+    match std::fs::read_to_string(text) {
+        Ok(saved) => Ok(PartitionSource::Saved(saved)),
+        Err(error) => Err(Failure::Usage(format!("cannot read the partition {text}: {error}"))),
+    }
+}
