@@ -294,7 +294,7 @@ impl<'a> AutoSearch<'a> {
         let disk = ledger.disk().clone();
         let mut journal = self.journal_of(table, &begun.ranges[..complete], &disk)?;
         let seconds = self.task.control.elapsed().as_secs_f64();
-        let tally = Tally { layers: &begun.layers, covers: &report.covers, seconds };
+        let tally = Tally { layers: &begun.layers, covers: &report.covers, seconds, stages: &report.stages };
         let Verdict::Stopped(reason) = &report.verdict else { return Ok(None) };
         ledger.commit(&mut journal, tally, &format!("stopped: {reason}"))?;
         let traffic = &disk.traffic;

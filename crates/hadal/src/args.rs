@@ -45,6 +45,8 @@ pub enum Verb {
     Resume(ResumeArgs),
     /// List the runs kept on disk, or remove some.
     Runs(RunsArgs),
+    /// Make a page about a run, finished or going, from its folder.
+    Report(ReportArgs),
     /// Print a shell completion script.
     Completions {
         /// For which shell.
@@ -280,6 +282,22 @@ pub enum RunsVerb {
         #[arg(required = true)]
         runs: Vec<PathBuf>,
     },
+}
+
+/// Arguments of `report`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "EXAMPLES:\n  \
+    hadal report .hadal/german-1712345678901-42 --out german.html\n  \
+    hadal report .hadal/german-1712345678901-42 --json")]
+pub struct ReportArgs {
+    /// The run's folder; `hadal runs` lists them.
+    pub run: PathBuf,
+    /// Write it to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// The figures as one JSON object instead of a page (docs/report.md describes it).
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `simulate`.

@@ -12,6 +12,7 @@ mod outcome;
 mod partition;
 mod plan;
 mod progress;
+mod report;
 mod runs;
 mod simulate;
 mod trace;
@@ -43,6 +44,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         }
         Verb::Resume(args) => runs::resume(args),
         Verb::Runs(args) => runs::run(args),
+        Verb::Report(args) => report::run(args),
         Verb::Inspect(args) => show_model(args),
         Verb::Man => print_manual(),
         Verb::Simulate(args) => simulate::run(args),

@@ -6,7 +6,7 @@
 
 use super::Trouble;
 use super::journal::{Journal, JournalRecord};
-use crate::report::Layer;
+use crate::report::{Layer, Stage};
 use hadal_store::manifest::{Commit, CommitError, RunFolder};
 use hadal_store::run::{RunFile, RunOptions};
 use serde::{Deserialize, Serialize};
@@ -16,12 +16,51 @@ use std::time::{Duration, Instant};
 const SECTION: &str = "search";
 const ABOUT: &str = "about";
 const SPACING: Duration = Duration::from_secs(1);
+/// Most moments a record keeps; beyond it every other one is dropped.
+const MOST_SAMPLES: usize = 2000;
 
 /// The run folder of a search, and when it was last written to.
 pub struct Ledger {
     folder: RunFolder,
     about: serde_json::Value,
+    samples: Vec<Sample>,
+    /// Storage of earlier sittings.
+    stages_before: Vec<StageRecord>,
     committed: Option<Instant>,
+}
+
+/// A search at the moment of a commit, for whoever looks at its course.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Wall-clock seconds spent so far, in all sittings.
+    pub seconds: f64,
+    /// Distinct states, in complete layers where there are layers.
+    pub states: u64,
+    /// Transitions out of the expanded ones.
+    pub transitions: u64,
+    /// The layer to be expanded next, where there are layers.
+    pub depth: Option<u64>,
+    /// Bytes held under the memory budget.
+    pub memory_bytes: u64,
+    /// Bytes of all files in the run's folder.
+    pub disk_bytes: u64,
+}
+
+/// When a kind of storage began, in one of the sittings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageRecord {
+    /// What the closed set was from there on.
+    pub storage: String,
+    /// Distinct states in complete layers at that moment.
+    pub states: u64,
+    /// The layer that was being expanded.
+    pub depth: u64,
+}
+
+impl From<&Stage> for StageRecord {
+    fn from(stage: &Stage) -> Self {
+        StageRecord { storage: stage.storage.to_owned(), states: stage.states, depth: stage.depth }
+    }
 }
 
 /// What a run's folder says about it.
@@ -35,6 +74,12 @@ pub struct RunRecord {
     pub covers: Vec<u64>,
     /// Wall-clock seconds spent so far.
     pub seconds: f64,
+    /// How it stood at some of the commits, in order of time.
+    #[serde(default)]
+    pub samples: Vec<Sample>,
+    /// How states were stored, in order, in all sittings.
+    #[serde(default)]
+    pub stages: Vec<StageRecord>,
     /// Where the layers lie.
     pub(crate) journal: JournalRecord,
 }
@@ -58,12 +103,17 @@ pub(crate) struct Tally<'a> {
     pub(crate) layers: &'a [Layer],
     pub(crate) covers: &'a [u64],
     pub(crate) seconds: f64,
+    /// Storage of this sitting.
+    pub(crate) stages: &'a [Stage],
 }
 
 impl Ledger {
     /// For a run in `folder`; `about` is kept for whoever resumes it.
     pub fn new(folder: RunFolder, about: serde_json::Value) -> Self {
-        Ledger { folder, about, committed: None }
+        let record = folder.manifest().and_then(RunRecord::of);
+        let (samples, stages_before) =
+            record.map_or((Vec::new(), Vec::new()), |(record, _)| (record.samples, record.stages));
+        Ledger { folder, about, samples, stages_before, committed: None }
     }
 
     /// The disk of the run.
@@ -94,11 +144,16 @@ impl Ledger {
         status: &str,
     ) -> Result<(), Trouble> {
         journal.bundle()?;
+        let states = (0..journal.depth()).map(|depth| journal.states(depth)).sum();
+        let transitions = tally.layers.iter().map(|layer| layer.transitions).sum();
+        self.sample(tally.seconds, states, transitions, (journal.depth() as u64).checked_sub(1));
         let record = RunRecord {
             status: status.to_owned(),
             layers: tally.layers.to_vec(),
             covers: tally.covers.to_vec(),
             seconds: tally.seconds,
+            samples: self.samples.clone(),
+            stages: self.stages_before.iter().cloned().chain(tally.stages.iter().map(Into::into)).collect(),
             journal: journal.record(),
         };
         let mut sections = BTreeMap::new();
@@ -110,6 +165,34 @@ impl Ledger {
         self.committed = Some(Instant::now());
         Ok(())
     }
+
+    /// Takes note of how the search stands.
+    fn sample(&mut self, seconds: f64, states: u64, transitions: u64, depth: Option<u64>) {
+        let disk = self.disk();
+        // A folder that cannot be listed now is no reason to end the search.
+        let Ok(files) = disk.vfs.list() else { return };
+        let sample = Sample {
+            seconds,
+            states,
+            transitions,
+            depth,
+            memory_bytes: disk.governor.current(),
+            disk_bytes: files.iter().map(|file| file.bytes).sum(),
+        };
+        push_thinned(&mut self.samples, sample, MOST_SAMPLES);
+    }
+}
+
+/// Appends to a list of at most `most`, dropping every other element when it is full. The newest is always kept.
+fn push_thinned<T>(list: &mut Vec<T>, item: T, most: usize) {
+    if list.len() >= most {
+        let mut keep = false;
+        list.retain(|_| {
+            keep = !keep;
+            keep
+        });
+    }
+    list.push(item);
 }
 
 impl Ledger {
@@ -125,11 +208,14 @@ impl Ledger {
         runs: Vec<&RunFile>,
         standing: Standing,
     ) -> Result<(), Trouble> {
+        self.sample(standing.seconds, standing.states, standing.transitions, None);
         let record = RunRecord {
             status: standing.status.to_owned(),
             layers: Vec::new(),
             covers: standing.covers.to_vec(),
             seconds: standing.seconds,
+            samples: self.samples.clone(),
+            stages: self.stages_before.clone(),
             journal: JournalRecord::without_layers(standing.states),
         };
         let mut sections = BTreeMap::new();
@@ -147,6 +233,7 @@ impl Ledger {
 pub(crate) struct Standing<'a> {
     pub(crate) status: &'a str,
     pub(crate) states: u64,
+    pub(crate) transitions: u64,
     pub(crate) covers: &'a [u64],
     pub(crate) seconds: f64,
 }
@@ -154,5 +241,20 @@ pub(crate) struct Standing<'a> {
 impl From<CommitError> for Trouble {
     fn from(error: CommitError) -> Self {
         Trouble::Commit(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::push_thinned;
+
+    #[test]
+    fn a_full_list_keeps_its_first_and_its_newest_and_stays_short() {
+        let mut list = Vec::new();
+        for n in 0..1000 {
+            push_thinned(&mut list, n, 16);
+            assert_eq!((list[0], list.last()), (0, Some(&n)));
+            assert!(list.len() <= 16 && list.is_sorted());
+        }
     }
 }

@@ -249,7 +249,7 @@ impl<'a> Sweep<'a> {
 
     fn commit(&mut self, status: &str) -> Result<(), Trouble> {
         let seconds = self.seconds_before + self.task.control.elapsed().as_secs_f64();
-        let tally = Tally { layers: &self.layers, covers: &self.covers, seconds };
+        let tally = Tally { layers: &self.layers, covers: &self.covers, seconds, stages: &self.stages };
         match &mut self.ledger {
             Some(ledger) => ledger.commit(&mut self.journal, tally, status),
             None => Ok(()),

@@ -316,7 +316,8 @@ impl<'a> Exploration<'a> {
         let runs = files.chain(self.trail.files()).chain(&queues).collect();
         // Numbers, strings and lists of them always serialise.
         let section = serde_json::to_vec(&record).unwrap_or_default();
-        let standing = Standing { status, states: self.trail.len(), covers: &covers, seconds };
+        let (states, transitions) = (self.trail.len(), record.transitions);
+        let standing = Standing { status, states, transitions, covers: &covers, seconds };
         self.ledger.commit_section((SECTION, section), runs, standing)?;
         self.commit_took = began.elapsed();
         self.committed = Instant::now();

@@ -1,0 +1,560 @@
+//! The figures of a run, derived from its record: what `hadal report --json` prints and the page draws.
+
+use super::estimate::{self, Estimate};
+use super::record::{LayerRecord, PartitionFigures, PartitionedRecord, Record, SampleRecord, SearchRecord};
+use hadal_search::partition::Heuristic;
+use serde::Serialize;
+use serde_json::Value;
+
+/// How many of the largest partitions are listed.
+const LARGEST: usize = 200;
+
+/// A run. Fields are only added, never renamed; what the folder does not say is `null`.
+#[derive(Debug, Serialize)]
+pub struct Figures {
+    /// The run's folder.
+    pub run: String,
+    /// The model's file.
+    pub model: Option<String>,
+    /// A command that asks the same.
+    pub command: Option<String>,
+    /// As the run says: `running`, `holds`, `violated`, `stopped: ...`.
+    pub status: Option<String>,
+    /// `holds` or `violated`, where the run has ended with one.
+    pub verdict: Option<&'static str>,
+    /// Which commit the figures are of, from 1.
+    pub commit: u64,
+    /// How long before this report it was made.
+    pub committed_seconds_ago: Option<f64>,
+    /// Distinct states.
+    pub states: u64,
+    /// Transitions fired.
+    pub transitions: Option<u64>,
+    /// The deepest layer.
+    pub depth: Option<u64>,
+    /// States found and not expanded yet.
+    pub frontier: Option<u64>,
+    /// Wall-clock seconds, in all sittings.
+    pub seconds: Option<f64>,
+    /// Bytes of all files in the folder.
+    pub disk_bytes: u64,
+    /// Bytes of the committed files over distinct states.
+    pub disk_bytes_per_state: Option<f64>,
+    /// How states were stored, in order.
+    pub storage: Option<Vec<Storage>>,
+    /// Layers before this one were deleted to make room, where some were: states may have been counted again.
+    pub layers_deleted_before: Option<u64>,
+    /// Breadth-first layers, the last one still to be expanded unless the search is complete.
+    pub layers: Vec<LayerFigures>,
+    /// The course of the search.
+    pub samples: Vec<Moment>,
+    /// Duplicates by how far back their original lies, of all layers together.
+    pub distances: Vec<DistanceFigures>,
+    /// A search partition by partition.
+    pub partition: Option<Partition>,
+    /// A guess of what is left.
+    pub estimate: Option<Estimate>,
+}
+
+/// A kind of storage and when it began.
+#[derive(Debug, Serialize)]
+pub struct Storage {
+    /// `table`, `diagram`, `sorted runs`, ...
+    pub storage: String,
+    /// Distinct states in complete layers at that moment.
+    pub states: u64,
+    /// The layer being expanded.
+    pub depth: u64,
+}
+
+/// A layer.
+#[derive(Debug, Serialize)]
+pub struct LayerFigures {
+    /// Distance from an initial state.
+    pub depth: u64,
+    /// Its states.
+    pub states: u64,
+    /// Transitions out of them; absent until it is expanded.
+    pub transitions: Option<u64>,
+    /// What became of the generated states.
+    pub outcomes: Option<Outcomes>,
+    /// Bytes read from disk while it was expanded.
+    pub bytes_read: Option<u64>,
+    /// Bytes written.
+    pub bytes_written: Option<u64>,
+    /// Where the time went.
+    pub seconds: Option<Seconds>,
+}
+
+/// What became of the states generated from a layer.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Outcomes {
+    /// New: the next layer.
+    pub unique: u64,
+    /// A table, cache or buffer in RAM knew them.
+    pub duplicates_cache: u64,
+    /// Equal to another candidate of the layer.
+    pub duplicates_within: u64,
+    /// Found in an earlier layer.
+    pub duplicates_earlier: u64,
+    /// Duplicates of either kind: the storage does not tell which.
+    pub duplicates_either: u64,
+}
+
+/// Seconds of a layer.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Seconds {
+    /// Generating successors and looking them up in RAM.
+    pub expanding: f64,
+    /// Sorting candidates.
+    pub sorting: f64,
+    /// Merging, and asking the closed set.
+    pub detecting: f64,
+    /// Waiting for the disk, within the others, all threads together.
+    pub waiting: f64,
+}
+
+/// The search at a commit, and its rates since the one before.
+#[derive(Debug, Serialize)]
+pub struct Moment {
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Distinct states.
+    pub states: u64,
+    /// Transitions fired.
+    pub transitions: u64,
+    /// The layer to be expanded next.
+    pub depth: Option<u64>,
+    /// Bytes held under the memory budget.
+    pub memory_bytes: Option<u64>,
+    /// Bytes of all files in the folder.
+    pub disk_bytes: Option<u64>,
+    /// New states per second; absent where no layer was completed since the moment before.
+    pub states_per_second: Option<f64>,
+    /// Transitions per second; absent likewise.
+    pub transitions_per_second: Option<f64>,
+}
+
+/// Duplicates whose original lies between `from` and `to` layers back; 0 is the layer being found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct DistanceFigures {
+    /// Layers back, at least.
+    pub from: u64,
+    /// Layers back, at most.
+    pub to: u64,
+    /// Known to lie there.
+    pub found: u64,
+    /// Known to lie there or nearer: the storage had put layers together.
+    pub found_or_nearer: u64,
+}
+
+/// A search partition by partition.
+#[derive(Debug, Serialize)]
+pub struct Partition {
+    /// How partitions are split.
+    pub heuristic: Option<String>,
+    /// The counters that the run has, by name, in the order they are shown.
+    pub counters: Vec<Counter>,
+    /// States of the largest partitions, descending.
+    pub sizes: Vec<u64>,
+}
+
+/// One counter.
+#[derive(Clone, Debug, Serialize)]
+pub struct Counter {
+    /// Its name.
+    pub name: String,
+    /// What it counted.
+    pub value: f64,
+    /// Of what.
+    pub unit: Unit,
+}
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Things.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// Seconds.
+    Seconds,
+}
+
+impl Figures {
+    /// The figures of a record.
+    pub fn of(record: &Record) -> Self {
+        let (search, partitioned) = (&record.search, record.partitioned.as_ref());
+        let samples = moments(&search.samples);
+        let status = search.status.clone();
+        let states = search.journal.layers.iter().map(|layer| layer.states).sum();
+        let layers = if partitioned.is_some() { Vec::new() } else { layers(search) };
+        let ended = matches!(status.as_deref(), Some("holds" | "violated"));
+        let estimate = (!ended && partitioned.is_none()).then(|| {
+            let widths: Vec<u64> = layers.iter().map(|layer| layer.states).collect();
+            estimate::remaining(&widths, recent_rate(&samples))
+        });
+        Figures {
+            run: record.run.clone(),
+            model: record.about["model"].as_str().map(str::to_owned),
+            command: command(&record.about),
+            verdict: match status.as_deref() {
+                Some("holds") => Some("holds"),
+                Some("violated") => Some("violated"),
+                _ => None,
+            },
+            status,
+            commit: record.commit,
+            committed_seconds_ago: record.committed_seconds_ago,
+            states,
+            transitions: match partitioned {
+                Some(part) => part.transitions,
+                None => Some(search.layers.iter().map(|layer| layer.transitions).sum()),
+            },
+            depth: (layers.len() as u64).checked_sub(1),
+            frontier: layers.last().map(|last| if last.transitions.is_none() { last.states } else { 0 }),
+            seconds: search.seconds,
+            disk_bytes: record.disk_bytes,
+            disk_bytes_per_state: (states > 0).then(|| record.committed_bytes as f64 / states as f64),
+            storage: search.stages.as_ref().filter(|stages| !stages.is_empty()).map(|stages| {
+                let storage = stages.iter().map(|stage| Storage {
+                    storage: stage.storage.clone(),
+                    states: stage.states,
+                    depth: stage.depth,
+                });
+                storage.collect()
+            }),
+            layers_deleted_before: search
+                .journal
+                .layers
+                .iter()
+                .rposition(|layer| layer.gone)
+                .map(|depth| depth as u64 + 1),
+            distances: distances(&search.layers),
+            layers,
+            samples,
+            partition: partitioned.map(partition),
+            estimate: estimate.flatten(),
+        }
+    }
+}
+
+fn layers(search: &SearchRecord) -> Vec<LayerFigures> {
+    let stored = search.journal.layers.iter().map(|layer| layer.states);
+    let expanded = search.layers.iter().map(Some).chain(std::iter::repeat(None));
+    let row = |(depth, (states, expanded)): (usize, (u64, Option<&LayerRecord>))| LayerFigures {
+        depth: depth as u64,
+        states,
+        transitions: expanded.map(|layer| layer.transitions),
+        outcomes: expanded.and_then(outcomes),
+        bytes_read: expanded.and_then(|layer| layer.bytes_read),
+        bytes_written: expanded.and_then(|layer| layer.bytes_written),
+        seconds: expanded.and_then(|layer| layer.seconds).map(|spent| Seconds {
+            expanding: spent.expanding,
+            sorting: spent.sorting,
+            detecting: spent.detecting,
+            waiting: spent.waiting,
+        }),
+    };
+    stored.zip(expanded).enumerate().map(row).collect()
+}
+
+/// What became of the generated states, where every one of them is accounted for: a run begun by an older version and
+/// resumed has layers of which nobody counted it.
+fn outcomes(layer: &LayerRecord) -> Option<Outcomes> {
+    let outcomes = Outcomes {
+        unique: layer.unique?,
+        duplicates_cache: layer.duplicates_cache?,
+        duplicates_within: layer.duplicates_within?,
+        duplicates_earlier: layer.duplicates_earlier?,
+        duplicates_either: layer.duplicates_either?,
+    };
+    let generated = layer.transitions + layer.transitions_again.unwrap_or(0);
+    let decided = outcomes.unique
+        + outcomes.duplicates_within
+        + outcomes.duplicates_earlier
+        + outcomes.duplicates_either;
+    (generated == outcomes.duplicates_cache + decided).then_some(outcomes)
+}
+
+fn moments(samples: &[SampleRecord]) -> Vec<Moment> {
+    let mut before = (0.0, 0, 0);
+    let mut moments = Vec::new();
+    for sample in samples {
+        let (seconds, states, transitions) = before;
+        let passed = sample.seconds - seconds;
+        if passed <= 0.0 {
+            continue;
+        }
+        let since = |now: u64, then: u64| {
+            (sample.transitions > transitions).then(|| now.saturating_sub(then) as f64 / passed)
+        };
+        moments.push(Moment {
+            seconds: sample.seconds,
+            states: sample.states,
+            transitions: sample.transitions,
+            depth: sample.depth,
+            memory_bytes: sample.memory_bytes,
+            disk_bytes: sample.disk_bytes,
+            states_per_second: since(sample.states, states),
+            transitions_per_second: since(sample.transitions, transitions),
+        });
+        before = (sample.seconds, sample.states, sample.transitions);
+    }
+    moments
+}
+
+/// States per second in the last quarter of the course.
+fn recent_rate(samples: &[Moment]) -> Option<f64> {
+    let last = samples.last()?;
+    let from = samples.iter().rev().find(|sample| sample.seconds <= last.seconds * 0.75);
+    let (seconds, states) = from.map_or((0.0, 0), |sample| (sample.seconds, sample.states));
+    let rate = last.states.saturating_sub(states) as f64 / (last.seconds - seconds);
+    (rate.is_finite() && rate > 0.0).then_some(rate)
+}
+
+/// Adds up the distances of all layers: 0, 1, 2, 3, 4, then 5 to 8, 9 to 16 and so on.
+fn distances(layers: &[LayerRecord]) -> Vec<DistanceFigures> {
+    let mut classes: Vec<DistanceFigures> = Vec::new();
+    let mut add = |nearest: u64, farthest: u64, found: u64| {
+        let class = class_of(farthest);
+        while classes.len() <= class {
+            let (from, to) = bounds_of(classes.len());
+            classes.push(DistanceFigures { from, to, found: 0, found_or_nearer: 0 });
+        }
+        if class_of(nearest) == class {
+            classes[class].found += found;
+        } else {
+            classes[class].found_or_nearer += found;
+        }
+    };
+    let mut told = false;
+    for layer in layers.iter().filter(|layer| outcomes(layer).is_some()) {
+        add(0, 0, layer.duplicates_within.unwrap_or(0));
+        for distance in &layer.by_distance {
+            told = true;
+            add(distance.nearest, distance.farthest, distance.found);
+        }
+    }
+    if told { classes } else { Vec::new() }
+}
+
+fn class_of(distance: u64) -> usize {
+    match distance {
+        0..=4 => distance as usize,
+        // 5 to 8 is the class after 4, 9 to 16 the next.
+        far => (far - 1).ilog2() as usize + 3,
+    }
+}
+
+fn bounds_of(class: usize) -> (u64, u64) {
+    match class {
+        0..=4 => (class as u64, class as u64),
+        far => ((1 << (far - 3)) + 1, 1 << (far - 2)),
+    }
+}
+
+fn partition(record: &PartitionedRecord) -> Partition {
+    let figures: &PartitionFigures = &record.figures;
+    let mut counters = Vec::new();
+    let mut count = |name: &str, value: Option<u64>, unit| {
+        counters.extend(value.map(|value| Counter { name: name.to_owned(), value: value as f64, unit }));
+    };
+    count("partitions", figures.partitions, Unit::Count);
+    count("states of the largest", figures.largest, Unit::Count);
+    count("most states in RAM at once", figures.bound, Unit::Count);
+    count("cross transitions", figures.cross_transitions, Unit::Count);
+    count("swaps", figures.swaps, Unit::Count);
+    count("refinements", figures.refinements, Unit::Count);
+    count("refinements by hash", figures.refinements_by_hash, Unit::Count);
+    for (what, &splits) in &figures.split_by {
+        count(&format!("refinements by {what}"), Some(splits), Unit::Count);
+    }
+    count("components", figures.components, Unit::Count);
+    count("branches to the deepest partition", figures.diagram_depth, Unit::Count);
+    let (search, moved) = (figures.search, figures.reorganisation);
+    count("records read", search.map(|work| work.reads), Unit::Count);
+    count("records written", search.map(|work| work.writes), Unit::Count);
+    count("bytes read", search.map(|work| work.bytes_read), Unit::Bytes);
+    count("bytes written", search.map(|work| work.bytes_written), Unit::Bytes);
+    count("records read for splitting", moved.map(|work| work.reads), Unit::Count);
+    count("records written for splitting", moved.map(|work| work.writes), Unit::Count);
+    count("bytes read for splitting", moved.map(|work| work.bytes_read), Unit::Bytes);
+    count("bytes written for splitting", moved.map(|work| work.bytes_written), Unit::Bytes);
+    if let Some(value) = figures.bytes_per_state {
+        counters.push(Counter { name: "bytes per state".into(), value, unit: Unit::Count });
+    }
+    let mut sizes: Vec<u64> = record.partitions.iter().map(|part| part.states).filter(|&n| n > 0).collect();
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    sizes.truncate(LARGEST);
+    Partition { heuristic: figures.heuristic.clone(), counters, sizes }
+}
+
+/// A command that asks what the run was asked: what the run keeps is named like the flags.
+fn command(about: &Value) -> Option<String> {
+    let mut words = vec!["hadal".to_owned(), "check".to_owned(), quoted(about["model"].as_str()?)];
+    for define in about["define"].as_array().into_iter().flatten() {
+        if let (Some(name), Some(value)) = (define[0].as_str(), define[1].as_i64()) {
+            words.extend(["-D".to_owned(), quoted(&format!("{name}={value}"))]);
+        }
+    }
+    for (key, value) in about.as_object().into_iter().flatten() {
+        if key != "model" && key != "define" {
+            flag(&format!("--{}", key.replace('_', "-")), key, value, &mut words);
+        }
+    }
+    Some(words.join(" "))
+}
+
+fn flag(name: &str, key: &str, value: &Value, words: &mut Vec<String>) {
+    match value {
+        Value::Bool(true) => words.push(name.to_owned()),
+        Value::Number(number) => words.extend([name.to_owned(), number.to_string()]),
+        // Names of properties, components and files are somebody's own; everything else is one of hadal's words.
+        Value::String(text) if matches!(key, "property" | "partition" | "save_partition") => {
+            words.extend([name.to_owned(), quoted(text)])
+        }
+        Value::String(text) if is_default(key, text) => {}
+        Value::String(_) if key == "part_heuristic" => {
+            let known = serde_json::from_value(value.clone()).map(Heuristic::name);
+            words.extend(known.into_iter().flat_map(|heuristic| [name.to_owned(), heuristic.to_owned()]));
+        }
+        Value::String(text) => words.extend([name.to_owned(), quoted(&kebab(text))]),
+        Value::Array(items) => items.iter().for_each(|item| flag(name, key, item, words)),
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                flag(&format!("--{}", key.replace('_', "-")), key, value, words);
+            }
+        }
+        Value::Bool(false) | Value::Null => {}
+    }
+}
+
+fn is_default(key: &str, value: &str) -> bool {
+    matches!(
+        (key, value),
+        ("symmetry" | "strategy", "Auto")
+            | ("part_heuristic", "Adaptive")
+            | ("deadlock", "On")
+            | ("model_errors", "Report")
+    )
+}
+
+/// `ClosedPerLayer` as the command line spells it.
+fn kebab(text: &str) -> String {
+    let mut word = String::new();
+    for letter in text.chars() {
+        if letter.is_uppercase() && !word.is_empty() {
+            word.push('-');
+        }
+        word.extend(letter.to_lowercase());
+    }
+    word
+}
+
+/// As a shell reads it.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::record::{DistanceRecord, PartitionRecord};
+
+    fn layered(json: Value) -> Record {
+        let search = serde_json::from_value(json).expect("a record");
+        Record { search, committed_bytes: 600, ..Record::default() }
+    }
+
+    #[test]
+    fn a_record_of_an_older_version_has_no_figures_rather_than_zeros() {
+        let figures = Figures::of(&layered(serde_json::json!({
+            "status": "stopped: interrupted", "seconds": 1.5, "covers": [],
+            "layers": [{ "states": 1, "transitions": 3 }],
+            "journal": { "layers": [{ "states": 1 }, { "states": 2 }], "bundles": [] },
+        })));
+        assert_eq!((figures.states, figures.transitions, figures.depth), (3, Some(3), Some(1)));
+        assert_eq!((figures.frontier, figures.verdict), (Some(2), None));
+        assert_eq!(figures.disk_bytes_per_state, Some(200.0));
+        assert!(figures.layers[0].outcomes.is_none() && figures.layers[0].seconds.is_none());
+        assert_eq!(figures.layers[1].transitions, None);
+        assert!(figures.samples.is_empty() && figures.distances.is_empty() && figures.storage.is_none());
+    }
+
+    #[test]
+    fn a_layer_whose_states_are_not_accounted_for_has_no_outcomes() {
+        let layer = |cache| LayerRecord {
+            transitions: 10,
+            unique: Some(4),
+            duplicates_cache: Some(cache),
+            duplicates_within: Some(1),
+            duplicates_earlier: Some(2),
+            duplicates_either: Some(0),
+            ..LayerRecord::default()
+        };
+        assert!(outcomes(&layer(3)).is_some());
+        assert!(outcomes(&layer(0)).is_none());
+    }
+
+    #[test]
+    fn distances_are_classed_by_powers_of_two_and_ranges_by_their_far_end() {
+        for distance in 0..5000 {
+            let (from, to) = bounds_of(class_of(distance));
+            assert!(from <= distance && distance <= to, "{distance}");
+        }
+        let layer = LayerRecord {
+            transitions: 12,
+            unique: Some(0),
+            duplicates_cache: Some(0),
+            duplicates_within: Some(2),
+            duplicates_earlier: Some(10),
+            duplicates_either: Some(0),
+            by_distance: vec![
+                DistanceRecord { nearest: 1, farthest: 1, found: 3 },
+                DistanceRecord { nearest: 5, farthest: 7, found: 4 },
+                DistanceRecord { nearest: 2, farthest: 6, found: 3 },
+            ],
+            ..LayerRecord::default()
+        };
+        let classes = distances(&[layer]);
+        assert_eq!(classes.iter().map(|c| c.found).collect::<Vec<_>>(), [2, 3, 0, 0, 0, 4]);
+        assert_eq!(classes[5], DistanceFigures { from: 5, to: 8, found: 4, found_or_nearer: 3 });
+    }
+
+    #[test]
+    fn the_command_can_be_pasted_into_a_shell() {
+        let about = serde_json::json!({
+            "model": "/m/it's here.m", "define": [["N", 4]], "symmetry": "Auto", "interpret": true,
+            "property": ["mutual exclusion"], "deadlock": "Stuttering", "model_errors": "Report",
+            "strategy": "Part", "partition": { "part_heuristic": "StaticGhc", "part_states": null },
+        });
+        let words = command(&about).expect("a command");
+        assert!(words.starts_with("hadal check '/m/it'\\''s here.m' -D N=4 "), "{words}");
+        assert!(words.contains("--property 'mutual exclusion'") && words.contains("--deadlock stuttering"));
+        assert!(words.contains("--strategy part") && words.contains("--part-heuristic s-ghc"), "{words}");
+        assert!(words.contains("--interpret") && !words.contains("--symmetry") && !words.contains("errors"));
+    }
+
+    #[test]
+    fn a_partitioned_run_has_its_own_counters_and_no_layers() {
+        let part = PartitionedRecord {
+            transitions: Some(9),
+            partitions: [2, 0, 5].map(|states| PartitionRecord { states }).into(),
+            figures: PartitionFigures { swaps: Some(3), ..PartitionFigures::default() },
+        };
+        let mut record =
+            layered(serde_json::json!({ "status": "running", "journal": { "layers": [{ "states": 7 }] } }));
+        record.partitioned = Some(part);
+        let figures = Figures::of(&record);
+        assert_eq!((figures.states, figures.transitions, figures.depth), (7, Some(9), None));
+        let partition = figures.partition.expect("it is there");
+        assert_eq!(partition.counters.len(), 1);
+        assert_eq!((&*partition.counters[0].name, partition.sizes), ("swaps", vec![5, 2]));
+    }
+}

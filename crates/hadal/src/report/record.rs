@@ -1,0 +1,210 @@
+//! What a run's folder says about it.
+//!
+//! Read as data, not into the search's own types: a folder of an older version lacks fields that the search takes for
+//! zero when it resumes, and a page must not show a zero that nobody counted.
+
+use crate::failure::Failure;
+use hadal_store::manifest::{Manifest, OpenError, RunFolder};
+use hadal_store::vfs::{Folder, Vfs};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// A run that is going removes files; looking again finds those that took their place.
+const ATTEMPTS: usize = 50;
+
+/// A run's folder at one commit.
+#[derive(Debug, Default)]
+pub struct Record {
+    /// Where it is.
+    pub run: String,
+    /// Which commit this is, from 1.
+    pub commit: u64,
+    /// How long ago it was made.
+    pub committed_seconds_ago: Option<f64>,
+    /// Bytes of all files.
+    pub disk_bytes: u64,
+    /// Bytes of the files that the commit names.
+    pub committed_bytes: u64,
+    /// The command, as the run keeps it.
+    pub about: Value,
+    /// How the search stands, and its layers.
+    pub search: SearchRecord,
+    /// What a search partition by partition adds.
+    pub partitioned: Option<PartitionedRecord>,
+}
+
+/// How a search stands, and its layers.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct SearchRecord {
+    pub status: Option<String>,
+    pub layers: Vec<LayerRecord>,
+    pub seconds: Option<f64>,
+    pub samples: Vec<SampleRecord>,
+    pub stages: Option<Vec<StageRecord>>,
+    pub journal: JournalRecord,
+}
+
+/// The layers that are stored: the expanded ones, and the next. A search without layers has all its states in one.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct JournalRecord {
+    pub layers: Vec<StoredLayer>,
+}
+
+/// A stored layer.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct StoredLayer {
+    pub states: u64,
+    /// Whether its states were deleted to make room.
+    pub gone: bool,
+}
+
+/// An expanded layer.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct LayerRecord {
+    pub states: u64,
+    pub transitions: u64,
+    pub transitions_again: Option<u64>,
+    pub duplicates_cache: Option<u64>,
+    pub candidates: Option<u64>,
+    pub duplicates_within: Option<u64>,
+    pub duplicates_earlier: Option<u64>,
+    pub duplicates_either: Option<u64>,
+    pub unique: Option<u64>,
+    pub by_distance: Vec<DistanceRecord>,
+    pub bytes_read: Option<u64>,
+    pub bytes_written: Option<u64>,
+    pub seconds: Option<SpentRecord>,
+}
+
+/// Duplicates whose original lies this many layers back.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct DistanceRecord {
+    pub nearest: u64,
+    pub farthest: u64,
+    pub found: u64,
+}
+
+/// Where the time of a layer went.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct SpentRecord {
+    pub expanding: f64,
+    pub sorting: f64,
+    pub detecting: f64,
+    pub waiting: f64,
+}
+
+/// The search at a commit.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct SampleRecord {
+    pub seconds: f64,
+    pub states: u64,
+    pub transitions: u64,
+    pub depth: Option<u64>,
+    pub memory_bytes: Option<u64>,
+    pub disk_bytes: Option<u64>,
+}
+
+/// When a kind of storage began.
+#[derive(Clone, Debug, Deserialize)]
+pub struct StageRecord {
+    pub storage: String,
+    pub states: u64,
+    pub depth: u64,
+}
+
+/// A search partition by partition.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PartitionedRecord {
+    pub transitions: Option<u64>,
+    pub partitions: Vec<PartitionRecord>,
+    pub figures: PartitionFigures,
+}
+
+/// A partition.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PartitionRecord {
+    #[serde(rename = "n")]
+    pub states: u64,
+}
+
+/// What a search partition by partition counted.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PartitionFigures {
+    pub heuristic: Option<String>,
+    pub components: Option<u64>,
+    pub cross_transitions: Option<u64>,
+    pub swaps: Option<u64>,
+    pub refinements: Option<u64>,
+    pub refinements_by_hash: Option<u64>,
+    pub search: Option<DiskWork>,
+    pub reorganisation: Option<DiskWork>,
+    pub bound: Option<u64>,
+    pub largest: Option<u64>,
+    pub partitions: Option<u64>,
+    pub split_by: BTreeMap<String, u64>,
+    pub diagram_depth: Option<u64>,
+    pub bytes_per_state: Option<f64>,
+}
+
+/// Records and bytes moved to and from disk.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct DiskWork {
+    pub reads: u64,
+    pub writes: u64,
+    pub bytes_read: u64,
+    pub bytes_written: u64,
+}
+
+/// Reads the newest commit of the run in `path`, without disturbing whoever is working on it.
+pub fn read(path: &Path) -> Result<Record, Failure> {
+    let folder = Folder::open(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
+    let damaged = |what: String| Failure::Damaged(format!("{}: {what}", path.display()));
+    let manifest = peek(&folder).map_err(|error| damaged(error.to_string()))?;
+    let about = section(&manifest, "about").map_err(&damaged)?;
+    let search = section(&manifest, "search").map_err(&damaged)?;
+    Ok(Record {
+        run: path.display().to_string(),
+        commit: manifest.generation,
+        committed_seconds_ago: age_seconds(&path.join(Manifest::file_name(manifest.generation))),
+        disk_bytes: folder.list().map_or(manifest.bytes(), |files| files.iter().map(|file| file.bytes).sum()),
+        committed_bytes: manifest.bytes(),
+        about: about.unwrap_or_default(),
+        search: search.ok_or_else(|| damaged("it does not say how the search stands".into()))?,
+        partitioned: section(&manifest, "partitions").map_err(&damaged)?,
+    })
+}
+
+fn peek(folder: &Folder) -> Result<Manifest, OpenError> {
+    for _ in 1..ATTEMPTS {
+        match RunFolder::peek(folder) {
+            Err(OpenError::Io(error)) if error.kind() == ErrorKind::NotFound => {}
+            other => return other,
+        }
+    }
+    RunFolder::peek(folder)
+}
+
+fn section<T: DeserializeOwned>(manifest: &Manifest, name: &str) -> Result<Option<T>, String> {
+    let Some(bytes) = manifest.sections.get(name) else { return Ok(None) };
+    serde_json::from_slice(bytes)
+        .map(Some)
+        .map_err(|error| format!("what it says under \"{name}\" cannot be read: {error}"))
+}
+
+fn age_seconds(path: &Path) -> Option<f64> {
+    let modified = std::fs::metadata(path).ok()?.modified().ok()?;
+    Some(modified.elapsed().ok()?.as_secs_f64())
+}
