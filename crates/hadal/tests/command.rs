@@ -68,7 +68,7 @@ fn the_exit_code_says_the_verdict() {
     let holds = check("peterson.m", &[]).expect_code(0);
     assert!(holds.stdout.starts_with("HOLDS: "), "{holds:#?}");
     let violated = check("ticket_lock.m", &[]).expect_code(1);
-    assert!(violated.stdout.contains("VIOLATED: mutual exclusion"), "{violated:#?}");
+    assert!(violated.stdout.contains("VIOLATED: invariant `mutual exclusion` is violated"), "{violated:#?}");
     check("peterson.m", &["--strategy", "sideways"]).expect_code(2);
     let stopped = check("peterson.m", &["--max-states", "5"]).expect_code(3);
     assert!(stopped.stdout.starts_with("STOPPED: "), "{stopped:#?}");

@@ -124,7 +124,7 @@ pub(crate) enum LayerReader {
 impl Journal {
     /// No layers yet.
     pub(crate) fn new(disk: &Disk, options: RunOptions) -> Result<Self, Trouble> {
-        let most = (disk.governor.limit() / 64).clamp(64 << 10, 16 << 20);
+        let most = (disk.governor.limit() / 40).clamp(64 << 10, 16 << 20);
         Ok(Journal {
             disk: disk.clone(),
             options,
@@ -227,7 +227,7 @@ impl Journal {
             disk: self.disk.clone(),
             options: self.options,
             held: Vec::new(),
-            most_held: self.most_resident / 4,
+            most_held: self.most_resident / 2,
             run: None,
             parts: Vec::new(),
             mixed: false,
