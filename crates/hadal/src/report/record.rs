@@ -172,7 +172,10 @@ pub struct DiskWork {
 pub fn read(path: &Path) -> Result<Record, Failure> {
     let folder = Folder::open(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
     let damaged = |what: String| Failure::Damaged(format!("{}: {what}", path.display()));
-    let manifest = peek(&folder).map_err(|error| damaged(error.to_string()))?;
+    let manifest = peek(&folder).map_err(|error| match error {
+        OpenError::NothingCommitted => damaged("no run is here, or it has committed nothing yet".into()),
+        other => damaged(other.to_string()),
+    })?;
     let about = section(&manifest, "about").map_err(&damaged)?;
     let search = section(&manifest, "search").map_err(&damaged)?;
     Ok(Record {
