@@ -157,3 +157,63 @@ impl Worker for GridWorker<'_> {
         Some((self.grid.predicate)(&self.grid.unpack(state)))
     }
 }
+
+/// A graph drawn from a seed: from each vertex a step to the next, and some to anywhere.
+pub struct RandomGraph {
+    seed: u64,
+    vertices: u64,
+}
+
+impl RandomGraph {
+    pub fn new(seed: u64, vertices: u64) -> Self {
+        RandomGraph { seed, vertices }
+    }
+
+    fn targets(&self, vertex: u64) -> Vec<u64> {
+        let draw = |n: u64| scramble(vertex ^ self.seed << 40 ^ n << 56);
+        let jumps = draw(0) % 3;
+        let near = (vertex + 1) % self.vertices;
+        // Mostly short jumps back and forth, sometimes far ones.
+        let jump = |n: u64| match draw(2 * n + 1) % 8 {
+            0 => draw(2 * n + 2) % self.vertices,
+            _ => (vertex + self.vertices - 20 + draw(2 * n + 2) % 41) % self.vertices,
+        };
+        let stuck = self.seed % 3 == 0 && vertex == self.vertices / 2;
+        if stuck { Vec::new() } else { (0..jumps).map(jump).chain([near]).collect() }
+    }
+}
+
+impl StateSpace for RandomGraph {
+    fn words(&self) -> usize {
+        1
+    }
+    fn fingerprint(&self) -> u64 {
+        self.seed << 32 | self.vertices
+    }
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(RandomWorker { graph: self })
+    }
+    fn render_label(&self, label: Label) -> String {
+        format!("edge {}", label.0)
+    }
+    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
+        vec![("vertex".into(), unscramble(state[0]).to_string())]
+    }
+}
+
+struct RandomWorker<'a> {
+    graph: &'a RandomGraph,
+}
+
+impl Worker for RandomWorker<'_> {
+    fn initial(&mut self, out: &mut Successors) {
+        out.push(Label(0), &[scramble(0)]);
+        out.push(Label(1), &[scramble(self.graph.vertices / 3)]);
+    }
+
+    fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        for (n, target) in self.graph.targets(unscramble(state[0])).into_iter().enumerate() {
+            out.push(Label(n as u32), &[scramble(target)]);
+        }
+    }
+}
