@@ -60,7 +60,7 @@ impl Worker for Turning {
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
         for dial in 0..3 {
             let at = state[0] >> (8 * dial) & 0xFF;
-            let next = state[0] - (at << (8 * dial)) + ((at + 1) % SIDE << (8 * dial));
+            let next = state[0] - (at << (8 * dial)) + (((at + 1) % SIDE) << (8 * dial));
             out.push(Label(dial), &[next]);
         }
     }
