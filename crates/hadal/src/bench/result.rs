@@ -58,7 +58,7 @@ impl BenchReport {
     }
 
     /// From model to verdict, the peer's translation and C compiler included: its time over ours.
-    pub fn from_model_to_verdict(&self) -> Option<Spread> {
+    pub fn whole_run(&self) -> Option<Spread> {
         Spread::of(self.rows.iter().filter_map(CaseResult::whole_ratio))
     }
 }

@@ -91,7 +91,7 @@ pub fn summary(report: &BenchReport) -> String {
     if let Some(memory) = report.memory() {
         lines.push(format!("peak memory, ours over the peer's:      {}", spread(&memory)));
     }
-    if let Some(whole) = report.from_model_to_verdict() {
+    if let Some(whole) = report.whole_run() {
         lines.push(format!("from model to verdict, times faster:    {}", spread(&whole)));
     }
     let wrong = report.rows.iter().filter(|row| row.problem.is_some()).count();
