@@ -178,7 +178,7 @@ impl RandomGraph {
             0 => draw(2 * n + 2) % self.vertices,
             _ => (vertex + self.vertices - 20 + draw(2 * n + 2) % 41) % self.vertices,
         };
-        let stuck = self.seed % 3 == 0 && vertex == self.vertices / 2;
+        let stuck = self.seed.is_multiple_of(3) && vertex == self.vertices / 2;
         if stuck { Vec::new() } else { (0..jumps).map(jump).chain([near]).collect() }
     }
 }
