@@ -25,10 +25,10 @@ use std::sync::atomic::Ordering;
 /// Shares of the budget, in percent. While the table is left, its states (30 without the index), a sorted copy of a
 /// layer and the diagram stand side by side.
 const TABLE_SHARE: u64 = 45;
-const CACHE_SHARE: u64 = 28;
+const CACHE_SHARE: u64 = 24;
 const DIAGRAM_SHARE: u64 = 65;
 /// What the cache and the diagram may take together: the rest is for buffers, small layers and leaving the diagram.
-const ELASTIC_SHARE: u64 = 86;
+const ELASTIC_SHARE: u64 = 80;
 
 /// A search that may use the disk.
 pub struct AutoSearch<'a> {
@@ -143,7 +143,7 @@ impl<'a> AutoSearch<'a> {
         let shape = RecordShape::states(self.task.space.words());
         let usual = RunOptions::new(shape, self.task.space.fingerprint());
         // A small budget cannot spare the usual buffers for each of a dozen open runs.
-        let most = (self.governor.limit() / 256).max(8 << 10) as usize;
+        let most = (self.governor.limit() / 512).max(8 << 10) as usize;
         RunOptions {
             block_bytes: usual.block_bytes.min(most),
             chunk_bytes: usual.chunk_bytes.min(most),

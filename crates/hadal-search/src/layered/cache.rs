@@ -87,7 +87,8 @@ impl Cache {
         governor: &Governor,
     ) -> Result<Self, OverBudget> {
         let store = Store::new(kind, words, writers, bytes, governor)?;
-        let sorted_memory = governor.empty("sorting");
+        // Set aside at once: a cache that cannot be sorted cannot be emptied.
+        let sorted_memory = governor.try_reserve(bytes / 2, "sorting")?;
         let governor = governor.clone();
         Ok(Cache { store, kind, words, writers, bytes, governor, sorted: Vec::new(), sorted_memory })
     }
@@ -96,12 +97,14 @@ impl Cache {
     /// offers the same states again and again.
     pub(crate) fn give_way(&mut self) -> Result<bool, OverBudget> {
         let half = self.bytes / 2;
-        if half < self.governor.limit() / 100 * LEAST_SHARE {
+        if half < self.governor.limit() / 100 * LEAST_SHARE || self.fresh() > 0 {
             return Ok(false);
         }
         self.store = Store::Buffer(Buffer::nothing(self.words, &self.governor));
         self.store = Store::new(self.kind, self.words, self.writers, half, &self.governor)?;
         self.bytes = half;
+        // The batch that was sorted last is still to be offered.
+        self.sorted_memory.shrink_to((half / 2).max(self.sorted.len() as u64 * 8));
         Ok(true)
     }
 
@@ -115,26 +118,41 @@ impl Cache {
         &self.sorted
     }
 
-    /// Sorts what was not sorted yet.
-    pub(crate) fn sort_new(&mut self) -> Result<&[u64], OverBudget> {
-        let words = self.words;
-        let states = match &mut self.store {
-            Store::Buffer(buffer) => buffer.held() / words,
+    /// How many states were not sorted yet.
+    fn fresh(&self) -> usize {
+        match &self.store {
+            Store::Buffer(buffer) => buffer.held() / self.words,
             Store::Table(Table { table, offered }) => fresh(table, offered),
             Store::Lru(Generations { young, offered, .. }) => fresh(young, offered),
-        };
+        }
+    }
+
+    /// Sorts what was not sorted yet, or as much of it as there is memory for: none are left when it comes back empty.
+    pub(crate) fn sort_new(&mut self) -> Result<&[u64], OverBudget> {
+        let words = self.words;
         let shape = RecordShape::states(words);
-        let bytes = (states * words * 8) as u64 + scratch_bytes(shape, states);
-        if bytes > self.sorted_memory.bytes() {
+        let mut states = self.fresh();
+        let need = |states: usize| (states * words * 8) as u64 + scratch_bytes(shape, states);
+        if need(states) > self.sorted_memory.bytes() {
             self.sorted = Vec::new();
-            self.sorted_memory.try_resize(bytes)?;
+            if self.sorted_memory.try_resize(need(states)).is_err() {
+                if let Store::Buffer(_) = self.store {
+                    self.sorted_memory.try_resize(need(states))?;
+                }
+                while states > 1 && need(states) > self.sorted_memory.bytes() {
+                    states = states / 4 * 3;
+                }
+                states = states.max(1);
+            }
         }
         self.sorted.clear();
         self.sorted.reserve_exact(states * words);
         match &mut self.store {
             Store::Buffer(buffer) => buffer.move_to(&mut self.sorted),
-            Store::Table(Table { table, offered }) => copy_fresh(table, offered, &mut self.sorted),
-            Store::Lru(Generations { young, offered, .. }) => copy_fresh(young, offered, &mut self.sorted),
+            Store::Table(Table { table, offered }) => copy_fresh(table, offered, states, &mut self.sorted),
+            Store::Lru(Generations { young, offered, .. }) => {
+                copy_fresh(young, offered, states, &mut self.sorted);
+            }
         }
         sort_records(shape, &mut self.sorted);
         if let Store::Buffer(_) = self.store {
@@ -199,11 +217,14 @@ fn fresh(table: &StateTable, offered: &[u64]) -> usize {
     counts.sum::<u64>() as usize
 }
 
-fn copy_fresh(table: &StateTable, offered: &mut [u64], into: &mut Vec<u64>) {
+/// Copies at most `most` of them.
+fn copy_fresh(table: &StateTable, offered: &mut [u64], most: usize, into: &mut Vec<u64>) {
+    let mut room = most as u64;
     for (writer, offered) in offered.iter_mut().enumerate() {
-        let now = table.added_by(writer);
-        table.copy_states(writer, *offered, now, into);
-        *offered = now;
+        let to = table.added_by(writer).min(*offered + room);
+        table.copy_states(writer, *offered, to, into);
+        room -= to - *offered;
+        *offered = to;
     }
 }
 
@@ -213,8 +234,8 @@ impl Buffer {
         Buffer { parts: Vec::new(), most_words: 0, words, _memory: governor.empty("candidates") }
     }
 
-    fn held(&mut self) -> usize {
-        self.parts.iter_mut().map(|part| part.get_mut().unwrap_or_else(|e| e.into_inner()).len()).sum()
+    fn held(&self) -> usize {
+        self.parts.iter().map(|part| part.lock().unwrap_or_else(|e| e.into_inner()).len()).sum()
     }
 
     fn move_to(&mut self, into: &mut Vec<u64>) {

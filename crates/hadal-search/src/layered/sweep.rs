@@ -352,23 +352,25 @@ impl<'a> Sweep<'a> {
 
     /// Offers what the cache learned to the detector.
     fn drain(&mut self) -> Result<(), Trouble> {
-        let begun = Instant::now();
-        let batch = self.cache.sort_new()?;
-        self.figures.seconds.sorting += begun.elapsed().as_secs_f64();
-        if batch.is_empty() {
-            return Ok(());
-        }
-        self.figures.candidates += (batch.len() / self.task.space.words()) as u64;
-        let begun = Instant::now();
-        let mut offered = self.detector.offer(batch);
-        while let Err(Trouble::OverBudget(_)) = offered {
-            if !self.cache.give_way()? && !self.fall_back()? {
-                break;
+        loop {
+            let begun = Instant::now();
+            let batch = self.cache.sort_new()?;
+            self.figures.seconds.sorting += begun.elapsed().as_secs_f64();
+            if batch.is_empty() {
+                return Ok(());
             }
-            offered = self.detector.offer(self.cache.sorted());
+            self.figures.candidates += (batch.len() / self.task.space.words()) as u64;
+            let begun = Instant::now();
+            let mut offered = self.detector.offer(batch);
+            while let Err(Trouble::OverBudget(_)) = offered {
+                if !self.cache.give_way()? && !self.fall_back()? {
+                    break;
+                }
+                offered = self.detector.offer(self.cache.sorted());
+            }
+            self.figures.seconds.detecting += begun.elapsed().as_secs_f64();
+            offered?;
         }
-        self.figures.seconds.detecting += begun.elapsed().as_secs_f64();
-        offered
     }
 
     /// The whole space has been seen.
