@@ -232,7 +232,7 @@ impl Nodes {
         if buckets == 0 {
             return self.rebuild_table(UniqueTable::buckets_for(self.count));
         }
-        for wanted in [buckets * 2, buckets + buckets / 2, buckets + buckets / 8] {
+        for wanted in [buckets * 2, buckets + buckets / 2, buckets + (buckets / 8).max(1)] {
             if self.rebuild_table(wanted).is_ok() {
                 return Ok(());
             }
