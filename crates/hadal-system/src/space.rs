@@ -93,6 +93,12 @@ pub trait StateSpace: Sync {
     /// Something that computes successors; each thread takes its own.
     fn worker(&self) -> Box<dyn Worker + '_>;
 
+    /// What a transition costs, at least 1: paths are measured in it where they are not measured in transitions.
+    fn cost(&self, label: Label) -> u32 {
+        let _ = label;
+        1
+    }
+
     /// How a transition is written for people.
     fn render_label(&self, label: Label) -> String;
 

@@ -1,0 +1,62 @@
+//! The one interface between estimates and explorers.
+
+use crate::mask::Mask;
+use hadal_system::Label;
+
+/// A distance in the cost of transitions, or [`Distance::INFINITE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Distance(pub u32);
+
+impl Distance {
+    /// Here already.
+    pub const ZERO: Distance = Distance(0);
+    /// Nothing that is looked for seems reachable; a proof only where the guide promises [`Promises::safe`].
+    pub const INFINITE: Distance = Distance(u32::MAX);
+
+    /// Whether it is a number.
+    pub fn is_finite(self) -> bool {
+        self != Distance::INFINITE
+    }
+}
+
+/// What holds for every estimate of a guide, in every state, with every mask. Said beside each estimator's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promises {
+    /// It is never more than the distance to the nearest state looked for.
+    pub admissible: bool,
+    /// A transition of cost c lowers it by at most c, and it is 0 where something looked for is met.
+    pub consistent: bool,
+    /// Infinity proves that nothing looked for can be reached: such a state may be dropped.
+    pub safe: bool,
+    /// Disabling transitions never makes it smaller.
+    pub monotone: bool,
+}
+
+/// Estimates distances to what one search looks for.
+pub trait Guide: Sync {
+    /// How it is written on the command line.
+    fn name(&self) -> String;
+
+    /// What can be relied on.
+    fn promises(&self) -> Promises;
+
+    /// Something that computes estimates; each thread takes its own, with its own memory and cache.
+    fn estimator(&self) -> Box<dyn Estimator + '_>;
+}
+
+/// Computes estimates for one thread.
+pub trait Estimator: Send {
+    /// The distance from `state` to the nearest state that is looked for, where the transitions in `off` cannot fire.
+    fn estimate(&mut self, state: &[u64], off: Option<&Mask>) -> Distance;
+
+    /// The transitions that the last estimate rests on (an abstract path from the state to the goal), where the guide
+    /// has them: disabling others leaves the estimate as it is.
+    fn supporters(&self) -> Option<&[Label]> {
+        None
+    }
+
+    /// The supporters that can fire first: transitions that the last estimate would take now.
+    fn preferred(&self) -> &[Label] {
+        &[]
+    }
+}

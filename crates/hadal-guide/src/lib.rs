@@ -1,0 +1,10 @@
+//! Where to look first: estimates of how far a state is from what is looked for.
+//!
+//! Explorers ask a [`Guide`] for one [`Estimator`] per thread. What an estimate may be used for (pruning, optimality)
+//! follows from the guide's [`Promises`] and from nothing else.
+
+mod guide;
+mod mask;
+
+pub use guide::{Distance, Estimator, Guide, Promises};
+pub use mask::Mask;
