@@ -248,9 +248,7 @@ impl<'a> AutoSearch<'a> {
         let depth = journal.depth() as u64 - 1;
         let diagram = DiagramDetector::new(space.words(), space.bits(), self.threads, &budget).and_then(
             |mut diagram| {
-                for depth in 0..journal.depth() {
-                    journal.view(depth, &mut |layer: LayerView| diagram.adopt(depth as u64, layer))?;
-                }
+                journal.view_all(&mut |depth, layer: LayerView| diagram.adopt(depth, layer))?;
                 Ok(diagram)
             },
         );
@@ -313,9 +311,7 @@ fn on_disk<'a>(
     journal: &Journal,
 ) -> Result<Box<dyn Detector + 'a>, Trouble> {
     let mut detector = SortedDetector::new(disk, options, Sorting::LEVELS)?;
-    for depth in 0..journal.depth() {
-        journal.view(depth, &mut |layer| detector.adopt(depth as u64, layer))?;
-    }
+    journal.view_all(&mut |depth, layer| detector.adopt(depth, layer))?;
     Ok(Box::new(detector))
 }
 

@@ -232,9 +232,7 @@ impl<'a> StrategySearch<'a> {
     fn sweep(&self, start: Start<'a>) -> Result<Sweep<'a>, Trouble> {
         let Start { task, disk, ledger, journal, record } = start;
         let mut detector = self.detector(&disk)?;
-        for depth in 0..journal.depth() {
-            journal.view(depth, &mut |layer| detector.adopt(depth as u64, layer))?;
-        }
+        journal.view_all(&mut |depth, layer| detector.adopt(depth, layer))?;
         let (layers, covers, seconds) = match record {
             Some(record) => (record.layers, record.covers, record.seconds),
             None => (Vec::new(), vec![0; task.space.properties().len()], 0.0),

@@ -1,49 +1,170 @@
 //! The closed set as a decision diagram in RAM: candidates are decided as they are offered.
+//!
+//! Uniting a small layer with a large diagram costs far more than asking it, so the states of small layers wait in a table
+//! and join the diagram together: deep graphs have thousands of layers of a few hundred states.
 
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::{BATCH_STATES, Trouble};
-use hadal_store::Bitmap;
-use hadal_store::Governor;
 use hadal_store::diagram::{ClosedDiagram, Keep, Set};
 use hadal_store::run::RunReader;
+use hadal_store::shape::RecordShape;
+use hadal_store::sort::{scratch_bytes, sort_records};
+use hadal_store::table::StateTable;
+use hadal_store::{Bitmap, Governor, OverBudget, Reservation};
+use hadal_system::state::compare;
 
 pub(crate) struct DiagramDetector {
     closed: ClosedDiagram,
+    recent: Recent,
+    /// Whether candidates of the layer being found went to the diagram directly: then all of them do.
+    direct: bool,
     fresh: Bitmap,
     packed_bytes: f64,
+}
+
+/// States that are closed and not in the diagram yet, those of the layer being found last.
+struct Recent {
+    table: StateTable,
+    /// How many lie in finished layers.
+    finished: u64,
+    /// The most there may be.
+    most: u64,
+    /// What is not in the diagram, of a batch; or what is sorted on its way into it.
+    sorted: Vec<u64>,
+    _memory: Reservation,
 }
 
 /// Diagrams smaller than this are not judged: small sets have no structure to share yet. Above it, a set that takes more
 /// than half of its packed states is left to sorted runs.
 const JUDGED_FROM_BYTES: usize = 4 << 20;
+/// The part of the budget that states waiting for the diagram take, with their index and the space to sort them.
+const RECENT_PART: u64 = 10;
+const MOST_RECENT_BYTES: u64 = 128 << 20;
+/// Batches of more than this part of what may wait go to the diagram directly.
+const SMALL_PART: u64 = 4;
 
 impl DiagramDetector {
     pub(crate) fn new(words: usize, bits: u32, threads: usize, governor: &Governor) -> Result<Self, Trouble> {
         let mut closed = ClosedDiagram::new(words, bits as usize, governor)?;
         closed.set_threads(threads);
-        Ok(DiagramDetector { closed, fresh: Bitmap::default(), packed_bytes: f64::from(bits) / 8.0 })
+        Ok(DiagramDetector {
+            closed,
+            recent: Recent::new(words, governor)?,
+            direct: false,
+            fresh: Bitmap::default(),
+            packed_bytes: f64::from(bits) / 8.0,
+        })
+    }
+
+    /// Takes the batch into the waiting table; whether there was room.
+    fn offer_small(&mut self, batch: &[u64]) -> bool {
+        let words = self.recent.table.words();
+        self.closed.filter(batch, &mut self.fresh);
+        self.recent.sorted.clear();
+        for (n, state) in batch.chunks_exact(words).enumerate() {
+            if !self.fresh.get(n) {
+                self.recent.sorted.extend_from_slice(state);
+            }
+        }
+        let Recent { table, sorted, .. } = &self.recent;
+        table.insert_all(0, sorted, |_, _| {}, |_, _| {}).is_ok()
+    }
+
+    /// Moves what waits into the diagram. When that does not fit, everything waits on.
+    fn unite(&mut self) -> Result<(), OverBudget> {
+        let all = self.recent.table.len();
+        for (from, to, keep) in
+            [(0, self.recent.finished, Keep::Closed), (self.recent.finished, all, Keep::ClosedAndNext)]
+        {
+            if from < to {
+                self.recent.sort(from, to);
+                self.closed.filter_add(&self.recent.sorted, keep, &mut self.fresh)?;
+            }
+        }
+        self.recent.finished = 0;
+        self.recent.table.clear()
+    }
+}
+
+impl Recent {
+    fn new(words: usize, governor: &Governor) -> Result<Self, OverBudget> {
+        let bytes = (governor.limit() / RECENT_PART).min(MOST_RECENT_BYTES);
+        let state = 8 * words as u64;
+        // Of each state: itself and up to 16 bytes of a growing index; itself and as much again for sorting.
+        let most = bytes / (3 * state + 16);
+        let _memory = governor.try_reserve(
+            most * state + scratch_bytes(RecordShape::states(words), most as usize),
+            "sorting",
+        )?;
+        let table = StateTable::new(words, 0, 1, &governor.part(bytes))?;
+        let sorted = Vec::with_capacity(most as usize * words);
+        Ok(Recent { table, finished: 0, most, sorted, _memory })
+    }
+
+    /// Copies the states `from..to` and sorts them; those of a layer offered in one batch ascend already.
+    fn sort(&mut self, from: u64, to: u64) {
+        let words = self.table.words();
+        self.sorted.clear();
+        self.table.copy_states(0, from, to, &mut self.sorted);
+        let flat = &self.sorted;
+        if !flat.chunks_exact(words).zip(flat.chunks_exact(words).skip(1)).all(|(a, b)| compare(a, b).is_lt())
+        {
+            sort_records(RecordShape::states(words), &mut self.sorted);
+        }
+    }
+
+    fn has_room_for(&self, states: usize) -> bool {
+        self.table.len() + states as u64 <= self.most
     }
 }
 
 impl Detector for DiagramDetector {
     fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
+        let states = batch.len() / self.recent.table.words();
+        let small = !self.direct && states as u64 <= self.recent.most / SMALL_PART;
+        if small && !self.recent.has_room_for(states) {
+            self.unite()?;
+            // What was found of this layer is in the diagram now.
+            self.direct = !self.closed.is_empty_set(Set::Next);
+        }
+        if small && !self.direct && self.offer_small(batch) {
+            return Ok(());
+        }
+        self.unite()?;
+        self.direct = true;
         self.closed.filter_add(batch, Keep::ClosedAndNext, &mut self.fresh)?;
         Ok(())
     }
 
     fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
-        stream(&self.closed, Set::Next, |states| layer.push_all(states))?;
-        // The layer is written: the diagram need not keep it as a set of its own, so it is turned away twice.
-        self.closed.turn_layer();
-        self.closed.turn_layer();
+        if self.direct {
+            stream(&self.closed, Set::Next, |states| layer.push_all(states))?;
+            // The layer is written: the diagram need not keep it as a set of its own, so it is turned away twice.
+            self.closed.turn_layer();
+            self.closed.turn_layer();
+            self.direct = false;
+        } else {
+            self.recent.sort(self.recent.finished, self.recent.table.len());
+            layer.push_all(&self.recent.sorted)?;
+        }
+        self.recent.finished = self.recent.table.len();
         Ok(Found::default())
     }
 
     fn adopt(&mut self, _: u64, layer: LayerView) -> Result<(), Trouble> {
         match layer {
             LayerView::States(states) => {
-                self.closed.filter_add(states, Keep::Closed, &mut self.fresh)?;
+                let count = states.len() / self.recent.table.words();
+                if !self.recent.has_room_for(count) {
+                    self.unite()?;
+                }
+                let fits = self.recent.has_room_for(count);
+                if fits && self.recent.table.insert_all(0, states, |_, _| {}, |_, _| {}).is_ok() {
+                    self.recent.finished = self.recent.table.len();
+                } else {
+                    self.closed.filter_add(states, Keep::Closed, &mut self.fresh)?;
+                }
             }
             LayerView::Run(run) => {
                 let mut reader = RunReader::open(run)?;
@@ -63,7 +184,9 @@ impl Detector for DiagramDetector {
 
     fn hand_over(mut self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
         self.closed.release_tables();
-        stream(&self.closed, Set::Next, |states| to.offer(states))
+        stream(&self.closed, Set::Next, |states| to.offer(states))?;
+        self.recent.sort(self.recent.finished, self.recent.table.len());
+        to.offer(&self.recent.sorted)
     }
 
     fn name(&self) -> &'static str {

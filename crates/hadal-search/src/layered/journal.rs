@@ -343,6 +343,68 @@ impl Journal {
         }
     }
 
+    /// Gives every layer that is there to `take`, with its depth; layers that share a run are read together.
+    pub(crate) fn view_all(
+        &self,
+        take: &mut dyn FnMut(u64, LayerView) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        let mut depth = 0;
+        while depth < self.layers.len() {
+            let together = match &self.layers[depth].body {
+                Body::Bundled(bundle) => self.view_bundle(*bundle, depth, take)?,
+                _ => 0,
+            };
+            if together == 0 {
+                self.view(depth, &mut |layer| take(depth as u64, layer))?;
+            }
+            depth += together.max(1);
+        }
+        Ok(())
+    }
+
+    /// Gives the layers from `first` on that stand one after the other in a bundle to `take`; says how many. A bundle
+    /// too large for the memory of small layers, written under a larger budget, is left to [`Journal::view`].
+    fn view_bundle(
+        &self,
+        bundle: usize,
+        first: usize,
+        take: &mut dyn FnMut(u64, LayerView) -> Result<(), Trouble>,
+    ) -> Result<usize, Trouble> {
+        let Some(run) = &self.bundles[bundle] else { return Ok(0) };
+        let same = |entry: &&Entry| matches!(entry.body, Body::Bundled(other) if other == bundle);
+        let count = self.layers[first..].iter().take_while(same).count();
+        let words = self.options.shape.words();
+        let states: u64 = self.layers[first..first + count].iter().map(|entry| entry.states).sum();
+        if states as usize * words > self.most_resident * 2 {
+            return Ok(0);
+        }
+        let mut ends = Vec::with_capacity(count);
+        let mut end = 0;
+        for entry in &self.layers[first..first + count] {
+            ends.push(end);
+            end += entry.states as usize * words;
+        }
+        let mut flat = vec![0; end];
+        let mut reader = RunReader::open(run)?;
+        let mut block = Vec::new();
+        while reader.next_block(&mut block)? {
+            for record in block.chunks_exact(words + 1) {
+                let Some(end) = (record[0] as usize).checked_sub(first).and_then(|at| ends.get_mut(at))
+                else {
+                    continue;
+                };
+                flat[*end..*end + words].copy_from_slice(&record[1..]);
+                *end += words;
+            }
+        }
+        let mut from = 0;
+        for (n, to) in ends.into_iter().enumerate() {
+            take((first + n) as u64, LayerView::States(&flat[from..to]))?;
+            from = to;
+        }
+        Ok(count)
+    }
+
     /// Reads a layer from its first state.
     pub(crate) fn reader(&self, depth: usize) -> Result<LayerReader, Trouble> {
         Ok(match &self.layers[depth].body {

@@ -129,6 +129,11 @@ impl ClosedDiagram {
         self.len() == 0
     }
 
+    /// Whether one of the sets has no states.
+    pub fn is_empty_set(&self, set: Set) -> bool {
+        self.shards.iter().all(|shard| shard.diagram.is_empty(shard.root(set)))
+    }
+
     /// All bytes held.
     pub fn bytes(&self) -> usize {
         self.shards.iter().map(|shard| shard.diagram.bytes()).sum()
