@@ -1,10 +1,15 @@
 //! Where to look first: estimates of how far a state is from what is looked for.
 //!
 //! Explorers ask a [`Guide`] for one [`Estimator`] per thread. What an estimate may be used for (pruning, optimality)
-//! follows from the guide's [`Promises`] and from nothing else.
+//! follows from the guide's [`Promises`] and from nothing else. [`registry::build`] makes guides by name.
 
+mod estimate;
 mod guide;
 mod mask;
+pub mod registry;
+mod target;
+mod task;
 
 pub use guide::{Distance, Estimator, Guide, Promises};
 pub use mask::Mask;
+pub use target::{GuideError, Target};

@@ -1,0 +1,108 @@
+//! Distances in the graph of one variable: the control graph of a process where the variable is its location, else the
+//! graph of the values that ways to fire lead between (the domain transition graph; Wehrle 2011, sec. 2.3 and 5.1).
+
+use crate::guide::Distance;
+use crate::mask::Mask;
+use crate::task::{Bits, Task};
+use hadal_system::{Label, System};
+use std::collections::BTreeMap;
+
+/// The graph of one variable.
+#[derive(Clone, Debug)]
+pub(crate) struct Graph {
+    /// Number of nodes.
+    nodes: usize,
+    /// The node of each value of the variable.
+    node_of: Vec<u16>,
+    edges: Vec<Edge>,
+}
+
+#[derive(Clone, Debug)]
+struct Edge {
+    from: u16,
+    to: u16,
+    /// What induces it, as first and last.
+    labels: Vec<(u32, u32)>,
+}
+
+impl Graph {
+    /// The graph of a variable of the task. Guards on other variables are ignored.
+    pub fn of(system: &System, task: &Task, var: u32) -> Self {
+        let variable = &task.variables[var as usize];
+        let mut nodes = variable.values.len();
+        let mut node_of: Vec<u16> = (0..nodes as u16).collect();
+        let mut edges: BTreeMap<(u16, u16), Vec<(u32, u32)>> = BTreeMap::new();
+        match variable.process {
+            Some(process) => {
+                // Every location is a node, whether it seems reachable or not.
+                nodes = system.processes[process as usize].locations.len();
+                node_of = variable.values.iter().map(|v| v.unwrap_or(0) as u16).collect();
+                let node = |value: i64| usize::try_from(value).ok().filter(|&n| n < nodes);
+                let bases = system.label_bases(&system.actions);
+                for edge in &system.processes[process as usize].edges {
+                    let action = edge.action.0 as usize;
+                    let (first, end) = (bases[action] as u32, bases[action + 1] as u32);
+                    if let (Some(from), Some(to)) = (node(edge.from), node(edge.to))
+                        && from != to
+                        && first < end
+                    {
+                        edges.entry((from as u16, to as u16)).or_default().push((first, end - 1));
+                    }
+                }
+            }
+            None => {
+                for way in &task.ways {
+                    let demanded = (way.demands.iter())
+                        .filter(|(v, _)| *v == var && variable.is_single())
+                        .fold(Bits::below(nodes), |all, (_, bits)| all.and(bits));
+                    for effect in way.effects.iter().filter(|effect| effect.var == var) {
+                        let from = match &effect.condition {
+                            Some((v, bits)) if *v == var && variable.is_single() => demanded.and(bits),
+                            _ => demanded,
+                        };
+                        for from in from.iter() {
+                            for to in effect.values.iter().filter(|&to| to != from) {
+                                edges.entry((from as u16, to as u16)).or_default().extend(&way.labels);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let edges = edges.into_iter().map(|((from, to), labels)| Edge { from, to, labels }).collect();
+        Graph { nodes, node_of, edges }
+    }
+
+    /// The fewest edges from each value into `targets`, where the labels in `off` cannot fire.
+    pub fn distances(&self, targets: &Bits, off: Option<&Mask>) -> Vec<Distance> {
+        let mut into: Vec<Vec<u16>> = vec![Vec::new(); self.nodes];
+        for Edge { from, to, labels } in &self.edges {
+            if off.is_none_or(|off| !all_off(labels, off)) {
+                into[*to as usize].push(*from);
+            }
+        }
+        let mut distances = vec![Distance::INFINITE; self.nodes];
+        let mut wave: Vec<u16> = targets.iter().map(|n| self.node_of[n]).collect();
+        wave.iter().for_each(|&n| distances[n as usize] = Distance::ZERO);
+        let mut level = 0;
+        while !wave.is_empty() {
+            level += 1;
+            let mut next = Vec::new();
+            for node in wave {
+                for &from in &into[node as usize] {
+                    if !distances[from as usize].is_finite() {
+                        distances[from as usize] = Distance(level);
+                        next.push(from);
+                    }
+                }
+            }
+            wave = next;
+        }
+        self.node_of.iter().map(|&node| distances[node as usize]).collect()
+    }
+}
+
+/// Whether none of the labels can fire.
+pub(crate) fn all_off(labels: &[(u32, u32)], off: &Mask) -> bool {
+    labels.iter().all(|&(first, last)| (first..=last).all(|label| off.contains(Label(label))))
+}

@@ -1,0 +1,177 @@
+//! The abstract task of a model: variables with few values, ways to fire as sets of values demanded and left behind, and
+//! what is looked for as a formula over them (the multi-valued view of Wehrle 2011, sec. 1.3 and 5.1).
+//!
+//! It is a superset of the model: whatever a model can do, some way of the task does; whatever is looked for satisfies the
+//! formula. What cannot be expressed is left out of conditions and made arbitrary in effects.
+
+mod bits;
+mod calls;
+mod formula;
+mod ground;
+mod machine;
+mod run;
+mod universe;
+mod value;
+mod variable;
+
+use crate::target::{GuideError, Target};
+use hadal_exec::Model;
+use hadal_system::{StateSpace, Successors};
+use machine::{Faults, Machine};
+use universe::Universe;
+
+pub use bits::Bits;
+pub use formula::Formula;
+pub use variable::Variable;
+
+/// More ways to start than this are not looked at one by one.
+const MAX_STARTS: u64 = 50_000;
+
+/// A row of an effect: where the condition held, the variable gets one of the values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effect {
+    /// What must have held besides the demands.
+    pub condition: Option<(u32, Bits)>,
+    /// What is written.
+    pub var: u32,
+    /// What it may get.
+    pub values: Bits,
+}
+
+/// A way in which some action instances can fire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The labels, as first and last.
+    pub labels: Vec<(u32, u32)>,
+    /// What must hold; a variable of several scalars may stand there more than once.
+    pub demands: Vec<(u32, Bits)>,
+    /// What is written.
+    pub effects: Vec<Effect>,
+    /// Whether nothing was left out.
+    pub exact: bool,
+}
+
+/// The abstract task.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Variables that matter for what is looked for.
+    pub variables: Vec<Variable>,
+    /// Ways that matter, in the order of their labels.
+    pub ways: Vec<Way>,
+    /// What is looked for.
+    pub goal: Formula,
+    /// Labels of which little is known, among all.
+    pub coarse: (u64, u64),
+}
+
+impl Task {
+    /// The task of a model for a target.
+    pub fn of(model: &Model, target: &Target) -> Result<Task, GuideError> {
+        let system = model.system();
+        let faults = if target.faults { Faults::Followed } else { Faults::Skipped };
+        let mut machine = Machine::new(system, initial(model));
+        let ground = ground::ground(&mut machine, faults);
+        let mut parts = Vec::new();
+        for &id in &target.properties {
+            let (at, values) = system.property_instance(id).ok_or(GuideError::NoProperty(id.0))?;
+            parts.push(formula::property(&machine, at, &values, faults));
+        }
+        if target.faults {
+            parts.push(formula::faults(&machine, &ground));
+        }
+        if target.deadlock {
+            parts.push(formula::deadlock(&machine, &ground));
+        }
+        let goal = Formula::any(parts);
+        let var_of = &machine.universe.var_of;
+        let ways = ground.ways.into_iter().map(|way| Way {
+            labels: way.labels,
+            demands: way.demands.into_iter().map(|(slot, bits)| (var_of[slot as usize], bits)).collect(),
+            effects: (way.rows.into_iter())
+                .map(|row| Effect {
+                    condition: row.condition.map(|(slot, bits)| (var_of[slot as usize], bits)),
+                    var: var_of[row.slot as usize],
+                    values: row.values,
+                })
+                .collect(),
+            exact: way.exact,
+        });
+        let labels = system.label_bases(&system.actions).last().copied().unwrap_or(0);
+        let variables = Variable::all(model, &machine.universe);
+        let task = Task { variables, ways: ways.collect(), goal, coarse: (ground.coarse, labels) };
+        Ok(task.relevant())
+    }
+
+    /// Leaves out what cannot influence the goal (the cone of influence), and renumbers the variables.
+    fn relevant(mut self) -> Task {
+        let mut matters = vec![false; self.variables.len()];
+        self.goal.each_atom(&mut |var, _| matters[var as usize] = true);
+        let mut kept = vec![false; self.ways.len()];
+        loop {
+            let mut grown = false;
+            for (way, kept) in self.ways.iter().zip(&mut kept) {
+                if *kept || !way.effects.iter().any(|effect| matters[effect.var as usize]) {
+                    continue;
+                }
+                *kept = true;
+                grown = true;
+                way.demands.iter().for_each(|(var, _)| matters[*var as usize] = true);
+            }
+            // A condition matters only where what it leads to does.
+            for (way, _) in self.ways.iter().zip(&kept).filter(|(_, kept)| **kept) {
+                for effect in &way.effects {
+                    if let (true, Some((var, _))) = (matters[effect.var as usize], effect.condition)
+                        && !std::mem::replace(&mut matters[var as usize], true)
+                    {
+                        grown = true;
+                    }
+                }
+            }
+            if !grown {
+                break;
+            }
+        }
+        let mut number = vec![u32::MAX; self.variables.len()];
+        for (next, (n, _)) in matters.iter().enumerate().filter(|(_, matters)| **matters).enumerate() {
+            number[n] = next as u32;
+        }
+        let mut flags = matters.iter();
+        self.variables.retain(|_| *flags.next().unwrap_or(&false));
+        let mut flags = kept.iter();
+        self.ways.retain(|_| *flags.next().unwrap_or(&false));
+        for way in &mut self.ways {
+            way.demands.iter_mut().for_each(|(var, _)| *var = number[*var as usize]);
+            way.effects.retain(|effect| matters[effect.var as usize]);
+            for effect in &mut way.effects {
+                effect.var = number[effect.var as usize];
+                if let Some((var, _)) = &mut effect.condition {
+                    *var = number[*var as usize];
+                }
+            }
+        }
+        self.goal = self.goal.renumbered(&|var| number[var as usize]);
+        self
+    }
+}
+
+/// The values that variables have in initial states, or all where there are too many of those.
+fn initial(model: &Model) -> Universe {
+    let system = model.system();
+    let mut universe = Universe::empty(system);
+    let starts = system.label_bases(&system.starts).last().copied().unwrap_or(0);
+    let mut out = Successors::new(model.words());
+    if starts <= MAX_STARTS {
+        // Not the model's own worker: it would give representatives only.
+        model.interpreter().initial(&mut out, &mut vec![0; model.properties().len()]);
+        for (_, state) in out.iter() {
+            for slot in 0..universe.var_of.len() {
+                universe.seed(universe.var_of[slot], model.layout().value(system, state, slot));
+            }
+        }
+    } else {
+        (0..universe.vars.len() as u32).for_each(|var| {
+            universe.add_all(system, var);
+        });
+    }
+    universe
+}

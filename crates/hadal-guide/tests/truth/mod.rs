@@ -1,0 +1,153 @@
+//! True distances on the explicit graph of a small model, to hold estimates against.
+
+use hadal_exec::{Interpreter, Model, ModelOptions, SymmetryMode};
+use hadal_guide::{Distance, Guide, Mask, Target};
+use hadal_system::{Label, PropertyKind, StateSpace, Successors, System};
+use std::collections::HashMap;
+
+/// Every reachable state with its distance to the target.
+pub struct Truth {
+    pub states: Vec<Vec<u64>>,
+    pub edges: Vec<(u32, u32, Label)>,
+    pub goal: Vec<bool>,
+    pub distance: Vec<Distance>,
+}
+
+/// The model of a system without symmetry reduction.
+pub fn model(system: System) -> Option<Model> {
+    let options = ModelOptions { symmetry: SymmetryMode::Off, ..ModelOptions::default() };
+    Model::new(system, options).ok()
+}
+
+/// The truth about a model of at most `most` states.
+pub fn truth(model: &Model, target: &Target, most: usize) -> Option<Truth> {
+    let mut worker = model.worker();
+    let interpreter = model.interpreter();
+    let mut out = Successors::new(model.words());
+    let mut number: HashMap<Vec<u64>, u32> = HashMap::new();
+    let mut states: Vec<Vec<u64>> = Vec::new();
+    let mut truth = Truth { states: Vec::new(), edges: Vec::new(), goal: Vec::new(), distance: Vec::new() };
+    worker.initial(&mut out);
+    for (_, state) in out.iter() {
+        number.entry(state.to_vec()).or_insert_with(|| {
+            states.push(state.to_vec());
+            states.len() as u32 - 1
+        });
+    }
+    let mut at = 0;
+    while at < states.len() {
+        if states.len() > most {
+            return None;
+        }
+        let state = states[at].clone();
+        out.clear();
+        worker.successors(&state, &mut out);
+        let mut leaves = !out.faults().is_empty();
+        for (label, next) in out.iter() {
+            leaves |= next != state;
+            let to = *number.entry(next.to_vec()).or_insert_with(|| {
+                states.push(next.to_vec());
+                states.len() as u32 - 1
+            });
+            truth.edges.push((at as u32, to, label));
+        }
+        let stuck = !leaves && !worker.can_leave(&state);
+        let goal = target.deadlock && stuck
+            || target.faults && !out.faults().is_empty()
+            || target.properties.iter().any(|&id| holds(model, &interpreter, &state, id, target.faults));
+        truth.goal.push(goal);
+        at += 1;
+    }
+    truth.states = states;
+    truth.distance = distances(&truth, None);
+    Some(truth)
+}
+
+fn holds(
+    model: &Model,
+    interpreter: &Interpreter,
+    state: &[u64],
+    id: hadal_system::PropertyId,
+    faults: bool,
+) -> bool {
+    let wanted = model.properties()[id.0 as usize].kind != PropertyKind::Invariant;
+    match interpreter.holds(state, id) {
+        Ok(holds) => holds == wanted,
+        Err(_) => faults,
+    }
+}
+
+/// Distances where the labels in `off` cannot fire.
+pub fn distances(truth: &Truth, off: Option<&Mask>) -> Vec<Distance> {
+    let mut into: Vec<Vec<u32>> = vec![Vec::new(); truth.goal.len()];
+    for &(from, to, label) in &truth.edges {
+        if off.is_none_or(|off| !off.contains(label)) {
+            into[to as usize].push(from);
+        }
+    }
+    let mut distance = vec![Distance::INFINITE; truth.goal.len()];
+    let mut wave: Vec<u32> = (0..truth.goal.len() as u32).filter(|&n| truth.goal[n as usize]).collect();
+    wave.iter().for_each(|&n| distance[n as usize] = Distance::ZERO);
+    let mut level = 0;
+    while !wave.is_empty() {
+        level += 1;
+        let mut next = Vec::new();
+        for node in wave {
+            for &from in &into[node as usize] {
+                if !distance[from as usize].is_finite() {
+                    distance[from as usize] = Distance(level);
+                    next.push(from);
+                }
+            }
+        }
+        wave = next;
+    }
+    distance
+}
+
+/// Asserts everything a guide promises, in every state, with and without `off`.
+pub fn assert_promises(guide: &dyn Guide, truth: &Truth, off: &Mask, what: &str) {
+    let promises = guide.promises();
+    let name = guide.name();
+    let mut estimator = guide.estimator();
+    let plain: Vec<Distance> = truth.states.iter().map(|s| estimator.estimate(s, None)).collect();
+    let masked: Vec<Distance> = truth.states.iter().map(|s| estimator.estimate(s, Some(off))).collect();
+    let masked_truth = distances(truth, Some(off));
+    for (values, distance, kind) in [(&plain, &truth.distance, "plain"), (&masked, &masked_truth, "masked")] {
+        for n in 0..truth.states.len() {
+            let (value, true_distance) = (values[n], distance[n]);
+            if promises.admissible {
+                assert!(value <= true_distance, "{what} {name} {kind}: {value:?} > {true_distance:?} in {n}");
+            }
+            if promises.safe && !value.is_finite() {
+                assert!(
+                    !true_distance.is_finite(),
+                    "{what} {name} {kind}: infinite at {true_distance:?} in {n}"
+                );
+            }
+            if promises.consistent && truth.goal[n] {
+                assert_eq!(value, Distance::ZERO, "{what} {name} {kind}: goal {n}");
+            }
+        }
+        if promises.consistent {
+            for &(from, to, label) in &truth.edges {
+                if kind == "masked" && off.contains(label) {
+                    continue;
+                }
+                let (before, after) = (values[from as usize], values[to as usize]);
+                assert!(
+                    before.0 <= after.0.saturating_add(1),
+                    "{what} {name} {kind}: {before:?} to {after:?} along {from} {to}"
+                );
+            }
+        }
+    }
+    if promises.monotone {
+        for n in 0..truth.states.len() {
+            assert!(plain[n] <= masked[n], "{what} {name}: mask makes {:?} {:?}", plain[n], masked[n]);
+        }
+    }
+    // What an estimator computes does not depend on what it computed before.
+    let again: Vec<Distance> = truth.states.iter().map(|s| estimator.estimate(s, None)).collect();
+    assert_eq!(plain, again, "{what} {name}");
+}
