@@ -1,8 +1,10 @@
 //! A model that explorers can walk: a system, its layout, an engine that runs it, and symmetry reduction.
 
 use hadal_system::{
-    Check, Label, Layout, PropertyId, PropertyInfo, StateField, StateSpace, Successors, System, Worker,
+    ActionInfo, Check, Label, Layout, PropertyId, PropertyInfo, StateField, StateSpace, Successors, System,
+    Worker,
 };
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::compile::{CompileError, Compiled};
@@ -53,6 +55,7 @@ pub struct Model {
     compiled: Option<Compiled>,
     symmetry: Option<Canonicaliser>,
     properties: Vec<PropertyInfo>,
+    actions: Vec<ActionInfo>,
     fingerprint: u64,
     /// Worked out when first asked for: few strategies want them.
     fields: OnceLock<Vec<StateField>>,
@@ -79,8 +82,9 @@ impl Model {
         let mode = symmetry.as_ref().map_or(SymmetryMode::Off, Canonicaliser::mode);
         let fingerprint = fingerprint(&system, &layout, mode);
         let properties = system.property_infos();
+        let actions = action_infos(&system);
         let fields = OnceLock::new();
-        Ok(Model { system, layout, options, compiled, symmetry, properties, fingerprint, fields })
+        Ok(Model { system, layout, options, compiled, symmetry, properties, actions, fingerprint, fields })
     }
 
     /// The system behind the model.
@@ -130,6 +134,10 @@ impl StateSpace for Model {
         &self.properties
     }
 
+    fn actions(&self) -> &[ActionInfo] {
+        &self.actions
+    }
+
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(ModelWorker {
             model: self,
@@ -154,6 +162,29 @@ impl StateSpace for Model {
         let slots = self.system.slots().into_iter().zip(self.layout.unpack(&self.system, state));
         slots.map(|((name, domain), value)| (name, self.system.domains.render(domain, value))).collect()
     }
+}
+
+/// Actions that share a name are told apart by the line they stand in.
+fn action_infos(system: &System) -> Vec<ActionInfo> {
+    let mut named: HashMap<&str, u32> = HashMap::new();
+    for action in &system.actions {
+        *named.entry(&action.name).or_default() += 1;
+    }
+    // Actions stand in no particular order and a text may have a million lines, so lines are not counted anew for each.
+    let ends: Vec<usize> = system.source.text.match_indices('\n').map(|(at, _)| at).collect();
+    let bases = system.label_bases(&system.actions);
+    let info = |(action, base): (&hadal_system::Action, &[u64])| ActionInfo {
+        name: match named[action.name.as_str()] {
+            1 => action.name.clone(),
+            _ => {
+                let line = ends.partition_point(|&end| end < action.span.start as usize) + 1;
+                format!("{} (line {line})", action.name)
+            }
+        },
+        // `Model::new` has made sure that labels have 32 bits.
+        labels: base[0] as u32..base[1] as u32,
+    };
+    system.actions.iter().zip(bases.windows(2)).map(info).collect()
 }
 
 fn render(system: &System, actions: &[hadal_system::Action], label: Label) -> String {

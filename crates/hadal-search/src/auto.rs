@@ -1,6 +1,7 @@
 //! The default: a table in RAM while it fits, then a decision diagram, then sorted runs on disk. Nothing is explored
 //! twice when the storage changes, and a search that stops leaves a run to be resumed.
 
+use crate::firings::Counts;
 use crate::lane::{Lane, Parents, Task};
 use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
@@ -84,6 +85,7 @@ pub fn resume(search: &AutoSearch) -> Result<Report, Trouble> {
     let elastic = search.governor.part(search.share(ELASTIC_SHARE));
     let (detector, stage) = search.detector(&disk, &journal, &elastic)?;
     let lanes = (0..search.threads.max(1)).map(|n| Lane::new(search.task, n, Parents::Forgotten)).collect();
+    let counts = Counts::of_record(record.covers, &record.actions);
     search.sweep(Sweeping {
         ledger,
         elastic,
@@ -94,7 +96,8 @@ pub fn resume(search: &AutoSearch) -> Result<Report, Trouble> {
         fired: 0,
         offered: 0,
         rest: None,
-        covers: record.covers,
+        counts_before: counts.clone(),
+        counts,
         seconds: record.seconds,
         stages: vec![stage],
     })
@@ -106,12 +109,18 @@ struct Begun {
     ranges: Vec<Vec<Range>>,
     /// Figures of the layers expanded to the end.
     layers: Vec<Layer>,
+    /// What was counted in them.
+    counts: Counts,
 }
 
 impl Begun {
     fn of(walk: &mut Walk) -> Self {
         walk.close_layer();
-        Begun { ranges: walk.layer_ranges().collect(), layers: walk.layers.clone() }
+        Begun {
+            ranges: walk.layer_ranges().collect(),
+            layers: walk.layers.clone(),
+            counts: walk.counts.clone(),
+        }
     }
 }
 
@@ -129,7 +138,9 @@ struct Sweeping<'a> {
     /// States of the layer being found that the detector was offered already.
     offered: u64,
     rest: Option<Sorted>,
-    covers: Vec<u64>,
+    /// What earlier sittings counted, and what was counted in all complete layers.
+    counts_before: Counts,
+    counts: Counts,
     seconds: f64,
     stages: Vec<Stage>,
 }
@@ -189,7 +200,8 @@ impl<'a> AutoSearch<'a> {
             offered,
             lanes,
             rest: Some(rest),
-            covers: Vec::new(),
+            counts_before: Counts::zero(self.task.space),
+            counts: begun.counts,
             seconds: 0.0,
             stages: vec![TABLE, stage],
         })
@@ -218,8 +230,8 @@ impl<'a> AutoSearch<'a> {
             layers: start.layers,
             transitions_before: start.fired,
             figures: Layer { candidates: start.offered, ..Layer::default() },
-            covers: start.covers.clone(),
-            covers_before: start.covers,
+            counts: start.counts,
+            counts_before: start.counts_before,
             seconds_before: start.seconds,
             rest: start.rest.map(|sorted| (sorted.flat, sorted.memory)),
             fallback: Some(Box::new(move |journal| on_disk(&disk, options, journal))),
@@ -229,7 +241,7 @@ impl<'a> AutoSearch<'a> {
             keep: Keep::ALL,
             proviso: None,
             path_begins_at: 0,
-            covers_again: Vec::new(),
+            counts_again: Counts::zero(self.task.space),
         };
         let verdict = sweep.run()?;
         Ok(sweep.report(verdict))
@@ -292,7 +304,13 @@ impl<'a> AutoSearch<'a> {
         let disk = ledger.disk().clone();
         let mut journal = self.journal_of(table, &begun.ranges[..complete], &disk)?;
         let seconds = self.task.control.elapsed().as_secs_f64();
-        let tally = Tally { layers: &begun.layers, covers: &report.covers, seconds, stages: &report.stages };
+        let tally = Tally {
+            layers: &begun.layers,
+            covers: &begun.counts.covers,
+            actions: begun.counts.actions(self.task.space),
+            seconds,
+            stages: &report.stages,
+        };
         let Verdict::Stopped(reason) = &report.verdict else { return Ok(None) };
         ledger.commit(&mut journal, tally, &format!("stopped: {reason}"))?;
         let traffic = &disk.traffic;

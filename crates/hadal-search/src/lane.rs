@@ -5,6 +5,7 @@
 
 use crate::control::Control;
 use crate::finding::Finding;
+use crate::firings::{Counts, Firings};
 use crate::report::{DeadlockNotion, Question, ViolationKind};
 use hadal_store::OverBudget;
 use hadal_store::table::{StateRef, StateTable};
@@ -82,6 +83,7 @@ pub(crate) struct Lane<'a> {
     /// Cover properties that look at states.
     state_covers: Vec<PropertyId>,
     covers: Vec<u64>,
+    firings: Firings<'a>,
     pub(crate) transitions: u64,
     pub(crate) finding: Option<Finding>,
 }
@@ -103,6 +105,7 @@ impl<'a> Lane<'a> {
             fresh_numbers: Vec::new(),
             state_covers: task.question.of_kind(properties, PropertyKind::Cover).collect(),
             covers: vec![0; properties.len()],
+            firings: Firings::new(task.space),
             transitions: 0,
             finding: None,
         }
@@ -231,7 +234,9 @@ impl<'a> Lane<'a> {
     /// Counts what waited and forgets it.
     pub(crate) fn settle(&mut self) {
         self.taken = 0;
-        let fired = self.out.len() as u64 - std::mem::take(&mut self.initial);
+        let fired = &self.out.labels()[std::mem::take(&mut self.initial) as usize..];
+        self.firings.count(fired);
+        let fired = fired.len() as u64;
         self.transitions += fired;
         let gauges = &self.task.control.gauges;
         gauges.transitions.fetch_add(fired, Ordering::Relaxed);
@@ -241,23 +246,21 @@ impl<'a> Lane<'a> {
         self.parent_words.clear();
     }
 
-    /// How often each property was covered.
-    fn covers(&self) -> Vec<u64> {
+    /// How often each property was covered and each action fired.
+    fn counts(&self) -> Counts {
         let mut covers = self.covers.clone();
         for (sum, &by_statements) in covers.iter_mut().zip(self.worker.cover_counts()) {
             *sum += by_statements;
         }
-        covers
+        Counts { covers, fired: self.firings.fired().to_vec() }
     }
 }
 
-/// Adds up the covers of all lanes.
-pub(crate) fn total_covers(lanes: &[Lane], properties: usize) -> Vec<u64> {
-    let mut total = vec![0; properties];
+/// Adds up the counts of all lanes.
+pub(crate) fn total_counts(lanes: &[Lane], space: &dyn StateSpace) -> Counts {
+    let mut total = Counts::zero(space);
     for lane in lanes {
-        for (sum, hits) in total.iter_mut().zip(lane.covers()) {
-            *sum += hits;
-        }
+        total.add(&lane.counts());
     }
     total
 }

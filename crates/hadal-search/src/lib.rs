@@ -5,6 +5,7 @@
 pub mod auto;
 pub mod control;
 pub mod finding;
+mod firings;
 mod lane;
 pub mod layered;
 pub mod partition;
@@ -14,6 +15,7 @@ pub mod strategy;
 
 pub use control::{Control, Gauges, Limits};
 pub use finding::Finding;
+pub use firings::ActionFirings;
 pub use lane::Task;
 pub use report::{
     DeadlockNotion, Distance, Layer, Proviso, Question, Report, Spent, StopReason, Verdict, Violation,

@@ -1,5 +1,6 @@
 //! What is asked of a search and what it answers.
 
+use crate::firings::ActionFirings;
 use crate::partition::PartitionFigures;
 use hadal_system::{Label, PropertyId, PropertyInfo, PropertyKind};
 use serde::{Deserialize, Serialize};
@@ -209,6 +210,9 @@ pub struct Report {
     pub layers: Vec<Layer>,
     /// How often each property was covered, by [`PropertyId`].
     pub covers: Vec<u64>,
+    /// How often each action fired, in the model's order. Empty where the space names none, or where an earlier sitting
+    /// did not count.
+    pub actions: Vec<ActionFirings>,
     /// The most bytes held at once under the budget.
     pub peak_memory: u64,
     /// How states were stored, in order.

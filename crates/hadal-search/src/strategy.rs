@@ -2,6 +2,7 @@
 //! journal and the counters are the same for all (Lamborn 2014; docs/strategies.md describes each).
 
 use crate::control::{Control, Limits};
+use crate::firings::Counts;
 use crate::lane::{Lane, Parents, Task};
 use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
@@ -233,9 +234,11 @@ impl<'a> StrategySearch<'a> {
         let Start { task, disk, ledger, journal, record } = start;
         let mut detector = self.detector(&disk)?;
         journal.view_all(&mut |depth, layer| detector.adopt(depth, layer))?;
-        let (layers, covers, seconds) = match record {
-            Some(record) => (record.layers, record.covers, record.seconds),
-            None => (Vec::new(), vec![0; task.space.properties().len()], 0.0),
+        let (layers, counts, seconds) = match record {
+            Some(record) => {
+                (record.layers, Counts::of_record(record.covers, &record.actions), record.seconds)
+            }
+            None => (Vec::new(), Counts::zero(task.space), 0.0),
         };
         let has_table = matches!(self.strategy.detection, Detection::Hash { .. } | Detection::Phased);
         let cache_share = self.share(if has_table { SMALL_CACHE_SHARE } else { CACHE_SHARE });
@@ -257,9 +260,9 @@ impl<'a> StrategySearch<'a> {
             layers,
             figures: Layer::default(),
             transitions_before: 0,
-            covers: covers.clone(),
-            covers_before: covers,
-            covers_again: Vec::new(),
+            counts: counts.clone(),
+            counts_before: counts,
+            counts_again: Counts::zero(task.space),
             seconds_before: seconds,
             disk,
             ledger,

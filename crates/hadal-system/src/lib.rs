@@ -23,7 +23,8 @@ pub use layout::Layout;
 pub use shape::{Field, Shape, ShapeId, Shapes};
 pub use source::{LineColumn, Source, Span};
 pub use space::{
-    Check, Label, PropertyId, PropertyInfo, PropertyKind, StateField, StateSpace, Successors, Worker,
+    ActionInfo, Check, Label, PropertyId, PropertyInfo, PropertyKind, StateField, StateSpace, Successors,
+    Worker,
 };
 pub use stmt::{Argument, CheckKind, PrintItem, Stmt, StmtKind, SwitchArm};
 pub use system::{

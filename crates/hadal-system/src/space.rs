@@ -67,6 +67,15 @@ pub struct StateField {
     pub writers: Option<u64>,
 }
 
+/// An action as explorers know it: a name, and which labels are its instances.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionInfo {
+    /// Its name, the same for all instances.
+    pub name: String,
+    /// Its labels.
+    pub labels: std::ops::Range<u32>,
+}
+
 /// An explorable set of states.
 pub trait StateSpace: Sync {
     /// Words of a state; the same for all states, at least 1.
@@ -87,6 +96,11 @@ pub trait StateSpace: Sync {
 
     /// The properties, by [`PropertyId`].
     fn properties(&self) -> &[PropertyInfo] {
+        &[]
+    }
+
+    /// The actions, where the space has them: their labels ascend from 0 without gaps. Firings are counted for them.
+    fn actions(&self) -> &[ActionInfo] {
         &[]
     }
 

@@ -255,6 +255,7 @@ fn outcome(
         state_bytes: model.words() as u64 * 8,
         layers: report.layers.clone(),
         covers,
+        actions: report.actions.clone(),
         partition: report.partition.clone(),
         trace: trace.filter(|_| args.output.json).map(|t| t.json(detail)),
     }

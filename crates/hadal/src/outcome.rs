@@ -59,6 +59,8 @@ pub struct Outcome {
     pub layers: Vec<LayerFigures>,
     /// How often each cover property was met.
     pub covers: Vec<CoverFigures>,
+    /// How often each action fired, all its instances together.
+    pub actions: Vec<hadal_search::ActionFirings>,
     /// Figures of `--strategy part`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<PartitionFigures>,

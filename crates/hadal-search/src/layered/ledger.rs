@@ -6,6 +6,7 @@
 
 use super::Trouble;
 use super::journal::{Journal, JournalRecord};
+use crate::firings::ActionFirings;
 use crate::report::{Layer, Stage};
 use hadal_store::manifest::{Commit, CommitError, RunFolder};
 use hadal_store::run::{RunFile, RunOptions};
@@ -72,6 +73,9 @@ pub struct RunRecord {
     pub layers: Vec<Layer>,
     /// How often each property was covered in them.
     pub covers: Vec<u64>,
+    /// How often each action fired in them; empty where nobody counted.
+    #[serde(default)]
+    pub actions: Vec<ActionFirings>,
     /// Wall-clock seconds spent so far.
     pub seconds: f64,
     /// How it stood at some of the commits, in order of time.
@@ -102,6 +106,7 @@ impl RunRecord {
 pub(crate) struct Tally<'a> {
     pub(crate) layers: &'a [Layer],
     pub(crate) covers: &'a [u64],
+    pub(crate) actions: Vec<ActionFirings>,
     pub(crate) seconds: f64,
     /// Storage of this sitting.
     pub(crate) stages: &'a [Stage],
@@ -151,6 +156,7 @@ impl Ledger {
             status: status.to_owned(),
             layers: tally.layers.to_vec(),
             covers: tally.covers.to_vec(),
+            actions: tally.actions,
             seconds: tally.seconds,
             samples: self.samples.clone(),
             stages: self.stages_before.iter().cloned().chain(tally.stages.iter().map(Into::into)).collect(),
@@ -213,6 +219,7 @@ impl Ledger {
             status: standing.status.to_owned(),
             layers: Vec::new(),
             covers: standing.covers.to_vec(),
+            actions: standing.actions,
             seconds: standing.seconds,
             samples: self.samples.clone(),
             stages: self.stages_before.clone(),
@@ -235,6 +242,7 @@ pub(crate) struct Standing<'a> {
     pub(crate) states: u64,
     pub(crate) transitions: u64,
     pub(crate) covers: &'a [u64],
+    pub(crate) actions: Vec<ActionFirings>,
     pub(crate) seconds: f64,
 }
 

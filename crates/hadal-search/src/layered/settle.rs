@@ -4,7 +4,7 @@
 use super::Trouble;
 use super::sweep::Sweep;
 use crate::control::{Control, Limits};
-use crate::lane::{Lane, Parents, Sink, Task, total_covers};
+use crate::lane::{Lane, Parents, Sink, Task, total_counts};
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::table::StateRef;
 use hadal_store::{Bitmap, OverBudget};
@@ -44,14 +44,9 @@ impl Sweep<'_> {
             self.journal.pop_empty();
             self.layers.truncate(self.journal.depth());
         }
-        if self.covers_again.is_empty() {
-            self.covers_again = vec![0; self.task.space.properties().len()];
-        }
-        let covers = total_covers(std::slice::from_ref(&lane), self.covers_again.len());
-        for ((sum, now), hits) in self.covers_again.iter_mut().zip(&mut self.covers).zip(covers) {
-            *sum += hits;
-            *now = now.saturating_sub(hits);
-        }
+        let again_counts = total_counts(std::slice::from_ref(&lane), self.task.space);
+        self.counts_again.add(&again_counts);
+        self.counts.take_off(&again_counts);
         self.journal.keep_apart_from(self.journal.depth());
         self.task.control.gauges.states.fetch_sub(again, Ordering::Relaxed);
         if let Some(partial) = self.detector.partial() {

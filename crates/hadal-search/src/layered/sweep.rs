@@ -6,7 +6,8 @@ use super::journal::Journal;
 use super::ledger::{Ledger, Tally};
 use super::{Trouble, path};
 use crate::finding::Finding;
-use crate::lane::{Lane, Sink, Task, take_finding, total_covers};
+use crate::firings::Counts;
+use crate::lane::{Lane, Sink, Task, take_finding, total_counts};
 use crate::report::{
     DiskFigures, Layer, Proviso, Report, Stage, StopReason, Verdict, Violation, ViolationKind,
 };
@@ -38,10 +39,10 @@ pub(crate) struct Sweep<'a> {
     pub(crate) figures: Layer,
     /// Transitions of the layer being expanded that were fired before this search took over.
     pub(crate) transitions_before: u64,
-    /// Covers counted in earlier sittings, by property.
-    pub(crate) covers_before: Vec<u64>,
-    /// Covers when the last layer was complete.
-    pub(crate) covers: Vec<u64>,
+    /// What earlier sittings counted.
+    pub(crate) counts_before: Counts,
+    /// What was counted when the last layer was complete.
+    pub(crate) counts: Counts,
     /// Seconds spent in earlier sittings.
     pub(crate) seconds_before: f64,
     pub(crate) disk: Disk,
@@ -58,8 +59,8 @@ pub(crate) struct Sweep<'a> {
     pub(crate) proviso: Option<Proviso>,
     /// The depth of the first state of a violation's path: above 0 where layers before it are deleted.
     pub(crate) path_begins_at: usize,
-    /// Covers met in states that were explored again.
-    pub(crate) covers_again: Vec<u64>,
+    /// What was counted in states that were explored again.
+    pub(crate) counts_again: Counts,
 }
 
 /// Which layers stay on disk.
@@ -146,7 +147,7 @@ impl<'a> Sweep<'a> {
                 // The layer counts as expanded exactly if the journal has the next one, also when something fails here.
                 self.figures.seconds.detecting += begun.elapsed().as_secs_f64();
                 self.end_row(found, unique, &mark);
-                self.covers = self.covers_now();
+                self.counts = self.counts_now();
             }
             pushed?;
             if unique == 0 {
@@ -243,28 +244,30 @@ impl<'a> Sweep<'a> {
         self.journal.push(layer)?;
         let detector = &mut self.detector;
         self.journal.view_last(&mut |layer| detector.closed(0, layer))?;
-        self.covers = self.covers_now();
+        self.counts = self.counts_now();
         Ok(empty.then(|| self.complete()))
     }
 
     fn commit(&mut self, status: &str) -> Result<(), Trouble> {
         let seconds = self.seconds_before + self.task.control.elapsed().as_secs_f64();
-        let tally = Tally { layers: &self.layers, covers: &self.covers, seconds, stages: &self.stages };
+        let tally = Tally {
+            layers: &self.layers,
+            covers: &self.counts.covers,
+            actions: self.counts.actions(self.task.space),
+            seconds,
+            stages: &self.stages,
+        };
         match &mut self.ledger {
             Some(ledger) => ledger.commit(&mut self.journal, tally, status),
             None => Ok(()),
         }
     }
 
-    fn covers_now(&self) -> Vec<u64> {
-        let mut covers = total_covers(&self.lanes, self.task.space.properties().len());
-        for (sum, before) in covers.iter_mut().zip(&self.covers_before) {
-            *sum += before;
-        }
-        for (sum, again) in covers.iter_mut().zip(&self.covers_again) {
-            *sum -= again;
-        }
-        covers
+    fn counts_now(&self) -> Counts {
+        let mut counts = total_counts(&self.lanes, self.task.space);
+        counts.add(&self.counts_before);
+        counts.take_off(&self.counts_again);
+        counts
     }
 
     /// Exchanges the detector for the next one, if there is one; says whether.
@@ -288,7 +291,8 @@ impl<'a> Sweep<'a> {
             transitions: self.layers.iter().map(|layer| layer.transitions).sum(),
             depth: Some((self.journal.depth() as u64).saturating_sub(1)),
             layers: self.layers.clone(),
-            covers: self.covers.clone(),
+            covers: self.counts.covers.clone(),
+            actions: self.counts.actions(self.task.space),
             peak_memory: self.governor.peak(),
             stages: self.stages.clone(),
             disk: Some(DiskFigures {
@@ -376,7 +380,7 @@ impl<'a> Sweep<'a> {
     /// The whole space has been seen.
     fn complete(&self) -> Verdict {
         let properties = self.task.space.properties();
-        let covers = &self.covers;
+        let covers = &self.counts.covers;
         for cover in self.task.question.of_kind(properties, PropertyKind::Cover) {
             if covers[cover.0 as usize] == 0 {
                 let kind = ViolationKind::Uncovered(cover);

@@ -13,7 +13,8 @@ use super::trail::{ROOT, Trail};
 use super::visit::Ended;
 use super::{PartitionOptions, PartitionSearch};
 use crate::finding::Finding;
-use crate::lane::{Lane, Parents, Task, total_covers};
+use crate::firings::Counts;
+use crate::lane::{Lane, Parents, Task, total_counts};
 use crate::layered::Trouble;
 use crate::layered::ledger::{Ledger, Standing};
 use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict, Violation, ViolationKind};
@@ -61,7 +62,7 @@ pub(super) struct Exploration<'a> {
 #[derive(Default)]
 struct Before {
     transitions: u64,
-    covers: Vec<u64>,
+    counts: Counts,
     seconds: f64,
     search: super::DiskWork,
     reorganisation: super::DiskWork,
@@ -88,6 +89,7 @@ impl<'a> Exploration<'a> {
         let record: Option<SearchRecord> =
             ledger.section(SECTION).and_then(|bytes| serde_json::from_slice(bytes).ok());
         let record = record.ok_or(Trouble::NothingToResume)?;
+        let actions = ledger.record().map_or(Vec::new(), |run| run.actions);
         let mut options = search.options.clone();
         options.heuristic = record.heuristic;
         let search = PartitionSearch { options, ..*search };
@@ -114,7 +116,7 @@ impl<'a> Exploration<'a> {
         }
         new.before = Before {
             transitions: record.transitions,
-            covers: record.covers,
+            counts: Counts::of_record(record.covers, &actions),
             seconds: record.seconds,
             search: record.figures.search,
             reorganisation: record.figures.reorganisation,
@@ -165,7 +167,7 @@ impl<'a> Exploration<'a> {
             updates: vec![0; components.len()],
             components,
             figures,
-            before: Before::default(),
+            before: Before { counts: Counts::zero(task.space), ..Before::default() },
             committed: Instant::now(),
             commit_took: Duration::ZERO,
             partition_memory: governor.empty("partitions"),
@@ -259,7 +261,7 @@ impl<'a> Exploration<'a> {
 
     /// The whole space has been seen.
     fn complete(&self) -> Verdict {
-        let covers = self.covers();
+        let covers = self.counts().covers;
         let properties = self.task.space.properties();
         for cover in self.task.question.of_kind(properties, PropertyKind::Cover) {
             if covers[cover.0 as usize] == 0 {
@@ -297,7 +299,7 @@ impl<'a> Exploration<'a> {
         let began = Instant::now();
         self.trail.flush()?;
         let queues = self.queues.copy_to_disk(&mut self.partitions)?;
-        let (covers, seconds) = (self.covers(), self.seconds());
+        let (counts, seconds) = (self.counts(), self.seconds());
         let mut figures = self.figures_now();
         figures.sizes.clear();
         let record = SearchRecord {
@@ -307,7 +309,7 @@ impl<'a> Exploration<'a> {
             trail: names(self.trail.files()),
             queues: queues.as_ref().map(|run| run.name().to_owned()),
             transitions: self.transitions(),
-            covers: covers.clone(),
+            covers: counts.covers.clone(),
             seconds,
             updates: self.updates.clone(),
             figures,
@@ -317,7 +319,8 @@ impl<'a> Exploration<'a> {
         // Numbers, strings and lists of them always serialise.
         let section = serde_json::to_vec(&record).unwrap_or_default();
         let (states, transitions) = (self.trail.len(), record.transitions);
-        let standing = Standing { status, states, transitions, covers: &covers, seconds };
+        let actions = counts.actions(self.task.space);
+        let standing = Standing { status, states, transitions, covers: &counts.covers, actions, seconds };
         self.ledger.commit_section((SECTION, section), runs, standing)?;
         self.commit_took = began.elapsed();
         self.committed = Instant::now();
@@ -332,12 +335,10 @@ impl<'a> Exploration<'a> {
         self.before.seconds + self.task.control.elapsed().as_secs_f64()
     }
 
-    fn covers(&self) -> Vec<u64> {
-        let mut covers = total_covers(std::slice::from_ref(&self.lane), self.task.space.properties().len());
-        for (sum, before) in covers.iter_mut().zip(&self.before.covers) {
-            *sum += before;
-        }
-        covers
+    fn counts(&self) -> Counts {
+        let mut counts = total_counts(std::slice::from_ref(&self.lane), self.task.space);
+        counts.add(&self.before.counts);
+        counts
     }
 
     /// The figures, with what earlier sittings did.
@@ -362,13 +363,15 @@ impl<'a> Exploration<'a> {
     fn report(&self, verdict: Verdict) -> Report {
         let traffic = &self.ledger.disk().traffic;
         let files = self.partitions.iter().flat_map(Partition::files).chain(self.trail.files());
+        let counts = self.counts();
         Report {
             verdict,
             states: self.trail.len(),
             transitions: self.transitions(),
             depth: None,
             layers: Vec::new(),
-            covers: self.covers(),
+            actions: counts.actions(self.task.space),
+            covers: counts.covers,
             peak_memory: self.governor.peak(),
             stages: vec![Stage { storage: "partitions", states: 0, depth: 0 }],
             disk: Some(DiskFigures {

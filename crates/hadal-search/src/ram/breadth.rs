@@ -7,7 +7,8 @@
 use super::Search;
 use super::{liveness, path};
 use crate::finding::Finding;
-use crate::lane::{Lane, Parents, take_finding, total_covers};
+use crate::firings::Counts;
+use crate::lane::{Lane, Parents, take_finding, total_counts};
 use crate::report::{Layer, Report, Spent, Stage, StopReason, Verdict, Violation, ViolationKind};
 use hadal_store::OverBudget;
 use hadal_store::table::{StateRef, StateTable};
@@ -72,6 +73,7 @@ fn nothing_fits(search: &Search, full: OverBudget) -> Report {
         depth: Some(0),
         layers: Vec::new(),
         covers: vec![0; search.task.space.properties().len()],
+        actions: Vec::new(),
         peak_memory: search.governor.peak(),
         stages: vec![TABLE],
         disk: None,
@@ -87,11 +89,14 @@ pub(crate) struct Walk<'t, 'a> {
     /// being built.
     starts: Vec<u64>,
     pub(crate) layers: Vec<Layer>,
+    /// What was counted in the expanded layers.
+    pub(crate) counts: Counts,
 }
 
 impl<'t, 'a> Walk<'t, 'a> {
     pub(crate) fn new(search: &'t Search<'a>, table: &'t StateTable) -> Self {
-        Walk { search, table, starts: vec![0; table.writers()], layers: Vec::new() }
+        let counts = Counts::zero(search.task.space);
+        Walk { search, table, starts: vec![0; table.writers()], layers: Vec::new(), counts }
     }
 
     /// Explores from the initial states.
@@ -138,6 +143,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                 seconds: Spent { expanding: begun.elapsed().as_secs_f64(), ..Spent::default() },
                 ..Layer::default()
             });
+            self.counts = total_counts(lanes, self.search.task.space);
         }
     }
 
@@ -145,12 +151,14 @@ impl<'t, 'a> Walk<'t, 'a> {
     pub(crate) fn report(self, lanes: &[Lane], verdict: Verdict) -> Report {
         let depth =
             self.layer_ranges().take_while(|layer| !layer.is_empty()).count().saturating_sub(1) as u64;
+        let counts = total_counts(lanes, self.search.task.space);
         Report {
             verdict,
             states: self.table.len(),
             transitions: lanes.iter().map(|lane| lane.transitions).sum(),
             depth: Some(depth),
-            covers: total_covers(lanes, self.search.task.space.properties().len()),
+            actions: counts.actions(self.search.task.space),
+            covers: counts.covers,
             layers: self.layers,
             peak_memory: self.search.governor.peak(),
             stages: vec![TABLE],
@@ -180,7 +188,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                 liveness::Answer::Stopped(reason) => return Verdict::Stopped(reason),
             }
         }
-        let covers = total_covers(lanes, properties.len());
+        let covers = total_counts(lanes, self.search.task.space).covers;
         for cover in self.search.task.question.of_kind(properties, PropertyKind::Cover) {
             if covers[cover.0 as usize] == 0 {
                 let kind = ViolationKind::Uncovered(cover);

@@ -6,7 +6,7 @@
 use super::Search;
 use super::breadth::TABLE;
 use crate::finding::Finding;
-use crate::lane::{Lane, Parents, take_finding, total_covers};
+use crate::lane::{Lane, Parents, take_finding, total_counts};
 use crate::report::{Report, StopReason, Verdict, Violation, ViolationKind};
 use hadal_store::OverBudget;
 use hadal_store::table::{StateRef, StateTable};
@@ -51,6 +51,7 @@ pub fn explore(search: &Search) -> Report {
         depth: None,
         layers: Vec::new(),
         covers: Vec::new(),
+        actions: Vec::new(),
         peak_memory: 0,
         stages: vec![TABLE],
         disk: None,
@@ -74,7 +75,9 @@ pub fn explore(search: &Search) -> Report {
         }
     };
     let finding = take_finding(&mut lanes);
-    report.covers = total_covers(&lanes, search.task.space.properties().len());
+    let counts = total_counts(&lanes, search.task.space);
+    report.actions = counts.actions(search.task.space);
+    report.covers = counts.covers;
     report.verdict = match (finding, end) {
         (Some(finding), _) => Verdict::Violated(violation(&table, finding)),
         (None, End::Stopped(reason)) => Verdict::Stopped(reason),

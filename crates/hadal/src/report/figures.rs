@@ -1,10 +1,13 @@
 //! The figures of a run, derived from its record: what `hadal report --json` prints and the page draws.
 
+use super::command::command;
 use super::estimate::{self, Estimate};
-use super::record::{LayerRecord, PartitionFigures, PartitionedRecord, Record, SampleRecord, SearchRecord};
-use hadal_search::partition::Heuristic;
+use super::record::{
+    LayerRecord, PartitionFigures, PartitionedRecord, Record, SampleRecord, SearchRecord, SpentRecord,
+    StageRecord,
+};
+use hadal_search::ActionFirings;
 use serde::Serialize;
-use serde_json::Value;
 
 /// How many of the largest partitions are listed.
 const LARGEST: usize = 200;
@@ -41,7 +44,7 @@ pub struct Figures {
     /// Bytes of the committed files over distinct states.
     pub disk_bytes_per_state: Option<f64>,
     /// How states were stored, in order.
-    pub storage: Option<Vec<Storage>>,
+    pub storage: Option<Vec<StageRecord>>,
     /// Layers before this one were deleted to make room, where some were: states may have been counted again.
     pub layers_deleted_before: Option<u64>,
     /// Breadth-first layers, the last one still to be expanded unless the search is complete.
@@ -50,21 +53,12 @@ pub struct Figures {
     pub samples: Vec<Moment>,
     /// Duplicates by how far back their original lies, of all layers together.
     pub distances: Vec<DistanceFigures>,
+    /// How often each action fired.
+    pub actions: Option<Vec<ActionFirings>>,
     /// A search partition by partition.
     pub partition: Option<Partition>,
     /// A guess of what is left.
     pub estimate: Option<Estimate>,
-}
-
-/// A kind of storage and when it began.
-#[derive(Debug, Serialize)]
-pub struct Storage {
-    /// `table`, `diagram`, `sorted runs`, ...
-    pub storage: String,
-    /// Distinct states in complete layers at that moment.
-    pub states: u64,
-    /// The layer being expanded.
-    pub depth: u64,
 }
 
 /// A layer.
@@ -83,7 +77,7 @@ pub struct LayerFigures {
     /// Bytes written.
     pub bytes_written: Option<u64>,
     /// Where the time went.
-    pub seconds: Option<Seconds>,
+    pub seconds: Option<SpentRecord>,
 }
 
 /// What became of the states generated from a layer.
@@ -99,19 +93,6 @@ pub struct Outcomes {
     pub duplicates_earlier: u64,
     /// Duplicates of either kind: the storage does not tell which.
     pub duplicates_either: u64,
-}
-
-/// Seconds of a layer.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Seconds {
-    /// Generating successors and looking them up in RAM.
-    pub expanding: f64,
-    /// Sorting candidates.
-    pub sorting: f64,
-    /// Merging, and asking the closed set.
-    pub detecting: f64,
-    /// Waiting for the disk, within the others, all threads together.
-    pub waiting: f64,
 }
 
 /// The search at a commit, and its rates since the one before.
@@ -217,14 +198,7 @@ impl Figures {
             seconds: search.seconds,
             disk_bytes: record.disk_bytes,
             disk_bytes_per_state: (states > 0).then(|| record.committed_bytes as f64 / states as f64),
-            storage: search.stages.as_ref().filter(|stages| !stages.is_empty()).map(|stages| {
-                let storage = stages.iter().map(|stage| Storage {
-                    storage: stage.storage.clone(),
-                    states: stage.states,
-                    depth: stage.depth,
-                });
-                storage.collect()
-            }),
+            storage: search.stages.clone().filter(|stages| !stages.is_empty()),
             layers_deleted_before: search
                 .journal
                 .layers
@@ -234,6 +208,7 @@ impl Figures {
             distances: distances(&search.layers),
             layers,
             samples,
+            actions: search.actions.clone().filter(|actions| !actions.is_empty()),
             partition: partitioned.map(partition),
             estimate: estimate.flatten(),
         }
@@ -250,12 +225,7 @@ fn layers(search: &SearchRecord) -> Vec<LayerFigures> {
         outcomes: expanded.and_then(outcomes),
         bytes_read: expanded.and_then(|layer| layer.bytes_read),
         bytes_written: expanded.and_then(|layer| layer.bytes_written),
-        seconds: expanded.and_then(|layer| layer.seconds).map(|spent| Seconds {
-            expanding: spent.expanding,
-            sorting: spent.sorting,
-            detecting: spent.detecting,
-            waiting: spent.waiting,
-        }),
+        seconds: expanded.and_then(|layer| layer.seconds),
     };
     stored.zip(expanded).enumerate().map(row).collect()
 }
@@ -391,81 +361,11 @@ fn partition(record: &PartitionedRecord) -> Partition {
     Partition { heuristic: figures.heuristic.clone(), counters, sizes }
 }
 
-/// A command that asks what the run was asked: what the run keeps is named like the flags.
-fn command(about: &Value) -> Option<String> {
-    let mut words = vec!["hadal".to_owned(), "check".to_owned(), quoted(about["model"].as_str()?)];
-    for define in about["define"].as_array().into_iter().flatten() {
-        if let (Some(name), Some(value)) = (define[0].as_str(), define[1].as_i64()) {
-            words.extend(["-D".to_owned(), quoted(&format!("{name}={value}"))]);
-        }
-    }
-    for (key, value) in about.as_object().into_iter().flatten() {
-        if key != "model" && key != "define" {
-            flag(&format!("--{}", key.replace('_', "-")), key, value, &mut words);
-        }
-    }
-    Some(words.join(" "))
-}
-
-fn flag(name: &str, key: &str, value: &Value, words: &mut Vec<String>) {
-    match value {
-        Value::Bool(true) => words.push(name.to_owned()),
-        Value::Number(number) => words.extend([name.to_owned(), number.to_string()]),
-        // Names of properties, components and files are somebody's own; everything else is one of hadal's words.
-        Value::String(text) if matches!(key, "property" | "partition" | "save_partition") => {
-            words.extend([name.to_owned(), quoted(text)])
-        }
-        Value::String(text) if is_default(key, text) => {}
-        Value::String(_) if key == "part_heuristic" => {
-            let known = serde_json::from_value(value.clone()).map(Heuristic::name);
-            words.extend(known.into_iter().flat_map(|heuristic| [name.to_owned(), heuristic.to_owned()]));
-        }
-        Value::String(text) => words.extend([name.to_owned(), quoted(&kebab(text))]),
-        Value::Array(items) => items.iter().for_each(|item| flag(name, key, item, words)),
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                flag(&format!("--{}", key.replace('_', "-")), key, value, words);
-            }
-        }
-        Value::Bool(false) | Value::Null => {}
-    }
-}
-
-fn is_default(key: &str, value: &str) -> bool {
-    matches!(
-        (key, value),
-        ("symmetry" | "strategy", "Auto")
-            | ("part_heuristic", "Adaptive")
-            | ("deadlock", "On")
-            | ("model_errors", "Report")
-    )
-}
-
-/// `ClosedPerLayer` as the command line spells it.
-fn kebab(text: &str) -> String {
-    let mut word = String::new();
-    for letter in text.chars() {
-        if letter.is_uppercase() && !word.is_empty() {
-            word.push('-');
-        }
-        word.extend(letter.to_lowercase());
-    }
-    word
-}
-
-/// As a shell reads it.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::record::{DistanceRecord, PartitionRecord};
+    use serde_json::Value;
 
     fn layered(json: Value) -> Record {
         let search = serde_json::from_value(json).expect("a record");
@@ -525,20 +425,6 @@ mod tests {
         let classes = distances(&[layer]);
         assert_eq!(classes.iter().map(|c| c.found).collect::<Vec<_>>(), [2, 3, 0, 0, 0, 4]);
         assert_eq!(classes[5], DistanceFigures { from: 5, to: 8, found: 4, found_or_nearer: 3 });
-    }
-
-    #[test]
-    fn the_command_can_be_pasted_into_a_shell() {
-        let about = serde_json::json!({
-            "model": "/m/it's here.m", "define": [["N", 4]], "symmetry": "Auto", "interpret": true,
-            "property": ["mutual exclusion"], "deadlock": "Stuttering", "model_errors": "Report",
-            "strategy": "Part", "partition": { "part_heuristic": "StaticGhc", "part_states": null },
-        });
-        let words = command(&about).expect("a command");
-        assert!(words.starts_with("hadal check '/m/it'\\''s here.m' -D N=4 "), "{words}");
-        assert!(words.contains("--property 'mutual exclusion'") && words.contains("--deadlock stuttering"));
-        assert!(words.contains("--strategy part") && words.contains("--part-heuristic s-ghc"), "{words}");
-        assert!(words.contains("--interpret") && !words.contains("--symmetry") && !words.contains("errors"));
     }
 
     #[test]

@@ -3,8 +3,10 @@
 //! [`record`] reads the folder, [`figures`] turns it into figures (what `--json` prints), [`page`] draws them.
 //! `docs/report.md` describes both. What a folder does not say is absent, never zero.
 
+mod actions;
 mod chart;
 mod charts;
+mod command;
 mod estimate;
 mod figures;
 mod page;

@@ -1,5 +1,6 @@
 //! The page: what was run and how it stands, what may be left, then the charts. Complete in itself.
 
+use super::actions;
 use super::chart::{escape, long};
 use super::charts;
 use super::estimate::Estimate;
@@ -27,7 +28,7 @@ svg{display:block;width:100%;min-width:30rem;height:auto}svg text{fill:var(--sof
 .s0{stroke:var(--c0)}.s1{stroke:var(--c1)}.s2{stroke:var(--c2)}.s3{stroke:var(--c3)}.s4{stroke:var(--c4)}\
 .legend{display:flex;flex-wrap:wrap;gap:.1rem 1rem;list-style:none;margin:.2rem 0;padding:0;font-size:.9rem}\
 .legend i{display:inline-block;width:.8rem;height:.8rem;border-radius:2px;margin-right:.35rem;vertical-align:-.05rem}\
-.scroll{overflow-x:auto}.tall{max-height:24rem;overflow-y:auto}summary{cursor:pointer;color:var(--soft)}\
+.row text{fill:var(--ink)}.scroll{overflow-x:auto}.tall{max-height:24rem;overflow-y:auto}summary{cursor:pointer;color:var(--soft)}\
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}caption{text-align:left;color:var(--soft)}\
 td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap;font-weight:400}\
 thead th{font-weight:600}th:first-child,td:first-child{text-align:left}.absent{color:var(--soft)}";
@@ -66,6 +67,10 @@ pub fn render(figures: &Figures) -> String {
             true => absent.push(chart.title),
             false => page.push_str(&chart.render()),
         }
+    }
+    match &figures.actions {
+        Some(fired) => page.push_str(&actions::section(fired)),
+        None => absent.push(actions::TITLE),
     }
     if let Some(partition) = &figures.partition {
         page.push_str(&counters(partition));
@@ -116,7 +121,7 @@ fn key_figures(figures: &Figures) -> String {
     tile(
         "storage",
         figures.storage.as_ref().filter(|stages| !stages.is_empty()).map(|stages| {
-            let stage = |s: &super::figures::Storage| format!("{} from layer {}", s.storage, s.depth);
+            let stage = |s: &super::record::StageRecord| format!("{} from layer {}", s.storage, s.depth);
             stages.iter().map(stage).collect::<Vec<_>>().join(", ")
         }),
     );

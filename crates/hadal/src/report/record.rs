@@ -4,10 +4,11 @@
 //! zero when it resumes, and a page must not show a zero that nobody counted.
 
 use crate::failure::Failure;
+use hadal_search::ActionFirings;
 use hadal_store::manifest::{Manifest, OpenError, RunFolder};
 use hadal_store::vfs::{Folder, Vfs};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -46,6 +47,7 @@ pub struct SearchRecord {
     pub seconds: Option<f64>,
     pub samples: Vec<SampleRecord>,
     pub stages: Option<Vec<StageRecord>>,
+    pub actions: Option<Vec<ActionFirings>>,
     pub journal: JournalRecord,
 }
 
@@ -93,12 +95,16 @@ pub struct DistanceRecord {
 }
 
 /// Where the time of a layer went.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpentRecord {
+    /// Generating successors and looking them up in RAM.
     pub expanding: f64,
+    /// Sorting candidates.
     pub sorting: f64,
+    /// Merging, and asking the closed set.
     pub detecting: f64,
+    /// Waiting for the disk, within the others, all threads together.
     pub waiting: f64,
 }
 
@@ -114,10 +120,13 @@ pub struct SampleRecord {
 }
 
 /// When a kind of storage began.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StageRecord {
+    /// `table`, `diagram`, `sorted runs`, ...
     pub storage: String,
+    /// Distinct states in complete layers at that moment.
     pub states: u64,
+    /// The layer being expanded.
     pub depth: u64,
 }
 
