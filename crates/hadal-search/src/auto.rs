@@ -32,6 +32,7 @@ const DIAGRAM_SHARE: u64 = 65;
 const ELASTIC_SHARE: u64 = 80;
 
 /// A search that may use the disk.
+#[derive(Clone, Copy)]
 pub struct AutoSearch<'a> {
     /// What to explore, what to look for, when to stop.
     pub task: Task<'a>,
@@ -150,7 +151,7 @@ impl<'a> AutoSearch<'a> {
         self.governor.limit() / 100 * percent
     }
 
-    fn options(&self) -> RunOptions {
+    pub(crate) fn options(&self) -> RunOptions {
         let shape = RecordShape::states(self.task.space.words());
         let usual = RunOptions::new(shape, self.task.space.fingerprint());
         // A small budget cannot spare the usual buffers for each of a dozen open runs.
@@ -323,7 +324,7 @@ impl<'a> AutoSearch<'a> {
 }
 
 /// A detector on disk that knows the layers of the journal.
-fn on_disk<'a>(
+pub(crate) fn on_disk<'a>(
     disk: &Disk,
     options: RunOptions,
     journal: &Journal,

@@ -10,6 +10,7 @@ mod lane;
 pub mod layered;
 pub mod partition;
 pub mod ram;
+pub mod relaxed;
 pub mod report;
 pub mod strategy;
 

@@ -4,6 +4,7 @@
 pub mod bitmap;
 pub mod diagram;
 pub mod error;
+pub mod filter;
 pub mod governor;
 pub mod levels;
 pub mod manifest;

@@ -121,6 +121,8 @@ pub enum Strategy {
     Bfs,
     /// Depth-first in RAM.
     Dfs,
+    /// Certainly new states at once, the others in batches: faster on deep graphs; depths are not known.
+    Relaxed,
     /// Partition by partition, split as the budget demands. Traces need not be shortest.
     Part,
     /// On disk, layer by layer: duplicates found by sorting, closed states in runs that merge as they grow.

@@ -18,6 +18,7 @@ use hadal_exec::symmetry::SymmetryMode;
 use hadal_search::auto::AutoSearch;
 use hadal_search::layered::Trouble;
 use hadal_search::ram::{Search, breadth, depth};
+use hadal_search::relaxed::{self, RelaxedSearch};
 use hadal_search::strategy::StrategySearch;
 use hadal_search::{Control, Question, Report, Task, Verdict, auto};
 use hadal_store::Governor;
@@ -170,15 +171,29 @@ fn explore(
                 let begin = if resumed.is_some() { Begin::Resumed } else { Begin::New };
                 return partition::explore(&args.partition, task, governor, (place, &ledger), begin);
             }
+            let search = AutoSearch { task, ledger: &ledger, governor, threads: plan.threads };
+            if plan.strategy == Strategy::Relaxed {
+                return explore_relaxed(search, place, resumed);
+            }
             if let Some(strategy) = &plan.layered {
                 let search =
                     StrategySearch { task, ledger: &ledger, governor, threads: plan.threads, strategy };
                 return args.detection.explore(&search, resumed);
             }
-            let search = AutoSearch { task, ledger: &ledger, governor, threads: plan.threads };
             if resumed.is_some() { auto::resume(&search) } else { auto::explore(&search) }
         }
     }
+}
+
+fn explore_relaxed(search: AutoSearch, place: &RunPlace, resumed: Option<&Path>) -> Result<Report, Trouble> {
+    let beside = place.beside("shortest");
+    let again = || beside.create(search.governor, search.task.space.fingerprint(), &serde_json::Value::Null);
+    let relaxed = RelaxedSearch { search, again: &again };
+    let report = if resumed.is_some() { relaxed::resume(&relaxed) } else { relaxed::explore(&relaxed) };
+    if beside.is_used() {
+        beside.remove();
+    }
+    report
 }
 
 fn trouble(trouble: Trouble) -> Failure {

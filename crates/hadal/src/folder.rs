@@ -39,6 +39,11 @@ impl RunPlace {
         RunPlace { path: path.to_owned(), opened: Cell::new(false) }
     }
 
+    /// A folder for another search, next to this one.
+    pub fn beside(&self, purpose: &str) -> Self {
+        RunPlace::existing(&self.path.with_extension(purpose))
+    }
+
     /// Whether the search has used it.
     pub fn is_used(&self) -> bool {
         self.opened.get()

@@ -63,7 +63,7 @@ pub fn explore(
     };
     let not_shortest = matches!(&report.verdict, Verdict::Violated(found) if !found.shortest);
     if args.shortest && not_shortest {
-        let again = RunPlace::existing(&place.path.with_extension("shortest"));
+        let again = place.beside("shortest");
         let about = serde_json::Value::Null;
         let ledger = || again.create(governor, task.space.fingerprint(), &about);
         let found = auto::explore(&AutoSearch { task, ledger: &ledger, governor, threads: 1 })?;

@@ -32,7 +32,7 @@ impl Plan {
     /// Validates the arguments against each other and the model's language.
     pub fn new(args: &CheckArgs, language: Language, system: &System) -> Result<Self, Failure> {
         let layered = args.detection.strategy(args.strategy)?;
-        if layered.is_some() || matches!(args.strategy, Strategy::Dfs | Strategy::Part) {
+        if layered.is_some() || matches!(args.strategy, Strategy::Dfs | Strategy::Part | Strategy::Relaxed) {
             if args.limits.max_depth.is_some() && layered.is_none() {
                 return Err(Failure::Usage(
                     "--max-depth needs breadth-first layers: leave out --strategy".into(),

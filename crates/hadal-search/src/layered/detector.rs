@@ -46,6 +46,12 @@ pub(crate) trait Detector {
     /// Takes states of the layer at this depth, or a part of them, that another detector found. Depths ascend.
     fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble>;
 
+    /// As [`Detector::adopt`] of a whole layer whose states are also at hand.
+    fn adopt_at_hand(&mut self, depth: u64, states: &[u64], layer: LayerView) -> Result<(), Trouble> {
+        let _ = states;
+        self.adopt(depth, layer)
+    }
+
     /// The states to be looked at again, where detection is partial.
     fn partial(&mut self) -> Option<&mut PartialDetector> {
         None

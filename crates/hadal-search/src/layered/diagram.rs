@@ -177,6 +177,10 @@ impl Detector for DiagramDetector {
         Ok(())
     }
 
+    fn adopt_at_hand(&mut self, depth: u64, states: &[u64], _: LayerView) -> Result<(), Trouble> {
+        self.adopt(depth, LayerView::States(states))
+    }
+
     fn struggles(&self) -> bool {
         self.closed.bytes() > JUDGED_FROM_BYTES
             && self.closed.live_bytes_per_state() > self.packed_bytes / 2.0

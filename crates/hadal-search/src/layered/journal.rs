@@ -211,6 +211,11 @@ impl Journal {
         self.apart_from = depth;
     }
 
+    /// Words of a state.
+    pub(crate) fn words(&self) -> usize {
+        self.options.shape.words()
+    }
+
     /// How many layers there are.
     pub(crate) fn depth(&self) -> usize {
         self.layers.len()

@@ -336,7 +336,7 @@ impl<'a> Sweep<'a> {
 
     /// Expands a block of states, draining the cache whenever it is full.
     fn expand_block(&mut self, block: &[u64]) -> Result<Option<StopReason>, Trouble> {
-        let left = Left { next: AtomicUsize::new(0), returned: Mutex::new(Vec::new()) };
+        let left = Left::all();
         loop {
             let control = self.task.control;
             if let Some(reason) = control.must_stop(control.gauges.states.load(Ordering::Relaxed)) {
@@ -402,8 +402,9 @@ impl<'a> Sweep<'a> {
     }
 }
 
+/// How the expansion of a block ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
+pub(crate) enum Ended {
     /// Every state of the block is expanded and its successors are in the cache.
     Whole,
     /// The cache is full; batches wait in the lanes.
@@ -411,7 +412,7 @@ enum Ended {
 }
 
 /// What is left of a block.
-struct Left {
+pub(crate) struct Left {
     /// The first state nobody has taken.
     next: AtomicUsize,
     /// Pieces taken and not finished.
@@ -419,8 +420,13 @@ struct Left {
 }
 
 impl Left {
+    /// All of it.
+    pub(crate) fn all() -> Self {
+        Left { next: AtomicUsize::new(0), returned: Mutex::new(Vec::new()) }
+    }
+
     /// Expands on all lanes until nothing is left or the cache is full.
-    fn expand(&self, lanes: &mut [Lane], sink: &impl Sink, block: &[u64], words: usize) -> Ended {
+    pub(crate) fn expand(&self, lanes: &mut [Lane], sink: &impl Sink, block: &[u64], words: usize) -> Ended {
         let states = block.len() / words;
         let full = Mutex::new(Ended::Whole);
         let work = |lane: &mut Lane| {

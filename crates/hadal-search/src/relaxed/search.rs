@@ -1,0 +1,422 @@
+//! The loop of a search whose order is relaxed: expand what is certainly new, decide the rest, commit.
+
+use super::pool::{Class, Pool};
+use super::record::{RelaxedRecord, SECTION, WaitingSet};
+use crate::auto::{AutoSearch, on_disk};
+use crate::firings::Counts;
+use crate::lane::{Lane, Parents, Task, total_counts};
+use crate::layered::Trouble;
+use crate::layered::detector::{Detector, LayerView};
+use crate::layered::diagram::DiagramDetector;
+use crate::layered::journal::{Journal, LayerReader};
+use crate::layered::ledger::{Ledger, Standing};
+use crate::layered::sweep::{Ended as BlockEnded, Left};
+use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict, Violation, ViolationKind};
+use hadal_store::run::RunOptions;
+use hadal_store::shape::RecordShape;
+use hadal_store::sort::{scratch_bytes, sort_records};
+use hadal_store::{Governor, Reservation};
+use hadal_system::PropertyKind;
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+/// Shares of the budget, in percent; the rest is for small sets, buffers and leaving the diagram.
+const POOL_SHARE: u64 = 28;
+const SORT_SHARE: u64 = 12;
+const FILTER_SHARE: u64 = 18;
+const DIAGRAM_SHARE: u64 = 24;
+/// States expanded before limits are looked at.
+const BLOCK: usize = 1 << 12;
+
+/// How a search ended.
+pub(super) enum Ended {
+    /// With this answer.
+    Decided(Verdict),
+    /// With something wrong, to be searched for breadth-first.
+    Found,
+}
+
+pub(super) struct Exploration<'a> {
+    task: Task<'a>,
+    governor: Governor,
+    options: RunOptions,
+    threads: usize,
+    open_ledger: &'a dyn Fn() -> Result<Ledger, Trouble>,
+    lanes: Vec<Lane<'a>>,
+    pool: Pool,
+    sorted: Vec<u64>,
+    /// States that fit `sorted`.
+    most_sorted: usize,
+    _sort_memory: Reservation,
+    /// None while everything fits the pool.
+    closed: Option<Closed<'a>>,
+    stages: Vec<Stage>,
+    transitions_before: u64,
+    counts_before: Counts,
+    seconds_before: f64,
+}
+
+/// What is closed and not in the pool.
+struct Closed<'a> {
+    ledger: Ledger,
+    journal: Journal,
+    detector: Box<dyn Detector + 'a>,
+    /// Whether the detector is the one on disk.
+    on_disk: bool,
+    waiting: VecDeque<WaitingSet>,
+    /// Reads the first waiting set.
+    reader: Option<LayerReader>,
+}
+
+impl<'a> Exploration<'a> {
+    /// A search that has not begun.
+    pub(super) fn begin(search: &AutoSearch<'a>) -> Result<Self, Trouble> {
+        let (task, governor) = (search.task, search.governor);
+        let share = |percent: u64| governor.limit() / 100 * percent;
+        let (words, threads) = (task.space.words(), search.threads.max(1));
+        let shape = RecordShape::states(words);
+        let state = shape.bytes() as u64 + scratch_bytes(shape, 1024) / 1024;
+        Ok(Exploration {
+            task,
+            governor: governor.clone(),
+            options: search.options(),
+            threads,
+            open_ledger: search.ledger,
+            lanes: (0..threads).map(|n| Lane::new(task, n, Parents::Forgotten)).collect(),
+            pool: Pool::new(words, threads, (share(POOL_SHARE), share(FILTER_SHARE)), governor)?,
+            sorted: Vec::new(),
+            most_sorted: (share(SORT_SHARE) / state).max(1024) as usize,
+            _sort_memory: governor.try_reserve(share(SORT_SHARE), "sorting")?,
+            closed: None,
+            stages: vec![Stage { storage: "table", states: 0, depth: 0 }],
+            transitions_before: 0,
+            counts_before: Counts::zero(task.space),
+            seconds_before: 0.0,
+        })
+    }
+
+    /// A search as it was committed.
+    pub(super) fn again(search: &AutoSearch<'a>) -> Result<Self, Trouble> {
+        let mut new = Self::begin(search)?;
+        let ledger = (search.ledger)()?;
+        let record: Option<RelaxedRecord> =
+            ledger.section(SECTION).and_then(|bytes| serde_json::from_slice(bytes).ok());
+        let record = record.ok_or(Trouble::NothingToResume)?;
+        let journal = Journal::open(ledger.disk(), new.options, &record.journal)?;
+        let words = new.task.space.words();
+        journal.view_all(&mut |_, layer| match layer {
+            LayerView::States(states) => {
+                states.chunks_exact(words).for_each(|state| new.pool.note_closed(state));
+                Ok(())
+            }
+            LayerView::Run(run) => {
+                let mut reader = hadal_store::run::RunReader::open(run)?;
+                let mut block = Vec::new();
+                while reader.next_block(&mut block)? {
+                    block.chunks_exact(words).for_each(|state| new.pool.note_closed(state));
+                }
+                Ok(())
+            }
+        })?;
+        new.open_closed(ledger, journal)?;
+        if let Some(closed) = &mut new.closed {
+            closed.waiting = record.waiting.into();
+        }
+        new.transitions_before = record.transitions;
+        new.counts_before = Counts { covers: record.covers, fired: record.fired };
+        new.seconds_before = record.seconds;
+        Ok(new)
+    }
+
+    /// Sets up what is closed outside the pool: the states of the journal.
+    fn open_closed(&mut self, ledger: Ledger, journal: Journal) -> Result<(), Trouble> {
+        let space = self.task.space;
+        let budget = self.governor.part(self.governor.limit() / 100 * DIAGRAM_SHARE);
+        let diagram = DiagramDetector::new(space.words(), space.bits(), self.threads, &budget).and_then(
+            |mut diagram| {
+                journal.view_all(&mut |depth, layer| diagram.adopt(depth, layer))?;
+                Ok(diagram)
+            },
+        );
+        let (detector, on_disk): (Box<dyn Detector + 'a>, bool) = match diagram {
+            Ok(diagram) if !diagram.struggles() => (Box::new(diagram), false),
+            Ok(_) | Err(Trouble::OverBudget(_) | Trouble::Setup(_)) => {
+                (on_disk(ledger.disk(), self.options, &journal)?, true)
+            }
+            Err(other) => return Err(other),
+        };
+        self.stages.push(Stage { storage: detector.name(), states: self.pool.len(), depth: 0 });
+        let (waiting, reader) = (VecDeque::new(), None);
+        self.closed = Some(Closed { ledger, journal, detector, on_disk, waiting, reader });
+        Ok(())
+    }
+
+    /// Finds the initial states.
+    pub(super) fn start(&mut self) -> Result<(), Trouble> {
+        let mut taken = self.lanes[0].start(&self.pool);
+        while taken.is_err() {
+            self.decide()?;
+            taken = self.lanes[0].finish_batch(&self.pool);
+        }
+        Ok(())
+    }
+
+    /// Explores until everything is seen, something is wrong, or a limit is met.
+    pub(super) fn run(&mut self) -> Result<Ended, Trouble> {
+        let mut block = Vec::new();
+        loop {
+            if self.lanes.iter().any(|lane| lane.finding.is_some()) {
+                return Ok(Ended::Found);
+            }
+            let control = self.task.control;
+            let states = self.states();
+            control.gauges.states.store(states, Ordering::Relaxed);
+            if let Some(reason) = control.must_stop(states) {
+                self.decide()?;
+                return Ok(Ended::Decided(Verdict::Stopped(reason)));
+            }
+            if self.closed.as_ref().is_some_and(|closed| closed.ledger.is_due()) {
+                self.decide()?;
+                self.commit("running")?;
+            }
+            let from_set = match &mut self.closed {
+                Some(closed) => closed.next_block(&mut block)?,
+                None => false,
+            };
+            if from_set || self.pool.take_certain(BLOCK, &mut block) {
+                self.expand(&block)?;
+            } else if self.pool.len() == 0 || self.closed.is_none() {
+                return Ok(Ended::Decided(self.complete()));
+            } else {
+                self.decide()?;
+            }
+        }
+    }
+
+    /// Expands a block of states, deciding what the pool holds whenever it is full.
+    fn expand(&mut self, block: &[u64]) -> Result<(), Trouble> {
+        let left = Left::all();
+        let words = self.task.space.words();
+        while left.expand(&mut self.lanes, &self.pool, block, words) == BlockEnded::Full {
+            self.decide()?;
+        }
+        Ok(())
+    }
+
+    /// Moves everything from the pool to the closed set; what was undecided and is new waits to be expanded.
+    fn decide(&mut self) -> Result<(), Trouble> {
+        if self.closed.is_none() {
+            let ledger = (self.open_ledger)()?;
+            let journal = Journal::new(ledger.disk(), self.options)?;
+            self.open_closed(ledger, journal)?;
+        }
+        let Some(closed) = &mut self.closed else { return Ok(()) };
+        let shape = self.options.shape;
+        for class in [Class::Expanded, Class::Waiting, Class::Undecided] {
+            let options = self.options;
+            self.pool.each(class, self.most_sorted, &mut self.sorted, |states| {
+                sort_records(shape, states);
+                match class {
+                    Class::Expanded => closed.add(states, options),
+                    Class::Waiting => {
+                        closed.add(states, options)?;
+                        closed.wait();
+                        Ok(())
+                    }
+                    Class::Undecided => closed.add_new_of(states, options),
+                }
+            })?;
+        }
+        if !closed.on_disk && closed.detector.struggles() {
+            closed.move_to_disk(self.options)?;
+        }
+        if closed.on_disk && self.stages.last().is_some_and(|stage| stage.storage != closed.detector.name()) {
+            let states = closed.states();
+            self.stages.push(Stage { storage: closed.detector.name(), states, depth: 0 });
+        }
+        self.pool.clear()?;
+        Ok(())
+    }
+
+    /// Makes everything decided durable. The pool must be empty.
+    fn commit(&mut self, status: &str) -> Result<(), Trouble> {
+        let (transitions, counts, seconds) = (self.transitions(), self.counts(), self.seconds());
+        let actions = counts.actions(self.task.space);
+        let Some(closed) = &mut self.closed else { return Ok(()) };
+        closed.journal.bundle()?;
+        let record = RelaxedRecord {
+            journal: closed.journal.record(),
+            waiting: closed.waiting.iter().copied().collect(),
+            transitions,
+            covers: counts.covers.clone(),
+            fired: counts.fired,
+            seconds,
+        };
+        let (states, covers) = (closed.states(), &record.covers);
+        let standing = Standing { status, states, transitions, covers, actions, seconds };
+        // Numbers, strings and lists of them always serialise.
+        let section = (SECTION, serde_json::to_vec(&record).unwrap_or_default());
+        let runs = closed.journal.runs().collect();
+        closed.ledger.commit_section(section, runs, standing)
+    }
+
+    /// Commits how the search ended; a full disk is a way to end it.
+    pub(super) fn conclude(&mut self, ended: Result<Ended, Trouble>) -> Result<Ended, Trouble> {
+        let full = || Ended::Decided(Verdict::Stopped(StopReason::DiskFull));
+        match ended {
+            // What was committed before stands.
+            Err(trouble) if trouble.is_disk_full() => Ok(full()),
+            Ok(Ended::Decided(verdict)) if self.closed.is_some() => {
+                let status = match &verdict {
+                    Verdict::Holds => "holds".to_owned(),
+                    Verdict::Violated(_) => "violated".to_owned(),
+                    Verdict::Stopped(reason) => format!("stopped: {reason}"),
+                };
+                let written = self.decide().and_then(|()| self.commit(&status));
+                match written {
+                    Err(trouble) if trouble.is_disk_full() => Ok(full()),
+                    Err(other) => Err(other),
+                    Ok(()) => Ok(Ended::Decided(verdict)),
+                }
+            }
+            other => other,
+        }
+    }
+
+    fn complete(&self) -> Verdict {
+        let covers = self.counts().covers;
+        let properties = self.task.space.properties();
+        for cover in self.task.question.of_kind(properties, PropertyKind::Cover) {
+            if covers[cover.0 as usize] == 0 {
+                let kind = ViolationKind::Uncovered(cover);
+                return Verdict::Violated(Violation { kind, path: Vec::new(), shortest: true });
+            }
+        }
+        Verdict::Holds
+    }
+
+    /// Distinct states decided so far, and those of the pool that may be new.
+    fn states(&self) -> u64 {
+        self.closed.as_ref().map_or(0, Closed::states) + self.pool.len()
+    }
+
+    fn transitions(&self) -> u64 {
+        self.transitions_before + self.lanes.iter().map(|lane| lane.transitions).sum::<u64>()
+    }
+
+    fn counts(&self) -> Counts {
+        let mut counts = total_counts(&self.lanes, self.task.space);
+        counts.add(&self.counts_before);
+        counts
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds_before + self.task.control.elapsed().as_secs_f64()
+    }
+
+    pub(super) fn report(&self, verdict: Verdict) -> Report {
+        let disk = self.closed.as_ref().map(|closed| {
+            let traffic = &closed.ledger.disk().traffic;
+            DiskFigures {
+                bytes: closed.journal.bytes(),
+                read: traffic.bytes_read(),
+                written: traffic.bytes_written(),
+            }
+        });
+        let counts = self.counts();
+        Report {
+            verdict,
+            states: self.states(),
+            transitions: self.transitions(),
+            depth: None,
+            layers: Vec::new(),
+            actions: counts.actions(self.task.space),
+            covers: counts.covers,
+            peak_memory: self.governor.peak(),
+            stages: self.stages.clone(),
+            disk,
+            partition: None,
+            proviso: None,
+        }
+    }
+}
+
+impl Closed<'_> {
+    fn states(&self) -> u64 {
+        (0..self.journal.depth()).map(|set| self.journal.states(set)).sum()
+    }
+
+    /// Adds states that are new: a set of their own in the journal.
+    fn add(&mut self, states: &[u64], options: RunOptions) -> Result<(), Trouble> {
+        let mut writer = self.journal.writer();
+        writer.push_all(states)?;
+        self.journal.push(writer)?;
+        let (detector, set) = (&mut self.detector, self.journal.depth() as u64 - 1);
+        let added = self.journal.view_last(&mut |layer| detector.adopt_at_hand(set, states, layer));
+        match added {
+            Err(Trouble::OverBudget(_)) if !self.on_disk => self.move_to_disk(options),
+            other => other,
+        }
+    }
+
+    /// Adds those of the candidates that are new; they wait to be expanded.
+    fn add_new_of(&mut self, candidates: &[u64], options: RunOptions) -> Result<(), Trouble> {
+        match self.detector.offer(candidates) {
+            Err(Trouble::OverBudget(_)) if !self.on_disk => {
+                self.move_to_disk(options)?;
+                self.detector.offer(candidates)?;
+            }
+            other => other?,
+        }
+        let mut writer = self.journal.writer();
+        self.detector.finish_layer(&mut writer)?;
+        if writer.states() > 0 {
+            self.journal.push(writer)?;
+            let (detector, set) = (&mut self.detector, self.journal.depth() as u64 - 1);
+            self.journal.view_last(&mut |layer| detector.closed(set, layer))?;
+            self.wait();
+        }
+        Ok(())
+    }
+
+    /// The last set of the journal waits to be expanded.
+    fn wait(&mut self) {
+        self.waiting.push_back(WaitingSet { set: self.journal.depth() - 1, expanded: 0 });
+    }
+
+    /// Replaces the detector by sorted runs: all that is closed stands in the journal.
+    fn move_to_disk(&mut self, options: RunOptions) -> Result<(), Trouble> {
+        self.detector = Box::new(crate::layered::detector::Nothing);
+        self.detector = on_disk(self.ledger.disk(), options, &self.journal)?;
+        self.on_disk = true;
+        Ok(())
+    }
+
+    /// Replaces `block` by the next states that wait; `false` where none do. They count as expanded from now on.
+    fn next_block(&mut self, block: &mut Vec<u64>) -> Result<bool, Trouble> {
+        while let Some(first) = self.waiting.front_mut() {
+            let words = self.journal.words();
+            let mut skip = 0;
+            let reader = match &mut self.reader {
+                Some(reader) => reader,
+                None => {
+                    skip = first.expanded as usize;
+                    self.reader.insert(self.journal.reader(first.set)?)
+                }
+            };
+            while reader.next_block(block)? {
+                let states = block.len() / words;
+                if skip >= states {
+                    skip -= states;
+                    continue;
+                }
+                block.drain(..skip * words);
+                first.expanded += (block.len() / words) as u64;
+                return Ok(true);
+            }
+            self.reader = None;
+            self.waiting.pop_front();
+        }
+        Ok(false)
+    }
+}
