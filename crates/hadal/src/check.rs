@@ -7,7 +7,7 @@ use crate::detection::DetectionArgs;
 use crate::failure::Failure;
 use crate::folder::RunPlace;
 use crate::load::load;
-use crate::outcome::{CoverFigures, Outcome, StorageFigures, begin_peak, peak_resident, reason};
+use crate::outcome::{CoverFigures, Outcome, StorageFigures, begin_peak, model_bytes, peak_resident, reason};
 use crate::partition::{self, Begin, PartitionArgs};
 use crate::plan::{Plan, model_options, select_properties};
 use crate::progress::Progress;
@@ -32,6 +32,11 @@ use std::time::Instant;
 
 /// Where run folders are kept unless `--disk` says otherwise.
 const DEFAULT_DISK: &str = ".hadal";
+
+/// What a model may take besides the budget: part of the fixed overhead.
+const MODEL_ALLOWANCE: u64 = 4 << 20;
+/// A search has this much left beside a large model.
+const LEAST_LEFT: u64 = 8 << 20;
 
 /// The part of a command that decides what is explored: kept in the run's folder, so that `resume` can repeat it.
 #[derive(Serialize, Deserialize)]
@@ -119,7 +124,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     ctrlc::set_handler(move || interrupt.interrupt())
         .map_err(|error| Failure::Internal(format!("cannot handle interrupts: {error}")))?;
     let question = Question { deadlock: plan.deadlock, asked };
-    let governor = Governor::new(plan.memory);
+    let governor = Governor::new(search_budget(plan.memory)?);
     let place = match resumed {
         Some(path) => RunPlace::existing(path),
         None => RunPlace::new(args.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK)), &args.model.model),
@@ -182,6 +187,21 @@ fn explore(
             }
             if resumed.is_some() { auto::resume(&search) } else { auto::explore(&search) }
         }
+    }
+}
+
+/// What is left of the budget for the search: a model of more than a few megabytes counts.
+fn search_budget(memory: u64) -> Result<u64, Failure> {
+    let model = model_bytes().saturating_sub(MODEL_ALLOWANCE);
+    match memory.checked_sub(model).filter(|&left| left >= memory.min(LEAST_LEFT)) {
+        Some(left) => Ok(left),
+        None => Err(Failure::Usage(format!(
+            "the model itself takes {} MiB of memory, which leaves too little of {} MiB to search with; give it --memory \
+             {}M at least",
+            model_bytes() >> 20,
+            memory >> 20,
+            (model + LEAST_LEFT).div_ceil(1 << 20),
+        ))),
     }
 }
 

@@ -233,6 +233,18 @@ pub fn begin_peak() -> u64 {
     before
 }
 
+/// Bytes that reading and compiling the model left on the heap, where the system tells.
+pub fn model_bytes() -> u64 {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        // SAFETY: reads counters of the allocator.
+        let heap = unsafe { libc::mallinfo2() };
+        (heap.uordblks + heap.hblkhd) as u64
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    0
+}
+
 /// The most memory this process had resident since [`begin_peak`], in bytes.
 pub fn peak_resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
