@@ -6,10 +6,12 @@
 mod estimate;
 mod guide;
 mod mask;
+pub mod priority;
 pub mod registry;
 mod target;
 mod task;
 
 pub use guide::{Distance, Estimator, Guide, Promises};
 pub use mask::Mask;
+pub use priority::{Judge, Placement, Priority, Selection, Step};
 pub use target::{GuideError, Target};

@@ -4,6 +4,7 @@
 
 pub mod auto;
 pub mod control;
+pub mod directed;
 pub mod finding;
 mod firings;
 mod lane;

@@ -1,5 +1,6 @@
 //! What is asked of a search and what it answers.
 
+use crate::directed::DirectedFigures;
 use crate::firings::ActionFirings;
 use crate::partition::PartitionFigures;
 use hadal_system::{Label, PropertyId, PropertyInfo, PropertyKind};
@@ -78,6 +79,8 @@ pub enum StopReason {
     Interrupted,
     /// No space left on disk.
     DiskFull,
+    /// The order leaves states out without a proof, and nothing was found among the others.
+    Incomplete,
 }
 
 impl std::fmt::Display for StopReason {
@@ -89,6 +92,7 @@ impl std::fmt::Display for StopReason {
             StopReason::TimeLimit => "the time limit is reached",
             StopReason::Interrupted => "interrupted",
             StopReason::DiskFull => "the disk is full",
+            StopReason::Incomplete => "the order leaves states out and found nothing among the others",
         })
     }
 }
@@ -223,6 +227,8 @@ pub struct Report {
     pub partition: Option<PartitionFigures>,
     /// What the answer and the figures rest on besides the search itself.
     pub proviso: Option<Proviso>,
+    /// Figures of a directed search.
+    pub directed: Option<DirectedFigures>,
 }
 
 /// A condition on an answer.
@@ -237,6 +243,11 @@ pub enum Proviso {
     Diameter {
         /// What it was told.
         bound: u64,
+    },
+    /// States and transitions were left out from which nothing that is asked about can be reached.
+    Pruned {
+        /// How many.
+        left_out: u64,
     },
 }
 

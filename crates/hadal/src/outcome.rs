@@ -200,6 +200,11 @@ fn holds_reason(proviso: Option<Proviso>) -> String {
             "nothing is wrong up to depth {bound}, and deeper there is nothing new if --diameter {bound} is right \
              (layers were deleted: states and transitions may be counted more than once)"
         ),
+        Some(Proviso::Pruned { left_out }) => format!(
+            "nothing that is asked about can be reached ({} states or transitions were left out because what is asked \
+             about cannot be reached through them; errors of the model itself are not looked for there)",
+            grouped(left_out)
+        ),
     }
 }
 
@@ -216,6 +221,9 @@ fn stop_reason(reason: &StopReason, memory: u64) -> String {
         StopReason::TimeLimit => "--time-limit is reached; what was seen is fine".into(),
         StopReason::Interrupted => "interrupted; what was seen is fine".into(),
         StopReason::DiskFull => "the disk is full; what was seen is fine".into(),
+        StopReason::Incomplete => {
+            "this order leaves states out without proof; nothing was found among those that were seen".into()
+        }
     }
 }
 

@@ -302,6 +302,7 @@ impl<'a> Sweep<'a> {
             }),
             partition: None,
             proviso: self.proviso,
+            directed: None,
         }
     }
 

@@ -381,6 +381,7 @@ impl<'a> Exploration<'a> {
             }),
             partition: Some(self.figures_now()),
             proviso: None,
+            directed: None,
         }
     }
 }

@@ -79,6 +79,7 @@ fn nothing_fits(search: &Search, full: OverBudget) -> Report {
         disk: None,
         partition: None,
         proviso: None,
+        directed: None,
     }
 }
 
@@ -165,6 +166,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             disk: None,
             partition: None,
             proviso: None,
+            directed: None,
         }
     }
 

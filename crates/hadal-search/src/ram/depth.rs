@@ -57,6 +57,7 @@ pub fn explore(search: &Search) -> Report {
         disk: None,
         partition: None,
         proviso: None,
+        directed: None,
     };
     let table = match StateTable::new(search.task.space.words(), 1, writers, search.governor) {
         Ok(table) => table,

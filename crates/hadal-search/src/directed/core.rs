@@ -1,0 +1,544 @@
+//! What all orders share: states and what is remembered of them, one lane that expands, the estimator, and the answer.
+
+use super::figures::{DirectedFigures, QueueFigures};
+use super::nodes::{Flag, NONE, Node, Nodes};
+use super::open::{Entry, Open, next_random};
+use super::order::Order;
+use super::{DirectedSearch, Insertion, Traces, shorten};
+use crate::finding::Finding;
+use crate::lane::{Lane, Parents, total_covers};
+use crate::ram::breadth::{TABLE, needed};
+use crate::report::{Proviso, Report, StopReason, Verdict, Violation, ViolationKind};
+use hadal_guide::{Distance, Estimator, Judge, Placement, Step};
+use hadal_store::OverBudget;
+use hadal_store::table::{StateRef, StateTable};
+use hadal_system::{Label, PropertyKind};
+use std::sync::atomic::Ordering;
+
+/// Expansions between two looks at the limits.
+const STRIDE: u64 = 256;
+/// The priority of states that seem hopeless but are not proven to be.
+pub(super) const LAST: u64 = u64::MAX;
+
+/// How a search ended.
+pub(super) enum End {
+    /// This was found, in the state with this number (none where making an initial state failed).
+    Found(Finding, u32),
+    /// This was found, at the end of this path of this cost.
+    Traced(Finding, Vec<Vec<u64>>, u32),
+    /// Nothing is left that can matter.
+    Exhausted,
+    /// Nothing is left, but states were left out without a proof.
+    Incomplete,
+    /// A limit.
+    Stopped(StopReason),
+    /// The memory budget.
+    Full(OverBudget),
+}
+
+/// Whether to go on.
+pub(super) type Going = Result<(), OverBudget>;
+
+/// A successor of the state that was expanded last.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Successor {
+    /// Its number.
+    pub(super) at: u32,
+    /// By which transition.
+    pub(super) label: Label,
+    /// At which cost from the start.
+    pub(super) g: u32,
+    /// Whether it was not known.
+    pub(super) fresh: bool,
+}
+
+pub(super) struct Core<'a> {
+    pub(super) search: &'a DirectedSearch<'a>,
+    pub(super) table: StateTable,
+    pub(super) nodes: Nodes,
+    pub(super) open: Open,
+    pub(super) figures: DirectedFigures,
+    pub(super) prune: bool,
+    lane: Lane<'a>,
+    estimator: Box<dyn Estimator + 'a>,
+    judge: Box<dyn Judge + 'a>,
+    /// The context of the state being expanded is part of it.
+    keeps_context: bool,
+    /// The state being expanded, with its context.
+    state: Vec<u64>,
+    /// A successor, with its context.
+    key: Vec<u64>,
+    /// The successors of the state being expanded, in the order in which they are taken.
+    turn: Vec<u32>,
+    /// The best of what is wrong, and where.
+    found: Option<(Finding, u32)>,
+    /// Whether every transition so far cost 1.
+    unit_costs: bool,
+    pub(super) expansions: u64,
+}
+
+impl<'a> Core<'a> {
+    pub(super) fn new(search: &'a DirectedSearch<'a>) -> Result<Self, OverBudget> {
+        let keeps_context = search.priority.keeps_context();
+        let words = search.task.space.words() + usize::from(keeps_context);
+        let options = &search.options;
+        let tie = options.tie.unwrap_or_else(|| options.order.default_tie());
+        let figures = DirectedFigures {
+            guide: search.guide.name(),
+            order: options.order.to_string(),
+            priority: search.priority.name(),
+            tie: tie.to_string(),
+            admissible: search.guide.promises().admissible,
+            prunes: search.may_prune(),
+            ..DirectedFigures::default()
+        };
+        Ok(Core {
+            search,
+            table: StateTable::new(words, 0, 1, search.governor)?,
+            nodes: Nodes::new(search.governor),
+            open: Open::new(tie, search.priority.selection(), search.governor),
+            figures,
+            prune: search.may_prune(),
+            lane: Lane::new(search.task, 0, Parents::Forgotten),
+            estimator: search.guide.estimator(),
+            judge: search.priority.judge(),
+            keeps_context,
+            state: Vec::new(),
+            key: Vec::new(),
+            turn: Vec::new(),
+            found: None,
+            unit_costs: true,
+            expansions: 0,
+        })
+    }
+
+    /// What was found so far.
+    pub(super) fn take_found(&mut self) -> Option<End> {
+        self.found.take().map(|(finding, at)| End::Found(finding, at))
+    }
+
+    /// Looks at the limits now and then.
+    pub(super) fn must_stop(&mut self) -> Option<StopReason> {
+        self.expansions += 1;
+        if !self.expansions.is_multiple_of(STRIDE) {
+            return None;
+        }
+        let control = self.search.task.control;
+        control.gauges.states.store(self.table.len(), Ordering::Relaxed);
+        control.gauges.frontier.store(self.open.len(), Ordering::Relaxed);
+        control.must_stop(self.table.len())
+    }
+
+    /// The numbers of the initial states, each once; the nodes are there, with estimates.
+    pub(super) fn start(&mut self) -> Result<Vec<u32>, OverBudget> {
+        self.lane.generate_initial(0);
+        if let Some(finding) = self.lane.finding.take() {
+            self.found = Some((finding, NONE));
+        }
+        let mut roots = Vec::new();
+        for n in 0..self.lane.waiting().0.len() {
+            let (out, _) = self.lane.waiting();
+            let label = out.labels()[n];
+            self.key.clear();
+            self.key.extend_from_slice(out.state(n));
+            if self.keeps_context {
+                self.key.push(0);
+            }
+            let (at, fresh) = self.intern(NONE, label, 0)?;
+            if fresh {
+                let h = self.estimate(at);
+                if h.is_finite() {
+                    let best = self.figures.initial_estimate.map_or(h.0, |best| best.min(h.0));
+                    self.figures.initial_estimate = Some(best);
+                }
+                roots.push(at);
+            }
+        }
+        self.lane.settle();
+        Ok(roots)
+    }
+
+    /// Generates the successors of a state; errors and deadlock are noted.
+    pub(super) fn generate(&mut self, at: u32) {
+        let words = self.search.task.space.words();
+        self.state.clear();
+        self.state.extend_from_slice(self.table.state(StateRef::at(0, u64::from(at))));
+        self.lane.generate(&self.state[..words], 0);
+        self.note_finding(at);
+        self.take_turns();
+    }
+
+    /// Counts what was generated and decides in which order it is taken.
+    fn take_turns(&mut self) {
+        let count = self.lane.waiting().0.len();
+        self.figures.generated += count as u64;
+        self.turn.clear();
+        self.turn.extend(0..count as u32);
+        let labels = self.lane.waiting().0.labels();
+        if let Some(ranks) = &self.search.options.ranks {
+            let rank = |n: &u32| ranks.get(labels[*n as usize].0 as usize).copied().unwrap_or(u32::MAX);
+            self.turn.sort_by_key(rank);
+        }
+        if let Some(seed) = self.search.options.seed {
+            let draw = |n: &u32| next_random(&mut (seed ^ u64::from(labels[*n as usize].0) << 32));
+            self.turn.sort_by_cached_key(draw);
+        }
+    }
+
+    /// How many successors [`Core::generate`] found.
+    pub(super) fn successors(&self) -> usize {
+        self.turn.len()
+    }
+
+    /// Counts the successors and forgets them.
+    pub(super) fn settle(&mut self) {
+        self.lane.settle();
+    }
+
+    /// The n-th successor of the state `from`, which was generated last and has cost `g`: put into the table if it is new, and
+    /// then looked at.
+    pub(super) fn successor(
+        &mut self,
+        n: usize,
+        from: u32,
+        g: u32,
+        context: u64,
+    ) -> Result<Successor, OverBudget> {
+        let (out, _) = self.lane.waiting();
+        let number = self.turn[n] as usize;
+        let label = out.labels()[number];
+        self.key.clear();
+        self.key.extend_from_slice(out.state(number));
+        if self.keeps_context {
+            self.key.push(context);
+        }
+        let g = g.saturating_add(self.step_cost(label));
+        let (at, fresh) = self.intern(from, label, g)?;
+        Ok(Successor { at, label, g, fresh })
+    }
+
+    /// The label of the n-th successor.
+    pub(super) fn label(&self, n: usize) -> Label {
+        self.lane.waiting().0.labels()[self.turn[n] as usize]
+    }
+
+    /// The words of the n-th successor.
+    pub(super) fn words_of(&self, n: usize) -> &[u64] {
+        self.lane.waiting().0.state(self.turn[n] as usize)
+    }
+
+    /// What a transition adds to the cost: its own, or 1 in orders that count steps.
+    pub(super) fn step_cost(&mut self, label: Label) -> u32 {
+        let cost = self.search.task.space.cost(label);
+        self.unit_costs &= cost == 1;
+        if self.search.options.order.follows_cost() { cost } else { 1 }
+    }
+
+    /// Tells the priority layer which state is expanded.
+    pub(super) fn begin_judging(&mut self, at: u32) {
+        let words = self.search.task.space.words();
+        self.judge.begin(&self.state[..words], self.nodes.get(at).h, &mut *self.estimator);
+    }
+
+    /// Where the priority layer puts a successor of the state being expanded.
+    pub(super) fn place(
+        &mut self,
+        entry: Entry,
+        queue: u32,
+        label: Label,
+        there: Distance,
+    ) -> Option<Placement> {
+        let words = self.search.task.space.words();
+        let step = Step {
+            state: &self.state[..words],
+            here: self.nodes.get(entry.state).h,
+            incoming: (entry.parent != NONE).then_some(entry.label),
+            queue,
+            context: if self.keeps_context { self.state[words] } else { 0 },
+            label,
+            there,
+        };
+        let placement = self.judge.place(&step, &mut *self.estimator);
+        self.figures.cut += u64::from(placement.is_none());
+        placement
+    }
+
+    /// Whether the context is part of a state.
+    pub(super) fn keeps_context(&self) -> bool {
+        self.keeps_context
+    }
+
+    /// Puts `key` into the table; a new state is looked at.
+    fn intern(&mut self, parent: u32, label: Label, g: u32) -> Result<(u32, bool), OverBudget> {
+        if self.table.len() >= u64::from(NONE) {
+            let what = "numbers of states (32 bits)";
+            return Err(OverBudget { what, asked: 0, available: 0, limit: self.search.governor.limit() });
+        }
+        self.nodes.reserve(1)?;
+        let mut added = None;
+        self.table.insert_all(0, &self.key, |_, _| {}, |_, at| added = Some(at))?;
+        let Some(at) = added else {
+            // It was not added, so it is there.
+            let at = self.table.find(&self.key).map_or(NONE, |at| at.number() as u32);
+            return Ok((at, false));
+        };
+        let at = at.number() as u32;
+        debug_assert_eq!(at as usize, self.nodes.len());
+        self.nodes.push(Node::new(parent, label, g));
+        let words = self.search.task.space.words();
+        self.lane.look_at(&self.key[..words]);
+        if self.lane.finding.is_some() {
+            self.nodes.get_mut(at).set(Flag::Hit);
+            if self.notices_at_once() {
+                self.note_finding(at);
+            } else {
+                self.lane.finding = None;
+            }
+        }
+        Ok((at, true))
+    }
+
+    /// Whether what is wrong with a state is noticed when it is found, not only when it is taken out.
+    fn notices_at_once(&self) -> bool {
+        let options = &self.search.options;
+        options.insertion == Insertion::WhenBetter && !options.order.follows_cost()
+    }
+
+    /// Looks at a state that was marked when it was found.
+    pub(super) fn look_again(&mut self, at: u32) {
+        let words = self.search.task.space.words();
+        self.lane.look_at(&self.table.state(StateRef::at(0, u64::from(at)))[..words]);
+        self.note_finding(at);
+    }
+
+    fn note_finding(&mut self, at: u32) {
+        let Some(new) = self.lane.finding.take() else { return };
+        let mut best =
+            self.found.take().map(|(held, where_held)| (Some(held), where_held)).unwrap_or((None, at));
+        let before = best.0.clone();
+        Finding::offer(&mut best.0, new);
+        let place = if best.0 == before { best.1 } else { at };
+        self.found = best.0.map(|finding| (finding, place));
+    }
+
+    /// The estimate of a state, made once.
+    pub(super) fn estimate(&mut self, at: u32) -> Distance {
+        let node = self.nodes.get(at);
+        if node.is(Flag::Estimated) {
+            return node.h;
+        }
+        let words = self.search.task.space.words();
+        let state = &self.table.state(StateRef::at(0, u64::from(at)))[..words];
+        let h = self.estimator.estimate(state, None);
+        self.figures.evaluated += 1;
+        let node = self.nodes.get_mut(at);
+        node.h = h;
+        node.set(Flag::Estimated);
+        if !h.is_finite() && self.prune {
+            self.figures.hopeless += 1;
+        }
+        h
+    }
+
+    /// The estimate of words that need not be in the table.
+    pub(super) fn estimate_words(&mut self, state: &[u64]) -> Distance {
+        self.figures.evaluated += 1;
+        self.estimator.estimate(state, None)
+    }
+
+    /// The place in the order of a state with this cost and estimate.
+    pub(super) fn priority(&self, g: u32, h: Distance) -> u64 {
+        let order = self.search.options.order;
+        let (g, h) = match (h.is_finite(), order) {
+            (true, _) => (u64::from(g), u64::from(h.0)),
+            (false, Order::UniformCost | Order::BreadthHeuristic) => (u64::from(g), 0),
+            (false, Order::Breadth | Order::Depth) => return 0,
+            (false, _) => return LAST,
+        };
+        match order {
+            Order::Greedy | Order::HillClimbing | Order::Beam(_) | Order::Alternating => h,
+            Order::AStar | Order::IterativeDeepening => g + h,
+            Order::Weighted(weight) => g * 1000 + h * u64::from(weight),
+            Order::UniformCost | Order::BreadthHeuristic => g,
+            Order::Breadth | Order::Depth => 0,
+        }
+    }
+
+    /// Forgets all states, for another round with a higher bound.
+    pub(super) fn begin_again(&mut self) -> Going {
+        self.table.clear()?;
+        self.nodes.forget();
+        self.open.clear();
+        Ok(())
+    }
+
+    /// The numbers of the known successors of a state; nothing is looked at or added.
+    pub(super) fn known_successors(&mut self, at: u32, successors: &mut Vec<u32>) {
+        successors.clear();
+        let words = self.search.task.space.words();
+        self.state.clear();
+        self.state.extend_from_slice(self.table.state(StateRef::at(0, u64::from(at))));
+        self.lane.generate(&self.state[..words], 0);
+        self.lane.finding = None;
+        let (out, _) = self.lane.waiting();
+        let known = out.iter().filter_map(|(_, state)| self.table.find(state));
+        successors.extend(known.map(|to| to.number() as u32));
+        self.lane.settle();
+    }
+
+    /// A state of the table, without its context.
+    pub(super) fn words_at(&self, at: u32) -> &[u64] {
+        &self.table.state(StateRef::at(0, u64::from(at)))[..self.search.task.space.words()]
+    }
+
+    /// Puts a state into the table unless it is there or the table takes no more; its number where it is there after.
+    pub(super) fn remember(
+        &mut self,
+        state: &[u64],
+        label: Label,
+        g: u32,
+        is_full: bool,
+    ) -> Result<Option<u32>, OverBudget> {
+        if is_full {
+            return Ok(self.table.find(state).map(|at| at.number() as u32));
+        }
+        self.key.clear();
+        self.key.extend_from_slice(state);
+        self.intern(NONE, label, g).map(|(at, _)| Some(at))
+    }
+
+    /// What is wrong with a state.
+    pub(super) fn look_at_words(&mut self, state: &[u64]) -> Option<Finding> {
+        self.lane.look_at(state);
+        self.lane.finding.take()
+    }
+
+    /// Generates the successors of a state that need not be in the table; what is wrong about that.
+    pub(super) fn generate_words(&mut self, state: &[u64]) -> Option<Finding> {
+        self.state.clear();
+        self.state.extend_from_slice(state);
+        self.lane.generate(state, 0);
+        self.take_turns();
+        self.lane.finding.take()
+    }
+
+    /// The answer with its figures.
+    pub(super) fn report(mut self, end: End) -> Report {
+        let space = self.search.task.space;
+        // Counted before the trace is shortened: that walks through known states again.
+        let states = self.table.len();
+        let covers = total_covers(std::slice::from_ref(&self.lane), space.properties().len());
+        let mut proviso = None;
+        let verdict = match end {
+            End::Found(finding, at) => Verdict::Violated(self.violation(finding, at)),
+            End::Traced(finding, path, cost) => {
+                self.figures.found_length = Some(path.len() as u64 - 1);
+                self.figures.found_cost = Some(u64::from(cost));
+                let shortest = self.is_optimal(finding.kind) && self.unit_costs;
+                Verdict::Violated(Violation { kind: finding.kind, path, shortest })
+            }
+            End::Stopped(reason) => Verdict::Stopped(reason),
+            End::Full(full) => Verdict::Stopped(StopReason::Memory { needed: needed(full) }),
+            End::Incomplete => Verdict::Stopped(StopReason::Incomplete),
+            End::Exhausted => {
+                let left_out = self.figures.hopeless + self.figures.cut;
+                proviso = (left_out > 0).then_some(Proviso::Pruned { left_out });
+                self.complete(&covers)
+            }
+        };
+        self.figures.queues =
+            self.open.traffic().iter().map(|&(pushes, pops)| QueueFigures { pushes, pops }).collect();
+        let deferred: u64 = (self.figures.queues.iter().enumerate())
+            .filter(|(n, _)| self.search.priority.is_deferred(*n as u32))
+            .map(|(_, queue)| queue.pops)
+            .sum();
+        self.figures.deferred_share = deferred as f64 / self.figures.pops.max(1) as f64;
+        Report {
+            verdict,
+            states,
+            transitions: self.figures.generated,
+            depth: None,
+            layers: Vec::new(),
+            covers,
+            peak_memory: self.search.governor.peak(),
+            stages: vec![TABLE],
+            disk: None,
+            partition: None,
+            proviso,
+            directed: Some(self.figures),
+        }
+    }
+
+    /// Everything was seen: what remains is what was never covered.
+    fn complete(&self, covers: &[u64]) -> Verdict {
+        let properties = self.search.task.space.properties();
+        let mut asked = self.search.task.question.of_kind(properties, PropertyKind::Cover);
+        match asked.find(|cover| covers[cover.0 as usize] == 0) {
+            Some(cover) => {
+                let kind = ViolationKind::Uncovered(cover);
+                Verdict::Violated(Violation { kind, path: Vec::new(), shortest: false })
+            }
+            None => Verdict::Holds,
+        }
+    }
+
+    fn violation(&mut self, finding: Finding, at: u32) -> Violation {
+        if at == NONE {
+            return Violation { kind: finding.kind, path: Vec::new(), shortest: true };
+        }
+        let options = &self.search.options;
+        let mut numbers = self.nodes.path(at);
+        let cost: u64 = numbers[1..]
+            .iter()
+            .map(|&n| u64::from(self.search.task.space.cost(self.nodes.get(n).label)))
+            .sum();
+        self.figures.found_length = Some(numbers.len() as u64 - 1);
+        self.figures.found_cost = Some(cost);
+        if self.keeps_context {
+            self.figures.switches = Some(u64::from(self.nodes.get(at).queue));
+        }
+        let optimal = self.is_optimal(finding.kind);
+        let breadth = options.order == Order::Breadth && self.has_one_queue() && self.figures.hopeless == 0;
+        let shortest = breadth || optimal && self.unit_costs;
+        if !shortest && !optimal && !self.keeps_context && options.traces == Traces::Shortened {
+            shorten::shorten(self, &mut numbers);
+        }
+        let state = |n: u32| self.words_at(n).to_vec();
+        Violation { kind: finding.kind, path: numbers.into_iter().map(state).collect(), shortest }
+    }
+}
+
+impl Core<'_> {
+    /// Whether nothing that is found could have been found at less cost. Estimates say nothing about what they do not aim
+    /// at.
+    fn is_optimal(&self, kind: ViolationKind) -> bool {
+        let order = self.search.options.order;
+        order.is_optimal()
+            && self.has_one_queue()
+            && (order == Order::UniformCost && !self.prune
+                || self.search.guide.promises().admissible && self.search.aim.includes(kind))
+    }
+
+    /// Whether the priority layer leaves the order alone.
+    fn has_one_queue(&self) -> bool {
+        self.figures.cut == 0 && self.open.traffic().len() <= 1
+    }
+}
+
+/// The answer where not even an empty table fits the budget.
+pub(super) fn nothing_fits(search: &DirectedSearch, full: OverBudget) -> Report {
+    Report {
+        verdict: Verdict::Stopped(StopReason::Memory { needed: needed(full) }),
+        states: 0,
+        transitions: 0,
+        depth: None,
+        layers: Vec::new(),
+        covers: vec![0; search.task.space.properties().len()],
+        peak_memory: search.governor.peak(),
+        stages: vec![TABLE],
+        disk: None,
+        partition: None,
+        proviso: None,
+        directed: None,
+    }
+}

@@ -1,0 +1,157 @@
+//! Directed search in RAM: estimates of a [`Guide`] and queues of a [`Priority`] decide what is expanded next.
+//!
+//! One engine serves every order: states lie in a table, what is remembered of each in an array beside it, open states
+//! in one family of [bucket queues](open). Everything counts against the memory budget. What the answer may claim follows
+//! from the order and from what the guide promises: a trace is called shortest, or a state left out, only where a proof
+//! stands behind it.
+
+mod alternate;
+mod beam;
+mod best_first;
+mod climb;
+mod core;
+mod counted;
+mod deepening;
+mod figures;
+mod nodes;
+mod open;
+mod order;
+mod shorten;
+
+pub use figures::{DirectedFigures, QueueFigures};
+pub use order::{Order, Tie};
+
+use self::core::{Core, End};
+use crate::lane::Task;
+use crate::report::{Report, ViolationKind};
+use hadal_guide::{Guide, Priority};
+use hadal_store::Governor;
+use hadal_system::PropertyKind;
+
+/// A directed search to be done.
+pub struct DirectedSearch<'a> {
+    /// What to explore, what to look for, when to stop.
+    pub task: Task<'a>,
+    /// The memory budget.
+    pub governor: &'a Governor,
+    /// Estimates.
+    pub guide: &'a dyn Guide,
+    /// What the guide's estimates are about.
+    pub aim: Aim,
+    /// Which transitions first.
+    pub priority: &'a dyn Priority,
+    /// How.
+    pub options: DirectedOptions,
+}
+
+/// What a guide looks for: the part of the question that its promises are about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Aim {
+    /// Deadlocks.
+    pub deadlock: bool,
+    /// Properties, by [`hadal_system::PropertyId`].
+    pub properties: Vec<bool>,
+}
+
+impl Aim {
+    fn includes(&self, kind: ViolationKind) -> bool {
+        match kind {
+            ViolationKind::Deadlock => self.deadlock,
+            ViolationKind::Invariant(id) | ViolationKind::Goal(id) => {
+                self.properties.get(id.0 as usize).copied().unwrap_or(false)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// How a directed search goes about it.
+#[derive(Clone, Debug)]
+pub struct DirectedOptions {
+    /// The order.
+    pub order: Order,
+    /// How ties are broken; by default as suits the order.
+    pub tie: Option<Tie>,
+    /// When a state is inserted again.
+    pub insertion: Insertion,
+    /// Transitions of a state are taken in ascending order of this, by label; else as the space gives them.
+    pub ranks: Option<Vec<u32>>,
+    /// Takes the transitions of a state in another order, drawn by this seed.
+    pub seed: Option<u64>,
+    /// What becomes of a trace that need not be short.
+    pub traces: Traces,
+}
+
+/// When a known state is inserted again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insertion {
+    /// When it would come earlier than it does now.
+    WhenBetter,
+    /// Unless it is closed, and what is wrong is noticed only when a state is taken out: the rules behind the published
+    /// figures of Wehrle (2011).
+    UnlessClosed,
+}
+
+/// What becomes of a trace that need not be short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traces {
+    /// It is replaced by a shortest one through the states seen.
+    Shortened,
+    /// It is reported as found.
+    AsFound,
+}
+
+impl Default for DirectedOptions {
+    fn default() -> Self {
+        DirectedOptions {
+            order: Order::Greedy,
+            tie: None,
+            insertion: Insertion::WhenBetter,
+            ranks: None,
+            seed: None,
+            traces: Traces::Shortened,
+        }
+    }
+}
+
+impl DirectedSearch<'_> {
+    /// Whether states may be left out from which the guide proves nothing it aims at can be reached: only where it aims at
+    /// everything that is asked, and nothing is asked about all states.
+    pub fn may_prune(&self) -> bool {
+        let (properties, question) = (self.task.space.properties(), self.task.question);
+        let aims_at_all = properties.iter().enumerate().all(|(n, property)| {
+            let asked = question.asked.get(n).copied().unwrap_or(false);
+            match property.kind {
+                PropertyKind::Assumption => true,
+                PropertyKind::Invariant | PropertyKind::Goal => {
+                    !asked || self.aim.properties.get(n).copied().unwrap_or(false)
+                }
+                PropertyKind::Cover | PropertyKind::Liveness => !asked,
+            }
+        });
+        let deadlocks = question.deadlock != crate::report::DeadlockNotion::Off;
+        self.guide.promises().safe && aims_at_all && (self.aim.deadlock || !deadlocks)
+    }
+}
+
+/// Explores until something is wrong, everything that can matter is seen, or a limit is met.
+///
+/// Liveness properties need breadth-first layers: ask about them there.
+pub fn explore(search: &DirectedSearch) -> Report {
+    let mut core = match Core::new(search) {
+        Ok(core) => core,
+        Err(full) => return core::nothing_fits(search, full),
+    };
+    let end = match search.options.order {
+        Order::HillClimbing => climb::run(&mut core),
+        Order::Beam(width) => beam::run(&mut core, width),
+        Order::IterativeDeepening => deepening::run(&mut core),
+        Order::Alternating => alternate::run(&mut core),
+        _ => best_first::run(&mut core),
+    };
+    let end = match end {
+        Ok(end) => end,
+        Err(full) => End::Full(full),
+    };
+    core.report(end)
+}
