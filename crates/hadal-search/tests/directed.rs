@@ -2,9 +2,9 @@
 //! the cheapest, and nothing is claimed that does not hold.
 
 use hadal_guide::priority::NoPriority;
-use hadal_guide::{Distance, Estimator, Guide, Mask, Promises};
+use hadal_guide::{Distance, Estimator, Guide, Mask, Promises, Target};
 use hadal_search::directed::{
-    Aim, DirectedFigures, DirectedOptions, DirectedSearch, Insertion, Order, Tie, Traces,
+    DirectedFigures, DirectedOptions, DirectedSearch, Insertion, Order, Tie, Traces,
 };
 use hadal_search::{
     Control, DeadlockNotion, Limits, Proviso, Question, Report, StopReason, Task, Verdict, Violation,
@@ -81,7 +81,9 @@ impl StateSpace for Graph {
         &self.properties
     }
     fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(GraphWorker(self))
+        let mut out_of = vec![Vec::new(); self.goals.len()];
+        self.edges.iter().enumerate().for_each(|(n, edge)| out_of[edge.0 as usize].push(n));
+        Box::new(GraphWorker { graph: self, out_of })
     }
     fn cost(&self, label: Label) -> u32 {
         self.edges[label.0 as usize].2
@@ -94,19 +96,22 @@ impl StateSpace for Graph {
     }
 }
 
-struct GraphWorker<'g>(&'g Graph);
+struct GraphWorker<'g> {
+    graph: &'g Graph,
+    out_of: Vec<Vec<usize>>,
+}
 
 impl Worker for GraphWorker<'_> {
     fn initial(&mut self, out: &mut Successors) {
         out.push(Label(0), &[0]);
     }
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
-        for (n, edge) in self.0.edges.iter().enumerate().filter(|(_, edge)| edge.0 == state[0]) {
-            out.push(Label(n as u32), &[edge.1]);
+        for &n in &self.out_of[state[0] as usize] {
+            out.push(Label(n as u32), &[self.graph.edges[n].1]);
         }
     }
     fn check(&mut self, state: &[u64]) -> Check {
-        if self.0.goals[state[0] as usize] { Check::Hit(PropertyId(0)) } else { Check::Fine }
+        if self.graph.goals[state[0] as usize] { Check::Hit(PropertyId(0)) } else { Check::Fine }
     }
 }
 
@@ -181,7 +186,7 @@ fn explore(graph: &Graph, guide: &dyn Guide, options: DirectedOptions, budget: u
         task: Task { space: graph, question: &question, control: &control },
         governor: &Governor::new(budget),
         guide,
-        aim: Aim { deadlock: false, properties: vec![true] },
+        aim: &Target::of_properties(graph.properties()),
         priority: &NoPriority,
         options,
     };
@@ -294,11 +299,11 @@ fn a_shortened_trace_is_never_longer_than_what_was_found() {
 
 #[test]
 fn a_budget_that_is_too_small_ends_the_search_honestly() {
-    let mut graph = Graph::new(1, 40_000, 1);
+    let mut graph = Graph::new(1, 10, 1);
     // A ring through all vertices and no goal: everything must be seen.
     graph.edges = (0..40_000).map(|n| (n, (n + 1) % 40_000, 1)).collect();
-    graph.goals.fill(false);
-    graph.distances.fill(Some(7));
+    graph.goals = vec![false; 40_000];
+    graph.distances = vec![Some(7); 40_000];
     let guide = Table::admissible(&graph, 1);
     for order in [Order::Greedy, Order::AStar, Order::HillClimbing, Order::Beam(100), Order::Alternating] {
         let options = DirectedOptions { order, ..DirectedOptions::default() };

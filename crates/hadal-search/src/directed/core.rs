@@ -4,7 +4,7 @@ use super::figures::{DirectedFigures, QueueFigures};
 use super::nodes::{Flag, NONE, Node, Nodes};
 use super::open::{Entry, Open, next_random};
 use super::order::Order;
-use super::{DirectedSearch, Insertion, Traces, shorten};
+use super::{DirectedSearch, Insertion, Traces, aims_at, shorten};
 use crate::finding::Finding;
 use crate::lane::{Lane, Parents, total_covers};
 use crate::ram::breadth::{TABLE, needed};
@@ -516,7 +516,7 @@ impl Core<'_> {
         order.is_optimal()
             && self.has_one_queue()
             && (order == Order::UniformCost && !self.prune
-                || self.search.guide.promises().admissible && self.search.aim.includes(kind))
+                || self.search.guide.promises().admissible && aims_at(self.search.aim, kind))
     }
 
     /// Whether the priority layer leaves the order alone.

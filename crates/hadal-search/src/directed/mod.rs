@@ -24,9 +24,9 @@ pub use order::{Order, Tie};
 use self::core::{Core, End};
 use crate::lane::Task;
 use crate::report::{Report, ViolationKind};
-use hadal_guide::{Guide, Priority};
+use hadal_guide::{Guide, Priority, Target};
 use hadal_store::Governor;
-use hadal_system::PropertyKind;
+use hadal_system::{PropertyId, PropertyKind};
 
 /// A directed search to be done.
 pub struct DirectedSearch<'a> {
@@ -36,33 +36,12 @@ pub struct DirectedSearch<'a> {
     pub governor: &'a Governor,
     /// Estimates.
     pub guide: &'a dyn Guide,
-    /// What the guide's estimates are about.
-    pub aim: Aim,
+    /// What the guide looks for: the part of the question that its promises are about.
+    pub aim: &'a Target,
     /// Which transitions first.
     pub priority: &'a dyn Priority,
     /// How.
     pub options: DirectedOptions,
-}
-
-/// What a guide looks for: the part of the question that its promises are about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Aim {
-    /// Deadlocks.
-    pub deadlock: bool,
-    /// Properties, by [`hadal_system::PropertyId`].
-    pub properties: Vec<bool>,
-}
-
-impl Aim {
-    fn includes(&self, kind: ViolationKind) -> bool {
-        match kind {
-            ViolationKind::Deadlock => self.deadlock,
-            ViolationKind::Invariant(id) | ViolationKind::Goal(id) => {
-                self.properties.get(id.0 as usize).copied().unwrap_or(false)
-            }
-            _ => false,
-        }
-    }
 }
 
 /// How a directed search goes about it.
@@ -124,13 +103,23 @@ impl DirectedSearch<'_> {
             match property.kind {
                 PropertyKind::Assumption => true,
                 PropertyKind::Invariant | PropertyKind::Goal => {
-                    !asked || self.aim.properties.get(n).copied().unwrap_or(false)
+                    !asked || self.aim.properties.contains(&PropertyId(n as u32))
                 }
                 PropertyKind::Cover | PropertyKind::Liveness => !asked,
             }
         });
         let deadlocks = question.deadlock != crate::report::DeadlockNotion::Off;
         self.guide.promises().safe && aims_at_all && (self.aim.deadlock || !deadlocks)
+    }
+}
+
+/// Whether a guide with this target looks for this.
+fn aims_at(target: &Target, kind: ViolationKind) -> bool {
+    match kind {
+        ViolationKind::Deadlock => target.deadlock,
+        ViolationKind::Invariant(id) | ViolationKind::Goal(id) => target.properties.contains(&id),
+        ViolationKind::Fault(_) | ViolationKind::PropertyFault(_) => target.faults,
+        _ => false,
     }
 }
 
