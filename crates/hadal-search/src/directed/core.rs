@@ -6,7 +6,7 @@ use super::open::{Entry, Open, next_random};
 use super::order::Order;
 use super::{DirectedSearch, Insertion, Traces, aims_at, shorten};
 use crate::finding::Finding;
-use crate::lane::{Lane, Parents, total_covers};
+use crate::lane::{Lane, Parents, total_counts};
 use crate::ram::breadth::{TABLE, needed};
 use crate::report::{Proviso, Report, StopReason, Verdict, Violation, ViolationKind};
 use hadal_guide::{Distance, Estimator, Judge, Placement, Step};
@@ -427,7 +427,7 @@ impl<'a> Core<'a> {
         let space = self.search.task.space;
         // Counted before the trace is shortened: that walks through known states again.
         let states = self.table.len();
-        let covers = total_covers(std::slice::from_ref(&self.lane), space.properties().len());
+        let counts = total_counts(std::slice::from_ref(&self.lane), space);
         let mut proviso = None;
         let verdict = match end {
             End::Found(finding, at) => Verdict::Violated(self.violation(finding, at)),
@@ -443,7 +443,7 @@ impl<'a> Core<'a> {
             End::Exhausted => {
                 let left_out = self.figures.hopeless + self.figures.cut;
                 proviso = (left_out > 0).then_some(Proviso::Pruned { left_out });
-                self.complete(&covers)
+                self.complete(&counts.covers)
             }
         };
         self.figures.queues =
@@ -459,7 +459,8 @@ impl<'a> Core<'a> {
             transitions: self.figures.generated,
             depth: None,
             layers: Vec::new(),
-            covers,
+            actions: counts.actions(space),
+            covers: counts.covers,
             peak_memory: self.search.governor.peak(),
             stages: vec![TABLE],
             disk: None,
@@ -534,6 +535,7 @@ pub(super) fn nothing_fits(search: &DirectedSearch, full: OverBudget) -> Report 
         depth: None,
         layers: Vec::new(),
         covers: vec![0; search.task.space.properties().len()],
+        actions: Vec::new(),
         peak_memory: search.governor.peak(),
         stages: vec![TABLE],
         disk: None,
