@@ -1,26 +1,45 @@
 //! Guides by name, as they are written on the command line.
 
+use crate::estimate::active::{Active, Measure};
 use crate::estimate::blind::Blind;
+use crate::estimate::cached::Cached;
+use crate::estimate::causal::{self, Causal};
+use crate::estimate::combined::Greatest;
+use crate::estimate::expression::Expression;
 use crate::estimate::formula::{Combine, FormulaGuide, Graphs, Other, Shape};
 use crate::estimate::hamming::Hamming;
+use crate::estimate::pattern::Patterns;
+use crate::estimate::relaxed::{Kind, Relaxed, Supporter};
 use crate::guide::Guide;
 use crate::target::{GuideError, Target};
-use crate::task::Task;
+use crate::task::{Formula, Task};
 use hadal_exec::Model;
 use std::sync::Arc;
 
-/// Every name with a line about it.
+/// Every name with a line about it. `max(a, b)`, `expr:...` and `pdb:...` take what stands with them.
 pub const NAMES: &[(&str, &str)] = &[
     ("auto", "chosen by what is known of the model"),
     ("blind", "0 everywhere"),
     ("hamming", "bits that differ from what is looked for"),
     ("formula", "unmet parts of what is looked for, added up; distances for locations"),
     ("formula:max", "the greatest of them"),
-    ("dl", "greatest distance of a process to the location looked for"),
+    ("dl", "greatest distance of a process to the location looked for (d^L)"),
     ("dl:all", "the same over all variables"),
-    ("du", "sum of these distances"),
+    ("du", "sum of these distances (d^U)"),
     ("du:all", "the same over all variables"),
-    ("control", "half the sum, rounded up: steps of two processes count for both"),
+    ("control", "half of du, rounded up: a step of two processes counts for both (FSM distance)"),
+    ("hl", "rounds until values that only accumulate contain it (h^L)"),
+    ("hmax", "another name of hl"),
+    ("hu", "transitions of a trace of that kind (h^U), first supporters"),
+    ("hff", "another name of hu"),
+    ("hu:sum", "the same with supporters whose needs appear earliest"),
+    ("hff:add", "the same with the supporters of hadd"),
+    ("hadd", "as hl, needs paid for one by one"),
+    ("hcg", "each variable's own way, with what it needs of variables before it (causal graph)"),
+    ("hcea", "the same for all variables at once, from where each step left the others"),
+    ("pdb", "true distances in projections; `pdb:a,b;c` names the variables of each"),
+    ("active", "processes that can do something: for deadlocks"),
+    ("active:bound", "the same divided by what one step can block"),
 ];
 
 /// What `auto` stands for.
@@ -32,45 +51,171 @@ pub struct Choice {
     pub reason: String,
 }
 
-/// What `auto` stands for in this model.
-pub fn choose(model: &Model, target: &Target) -> Result<Choice, GuideError> {
-    Ok(choose_for(&Task::of(model, target)?))
-}
-
-fn choose_for(task: &Task) -> Choice {
-    let (coarse, all) = task.coarse;
-    let known = format!("{} of {all} action instances are understood", all - coarse);
-    Choice { name: "formula", reason: known }
+/// A model and what is looked for in it, prepared to make guides.
+pub struct Prepared<'m> {
+    model: &'m Model,
+    target: Target,
+    task: Arc<Task>,
 }
 
 /// The guide of this name for a model and what is looked for in it.
 pub fn build<'m>(name: &str, model: &'m Model, target: &Target) -> Result<Box<dyn Guide + 'm>, GuideError> {
-    let name = name.trim();
-    if name == "blind" {
+    if name.trim() == "blind" {
         return Ok(Box::new(Blind));
     }
-    let task = Arc::new(Task::of(model, target)?);
-    let system = model.system();
-    let shape = |name, other, graphs, combine| Shape { name, other, graphs, combine, divisor: 1 };
-    let structural = |shape| -> Result<Box<dyn Guide + 'm>, GuideError> {
-        Ok(Box::new(FormulaGuide::new(system, task.clone(), shape)))
-    };
-    use {Combine::*, Graphs::*, Other::*};
-    let name = if name == "auto" { choose_for(&task).name } else { name };
-    match name {
-        "formula" => structural(shape("formula", One, Locations, Sum)),
-        "formula:max" => structural(shape("formula:max", One, Locations, Greatest)),
-        "dl" => structural(shape("dl", Nothing, Locations, Greatest)),
-        "dl:all" => structural(shape("dl:all", Nothing, All, Greatest)),
-        "du" => structural(shape("du", Nothing, Locations, Sum)),
-        "du:all" => structural(shape("du:all", Nothing, All, Sum)),
-        "control" => structural(Shape { divisor: 2, ..shape("control", Nothing, Locations, Sum) }),
-        "hamming" => Ok(Box::new(Hamming::new(task))),
-        _ => Err(unknown(name)),
+    Prepared::new(model, target)?.guide(name)
+}
+
+/// Evaluating more relaxed operators than this for every state costs more than it helps.
+const MANY_OPERATORS: usize = 40_000;
+
+impl<'m> Prepared<'m> {
+    /// Looks at the model once for any number of guides.
+    pub fn new(model: &'m Model, target: &Target) -> Result<Self, GuideError> {
+        let task = Arc::new(Task::of(model, target)?);
+        Ok(Prepared { model, target: target.clone(), task })
+    }
+
+    /// What is known of the model, in one line.
+    pub fn summary(&self) -> String {
+        let task = &self.task;
+        let values: usize = task.variables.iter().map(|v| v.values.len()).sum();
+        let (coarse, all) = task.coarse;
+        let known = match task.goal {
+            Formula::True => "what is looked for could not be expressed",
+            Formula::False => "what is looked for cannot be reached",
+            _ => "what is looked for is understood",
+        };
+        format!(
+            "{} variables with {values} values matter, {} ways to fire, {coarse} of {all} action instances only roughly; {known}",
+            task.variables.len(),
+            task.ways.len()
+        )
+    }
+
+    /// What `auto` stands for.
+    pub fn choose(&self) -> Choice {
+        let task = &self.task;
+        let operators: usize = task.ways.iter().map(|way| way.effects.len()).sum();
+        let (coarse, all) = task.coarse;
+        let choice = |name, reason: String| Choice { name, reason };
+        let only_deadlock = self.target.deadlock && self.target.properties.is_empty() && !self.target.faults;
+        match &task.goal {
+            Formula::False => choice("blind", "nothing that is looked for can be reached".into()),
+            Formula::True if only_deadlock => {
+                choice("active", "what blocks the model could not be expressed".into())
+            }
+            Formula::True => choice("blind", "what is looked for could not be expressed".into()),
+            _ if coarse * 2 > all => {
+                choice("formula", format!("{coarse} of {all} action instances are understood only roughly"))
+            }
+            _ if operators > MANY_OPERATORS => {
+                choice("du:all", format!("{operators} effects are too many to follow in every state"))
+            }
+            _ => choice(
+                "hff",
+                format!(
+                    "{} of {all} action instances are understood, {operators} effects matter",
+                    all - coarse
+                ),
+            ),
+        }
+    }
+
+    /// The guide of this name.
+    pub fn guide(&self, name: &str) -> Result<Box<dyn Guide + 'm>, GuideError> {
+        self.make(name, true)
+    }
+
+    /// The guide of this name without a cache of its values; they are the same.
+    pub fn guide_without_cache(&self, name: &str) -> Result<Box<dyn Guide + 'm>, GuideError> {
+        self.make(name, false)
+    }
+
+    fn make(&self, name: &str, cache: bool) -> Result<Box<dyn Guide + 'm>, GuideError> {
+        use {Combine::*, Graphs::*, Other::*};
+        let name = name.trim();
+        let structural = |shape: Shape| -> Result<Box<dyn Guide + 'm>, GuideError> {
+            Ok(Box::new(FormulaGuide::new(self.model.system(), self.task.clone(), shape)))
+        };
+        let shape = |name, other, graphs, combine| Shape { name, other, graphs, combine, divisor: 1 };
+        let relaxed = |name, kind| Ok(self.cached(Box::new(Relaxed::new(name, &self.task, kind)), cache));
+        let causal = |kind| match Causal::new(self.task.clone(), kind) {
+            Some(guide) => Ok(self.cached(Box::new(guide), cache)),
+            None => Err(malformed(name, "the graphs of this model's variables are too large for it")),
+        };
+        match name {
+            "auto" => self.make(self.choose().name, cache),
+            "blind" => Ok(Box::new(Blind)),
+            "hamming" => Ok(Box::new(Hamming::new(self.task.clone()))),
+            "formula" => structural(shape("formula", One, Locations, Sum)),
+            "formula:max" => structural(shape("formula:max", One, Locations, Greatest)),
+            "dl" => structural(shape("dl", Nothing, Locations, Greatest)),
+            "dl:all" => structural(shape("dl:all", Nothing, All, Greatest)),
+            "du" => structural(shape("du", Nothing, Locations, Sum)),
+            "du:all" => structural(shape("du:all", Nothing, All, Sum)),
+            "control" => structural(Shape { divisor: 2, ..shape("control", Nothing, Locations, Sum) }),
+            "hl" => relaxed("hl", Kind::Rounds),
+            "hmax" => relaxed("hmax", Kind::Rounds),
+            "hu" => relaxed("hu", Kind::Trace(Supporter::First)),
+            "hff" => relaxed("hff", Kind::Trace(Supporter::First)),
+            "hu:sum" => relaxed("hu:sum", Kind::Trace(Supporter::Cheapest)),
+            "hff:add" => relaxed("hff:add", Kind::SumTrace),
+            "hadd" => relaxed("hadd", Kind::Sum),
+            "hcg" => causal(causal::Kind::CausalGraph),
+            "hcea" => causal(causal::Kind::ContextEnhanced),
+            "active" => Ok(Box::new(Active::new(self.model, &self.target, Measure::Count))),
+            "active:bound" => Ok(Box::new(Active::new(self.model, &self.target, Measure::Bound))),
+            "pdb" => Ok(Box::new(Patterns::automatic(self.model, self.task.clone()))),
+            _ => self.make_with(name, cache),
+        }
+    }
+
+    /// Guides that take something with them.
+    fn make_with(&self, name: &str, cache: bool) -> Result<Box<dyn Guide + 'm>, GuideError> {
+        if let Some(list) = name.strip_prefix("pdb:") {
+            let guide = Patterns::given(self.model, self.task.clone(), list);
+            return Ok(Box::new(guide.map_err(|reason| malformed(name, &reason))?));
+        }
+        if let Some(text) = name.strip_prefix("expr:") {
+            return Ok(Box::new(Expression::parse(self.model, text)?));
+        }
+        let Some(inside) = name.strip_prefix("max(").and_then(|rest| rest.strip_suffix(')')) else {
+            return Err(unknown(name));
+        };
+        let parts = split(inside).ok_or_else(|| malformed(name, "a bracket is not closed"))?;
+        let guides: Result<Vec<_>, _> = parts.into_iter().map(|part| self.make(part, cache)).collect();
+        Ok(Box::new(Greatest::new(guides?)))
+    }
+
+    fn cached(&self, guide: Box<dyn Guide + 'm>, cache: bool) -> Box<dyn Guide + 'm> {
+        if cache { Box::new(Cached::new(guide, &self.task)) } else { guide }
     }
 }
 
+/// The parts between commas outside brackets.
+fn split(text: &str) -> Option<Vec<&str>> {
+    let (mut parts, mut depth, mut from) = (Vec::new(), 0usize, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.checked_sub(1)?,
+            ',' if depth == 0 => {
+                parts.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[from..]);
+    (depth == 0).then_some(parts)
+}
+
+fn malformed(name: &str, reason: &str) -> GuideError {
+    GuideError::Malformed { name: name.into(), reason: reason.into() }
+}
+
 fn unknown(name: &str) -> GuideError {
-    let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-    GuideError::Unknown { name: name.into(), known: known.join(", ") }
+    let known = NAMES.iter().map(|(name, _)| *name).chain(["pdb:NAMES", "expr:TEXT", "max(a, b)"]);
+    GuideError::Unknown { name: name.into(), known: known.collect::<Vec<_>>().join(", ") }
 }

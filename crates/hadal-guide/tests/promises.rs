@@ -3,7 +3,7 @@
 mod truth;
 
 use hadal_exec::generate::{self, Size};
-use hadal_guide::registry::{self, NAMES};
+use hadal_guide::registry::{self, NAMES, Prepared};
 use hadal_guide::{Mask, Target};
 use hadal_system::{Label, Source, StateSpace, System};
 use truth::{assert_promises, model, truth};
@@ -21,8 +21,9 @@ fn check_all(system: System, what: &str, most: usize) -> bool {
     for target in targets {
         let Some(truth) = truth(&model, &target, most) else { return compared };
         let off: Mask = (0..labels).filter(|label| label % 3 == 1).map(Label).collect();
-        for (name, _) in NAMES {
-            let guide = registry::build(name, &model, &target).expect("every listed name is a guide");
+        let prepared = Prepared::new(&model, &target).expect("the properties exist");
+        for (name, _) in NAMES.iter().chain(&[("max(hl,pdb,dl:all)", ""), ("max(hff, du)", "")]) {
+            let guide = prepared.guide(name).expect("every listed name is a guide");
             assert_promises(&*guide, &truth, &off, what);
             compared = true;
         }
@@ -32,20 +33,20 @@ fn check_all(system: System, what: &str, most: usize) -> bool {
 
 #[test]
 fn promises_hold_on_generated_systems() {
-    let compared = (0..400).filter(|&seed| {
+    let compared = (0..160).filter(|&seed| {
         let system = generate::system(seed, Size::SMALL);
         check_all(system, &format!("seed {seed}"), 600)
     });
-    assert!(compared.count() > 200);
+    assert!(compared.count() > 80);
 }
 
 #[test]
 fn promises_hold_on_generated_symmetric_systems() {
-    let compared = (0..100).filter(|&seed| {
+    let compared = (0..40).filter(|&seed| {
         let system = generate::system(seed, Size::SYMMETRIC);
         check_all(system, &format!("symmetric seed {seed}"), 600)
     });
-    assert!(compared.count() > 30);
+    assert!(compared.count() > 12);
 }
 
 #[test]

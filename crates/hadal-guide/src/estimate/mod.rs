@@ -1,9 +1,16 @@
 //! The estimators, one file each, with what each promises beside its code.
 
+pub(crate) mod active;
 pub(crate) mod blind;
+pub(crate) mod cached;
+pub(crate) mod causal;
+pub(crate) mod combined;
+pub(crate) mod expression;
 pub(crate) mod formula;
 pub(crate) mod graph;
 pub(crate) mod hamming;
+pub(crate) mod pattern;
+pub(crate) mod relaxed;
 
 use crate::guide::Distance;
 

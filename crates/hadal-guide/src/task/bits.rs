@@ -67,6 +67,11 @@ impl Bits {
         Bits(std::array::from_fn(|n| self.0[n] & other.0[n]))
     }
 
+    /// What is in either.
+    pub fn or(&self, other: &Bits) -> Bits {
+        Bits(std::array::from_fn(|n| self.0[n] | other.0[n]))
+    }
+
     /// What is here and not there.
     pub fn without(&self, other: &Bits) -> Bits {
         Bits(std::array::from_fn(|n| self.0[n] & !other.0[n]))

@@ -22,7 +22,7 @@ use universe::Universe;
 
 pub use bits::Bits;
 pub use formula::Formula;
-pub use variable::Variable;
+pub use variable::{NO_NUMBER, Variable};
 
 /// More ways to start than this are not looked at one by one.
 const MAX_STARTS: u64 = 50_000;

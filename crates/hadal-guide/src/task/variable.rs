@@ -8,6 +8,8 @@ use hadal_system::state::get_bits;
 /// A variable of the abstract task.
 #[derive(Clone, Debug)]
 pub struct Variable {
+    /// Path name of its first scalar.
+    pub name: String,
     /// Its values, by number, ascending; undefined first.
     pub values: Vec<Scalar>,
     /// Their packed codes.
@@ -41,6 +43,7 @@ impl Variable {
         for (n, process) in system.processes.iter().enumerate() {
             process_of[first_slots[process.location.0 as usize]] = Some(n as u32);
         }
+        let names = system.slots();
         let slots = model.layout().slots();
         let make = |possible: &super::universe::Possible| {
             let first = possible.slots[0] as usize;
@@ -57,6 +60,7 @@ impl Variable {
                 Numbers::List(numbered.collect())
             };
             Variable {
+                name: names[first].0.clone(),
                 values: possible.values.to_vec(),
                 codes,
                 process: process_of[first],
@@ -110,5 +114,10 @@ impl Variable {
         for &(offset, width) in &self.fields {
             visit(get_bits(state, offset, width));
         }
+    }
+
+    /// Where its scalars lie: offset and width.
+    pub fn fields(&self) -> &[(u32, u32)] {
+        &self.fields
     }
 }

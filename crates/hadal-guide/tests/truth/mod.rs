@@ -105,6 +105,7 @@ pub fn distances(truth: &Truth, off: Option<&Mask>) -> Vec<Distance> {
     distance
 }
 
+#[allow(dead_code)] // Not every test file asks for it.
 /// Asserts everything a guide promises, in every state, with and without `off`.
 pub fn assert_promises(guide: &dyn Guide, truth: &Truth, off: &Mask, what: &str) {
     let promises = guide.promises();

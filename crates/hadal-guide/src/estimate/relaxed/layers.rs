@@ -1,0 +1,305 @@
+//! h^L and h^U (Wehrle 2011, sec. 2.3), in planning h^max and h^FF: values only accumulate. h^L counts the rounds until what
+//! is looked for appears; h^U counts the transitions of a trace of the relaxed system that is extracted backwards.
+
+use super::network::{NONE, Network};
+use super::{Masks, Supporter, label_of};
+use crate::guide::{Distance, Estimator};
+use crate::mask::Mask;
+use crate::task::NO_NUMBER;
+use hadal_system::Label;
+use std::cell::OnceCell;
+
+/// What is made of the rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Their number.
+    Rounds,
+    /// The length of the extracted trace, with this choice of supporters.
+    Trace(Supporter),
+}
+
+/// No round yet.
+const UNREACHED: u32 = u32::MAX;
+
+pub struct Layers<'g> {
+    network: &'g Network,
+    measure: Measure,
+    masks: Masks,
+    mask: Option<Mask>,
+    /// Round in which each fact appeared.
+    round: Vec<u32>,
+    /// The operator that made it appear.
+    supporter: Vec<u32>,
+    /// The fact that reached each atom first.
+    reached_by: Vec<u32>,
+    /// Atoms each operator still waits for.
+    waits: Vec<u32>,
+    wave: Vec<u32>,
+    ready: Vec<u32>,
+    scratch: Scratch,
+    value: Distance,
+    kept: Vec<u32>,
+    labels: OnceCell<(Vec<Label>, Vec<Label>)>,
+}
+
+#[derive(Default)]
+struct Scratch {
+    buckets: Vec<Vec<u32>>,
+    entered: Vec<bool>,
+    provided: Vec<bool>,
+    touched: Vec<u32>,
+    kept_in: Vec<u32>,
+}
+
+impl<'g> Layers<'g> {
+    pub fn new(network: &'g Network, measure: Measure) -> Self {
+        let scratch = Scratch {
+            entered: vec![false; network.facts],
+            provided: vec![false; network.facts],
+            kept_in: vec![UNREACHED; network.labels.len()],
+            ..Scratch::default()
+        };
+        Layers {
+            network,
+            measure,
+            masks: Masks::default(),
+            mask: None,
+            round: vec![UNREACHED; network.facts],
+            supporter: vec![NONE; network.facts],
+            reached_by: vec![NONE; network.atoms],
+            waits: network.needs.clone(),
+            wave: Vec::with_capacity(network.facts),
+            ready: Vec::with_capacity(network.needs.len()),
+            scratch,
+            value: Distance::ZERO,
+            kept: Vec::new(),
+            labels: OnceCell::new(),
+        }
+    }
+
+    /// Lets values accumulate until the goal appears; the round in which it does.
+    fn sweep(&mut self, state: &[u64], off: Option<&Mask>) -> Option<u32> {
+        let network = self.network;
+        self.round.fill(UNREACHED);
+        self.reached_by.fill(NONE);
+        self.waits.copy_from_slice(&network.needs);
+        self.wave.clear();
+        self.ready.clear();
+        if let Some(off) = off {
+            for &operator in self.masks.switched_off(network, off) {
+                self.waits[operator as usize] = u32::MAX;
+            }
+        }
+        for (var, variable) in network.variables.iter().enumerate() {
+            let base = network.bases[var];
+            variable.each_number(state, |n| {
+                if n == NO_NUMBER {
+                    // Not thought possible: it may be anything.
+                    for fact in base..network.bases[var + 1] {
+                        self.round[fact as usize] = 0;
+                        self.wave.push(fact);
+                    }
+                } else if self.round[(base + u32::from(n)) as usize] != 0 {
+                    self.round[(base + u32::from(n)) as usize] = 0;
+                    self.wave.push(base + u32::from(n));
+                }
+            });
+        }
+        for &operator in &network.free {
+            if self.waits[operator as usize] == 0 {
+                self.fire_or_queue(operator, 0);
+            }
+        }
+        let sorted = self.measure == Measure::Trace(Supporter::First);
+        let mut level = 0;
+        loop {
+            let mut at = 0;
+            while at < self.wave.len() {
+                let fact = self.wave[at];
+                at += 1;
+                for &atom in network.atoms_of_fact.get(fact) {
+                    if self.reached_by[atom as usize] != NONE {
+                        continue;
+                    }
+                    self.reached_by[atom as usize] = fact;
+                    for &operator in network.operators_of_atom.get(atom) {
+                        let waits = &mut self.waits[operator as usize];
+                        *waits = waits.wrapping_sub(1);
+                        if *waits == 0 {
+                            self.fire_or_queue(operator, level);
+                        }
+                    }
+                }
+            }
+            if self.round[network.goal as usize] != UNREACHED {
+                return Some(level);
+            }
+            if self.ready.is_empty() {
+                return None;
+            }
+            if sorted {
+                self.ready.sort_unstable();
+            }
+            level += 1;
+            self.wave.clear();
+            let mut ready = std::mem::take(&mut self.ready);
+            for &operator in &ready {
+                self.apply(operator, level);
+            }
+            ready.clear();
+            self.ready = ready;
+        }
+    }
+
+    /// Operators without cost fire at once, others in the next round.
+    #[inline]
+    fn fire_or_queue(&mut self, operator: u32, level: u32) {
+        if operator < self.network.first_goal_operator {
+            self.ready.push(operator);
+        } else {
+            self.apply(operator, level);
+        }
+    }
+
+    #[inline]
+    fn apply(&mut self, operator: u32, level: u32) {
+        let network = self.network;
+        for &fact in network.facts_of_operator.get(operator) {
+            let round = &mut self.round[fact as usize];
+            if *round == UNREACHED {
+                *round = level;
+                self.supporter[fact as usize] = operator;
+                self.wave.push(fact);
+            } else if *round == level
+                && self.measure == Measure::Trace(Supporter::Cheapest)
+                && operator < network.first_goal_operator
+                && level > 0
+                && self.cost(operator) < self.cost(self.supporter[fact as usize])
+            {
+                self.supporter[fact as usize] = operator;
+            }
+        }
+    }
+
+    /// The sum of the rounds in which what the operator needs appeared.
+    fn cost(&self, operator: u32) -> u32 {
+        let atoms = self.network.atoms_of_operator.get(operator);
+        atoms.iter().map(|&atom| self.round[self.reached_by[atom as usize] as usize]).sum()
+    }
+
+    /// Walks backwards from the goal and keeps the operators that are needed; how many transitions that are.
+    fn extract(&mut self, rounds: u32) -> u32 {
+        let scratch = std::mem::take(&mut self.scratch);
+        let (kept, count, scratch) = self.backwards(rounds, scratch);
+        self.scratch = scratch;
+        self.kept = kept;
+        count
+    }
+
+    fn backwards(&self, rounds: u32, mut scratch: Scratch) -> (Vec<u32>, u32, Scratch) {
+        let network = self.network;
+        let mut kept = Vec::new();
+        let mut count = 0;
+        scratch.entered.resize(network.facts, false);
+        scratch.provided.resize(network.facts, false);
+        scratch.kept_in.resize(network.labels.len(), UNREACHED);
+        if scratch.buckets.len() <= rounds as usize {
+            scratch.buckets.resize(rounds as usize + 1, Vec::new());
+        }
+        scratch.buckets[rounds as usize].push(network.goal);
+        scratch.entered[network.goal as usize] = true;
+        scratch.touched.push(network.goal);
+        for level in (0..=rounds).rev() {
+            let mut at = 0;
+            while let Some(&fact) = scratch.buckets[level as usize].get(at) {
+                at += 1;
+                if scratch.provided[fact as usize] {
+                    continue;
+                }
+                let operator = self.supporter[fact as usize];
+                if network.way_of[operator as usize] != NONE {
+                    kept.push(operator);
+                    let in_level = &mut scratch.kept_in[network.way_of[operator as usize] as usize];
+                    count += u32::from(*in_level != level);
+                    *in_level = level;
+                }
+                for &given in network.facts_of_operator.get(operator) {
+                    scratch.provided[given as usize] = true;
+                    scratch.touched.push(given);
+                }
+                for &atom in network.atoms_of_operator.get(operator) {
+                    let needed = self.reached_by[atom as usize];
+                    let of_state =
+                        self.round[needed as usize] == 0 && needed < network.bases[network.variables.len()];
+                    if !of_state && !std::mem::replace(&mut scratch.entered[needed as usize], true) {
+                        scratch.touched.push(needed);
+                        scratch.buckets[self.round[needed as usize] as usize].push(needed);
+                    }
+                }
+            }
+            scratch.buckets[level as usize].clear();
+        }
+        for fact in scratch.touched.drain(..) {
+            scratch.entered[fact as usize] = false;
+            scratch.provided[fact as usize] = false;
+        }
+        for &operator in &kept {
+            scratch.kept_in[network.way_of[operator as usize] as usize] = UNREACHED;
+        }
+        (kept, count, scratch)
+    }
+
+    fn labels(&self) -> &(Vec<Label>, Vec<Label>) {
+        self.labels.get_or_init(|| {
+            let network = self.network;
+            let fresh;
+            let kept = match self.measure {
+                Measure::Rounds if self.value.is_finite() => {
+                    fresh = self.backwards(self.value.0, Scratch::default()).0;
+                    &fresh
+                }
+                _ => &self.kept,
+            };
+            let label = |operator: u32| {
+                label_of(&network.labels[network.way_of[operator as usize] as usize], self.mask.as_ref())
+            };
+            let now = |operator: u32| {
+                let atoms = network.atoms_of_operator.get(operator);
+                atoms.iter().all(|&atom| self.round[self.reached_by[atom as usize] as usize] == 0)
+            };
+            let sorted = |mut labels: Vec<Label>| {
+                labels.sort_unstable();
+                labels.dedup();
+                labels
+            };
+            let all = sorted(kept.iter().filter_map(|&o| label(o)).collect());
+            let first = sorted(kept.iter().filter(|&&o| now(o)).filter_map(|&o| label(o)).collect());
+            (all, first)
+        })
+    }
+}
+
+impl Estimator for Layers<'_> {
+    fn estimate(&mut self, state: &[u64], off: Option<&Mask>) -> Distance {
+        let off = off.filter(|off| !off.is_empty());
+        self.labels.take();
+        self.kept.clear();
+        self.mask = off.cloned();
+        self.value = match self.sweep(state, off) {
+            None => Distance::INFINITE,
+            Some(rounds) => match self.measure {
+                Measure::Rounds => Distance(rounds),
+                Measure::Trace(_) => Distance(self.extract(rounds)),
+            },
+        };
+        self.value
+    }
+
+    fn supporters(&self) -> Option<&[Label]> {
+        Some(&self.labels().0)
+    }
+
+    fn preferred(&self) -> &[Label] {
+        &self.labels().1
+    }
+}
