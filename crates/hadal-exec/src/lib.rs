@@ -1,5 +1,5 @@
 //! Makes a [`hadal_system::System`] run: an interpreter that defines its meaning, a compiler to machine code that
-//! agrees with it, symmetry reduction, and [`model::Model`], the state space explorers walk.
+//! agrees with it, symmetry and partial-order reduction, and [`model::Model`], the state space explorers walk.
 
 pub mod compile;
 pub mod fault;
@@ -8,8 +8,10 @@ pub mod fingerprint;
 pub mod generate;
 pub mod interpret;
 pub mod model;
+pub mod reduce;
 pub mod replay;
 pub mod symmetry;
+pub mod visit;
 
 pub use fault::{Fault, FaultKind};
 pub use interpret::{Interpreter, Notes, Outcome};

@@ -2,6 +2,7 @@
 
 use crate::detection::DetectionArgs;
 use crate::partition::PartitionArgs;
+use crate::reduction::ReductionArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -196,6 +197,9 @@ pub struct CheckArgs {
     /// Whether and how to look for deadlocks.
     #[arg(long, value_enum, default_value_t = Deadlock::On)]
     pub deadlock: Deadlock,
+    /// What is left out of the search.
+    #[command(flatten)]
+    pub reduction: ReductionArgs,
     /// How `--strategy part` works.
     #[command(flatten)]
     pub partition: PartitionArgs,

@@ -11,6 +11,7 @@ use crate::outcome::{CoverFigures, Outcome, StorageFigures, begin_peak, model_by
 use crate::partition::{self, Begin, PartitionArgs};
 use crate::plan::{Plan, model_options, select_properties};
 use crate::progress::Progress;
+use crate::reduction::{self, ReductionArgs};
 use crate::trace::{Detail, TraceView};
 use crate::violation;
 use hadal_exec::model::Model;
@@ -52,6 +53,8 @@ pub struct About {
     #[serde(default)]
     strategy: Option<Strategy>,
     #[serde(default)]
+    reduction: ReductionArgs,
+    #[serde(default)]
     partition: PartitionArgs,
     #[serde(default)]
     detection: DetectionArgs,
@@ -69,6 +72,7 @@ impl About {
             property: args.property.clone(),
             deadlock: args.deadlock,
             strategy: Some(args.strategy),
+            reduction: args.reduction.clone(),
             partition: args.partition.clone(),
             detection: args.detection.clone(),
         }
@@ -88,6 +92,7 @@ impl From<About> for CheckArgs {
             limits: LimitArgs::default(),
             disk: None,
             strategy: about.strategy.unwrap_or(Strategy::Auto),
+            reduction: about.reduction,
             partition: about.partition,
             detection: about.detection,
             property: about.property,
@@ -115,6 +120,9 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let asked = select_properties(&mut loaded.system, &args.property)?;
     let options = model_options(args.model.symmetry, args.model.interpret);
     let model = Model::new(loaded.system, options).map_err(|error| Failure::Usage(error.to_string()))?;
+    let question = Question { deadlock: plan.deadlock, asked };
+    let stubborn = reduction::stubborn(&args.reduction, &model, &question)?;
+    let space: &dyn StateSpace = stubborn.as_ref().map_or(&model, |it| it);
     let startup = begun.elapsed();
     let startup_peak = begin_peak();
 
@@ -123,14 +131,13 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let interrupt = Arc::clone(&control);
     ctrlc::set_handler(move || interrupt.interrupt())
         .map_err(|error| Failure::Internal(format!("cannot handle interrupts: {error}")))?;
-    let question = Question { deadlock: plan.deadlock, asked };
     let governor = Governor::new(search_budget(plan.memory)?);
     let place = match resumed {
         Some(path) => RunPlace::existing(path),
         None => RunPlace::new(args.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK)), &args.model.model),
     };
     let explored = progress.during(&control, &governor, || {
-        let task = Task { space: &model, question: &question, control: &control };
+        let task = Task { space, question: &question, control: &control };
         explore(args, &plan, task, &governor, &place, resumed)
     });
     let report = explored.map_err(trouble)?;
@@ -250,7 +257,7 @@ fn outcome(
         .properties()
         .iter()
         .zip(&report.covers)
-        .filter(|(property, _)| property.kind == PropertyKind::Cover)
+        .filter(|(property, _)| property.kind == PropertyKind::Cover && !args.reduction.por)
         .map(|(property, &hits)| CoverFigures { property: property.name.clone(), hits })
         .collect();
     let detail = if args.output.full_states { Detail::WholeStates } else { Detail::Changes };
@@ -284,6 +291,7 @@ fn outcome(
             Some(SymmetryMode::Heuristic) => "heuristic",
             Some(SymmetryMode::Exact | SymmetryMode::Auto) => "exact",
         },
+        reductions: args.reduction.names(),
         threads: plan.threads,
         run: None,
         state_bits: model.bits(),

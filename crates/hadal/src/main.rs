@@ -12,6 +12,7 @@ mod outcome;
 mod partition;
 mod plan;
 mod progress;
+mod reduction;
 mod report;
 mod runs;
 mod simulate;

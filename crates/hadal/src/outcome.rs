@@ -47,6 +47,9 @@ pub struct Outcome {
     pub strategy: String,
     /// How symmetry was used.
     pub symmetry: &'static str,
+    /// What left states out of the search: the counts are those of the reduced space.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reductions: Vec<&'static str>,
     /// Threads.
     pub threads: usize,
     /// The run folder, where there is one.
@@ -126,6 +129,9 @@ impl Outcome {
         ));
         let threads = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
         lines.push(format!("  strategy {}, symmetry {}, {threads}", self.strategy, self.symmetry));
+        if !self.reductions.is_empty() {
+            lines.push(format!("  states left out by reduction: {}", self.reductions.join(", ")));
+        }
         if self.disk_bytes_written > 0 {
             lines.push(format!(
                 "  on disk {}, {} read, {} written",

@@ -27,8 +27,8 @@ mod stmts;
 mod tests;
 mod unit;
 mod values;
-mod walk;
 
+use crate::visit as walk;
 use hadal_system::{Check, Layout, PropertyId, Successors, System};
 
 use driver::Driver;

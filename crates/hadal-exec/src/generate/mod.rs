@@ -8,6 +8,7 @@
 
 mod expr;
 mod function;
+mod network;
 mod place;
 mod rng;
 mod stmt;
@@ -18,6 +19,7 @@ use hadal_system::{
     Action, BinaryOp, DomainId, Expr, FunctionId, Local, LocalId, LocalKind, Param, ParamValues, Property,
     PropertyBody, PropertyKind, Role, ShapeId, Source, Span, Stmt, StmtKind, System, VarId, Variable,
 };
+pub use network::network;
 use rng::Rng;
 
 /// How large the system may become and what it may use.

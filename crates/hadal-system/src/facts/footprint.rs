@@ -29,6 +29,8 @@ pub struct Footprint {
     pub results: Vec<(u32, ValueSet)>,
     /// Whether an error of the model may be met, in the guard or in the body.
     pub may_fault: bool,
+    /// Whether the body may meet one where the guard is true.
+    pub body_may_fault: bool,
     /// Whether an assumption may drop the transition although the guard is true.
     pub may_drop: bool,
     /// Whether the guard can be true at all, as far as it alone tells.
@@ -79,6 +81,7 @@ impl Footprint {
             (ours, theirs) => ours.or_else(|| theirs.clone()),
         };
         self.may_fault |= other.may_fault;
+        self.body_may_fault |= other.body_may_fault;
         self.may_drop |= other.may_drop;
         self.can_hold |= other.can_hold;
         self.can_fire |= other.can_fire;
@@ -127,6 +130,7 @@ pub(super) fn footprint<'a>(walk: &mut Walk<'a>, action: &'a Action, params: &[V
     let fires = held.may_be_true() && walk.assume(&mut point, &action.guard, true);
     let guard_faults = fault.map(|point| restrictions(walk, &point, &guard_writes));
     let mut print = Footprint { guard_faults, can_hold: fires, ..Footprint::default() };
+    let guard_may_fault = std::mem::take(&mut walk.met.faults);
     if fires {
         print.demands = restrictions(walk, &point, &guard_writes);
         for &(from, to) in guard_writes.ranges() {
@@ -153,7 +157,8 @@ pub(super) fn footprint<'a>(walk: &mut Walk<'a>, action: &'a Action, params: &[V
     print.tests = if drops { reads.clone() } else { tests };
     print.reads = reads;
     print.may_write = writes;
-    print.may_fault = faults;
+    print.may_fault = faults || guard_may_fault;
+    print.body_may_fault = faults;
     print.may_drop = drops;
     // Multisets are sorted: a write to one element may move all, by the values of all.
     for &(from, to) in &walk.ground.multisets {

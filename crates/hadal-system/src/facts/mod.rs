@@ -179,6 +179,7 @@ impl Facts {
                         print.tests = print.reads.clone();
                         print.may_drop = true;
                         print.may_fault |= assumption.may_fault;
+                        print.body_may_fault |= assumption.may_fault;
                     }
                 }
             }

@@ -4,7 +4,7 @@ use hadal_system::{Argument, Expr, ExprKind, Place, Range, Step, Stmt, StmtKind}
 
 /// What a visit meets.
 #[derive(Clone, Copy)]
-pub(super) enum Node<'a> {
+pub enum Node<'a> {
     /// An expression.
     Expr(&'a Expr),
     /// A place, wherever it stands.
@@ -14,7 +14,7 @@ pub(super) enum Node<'a> {
 }
 
 /// Visits `expr` and everything below it.
-pub(super) fn expr<'a>(expr_: &'a Expr, visit: &mut dyn FnMut(Node<'a>)) {
+pub fn expr<'a>(expr_: &'a Expr, visit: &mut dyn FnMut(Node<'a>)) {
     stacker::maybe_grow(64 << 10, 1 << 20, || {
         visit(Node::Expr(expr_));
         match &expr_.kind {
@@ -44,7 +44,7 @@ pub(super) fn expr<'a>(expr_: &'a Expr, visit: &mut dyn FnMut(Node<'a>)) {
 }
 
 /// Visits `place` and its index expressions.
-pub(super) fn place<'a>(place_: &'a Place, visit: &mut dyn FnMut(Node<'a>)) {
+pub fn place<'a>(place_: &'a Place, visit: &mut dyn FnMut(Node<'a>)) {
     visit(Node::Place(place_));
     for step in &place_.steps {
         if let Step::Index(index) = step {
@@ -71,7 +71,7 @@ fn arguments<'a>(list: &'a [Argument], visit: &mut dyn FnMut(Node<'a>)) {
 }
 
 /// Visits statements and everything below them, but nothing that is only printed.
-pub(super) fn block<'a>(body: &'a [Stmt], visit: &mut dyn FnMut(Node<'a>)) {
+pub fn block<'a>(body: &'a [Stmt], visit: &mut dyn FnMut(Node<'a>)) {
     for stmt in body {
         stacker::maybe_grow(64 << 10, 1 << 20, || statement(stmt, visit));
     }

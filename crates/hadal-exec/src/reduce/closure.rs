@@ -1,0 +1,151 @@
+//! One state's stubborn set.
+//!
+//! A set T of groups is stubborn in a state when (1) with every enabled group it contains all that conflict with it, (2)
+//! with every disabled one all of some set without which it stays disabled, (3) likewise for everything looked for, and
+//! (4), where deadlocks are asked about, an enabled group that does something. Then any path from the state to
+//! something looked for fires a member of T, and the first one to fire could as well be fired first (Valmari 1998;
+//! Schmidt 1999; Valmari and Hansen 2017): what is looked for stays reachable, in no more steps, whatever the order of
+//! the search.
+
+use super::relation::Relation;
+use super::rows::{common, meet, members};
+
+/// As many groups are tried as the one that must be there.
+const MAX_TRIED: usize = 24;
+
+/// Memory for one thread's sets.
+pub(super) struct Closure<'r> {
+    relation: &'r Relation,
+    /// The groups that can fire.
+    pub(super) enabled: Vec<u64>,
+    /// Those of them that lead to another state.
+    pub(super) effective: Vec<u64>,
+    set: Vec<u64>,
+    base: Vec<u64>,
+    best: Vec<u64>,
+    open: Vec<u32>,
+}
+
+/// Whether a set must contain something that leads on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    Needed,
+    NotNeeded,
+}
+
+impl<'r> Closure<'r> {
+    pub(super) fn new(relation: &'r Relation) -> Self {
+        let empty = vec![0u64; relation.rows.words()];
+        Closure {
+            relation,
+            enabled: empty.clone(),
+            effective: empty.clone(),
+            set: empty.clone(),
+            base: empty.clone(),
+            best: empty,
+            open: Vec::new(),
+        }
+    }
+
+    /// Forgets which groups are enabled.
+    pub(super) fn restart(&mut self) {
+        self.enabled.fill(0);
+        self.effective.fill(0);
+    }
+
+    /// A stubborn set for `state`, `enabled` and `effective`.
+    pub(super) fn stubborn(&mut self, state: &[u64], progress: Progress) -> &[u64] {
+        let relation = self.relation;
+        self.set.fill(0);
+        self.open.clear();
+        for cause in &relation.causes[relation.groups..] {
+            self.add_way(cause, state);
+        }
+        for &(group, row) in &relation.bodies {
+            if self.enabled[group / 64] >> (group % 64) & 1 == 1 {
+                self.add(row);
+            } else {
+                self.add_way(&relation.causes[group], state);
+            }
+        }
+        self.close(state, u32::MAX);
+        if progress == Progress::NotNeeded || meet(&self.set, &self.effective) {
+            return &self.set;
+        }
+        self.base.copy_from_slice(&self.set);
+        self.best.copy_from_slice(&self.enabled);
+        let mut least = common(&self.enabled, &self.enabled);
+        let mut tried = 0;
+        for word in 0..self.effective.len() {
+            let mut rest = self.effective[word];
+            while rest != 0 && least > 1 && tried < MAX_TRIED {
+                let bit = rest & rest.wrapping_neg();
+                rest &= rest - 1;
+                tried += 1;
+                self.set.copy_from_slice(&self.base);
+                self.open.clear();
+                self.set[word] |= bit;
+                self.open.push(word as u32 * 64 + bit.trailing_zeros());
+                if let Some(count) = self.close(state, least) {
+                    least = count;
+                    self.best.copy_from_slice(&self.set);
+                }
+            }
+        }
+        &self.best
+    }
+
+    /// Adds what the open groups bring along, until nothing is open. Gives up where that has at least `limit` enabled
+    /// groups, else returns how many there are.
+    fn close(&mut self, state: &[u64], limit: u32) -> Option<u32> {
+        let relation = self.relation;
+        let mut steps = 0u32;
+        while let Some(group) = self.open.pop() {
+            let group = group as usize;
+            if self.enabled[group / 64] >> (group % 64) & 1 == 1 {
+                self.add(relation.conflicts[group]);
+                steps += 1;
+                if limit != u32::MAX && steps.is_multiple_of(8) && common(&self.set, &self.enabled) >= limit {
+                    return None;
+                }
+            } else {
+                self.add_way(&relation.causes[group], state);
+            }
+        }
+        let count = common(&self.set, &self.enabled);
+        (count < limit).then_some(count)
+    }
+
+    /// Adds the cheapest set without which this stays disabled.
+    fn add_way(&mut self, cause: &super::relation::Cause, state: &[u64]) {
+        let relation = self.relation;
+        let mut best: Option<(u32, u32)> = None;
+        for way in relation.ways(cause, state) {
+            let mut cost = 0u32;
+            for ((row, set), enabled) in relation.rows.row(way).iter().zip(&self.set).zip(&self.enabled) {
+                let fresh = row & !set;
+                cost += 32 * (fresh & enabled).count_ones() + fresh.count_ones();
+            }
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, way));
+            }
+            if cost == 0 {
+                break;
+            }
+        }
+        if let Some((_, way)) = best {
+            self.add(way);
+        }
+    }
+
+    fn add(&mut self, row: u32) {
+        let row = self.relation.rows.row(row);
+        for (at, (word, set)) in row.iter().zip(&mut self.set).enumerate() {
+            let fresh = word & !*set;
+            if fresh != 0 {
+                *set |= fresh;
+                self.open.extend(members(&[fresh]).map(|bit| (at * 64 + bit) as u32));
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Partial-order reduction: a [`StateSpace`] that fires only a stubborn set of transitions in each state.
+//!
+//! Kept are the reachability of broken invariants, met goals and errors of the model, and of deadlocks where they are
+//! asked about, each in as few steps as before; not which states exist, nor how often something is covered. It
+//! works with symmetry: the argument is about one state at a time, and distances are the same within an orbit.
+
+mod closure;
+mod plain;
+mod probe;
+mod relation;
+mod rows;
+mod sites;
+
+use crate::model::Model;
+use closure::{Closure, Progress};
+use hadal_system::{
+    Check, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker, state,
+};
+use relation::Relation;
+
+/// Which deadlocks must stay reachable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadlocks {
+    /// None.
+    Ignored,
+    /// States in which nothing can fire.
+    Stuck,
+    /// States that nothing leads away from.
+    Stuttering,
+}
+
+/// A model reduced by stubborn sets.
+pub struct Stubborn<'m> {
+    model: &'m Model,
+    relation: Relation,
+    deadlocks: Deadlocks,
+}
+
+impl<'m> Stubborn<'m> {
+    /// Prepares the reduction for the model's invariants and goals, errors, and these deadlocks. `None` where the
+    /// model has too many actions.
+    pub fn new(model: &'m Model, deadlocks: Deadlocks) -> Option<Self> {
+        let relation = Relation::of(model.system(), model.layout())?;
+        Some(Stubborn { model, relation, deadlocks })
+    }
+}
+
+impl StateSpace for Stubborn<'_> {
+    fn words(&self) -> usize {
+        self.model.words()
+    }
+
+    fn bits(&self) -> u32 {
+        self.model.bits()
+    }
+
+    fn fields(&self) -> &[StateField] {
+        self.model.fields()
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let kind = match self.deadlocks {
+            Deadlocks::Ignored => 1,
+            Deadlocks::Stuck => 2,
+            Deadlocks::Stuttering => 3,
+        };
+        state::hash(&[self.model.fingerprint(), 0x5741_7562_626F_726E, kind])
+    }
+
+    fn properties(&self) -> &[PropertyInfo] {
+        self.model.properties()
+    }
+
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(StubbornWorker {
+            space: self,
+            inner: self.model.worker(),
+            closure: Closure::new(&self.relation),
+        })
+    }
+
+    fn cost(&self, label: Label) -> u32 {
+        self.model.cost(label)
+    }
+
+    fn render_label(&self, label: Label) -> String {
+        self.model.render_label(label)
+    }
+
+    fn render_start(&self, label: Label) -> String {
+        self.model.render_start(label)
+    }
+
+    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
+        self.model.render_state(state)
+    }
+}
+
+struct StubbornWorker<'m> {
+    space: &'m Stubborn<'m>,
+    inner: Box<dyn Worker + 'm>,
+    closure: Closure<'m>,
+}
+
+impl Worker for StubbornWorker<'_> {
+    fn initial(&mut self, out: &mut Successors) {
+        self.inner.initial(out);
+    }
+
+    fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        let (from, faults) = (out.len(), out.faults().len());
+        self.inner.successors(state, out);
+        // What meets an error is found here; nothing need be saved behind it.
+        if out.faults().len() > faults || out.len() == from {
+            return;
+        }
+        let Stubborn { relation, deadlocks, .. } = self.space;
+        self.closure.restart();
+        for n in from..out.len() {
+            let group = relation.group(out.labels()[n]);
+            let bit = 1u64 << (group % 64);
+            self.closure.enabled[group / 64] |= bit;
+            if *deadlocks == Deadlocks::Stuck || out.state(n) != state {
+                self.closure.effective[group / 64] |= bit;
+            }
+        }
+        let progress = match deadlocks {
+            Deadlocks::Ignored => Progress::NotNeeded,
+            Deadlocks::Stuck | Deadlocks::Stuttering => Progress::Needed,
+        };
+        let kept = self.closure.stubborn(state, progress);
+        out.retain_from(from, |label, _| {
+            let group = relation.group(label);
+            kept[group / 64] >> (group % 64) & 1 == 1
+        });
+    }
+
+    fn can_leave(&mut self, state: &[u64]) -> bool {
+        self.inner.can_leave(state)
+    }
+
+    fn check(&mut self, state: &[u64]) -> Check {
+        self.inner.check(state)
+    }
+
+    fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
+        self.inner.satisfies(state, property)
+    }
+
+    fn cover_counts(&self) -> &[u64] {
+        self.inner.cover_counts()
+    }
+}

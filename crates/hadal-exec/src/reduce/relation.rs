@@ -1,0 +1,327 @@
+//! What a stubborn set needs to know about a system, worked out once.
+//!
+//! Action instances are *groups* (one instance each, or a whole action where there are too many). A group that is enabled
+//! brings along everything it conflicts with; one that is disabled, and everything looked for, brings along what could
+//! enable it: the writers of one scalar that is not as its guard demands, else of all it tests.
+
+use super::plain::PlainTests;
+use super::probe::probes;
+use super::rows::Rows;
+use super::sites::sites;
+use hadal_system::facts::{ActionFacts, Facts, Footprint, SlotSet, ValueSet};
+use hadal_system::state::get_bits;
+use hadal_system::{Domain, Label, Layout, System};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// With more groups than this, the instances of an action are one group.
+const MAX_GROUPS: usize = 4096;
+/// Labels up to this many have their groups in a table.
+const MAX_DIRECT: u64 = 1 << 20;
+
+/// The static part of a reduction.
+pub(super) struct Relation {
+    pub(super) rows: Rows,
+    pub(super) groups: usize,
+    /// Per group, the row of those that must join when it is enabled.
+    pub(super) conflicts: Vec<u32>,
+    /// What can enable each group, then what can bring about each thing looked for.
+    pub(super) causes: Vec<Cause>,
+    /// The groups whose bodies may meet errors, and the row of what can make them do so where they are enabled.
+    pub(super) bodies: Vec<(usize, u32)>,
+    tests: Vec<Test>,
+    group_of: GroupOf,
+}
+
+/// What can make a guard true.
+pub(super) struct Cause {
+    tests: Range<usize>,
+    /// The row of the writers of everything the guard reads.
+    otherwise: u32,
+}
+
+/// A scalar must have one of some values.
+struct Test {
+    offset: u32,
+    width: u32,
+    allowed: Allowed,
+    /// The row of those that may give it one.
+    writers: u32,
+}
+
+enum Allowed {
+    /// Codes below 64, one bit each.
+    Few(u64),
+    /// Ranges of codes, inclusive.
+    Ranges(Box<[(u64, u64)]>),
+}
+
+enum GroupOf {
+    Table(Vec<u32>),
+    /// The first label, first group and way of each action.
+    Search(Vec<(u64, u32, Apart)>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Apart {
+    Yes,
+    No,
+}
+
+impl Relation {
+    /// The relation of a system's actions; `None` where there are too many of them.
+    pub(super) fn of(system: &System, layout: &Layout) -> Option<Self> {
+        let own = Facts::of(system);
+        let mut extended = system.clone();
+        extended.actions.extend(probes(system, |property| own.properties[property].may_fault));
+        let facts = Facts::of(&extended);
+        let (actions, probes) = facts.actions.split_at(system.actions.len());
+
+        let told_apart: usize = actions.iter().map(|a| a.footprints().count()).sum();
+        let apart = told_apart <= MAX_GROUPS;
+        if !apart && actions.len() > MAX_GROUPS {
+            return None;
+        }
+        let mut prints: Vec<Print> = Vec::new();
+        let mut starts = Vec::new();
+        let bases = system.label_bases(&system.actions);
+        for (n, (action, facts)) in system.actions.iter().zip(actions).enumerate() {
+            let plain = PlainTests::of(system, action);
+            let each = apart && facts.is_exact();
+            starts.push((bases[n], prints.len() as u32, if each { Apart::Yes } else { Apart::No }));
+            let own: Vec<Footprint> = if each {
+                facts.footprints().map(|(_, print)| print.clone()).collect()
+            } else {
+                vec![facts.whole.clone()]
+            };
+            let single = each || facts.count <= 1;
+            let (guard_sites, body_sites) = sites(system, action);
+            prints.extend(own.into_iter().map(|facts| Print {
+                guard_sites: guard_sites.clone().unwrap_or_else(|| facts.tests.clone()),
+                body_sites: body_sites.clone().unwrap_or_else(|| facts.reads.clone()),
+                facts,
+                plain: plain.clone(),
+                single,
+            }));
+        }
+        let mut build = Build::new(system, layout, &prints);
+        build.conflicts();
+        prints.iter().for_each(|print| build.cause(&print.facts));
+        (0..prints.len()).for_each(|group| build.faults(group));
+        for probe in probes {
+            build.probe(probe);
+        }
+        let Build { mut rows, conflicts, causes, tests, bodies, .. } = build;
+        rows.finish();
+        let labels = bases.last().copied().unwrap_or(0);
+        let group_of = if labels <= MAX_DIRECT {
+            GroupOf::Table((0..labels).map(|label| group_at(&starts, label)).collect())
+        } else {
+            GroupOf::Search(starts)
+        };
+        Some(Relation { rows, groups: prints.len(), conflicts, causes, bodies, tests, group_of })
+    }
+
+    /// The group of a transition.
+    pub(super) fn group(&self, label: Label) -> usize {
+        match &self.group_of {
+            GroupOf::Table(groups) => groups[label.0 as usize] as usize,
+            GroupOf::Search(starts) => group_at(starts, label.0.into()) as usize,
+        }
+    }
+
+    /// The rows of which each contains everything that can enable this; never empty.
+    pub(super) fn ways<'a>(&'a self, cause: &'a Cause, state: &'a [u64]) -> impl Iterator<Item = u32> + 'a {
+        let tests = self.tests[cause.tests.clone()].iter();
+        let mut failed = tests.filter(|test| !test.passes(state)).map(|test| test.writers).peekable();
+        let none = failed.peek().is_none();
+        failed.chain(none.then_some(cause.otherwise))
+    }
+}
+
+impl Test {
+    fn passes(&self, state: &[u64]) -> bool {
+        let code = get_bits(state, self.offset, self.width);
+        match &self.allowed {
+            Allowed::Few(codes) => codes >> code & 1 == 1,
+            Allowed::Ranges(ranges) => ranges.iter().any(|&(from, to)| from <= code && code <= to),
+        }
+    }
+}
+
+fn group_at(starts: &[(u64, u32, Apart)], label: u64) -> u32 {
+    // Actions without instances share their base with the next one, which is the last at or below the label.
+    let at = starts.partition_point(|&(base, ..)| base <= label) - 1;
+    let (base, first, apart) = starts[at];
+    first + if apart == Apart::Yes { (label - base) as u32 } else { 0 }
+}
+
+struct Print {
+    facts: Footprint,
+    /// What decides whether the guard meets an error.
+    guard_sites: SlotSet,
+    /// What decides whether the body does, where the guard is true.
+    body_sites: SlotSet,
+    plain: PlainTests,
+    /// Whether it stands for one instance only.
+    single: bool,
+}
+
+struct Build<'a> {
+    system: &'a System,
+    layout: &'a Layout,
+    prints: &'a [Print],
+    rows: Rows,
+    conflicts: Vec<u32>,
+    causes: Vec<Cause>,
+    bodies: Vec<(usize, u32)>,
+    tests: Vec<Test>,
+    writers: HashMap<(u32, ValueSet), u32>,
+}
+
+impl<'a> Build<'a> {
+    fn new(system: &'a System, layout: &'a Layout, prints: &'a [Print]) -> Self {
+        Build {
+            system,
+            layout,
+            prints,
+            rows: Rows::new(prints.len()),
+            conflicts: Vec::new(),
+            causes: Vec::new(),
+            bodies: Vec::new(),
+            tests: Vec::new(),
+            writers: HashMap::new(),
+        }
+    }
+
+    fn conflicts(&mut self) {
+        for (n, print) in self.prints.iter().enumerate() {
+            let others = self.prints.iter().enumerate().filter(|&(m, other)| {
+                m != n
+                    && (disturbs(print, other) || disturbs(other, print))
+                    && print.facts.may_be_enabled_with(&other.facts)
+            });
+            // A group of several instances may be enabled by one of them: the others may still have to be.
+            let enablers = (self.prints.iter().enumerate())
+                .filter(|(_, by)| !print.single && by.facts.may_enable(&print.facts));
+            let all: Vec<usize> = others.chain(enablers).map(|(m, _)| m).collect();
+            let row = self.rows.add(all);
+            self.conflicts.push(row);
+        }
+    }
+
+    /// Adds what can make the guard of this true.
+    fn cause(&mut self, print: &Footprint) {
+        let first = self.tests.len();
+        if !print.can_hold {
+            let nothing = self.rows.add([]);
+            self.causes.push(Cause { tests: first..first, otherwise: nothing });
+            return;
+        }
+        for (slot, demanded) in &print.demands {
+            let place = &self.layout.slots()[*slot as usize];
+            let allowed = allowed(&self.system.domains[place.domain], demanded);
+            let writers = self.writers(*slot, demanded);
+            self.tests.push(Test { offset: place.offset, width: place.width, allowed, writers });
+        }
+        let enablers = self.prints.iter().enumerate().filter(|(_, by)| by.facts.may_enable(print));
+        let all: Vec<usize> = enablers.map(|(n, _)| n).collect();
+        let otherwise = self.rows.add(all);
+        self.causes.push(Cause { tests: first..self.tests.len(), otherwise });
+    }
+
+    /// Adds the errors that a group may meet as things looked for.
+    fn faults(&mut self, group: usize) {
+        let Print { facts, guard_sites, body_sites, single, .. } = &self.prints[group];
+        if facts.body_may_fault {
+            let mut sites = body_sites.clone();
+            // An assumption is asked about what comes out, whatever the body itself does.
+            if facts.may_drop {
+                sites.extend(&facts.reads);
+            }
+            if !single {
+                sites.extend(&facts.tests);
+            }
+            let able = self.prints.iter().enumerate().filter(|(_, by)| by.facts.may_write.meets(&sites));
+            let able: Vec<usize> = able.map(|(n, _)| n).collect();
+            let row = self.rows.add(able);
+            self.bodies.push((group, row));
+        }
+        if let Some(demands) = &facts.guard_faults {
+            let (demands, tests) = (demands.clone(), guard_sites.clone());
+            self.cause(&Footprint { demands, tests, can_hold: true, ..bare(facts) });
+        }
+    }
+
+    fn probe(&mut self, facts: &ActionFacts) {
+        for (_, print) in facts.footprints() {
+            if print.can_hold {
+                self.cause(print);
+            }
+            if let Some(demands) = &print.guard_faults {
+                self.cause(&Footprint { demands: demands.clone(), can_hold: true, ..bare(print) });
+            }
+        }
+    }
+
+    /// The row of the groups that may give the slot one of the values.
+    fn writers(&mut self, slot: u32, values: &ValueSet) -> u32 {
+        let key = (slot, values.clone());
+        if let Some(&row) = self.writers.get(&key) {
+            return row;
+        }
+        let able = self.prints.iter().enumerate().filter(|(_, print)| {
+            print.facts.may_write.contains(slot)
+                && print.facts.result(slot).is_none_or(|after| !after.is_disjoint(values))
+        });
+        let able: Vec<usize> = able.map(|(n, _)| n).collect();
+        let row = self.rows.add(able);
+        self.writers.insert(key, row);
+        row
+    }
+}
+
+/// What an action reads and demands, and that it writes nothing.
+fn bare(print: &Footprint) -> Footprint {
+    Footprint {
+        reads: print.reads.clone(),
+        tests: print.tests.clone(),
+        demands: print.demands.clone(),
+        can_hold: print.can_hold,
+        ..Footprint::default()
+    }
+}
+
+/// Whether firing `one` may change what `other` does, or writes what it writes.
+fn disturbs(one: &Print, other: &Print) -> bool {
+    let (writes, reads) = (&one.facts.may_write, &other.facts.reads);
+    if writes.meets(&other.facts.may_write) {
+        return true;
+    }
+    if !writes.meets(reads) || other.plain.is_empty() {
+        return writes.meets(reads);
+    }
+    let stays = |slot| one.facts.result(slot).is_some_and(|after| other.plain.pass(slot, after));
+    !writes.common(reads).iter().all(stays)
+}
+
+/// The codes of a domain's values that are in the set.
+fn allowed(domain: &Domain, set: &ValueSet) -> Allowed {
+    let shift = u64::from(domain.undefined);
+    let mut ranges = Vec::new();
+    if domain.undefined && set.may_be_undefined() {
+        ranges.push((0, 0));
+    }
+    for &(low, high) in &domain.intervals {
+        for &(from, to) in set.intervals() {
+            let (from, to) = (from.max(low), to.min(high));
+            if let (true, Some(from), Some(to)) = (from <= to, domain.position(from), domain.position(to)) {
+                ranges.push((from + shift, to + shift));
+            }
+        }
+    }
+    if domain.bits() > 6 {
+        return Allowed::Ranges(ranges.into());
+    }
+    Allowed::Few(ranges.into_iter().flat_map(|(from, to)| from..=to).fold(0, |codes, code| codes | 1 << code))
+}

@@ -1,0 +1,235 @@
+//! Which scalars decide whether a guard or a body meets an error.
+//!
+//! `slot[place] == 1` meets one or not by `place` alone; what else the action reads does not matter. Sites of possible
+//! errors are looked for in the text: what cannot be followed (calls, loops, scalars written on the way) counts as
+//! depending on everything.
+
+use crate::visit::{self, Node};
+use hadal_system::facts::SlotSet;
+use hadal_system::{
+    Action, Base, BinaryOp, Expr, ExprKind, LocalKind, Place, Range, Shape, Step, StmtKind, System, UnaryOp,
+    VarId,
+};
+
+/// The scalars that decide whether the guard meets an error, those that decide it for the body where the guard is true;
+/// `None` where they cannot be told from the others.
+pub(super) fn sites(system: &System, action: &Action) -> (Option<SlotSet>, Option<SlotSet>) {
+    let mut guard = Sites::new(system, action);
+    let in_guard = guard.expr(&action.guard, &SlotSet::new()).map(|()| guard.found);
+    let mut body = Sites::new(system, action);
+    let in_body = body.body().map(|()| body.found);
+    (in_guard, in_body)
+}
+
+struct Sites<'a> {
+    system: &'a System,
+    action: &'a Action,
+    first_slots: Vec<usize>,
+    found: SlotSet,
+    written: Vec<VarId>,
+}
+
+impl<'a> Sites<'a> {
+    fn new(system: &'a System, action: &'a Action) -> Self {
+        let first_slots = system.first_slots();
+        Sites { system, action, first_slots, found: SlotSet::new(), written: Vec::new() }
+    }
+
+    fn body(&mut self) -> Option<()> {
+        for stmt in &self.action.body {
+            let StmtKind::Assign(place, value) = &stmt.kind else { return None };
+            let Base::Global(var) = place.base else { return None };
+            self.indices(place, &SlotSet::new())?;
+            self.expr(value, &SlotSet::new())?;
+            let domain = &self.system.domains[self.system.shapes.scalar(place.shape)?];
+            let fits = self.range(value).is_some_and(|(low, high)| {
+                domain.intervals.iter().any(|&(from, to)| i128::from(from) <= low && high <= i128::from(to))
+            });
+            if !fits {
+                self.note(value, &SlotSet::new())?;
+            }
+            self.written.push(var);
+        }
+        Some(())
+    }
+
+    /// Finds the sites of an expression that is reached where `context` says so.
+    fn expr(&mut self, expr: &Expr, context: &SlotSet) -> Option<()> {
+        match &expr.kind {
+            ExprKind::Const(_) => {}
+            ExprKind::Read(place) => {
+                self.indices(place, context)?;
+                let domain = self.system.shapes.scalar(place.shape)?;
+                if self.system.domains[domain].undefined && matches!(place.base, Base::Global(_)) {
+                    self.note(expr, context)?;
+                }
+            }
+            ExprKind::IsUndefined(place) => self.indices(place, context)?,
+            ExprKind::Unary(op, of) => {
+                self.expr(of, context)?;
+                if *op == UnaryOp::Negate && self.range(of).is_none() {
+                    self.note(of, context)?;
+                }
+            }
+            ExprKind::Binary(op, left, right) => {
+                self.expr(left, context)?;
+                if matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Implies) {
+                    let mut context = context.clone();
+                    context.extend(&self.reads(left)?);
+                    return self.expr(right, &context);
+                }
+                self.expr(right, context)?;
+                let safe = match op {
+                    BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply => self.range(expr).is_some(),
+                    BinaryOp::Divide | BinaryOp::Remainder => right.as_const().is_some_and(|by| by > 0),
+                    _ => true,
+                };
+                if !safe {
+                    self.note(expr, context)?;
+                }
+            }
+            ExprKind::If(condition, then, otherwise) => {
+                self.expr(condition, context)?;
+                let mut context = context.clone();
+                context.extend(&self.reads(condition)?);
+                self.expr(then, &context)?;
+                self.expr(otherwise, &context)?;
+            }
+            ExprKind::Quantified { range, body, .. } => {
+                let Range::Domain(_) = **range else { return None };
+                // Turns before this one decide whether it is reached.
+                let mut context = context.clone();
+                context.extend(&self.reads(body)?);
+                self.expr(body, &context)?;
+            }
+            ExprKind::Same(left, right) => {
+                self.indices(left, context)?;
+                self.indices(right, context)?;
+            }
+            ExprKind::Call(..) => return None,
+            ExprKind::InDomain(of, _) => self.expr(of, context)?,
+        }
+        Some(())
+    }
+
+    /// Finds the sites of a place: indices that may be outside.
+    fn indices(&mut self, place: &Place, context: &SlotSet) -> Option<()> {
+        let mut shape = self.system.base_shape(&self.action.locals, place.base);
+        for step in &place.steps {
+            shape = match (step, &self.system.shapes[shape]) {
+                (Step::Field(n), Shape::Record(fields)) => fields[*n].shape,
+                (
+                    Step::Index(at),
+                    Shape::Array { index, element } | Shape::Multiset { slots: index, element },
+                ) => {
+                    self.expr(at, context)?;
+                    let domain = &self.system.domains[*index];
+                    let inside = self.range(at).is_some_and(|(low, high)| {
+                        i128::from(domain.min()) <= low
+                            && high <= i128::from(domain.max())
+                            && domain.intervals.len() == 1
+                    });
+                    if !inside {
+                        self.note(at, context)?;
+                    }
+                    *element
+                }
+                _ => return None,
+            };
+        }
+        Some(())
+    }
+
+    /// An error here depends on what the expression reads and on what decides whether it is reached.
+    fn note(&mut self, expr: &Expr, context: &SlotSet) -> Option<()> {
+        let reads = self.reads(expr)?;
+        self.found.extend(&reads);
+        self.found.extend(context);
+        Some(())
+    }
+
+    /// The scalars of the state that an expression may read.
+    fn reads(&self, expr: &Expr) -> Option<SlotSet> {
+        let (mut reads, mut followed) = (SlotSet::new(), true);
+        visit::expr(expr, &mut |node| match node {
+            Node::Expr(expr) => followed &= !matches!(expr.kind, ExprKind::Call(..)),
+            Node::Place(place) => match place.base {
+                Base::Global(var) => {
+                    followed &= !self.written.contains(&var);
+                    let (from, to) = self.slots(var, place);
+                    reads.insert_range(from, to);
+                }
+                Base::Local(local) => {
+                    followed &= self.action.locals[local.0 as usize].kind == LocalKind::Bound;
+                }
+            },
+            Node::Stmt(_) => {}
+        });
+        followed.then_some(reads)
+    }
+
+    /// The slots of a place as far as its indices are constants, else of everything it may be.
+    fn slots(&self, var: VarId, place: &Place) -> (u32, u32) {
+        let mut shape = self.system.variable(var).shape;
+        let mut first = self.first_slots[var.0 as usize];
+        for step in &place.steps {
+            match (step, &self.system.shapes[shape]) {
+                (Step::Field(n), Shape::Record(fields)) => {
+                    first += fields[..*n].iter().map(|f| self.system.shapes.slots(f.shape)).sum::<usize>();
+                    shape = fields[*n].shape;
+                }
+                (Step::Index(at), Shape::Array { index, element }) => {
+                    let position = at.as_const().and_then(|at| self.system.domains[*index].position(at));
+                    let Some(position) = position else { break };
+                    first += position as usize * self.system.shapes.slots(*element);
+                    shape = *element;
+                }
+                _ => break,
+            }
+        }
+        (first as u32, (first + self.system.shapes.slots(shape)) as u32)
+    }
+
+    /// The values an expression can have, where they and all on the way fit 64 bits.
+    fn range(&self, expr: &Expr) -> Option<(i128, i128)> {
+        let (low, high) = match &expr.kind {
+            ExprKind::Const(value) => (i128::from(*value), i128::from(*value)),
+            ExprKind::Read(place) => {
+                let domain = match place.base {
+                    // A parameter may step outside the domain it is shown with.
+                    Base::Local(_) => return None,
+                    Base::Global(_) => &self.system.domains[self.system.shapes.scalar(place.shape)?],
+                };
+                (domain.min().into(), domain.max().into())
+            }
+            ExprKind::Binary(op, left, right) => {
+                let ((a, b), (c, d)) = (self.range(left)?, self.range(right)?);
+                match op {
+                    BinaryOp::Add => (a + c, b + d),
+                    BinaryOp::Subtract => (a - d, b - c),
+                    BinaryOp::Multiply => {
+                        let products = [a * c, a * d, b * c, b * d];
+                        (products.into_iter().min()?, products.into_iter().max()?)
+                    }
+                    BinaryOp::Remainder if c == d && c > 0 => (if a < 0 { 1 - c } else { 0 }, c - 1),
+                    BinaryOp::Equal
+                    | BinaryOp::NotEqual
+                    | BinaryOp::Less
+                    | BinaryOp::LessEqual
+                    | BinaryOp::Greater
+                    | BinaryOp::GreaterEqual
+                    | BinaryOp::And
+                    | BinaryOp::Or
+                    | BinaryOp::Implies => (0, 1),
+                    _ => return None,
+                }
+            }
+            ExprKind::If(_, then, otherwise) => {
+                let ((a, b), (c, d)) = (self.range(then)?, self.range(otherwise)?);
+                (a.min(c), b.max(d))
+            }
+            _ => return None,
+        };
+        (i128::from(i64::MIN) <= low && high <= i128::from(i64::MAX)).then_some((low, high))
+    }
+}
