@@ -252,7 +252,11 @@ fn outcome(
     startup_seconds: f64,
     begun: Instant,
 ) -> Outcome {
-    let (verdict, reason, property) = reason(report, trace, plan.memory);
+    let (verdict, mut reason, property) = reason(report, trace, plan.memory);
+    let reductions = args.reduction.names();
+    if !reductions.is_empty() {
+        reason = reason.replace("every reachable state", "every state that the reduction keeps");
+    }
     let covers = model
         .properties()
         .iter()
@@ -291,7 +295,7 @@ fn outcome(
             Some(SymmetryMode::Heuristic) => "heuristic",
             Some(SymmetryMode::Exact | SymmetryMode::Auto) => "exact",
         },
-        reductions: args.reduction.names(),
+        reductions,
         threads: plan.threads,
         run: None,
         state_bits: model.bits(),
