@@ -336,6 +336,7 @@ impl<'a> Exploration<'a> {
             stages: self.stages.clone(),
             disk,
             partition: None,
+            directed: None,
             proviso: None,
         }
     }
