@@ -8,12 +8,14 @@ use crate::layered::cache::{Cache, CacheKind};
 use crate::layered::detector::{Detector, LayerView};
 use crate::layered::diagram::DiagramDetector;
 use crate::layered::journal::Journal;
-use crate::layered::ledger::{Ledger, Tally};
+use crate::layered::ledger::{Ledger, RunRecord, Tally};
+use crate::layered::room::delete_layers;
 use crate::layered::sorted::{SortedDetector, Sorting};
 use crate::layered::sweep::{Keep, Sweep};
 use crate::ram::Search;
 use crate::ram::breadth::{Ended, Range, TABLE, Walk, needed};
 use crate::report::{DiskFigures, Layer, Report, Stage, StopReason, Verdict};
+use crate::strategy::{Strategy, StrategySearch};
 use hadal_store::run::RunOptions;
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::{scratch_bytes, sort_records};
@@ -70,9 +72,13 @@ pub fn explore(search: &AutoSearch) -> Result<Report, Trouble> {
                 // Marking backwards needs every state at hand; and without room for the initial states there is no search.
                 return Ok(walk.report(&lanes, Verdict::Stopped(StopReason::Memory { needed: needed(full) })));
             }
-            drop(walk);
+            let so_far = walk.report(&lanes, Verdict::Stopped(StopReason::DiskFull));
             table.drop_index();
-            search.leave_table(table, lanes, begun, left)
+            match search.leave_table(table, lanes, begun, left) {
+                // Not even what is in the table fits there.
+                Err(trouble) if trouble.is_disk_full() => Ok(so_far),
+                other => other,
+            }
         }
     }
 }
@@ -82,26 +88,7 @@ pub fn resume(search: &AutoSearch) -> Result<Report, Trouble> {
     let ledger = (search.ledger)()?;
     let record = ledger.record().ok_or(Trouble::NothingToResume)?;
     let journal = ledger.open_journal(search.options(), &record)?;
-    let disk = ledger.disk().clone();
-    let elastic = search.governor.part(search.share(ELASTIC_SHARE));
-    let (detector, stage) = search.detector(&disk, &journal, &elastic)?;
-    let lanes = (0..search.threads.max(1)).map(|n| Lane::new(search.task, n, Parents::Forgotten)).collect();
-    let counts = Counts::of_record(record.covers, &record.actions);
-    search.sweep(Sweeping {
-        ledger,
-        elastic,
-        journal,
-        lanes,
-        detector,
-        layers: record.layers,
-        fired: 0,
-        offered: 0,
-        rest: None,
-        counts_before: counts.clone(),
-        counts,
-        seconds: record.seconds,
-        stages: vec![stage],
-    })
+    search.go_on(ledger, journal, record, Vec::new())
 }
 
 /// What the table search had done when it ended.
@@ -171,10 +158,10 @@ impl<'a> AutoSearch<'a> {
         begun: Begun,
         left: Vec<Range>,
     ) -> Result<Report, Trouble> {
-        let ledger = (self.ledger)()?;
+        let mut ledger = (self.ledger)()?;
         let disk = ledger.disk().clone();
         let found = begun.ranges.len() - 1;
-        let journal = self.journal_of(&table, &begun.ranges[..found], &disk)?;
+        let mut journal = self.journal_of(&table, &begun.ranges[..found], &disk)?;
         let elastic = self.governor.part(self.share(ELASTIC_SHARE));
         let (mut detector, stage) = self.detector(&disk, &journal, &elastic)?;
         let next = sorted_states(&table, &begun.ranges[found], self.governor)?;
@@ -189,6 +176,13 @@ impl<'a> AutoSearch<'a> {
         drop(next);
         let rest = sorted_states(&table, &left, self.governor)?;
         drop(table);
+        // From here on a killed search loses at most what the next commit would have added.
+        let seconds = self.task.control.elapsed().as_secs_f64();
+        let stages = [TABLE, stage];
+        let actions = begun.counts.actions(self.task.space);
+        let (layers, covers) = (&begun.layers, &begun.counts.covers);
+        let tally = Tally { layers, covers, actions, seconds, stages: &stages };
+        ledger.commit(&mut journal, tally, "running")?;
         let finished: u64 = begun.layers.iter().map(|layer| layer.transitions).sum();
         let fired: u64 = lanes.iter().map(|lane| lane.transitions).sum();
         self.sweep(Sweeping {
@@ -204,7 +198,7 @@ impl<'a> AutoSearch<'a> {
             counts_before: Counts::zero(self.task.space),
             counts: begun.counts,
             seconds: 0.0,
-            stages: vec![TABLE, stage],
+            stages: stages.to_vec(),
         })
     }
 
@@ -215,6 +209,7 @@ impl<'a> AutoSearch<'a> {
             .states
             .store((0..start.journal.depth()).map(|d| start.journal.states(d)).sum(), Ordering::Relaxed);
         let (options, disk) = (self.options(), start.ledger.disk().clone());
+        let proviso = start.journal.proviso();
         let mut sweep = Sweep {
             task: self.task,
             governor: self.governor.clone(),
@@ -240,12 +235,57 @@ impl<'a> AutoSearch<'a> {
             ledger: Some(start.ledger),
             stages: start.stages,
             keep: Keep::ALL,
-            proviso: None,
+            proviso,
             path_begins_at: 0,
             counts_again: Counts::zero(self.task.space),
         };
         let verdict = sweep.run()?;
-        Ok(sweep.report(verdict))
+        if let Some((mut ledger, record)) = sweep.may_make_room(&verdict) {
+            let stages = std::mem::take(&mut sweep.stages);
+            drop(sweep);
+            let journal = delete_layers(&mut ledger, self.options(), &record)?;
+            return self.go_on(ledger, journal, record, stages);
+        }
+        let (begins_at, disk) = (sweep.path_begins_at, sweep.disk.clone());
+        let mut report = sweep.report(verdict);
+        drop(sweep);
+        if let (Verdict::Violated(violation), 1..) = (&mut report.verdict, begins_at) {
+            let &AutoSearch { task, ledger, governor, threads } = self;
+            let again = StrategySearch { task, ledger, governor, threads, strategy: &Strategy::sorting() };
+            again.complete_path(&disk, &mut violation.path, begins_at)?;
+        }
+        Ok(report)
+    }
+
+    /// Goes on from what was committed, after these `stages`.
+    fn go_on(
+        &self,
+        ledger: Ledger,
+        journal: Journal,
+        record: RunRecord,
+        mut stages: Vec<Stage>,
+    ) -> Result<Report, Trouble> {
+        let disk = ledger.disk().clone();
+        let elastic = self.governor.part(self.share(ELASTIC_SHARE));
+        let (detector, stage) = self.detector(&disk, &journal, &elastic)?;
+        stages.push(stage);
+        let writers = self.threads.max(1);
+        let counts = Counts::of_record(record.covers, &record.actions);
+        self.sweep(Sweeping {
+            ledger,
+            elastic,
+            journal,
+            lanes: (0..writers).map(|n| Lane::new(self.task, n, Parents::Forgotten)).collect(),
+            detector,
+            layers: record.layers,
+            fired: 0,
+            offered: 0,
+            rest: None,
+            counts_before: counts.clone(),
+            counts,
+            seconds: record.seconds,
+            stages,
+        })
     }
 
     /// A diagram that knows the journal's layers, or sorted runs where that does not fit.

@@ -2,6 +2,7 @@
 
 use crate::report::StopReason;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Where a search must stop.
@@ -13,6 +14,18 @@ pub struct Limits {
     pub max_depth: Option<u64>,
     /// Wall-clock time from the start of the search.
     pub time: Option<Duration>,
+    /// What to do when the disk is full.
+    pub when_full: WhenFull,
+}
+
+/// What to do when the disk is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Stop; the run can be resumed when there is room.
+    #[default]
+    Pause,
+    /// Delete the oldest layers and go on. States in them may be explored and counted again, which the answer says.
+    DeleteLayers,
 }
 
 /// Figures of a running search, written by its threads and read by whoever shows progress.
@@ -38,6 +51,7 @@ pub struct Control {
     /// What to show.
     pub gauges: Gauges,
     interrupt: AtomicBool,
+    warnings: Mutex<Vec<String>>,
     started: Instant,
 }
 
@@ -48,6 +62,7 @@ impl Control {
             limits,
             gauges: Gauges::default(),
             interrupt: AtomicBool::new(false),
+            warnings: Mutex::default(),
             started: Instant::now(),
         }
     }
@@ -55,6 +70,16 @@ impl Control {
     /// Asks the search to stop at the next good moment.
     pub fn interrupt(&self) {
         self.interrupt.store(true, Ordering::Relaxed);
+    }
+
+    /// Tells whoever watches about something that does not stop the search.
+    pub fn warn(&self, message: String) {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+    }
+
+    /// What was to be told so far.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Time since the start.

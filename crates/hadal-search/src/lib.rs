@@ -5,6 +5,7 @@
 pub mod auto;
 pub mod control;
 pub mod directed;
+pub mod estimate;
 pub mod finding;
 mod firings;
 mod lane;
@@ -15,7 +16,7 @@ pub mod relaxed;
 pub mod report;
 pub mod strategy;
 
-pub use control::{Control, Gauges, Limits};
+pub use control::{Control, Gauges, Limits, WhenFull};
 pub use finding::Finding;
 pub use firings::ActionFirings;
 pub use lane::Task;

@@ -1,7 +1,7 @@
 //! The seeds' strategies by name: each is a way of detection, a cache before it, and which layers are kept; the loop, the
 //! journal and the counters are the same for all (Lamborn 2014; docs/strategies.md describes each).
 
-use crate::control::{Control, Limits};
+use crate::control::{Control, Limits, WhenFull};
 use crate::firings::Counts;
 use crate::lane::{Lane, Parents, Task};
 use crate::layered::Trouble;
@@ -14,6 +14,7 @@ use crate::layered::ledger::{Ledger, RunRecord};
 use crate::layered::partial::{Bound, PartialDetector};
 use crate::layered::path;
 use crate::layered::phased::PhasedDetector;
+use crate::layered::room::delete_layers;
 use crate::layered::sorted::{Merging, Passes, SortedDetector, Sorting};
 use crate::layered::sweep::{Keep, Sweep};
 use crate::report::{DeadlockNotion, Layer, Question, Report, Stage, Verdict};
@@ -32,7 +33,7 @@ const SMALL_CACHE_SHARE: u64 = 14;
 const TABLE_SHARE: u64 = 20;
 /// Potential buckets of the initial partition, at most, and the memory each should have.
 const MOST_BUCKETS: u64 = 1000;
-const BYTES_PER_BUCKET: u64 = 64 << 10;
+const BYTES_PER_BUCKET: u64 = 256 << 10;
 
 /// How duplicates are found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,13 +106,7 @@ pub const NAMES: [&str; 12] = [
 impl Strategy {
     /// The strategy of this name, with its usual settings.
     pub fn named(name: &str) -> Option<Strategy> {
-        let with = |detection| Strategy {
-            detection,
-            cache: CacheKind::Lru,
-            keep_layers: None,
-            keep_bytes: None,
-            diameter: None,
-        };
+        let with = |detection| Strategy { detection, ..Strategy::sorting() };
         let sampled = PartitionSource::Sampled;
         Some(match name {
             "sort" => with(Detection::Sort),
@@ -132,6 +127,12 @@ impl Strategy {
             },
             _ => return None,
         })
+    }
+
+    /// By sorting, everything kept.
+    pub(crate) fn sorting() -> Strategy {
+        let (keep_layers, keep_bytes, diameter) = (None, None, None);
+        Strategy { detection: Detection::Sort, cache: CacheKind::Lru, keep_layers, keep_bytes, diameter }
     }
 
     fn keep(&self) -> Keep {
@@ -280,10 +281,19 @@ impl<'a> StrategySearch<'a> {
         let (fresh, disk) = (start.record.is_none(), start.disk.clone());
         let mut sweep = self.sweep(start)?;
         let decided = if fresh { sweep.start()? } else { None };
-        let verdict = match decided {
+        let mut verdict = match decided {
             Some(verdict) => verdict,
             None => sweep.run()?,
         };
+        while let Some((mut ledger, record)) = sweep.may_make_room(&verdict) {
+            let stages = std::mem::take(&mut sweep.stages);
+            drop(sweep);
+            let journal = delete_layers(&mut ledger, self.options(), &record)?;
+            let (disk, record) = (disk.clone(), Some(record));
+            sweep = self.sweep(Start { task: self.task, disk, ledger: Some(ledger), journal, record })?;
+            sweep.stages.splice(0..0, stages);
+            verdict = sweep.run()?;
+        }
         let partition = sweep.detector.partition_text();
         let begins_at = sweep.path_begins_at;
         let mut report = sweep.report(verdict);
@@ -297,16 +307,28 @@ impl<'a> StrategySearch<'a> {
 
     /// Prepends what lies in deleted layers: the search is repeated up to the first state of the path, as often as it
     /// takes (Lamborn and Hansen 2006).
-    fn complete_path(&self, disk: &Disk, path: &mut Vec<Vec<u64>>, mut depth: usize) -> Result<(), Trouble> {
+    pub(crate) fn complete_path(
+        &self,
+        disk: &Disk,
+        path: &mut Vec<Vec<u64>>,
+        mut depth: usize,
+    ) -> Result<(), Trouble> {
         let question = Question { deadlock: DeadlockNotion::Off, asked: Vec::new() };
         while depth > 0 {
-            let control = Control::new(Limits { max_depth: Some(depth as u64), ..Limits::default() });
+            let when_full = self.task.control.limits.when_full;
+            let limits = Limits { max_depth: Some(depth as u64), when_full, ..Limits::default() };
+            let control = Control::new(limits);
             let task = Task { question: &question, control: &control, ..self.task };
             let journal = Journal::new(disk, self.options())?;
             let again = StrategySearch { task, ..*self };
             let mut sweep =
                 again.sweep(Start { task, disk: disk.clone(), ledger: None, journal, record: None })?;
             sweep.keep.diameter = None;
+            if task.control.limits.when_full == WhenFull::DeleteLayers {
+                // The disk was too small for all layers, and still is.
+                let free = disk.vfs.free_bytes().unwrap_or(0) / 4;
+                sweep.keep.bytes = Some(sweep.keep.bytes.map_or(free, |bytes| bytes.min(free)));
+            }
             sweep.start()?;
             sweep.run()?;
             let before = path::shortest(task, &sweep.journal, self.threads, depth, path.remove(0))?;

@@ -133,7 +133,7 @@ fn a_run_killed_anywhere_resumes_to_the_same_numbers_or_was_never_committed() {
     assert!(report.stages.len() > 1, "the budget is small enough to leave the table");
     let operations = whole.operations();
     let mut resumed = 0;
-    for die_at in (1..operations).step_by((operations / 40).max(1) as usize) {
+    for die_at in (1..operations).step_by((operations / 12).max(1) as usize) {
         let folder = FaultyFolder::new(Faults { die_at: Some(die_at), ..Faults::default() });
         assert!(search(&setting, Arc::new(folder.clone()), Begin::Fresh).is_err(), "killed at {die_at}");
         let again: Arc<dyn Vfs> = Arc::new(folder.after_crash(Survival::Synced));

@@ -229,6 +229,22 @@ pub struct LimitArgs {
     /// Expand states up to, not including, this depth.
     #[arg(long, value_name = "N")]
     pub max_depth: Option<u64>,
+    /// Most bytes in the run's folder, e.g. 20G. Default: what the disk has free.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub disk_limit: Option<u64>,
+    /// What to do when the disk is full, or --disk-limit reached.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = WhenFull::Pause)]
+    pub when_full: WhenFull,
+}
+
+/// What to do when the disk is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum WhenFull {
+    /// Stop with exit code 3, everything intact: `hadal resume` goes on when there is room.
+    #[default]
+    Pause,
+    /// Delete the oldest layers and go on: states in them may be counted again, which the verdict then says.
+    DeleteLayers,
 }
 
 /// What a search prints.

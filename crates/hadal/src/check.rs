@@ -135,11 +135,13 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let place = match resumed {
         Some(path) => RunPlace::existing(path),
         None => RunPlace::new(args.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK)), &args.model.model),
-    };
+    }
+    .limited_to(args.limits.disk_limit);
     let explored = progress.during(&control, &governor, || {
         let task = Task { space, question: &question, control: &control };
         explore(args, &plan, task, &governor, &place, resumed)
     });
+    progress.tell(&control);
     let report = explored.map_err(trouble)?;
     let kept = place.is_used()
         && (resumed.is_some() || args.disk.is_some() || matches!(report.verdict, Verdict::Stopped(_)));
@@ -153,6 +155,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     }
     let mut outcome = outcome(args, &plan, &model, &report, trace.as_ref(), startup.as_secs_f64(), begun);
     outcome.startup_peak_memory_bytes = startup_peak;
+    outcome.warnings = control.warnings();
     outcome.run = kept.then(|| place.path.display().to_string());
     progress.event(serde_json::json!({ "event": "result", "result": outcome }));
     show(args, &outcome, trace.as_ref())?;
@@ -279,6 +282,7 @@ fn outcome(
         startup_seconds,
         peak_memory_bytes: peak_resident(),
         startup_peak_memory_bytes: 0,
+        warnings: Vec::new(),
         peak_budget_bytes: report.peak_memory,
         memory_budget_bytes: plan.memory,
         disk_bytes: report.disk.map_or(0, |d| d.bytes),

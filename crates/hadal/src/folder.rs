@@ -6,7 +6,7 @@ use hadal_search::layered::ledger::{Ledger, RunRecord};
 use hadal_store::Governor;
 use hadal_store::error::WriteError;
 use hadal_store::manifest::{Manifest, RunFolder, Verify};
-use hadal_store::vfs::{Folder, IoThreads, Vfs};
+use hadal_store::vfs::{Folder, IoThreads, LimitedFolder, Vfs};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,6 +20,8 @@ const IO_THREADS: usize = 2;
 pub struct RunPlace {
     /// Where it is.
     pub path: PathBuf,
+    /// Most bytes in it.
+    limit: Option<u64>,
     opened: Cell<bool>,
 }
 
@@ -30,13 +32,27 @@ impl RunPlace {
         let stem = model.file_stem().map_or("model".into(), |s| s.to_string_lossy().into_owned());
         RunPlace {
             path: parent.join(format!("{stem}-{}-{}", now.as_millis(), std::process::id())),
+            limit: None,
             opened: Cell::new(false),
         }
     }
 
     /// A folder that is there already.
     pub fn existing(path: &Path) -> Self {
-        RunPlace { path: path.to_owned(), opened: Cell::new(false) }
+        RunPlace { path: path.to_owned(), limit: None, opened: Cell::new(false) }
+    }
+
+    /// The same, with at most this many bytes in it.
+    pub fn limited_to(self, limit: Option<u64>) -> Self {
+        RunPlace { limit, ..self }
+    }
+
+    fn within_limit(&self, folder: Folder) -> std::io::Result<Arc<dyn Vfs>> {
+        let folder: Arc<dyn Vfs> = Arc::new(folder);
+        match self.limit {
+            Some(limit) => Ok(Arc::new(LimitedFolder::new(folder, limit)?)),
+            None => Ok(folder),
+        }
     }
 
     /// A folder for another search, next to this one.
@@ -58,7 +74,8 @@ impl RunPlace {
     ) -> Result<Ledger, Trouble> {
         let unusable = |source| WriteError::Io { file: self.path.display().to_string(), source };
         std::fs::create_dir_all(&self.path).map_err(unusable)?;
-        let vfs = Arc::new(Folder::create(&self.path).map_err(unusable)?);
+        let vfs =
+            Folder::create(&self.path).and_then(|folder| self.within_limit(folder)).map_err(unusable)?;
         self.opened.set(true);
         let folder =
             RunFolder::create(vfs, IoThreads::new(IO_THREADS), governor.clone(), fingerprint, RESERVE_BYTES)?;
@@ -73,7 +90,7 @@ impl RunPlace {
         about: &serde_json::Value,
     ) -> Result<Ledger, Trouble> {
         let unusable = |source| WriteError::Io { file: self.path.display().to_string(), source };
-        let vfs = Arc::new(Folder::open(&self.path).map_err(unusable)?);
+        let vfs = Folder::open(&self.path).and_then(|folder| self.within_limit(folder)).map_err(unusable)?;
         self.opened.set(true);
         let threads = IoThreads::new(IO_THREADS);
         let folder =
@@ -113,8 +130,12 @@ pub fn look_at(path: &Path) -> Result<KnownRun, Failure> {
     let vfs = Folder::open(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
     let manifest: Manifest =
         RunFolder::peek(&vfs).map_err(|error| Failure::Damaged(format!("{}: {error}", path.display())))?;
-    let (record, about) = RunRecord::of(&manifest)
+    let (mut record, about) = RunRecord::of(&manifest)
         .ok_or_else(|| Failure::Damaged(format!("{}: not a run of this version of hadal", path.display())))?;
+    // Whoever commits that it is running holds the lock.
+    if record.status == "running" && !RunFolder::is_in_use(&vfs).unwrap_or(true) {
+        record.status = "interrupted, resumable".into();
+    }
     let bytes = vfs.list().map(|files| files.iter().map(|f| f.bytes).sum()).unwrap_or(0);
     Ok(KnownRun { path: path.to_owned(), record, about, bytes })
 }

@@ -60,6 +60,8 @@ pub struct Outcome {
     pub state_bytes: u64,
     /// Breadth-first layers: states and transitions of each.
     pub layers: Vec<LayerFigures>,
+    /// What was told while the search ran.
+    pub warnings: Vec<String>,
     /// How often each cover property was met.
     pub covers: Vec<CoverFigures>,
     /// How often each action fired, all its instances together.
@@ -226,7 +228,7 @@ fn stop_reason(reason: &StopReason, memory: u64) -> String {
         StopReason::DepthLimit => "--max-depth is reached; what was seen is fine".into(),
         StopReason::TimeLimit => "--time-limit is reached; what was seen is fine".into(),
         StopReason::Interrupted => "interrupted; what was seen is fine".into(),
-        StopReason::DiskFull => "the disk is full; what was seen is fine".into(),
+        StopReason::DiskFull => "the disk is full, or --disk-limit is reached; what was seen is fine".into(),
         StopReason::Incomplete => {
             "this order leaves states out without proof; nothing was found among those that were seen".into()
         }

@@ -1,6 +1,6 @@
 //! From arguments to a validated plan: everything a search needs, with defaults filled in.
 
-use crate::args::{CheckArgs, Deadlock, Strategy, Symmetry};
+use crate::args::{CheckArgs, Deadlock, Strategy, Symmetry, WhenFull};
 use crate::failure::Failure;
 use crate::load::Language;
 use hadal_exec::model::{Engine, ModelOptions};
@@ -48,6 +48,19 @@ impl Plan {
                 ));
             }
         }
+        if matches!(args.strategy, Strategy::Bfs | Strategy::Dfs) && args.limits.disk_limit.is_some() {
+            return Err(Failure::Usage(format!(
+                "--disk-limit would do nothing with --strategy {}, which stays in RAM",
+                args.strategy.name()
+            )));
+        }
+        let has_layers = args.strategy == Strategy::Auto || layered.is_some();
+        if args.limits.when_full == WhenFull::DeleteLayers && !has_layers {
+            return Err(Failure::Usage(format!(
+                "--when-full delete-layers would do nothing with --strategy {}, which keeps no layers on disk",
+                args.strategy.name()
+            )));
+        }
         let deadlock = match args.deadlock {
             // Naming properties asks about those only, unless deadlock is asked for as well.
             Deadlock::On if !args.property.is_empty() => DeadlockNotion::Off,
@@ -76,6 +89,10 @@ impl Plan {
                 max_states: args.limits.max_states,
                 max_depth: args.limits.max_depth,
                 time: args.limits.time_limit,
+                when_full: match args.limits.when_full {
+                    WhenFull::Pause => hadal_search::WhenFull::Pause,
+                    WhenFull::DeleteLayers => hadal_search::WhenFull::DeleteLayers,
+                },
             },
         })
     }

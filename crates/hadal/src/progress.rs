@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,8 @@ pub struct Progress {
     done: Mutex<bool>,
     wake: Condvar,
     failed: AtomicBool,
+    /// Warnings shown already.
+    told: AtomicUsize,
 }
 
 enum Shown {
@@ -61,6 +63,7 @@ impl Progress {
             done: Mutex::new(false),
             wake: Condvar::new(),
             failed: AtomicBool::new(false),
+            told: AtomicUsize::new(0),
         })
     }
 
@@ -91,6 +94,20 @@ impl Progress {
         })
     }
 
+    /// Shows the warnings of the search that were not shown yet: they are not progress, so `quiet` does not hide them.
+    pub fn tell(&self, control: &Control) {
+        let warnings = control.warnings();
+        let shown = self.told.swap(warnings.len(), Ordering::Relaxed);
+        for message in warnings.iter().skip(shown) {
+            match &self.shown {
+                Shown::Bar(bar) => bar.suspend(|| eprintln!("warning: {message}")),
+                _ => eprintln!("warning: {message}"),
+            }
+            let seconds = control.elapsed().as_secs_f64();
+            self.event(serde_json::json!({ "event": "warning", "seconds": seconds, "message": message }));
+        }
+    }
+
     fn watch(&self, control: &Control, governor: &Governor) {
         let mut last = Moment { at: Instant::now(), states: 0 };
         let mut last_line = Instant::now();
@@ -101,6 +118,7 @@ impl Progress {
             if *done {
                 break;
             }
+            self.tell(control);
             let gauges = &control.gauges;
             let states = gauges.states.load(Ordering::Relaxed);
             let now = Moment { at: Instant::now(), states };

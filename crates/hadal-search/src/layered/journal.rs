@@ -79,6 +79,11 @@ impl JournalRecord {
     pub(crate) fn states(&self) -> u64 {
         self.layers.iter().map(|layer| layer.states).sum()
     }
+
+    /// Layers that are not deleted.
+    pub(crate) fn kept(&self) -> usize {
+        self.layers.iter().filter(|layer| !layer.gone).count()
+    }
 }
 
 /// A layer being written, in ascending order.
@@ -439,20 +444,20 @@ impl Journal {
             if let Body::Resident(states) = &self.layers[depth].body {
                 let mut writer = RunWriter::create(&self.disk, RunKind::Frontier, &self.options)?;
                 writer.push_all(Records::new(self.options.shape, states))?;
+                let run = writer.finish()?;
                 self.resident_words -= states.len();
-                self.layers[depth].body = Body::Run(writer.finish()?);
+                self.layers[depth].body = Body::Run(run);
             }
         }
         let words = self.options.shape.words();
         let shape = RecordShape::with_payload(words, 1);
         let mut records = Vec::with_capacity(self.resident_words / words * shape.stride());
-        for (depth, entry) in self.layers.iter_mut().enumerate() {
+        for (depth, entry) in self.layers.iter().enumerate() {
             if let Body::Resident(states) = &entry.body {
                 for state in states.chunks_exact(words) {
                     records.push(depth as u64);
                     records.extend_from_slice(state);
                 }
-                entry.body = Body::Bundled(self.bundles.len());
             }
         }
         if records.is_empty() {
@@ -463,6 +468,10 @@ impl Journal {
         let mut writer = RunWriter::create(&self.disk, RunKind::Closed, &options)?;
         writer.push_all(Records::new(shape, &records))?;
         self.bundles.push(Some(writer.finish()?));
+        // Only now: a layer whose bundle could not be written (a full disk) is still needed.
+        for entry in self.layers.iter_mut().filter(|entry| matches!(entry.body, Body::Resident(_))) {
+            entry.body = Body::Bundled(self.bundles.len() - 1);
+        }
         self.resident_words = 0;
         Ok(())
     }

@@ -4,8 +4,8 @@
 //! set is the union of the layers, and the search goes on by expanding the last one. Commits are at most one a second, as
 //! each waits for the disk; deep graphs have thousands of layers a second.
 
-use super::Trouble;
 use super::journal::{Journal, JournalRecord};
+use super::{Trouble, room};
 use crate::firings::ActionFirings;
 use crate::report::{Layer, Stage};
 use hadal_store::manifest::{Commit, CommitError, RunFolder};
@@ -28,6 +28,8 @@ pub struct Ledger {
     /// Storage of earlier sittings.
     stages_before: Vec<StageRecord>,
     committed: Option<Instant>,
+    /// Whether it was told already that the disk is too small.
+    foretold: bool,
 }
 
 /// A search at the moment of a commit, for whoever looks at its course.
@@ -94,6 +96,11 @@ impl RunRecord {
         self.journal.states()
     }
 
+    /// Whether there are layers besides the last two, which a full disk may be relieved of.
+    pub(crate) fn has_old_layers(&self) -> bool {
+        self.journal.kept() > 2
+    }
+
     /// Reads it from a manifest, with what the command said about itself.
     pub fn of(manifest: &hadal_store::manifest::Manifest) -> Option<(RunRecord, serde_json::Value)> {
         let record = serde_json::from_slice(manifest.sections.get(SECTION)?).ok()?;
@@ -118,7 +125,7 @@ impl Ledger {
         let record = folder.manifest().and_then(RunRecord::of);
         let (samples, stages_before) =
             record.map_or((Vec::new(), Vec::new()), |(record, _)| (record.samples, record.stages));
-        Ledger { folder, about, samples, stages_before, committed: None }
+        Ledger { folder, about, samples, stages_before, committed: None, foretold: false }
     }
 
     /// The disk of the run.
@@ -148,7 +155,10 @@ impl Ledger {
         tally: Tally,
         status: &str,
     ) -> Result<(), Trouble> {
-        journal.bundle()?;
+        match journal.bundle() {
+            Err(trouble) if trouble.is_disk_full() && self.folder.release_reserve() => journal.bundle()?,
+            other => other?,
+        }
         let states = (0..journal.depth()).map(|depth| journal.states(depth)).sum();
         let transitions = tally.layers.iter().map(|layer| layer.transitions).sum();
         self.sample(tally.seconds, states, transitions, (journal.depth() as u64).checked_sub(1));
@@ -170,6 +180,20 @@ impl Ledger {
         self.folder.commit(Commit { runs, files: Vec::new(), sections })?;
         self.committed = Some(Instant::now());
         Ok(())
+    }
+
+    /// What to tell about the room on disk, once: after a commit, if the rest will probably not fit.
+    pub(crate) fn foresee(&mut self, journal: &Journal) -> Option<String> {
+        if self.foretold {
+            return None;
+        }
+        let vfs = &self.disk().vfs;
+        let (free, files) = (vfs.free_bytes().ok()?, vfs.list().ok()?);
+        let used = files.iter().filter(|file| file.name.ends_with(".run")).map(|file| file.bytes).sum();
+        let widths: Vec<u64> = (0..journal.depth()).map(|depth| journal.states(depth)).collect();
+        let told = room::foresee(&widths, used, free);
+        self.foretold = told.is_some();
+        told
     }
 
     /// Takes note of how the search stands.

@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod partial;
 pub(crate) mod path;
 pub(crate) mod phased;
+pub(crate) mod room;
 mod runs;
 mod settle;
 pub(crate) mod sorted;

@@ -3,8 +3,9 @@
 use super::cache::Cache;
 use super::detector::{Detector, Found, Nothing};
 use super::journal::Journal;
-use super::ledger::{Ledger, Tally};
+use super::ledger::{Ledger, RunRecord, Tally};
 use super::{Trouble, path};
+use crate::control::WhenFull;
 use crate::finding::Finding;
 use crate::firings::Counts;
 use crate::lane::{Lane, Sink, Task, take_finding, total_counts};
@@ -89,19 +90,31 @@ struct DiskMark {
 impl<'a> Sweep<'a> {
     /// Goes on until everything is seen, something is wrong, or a limit is met; a full disk is such a limit.
     pub(crate) fn run(&mut self) -> Result<Verdict, Trouble> {
-        let verdict = match self.expand_all() {
+        let mut verdict = match self.expand_all() {
             Err(trouble) if trouble.is_disk_full() => Verdict::Stopped(StopReason::DiskFull),
             other => other?,
         };
         if verdict != Verdict::Stopped(StopReason::DiskFull) {
-            self.settle()?;
+            match self.settle() {
+                Err(trouble) if trouble.is_disk_full() && matches!(verdict, Verdict::Violated(_)) => {}
+                Err(trouble) if trouble.is_disk_full() => verdict = Verdict::Stopped(StopReason::DiskFull),
+                other => other?,
+            }
+        }
+        if self.is_unsettled() {
+            // The last commit stands.
+            return Ok(verdict);
+        }
+        if verdict == Verdict::Stopped(StopReason::DiskFull) {
+            // What detection needs can be made again from the layers, and its room is needed to commit them.
+            self.detector = Box::new(Nothing);
         }
         let status = match &verdict {
             Verdict::Holds => "holds".to_owned(),
             Verdict::Violated(_) => "violated".to_owned(),
             Verdict::Stopped(reason) => format!("stopped: {reason}"),
         };
-        match self.commit_settled(&status) {
+        match self.commit(&status) {
             // What was committed before stands, and the reason is the same.
             Err(trouble) if trouble.is_disk_full() => {}
             other => other?,
@@ -164,8 +177,8 @@ impl<'a> Sweep<'a> {
                 self.settle()?;
             }
             self.delete_old()?;
-            if self.ledger.as_ref().is_some_and(Ledger::is_due) {
-                self.commit_settled("running")?;
+            if self.ledger.as_ref().is_some_and(Ledger::is_due) && !self.is_unsettled() {
+                self.commit("running")?;
             }
         }
     }
@@ -195,12 +208,10 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Commits, unless layers may still hold states of earlier ones: then the last commit stands.
-    fn commit_settled(&mut self, status: &str) -> Result<(), Trouble> {
-        match self.detector.partial() {
-            Some(partial) if partial.settled() < self.journal.depth() as u64 => Ok(()),
-            _ => self.commit(status),
-        }
+    /// Whether layers may still hold states of earlier ones, so that they cannot be committed.
+    fn is_unsettled(&mut self) -> bool {
+        let depth = self.journal.depth() as u64;
+        self.detector.partial().is_some_and(|partial| partial.settled() < depth)
     }
 
     /// Deletes the oldest layers where the rest is all that may be kept (Lamborn and Hansen 2006).
@@ -257,10 +268,12 @@ impl<'a> Sweep<'a> {
             seconds,
             stages: &self.stages,
         };
-        match &mut self.ledger {
-            Some(ledger) => ledger.commit(&mut self.journal, tally, status),
-            None => Ok(()),
+        let Some(ledger) = &mut self.ledger else { return Ok(()) };
+        ledger.commit(&mut self.journal, tally, status)?;
+        if let Some(warning) = ledger.foresee(&self.journal) {
+            self.task.control.warn(warning);
         }
+        Ok(())
     }
 
     fn counts_now(&self) -> Counts {
@@ -280,6 +293,16 @@ impl<'a> Sweep<'a> {
         std::mem::replace(&mut self.detector, idle).hand_over(&mut *next)?;
         self.detector = next;
         Ok(true)
+    }
+
+    /// The run and what it committed, where the search stopped because the disk is full and may delete layers to go on.
+    pub(crate) fn may_make_room(&mut self, verdict: &Verdict) -> Option<(Ledger, RunRecord)> {
+        let allowed = self.task.control.limits.when_full == WhenFull::DeleteLayers;
+        if !allowed || *verdict != Verdict::Stopped(StopReason::DiskFull) {
+            return None;
+        }
+        let record = self.ledger.as_ref()?.record().filter(RunRecord::has_old_layers)?;
+        Some((self.ledger.take()?, record))
     }
 
     /// The figures, with this verdict.

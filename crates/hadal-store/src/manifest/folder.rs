@@ -10,7 +10,7 @@ use super::{Manifest, ManifestFile};
 use crate::error::{Corrupted, ReadError};
 use crate::governor::Governor;
 use crate::run::{RunFile, RunKind, verify_run};
-use crate::vfs::{Caching, Disk, FolderLock, IoThreads, Vfs, read_small};
+use crate::vfs::{Caching, Disk, Folder, FolderLock, IoThreads, Vfs, read_small};
 
 const LOCK: &str = "lock";
 const RESERVE: &str = "reserve";
@@ -176,6 +176,17 @@ impl RunFolder {
         }
     }
 
+    /// Whether a process has the run in this folder open.
+    pub fn is_in_use(folder: &Folder) -> io::Result<bool> {
+        folder.is_locked(LOCK)
+    }
+
+    /// Frees the reserve, where it is still there: for whoever must write more than a manifest to a full disk. A later
+    /// commit sets it aside again. Says whether there was one.
+    pub fn release_reserve(&self) -> bool {
+        self.disk.vfs.remove(RESERVE).is_ok()
+    }
+
     /// The disk to write to.
     pub fn disk(&self) -> &Disk {
         &self.disk
@@ -232,9 +243,8 @@ impl RunFolder {
         }
         self.kept.insert(0, manifest);
         self.let_go();
-        if used_reserve {
-            used_reserve = self.set_reserve_aside().is_err();
-        }
+        // Whoever needed it has it set aside again, as soon as there is room.
+        used_reserve = self.set_reserve_aside().is_err() && used_reserve;
         Ok(Committed { generation, used_reserve })
     }
 

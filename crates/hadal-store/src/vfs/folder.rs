@@ -36,6 +36,19 @@ impl Folder {
         &self.path
     }
 
+    /// Whether a process holds the lock of this name.
+    pub fn is_locked(&self, name: &str) -> io::Result<bool> {
+        let file = match File::open(self.path.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            other => other?,
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
     fn open_with(
         &self,
         name: &str,
@@ -178,9 +191,12 @@ mod tests {
     fn a_locked_folder_cannot_be_locked_again() {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::create(place.path()).unwrap();
+        assert!(!folder.is_locked("lock").unwrap());
         let held = folder.lock("lock").unwrap();
+        assert!(folder.is_locked("lock").unwrap());
         assert_eq!(folder.lock("lock").err().unwrap().kind(), io::ErrorKind::WouldBlock);
         drop(held);
+        assert!(!folder.is_locked("lock").unwrap());
         folder.lock("lock").unwrap();
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! [`Folder`] is the real one, with direct I/O where the file system permits. [`FaultyFolder`] is the double for
 //! tests: it lives in RAM, tears writes, fills up, flips bytes and dies at the operation it is told to.
+//! [`LimitedFolder`] puts a limit of bytes on either.
 
 mod append;
 mod buffer;
 mod extent;
 mod faulty;
 mod folder;
+mod limited;
 mod sequential;
 mod threads;
 
@@ -18,6 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub use buffer::AlignedBuffer;
 pub use faulty::{Faults, FaultyFolder, Survival};
 pub use folder::Folder;
+pub use limited::LimitedFolder;
 pub use threads::{IoThreads, Pending};
 
 pub(crate) use append::{AppendError, AppendStream};

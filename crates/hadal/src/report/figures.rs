@@ -1,12 +1,12 @@
 //! The figures of a run, derived from its record: what `hadal report --json` prints and the page draws.
 
 use super::command::command;
-use super::estimate::{self, Estimate};
 use super::record::{
     LayerRecord, PartitionFigures, PartitionedRecord, Record, SampleRecord, SearchRecord, SpentRecord,
     StageRecord,
 };
 use hadal_search::ActionFirings;
+use hadal_search::estimate::{self, Estimate};
 use serde::Serialize;
 
 /// How many of the largest partitions are listed.

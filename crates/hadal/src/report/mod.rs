@@ -7,7 +7,6 @@ mod actions;
 mod chart;
 mod charts;
 mod command;
-mod estimate;
 mod figures;
 mod page;
 mod record;

@@ -3,9 +3,9 @@
 use super::actions;
 use super::chart::{escape, long};
 use super::charts;
-use super::estimate::Estimate;
 use super::figures::{Figures, Partition};
 use crate::progress::{grouped, size};
+use hadal_search::estimate::Estimate;
 use std::fmt::Write;
 
 const STYLE: &str = "\

@@ -115,23 +115,31 @@ impl HashDetector {
 
     /// Writes the largest batches of candidates until half of the room is free.
     fn spill_candidates(&mut self) -> Result<(), Trouble> {
-        while self.held > self.most_held / 2 {
-            let Some(largest) = self.buckets.iter_mut().max_by_key(|bucket| bucket.held.len()) else { break };
-            self.held -= largest.held.len();
-            largest.spill_candidates(&self.disk, &self.options)?;
+        for at in self.largest_first(|bucket| bucket.held.len()) {
+            if self.held <= self.most_held / 2 {
+                break;
+            }
+            self.held -= self.buckets[at].held.len();
+            self.buckets[at].spill_candidates(&self.disk, &self.options)?;
         }
         Ok(())
     }
 
     fn spill_closed(&mut self) -> Result<(), Trouble> {
-        while self.resident > self.most_held / 2 {
-            let Some(largest) = self.buckets.iter_mut().max_by_key(|bucket| bucket.resident.len()) else {
+        for at in self.largest_first(|bucket| bucket.resident.len()) {
+            if self.resident <= self.most_held / 2 {
                 break;
-            };
-            self.resident -= largest.resident.len();
-            largest.spill_closed(&self.disk, &self.options)?;
+            }
+            self.resident -= self.buckets[at].resident.len();
+            self.buckets[at].spill_closed(&self.disk, &self.options)?;
         }
         Ok(())
+    }
+
+    fn largest_first(&self, words: impl Fn(&Bucket) -> usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.buckets.len()).collect();
+        order.sort_by_key(|&at| std::cmp::Reverse(words(&self.buckets[at])));
+        order
     }
 
     /// Splits the bucket until each part's candidates fit the table; `false` where that cannot be.

@@ -9,6 +9,8 @@ use std::collections::{HashSet, VecDeque};
 /// Successors of a state that the sample follows. Cutting the others drives it deeper than a breadth-first one. (The
 /// source takes five rules of each rule set; explorers know successors only.)
 const FOLLOWED: usize = 5;
+/// A scalar that would make more than this many times the wanted buckets is left out: each bucket costs files and buffers.
+const MOST_OVERSHOOT: u64 = 4;
 /// Most bytes of sampled states.
 const MOST_BYTES: u64 = 100 << 20;
 /// What a sampled state takes in RAM besides its words: the set's slot, the queue's, and the allocation's.
@@ -30,8 +32,11 @@ pub(crate) fn initial_partition(space: &dyn StateSpace, governor: &Governor, wan
         if potential > wanted || values < 2 {
             break;
         }
-        potential = potential.saturating_mul(values);
-        chosen.push(piece);
+        let more = potential.saturating_mul(values);
+        if more <= MOST_OVERSHOOT * wanted {
+            potential = more;
+            chosen.push(piece);
+        }
     }
     partition.split_evenly(&chosen);
     partition

@@ -1,0 +1,90 @@
+//! Room on disk: a warning when the rest will probably not fit, and making room by deleting old layers.
+
+use super::Trouble;
+use super::journal::Journal;
+use super::ledger::{Ledger, RunRecord, Tally};
+use crate::estimate;
+use hadal_store::run::RunOptions;
+
+/// Before this share of the disk is used, bytes per state say little.
+const TOLD_FROM: u64 = 16;
+/// No more than this many times the states seen are expected.
+const FARTHEST: u64 = 10;
+
+/// What to tell about a search with layers of these widths that took `used` bytes and has `free` more, if it will probably
+/// not fit.
+pub(crate) fn foresee(widths: &[u64], used: u64, free: u64) -> Option<String> {
+    let states: u64 = widths.iter().sum();
+    if states == 0 || used < free / TOLD_FROM {
+        return None;
+    }
+    let each = used as f64 / states as f64;
+    let more = match estimate::remaining(widths, None) {
+        // Bells seen from far below their peak may seem to have any height.
+        Some(estimate) => estimate.new_states_least.min(FARTHEST.saturating_mul(states)) as f64,
+        None => next_width(widths),
+    };
+    let needed = more * each;
+    (needed > free as f64).then(|| {
+        format!(
+            "the run will probably not fit on the disk: an estimated {more:.0} more states of {each:.1} bytes take {:.1} \
+             MiB, and {:.1} MiB are free",
+            needed / 1_048_576.0,
+            free as f64 / 1_048_576.0
+        )
+    })
+}
+
+/// The next layer if widths go on growing, or falling, as they did last.
+fn next_width(widths: &[u64]) -> f64 {
+    match widths {
+        [.., before, last] => *last as f64 * (*last as f64 / (*before).max(1) as f64).clamp(0.5, 4.0),
+        _ => 0.0,
+    }
+}
+
+/// The journal as it was committed, without the older layers that take half of its bytes. The last two stay in any case,
+/// so there must be more ([`RunRecord::has_old_layers`]).
+pub(crate) fn delete_layers(
+    ledger: &mut Ledger,
+    options: RunOptions,
+    record: &RunRecord,
+) -> Result<Journal, Trouble> {
+    let mut journal = ledger.open_journal(options, record)?;
+    let (bytes, last) = (journal.bytes(), journal.depth() - 1);
+    while journal.first_kept() + 1 < last && journal.bytes() > bytes / 2 {
+        let many = (last - 1 - journal.first_kept()).div_ceil(64);
+        (0..many).for_each(|_| journal.delete_first());
+    }
+    // The generation before a commit keeps its files: only the second commit makes room.
+    for _ in 0..2 {
+        let &RunRecord { ref layers, ref covers, ref actions, seconds, .. } = record;
+        let tally = Tally { layers, covers, actions: actions.clone(), seconds, stages: &[] };
+        ledger.commit(&mut journal, tally, "running")?;
+    }
+    Ok(journal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::foresee;
+
+    #[test]
+    fn a_layer_that_will_not_fit_is_foretold_and_one_that_will_is_not() {
+        // The next layer alone has about 4000 states of 10 bytes.
+        let doubling = [125, 250, 500, 1000, 2000];
+        let told = foresee(&doubling, 38_750, 30_000).expect("it does not fit");
+        assert!(told.contains("4000 more states of 10.0 bytes"), "{told}");
+        assert_eq!(foresee(&doubling, 38_750, 50_000), None);
+        assert_eq!(foresee(&doubling, 38_750, 1 << 30), None, "far too early to say");
+    }
+
+    #[test]
+    fn a_bell_past_its_peak_needs_what_its_falling_side_needs() {
+        let widths: Vec<u64> =
+            (0..14).map(|n: i64| (10_000.0 * (-((n - 9) as f64).powi(2) / 18.0).exp()) as u64).collect();
+        let states: u64 = widths.iter().sum();
+        assert!(foresee(&widths, 4 * states, 4 * states).is_none(), "less than half is left");
+        assert!(foresee(&widths, 4 * states, 1000).is_some());
+    }
+}
