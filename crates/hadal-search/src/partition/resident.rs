@@ -97,6 +97,11 @@ impl Resident {
         self.segments.push(Segment { from, origin });
     }
 
+    /// Prepares for this many further states, as far as there may be so many.
+    pub(super) fn expect(&mut self, states: u64) -> Result<(), OverBudget> {
+        self.table.expect(states.min(self.room()))
+    }
+
     /// Adds states that are not there yet; `added` is told which.
     pub(super) fn insert(&mut self, states: &[u64], mut added: impl FnMut(usize)) -> Result<(), OverBudget> {
         self.table.insert_all(0, states, |_, _| {}, |n, _| added(n))

@@ -45,6 +45,7 @@ impl Exploration<'_> {
         let partition = &mut self.partitions[number as usize];
         self.figures.swaps += u64::from(!partition.closed.is_empty() || !partition.open.is_empty());
         self.resident.join(number);
+        self.resident.expect(partition.states + partition.pending())?;
         self.resident.begin(Origin::File);
         for run in &partition.closed {
             let mut reader = RunReader::open(run)?;

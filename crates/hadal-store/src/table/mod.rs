@@ -201,6 +201,11 @@ impl StateTable {
         Ok(())
     }
 
+    /// Makes the index large enough for `more` further states at once, which saves growing step by step.
+    pub fn expect(&self, more: u64) -> Result<(), OverBudget> {
+        self.grow_for(more)
+    }
+
     /// Appends the states `from..to` of a writer's arena to `flat`, one after the other.
     pub fn copy_states(&self, writer: usize, from: u64, to: u64, flat: &mut Vec<u64>) {
         for number in from..to {
