@@ -112,6 +112,8 @@ pub struct ControlEdge {
     pub from: Value,
     /// Value of the location variable after.
     pub to: Value,
+    /// Which of the process's own edges, in the order of its text: joint actions that share one share its number.
+    pub number: u32,
 }
 
 /// What a local is.

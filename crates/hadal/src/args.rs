@@ -1,6 +1,7 @@
 //! The command line as it is typed. [`crate::plan`] turns it into something validated.
 
 use crate::detection::DetectionArgs;
+use crate::directed::DirectedArgs;
 use crate::partition::PartitionArgs;
 use crate::reduction::ReductionArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -176,6 +177,7 @@ pub enum TraceFormat {
     hadal check models/peterson.m\n  \
     hadal check german.m -D NODE_NUM=4 --memory 8G --threads 8\n  \
     hadal check buggy.m --trace html > trace.html\n  \
+    hadal check buggy.m --find                 look where a guide says the error is near\n  \
     hadal check big.m --time-limit 10m --events progress.jsonl")]
 pub struct CheckArgs {
     /// Which model.
@@ -200,6 +202,9 @@ pub struct CheckArgs {
     /// What is left out of the search.
     #[command(flatten)]
     pub reduction: ReductionArgs,
+    /// Directed search.
+    #[command(flatten)]
+    pub directed: DirectedArgs,
     /// How `--strategy part` works.
     #[command(flatten)]
     pub partition: PartitionArgs,

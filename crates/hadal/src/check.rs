@@ -4,6 +4,7 @@ use crate::args::{
     CheckArgs, Deadlock, LimitArgs, ModelArgs, ModelErrors, OutputArgs, Strategy, Symmetry, TraceFormat,
 };
 use crate::detection::DetectionArgs;
+use crate::directed::{self, Asked, DirectedArgs, Explored};
 use crate::failure::Failure;
 use crate::folder::RunPlace;
 use crate::load::load;
@@ -94,6 +95,7 @@ impl From<About> for CheckArgs {
             strategy: about.strategy.unwrap_or(Strategy::Auto),
             reduction: about.reduction,
             partition: about.partition,
+            directed: DirectedArgs::default(),
             detection: about.detection,
             property: about.property,
             deadlock: about.deadlock,
@@ -139,10 +141,21 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     .limited_to(args.limits.disk_limit);
     let explored = progress.during(&control, &governor, || {
         let task = Task { space, question: &question, control: &control };
-        explore(args, &plan, task, &governor, &place, resumed)
+        if let Some(directed) = &plan.directed {
+            let asked = if args.property.is_empty() { Asked::Everything } else { Asked::Named };
+            return directed::explore(directed, &model, task, asked, &governor);
+        }
+        if plan.strategy == Strategy::Auto
+            && resumed.is_none()
+            && let Some(found) = directed::probe(&model, task, &governor)
+        {
+            return Ok(found);
+        }
+        let report = explore(args, &plan, task, &governor, &place, resumed).map_err(trouble)?;
+        Ok(Explored { report, decisions: Vec::new() })
     });
     progress.tell(&control);
-    let report = explored.map_err(trouble)?;
+    let Explored { report, decisions } = explored?;
     let kept = place.is_used()
         && (resumed.is_some() || args.disk.is_some() || matches!(report.verdict, Verdict::Stopped(_)));
 
@@ -156,6 +169,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let mut outcome = outcome(args, &plan, &model, &report, trace.as_ref(), startup.as_secs_f64(), begun);
     outcome.startup_peak_memory_bytes = startup_peak;
     outcome.warnings = control.warnings();
+    outcome.decisions = decisions;
     outcome.run = kept.then(|| place.path.display().to_string());
     progress.event(serde_json::json!({ "event": "result", "result": outcome }));
     show(args, &outcome, trace.as_ref())?;
@@ -293,14 +307,14 @@ fn outcome(
             .iter()
             .map(|s| StorageFigures { storage: s.storage, states: s.states, depth: s.depth })
             .collect(),
-        strategy: plan.strategy.name(),
+        strategy: if plan.directed.is_some() { "directed".into() } else { plan.strategy.name() },
         symmetry: match model.symmetry().map(|s| s.mode()) {
             None | Some(SymmetryMode::Off) => "off",
             Some(SymmetryMode::Heuristic) => "heuristic",
             Some(SymmetryMode::Exact | SymmetryMode::Auto) => "exact",
         },
         reductions,
-        threads: plan.threads,
+        threads: if plan.directed.is_some() { 1 } else { plan.threads },
         run: None,
         state_bits: model.bits(),
         state_bytes: model.words() as u64 * 8,
@@ -308,6 +322,8 @@ fn outcome(
         covers,
         actions: report.actions.clone(),
         partition: report.partition.clone(),
+        directed: report.directed.clone(),
+        decisions: Vec::new(),
         trace: trace.filter(|_| args.output.json).map(|t| t.json(detail)),
     }
 }

@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod check;
 mod detection;
+mod directed;
 mod failure;
 mod folder;
 mod inspect;

@@ -2,6 +2,7 @@
 
 use crate::progress::{grouped, size};
 use crate::trace::TraceView;
+use hadal_search::directed::DirectedFigures;
 use hadal_search::partition::PartitionFigures;
 use hadal_search::{Proviso, Report, StopReason, Verdict};
 use serde::Serialize;
@@ -69,6 +70,12 @@ pub struct Outcome {
     /// Figures of `--strategy part`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<PartitionFigures>,
+    /// Figures of a directed search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directed: Option<DirectedFigures>,
+    /// What was decided before the search, for `--explain`.
+    #[serde(skip)]
+    pub decisions: Vec<String>,
     /// The trace, where something is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<serde_json::Value>,
@@ -134,6 +141,18 @@ impl Outcome {
         if !self.reductions.is_empty() {
             lines.push(format!("  states left out by reduction: {}", self.reductions.join(", ")));
         }
+        if let Some(directed) = &self.directed {
+            let put_off = (directed.deferred_share * 100.0).round();
+            let put_off = if put_off > 0.0 { format!(", {put_off} % put off") } else { String::new() };
+            lines.push(format!(
+                "  guide {}, order {}, priority {}: {} states expanded, {} taken out{put_off}",
+                directed.guide,
+                directed.order,
+                directed.priority,
+                grouped(directed.distinct + directed.blind),
+                grouped(directed.pops),
+            ));
+        }
         if self.disk_bytes_written > 0 {
             lines.push(format!(
                 "  on disk {}, {} read, {} written",
@@ -156,7 +175,7 @@ impl Outcome {
 
     /// How states were stored, for `--explain`.
     pub fn explanation(&self) -> String {
-        let mut lines = Vec::new();
+        let mut lines = self.decisions.clone();
         for stage in &self.storage {
             let why = match stage.storage {
                 "table" => {

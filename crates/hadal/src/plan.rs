@@ -1,6 +1,7 @@
 //! From arguments to a validated plan: everything a search needs, with defaults filled in.
 
 use crate::args::{CheckArgs, Deadlock, Strategy, Symmetry, WhenFull};
+use crate::directed::DirectedPlan;
 use crate::failure::Failure;
 use crate::load::Language;
 use hadal_exec::model::{Engine, ModelOptions};
@@ -22,6 +23,8 @@ pub struct Plan {
     pub strategy: Strategy,
     /// The strategy with its options, where it is one of the layered ones on disk.
     pub layered: Option<hadal_search::strategy::Strategy>,
+    /// A directed search, where one is asked for.
+    pub directed: Option<DirectedPlan>,
     /// The notion of deadlock.
     pub deadlock: DeadlockNotion,
     /// When to stop.
@@ -32,18 +35,27 @@ impl Plan {
     /// Validates the arguments against each other and the model's language.
     pub fn new(args: &CheckArgs, language: Language, system: &System) -> Result<Self, Failure> {
         let layered = args.detection.strategy(args.strategy)?;
-        if layered.is_some() || matches!(args.strategy, Strategy::Dfs | Strategy::Part | Strategy::Relaxed) {
+        let directed = args.directed.plan()?;
+        if directed.is_some() && args.strategy != Strategy::Auto {
+            return Err(Failure::Usage(format!(
+                "a directed search has an order of its own: leave out --strategy {}",
+                args.strategy.name()
+            )));
+        }
+        let without_layers =
+            directed.is_some() || matches!(args.strategy, Strategy::Dfs | Strategy::Part | Strategy::Relaxed);
+        if layered.is_some() || without_layers {
             if args.limits.max_depth.is_some() && layered.is_none() {
                 return Err(Failure::Usage(
-                    "--max-depth needs breadth-first layers: leave out --strategy".into(),
+                    "--max-depth needs breadth-first layers: leave out --strategy, --find and what implies it".into(),
                 ));
             }
             if system.properties.iter().any(|p| p.kind == PropertyKind::Liveness)
                 && !args.property_excludes_liveness(system)
             {
                 return Err(Failure::Usage(
-                    "the model has liveness properties, which --strategy auto and bfs check: leave out --strategy, \
-                     or choose other properties with --property"
+                    "the model has liveness properties, which --strategy auto and bfs check: leave out --strategy \
+                     (or --find and what implies it), or choose other properties with --property"
                         .into(),
                 ));
             }
@@ -84,6 +96,7 @@ impl Plan {
             threads: args.limits.threads.map_or_else(default_threads, usize::from),
             strategy: args.strategy,
             layered,
+            directed,
             deadlock,
             limits: Limits {
                 max_states: args.limits.max_states,

@@ -106,7 +106,8 @@ impl Network {
         let enter = moves.iter().map(|&(p, _, to)| self.set(self.locations[p].0, Expr::constant(to)));
         let body = enter.chain(effects).collect();
         for &(p, from, to) in moves {
-            self.system.processes[p].edges.push(ControlEdge { action, from, to });
+            let edges = &mut self.system.processes[p].edges;
+            edges.push(ControlEdge { action, from, to, number: edges.len() as u32 });
         }
         self.system.actions.push(Action {
             name: format!("a{}", action.0),

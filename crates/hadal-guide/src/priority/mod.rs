@@ -3,6 +3,18 @@
 //!
 //! A [`Priority`] is built once for a search; each thread takes a [`Judge`], which places one successor at a time.
 
+mod bound;
+mod build;
+pub mod context;
+pub mod edges;
+mod layer;
+pub mod oracle;
+mod order;
+pub mod useless;
+
+pub use build::{NAMES, PriorityError, build};
+pub use order::published_order;
+
 use crate::guide::{Distance, Estimator};
 use hadal_system::Label;
 

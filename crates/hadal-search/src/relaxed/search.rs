@@ -338,6 +338,7 @@ impl<'a> Exploration<'a> {
             partition: None,
             directed: None,
             proviso: None,
+            directed: None,
         }
     }
 }

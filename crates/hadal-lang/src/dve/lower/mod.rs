@@ -339,10 +339,13 @@ impl Lowering<'_> {
             .collect();
         for (action, step) in steps.iter().enumerate() {
             for member in &step.members {
+                let own = &self.model.processes[member.process].transitions;
+                let number = own.iter().position(|transition| std::ptr::eq(transition, member.transition));
                 processes[member.process].edges.push(ControlEdge {
                     action: ActionId(action as u32),
                     from: member.transition.source as i64,
                     to: member.transition.target as i64,
+                    number: number.unwrap_or(own.len()) as u32,
                 });
             }
         }
