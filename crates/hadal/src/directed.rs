@@ -239,9 +239,12 @@ fn build_guide<'m>(
     decisions: &mut Vec<String>,
 ) -> Result<Box<dyn Guide + 'm>, Failure> {
     let wrong = |error: hadal_guide::GuideError| Failure::Usage(format!("--guide {name}: {error}"));
-    if name == "auto" {
-        let choice = registry::choose(model, target).map_err(wrong)?;
-        decisions.push(format!("  guide {}: {}", choice.name, choice.reason));
+    if name != "auto" {
+        return registry::build(name, model, target).map_err(wrong);
     }
-    registry::build(name, model, target).map_err(wrong)
+    let prepared = registry::Prepared::new(model, target).map_err(wrong)?;
+    let choice = prepared.choose();
+    decisions.push(format!("  {}", prepared.summary()));
+    decisions.push(format!("  guide {}: {}", choice.name, choice.reason));
+    prepared.guide(choice.name).map_err(wrong)
 }
