@@ -338,7 +338,6 @@ impl<'a> Exploration<'a> {
             partition: None,
             directed: None,
             proviso: None,
-            directed: None,
         }
     }
 }
