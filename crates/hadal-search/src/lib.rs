@@ -6,6 +6,7 @@ pub mod auto;
 pub mod control;
 pub mod directed;
 pub mod estimate;
+pub mod external;
 pub mod finding;
 mod firings;
 mod lane;
@@ -15,6 +16,7 @@ pub mod ram;
 pub mod relaxed;
 pub mod report;
 pub mod strategy;
+pub mod tiles;
 
 pub use control::{Control, Gauges, Limits, WhenFull};
 pub use finding::Finding;

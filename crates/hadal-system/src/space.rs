@@ -113,6 +113,12 @@ pub trait StateSpace: Sync {
         1
     }
 
+    /// The largest cost of a transition, where every one can be taken back by one of the same cost. Searches then look for
+    /// duplicates in few places, and may forget what lies behind them.
+    fn undirected(&self) -> Option<u32> {
+        None
+    }
+
     /// How a transition is written for people.
     fn render_label(&self, label: Label) -> String;
 

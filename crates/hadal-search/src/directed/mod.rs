@@ -97,24 +97,29 @@ impl DirectedSearch<'_> {
     /// Whether states may be left out from which the guide proves nothing it aims at can be reached: only where it aims at
     /// everything that is asked, and nothing is asked about all states.
     pub fn may_prune(&self) -> bool {
-        let (properties, question) = (self.task.space.properties(), self.task.question);
-        let aims_at_all = properties.iter().enumerate().all(|(n, property)| {
-            let asked = question.asked.get(n).copied().unwrap_or(false);
-            match property.kind {
-                PropertyKind::Assumption => true,
-                PropertyKind::Invariant | PropertyKind::Goal => {
-                    !asked || self.aim.properties.contains(&PropertyId(n as u32))
-                }
-                PropertyKind::Cover | PropertyKind::Liveness => !asked,
-            }
-        });
-        let deadlocks = question.deadlock != crate::report::DeadlockNotion::Off;
-        self.guide.promises().safe && aims_at_all && (self.aim.deadlock || !deadlocks)
+        may_prune(self.task, self.guide, self.aim)
     }
 }
 
+/// Whether states may be left out that `guide`, which looks for `aim`, proves hopeless.
+pub(crate) fn may_prune(task: Task, guide: &dyn Guide, aim: &Target) -> bool {
+    let (properties, question) = (task.space.properties(), task.question);
+    let aims_at_all = properties.iter().enumerate().all(|(n, property)| {
+        let asked = question.asked.get(n).copied().unwrap_or(false);
+        match property.kind {
+            PropertyKind::Assumption => true,
+            PropertyKind::Invariant | PropertyKind::Goal => {
+                !asked || aim.properties.contains(&PropertyId(n as u32))
+            }
+            PropertyKind::Cover | PropertyKind::Liveness => !asked,
+        }
+    });
+    let deadlocks = question.deadlock != crate::report::DeadlockNotion::Off;
+    guide.promises().safe && aims_at_all && (aim.deadlock || !deadlocks)
+}
+
 /// Whether a guide with this target looks for this.
-fn aims_at(target: &Target, kind: ViolationKind) -> bool {
+pub(crate) fn aims_at(target: &Target, kind: ViolationKind) -> bool {
     match kind {
         ViolationKind::Deadlock => target.deadlock,
         ViolationKind::Invariant(id) | ViolationKind::Goal(id) => target.properties.contains(&id),

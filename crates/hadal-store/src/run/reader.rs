@@ -3,6 +3,7 @@
 use super::RunOptions;
 use super::block::{BlockDecoder, FRAME_BYTES, Frame};
 use super::file::{HEADER_BYTES, RunFile};
+use super::index::BlockIndex;
 use crate::error::{Corrupted, ReadError};
 use crate::governor::Reservation;
 use crate::shape::RecordShape;
@@ -22,11 +23,29 @@ pub struct RunReader {
 impl RunReader {
     /// Starts at the first record.
     pub fn open(run: &RunFile) -> Result<Self, ReadError> {
+        RunReader::open_from(run, HEADER_BYTES as u64, 0, 0)
+    }
+
+    /// Starts at the first record of a block; `index` must be this run's.
+    pub fn open_at(run: &RunFile, index: &BlockIndex, block: usize) -> Result<Self, ReadError> {
+        if block >= index.blocks() {
+            return RunReader::open_from(
+                run,
+                run.trailer().index_offset,
+                run.trailer().blocks,
+                run.records(),
+            );
+        }
+        let before = (0..block).map(|block| index.records(block) as u64).sum();
+        RunReader::open_from(run, index.range(block).start, block as u64, before)
+    }
+
+    fn open_from(run: &RunFile, offset: u64, number: u64, records: u64) -> Result<Self, ReadError> {
         let options = run.options();
         let (shape, most_records) = (options.shape, run.most_records());
         let bytes = 2 * BlockDecoder::footprint(shape, most_records);
         let memory = run.disk().governor.try_reserve(bytes, "run reader")?;
-        let range = HEADER_BYTES as u64..run.trailer().index_offset;
+        let range = offset..run.trailer().index_offset;
         // A small run needs no large buffers.
         let chunk = (options.chunk_bytes as u64).min(run.bytes()) as usize;
         let stream = SequentialStream::new(run.disk(), run.open_file()?, range, chunk)?;
@@ -34,8 +53,8 @@ impl RunReader {
             stream,
             decoder: BlockDecoder::new(shape, run.identity(), most_records),
             block: Vec::new(),
-            number: 0,
-            records: 0,
+            number,
+            records,
             run: run.clone(),
             _memory: memory,
         })

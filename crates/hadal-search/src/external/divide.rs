@@ -1,0 +1,174 @@
+//! Rebuilding a path whose buckets were deleted: every record remembers the step that crossed a certain row, so the path
+//! falls into two parts that are searched for again, each with a row of its own to remember (Jabbar 2008, sec. 3.4;
+//! Hirschberg's divide and conquer).
+//!
+//! A part from a to b is found by the same search with the same guide: with consistent estimates b is expanded at its
+//! true cost, and nothing on the way to it has a larger f than b has. So each part sees a fraction of the first search.
+
+use super::engine::{Engine, Found};
+use super::trail::{Mode, Relay, lost};
+use super::{ExternalOptions, ExternalSearch, StopAt, TraceBy};
+use crate::control::{Control, Limits};
+use crate::lane::Task;
+use crate::layered::Trouble;
+use crate::report::{DeadlockNotion, Question};
+use hadal_guide::Target;
+use hadal_store::shape::RecordShape;
+use hadal_store::vfs::Disk;
+use hadal_system::{
+    Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
+};
+
+/// A step that crossed the remembered row.
+pub(super) struct Crossing {
+    from: Vec<u64>,
+    to: Vec<u64>,
+    from_cost: u64,
+    to_cost: u64,
+}
+
+impl Crossing {
+    /// What the record of the end of a path says.
+    pub(super) fn of(shape: RecordShape, record: &[u64]) -> Self {
+        let words = shape.words();
+        Crossing {
+            from_cost: record[0],
+            to_cost: record[1],
+            from: record[2..2 + words].to_vec(),
+            to: record[2 + words..2 + 2 * words].to_vec(),
+        }
+    }
+}
+
+/// The states from an initial one to `target`, which costs `cost` to reach.
+pub(super) fn path(
+    search: &ExternalSearch,
+    disk: &Disk,
+    crossing: Crossing,
+    target: Vec<u64>,
+    cost: u64,
+) -> Result<Vec<Vec<u64>>, Trouble> {
+    let divider = Divider { search, disk };
+    divider.join(None, crossing, target, cost)
+}
+
+struct Divider<'a> {
+    search: &'a ExternalSearch<'a>,
+    disk: &'a Disk,
+}
+
+impl Divider<'_> {
+    /// The path through a crossing, from the state `from` or any initial one.
+    fn join(
+        &self,
+        from: Option<Vec<u64>>,
+        crossing: Crossing,
+        to: Vec<u64>,
+        cost: u64,
+    ) -> Result<Vec<Vec<u64>>, Trouble> {
+        if cost == 0 {
+            return Ok(vec![to]);
+        }
+        let mut path = self.between(from, crossing.from, crossing.from_cost)?;
+        path.extend(self.between(Some(crossing.to), to, cost - crossing.to_cost)?);
+        Ok(path)
+    }
+
+    /// A path to `to` that costs `cost`.
+    fn between(&self, from: Option<Vec<u64>>, to: Vec<u64>, cost: u64) -> Result<Vec<Vec<u64>>, Trouble> {
+        if cost == 0 {
+            return Ok(vec![to]);
+        }
+        let estimate = self.search.guide.estimator().estimate(&to, None);
+        let part = Between::new(self.search.task.space, from.clone(), to.clone());
+        let question = Question::everything(&part.properties, DeadlockNotion::Off);
+        let control = Control::new(Limits::default());
+        let task = Task { space: &part, question: &question, control: &control };
+        let options = ExternalOptions {
+            trace_by: TraceBy::Divide,
+            stop_at: StopAt::Expansion,
+            bound: Some(cost + u64::from(estimate.0)),
+            ..self.search.options.clone()
+        };
+        let aim = Target::of_properties(&part.properties);
+        let again = ExternalSearch { task, aim: &aim, options, ..*self.search };
+        let mode = Mode::Relay(Relay::At(cost.div_ceil(2)));
+        let mut engine = Engine::new(&again, self.disk, None, mode)?;
+        engine.start()?;
+        let found = engine.work()?;
+        let Found::Target { cell, .. } = found else {
+            return Err(lost("a part of the path is not found again"));
+        };
+        let crossing = engine.crossing(cell, &to)?;
+        // The parts need the memory.
+        drop(engine);
+        self.join(from, crossing, to, cell.g)
+    }
+}
+
+/// A space in which one state is looked for, from another one on.
+struct Between<'a> {
+    inner: &'a dyn StateSpace,
+    from: Option<Vec<u64>>,
+    to: Vec<u64>,
+    properties: Vec<PropertyInfo>,
+}
+
+impl<'a> Between<'a> {
+    fn new(inner: &'a dyn StateSpace, from: Option<Vec<u64>>, to: Vec<u64>) -> Self {
+        let properties =
+            vec![PropertyInfo { name: "there".into(), kind: PropertyKind::Goal, span: Span::default() }];
+        Between { inner, from, to, properties }
+    }
+}
+
+impl StateSpace for Between<'_> {
+    fn words(&self) -> usize {
+        self.inner.words()
+    }
+    fn bits(&self) -> u32 {
+        self.inner.bits()
+    }
+    /// The files of the parts lie among those of the whole.
+    fn fingerprint(&self) -> u64 {
+        self.inner.fingerprint()
+    }
+    fn properties(&self) -> &[PropertyInfo] {
+        &self.properties
+    }
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(BetweenWorker { inner: self.inner.worker(), space: self })
+    }
+    fn cost(&self, label: Label) -> u32 {
+        self.inner.cost(label)
+    }
+    fn undirected(&self) -> Option<u32> {
+        self.inner.undirected()
+    }
+    fn render_label(&self, label: Label) -> String {
+        self.inner.render_label(label)
+    }
+    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
+        self.inner.render_state(state)
+    }
+}
+
+struct BetweenWorker<'a> {
+    inner: Box<dyn Worker + 'a>,
+    space: &'a Between<'a>,
+}
+
+impl Worker for BetweenWorker<'_> {
+    fn initial(&mut self, out: &mut Successors) {
+        match &self.space.from {
+            Some(state) => out.push(Label(0), state),
+            None => self.inner.initial(out),
+        }
+    }
+    fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        self.inner.successors(state, out);
+    }
+    fn check(&mut self, state: &[u64]) -> Check {
+        if state == self.space.to { Check::Hit(PropertyId(0)) } else { Check::Fine }
+    }
+}

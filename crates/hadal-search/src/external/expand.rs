@@ -1,0 +1,315 @@
+//! One thread's part in the expansion of a bucket: merge, make unique, subtract, note as closed, expand, deal out.
+//!
+//! All of this is one pass: nothing is written between (Jabbar 2008, sec. 3.5.2).
+
+use super::figures::TargetFigures;
+use super::matrix::Cell;
+use super::part::{Part, Range, Ready};
+use super::scope::{ClosedPart, Keeper, Probe};
+use super::spill::Shared;
+use super::targets::Targets;
+use super::trail::Mode;
+use crate::finding::Finding;
+use crate::lane::{Lane, Task};
+use crate::layered::Trouble;
+use crate::report::StopReason;
+use hadal_guide::{Distance, Estimator};
+use hadal_store::Bitmap;
+use hadal_store::merge::{BlockSource, RunMerge};
+use hadal_store::run::RunKind;
+use hadal_store::shape::RecordShape;
+use hadal_system::Label;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Successors that are dealt out together.
+const BATCH: usize = 512;
+/// Costs of labels below this are kept at hand.
+const KNOWN_COSTS: usize = 1 << 16;
+
+/// What holds for a whole search.
+#[derive(Clone, Copy)]
+pub(super) struct Rules {
+    /// Drop what the guide calls infinitely far.
+    pub(super) prune: bool,
+    /// Look at a successor as soon as it is generated where nothing can be cheaper.
+    pub(super) look_ahead: bool,
+    /// Drop what cannot be part of a path of this cost.
+    pub(super) bound: Option<u64>,
+    pub(super) mode: Mode,
+}
+
+/// The expansion of a bucket, as its threads share it.
+pub(super) struct Pass<'a> {
+    pub(super) cell: Cell,
+    pub(super) sources: &'a [Ready],
+    pub(super) closed: &'a [ClosedPart],
+    /// Where pieces begin; the first begins at the first state.
+    pub(super) splitters: &'a [Vec<u64>],
+    pub(super) next_piece: AtomicUsize,
+    pub(super) shared: Shared<'a>,
+    pub(super) stopped: Mutex<Option<StopReason>>,
+}
+
+/// What a thread did in a pass.
+#[derive(Default)]
+pub(super) struct Done {
+    pub(super) unique: u64,
+    pub(super) expanded: u64,
+    pub(super) pruned: u64,
+    pub(super) beyond: u64,
+    pub(super) least_beyond: Option<u64>,
+    pub(super) targets: Vec<TargetFigures>,
+    /// Closed states, with the number of their piece.
+    pub(super) closed: Vec<(usize, Part)>,
+    /// Something found in a successor, and what it costs to get there.
+    pub(super) ahead: Option<(u64, Finding)>,
+}
+
+pub(super) struct Expander<'a> {
+    pub(super) lane: Lane<'a>,
+    task: Task<'a>,
+    rules: Rules,
+    shape: RecordShape,
+    estimator: Box<dyn Estimator + 'a>,
+    pub(super) targets: Targets,
+    costs: Vec<u32>,
+    present: Bitmap,
+    batch: Vec<u64>,
+    payload: Vec<u64>,
+    promising: Vec<usize>,
+    pub(super) done: Done,
+}
+
+impl Pass<'_> {
+    fn range(&self, piece: usize) -> Range<'_> {
+        Range {
+            from: piece.checked_sub(1).map(|before| &self.splitters[before][..]),
+            to: self.splitters.get(piece).map(|state| &state[..]),
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        super::spill::lock(&self.stopped).is_some()
+    }
+}
+
+impl<'a> Expander<'a> {
+    pub(super) fn new(
+        (task, rules): (Task<'a>, Rules),
+        lane: Lane<'a>,
+        shape: RecordShape,
+        estimator: Box<dyn Estimator + 'a>,
+        targets: Targets,
+    ) -> Self {
+        Expander {
+            lane,
+            task,
+            rules,
+            shape,
+            estimator,
+            targets,
+            costs: Vec::new(),
+            present: Bitmap::default(),
+            batch: Vec::new(),
+            payload: Vec::new(),
+            promising: Vec::new(),
+            done: Done::default(),
+        }
+    }
+
+    /// Expands pieces of the bucket until none is left.
+    pub(super) fn work(&mut self, pass: &Pass) -> Result<(), Trouble> {
+        loop {
+            let piece = pass.next_piece.fetch_add(1, Ordering::Relaxed);
+            if piece > pass.splitters.len() || pass.is_stopped() {
+                break;
+            }
+            self.expand_piece(pass, piece)?;
+        }
+        let done = &mut self.done;
+        self.targets.finish(&pass.shared, |cell, states| {
+            done.targets.push(TargetFigures { g: cell.g, h: cell.h, states });
+        })
+    }
+
+    fn expand_piece(&mut self, pass: &Pass, piece: usize) -> Result<(), Trouble> {
+        let (shape, range) = (self.shape, pass.range(piece));
+        let sources = pass.sources.iter().map(|part| part.source(shape, range)).collect::<Result<_, _>>()?;
+        let mut merge = RunMerge::new(shape, sources);
+        let mut probes: Vec<Option<Probe>> = pass.closed.iter().map(|_| None).collect();
+        let mut closed = Keeper::new(pass.shared.shelf, RunKind::Closed);
+        let mut batch = std::mem::take(&mut self.batch);
+        let gauges = &self.task.control.gauges;
+        while merge.next_block(&mut batch)? {
+            let distinct = batch.len() / shape.stride();
+            self.done.unique += distinct as u64;
+            self.subtract(pass.closed, &mut probes, &mut batch)?;
+            let fresh = (batch.len() / shape.stride()) as u64;
+            self.done.expanded += fresh;
+            let states = gauges.states.fetch_add(fresh, Ordering::Relaxed) + fresh;
+            closed.push(&batch)?;
+            self.expand(pass, &batch)?;
+            if let Some(reason) = self.task.control.must_stop(states) {
+                *super::spill::lock(&pass.stopped) = Some(reason);
+            }
+            if pass.is_stopped() {
+                break;
+            }
+        }
+        self.batch = batch;
+        self.done.closed.push((piece, closed.finish(pass.shared.made_in)?));
+        Ok(())
+    }
+
+    /// Leaves those states of `batch` that are not closed.
+    fn subtract<'p>(
+        &mut self,
+        closed: &'p [ClosedPart],
+        probes: &mut [Option<Probe<'p>>],
+        batch: &mut Vec<u64>,
+    ) -> Result<(), Trouble> {
+        let stride = self.shape.stride();
+        self.present.reset(batch.len() / stride);
+        let mut known = 0;
+        for (part, probe) in closed.iter().zip(probes) {
+            if !part.overlaps(self.shape, batch) {
+                continue;
+            }
+            let probe = match probe {
+                Some(probe) => probe,
+                None => probe.insert(part.probe()?),
+            };
+            let found = probe.mark(self.shape, batch, &mut self.present)?;
+            part.found.fetch_add(found, Ordering::Relaxed);
+            known += found;
+        }
+        if known > 0 {
+            let mut kept = 0;
+            for at in 0..batch.len() / stride {
+                if !self.present.get(at) {
+                    batch.copy_within(at * stride..(at + 1) * stride, kept);
+                    kept += stride;
+                }
+            }
+            batch.truncate(kept);
+        }
+        Ok(())
+    }
+
+    fn expand(&mut self, pass: &Pass, batch: &[u64]) -> Result<(), Trouble> {
+        for (n, record) in batch.chunks_exact(self.shape.stride()).enumerate() {
+            let state = self.shape.state(record);
+            self.lane.look_at(state);
+            self.lane.generate(state, n as u64);
+            if self.lane.waiting().0.len() >= BATCH {
+                self.deal(pass.cell, batch)?;
+                if self.targets.is_full() {
+                    self.targets.relieve(&pass.shared)?;
+                }
+            }
+        }
+        self.deal(pass.cell, batch)
+    }
+
+    /// Appends the initial states to their buckets.
+    pub(super) fn start(&mut self) -> Result<(), Trouble> {
+        self.lane.generate_initial(u64::MAX);
+        let (out, _) = self.lane.waiting();
+        for state in out.states().chunks_exact(self.task.space.words()) {
+            let estimate = self.estimator.estimate(state, None);
+            if self.rules.prune && estimate == Distance::INFINITE {
+                self.done.pruned += 1;
+                continue;
+            }
+            let cell = Cell { g: 0, h: estimate.0 };
+            self.rules.mode.root(state, &mut self.payload);
+            self.targets.push(cell, &self.payload, state)?;
+        }
+        self.lane.settle();
+        Ok(())
+    }
+
+    /// Puts the waiting successors where they belong.
+    fn deal(&mut self, cell: Cell, batch: &[u64]) -> Result<(), Trouble> {
+        let f = cell.f();
+        let (stride, words) = (self.shape.stride(), self.shape.words());
+        let (out, parents) = self.lane.waiting();
+        let labels = out.labels();
+        for (n, state) in out.states().chunks_exact(words).enumerate() {
+            let estimate = self.estimator.estimate(state, None);
+            if self.rules.prune && estimate == Distance::INFINITE {
+                self.done.pruned += 1;
+                continue;
+            }
+            let label = labels[n];
+            let cost = match self.costs.get(label.0 as usize) {
+                Some(&cost) if cost > 0 => cost,
+                _ => learn_cost(&mut self.costs, self.task, label),
+            };
+            let to = Cell { g: cell.g + u64::from(cost), h: estimate.0 };
+            if self.rules.bound.is_some_and(|bound| to.f() > bound) {
+                self.done.beyond += 1;
+                let least = self.done.least_beyond.get_or_insert(u64::MAX);
+                *least = to.f().min(*least);
+                continue;
+            }
+            if estimate.0 == 0 && to.g <= f && self.rules.look_ahead {
+                self.promising.push(n);
+            }
+            if stride > words {
+                let parent = &batch[parents[n] as usize * stride..][..stride];
+                self.rules.mode.payload((cell, to), label, (self.shape, parent), state, &mut self.payload);
+            }
+            self.targets.push(to, &self.payload, state)?;
+        }
+        if !self.promising.is_empty() {
+            self.look_ahead(cell);
+        }
+        self.lane.settle();
+        Ok(())
+    }
+
+    /// Looks at successors beyond which nothing cheaper can lie.
+    #[cold]
+    fn look_ahead(&mut self, cell: Cell) {
+        for n in std::mem::take(&mut self.promising) {
+            let (out, _) = self.lane.waiting();
+            let (state, label) = (out.state(n).to_vec(), out.labels()[n]);
+            let cost = cell.g + u64::from(self.task.space.cost(label).max(1));
+            let held = self.lane.finding.take();
+            self.lane.look_at(&state);
+            let found = std::mem::replace(&mut self.lane.finding, held);
+            if let Some(found) = found {
+                self.done.offer_ahead(cost, found);
+            }
+        }
+    }
+}
+
+impl Done {
+    /// Keeps the cheaper of what was found in successors.
+    pub(super) fn offer_ahead(&mut self, cost: u64, found: Finding) {
+        let held = self.ahead.take();
+        let (least, mut best) = held.map_or((cost, None), |(least, held)| (least, Some(held)));
+        match cost.cmp(&least) {
+            std::cmp::Ordering::Less => best = Some(found),
+            std::cmp::Ordering::Equal => Finding::offer(&mut best, found),
+            std::cmp::Ordering::Greater => {}
+        }
+        self.ahead = best.map(|best| (cost.min(least), best));
+    }
+}
+
+#[cold]
+fn learn_cost(costs: &mut Vec<u32>, task: Task, label: Label) -> u32 {
+    let cost = task.space.cost(label).max(1);
+    let at = label.0 as usize;
+    if at < KNOWN_COSTS {
+        if costs.len() <= at {
+            costs.resize(at + 1, 0);
+        }
+        costs[at] = cost;
+    }
+    cost
+}

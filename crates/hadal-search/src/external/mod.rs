@@ -1,0 +1,130 @@
+//! External A* (Edelkamp, Jabbar and Schroedl 2004; Jabbar 2008, ch. 3 and 5): A* whose open list is a matrix of buckets
+//! by cost so far and estimate, on disk.
+//!
+//! A bucket is expanded in one pass: its sorted parts are merged, freed of duplicates among themselves and of closed
+//! states, noted as closed and expanded, and what is generated is dealt out to other buckets. Graphs may be directed and
+//! weighted, estimates inconsistent. The same numbers come out for any budget and number of threads, as a bucket is always
+//! finished. `docs/external-astar.md` describes it for users.
+
+mod divide;
+mod engine;
+mod expand;
+mod figures;
+mod matrix;
+mod order;
+mod part;
+mod record;
+mod scope;
+mod spill;
+mod targets;
+mod trail;
+
+pub use figures::{BucketFigures, ExternalFigures, TargetFigures, bucket_bound};
+
+use crate::lane::Task;
+use crate::layered::Trouble;
+use crate::layered::ledger::Ledger;
+use crate::report::Report;
+use engine::Engine;
+use hadal_guide::{Guide, Target};
+use hadal_store::Governor;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// How the path to what was found is rebuilt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TraceBy {
+    /// Records carry a word about their parent.
+    Parents,
+    /// Backwards, by expanding closed rows again; where steps can be taken back, by looking for successors in them.
+    #[default]
+    Scan,
+    /// By searching for the two halves of the path again. Closed buckets are deleted as soon as no duplicate can be in
+    /// them, where steps can be taken back.
+    Divide,
+}
+
+/// When a state that is looked for ends the search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StopAt {
+    /// As soon as it is generated, if then nothing cheaper can exist.
+    #[default]
+    Generation,
+    /// When it would be expanded.
+    Expansion,
+}
+
+/// Settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalOptions {
+    /// How paths are rebuilt.
+    pub trace_by: TraceBy,
+    /// When to stop.
+    pub stop_at: StopAt,
+    /// Drop states whose estimate of the whole path is above this.
+    pub bound: Option<u64>,
+    /// Least time between commits.
+    pub commit_every: Duration,
+}
+
+impl Default for ExternalOptions {
+    fn default() -> Self {
+        ExternalOptions {
+            trace_by: TraceBy::default(),
+            stop_at: StopAt::default(),
+            bound: None,
+            commit_every: Duration::from_secs(1),
+        }
+    }
+}
+
+/// A search with External A*.
+pub struct ExternalSearch<'a> {
+    /// What to explore, what to look for, when to stop.
+    pub task: Task<'a>,
+    /// Where to look first.
+    pub guide: &'a dyn Guide,
+    /// What the guide looks for: the part of the question that its promises are about.
+    pub aim: &'a Target,
+    /// Opens the run folder.
+    pub ledger: &'a dyn Fn() -> Result<Ledger, Trouble>,
+    /// The memory budget.
+    pub governor: &'a Governor,
+    /// How many threads, at least 1.
+    pub threads: usize,
+    /// How.
+    pub options: ExternalOptions,
+}
+
+/// What a search answers.
+#[derive(Clone, Debug)]
+pub struct Explored {
+    /// The report; its states are the expanded ones.
+    pub report: Report,
+    /// What only External A* counts.
+    pub figures: ExternalFigures,
+}
+
+/// Searches from the initial states.
+pub fn search(search: &ExternalSearch) -> Result<Explored, Trouble> {
+    let mut engine = Engine::begin(search, (search.ledger)()?)?;
+    engine.start()?;
+    engine.run()
+}
+
+/// Goes on with a run where its last commit left it. How records are kept is as it was begun; budget and threads are those
+/// of `search`.
+pub fn resume(search: &ExternalSearch) -> Result<Explored, Trouble> {
+    let ledger = (search.ledger)()?;
+    let record = record::read(&ledger).ok_or(Trouble::NothingToResume)?;
+    let options = ExternalOptions {
+        trace_by: record.trace_by,
+        stop_at: record.stop_at,
+        bound: record.bound,
+        ..search.options.clone()
+    };
+    let search = ExternalSearch { options, ..*search };
+    let mut engine = Engine::begin(&search, ledger)?;
+    engine.restore(record)?;
+    engine.run()
+}

@@ -1,0 +1,150 @@
+//! Sorting generated states out of their chunks: one word each by their leading bits, wider ones by the store's sort.
+//!
+//! One distribution by the leading digit brings the records of all chunks together in parts that fit a cache; each part is
+//! sorted by its next few digits only. What is equal so far is hardly ever more than a handful, and sorted by comparing.
+
+use hadal_store::shape::RecordShape;
+use hadal_store::sort::sort_unique;
+
+const LEADING_BITS: u32 = 8;
+const DIGIT_BITS: u32 = 11;
+const DIGITS: usize = 1 << DIGIT_BITS;
+/// Digits sorted by distribution within a part.
+const PASSES: u32 = 3;
+/// Below this many words comparing is as fast.
+const FEW: usize = 384;
+
+/// The records of all chunks, sorted and once each; of equal states the one with the smallest payload.
+///
+/// `scratch` is memory to use; it never becomes longer than `most_scratch` words.
+pub(super) fn sort_chunks(
+    shape: RecordShape,
+    chunks: &[Vec<u64>],
+    scratch: &mut Vec<u64>,
+    most_scratch: usize,
+) -> Vec<u64> {
+    let total: usize = chunks.iter().map(Vec::len).sum();
+    let mut flat;
+    if shape.stride() == 1 && total >= FEW {
+        flat = vec![0; total];
+        sort_words(chunks, &mut flat, scratch, most_scratch);
+        flat.dedup();
+    } else {
+        flat = Vec::with_capacity(total);
+        chunks.iter().for_each(|chunk| flat.extend_from_slice(chunk));
+        sort_unique(shape, &mut flat);
+    }
+    flat.shrink_to_fit();
+    flat
+}
+
+fn sort_words(chunks: &[Vec<u64>], flat: &mut [u64], scratch: &mut Vec<u64>, most_scratch: usize) {
+    let first = chunks.iter().find_map(|chunk| chunk.first()).copied().unwrap_or(0);
+    let differing = chunks.iter().flatten().fold(0, |bits, word| bits | (word ^ first));
+    let bits = u64::BITS - differing.leading_zeros();
+    let shift = bits.saturating_sub(LEADING_BITS);
+    let leading = |word: u64| (word >> shift) as usize % (1 << LEADING_BITS);
+    let mut ends = [0usize; 1 << LEADING_BITS];
+    chunks.iter().flatten().for_each(|&word| ends[leading(word)] += 1);
+    let mut sum = 0;
+    for end in &mut ends {
+        (*end, sum) = (sum, sum + *end);
+    }
+    for &word in chunks.iter().flatten() {
+        let place = &mut ends[leading(word)];
+        flat[*place] = word;
+        *place += 1;
+    }
+    let mut start = 0;
+    for end in ends {
+        sort_part(&mut flat[start..end], shift, scratch, most_scratch);
+        start = end;
+    }
+}
+
+/// Sorts words that differ in their low `bits` bits at most.
+fn sort_part(words: &mut [u64], bits: u32, scratch: &mut Vec<u64>, most_scratch: usize) {
+    if words.len() < FEW || words.len() > most_scratch {
+        return words.sort_unstable();
+    }
+    if scratch.len() < words.len() {
+        scratch.resize(words.len(), 0);
+    }
+    let low = bits.saturating_sub(PASSES * DIGIT_BITS);
+    let passes = (bits - low).div_ceil(DIGIT_BITS);
+    let (mut from, mut to) = {
+        let count = words.len();
+        (words, &mut scratch[..count])
+    };
+    let digit = |word: u64, pass: u32| (word >> (low + pass * DIGIT_BITS)) as usize % DIGITS;
+    for pass in 0..passes {
+        let mut next = [0u32; DIGITS];
+        from.iter().for_each(|&word| next[digit(word, pass)] += 1);
+        let mut sum = 0;
+        for next in &mut next {
+            (*next, sum) = (sum, sum + *next);
+        }
+        for &word in from.iter() {
+            let place = &mut next[digit(word, pass)];
+            to[*place as usize] = word;
+            *place += 1;
+        }
+        std::mem::swap(&mut from, &mut to);
+    }
+    if passes % 2 == 1 {
+        to.copy_from_slice(from);
+        std::mem::swap(&mut from, &mut to);
+    }
+    if low > 0 {
+        sort_ties(from, low);
+    }
+}
+
+/// Sorts words that are sorted but for their low `low` bits.
+fn sort_ties(words: &mut [u64], low: u32) {
+    let mut start = 0;
+    while start < words.len() {
+        let prefix = words[start] >> low;
+        let mut end = start + 1;
+        while end < words.len() && words[end] >> low == prefix {
+            end += 1;
+        }
+        match end - start {
+            1 => {}
+            2 => {
+                let (a, b) = (words[start], words[start + 1]);
+                (words[start], words[start + 1]) = (a.min(b), a.max(b));
+            }
+            _ => words[start..end].sort_unstable(),
+        }
+        start = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_come_out_sorted_and_unique_whatever_bits_differ() {
+        let mut noise = 7u64;
+        for mask in [0u64, 0xF, 0xFFF0_0000, 0xFFFF_FFFF, 0x8000_0000_0000_0001, u64::MAX] {
+            for count in [0usize, 1, 100, 5000, 200_000] {
+                let words: Vec<u64> = (0..count)
+                    .map(|_| {
+                        noise = noise.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
+                        0x1234_5678_9ABC_DEF0 & !mask | (noise ^ noise >> 31) & mask
+                    })
+                    .collect();
+                let chunks: Vec<Vec<u64>> = words.chunks(777).map(<[u64]>::to_vec).collect();
+                let mut expected = words;
+                expected.sort_unstable();
+                expected.dedup();
+                for most_scratch in [0, 1 << 30] {
+                    let sorted = sort_chunks(RecordShape::states(1), &chunks, &mut Vec::new(), most_scratch);
+                    assert!(sorted == expected, "{count} words, mask {mask:x}");
+                }
+            }
+        }
+    }
+}
