@@ -85,3 +85,29 @@ fn the_expander_agrees_with_m4() {
         assert_eq!(ours, expected, "{text}");
     }
 }
+
+#[test]
+fn a_parameter_may_be_text_that_macros_insert() {
+    use hadal_lang::dve::{Options, load_with};
+    use hadal_system::Source;
+    let family = "ifdef(`START',`',`define(START, a)')\n\
+                  process P { state a, b; init START; trans a -> b {}; }\nsystem async;\n";
+    let load = |name: &str, texts: &[(&str, &str)]| {
+        let texts: Vec<_> = texts.iter().map(|(n, t)| ((*n).to_owned(), (*t).to_owned())).collect();
+        load_with(Source::new(name, family), Options { texts: &texts, ..Options::default() })
+    };
+    let first = |texts: &[(&str, &str)]| {
+        let system = load("m.mdve", texts).expect("accepted").system;
+        format!("{:?}", system.starts[0].body)
+    };
+    assert_ne!(first(&[]), first(&[("START", "b")]), "the process starts elsewhere");
+    let message = |name: &str, texts: &[(&str, &str)]| match load(name, texts) {
+        Ok(_) => String::new(),
+        Err(refused) => refused.diagnostics.list[0].message.clone(),
+    };
+    assert_eq!(message("m.mdve", &[("STOP", "b")]), "the family has no parameter `STOP`");
+    assert_eq!(
+        message("m.dve", &[("START", "b")]),
+        "`b` is not a number: only a family (.mdve) takes text for `START`"
+    );
+}

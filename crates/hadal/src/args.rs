@@ -58,14 +58,24 @@ pub enum Verb {
     Man,
 }
 
+/// What a constant or parameter is given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Given {
+    /// A value.
+    Number(i64),
+    /// Text that macros of a family insert.
+    Text(String),
+}
+
 /// Which model, and how to read it.
 #[derive(Args, Clone, Debug)]
 pub struct ModelArgs {
     /// The model. The ending says the language: .m (Murphi), .dve or .mdve (DVE).
     pub model: PathBuf,
-    /// Give a constant of the model another value; may be repeated.
+    /// Give a constant of the model another value; may be repeated. A parameter of a family (.mdve) may be text.
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = parse_override)]
-    pub define: Vec<(String, i64)>,
+    pub define: Vec<(String, Given)>,
     /// Reduce states that differ only by a permutation of scalarset values.
     #[arg(long, value_enum, default_value_t = Symmetry::Auto)]
     pub symmetry: Symmetry,
@@ -411,18 +421,23 @@ pub struct BenchArgs {
     pub html: Option<PathBuf>,
 }
 
-fn parse_override(text: &str) -> Result<(String, i64), String> {
+fn parse_override(text: &str) -> Result<(String, Given), String> {
     let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
     let name = name.trim();
     if name.is_empty() {
         return Err("the name is missing".into());
     }
-    let number = match value.trim().to_ascii_lowercase().as_str() {
-        "true" => 1,
-        "false" => 0,
-        digits => digits.parse().map_err(|_| format!("`{value}` is not a whole number, true or false"))?,
+    let value = value.trim();
+    let given = match value.to_ascii_lowercase().as_str() {
+        "" => return Err("the value is missing".into()),
+        "true" => Given::Number(1),
+        "false" => Given::Number(0),
+        other => match other.parse() {
+            Ok(number) => Given::Number(number),
+            Err(_) => Given::Text(value.to_owned()),
+        },
     };
-    Ok((name.to_owned(), number))
+    Ok((name.to_owned(), given))
 }
 
 /// Reads `512`, `64K`, `500M`, `8G`, `1.5T`, with or without `B` or `iB`.

@@ -1,7 +1,8 @@
 //! `hadal check`: load, compile, explore, replay what was found, and say what is true.
 
 use crate::args::{
-    CheckArgs, Deadlock, LimitArgs, ModelArgs, ModelErrors, OutputArgs, Strategy, Symmetry, TraceFormat,
+    CheckArgs, Deadlock, Given, LimitArgs, ModelArgs, ModelErrors, OutputArgs, Strategy, Symmetry,
+    TraceFormat,
 };
 use crate::detection::DetectionArgs;
 use crate::directed::{self, Asked, DirectedArgs, Explored};
@@ -44,7 +45,7 @@ const LEAST_LEFT: u64 = 8 << 20;
 #[derive(Serialize, Deserialize)]
 pub struct About {
     model: PathBuf,
-    define: Vec<(String, i64)>,
+    define: Vec<(String, Given)>,
     symmetry: Symmetry,
     interpret: bool,
     #[serde(default)]

@@ -1,6 +1,6 @@
 //! From a path to a [`System`]: picks the language by the file's ending and renders what the front end found.
 
-use crate::args::{ModelArgs, ModelErrors};
+use crate::args::{Given, ModelArgs, ModelErrors};
 use crate::failure::Failure;
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::{Diagnostics, Refused, Severity, dve};
@@ -51,7 +51,15 @@ pub fn load(args: &ModelArgs) -> Result<LoadedModel, Failure> {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let source = Source::new(args.model.display().to_string(), text);
     let (system, warnings) = match language {
-        Language::Murphi => hadal_lang::murphi::load(source, &args.define).map(|l| (l.system, l.warnings)),
+        Language::Murphi => {
+            let (numbers, texts) = given(args);
+            if let Some((name, value)) = texts.first() {
+                return Err(Failure::Usage(format!(
+                    "-D {name}={value}: a constant of a Murphi model is a number"
+                )));
+            }
+            hadal_lang::murphi::load(source, &numbers).map(|l| (l.system, l.warnings))
+        }
         Language::Dve => load_dve(args, source)?.map(|l| (l.system, l.warnings)),
     }
     .map_err(|refused| Failure::Refused { rendered: render_refusal(&refused) })?;
@@ -67,8 +75,21 @@ fn load_dve(args: &ModelArgs, source: Source) -> Result<Result<dve::Loaded, Refu
         ModelErrors::Report => dve::lower::Errors::Report,
         ModelErrors::State => dve::lower::Errors::ErrorState,
     };
-    let options = dve::Options { overrides: &args.define, description: description.as_ref(), errors };
-    Ok(dve::load_with(source, options))
+    let (numbers, texts) = given(args);
+    let description = description.as_ref();
+    Ok(dve::load_with(source, dve::Options { overrides: &numbers, texts: &texts, description, errors }))
+}
+
+/// The values and the texts given to names.
+fn given(args: &ModelArgs) -> (Vec<(String, i64)>, Vec<(String, String)>) {
+    let (mut numbers, mut texts) = (Vec::new(), Vec::new());
+    for (name, given) in args.define.iter().cloned() {
+        match given {
+            Given::Number(value) => numbers.push((name, value)),
+            Given::Text(text) => texts.push((name, text)),
+        }
+    }
+    (numbers, texts)
 }
 
 fn render_all(source: &Source, diagnostics: &Diagnostics) -> String {

@@ -34,6 +34,8 @@ pub struct Loaded {
 pub struct Options<'a> {
     /// Values for a family's parameters, and for constants.
     pub overrides: &'a [(String, i64)],
+    /// Text for parameters of a family that are not numbers.
+    pub texts: &'a [(String, String)],
     /// The description whose goals become properties.
     pub description: Option<&'a Description>,
     /// What becomes of transitions that meet an error.
@@ -59,7 +61,13 @@ pub fn load_with(source: Source, options: Options) -> Result<Loaded, Refused> {
             .iter()
             .filter(|(name, _)| is_parameter(name))
             .map(|(name, value)| (name.clone(), value.to_string()))
+            .chain(options.texts.iter().cloned())
             .collect();
+        if let Some((name, _)) = options.texts.iter().find(|(name, _)| !is_parameter(name)) {
+            findings
+                .push(Diagnostic::error(Span::default(), format!("the family has no parameter `{name}`")));
+            return Err(Refused { source_text: family, diagnostics: findings });
+        }
         constants.retain(|(name, _)| !is_parameter(name));
         match m4::expand(&family.text, &parameters, m4::Limits::default()) {
             Ok(result) => {
@@ -73,6 +81,11 @@ pub fn load_with(source: Source, options: Options) -> Result<Loaded, Refused> {
                 return Err(Refused { source_text: family, diagnostics: findings });
             }
         }
+    }
+    if let (Some((name, value)), None) = (options.texts.first(), &expanded) {
+        let message = format!("`{value}` is not a number: only a family (.mdve) takes text for `{name}`");
+        findings.push(Diagnostic::error(Span::default(), message));
+        return Err(Refused { source_text: text, diagnostics: findings });
     }
     if let Some(description) = options.description {
         constants.retain(|(name, _)| {

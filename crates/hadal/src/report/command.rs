@@ -7,7 +7,8 @@ use serde_json::Value;
 pub fn command(about: &Value) -> Option<String> {
     let mut words = vec!["hadal".to_owned(), "check".to_owned(), quoted(about["model"].as_str()?)];
     for define in about["define"].as_array().into_iter().flatten() {
-        if let (Some(name), Some(value)) = (define[0].as_str(), define[1].as_i64()) {
+        if let Some(name) = define[0].as_str() {
+            let value = define[1].as_str().map_or_else(|| define[1].to_string(), str::to_owned);
             words.extend(["-D".to_owned(), quoted(&format!("{name}={value}"))]);
         }
     }
