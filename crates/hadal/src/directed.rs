@@ -166,7 +166,7 @@ pub fn probe(model: &Model, task: Task, governor: &Governor) -> Option<Explored>
     let guide = build_guide("auto", model, &target, &mut decisions).ok()?;
     let part = governor.part(governor.limit() / PROBE_SHARE);
     let time = task.control.limits.time.map(|limit| limit / 10);
-    let limits = Limits { max_states: Some(PROBE_STATES), max_depth: None, time };
+    let limits = Limits { max_states: Some(PROBE_STATES), max_depth: None, time, ..Limits::default() };
     let control = Control::new(limits);
     let probing = Task { control: &control, ..task };
     let search = DirectedSearch {
@@ -181,7 +181,12 @@ pub fn probe(model: &Model, task: Task, governor: &Governor) -> Option<Explored>
     let Verdict::Violated(found) = &report.verdict else { return None };
     decisions.push(format!("  the probe found it in {} states", report.states));
     let depth = found.path.len() as u64;
-    let control = Control::new(Limits { max_states: Some(SHORTER_STATES), max_depth: Some(depth), time });
+    let control = Control::new(Limits {
+        max_states: Some(SHORTER_STATES),
+        max_depth: Some(depth),
+        time,
+        ..Limits::default()
+    });
     let shorter = Task { control: &control, ..task };
     let breadth = hadal_search::ram::Search { task: shorter, governor: &part, threads: 1 };
     let again = hadal_search::ram::breadth::explore(&breadth);
