@@ -7,6 +7,7 @@ mod estimate;
 mod guide;
 mod mask;
 pub mod priority;
+pub mod reduce;
 pub mod registry;
 mod target;
 mod task;
