@@ -10,6 +10,7 @@ use crate::estimate::formula::{Combine, FormulaGuide, Graphs, Other, Shape};
 use crate::estimate::hamming::Hamming;
 use crate::estimate::pattern::Patterns;
 use crate::estimate::relaxed::{Kind, Relaxed, Supporter};
+use crate::estimate::representative::Representative;
 use crate::guide::Guide;
 use crate::target::{GuideError, Target};
 use crate::task::{Formula, Task};
@@ -124,12 +125,12 @@ impl<'m> Prepared<'m> {
 
     /// The guide of this name.
     pub fn guide(&self, name: &str) -> Result<Box<dyn Guide + 'm>, GuideError> {
-        self.make(name, true)
+        Ok(Representative::wrap(self.make(name, true)?, self.model, &self.target))
     }
 
     /// The guide of this name without a cache of its values; they are the same.
     pub fn guide_without_cache(&self, name: &str) -> Result<Box<dyn Guide + 'm>, GuideError> {
-        self.make(name, false)
+        Ok(Representative::wrap(self.make(name, false)?, self.model, &self.target))
     }
 
     fn make(&self, name: &str, cache: bool) -> Result<Box<dyn Guide + 'm>, GuideError> {

@@ -88,7 +88,7 @@ fn shared_work_is_counted_twice_by_the_causal_graph_heuristic() {
         system async;";
     let chain = "process P1 { state l0, l1, l2, l3, l4, l5, l6; init l0; trans
           l0 -> l1 {}, l1 -> l2 {}, l2 -> l3 {}, l3 -> l4 {}, l4 -> l5 {}, l5 -> l6 {}; }";
-    let model = dve(&format!("{chain}{}", rest.replace('A', "P1.l6").replace('B', "P1.l6")));
+    let model = dve(&format!("{chain}{}", rest.replace(['A', 'B'], "P1.l6")));
     assert_eq!(true_distance(&model), Distance(10));
     assert_eq!(value(&model, "hcg"), Distance(16));
     let star = "process P1 { state l0, l1, l2; init l0; trans

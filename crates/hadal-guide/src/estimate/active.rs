@@ -88,7 +88,8 @@ impl Guide for Active<'_> {
     /// Never infinite, so safe. A lower bound only when divided, when nothing else is looked for, and when the model's own
     /// states are explored and not representatives of them. Disabled transitions make it smaller.
     fn promises(&self) -> Promises {
-        let bound = self.measure == Measure::Bound && self.only_deadlock && self.model.symmetry().is_none();
+        let own_states = self.model.symmetry().is_none();
+        let bound = self.measure == Measure::Bound && self.only_deadlock && own_states;
         Promises { admissible: bound, consistent: bound, safe: true, monotone: false }
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod graph;
 pub(crate) mod hamming;
 pub(crate) mod pattern;
 pub(crate) mod relaxed;
+pub(crate) mod representative;
 
 use crate::guide::Distance;
 

@@ -15,8 +15,12 @@ pub struct Truth {
 
 /// The model of a system without symmetry reduction.
 pub fn model(system: System) -> Option<Model> {
-    let options = ModelOptions { symmetry: SymmetryMode::Off, ..ModelOptions::default() };
-    Model::new(system, options).ok()
+    model_with(system, SymmetryMode::Off)
+}
+
+/// The model of a system.
+pub fn model_with(system: System, symmetry: SymmetryMode) -> Option<Model> {
+    Model::new(system, ModelOptions { symmetry, ..ModelOptions::default() }).ok()
 }
 
 /// The truth about a model of at most `most` states.

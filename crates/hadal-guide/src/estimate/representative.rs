@@ -1,0 +1,50 @@
+//! What a guide can still promise where symmetric states count as one and representatives are explored.
+//!
+//! A representative is as far from a symmetric target as the state it stands for, so lower bounds and proofs of
+//! unreachability stay. But the representative of a successor may be estimated differently from the successor itself: a
+//! transition may lower the estimate by more than it costs. Where the target is not symmetric (one instance of a property
+//! and not the others), the distance of the representative says nothing.
+
+use crate::guide::{Estimator, Guide, Promises};
+use crate::target::Target;
+use hadal_exec::Model;
+
+/// A guide for representatives.
+pub struct Representative<'m> {
+    inner: Box<dyn Guide + 'm>,
+    symmetric: bool,
+}
+
+impl<'m> Representative<'m> {
+    /// The guide, with what it can promise in this model.
+    pub fn wrap(inner: Box<dyn Guide + 'm>, model: &Model, target: &Target) -> Box<dyn Guide + 'm> {
+        if model.symmetry().is_none() || inner.name() == "blind" {
+            return inner;
+        }
+        let bases = model.system().property_bases();
+        let asked = |id: u32| target.properties.iter().any(|property| property.0 == id);
+        // All instances of a property, or none.
+        let whole = |range: &[u32]| (range[0]..range[1]).all(asked) || !(range[0]..range[1]).any(asked);
+        Box::new(Representative { inner, symmetric: bases.windows(2).all(whole) })
+    }
+}
+
+impl Guide for Representative<'_> {
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+
+    fn promises(&self) -> Promises {
+        let inner = self.inner.promises();
+        Promises {
+            admissible: inner.admissible && self.symmetric,
+            consistent: false,
+            safe: inner.safe && self.symmetric,
+            monotone: inner.monotone,
+        }
+    }
+
+    fn estimator(&self) -> Box<dyn Estimator + '_> {
+        self.inner.estimator()
+    }
+}
