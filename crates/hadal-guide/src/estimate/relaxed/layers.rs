@@ -18,6 +18,15 @@ pub enum Measure {
     Trace(Supporter),
 }
 
+/// Whether what a kept transition gives is taken as given wherever it is needed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Given {
+    /// It is: the trace is short.
+    Once,
+    /// Only what appears first is: every round on the way is accounted for.
+    Anew,
+}
+
 /// No round yet.
 const UNREACHED: u32 = u32::MAX;
 
@@ -190,13 +199,13 @@ impl<'g> Layers<'g> {
     /// Walks backwards from the goal and keeps the operators that are needed; how many transitions that are.
     fn extract(&mut self, rounds: u32) -> u32 {
         let scratch = std::mem::take(&mut self.scratch);
-        let (kept, count, scratch) = self.backwards(rounds, scratch);
+        let (kept, count, scratch) = self.backwards(rounds, scratch, Given::Once);
         self.scratch = scratch;
         self.kept = kept;
         count
     }
 
-    fn backwards(&self, rounds: u32, mut scratch: Scratch) -> (Vec<u32>, u32, Scratch) {
+    fn backwards(&self, rounds: u32, mut scratch: Scratch, given: Given) -> (Vec<u32>, u32, Scratch) {
         let network = self.network;
         let mut kept = Vec::new();
         let mut count = 0;
@@ -213,7 +222,7 @@ impl<'g> Layers<'g> {
             let mut at = 0;
             while let Some(&fact) = scratch.buckets[level as usize].get(at) {
                 at += 1;
-                if scratch.provided[fact as usize] {
+                if given == Given::Once && scratch.provided[fact as usize] {
                     continue;
                 }
                 let operator = self.supporter[fact as usize];
@@ -252,14 +261,12 @@ impl<'g> Layers<'g> {
     fn labels(&self) -> &(Vec<Label>, Vec<Label>) {
         self.labels.get_or_init(|| {
             let network = self.network;
-            let fresh;
-            let kept = match self.measure {
-                Measure::Rounds if self.value.is_finite() => {
-                    fresh = self.backwards(self.value.0, Scratch::default()).0;
-                    &fresh
-                }
-                _ => &self.kept,
+            // Everything that the rounds of what is needed rest on: only then do they stay as they are without the rest.
+            let needed = match self.value.is_finite() {
+                true => self.backwards(self.round[network.goal as usize], Scratch::default(), Given::Anew).0,
+                false => Vec::new(),
             };
+            let kept = if let Measure::Rounds = self.measure { &needed } else { &self.kept };
             let label = |operator: u32| {
                 label_of(&network.labels[network.way_of[operator as usize] as usize], self.mask.as_ref())
             };
@@ -272,7 +279,7 @@ impl<'g> Layers<'g> {
                 labels.dedup();
                 labels
             };
-            let all = sorted(kept.iter().filter_map(|&o| label(o)).collect());
+            let all = sorted(needed.iter().filter_map(|&o| label(o)).collect());
             let first = sorted(kept.iter().filter(|&&o| now(o)).filter_map(|&o| label(o)).collect());
             (all, first)
         })
