@@ -392,7 +392,7 @@ pub enum Clock {
 /// Arguments of `bench`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArgs {
-    /// Which suite; `list` names them.
+    /// Which suite (`list` names them), or disk, lamborn, partition or peers (docs/benchmarks.md).
     #[arg(default_value = "list")]
     pub suite: String,
     /// Threads for hadal and its peers.
@@ -410,6 +410,19 @@ pub struct BenchArgs {
     /// Only models whose name contains this.
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
+    /// With disk, lamborn, partition and peers: leave out models with more states than this.
+    #[arg(long, value_name = "N")]
+    pub max_states: Option<u64>,
+    /// With disk: which strategies, separated by commas, or all. With partition: which heuristics.
+    #[arg(long, value_name = "LIST")]
+    pub strategies: Option<String>,
+    /// With disk and partition: memory in per cent of (states x packed bytes), separated by commas. Default: 10,5,2,1.
+    #[arg(long, value_name = "LIST")]
+    pub budgets: Option<String>,
+    /// Where run folders and generated files are kept meanwhile; a folder on a real disk. Default: the system's folder for
+    /// temporary files.
+    #[arg(long, value_name = "DIR")]
+    pub disk: Option<PathBuf>,
     /// Leave out the peers.
     #[arg(long)]
     pub no_peers: bool,

@@ -9,7 +9,9 @@ use crate::directed::{self, Asked, DirectedArgs, Explored};
 use crate::failure::Failure;
 use crate::folder::RunPlace;
 use crate::load::load;
-use crate::outcome::{CoverFigures, Outcome, StorageFigures, begin_peak, model_bytes, peak_resident, reason};
+use crate::outcome::{
+    CoverFigures, Outcome, StorageFigures, begin_peak, cpu_seconds, model_bytes, peak_resident, reason,
+};
 use crate::partition::{self, Begin, PartitionArgs};
 use crate::plan::{Plan, model_options, select_properties};
 use crate::progress::Progress;
@@ -127,6 +129,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let stubborn = reduction::stubborn(&args.reduction, &model, &question)?;
     let space: &dyn StateSpace = stubborn.as_ref().map_or(&model, |it| it);
     let startup = begun.elapsed();
+    let startup_cpu = cpu_seconds();
     let startup_peak = begin_peak();
 
     let progress = Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?;
@@ -169,6 +172,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     }
     let mut outcome = outcome(args, &plan, &model, &report, trace.as_ref(), startup.as_secs_f64(), begun);
     outcome.startup_peak_memory_bytes = startup_peak;
+    outcome.startup_cpu_seconds = startup_cpu;
     outcome.warnings = control.warnings();
     outcome.decisions = decisions;
     outcome.run = kept.then(|| place.path.display().to_string());
@@ -295,6 +299,8 @@ fn outcome(
             .map(|t| t.steps.len() as u64 - 1 + u64::from(t.ends_in_action())),
         seconds: begun.elapsed().as_secs_f64(),
         startup_seconds,
+        cpu_seconds: cpu_seconds(),
+        startup_cpu_seconds: 0.0,
         peak_memory_bytes: peak_resident(),
         startup_peak_memory_bytes: 0,
         warnings: Vec::new(),

@@ -13,7 +13,7 @@ mod sites;
 
 use crate::model::Model;
 use closure::{Closure, Progress};
-use hadal_system::{
+use hadal_system::{ActionInfo, 
     Check, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker, state,
 };
 use relation::Relation;
@@ -69,6 +69,10 @@ impl StateSpace for Stubborn<'_> {
 
     fn properties(&self) -> &[PropertyInfo] {
         self.model.properties()
+    }
+
+    fn actions(&self) -> &[ActionInfo] {
+        self.model.actions()
     }
 
     fn worker(&self) -> Box<dyn Worker + '_> {

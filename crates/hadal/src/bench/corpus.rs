@@ -38,6 +38,14 @@ impl Corpus {
         }
     }
 
+    /// The Promela twin of a BEEM model, where there is one.
+    pub fn twin(&self, case: &Case) -> Option<PathBuf> {
+        let name = Path::new(&case.model).file_stem()?;
+        let twin = self.root.join("promela/beem").join(format!("{}.pm", name.to_string_lossy()));
+        // SPIN runs in a folder of its own.
+        std::fs::canonicalize(twin).ok()
+    }
+
     /// The model of a case.
     pub fn path(&self, case: &Case) -> PathBuf {
         self.root.join(&case.model)

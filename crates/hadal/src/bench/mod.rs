@@ -4,11 +4,19 @@
 //! so memory is per model; every count is held against the table, so a fast wrong answer is an error.
 //! `docs/benchmarks.md` describes the method.
 
+mod cage;
+mod choice;
 mod corpus;
+mod disk;
+mod exploration;
+mod html;
 mod instructions;
+mod lamborn;
 mod measure;
 mod ours;
 mod page;
+mod partition;
+mod peers;
 mod result;
 mod rumur;
 mod scratch;
@@ -24,7 +32,7 @@ use result::{BenchReport, CaseResult, PeerResult};
 use rumur::Rumur;
 use scratch::Scratch;
 use std::path::Path;
-use suite::{Case, Suite};
+use suite::Case;
 
 /// Runs the command; returns the exit code: 1 when a count is not what the table says.
 pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
@@ -33,36 +41,56 @@ pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
         print!("{}", text::list(&suites));
         return Ok(0);
     }
-    let suite = suites.iter().find(|s| s.name == args.suite).ok_or_else(|| {
-        let known: Vec<_> = suites.iter().map(|s| s.name.as_str()).collect();
-        Failure::Usage(format!("there is no suite `{}`; there are {}", args.suite, known.join(", ")))
-    })?;
-    let cases = chosen(suite, args.only.as_deref())?;
+    refuse_what_does_nothing(args)?;
+    match args.suite.as_str() {
+        disk::SUITE => return disk::run(args),
+        lamborn::SUITE => return lamborn::run(args),
+        partition::SUITE => return partition::run(args),
+        peers::SUITE => return peers::run(args),
+        _ => {}
+    }
+    let cases = suite::chosen(&args.suite, args)?;
     let corpus = Corpus::find(&cases)?;
-    let scratch = Scratch::new()?;
-    if suite.name == instructions::SUITE {
+    let scratch = Scratch::new(args.disk.as_deref())?;
+    if args.suite == instructions::SUITE {
         return instructions::run(args, &cases, &corpus, &scratch);
     }
     let report = explore(args, &cases, &corpus, &scratch)?;
     println!("{}", text::summary(&report));
-    if let Some(path) = &args.json {
-        // The report is plain data: it always serialises.
-        write(path, &serde_json::to_string_pretty(&report).unwrap_or_default())?;
-    }
-    if let Some(path) = &args.html {
-        write(path, &page::render(&report))?;
-    }
+    write_results(args, &report, || page::render(&report))?;
     Ok(u8::from(!report.all_counts_met()))
 }
 
-fn chosen<'a>(suite: &'a Suite, only: Option<&str>) -> Result<Vec<&'a Case>, Failure> {
-    let cases: Vec<_> =
-        suite.cases.iter().filter(|case| only.is_none_or(|text| case.name().contains(text))).collect();
-    match only {
-        Some(text) if cases.is_empty() => {
-            Err(Failure::Usage(format!("no model of the suite `{}` has `{text}` in its name", suite.name)))
-        }
-        _ => Ok(cases),
+/// Options that a suite would not look at.
+fn refuse_what_does_nothing(args: &BenchArgs) -> Result<(), Failure> {
+    let given: [(&str, bool, &[&str]); 3] = [
+        ("--strategies", args.strategies.is_some(), &["disk", "partition"]),
+        ("--budgets", args.budgets.is_some(), &["disk", "partition"]),
+        ("--max-states", args.max_states.is_some(), &["disk", "lamborn", "partition", "peers"]),
+    ];
+    match given.iter().find(|(_, given, suites)| *given && !suites.contains(&args.suite.as_str())) {
+        Some((option, _, suites)) => Err(Failure::Usage(format!(
+            "{option} belongs to {}; it would do nothing with {}",
+            suites.join(", "),
+            args.suite
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Writes the files that the command asks for.
+fn write_results(
+    args: &BenchArgs,
+    report: &impl serde::Serialize,
+    page: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    if let Some(path) = &args.json {
+        // Reports are plain data: they always serialise.
+        write(path, &serde_json::to_string_pretty(report).unwrap_or_default())?;
+    }
+    match &args.html {
+        Some(path) => write(path, &page()),
+        None => Ok(()),
     }
 }
 

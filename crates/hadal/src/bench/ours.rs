@@ -30,6 +30,16 @@ impl Hadal {
         &self.program
     }
 
+    /// When a child is to stop.
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// Where its run folders go.
+    pub fn runs(&self) -> &Path {
+        &self.runs
+    }
+
     /// The arguments that explore a case.
     pub fn arguments(&self, case: &Case, model: &Path) -> Vec<String> {
         let mut arguments = vec!["check".to_owned(), model.display().to_string()];
@@ -91,7 +101,8 @@ fn read(measured: &Measured) -> OurResult {
     }
 }
 
-fn first_complaint(measured: &Measured) -> String {
+/// Why a child has no result.
+pub fn first_complaint(measured: &Measured) -> String {
     let first = measured.complaints.lines().find(|line| !line.trim().is_empty());
     match (first, measured.exit_code) {
         (Some(line), _) => line.to_owned(),

@@ -238,7 +238,8 @@ impl CaseResult {
     }
 }
 
-fn problem(case: &Case, ours: &OurResult) -> Option<String> {
+/// What is wrong with our counts, if anything.
+pub fn problem(case: &Case, ours: &OurResult) -> Option<String> {
     if ours.verdict != "holds" {
         let reason = ours.reason.as_deref().unwrap_or("for no reason given");
         return Some(format!("{}: {reason}", ours.verdict));

@@ -1,19 +1,28 @@
 //! A folder for generated files, gone when the benchmark ends.
 
 use crate::failure::Failure;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// A folder of this process under the system's folder for temporary files.
+/// A folder of this process in a folder that is given, or in the system's folder for temporary files.
 pub struct Scratch {
     folder: PathBuf,
 }
 
 impl Scratch {
     /// Makes the folder.
-    pub fn new() -> Result<Self, Failure> {
-        let folder = std::env::temp_dir().join(format!("hadal-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(|error| Failure::File { path: folder.clone(), error })?;
+    pub fn new(place: Option<&Path>) -> Result<Self, Failure> {
+        let place = place.map_or_else(std::env::temp_dir, Path::to_owned);
+        let folder = place.join(format!("hadal-bench-{}", std::process::id()));
+        let failed = |error| Failure::File { path: folder.clone(), error };
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        // Children work elsewhere, so the path must not depend on where we are.
+        let folder = std::fs::canonicalize(&folder).map_err(failed)?;
         Ok(Scratch { folder })
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// A file in it.

@@ -1,7 +1,9 @@
 //! The suites: which model, which constants, which symmetry, and how many states and transitions there must be.
 
+use crate::args::BenchArgs;
 use crate::failure::Failure;
 use serde::Serialize;
+use std::sync::OnceLock;
 
 /// The table itself; its first lines describe the columns.
 const TABLE: &str = include_str!("suites.tsv");
@@ -65,6 +67,31 @@ pub fn all() -> Result<Vec<Suite>, Failure> {
     parse(TABLE).map_err(|error| Failure::Internal(format!("suites.tsv, {error}")))
 }
 
+/// The cases of a suite that `--only` leaves.
+pub fn chosen(name: &str, args: &BenchArgs) -> Result<Vec<&'static Case>, Failure> {
+    static SUITES: OnceLock<Vec<Suite>> = OnceLock::new();
+    let suites = match SUITES.get() {
+        Some(suites) => suites,
+        None => {
+            let suites = all()?;
+            SUITES.get_or_init(|| suites)
+        }
+    };
+    let suite = suites.iter().find(|suite| suite.name == name).ok_or_else(|| {
+        let known: Vec<_> = suites.iter().map(|suite| suite.name.as_str()).collect();
+        Failure::Usage(format!("there is no suite `{name}`; there are {}", known.join(", ")))
+    })?;
+    let only = args.only.as_deref();
+    let cases: Vec<_> =
+        suite.cases.iter().filter(|case| only.is_none_or(|text| case.name().contains(text))).collect();
+    match only {
+        Some(text) if cases.is_empty() => {
+            Err(Failure::Usage(format!("no model of the suite `{name}` has `{text}` in its name")))
+        }
+        _ => Ok(cases),
+    }
+}
+
 /// Lines of `suite NAME ABOUT` open a suite; every other line is a case of the suite above it.
 fn parse(table: &str) -> Result<Vec<Suite>, String> {
     let mut suites: Vec<Suite> = Vec::new();
@@ -109,7 +136,7 @@ fn parse_case(fields: &[&str]) -> Result<Case, String> {
 }
 
 /// `N=4,M=2`, or `-` for none.
-fn parse_constants(text: &str) -> Result<Vec<(String, i64)>, String> {
+pub fn parse_constants(text: &str) -> Result<Vec<(String, i64)>, String> {
     if text == "-" {
         return Ok(Vec::new());
     }
