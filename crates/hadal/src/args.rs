@@ -508,8 +508,8 @@ mod tests {
         assert_eq!(parse_time("2h"), Ok(std::time::Duration::from_secs(7200)));
         assert_eq!(parse_time("90"), Ok(std::time::Duration::from_secs(90)));
         assert!(parse_time("soon").is_err());
-        assert_eq!(parse_override("N=4"), Ok(("N".into(), 4)));
-        assert_eq!(parse_override("fixed = false"), Ok(("fixed".into(), 0)));
+        assert_eq!(parse_override("N=4"), Ok(("N".into(), Given::Number(4))));
+        assert_eq!(parse_override("fixed = false"), Ok(("fixed".into(), Given::Number(0))));
         assert!(parse_override("N").is_err());
     }
 }

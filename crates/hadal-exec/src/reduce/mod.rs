@@ -13,8 +13,8 @@ mod sites;
 
 use crate::model::Model;
 use closure::{Closure, Progress};
-use hadal_system::{ActionInfo, 
-    Check, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker, state,
+use hadal_system::{
+    ActionInfo, Check, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker, state,
 };
 use relation::Relation;
 

@@ -110,9 +110,8 @@ impl Bench<'_> {
             let of = same.same_as.unwrap_or(same.percent);
             return Ok(DiskRun { percent, same_as: Some(of), ..same.clone() });
         }
-        let run = |budget: u64| {
-            self.best(&["--strategy", strategy, "--memory", &budget.to_string()], Some(budget))
-        };
+        let run =
+            |budget: u64| self.best(&["--strategy", strategy, "--memory", &budget.to_string()], Some(budget));
         let mut found = run(budget)?;
         let mut raised_to = None;
         if let Some(asked) = found.asks_for() {

@@ -51,6 +51,8 @@ struct Ours {
     not_run: Option<String>,
     /// What is wrong with the counts, if anything.
     problem: Option<String>,
+    /// Wall clock of the search.
+    seconds: Option<f64>,
     /// Ours under the published names.
     values: Vec<(String, Option<f64>)>,
 }
@@ -93,6 +95,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
             "--only names no row: say a table or a model, such as 3.1 or mcslock".into(),
         ));
     }
+    println!("\nTime of each variant over the first of its table\n{}", factors(&report).join("\n"));
     let wrong = report.rows.iter().flat_map(|row| &row.ours).any(|ours| ours.problem.is_some());
     println!("{}", if wrong { "\nsome counts are WRONG" } else { "\nevery count that is known is met" });
     super::write_results(args, &report, || page(&report))?;
@@ -115,6 +118,7 @@ impl Bench<'_> {
             size: instance.size,
             not_run: None,
             problem: None,
+            seconds: None,
             values: Vec::new(),
         };
         let most = self.args.max_states.unwrap_or(USUAL_MOST_STATES);
@@ -140,6 +144,7 @@ impl Bench<'_> {
             return Ok(ours);
         }
         ours.problem = problem(instance, run);
+        ours.seconds = Some(run.wall_seconds);
         ours.values = row.values.iter().map(|(name, _)| (name.clone(), figures::figure(name, run))).collect();
         Ok(ours)
     }
@@ -187,6 +192,37 @@ fn problem(instance: &Instance, run: &Exploration) -> Option<String> {
     })
 }
 
+/// What the tables are about: by how much one variant is slower than another, theirs and ours.
+fn factors(report: &LambornReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (n, row) in report.rows.iter().enumerate() {
+        let same = |other: &&Compared| {
+            (&other.published.table, &other.published.model) == (&row.published.table, &row.published.model)
+        };
+        let Some(first) = report.rows[..n].iter().find(same).filter(|_| !row.ours.is_empty()) else {
+            continue;
+        };
+        let mut told = Vec::new();
+        if let (Some(theirs), Some(base)) = (row.published.seconds(), first.published.seconds()) {
+            told.push(format!("theirs {:.2}", theirs / base));
+        }
+        for (ours, base) in row.ours.iter().zip(&first.ours) {
+            if let (Some(seconds), Some(base)) = (ours.seconds, base.seconds) {
+                told.push(format!("ours {:.2} ({})", seconds / base.max(1e-4), ours.instance));
+            }
+        }
+        let (published, base) = (&row.published, &first.published.variant);
+        lines.push(format!(
+            "{} {:9} {} over {base}: {}",
+            published.table,
+            published.model,
+            published.variant,
+            if told.is_empty() { "not run".to_owned() } else { told.join(", ") }
+        ));
+    }
+    lines
+}
+
 fn told(ours: &Ours) -> String {
     let label = format!("  ours, {}", ours.instance);
     if let Some(why) = &ours.not_run {
@@ -230,6 +266,8 @@ fn page(report: &LambornReport) -> String {
         }
         page.push_str(&html::table(&format!("Table {table}"), &["model", "who", "figures"], &lines));
     }
+    let rows: Vec<Vec<String>> = factors(report).into_iter().map(|line| vec![line]).collect();
+    page.push_str(&html::table("Time of each variant over the first of its table", &["factor"], &rows));
     page.push_str(html::END);
     page
 }

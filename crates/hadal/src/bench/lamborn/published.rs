@@ -115,8 +115,29 @@ fn instance(fields: &[&str]) -> Option<Instance> {
     })
 }
 
+impl Row {
+    /// Seconds of the whole search, as published: its time, or the times of its parts; `None` where a part is a bound.
+    pub fn seconds(&self) -> Option<f64> {
+        let named = |name: &str| -> Option<&str> {
+            self.values.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        };
+        let parts: Vec<&str> = match named("time") {
+            Some(whole) => vec![whole],
+            // Where the parts of delayed detection are given, so is their sum.
+            None if named("ddd_time").is_some() => {
+                named("generate_time").into_iter().chain(named("ddd_time")).collect()
+            }
+            None => ["generate_time", "intralayer_time", "interlayer_time"]
+                .into_iter()
+                .filter_map(named)
+                .collect(),
+        };
+        if parts.is_empty() { None } else { parts.into_iter().map(seconds).sum() }
+    }
+}
+
 /// Seconds of `d:hh:mm:ss`, `hh:mm:ss` or `mm:ss`; `None` of anything else, such as a bound.
-pub fn seconds(text: &str) -> Option<f64> {
+fn seconds(text: &str) -> Option<f64> {
     let parts: Vec<f64> = text.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
     let units = [1.0, 60.0, 3600.0, 86_400.0];
     (2..=4)
@@ -150,5 +171,14 @@ mod tests {
         assert_eq!(seconds("1:16:56:53"), Some(86_400.0 + 16.0 * 3600.0 + 56.0 * 60.0 + 53.0));
         assert_eq!(seconds("not finished"), None);
         assert_eq!(seconds("> 1:11:40:28"), None);
+        let published = all().expect("the table is well formed");
+        let row = |table: &str, variant: &str| {
+            let found = |row: &&Row| row.table == table && row.model == "newlist" && row.variant == variant;
+            published.rows.iter().find(found).and_then(Row::seconds)
+        };
+        assert_eq!(row("3.1", "file-per-layer"), Some(3.0 * 3600.0 + 58.0 * 60.0 + 58.0));
+        assert_eq!(row("3.1", "single-file"), None);
+        assert_eq!(row("3.5", "partial"), Some(5799.0 + 3024.0));
+        assert_eq!(row("2.1", "-"), None);
     }
 }
