@@ -15,10 +15,9 @@ use crate::outcome::{
 use crate::partition::{self, Begin, PartitionArgs};
 use crate::plan::{Plan, model_options, select_properties};
 use crate::progress::Progress;
-use crate::reduction::{self, ReductionArgs};
+use crate::reduction::{Reduced, ReductionArgs};
 use crate::trace::{Detail, TraceView};
 use crate::violation;
-use hadal_exec::model::Model;
 use hadal_exec::symmetry::SymmetryMode;
 use hadal_search::auto::AutoSearch;
 use hadal_search::layered::Trouble;
@@ -124,10 +123,8 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let plan = Plan::new(args, loaded.language, &loaded.system)?;
     let asked = select_properties(&mut loaded.system, &args.property)?;
     let options = model_options(args.model.symmetry, args.model.interpret);
-    let model = Model::new(loaded.system, options).map_err(|error| Failure::Usage(error.to_string()))?;
     let question = Question { deadlock: plan.deadlock, asked };
-    let stubborn = reduction::stubborn(&args.reduction, &model, &question)?;
-    let space: &dyn StateSpace = stubborn.as_ref().map_or(&model, |it| it);
+    let reduced = Reduced::new(&args.reduction, loaded.system, options, &question)?;
     let startup = begun.elapsed();
     let startup_cpu = cpu_seconds();
     let startup_peak = begin_peak();
@@ -144,19 +141,29 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     }
     .limited_to(args.limits.disk_limit);
     let explored = progress.during(&control, &governor, || {
-        let task = Task { space, question: &question, control: &control };
-        if let Some(directed) = &plan.directed {
-            let asked = if args.property.is_empty() { Asked::Everything } else { Asked::Named };
-            return directed::explore(directed, &model, task, asked, &governor);
-        }
-        if plan.strategy == Strategy::Auto
-            && resumed.is_none()
-            && let Some(found) = directed::probe(&model, task, &governor)
-        {
-            return Ok(found);
-        }
-        let report = explore(args, &plan, task, &governor, &place, resumed).map_err(trouble)?;
-        Ok(Explored { report, decisions: Vec::new() })
+        reduced.search(&question, |model, space, number| {
+            let task = Task { space, question: &question, control: &control };
+            if let Some(directed) = &plan.directed {
+                let asked = if args.property.is_empty() { Asked::Everything } else { Asked::Named };
+                return directed::explore(directed, model, task, asked, &governor);
+            }
+            if plan.strategy == Strategy::Auto
+                && resumed.is_none()
+                && let Some(found) = directed::probe(model, task, &governor)
+            {
+                return Ok(found);
+            }
+            if number == 0 {
+                let report = explore(args, &plan, task, &governor, &place, resumed).map_err(trouble)?;
+                return Ok(Explored { report, decisions: Vec::new() });
+            }
+            let beside = place.beside(&format!("part{number}")).limited_to(args.limits.disk_limit);
+            let report = explore(args, &plan, task, &governor, &beside, None).map_err(trouble)?;
+            if beside.is_used() {
+                beside.remove();
+            }
+            Ok(Explored { report, decisions: Vec::new() })
+        })
     });
     progress.tell(&control);
     let Explored { report, decisions } = explored?;
@@ -164,13 +171,13 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         && (resumed.is_some() || args.disk.is_some() || matches!(report.verdict, Verdict::Stopped(_)));
 
     let trace = match &report.verdict {
-        Verdict::Violated(found) => Some(violation::view(&model, found)?),
+        Verdict::Violated(found) => Some(violation::view(reduced.shown(), found)?),
         _ => None,
     };
     if place.is_used() && !kept {
         place.remove();
     }
-    let mut outcome = outcome(args, &plan, &model, &report, trace.as_ref(), startup.as_secs_f64(), begun);
+    let mut outcome = outcome(args, &plan, &reduced, &report, trace.as_ref(), startup.as_secs_f64(), begun);
     outcome.startup_peak_memory_bytes = startup_peak;
     outcome.startup_cpu_seconds = startup_cpu;
     outcome.warnings = control.warnings();
@@ -268,14 +275,14 @@ fn trouble(trouble: Trouble) -> Failure {
 fn outcome(
     args: &CheckArgs,
     plan: &Plan,
-    model: &Model,
+    reduced: &Reduced,
     report: &Report,
     trace: Option<&TraceView>,
     startup_seconds: f64,
     begun: Instant,
 ) -> Outcome {
     let (verdict, mut reason, property) = reason(report, trace, plan.memory);
-    let reductions = args.reduction.names();
+    let (model, reductions) = (reduced.model(), reduced.names.clone());
     if !reductions.is_empty() {
         reason = reason.replace("every reachable state", "every state that the reduction keeps");
     }

@@ -54,7 +54,7 @@ pub struct Outcome {
     pub symmetry: &'static str,
     /// What left states out of the search: the counts are those of the reduced space.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub reductions: Vec<&'static str>,
+    pub reductions: Vec<String>,
     /// Threads.
     pub threads: usize,
     /// The run folder, where there is one.

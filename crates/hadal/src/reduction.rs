@@ -1,12 +1,16 @@
-//! `--por`: its option, what it cannot keep, and how it is named in results.
+//! `--por`, `--coi`, `--safe-abstraction`, `--decompose`: what each may leave out of this question, the searches that
+//! remain, and the way from what they find back to the model.
 
+use crate::directed::Explored;
 use crate::failure::Failure;
 use clap::Args;
-use hadal_exec::model::Model;
+use hadal_exec::model::{Engine, Model, ModelOptions};
 use hadal_exec::reduce::{Deadlocks, Stubborn};
+use hadal_exec::replay::{Ending, TraceEnd, replay};
 use hadal_exec::symmetry::SymmetryMode;
-use hadal_search::{DeadlockNotion, Question};
-use hadal_system::{PropertyKind, StateSpace};
+use hadal_guide::reduce::{self, LabelTrace, Part, Stage, TraceEnding};
+use hadal_search::{DeadlockNotion, Question, Report, Verdict, Violation, ViolationKind};
+use hadal_system::{Label, PropertyInfo, PropertyKind, StateSpace, System};
 use serde::{Deserialize, Serialize};
 
 /// Which reductions are used.
@@ -17,17 +21,306 @@ pub struct ReductionArgs {
     /// and shortest traces; visits fewer states (docs/reductions.md).
     #[arg(long)]
     pub por: bool,
+    /// Cone of influence: leave out variables and actions that cannot influence the properties asked about. Needs
+    /// --deadlock off (or --property). Keeps shortest traces.
+    #[arg(long)]
+    pub coi: bool,
+    /// Safe abstraction: leave out parts that depend on nothing else and can always be brought where they are needed.
+    /// Needs --deadlock off (or --property). Traces are lifted to the whole model and need not be shortest.
+    #[arg(long)]
+    pub safe_abstraction: bool,
+    /// Decomposition: answer a question about parts that have nothing to do with each other part by part. Needs --deadlock
+    /// off (or --property).
+    #[arg(long)]
+    pub decompose: bool,
 }
 
-impl ReductionArgs {
+/// The searches that remain of a question.
+pub struct Reduced {
+    /// The model as it was, where a search is not about it: what is found is shown on it.
+    whole: Option<Model>,
+    parts: Vec<PartModel>,
+    args: ReductionArgs,
     /// The reductions in use, as results name them.
-    pub fn names(&self) -> Vec<&'static str> {
-        self.por.then_some("partial order").into_iter().collect()
+    pub names: Vec<String>,
+    /// What was left out, or why nothing was, line by line.
+    pub notes: Vec<String>,
+}
+
+struct PartModel {
+    model: Model,
+    stages: Vec<Stage>,
+    property: Option<usize>,
+    may_fail: bool,
+}
+
+impl Reduced {
+    /// Makes the reductions that the question allows.
+    pub fn new(
+        args: &ReductionArgs,
+        system: System,
+        options: ModelOptions,
+        question: &Question,
+    ) -> Result<Self, Failure> {
+        let mut reduced = Reduced {
+            whole: None,
+            parts: Vec::new(),
+            args: args.clone(),
+            names: Vec::new(),
+            notes: Vec::new(),
+        };
+        let mut stages: Vec<Stage> = Vec::new();
+        let mut parts: Vec<Part> = Vec::new();
+        if args.coi || args.safe_abstraction || args.decompose {
+            match obstacle(&system.property_infos(), question) {
+                Some(why) => reduced.notes.push(format!("nothing is left out of the model: {why}")),
+                None => {
+                    reduced.cone(&system, &mut stages);
+                    reduced.split(stages.last().map_or(&system, |s| &s.system), &mut parts);
+                    if parts.is_empty() {
+                        reduced.abstract_safely(&system, &mut stages);
+                    }
+                }
+            }
+        }
+        if args.por {
+            reduced.names.push("partial order".into());
+        }
+        let make =
+            |system, options| Model::new(system, options).map_err(|error| Failure::Usage(error.to_string()));
+        if stages.is_empty() && parts.is_empty() {
+            let model = make(system, options)?;
+            reduced.parts.push(PartModel { model, stages, property: None, may_fail: true });
+            return Ok(reduced);
+        }
+        if parts.is_empty() {
+            let model = make(stages.last().map_or(&system, |s| &s.system).clone(), options)?;
+            reduced.parts.push(PartModel { model, stages, property: None, may_fail: true });
+        } else {
+            for part in parts {
+                let mut stages = stages.clone();
+                stages.push(part.stage);
+                if args.safe_abstraction {
+                    reduced.abstract_safely(&system, &mut stages);
+                }
+                let model = make(stages.last().map_or(&system, |s| &s.system).clone(), options)?;
+                let (property, may_fail) = (part.property, part.may_fail);
+                reduced.parts.push(PartModel { model, stages, property, may_fail });
+            }
+        }
+        let shown = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
+        reduced.whole = Some(make(system, shown)?);
+        Ok(reduced)
+    }
+
+    fn cone(&mut self, system: &System, stages: &mut Vec<Stage>) {
+        if !self.args.coi {
+            return;
+        }
+        match reduce::cone(system) {
+            Some(stage) => {
+                self.names.push("cone of influence".into());
+                self.notes.push(format!("outside the cone of influence: {}", describe(system, &stage)));
+                stages.push(stage);
+            }
+            None => self.notes.push("everything is inside the cone of influence".into()),
+        }
+    }
+
+    fn split(&mut self, system: &System, parts: &mut Vec<Part>) {
+        if !self.args.decompose {
+            return;
+        }
+        match reduce::split(system) {
+            Some(split) => {
+                self.names.push("decomposition".into());
+                let (components, searches) = (split.components, split.parts.len());
+                self.notes.push(format!("the question is about {components} parts: {searches} searches"));
+                parts.extend(split.parts);
+            }
+            None => self.notes.push("the question is about one part: nothing to decompose".into()),
+        }
+    }
+
+    fn abstract_safely(&mut self, system: &System, stages: &mut Vec<Stage>) {
+        if !self.args.safe_abstraction {
+            return;
+        }
+        let before = stages.len();
+        while let Some(stage) = reduce::safe(stages.last().map_or(system, |s| &s.system)) {
+            self.notes.push(format!("safely left out: {}", describe(system, &stage)));
+            stages.push(stage);
+        }
+        let name = "safe abstraction".to_owned();
+        if stages.len() == before {
+            self.notes.push("no part can be left out safely".into());
+        } else if !self.names.contains(&name) {
+            self.names.push(name);
+        }
+    }
+
+    /// The model that results are about.
+    pub fn model(&self) -> &Model {
+        &self.parts[0].model
+    }
+
+    /// The model that traces are shown on.
+    pub fn shown(&self) -> &Model {
+        self.whole.as_ref().unwrap_or(self.model())
+    }
+
+    /// Makes the searches. `search` is given the model, the space to explore and the number of the search.
+    pub fn search(
+        &self,
+        question: &Question,
+        search: impl Fn(&Model, &dyn StateSpace, usize) -> Result<Explored, Failure>,
+    ) -> Result<Explored, Failure> {
+        let mut sum: Option<Explored> = None;
+        // The property whose parts are being looked for, and the ways to those that were found.
+        let mut found: Option<(usize, ViolationKind, Vec<Label>)> = None;
+        let mut refuted: Option<usize> = None;
+        for (number, part) in self.parts.iter().enumerate() {
+            if part.property.is_some() && part.property == refuted && !part.may_fail {
+                continue;
+            }
+            let stubborn = stubborn(&self.args, &part.model, question)?;
+            let space: &dyn StateSpace = stubborn.as_ref().map_or(&part.model, |it| it);
+            let mut explored = search(&part.model, space, number)?;
+            let verdict = std::mem::replace(&mut explored.report.verdict, Verdict::Holds);
+            merge(&mut sum, explored);
+            let Some(sum) = &mut sum else { continue };
+            let violation = match verdict {
+                Verdict::Stopped(_) => {
+                    sum.report.verdict = verdict;
+                    return Ok(self.explained(sum));
+                }
+                Verdict::Holds => {
+                    refuted = part.property;
+                    continue;
+                }
+                Verdict::Violated(violation) => violation,
+            };
+            let fails = matches!(violation.kind, ViolationKind::Fault(_) | ViolationKind::StartFault(_));
+            if self.whole.is_none() || fails || part.property.is_none() {
+                sum.report.verdict = Verdict::Violated(self.lift(part, &violation)?);
+                return Ok(self.explained(sum));
+            }
+            let (Some(property), false) = (part.property, refuted == part.property) else { continue };
+            let lifted = self.labels(part, &violation)?;
+            let earlier = found.take().filter(|(known, ..)| *known == property).map(|(.., labels)| labels);
+            let labels: Vec<Label> = earlier.into_iter().flatten().chain(lifted.labels).collect();
+            let last = self.parts.get(number + 1).is_none_or(|next| next.property != Some(property));
+            if last {
+                let trace = LabelTrace { start: lifted.start, labels, ending: TraceEnding::State };
+                let path = reduce::states(self.shown().system(), &trace).map_err(internal)?;
+                let violation = Violation { kind: violation.kind, path, shortest: false };
+                sum.report.verdict = Verdict::Violated(violation);
+                return Ok(self.explained(sum));
+            }
+            found = Some((property, violation.kind, labels));
+        }
+        // There is at least one search, and `merge` has made its report the sum.
+        sum.map(|mut sum| self.explained(&mut sum))
+            .ok_or_else(|| Failure::Internal("no search was made".into()))
+    }
+
+    /// What was found, with what was decided here in front.
+    fn explained(&self, sum: &mut Explored) -> Explored {
+        let notes = self.notes.iter().map(|note| format!("  {note}"));
+        let decisions = notes.chain(std::mem::take(&mut sum.decisions)).collect();
+        Explored { report: sum.report.clone(), decisions }
+    }
+
+    /// The violation on the whole model.
+    fn lift(&self, part: &PartModel, found: &Violation) -> Result<Violation, Failure> {
+        if part.stages.is_empty() || found.path.is_empty() {
+            return Ok(found.clone());
+        }
+        let trace = self.labels(part, found)?;
+        let path = reduce::states(self.shown().system(), &trace).map_err(internal)?;
+        let kind = match trace.ending {
+            TraceEnding::Fault(label) => ViolationKind::Fault(label),
+            TraceEnding::State => found.kind,
+        };
+        let exact = !self.args.safe_abstraction && self.parts.len() == 1;
+        Ok(Violation { kind, path, shortest: found.shortest && exact })
+    }
+
+    /// The actions of the whole model that lead to what was found.
+    fn labels(&self, part: &PartModel, found: &Violation) -> Result<LabelTrace, Failure> {
+        let ending = match found.kind {
+            ViolationKind::Fault(label) | ViolationKind::StartFault(label) => Ending::Fault(label),
+            ViolationKind::Invariant(id) | ViolationKind::Goal(id) | ViolationKind::PropertyFault(id) => {
+                Ending::Property(id)
+            }
+            _ => Ending::State,
+        };
+        let trace = replay(&part.model, &found.path, ending).map_err(internal)?;
+        let mut labels = trace.steps.iter().map(|step| step.label);
+        let start = labels.next().ok_or_else(|| Failure::Internal("a trace without states".into()))?;
+        let ending = match trace.end {
+            TraceEnd::Fault { label, .. } => TraceEnding::Fault(label),
+            _ => TraceEnding::State,
+        };
+        let trace = LabelTrace { start, labels: labels.collect(), ending };
+        reduce::lift(self.shown().system(), &part.stages, trace).map_err(internal)
     }
 }
 
+fn internal(error: impl std::fmt::Display) -> Failure {
+    Failure::Internal(error.to_string())
+}
+
+/// Adds a search's figures to the sum.
+fn merge(sum: &mut Option<Explored>, explored: Explored) {
+    let Some(sum) = sum else {
+        *sum = Some(explored);
+        return;
+    };
+    let Explored { report, decisions } = explored;
+    let Report { states, transitions, peak_memory, proviso, stages, .. } = report;
+    let total = &mut sum.report;
+    total.states += states;
+    total.transitions += transitions;
+    total.peak_memory = total.peak_memory.max(peak_memory);
+    total.proviso = total.proviso.or(proviso);
+    total.stages = stages;
+    // Layers and depths of different searches do not add up.
+    total.depth = None;
+    total.layers.clear();
+    total.actions.clear();
+    total.directed = None;
+    sum.decisions.extend(decisions);
+}
+
+/// Names what was left out.
+fn describe(system: &System, stage: &Stage) -> String {
+    const SHOWN: usize = 8;
+    let names: Vec<&str> = stage.removed.iter().map(|&var| system.variable(var).name.as_str()).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let list = names[..names.len().min(SHOWN)].join(", ");
+    format!("{list}{more} ({} variables, {} actions)", names.len(), stage.disabled)
+}
+
+/// Why the model cannot be made smaller for this question.
+fn obstacle(properties: &[PropertyInfo], question: &Question) -> Option<String> {
+    if question.deadlock != DeadlockNotion::Off {
+        return Some("deadlocks are asked about, which depend on everything (--deadlock off)".into());
+    }
+    unkept(properties, question).map(|name| format!("`{name}` is about what is covered or stays reachable"))
+}
+
+/// A property that no reduction keeps.
+fn unkept(properties: &[PropertyInfo], question: &Question) -> Option<String> {
+    let mut asked = properties.iter().zip(&question.asked).filter(|(_, asked)| **asked);
+    asked
+        .find(|(property, _)| matches!(property.kind, PropertyKind::Cover | PropertyKind::Liveness))
+        .map(|(property, _)| property.name.clone())
+}
+
 /// The model reduced by stubborn sets, where that is asked for.
-pub fn stubborn<'m>(
+fn stubborn<'m>(
     args: &ReductionArgs,
     model: &'m Model,
     question: &Question,
@@ -35,13 +328,10 @@ pub fn stubborn<'m>(
     if !args.por {
         return Ok(None);
     }
-    let kept = |kind| !matches!(kind, PropertyKind::Cover | PropertyKind::Liveness);
-    let asked = model.properties().iter().zip(&question.asked).filter(|(_, asked)| **asked);
-    if let Some((lost, _)) = asked.into_iter().find(|(property, _)| !kept(property.kind)) {
+    if let Some(lost) = unkept(model.properties(), question) {
         return Err(Failure::Usage(format!(
-            "--por keeps errors, not what is covered or stays reachable: `{}` asks for that. Leave out --por, or name \
-             other properties with --property",
-            lost.name
+            "--por keeps errors, not what is covered or stays reachable: `{lost}` asks for that. Leave out --por, or name \
+             other properties with --property"
         )));
     }
     let deadlocks = match question.deadlock {
