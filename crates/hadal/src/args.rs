@@ -392,7 +392,7 @@ pub enum Clock {
 /// Arguments of `bench`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArgs {
-    /// Which suite (`list` names them), or disk, lamborn, partition or peers (docs/benchmarks.md).
+    /// Which suite; `list` names them.
     #[arg(default_value = "list")]
     pub suite: String,
     /// Threads for hadal and its peers.

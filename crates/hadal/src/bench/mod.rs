@@ -63,10 +63,13 @@ pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
 
 /// Options that a suite would not look at.
 fn refuse_what_does_nothing(args: &BenchArgs) -> Result<(), Failure> {
-    let given: [(&str, bool, &[&str]); 3] = [
+    let timed = ["quick", "murphi", "dve", "peers"];
+    let given: [(&str, bool, &[&str]); 5] = [
         ("--strategies", args.strategies.is_some(), &["disk", "partition"]),
         ("--budgets", args.budgets.is_some(), &["disk", "partition"]),
         ("--max-states", args.max_states.is_some(), &["disk", "lamborn", "partition", "peers"]),
+        ("--no-peers", args.no_peers, &timed),
+        ("--threads", args.threads != 1, &["quick", "murphi", "dve", "disk", "lamborn"]),
     ];
     match given.iter().find(|(_, given, suites)| *given && !suites.contains(&args.suite.as_str())) {
         Some((option, _, suites)) => Err(Failure::Usage(format!(

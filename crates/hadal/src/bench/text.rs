@@ -9,7 +9,11 @@ use crate::progress::size;
 /// What suites there are.
 pub fn list(suites: &[Suite]) -> String {
     let lines = suites.iter().map(|s| format!("{:14} {:3} models  {}\n", s.name, s.cases.len(), s.about));
-    lines.collect()
+    let lamborn = format!(
+        "{:14} {:3}         {}\n",
+        "lamborn", "", "the tables of Lamborn's dissertation with our columns beside them"
+    );
+    lines.chain([lamborn]).collect()
 }
 
 /// The lines above the rows.

@@ -79,7 +79,7 @@ impl Bench<'_> {
                     for _ in 1..self.args.repeat {
                         let again = spin.run(twin, case.states, reduction, self.scratch);
                         if let (Ok(a), Ok(b)) = (&best, &again)
-                            && b.cpu_seconds < a.cpu_seconds
+                            && b.seconds(self.args.clock) < a.seconds(self.args.clock)
                         {
                             best = again;
                         }
@@ -89,6 +89,6 @@ impl Bench<'_> {
                 None => Err("no Promela twin is there".into()),
             })
         };
-        Ok(Pair::new(case, ours, run(Reduction::Off), run(Reduction::On)))
+        Ok(Pair::new(case, self.args.clock, ours, run(Reduction::Off), run(Reduction::On)))
     }
 }

@@ -6,10 +6,11 @@ use crate::bench::html::{self, Bar, section};
 /// The whole page.
 pub fn render(report: &PeersReport) -> String {
     let about = format!(
-        "hadal {}, {}; one thread, best of {}, processor time. {}.",
+        "hadal {}, {}; one thread, best of {}, {} clock. {}.",
         report.hadal,
         report.spin.as_deref().unwrap_or("no SPIN"),
         report.repeat,
+        report.clock,
         report.caution
     );
     let mut page = html::begin("peers", &about);
@@ -61,14 +62,14 @@ fn cells(pair: &Pair) -> Vec<String> {
         pair.name.clone(),
         ours.states.to_string(),
         ours.transitions.to_string(),
-        format!("{:.0}", ours.transition_rate(crate::args::Clock::Cpu)),
+        format!("{:.0}", pair.rate()),
         format!("{:.1}", ours.bytes_per_state()),
     ];
     match &pair.spin {
         Some(Ok(spin)) => cells.extend([
             spin.states.to_string(),
             spin.transitions.to_string(),
-            format!("{:.0}", spin.rate()),
+            format!("{:.0}", spin.rate(pair.clock)),
             format!("{:.1}", spin.total_bytes / spin.states.max(1) as f64),
         ]),
         Some(Err(reason)) => cells.push(reason.clone()),

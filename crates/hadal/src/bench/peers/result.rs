@@ -1,7 +1,7 @@
 //! What `hadal bench peers` found, and how it is told. Fields are only added, never renamed.
 
 use super::spin::SpinFigures;
-use crate::args::BenchArgs;
+use crate::args::{BenchArgs, Clock};
 use crate::bench::result::{BenchReport, OurResult, problem};
 use crate::bench::statistics::Spread;
 use crate::bench::suite::Case;
@@ -20,6 +20,8 @@ pub struct PeersReport {
     pub spin: Option<String>,
     /// How often each was run; the best counts.
     pub repeat: u16,
+    /// The clock behind the rates: `wall` or `cpu`.
+    pub clock: &'static str,
     /// What may not be compared.
     pub caution: &'static str,
     /// One for each twin.
@@ -39,6 +41,9 @@ pub struct Pair {
     pub problem: Option<String>,
     /// hadal on the original.
     pub ours: OurResult,
+    /// The clock behind the rates.
+    #[serde(skip)]
+    pub clock: Clock,
     /// SPIN on the twin, every transition.
     #[serde(serialize_with = "outcome")]
     pub spin: Option<Result<SpinFigures, String>>,
@@ -62,16 +67,18 @@ impl Pair {
     /// Holds our counts against the table.
     pub fn new(
         case: &Case,
+        clock: Clock,
         ours: OurResult,
         spin: Option<Result<SpinFigures, String>>,
         spin_reduced: Option<Result<SpinFigures, String>>,
     ) -> Self {
         let problem = problem(case, &ours);
-        Pair { name: case.name(), case: case.clone(), problem, ours, spin, spin_reduced }
+        Pair { name: case.name(), case: case.clone(), problem, ours, clock, spin, spin_reduced }
     }
 
-    fn rate(&self) -> f64 {
-        self.ours.figures.transition_rate(crate::args::Clock::Cpu)
+    /// Our transitions per second.
+    pub fn rate(&self) -> f64 {
+        self.ours.figures.transition_rate(self.clock)
     }
 
     fn full(&self) -> Option<&SpinFigures> {
@@ -84,12 +91,12 @@ impl Pair {
 
     /// Our transitions per second over SPIN's, all transitions.
     pub fn speed(&self) -> Option<f64> {
-        Some(self.rate() / self.full()?.rate())
+        Some(self.rate() / self.full()?.rate(self.clock))
     }
 
     /// Our transitions per second over SPIN's with reduction.
     pub fn speed_reduced(&self) -> Option<f64> {
-        Some(self.rate() / self.reduced()?.rate())
+        Some(self.rate() / self.reduced()?.rate(self.clock))
     }
 
     /// Our resident bytes per state over all of SPIN's memory per state.
@@ -122,7 +129,7 @@ impl Pair {
                 " {:>9} {:>10} {:>7.0} {:>7.1} {:>7.1} | {:>6.2} {:>6.2} {:>6.2}",
                 spin.states,
                 spin.transitions,
-                spin.rate() / 1e3,
+                spin.rate(self.clock) / 1e3,
                 spin.total_bytes / spin.states.max(1) as f64,
                 spin.state_bytes / spin.states.max(1) as f64,
                 self.speed().unwrap_or(f64::NAN),
@@ -136,7 +143,7 @@ impl Pair {
             Some(Ok(spin)) => line.push_str(&format!(
                 " | {:>9} {:>7.0} {:>6.2}",
                 spin.states,
-                spin.rate() / 1e3,
+                spin.rate(self.clock) / 1e3,
                 self.speed_reduced().unwrap_or(f64::NAN)
             )),
         }
@@ -150,9 +157,10 @@ impl Pair {
 /// The lines above the pairs.
 pub fn heading(report: &PeersReport) -> String {
     format!(
-        "peers, one thread, best of {}, processor time, hadal {} (whole process), {} (verifier only, without translation and C compiler)\n{}\n\
+        "peers, one thread, best of {}, {} clock, hadal {} (whole process), {} (verifier only, without translation and C compiler)\n{}\n\
          {:26} {:>9} {:>10} {:>8} {:>7} | {:>9} {:>10} {:>7} {:>7} {:>7} | {:>6} {:>6} {:>6} | {:>9} {:>7} {:>6}",
         report.repeat,
+        report.clock,
         report.hadal,
         report.spin.as_deref().unwrap_or("no SPIN"),
         report.caution,
@@ -182,6 +190,7 @@ impl PeersReport {
             hadal: env!("CARGO_PKG_VERSION"),
             spin,
             repeat: args.repeat,
+            clock: args.clock.name(),
             caution: "the Promela twins are translations: their graphs are similar to the originals', not equal. Compare \
                       transitions per second and bytes per state, nothing else",
             pairs: Vec::new(),

@@ -1,5 +1,6 @@
 //! SPIN, the peer for BEEM's Promela twins: generates a verifier in C, compiles it, runs it and reads its summary.
 
+use crate::args::Clock;
 use crate::bench::measure::measure;
 use crate::bench::scratch::Scratch;
 use serde::Serialize;
@@ -48,9 +49,18 @@ pub struct SpinFigures {
 }
 
 impl SpinFigures {
-    /// Transitions per second of processor time.
-    pub fn rate(&self) -> f64 {
-        self.transitions as f64 / self.cpu_seconds.max(1e-2)
+    /// Transitions per second by this clock.
+    pub fn rate(&self, clock: Clock) -> f64 {
+        self.transitions as f64 / self.seconds(clock)
+    }
+
+    /// How long it took by this clock; never zero.
+    pub fn seconds(&self, clock: Clock) -> f64 {
+        match clock {
+            Clock::Wall => self.wall_seconds,
+            Clock::Cpu => self.cpu_seconds,
+        }
+        .max(1e-2)
     }
 }
 
