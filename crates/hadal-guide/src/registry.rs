@@ -4,8 +4,9 @@ use crate::estimate::active::{Active, Measure};
 use crate::estimate::blind::Blind;
 use crate::estimate::cached::Cached;
 use crate::estimate::causal::{self, Causal};
-use crate::estimate::combined::Greatest;
+use crate::estimate::combined::GreatestOf;
 use crate::estimate::expression::Expression;
+use crate::estimate::focused::Focused;
 use crate::estimate::formula::{Combine, FormulaGuide, Graphs, Other, Shape};
 use crate::estimate::hamming::Hamming;
 use crate::estimate::pattern::Patterns;
@@ -56,7 +57,10 @@ pub struct Choice {
 pub struct Prepared<'m> {
     model: &'m Model,
     target: Target,
+    /// Everything that is looked for.
     task: Arc<Task>,
+    /// What is surely looked for, where that is less.
+    focused: Option<Arc<Task>>,
 }
 
 /// The guide of this name for a model and what is looked for in it.
@@ -68,18 +72,24 @@ pub fn build<'m>(name: &str, model: &'m Model, target: &Target) -> Result<Box<dy
 }
 
 /// Evaluating more relaxed operators than this for every state costs more than it helps.
-const MANY_OPERATORS: usize = 40_000;
+const MANY_OPERATORS: usize = 20_000;
 
 impl<'m> Prepared<'m> {
     /// Looks at the model once for any number of guides.
     pub fn new(model: &'m Model, target: &Target) -> Result<Self, GuideError> {
-        let task = Arc::new(Task::of(model, target)?);
-        Ok(Prepared { model, target: target.clone(), task })
+        let tasks = Task::of(model, target)?;
+        let (task, focused) = (Arc::new(tasks.whole), tasks.focused.map(Arc::new));
+        Ok(Prepared { model, target: target.clone(), task, focused })
+    }
+
+    /// The task for guides that are no lower bounds anyway.
+    fn aim(&self) -> &Arc<Task> {
+        self.focused.as_ref().unwrap_or(&self.task)
     }
 
     /// What is known of the model, in one line.
     pub fn summary(&self) -> String {
-        let task = &self.task;
+        let task = self.aim();
         let values: usize = task.variables.iter().map(|v| v.values.len()).sum();
         let (coarse, all) = task.coarse;
         let known = match task.goal {
@@ -96,7 +106,7 @@ impl<'m> Prepared<'m> {
 
     /// What `auto` stands for.
     pub fn choose(&self) -> Choice {
-        let task = &self.task;
+        let task = self.aim();
         let operators: usize = task.ways.iter().map(|way| way.effects.len()).sum();
         let (coarse, all) = task.coarse;
         let choice = |name, reason: String| Choice { name, reason };
@@ -136,19 +146,28 @@ impl<'m> Prepared<'m> {
     fn make(&self, name: &str, cache: bool) -> Result<Box<dyn Guide + 'm>, GuideError> {
         use {Combine::*, Graphs::*, Other::*};
         let name = name.trim();
-        let structural = |shape: Shape| -> Result<Box<dyn Guide + 'm>, GuideError> {
-            Ok(Box::new(FormulaGuide::new(self.model.system(), self.task.clone(), shape)))
-        };
         let shape = |name, other, graphs, combine| Shape { name, other, graphs, combine, divisor: 1 };
-        let relaxed = |name, kind| Ok(self.cached(Box::new(Relaxed::new(name, &self.task, kind)), cache));
-        let causal = |kind| match Causal::new(self.task.clone(), kind) {
-            Some(guide) => Ok(self.cached(Box::new(guide), cache)),
+        let structural = |shape: Shape| -> Result<Box<dyn Guide + 'm>, GuideError> {
+            let guide = |task: &Arc<Task>| FormulaGuide::new(self.model.system(), task.clone(), shape);
+            match shape.combine {
+                Greatest => Ok(Box::new(guide(&self.task))),
+                Sum => Ok(self.aiming(|task| Box::new(guide(task)))),
+            }
+        };
+        let relaxed = |name, kind| match kind {
+            Kind::Rounds => {
+                Ok(self.cached(Box::new(Relaxed::new(name, &self.task, kind)), &self.task, cache))
+            }
+            _ => Ok(self.aiming(|task| self.cached(Box::new(Relaxed::new(name, task, kind)), task, cache))),
+        };
+        let causal = |kind| match Causal::new(self.aim().clone(), kind) {
+            Some(guide) => Ok(self.cached(Box::new(guide), self.aim(), cache)),
             None => Err(malformed(name, "the graphs of this model's variables are too large for it")),
         };
         match name {
             "auto" => self.make(self.choose().name, cache),
             "blind" => Ok(Box::new(Blind)),
-            "hamming" => Ok(Box::new(Hamming::new(self.task.clone()))),
+            "hamming" => Ok(self.aiming(|task| Box::new(Hamming::new(task.clone())))),
             "formula" => structural(shape("formula", One, Locations, Sum)),
             "formula:max" => structural(shape("formula:max", One, Locations, Greatest)),
             "dl" => structural(shape("dl", Nothing, Locations, Greatest)),
@@ -172,6 +191,14 @@ impl<'m> Prepared<'m> {
         }
     }
 
+    /// A guide that looks only at what is surely looked for, where that is less: it proves nothing then.
+    fn aiming(&self, make: impl Fn(&Arc<Task>) -> Box<dyn Guide + 'm>) -> Box<dyn Guide + 'm> {
+        match &self.focused {
+            Some(task) => Box::new(Focused::new(make(task))),
+            None => make(&self.task),
+        }
+    }
+
     /// Guides that take something with them.
     fn make_with(&self, name: &str, cache: bool) -> Result<Box<dyn Guide + 'm>, GuideError> {
         if let Some(list) = name.strip_prefix("pdb:") {
@@ -186,11 +213,11 @@ impl<'m> Prepared<'m> {
         };
         let parts = split(inside).ok_or_else(|| malformed(name, "a bracket is not closed"))?;
         let guides: Result<Vec<_>, _> = parts.into_iter().map(|part| self.make(part, cache)).collect();
-        Ok(Box::new(Greatest::new(guides?)))
+        Ok(Box::new(GreatestOf::new(guides?)))
     }
 
-    fn cached(&self, guide: Box<dyn Guide + 'm>, cache: bool) -> Box<dyn Guide + 'm> {
-        if cache { Box::new(Cached::new(guide, &self.task)) } else { guide }
+    fn cached(&self, guide: Box<dyn Guide + 'm>, task: &Task, cache: bool) -> Box<dyn Guide + 'm> {
+        if cache { Box::new(Cached::new(guide, task)) } else { guide }
     }
 }
 

@@ -5,17 +5,17 @@ use crate::mask::Mask;
 use hadal_system::Label;
 
 /// The greatest of several estimates.
-pub struct Greatest<'m> {
+pub struct GreatestOf<'m> {
     parts: Vec<Box<dyn Guide + 'm>>,
 }
 
-impl<'m> Greatest<'m> {
+impl<'m> GreatestOf<'m> {
     pub fn new(parts: Vec<Box<dyn Guide + 'm>>) -> Self {
-        Greatest { parts }
+        GreatestOf { parts }
     }
 }
 
-impl Guide for Greatest<'_> {
+impl Guide for GreatestOf<'_> {
     fn name(&self) -> String {
         let parts: Vec<String> = self.parts.iter().map(|part| part.name()).collect();
         format!("max({})", parts.join(","))

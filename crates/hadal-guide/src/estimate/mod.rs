@@ -6,6 +6,7 @@ pub(crate) mod cached;
 pub(crate) mod causal;
 pub(crate) mod combined;
 pub(crate) mod expression;
+pub(crate) mod focused;
 pub(crate) mod formula;
 pub(crate) mod graph;
 pub(crate) mod hamming;

@@ -82,6 +82,25 @@ impl Formula {
         }
     }
 
+    /// The alternatives it consists of.
+    pub fn alternatives(self) -> Vec<Formula> {
+        match self {
+            Formula::Or(parts) => parts,
+            other => vec![other],
+        }
+    }
+
+    /// Whether it holds, given which atoms do.
+    pub fn holds(&self, atom: &impl Fn(u32, &Bits) -> bool) -> bool {
+        match self {
+            Formula::True => true,
+            Formula::False => false,
+            Formula::Atom(var, bits) => atom(*var, bits),
+            Formula::And(parts) => parts.iter().all(|part| part.holds(atom)),
+            Formula::Or(parts) => parts.iter().any(|part| part.holds(atom)),
+        }
+    }
+
     /// Calls `visit` for every atom.
     pub fn each_atom(&self, visit: &mut impl FnMut(u32, &Bits)) {
         match self {
@@ -132,9 +151,11 @@ pub fn clause(machine: &Machine, demands: &[(u32, Bits)]) -> Formula {
     Formula::all(atoms)
 }
 
-/// When an action instance meets an error.
-pub fn faults(machine: &Machine, ground: &Ground) -> Formula {
-    Formula::any(ground.faults.iter().map(|demands| clause(machine, demands)))
+/// When an action instance may meet an error, and when it surely does.
+pub fn faults(machine: &Machine, ground: &Ground) -> (Formula, Formula) {
+    let all = Formula::any(ground.faults.iter().map(|fault| clause(machine, &fault.demands)));
+    let sure = ground.faults.iter().filter(|fault| fault.exact);
+    (all, Formula::any(sure.map(|fault| clause(machine, &fault.demands))))
 }
 
 /// When nothing leads away: no way that surely changes the state can fire. Ways of which that is not known say nothing.
@@ -144,7 +165,7 @@ pub fn deadlock(machine: &Machine, ground: &Ground) -> Formula {
     let blocked = ground.ways.iter().filter_map(|way| {
         let before = |slot: u32| match way.demands.iter().find(|(s, _)| *s == slot) {
             Some((_, bits)) => *bits,
-            None => Bits::below(universe.of_slot(slot).values.len()),
+            None => universe.of_slot(slot).whole,
         };
         let moves = way.rows.iter().any(|row| {
             row.condition.is_none() && single(row.slot) && row.values.and(&before(row.slot)).is_empty()
@@ -153,7 +174,7 @@ pub fn deadlock(machine: &Machine, ground: &Ground) -> Formula {
             return None;
         }
         Some(Formula::any(way.demands.iter().map(|&(slot, bits)| {
-            let rest = Bits::below(universe.of_slot(slot).values.len()).without(&bits);
+            let rest = universe.of_slot(slot).whole.without(&bits);
             let var = universe.var_of[slot as usize];
             if rest.is_empty() { Formula::False } else { Formula::Atom(var, rest) }
         })))
@@ -239,7 +260,7 @@ impl<'l> Translation<'l> {
         };
         let done = machine.paths(MAX_PATHS, run, |machine, end| {
             let list: Vec<(u32, Bits)> = machine.know.iter().map(|(&slot, &bits)| (slot, bits)).collect();
-            let all = |slot: u32| Bits::below(machine.universe.of_slot(slot).values.len());
+            let all = |slot: u32| machine.universe.of_slot(slot).whole;
             let list: Vec<(u32, Bits)> = list.into_iter().filter(|&(slot, bits)| bits != all(slot)).collect();
             match end {
                 Ok(()) => clauses.push(clause(machine, &list)),

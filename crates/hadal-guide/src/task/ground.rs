@@ -41,11 +41,19 @@ pub struct Way {
     pub exact: bool,
 }
 
+/// A path into an error of the model.
+#[derive(Clone, Debug)]
+pub struct FaultWay {
+    pub demands: Vec<(u32, Bits)>,
+    /// Whether the error is surely met.
+    pub exact: bool,
+}
+
 /// What grounding finds.
 pub struct Ground {
     pub ways: Vec<Way>,
-    /// What the scalars are where an instance meets an error of the model.
-    pub faults: Vec<Vec<(u32, Bits)>>,
+    /// What the scalars are where an instance meets an error of the model, or may.
+    pub faults: Vec<FaultWay>,
     /// Labels taken by their static facts only.
     pub coarse: u64,
 }
@@ -258,9 +266,11 @@ fn collect<'f>(machine: &mut Machine, units: &mut [Unit], facts: &dyn Fn() -> &'
     let mut ground = Ground { ways: Vec::new(), faults: Vec::new(), coarse: 0 };
     type Key = (Vec<(u32, Bits)>, Vec<Row>);
     let mut known: HashMap<Key, usize> = HashMap::new();
+    // Only the scalars of multisets make ways of different instances the same.
+    let shared = machine.universe.vars.iter().any(|possible| possible.slots.len() > 1);
     for unit in units.iter_mut() {
         let mut ways: Vec<Way> = Vec::new();
-        let mut faults: Vec<Vec<(u32, Bits)>> = Vec::new();
+        let mut faults: Vec<FaultWay> = Vec::new();
         let labels = unit.labels;
         let take = |machine: &mut Machine, end: Result<(), End>| match end {
             Ok(()) => ways.push(Way {
@@ -269,7 +279,9 @@ fn collect<'f>(machine: &mut Machine, units: &mut [Unit], facts: &dyn Fn() -> &'
                 rows: rows(machine),
                 exact: !machine.vague,
             }),
-            Err(End::Fault) if machine.faults == Faults::Followed => faults.push(demands(machine)),
+            Err(End::Fault) if machine.faults == Faults::Followed => {
+                faults.push(FaultWay { demands: demands(machine), exact: !machine.vague });
+            }
             Err(_) => {}
         };
         let mut fuel = INSTANCE_FUEL * 2;
@@ -281,7 +293,11 @@ fn collect<'f>(machine: &mut Machine, units: &mut [Unit], facts: &dyn Fn() -> &'
             ground.coarse += u64::from(labels.1 - labels.0) + 1;
         }
         ground.faults.extend(faults);
-        for way in ways.into_iter().filter(|way| !way.rows.is_empty()) {
+        ways.retain(|way| !way.rows.is_empty());
+        if !shared {
+            ground.ways.append(&mut ways);
+        }
+        for way in ways {
             let key = (by_var(machine, &way.demands), rows_by_var(machine, &way.rows));
             match known.get(&key) {
                 Some(&n) => ground.ways[n].labels.extend(way.labels),
@@ -314,7 +330,7 @@ fn rows_by_var(machine: &Machine, rows: &[Row]) -> Vec<Row> {
 }
 
 fn demands(machine: &Machine) -> Vec<(u32, Bits)> {
-    let all = |slot: u32| Bits::below(machine.universe.of_slot(slot).values.len());
+    let all = |slot: u32| machine.universe.of_slot(slot).whole;
     machine.know.iter().map(|(&slot, &bits)| (slot, bits)).filter(|&(slot, bits)| bits != all(slot)).collect()
 }
 
@@ -352,7 +368,7 @@ fn rows(machine: &Machine) -> Vec<Row> {
                 }));
             }
             Cell::Any => {
-                rows.push(Row { condition: None, slot, values: Bits::below(possible.values.len()) });
+                rows.push(Row { condition: None, slot, values: possible.whole });
             }
         }
     }
@@ -364,7 +380,7 @@ fn coarse_way(
     labels: (u32, u32),
     print: &Footprint,
     ways: &mut Vec<Way>,
-    faults: &mut Vec<Vec<(u32, Bits)>>,
+    faults: &mut Vec<FaultWay>,
 ) {
     let as_demands = |list: &[(u32, ValueSet)]| -> Vec<(u32, Bits)> {
         let known = list.iter().filter(|(slot, _)| !machine.universe.of_slot(*slot).wide);
@@ -372,9 +388,10 @@ fn coarse_way(
     };
     if print.may_fault {
         if print.can_hold {
-            faults.push(as_demands(&print.demands));
+            faults.push(FaultWay { demands: as_demands(&print.demands), exact: false });
         }
-        faults.extend(print.guard_faults.as_ref().map(|list| as_demands(list)));
+        let guard = print.guard_faults.as_ref().map(|list| as_demands(list));
+        faults.extend(guard.map(|demands| FaultWay { demands, exact: false }));
     }
     let demands = as_demands(&print.demands);
     if !print.can_fire || demands.iter().any(|(_, bits)| bits.is_empty()) {
@@ -388,7 +405,7 @@ fn coarse_way(
         }
         let values = match print.result(slot) {
             Some(set) => bits_of(machine, slot, set),
-            None => Bits::below(possible.values.len()),
+            None => possible.whole,
         };
         rows.push(Row { condition: None, slot, values });
     }

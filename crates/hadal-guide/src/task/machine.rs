@@ -193,7 +193,7 @@ impl<'a> Machine<'a> {
     pub fn known(&self, slot: u32) -> Bits {
         match self.know.get(&slot) {
             Some(bits) => *bits,
-            None => Bits::below(self.universe.of_slot(slot).values.len()),
+            None => self.universe.of_slot(slot).whole,
         }
     }
 
@@ -224,7 +224,11 @@ impl<'a> Machine<'a> {
 
     /// An error of the model may be met, nobody knows when.
     pub fn may_fault(&mut self) -> Result<(), End> {
-        if self.faults == Faults::Followed && self.choose(2) == 1 { Err(End::Fault) } else { Ok(()) }
+        if self.faults == Faults::Followed && self.choose(2) == 1 {
+            self.vague = true;
+            return Err(End::Fault);
+        }
+        Ok(())
     }
 
     /// What stands in a scalar.

@@ -27,6 +27,9 @@ pub use variable::{NO_NUMBER, Variable};
 /// More ways to start than this are not looked at one by one.
 const MAX_STARTS: u64 = 50_000;
 
+/// So many initial states are looked at when it is asked what holds at the start.
+const SOME_STARTS: usize = 16;
+
 /// A row of an effect: where the condition held, the variable gets one of the values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
@@ -64,23 +67,43 @@ pub struct Task {
     pub coarse: (u64, u64),
 }
 
+/// The tasks of one target.
+pub struct Tasks {
+    /// Everything that is looked for satisfies its goal.
+    pub whole: Task,
+    /// Its goal is only what is surely looked for and does not seem to hold at the start, where that is less: what remains of
+    /// errors that may be met anywhere would make every state look near.
+    pub focused: Option<Task>,
+}
+
 impl Task {
-    /// The task of a model for a target.
-    pub fn of(model: &Model, target: &Target) -> Result<Task, GuideError> {
+    /// The tasks of a model for a target.
+    pub fn of(model: &Model, target: &Target) -> Result<Tasks, GuideError> {
         let system = model.system();
         let faults = if target.faults { Faults::Followed } else { Faults::Skipped };
-        let mut machine = Machine::new(system, initial(model));
+        let (universe, starts) = initial(model);
+        let mut machine = Machine::new(system, universe);
         let ground = ground::ground(&mut machine, faults);
-        let mut parts = Vec::new();
+        let (mut parts, mut sure) = (Vec::new(), Vec::new());
         for &id in &target.properties {
             let (at, values) = system.property_instance(id).ok_or(GuideError::NoProperty(id.0))?;
-            parts.push(formula::property(&machine, at, &values, faults));
+            let formula = formula::property(&machine, at, &values, faults);
+            if target.faults {
+                sure.push(formula::property(&machine, at, &values, Faults::Skipped));
+            } else {
+                sure.push(formula.clone());
+            }
+            parts.push(formula);
         }
         if target.faults {
-            parts.push(formula::faults(&machine, &ground));
+            let (all, surely) = formula::faults(&machine, &ground);
+            parts.push(all);
+            sure.push(surely);
         }
         if target.deadlock {
-            parts.push(formula::deadlock(&machine, &ground));
+            let formula = formula::deadlock(&machine, &ground);
+            sure.push(formula.clone());
+            parts.push(formula);
         }
         let goal = Formula::any(parts);
         let var_of = &machine.universe.var_of;
@@ -98,8 +121,16 @@ impl Task {
         });
         let labels = system.label_bases(&system.actions).last().copied().unwrap_or(0);
         let variables = Variable::all(model, &machine.universe);
-        let task = Task { variables, ways: ways.collect(), goal, coarse: (ground.coarse, labels) };
-        Ok(task.relevant())
+        let holds_at_start = |formula: &Formula| {
+            let has = |state: &[u64]| formula.holds(&|var, bits| variables[var as usize].has(state, bits));
+            *formula == Formula::True || starts.iter().any(|state| has(state))
+        };
+        let aims = sure.into_iter().flat_map(Formula::alternatives).filter(|part| !holds_at_start(part));
+        let aim = Formula::any(aims);
+        let whole = Task { variables, ways: ways.collect(), goal, coarse: (ground.coarse, labels) };
+        let focused = (aim != whole.goal && aim != Formula::False)
+            .then(|| Task { goal: aim, ..whole.clone() }.relevant());
+        Ok(Tasks { whole: whole.relevant(), focused })
     }
 
     /// Leaves out what cannot influence the goal (the cone of influence), and renumbers the variables.
@@ -155,7 +186,9 @@ impl Task {
 }
 
 /// The values that variables have in initial states, or all where there are too many of those.
-fn initial(model: &Model) -> Universe {
+///
+/// Also some of the initial states.
+fn initial(model: &Model) -> (Universe, Vec<Vec<u64>>) {
     let system = model.system();
     let mut universe = Universe::empty(system);
     let starts = system.label_bases(&system.starts).last().copied().unwrap_or(0);
@@ -173,5 +206,5 @@ fn initial(model: &Model) -> Universe {
             universe.add_all(system, var);
         });
     }
-    universe
+    (universe, out.iter().take(SOME_STARTS).map(|(_, state)| state.to_vec()).collect())
 }

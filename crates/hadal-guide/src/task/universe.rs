@@ -3,7 +3,7 @@
 //! Scalars are the variables of the abstract task, but for those of a multiset: its elements change places, so that one
 //! variable stands for the same scalar of all elements. A variable with too many values is *wide*: nothing is known of it.
 
-use super::bits::MAX_VALUES;
+use super::bits::{Bits, MAX_VALUES};
 use hadal_system::{DomainId, Shape, ShapeId, System, Value};
 use std::rc::Rc;
 
@@ -19,6 +19,8 @@ pub struct Possible {
     pub domain: DomainId,
     /// The values, in the order in which they were found; sorted once all are known.
     pub values: Rc<[Scalar]>,
+    /// The places of all of them.
+    pub whole: Bits,
     /// Whether it may have any value of its domain, none told apart.
     pub wide: bool,
     /// How often a value was added.
@@ -35,7 +37,19 @@ pub struct Universe {
 }
 
 /// After so many additions a variable gets all values of its domain at once.
-const MAX_GROWTH: u32 = 12;
+const MAX_GROWTH: u32 = 40;
+
+impl Possible {
+    fn set(&mut self, values: impl Iterator<Item = Scalar>) {
+        self.values = values.collect();
+        self.whole = Bits::below(self.values.len());
+    }
+
+    fn widen(&mut self) {
+        self.wide = true;
+        self.set(std::iter::empty());
+    }
+}
 
 impl Universe {
     /// Variables without any possible value yet.
@@ -56,6 +70,7 @@ impl Universe {
                     slots: vec![slot],
                     domain: *domain,
                     values: Rc::new([]),
+                    whole: Bits::default(),
                     wide: false,
                     growth: 0,
                 });
@@ -99,7 +114,8 @@ impl Universe {
         if possible.growth > MAX_GROWTH {
             return self.add_all(system, var);
         }
-        possible.values = possible.values.iter().copied().chain([value]).collect();
+        let values = possible.values.clone();
+        possible.set(values.iter().copied().chain([value]));
         true
     }
 
@@ -110,10 +126,10 @@ impl Universe {
             return;
         }
         if possible.values.len() == MAX_VALUES {
-            possible.wide = true;
-            possible.values = Rc::new([]);
+            possible.widen();
         } else {
-            possible.values = possible.values.iter().copied().chain([value]).collect();
+            let values = possible.values.clone();
+            possible.set(values.iter().copied().chain([value]));
         }
     }
 
@@ -126,11 +142,10 @@ impl Universe {
             return false;
         }
         if codes > MAX_VALUES as u64 {
-            possible.wide = true;
-            possible.values = Rc::new([]);
+            possible.widen();
         } else {
             let undefined = domain.undefined.then_some(None);
-            possible.values = undefined.into_iter().chain(domain.values().map(Some)).collect();
+            possible.set(undefined.into_iter().chain(domain.values().map(Some)));
         }
         true
     }

@@ -139,6 +139,10 @@ impl<'g> Layers<'g> {
                         }
                     }
                 }
+                // All that led to the goal is known by now.
+                if self.round[network.goal as usize] != UNREACHED {
+                    return Some(level);
+                }
             }
             if self.round[network.goal as usize] != UNREACHED {
                 return Some(level);

@@ -2,6 +2,7 @@
 //! relaxation of planning.
 
 mod layers;
+mod merge;
 mod network;
 mod sums;
 

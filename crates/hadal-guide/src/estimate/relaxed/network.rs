@@ -5,9 +5,13 @@
 //! operators without cost that lead to one goal fact.
 
 use super::super::graph::all_off;
+use super::merge;
 use crate::mask::Mask;
 use crate::task::{Bits, Formula, Task, Variable};
 use std::collections::HashMap;
+
+/// With more effects than this, those that several ways of the same instance share are taken together.
+const MANY_EFFECTS: usize = 20_000;
 
 /// No number.
 pub const NONE: u32 = u32::MAX;
@@ -88,8 +92,15 @@ impl Network {
             atom_facts: Vec::new(),
             operators: Vec::new(),
         };
-        for (n, way) in task.ways.iter().enumerate() {
-            builder.add_way(task, n as u32, way);
+        let effects: usize = task.ways.iter().map(|way| way.effects.len()).sum();
+        if effects > MANY_EFFECTS {
+            for (n, way) in merge::merged(task) {
+                builder.add_way(task, n, &way);
+            }
+        } else {
+            for (n, way) in task.ways.iter().enumerate() {
+                builder.add_way(task, n as u32, way);
+            }
         }
         let first_goal_operator = builder.operators.len() as u32;
         let goal = builder.new_fact();
