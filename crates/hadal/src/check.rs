@@ -125,6 +125,9 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let options = model_options(args.model.symmetry, args.model.interpret);
     let question = Question { deadlock: plan.deadlock, asked };
     let reduced = Reduced::new(&args.reduction, loaded.system, options, &question)?;
+    if !args.output.quiet {
+        reduced.notes.iter().for_each(|note| eprintln!("{note}"));
+    }
     let startup = begun.elapsed();
     let startup_cpu = cpu_seconds();
     let startup_peak = begin_peak();
@@ -328,6 +331,7 @@ fn outcome(
             Some(SymmetryMode::Exact | SymmetryMode::Auto) => "exact",
         },
         reductions,
+        reduction_notes: reduced.notes.clone(),
         threads: if plan.directed.is_some() { 1 } else { plan.threads },
         run: None,
         state_bits: model.bits(),

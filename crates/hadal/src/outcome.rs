@@ -55,6 +55,9 @@ pub struct Outcome {
     /// What left states out of the search: the counts are those of the reduced space.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reductions: Vec<String>,
+    /// What the reductions asked for left out, or why nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reduction_notes: Vec<String>,
     /// Threads.
     pub threads: usize,
     /// The run folder, where there is one.

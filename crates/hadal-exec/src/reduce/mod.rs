@@ -5,6 +5,7 @@
 //! works with symmetry: the argument is about one state at a time, and distances are the same within an orbit.
 
 mod closure;
+mod condition;
 mod plain;
 mod probe;
 mod relation;

@@ -4,13 +4,16 @@
 //! brings along everything it conflicts with; one that is disabled, and everything looked for, brings along what could
 //! enable it: the writers of one scalar that is not as its guard demands, else of all it tests.
 
+use super::condition::{Condition, conjuncts};
 use super::plain::PlainTests;
 use super::probe::probes;
 use super::rows::Rows;
 use super::sites::sites;
 use hadal_system::facts::{ActionFacts, Facts, Footprint, SlotSet, ValueSet};
+use hadal_system::fold::Fold;
 use hadal_system::state::get_bits;
-use hadal_system::{Domain, Label, Layout, System};
+use hadal_system::system::instance_values;
+use hadal_system::{Action, Domain, Expr, Label, Layout, System};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -30,12 +33,15 @@ pub(super) struct Relation {
     /// The groups whose bodies may meet errors, and the row of what can make them do so where they are enabled.
     pub(super) bodies: Vec<(usize, u32)>,
     tests: Vec<Test>,
+    /// Conjuncts of guards, each with the row of what writes what it reads.
+    conditions: Vec<(Condition, u32)>,
     group_of: GroupOf,
 }
 
 /// What can make a guard true.
 pub(super) struct Cause {
     tests: Range<usize>,
+    conditions: Range<usize>,
     /// The row of the writers of everything the guard reads.
     otherwise: u32,
 }
@@ -96,7 +102,8 @@ impl Relation {
             };
             let single = each || facts.count <= 1;
             let (guard_sites, body_sites) = sites(system, action);
-            prints.extend(own.into_iter().map(|facts| Print {
+            prints.extend(own.into_iter().enumerate().map(|(instance, facts)| Print {
+                guard: single.then(|| guard_of(system, action, instance as u64)),
                 guard_sites: guard_sites.clone().unwrap_or_else(|| facts.tests.clone()),
                 body_sites: body_sites.clone().unwrap_or_else(|| facts.reads.clone()),
                 facts,
@@ -106,12 +113,12 @@ impl Relation {
         }
         let mut build = Build::new(system, layout, &prints);
         build.conflicts();
-        prints.iter().for_each(|print| build.cause(&print.facts));
+        prints.iter().for_each(|print| build.cause(&print.facts, print.guard.as_ref()));
         (0..prints.len()).for_each(|group| build.faults(group));
-        for probe in probes {
-            build.probe(probe);
+        for (action, facts) in extended.actions[system.actions.len()..].iter().zip(probes) {
+            build.probe(action, facts);
         }
-        let Build { mut rows, conflicts, causes, tests, bodies, .. } = build;
+        let Build { mut rows, conflicts, causes, tests, conditions, bodies, .. } = build;
         rows.finish();
         let labels = bases.last().copied().unwrap_or(0);
         let group_of = if labels <= MAX_DIRECT {
@@ -119,7 +126,7 @@ impl Relation {
         } else {
             GroupOf::Search(starts)
         };
-        Some(Relation { rows, groups: prints.len(), conflicts, causes, bodies, tests, group_of })
+        Some(Relation { rows, groups: prints.len(), conflicts, causes, bodies, tests, conditions, group_of })
     }
 
     /// The group of a transition.
@@ -134,8 +141,12 @@ impl Relation {
     pub(super) fn ways<'a>(&'a self, cause: &'a Cause, state: &'a [u64]) -> impl Iterator<Item = u32> + 'a {
         let tests = self.tests[cause.tests.clone()].iter();
         let mut failed = tests.filter(|test| !test.passes(state)).map(|test| test.writers).peekable();
-        let none = failed.peek().is_none();
-        failed.chain(none.then_some(cause.otherwise))
+        // Conjuncts are asked only where all scalars are as demanded.
+        let asked = if failed.peek().is_none() { cause.conditions.clone() } else { 0..0 };
+        let conditions = self.conditions[asked.clone()].iter();
+        let mut false_ones = conditions.filter(|(it, _)| it.fails(state)).map(|(_, row)| *row).peekable();
+        let none = failed.peek().is_none() && false_ones.peek().is_none();
+        failed.chain(false_ones).chain(none.then_some(cause.otherwise))
     }
 }
 
@@ -158,6 +169,8 @@ fn group_at(starts: &[(u64, u32, Apart)], label: u64) -> u32 {
 
 struct Print {
     facts: Footprint,
+    /// The guard with its parameters known, where it stands for one instance only.
+    guard: Option<Expr>,
     /// What decides whether the guard meets an error.
     guard_sites: SlotSet,
     /// What decides whether the body does, where the guard is true.
@@ -165,6 +178,13 @@ struct Print {
     plain: PlainTests,
     /// Whether it stands for one instance only.
     single: bool,
+}
+
+/// The guard of an action's n-th instance.
+fn guard_of(system: &System, action: &Action, n: u64) -> Expr {
+    let values = instance_values(&action.params, &system.domains, n);
+    let known = action.params.iter().map(|param| param.local).zip(values);
+    Fold::new(system, known).unrolling(16).expr(&action.guard)
 }
 
 struct Build<'a> {
@@ -176,6 +196,7 @@ struct Build<'a> {
     causes: Vec<Cause>,
     bodies: Vec<(usize, u32)>,
     tests: Vec<Test>,
+    conditions: Vec<(Condition, u32)>,
     writers: HashMap<(u32, ValueSet), u32>,
 }
 
@@ -190,6 +211,7 @@ impl<'a> Build<'a> {
             causes: Vec::new(),
             bodies: Vec::new(),
             tests: Vec::new(),
+            conditions: Vec::new(),
             writers: HashMap::new(),
         }
     }
@@ -211,12 +233,19 @@ impl<'a> Build<'a> {
     }
 
     /// Adds what can make the guard of this true.
-    fn cause(&mut self, print: &Footprint) {
-        let first = self.tests.len();
+    fn cause(&mut self, print: &Footprint, guard: Option<&Expr>) {
+        let (first, first_condition) = (self.tests.len(), self.conditions.len());
         if !print.can_hold {
             let nothing = self.rows.add([]);
-            self.causes.push(Cause { tests: first..first, otherwise: nothing });
+            self.causes.push(Cause { tests: first..first, conditions: 0..0, otherwise: nothing });
             return;
+        }
+        for condition in guard.map_or(Vec::new(), |guard| conjuncts(self.system, self.layout, guard)) {
+            let able =
+                self.prints.iter().enumerate().filter(|(_, by)| by.facts.may_write.meets(&condition.reads));
+            let able: Vec<usize> = able.map(|(n, _)| n).collect();
+            let row = self.rows.add(able);
+            self.conditions.push((condition, row));
         }
         for (slot, demanded) in &print.demands {
             let place = &self.layout.slots()[*slot as usize];
@@ -227,7 +256,8 @@ impl<'a> Build<'a> {
         let enablers = self.prints.iter().enumerate().filter(|(_, by)| by.facts.may_enable(print));
         let all: Vec<usize> = enablers.map(|(n, _)| n).collect();
         let otherwise = self.rows.add(all);
-        self.causes.push(Cause { tests: first..self.tests.len(), otherwise });
+        let conditions = first_condition..self.conditions.len();
+        self.causes.push(Cause { tests: first..self.tests.len(), conditions, otherwise });
     }
 
     /// Adds the errors that a group may meet as things looked for.
@@ -249,17 +279,18 @@ impl<'a> Build<'a> {
         }
         if let Some(demands) = &facts.guard_faults {
             let (demands, tests) = (demands.clone(), guard_sites.clone());
-            self.cause(&Footprint { demands, tests, can_hold: true, ..bare(facts) });
+            self.cause(&Footprint { demands, tests, can_hold: true, ..bare(facts) }, None);
         }
     }
 
-    fn probe(&mut self, facts: &ActionFacts) {
-        for (_, print) in facts.footprints() {
+    fn probe(&mut self, action: &Action, facts: &ActionFacts) {
+        for (instance, print) in facts.footprints() {
             if print.can_hold {
-                self.cause(print);
+                let guard = facts.is_exact().then(|| guard_of(self.system, action, instance));
+                self.cause(print, guard.as_ref());
             }
             if let Some(demands) = &print.guard_faults {
-                self.cause(&Footprint { demands: demands.clone(), can_hold: true, ..bare(print) });
+                self.cause(&Footprint { demands: demands.clone(), can_hold: true, ..bare(print) }, None);
             }
         }
     }

@@ -4,6 +4,7 @@
 //! errors are looked for in the text: what cannot be followed (calls, loops, scalars written on the way) counts as
 //! depending on everything.
 
+use super::condition::slots;
 use crate::visit::{self, Node};
 use hadal_system::facts::SlotSet;
 use hadal_system::{
@@ -156,7 +157,7 @@ impl<'a> Sites<'a> {
             Node::Place(place) => match place.base {
                 Base::Global(var) => {
                     followed &= !self.written.contains(&var);
-                    let (from, to) = self.slots(var, place);
+                    let (from, to) = slots(self.system, &self.first_slots, var, place);
                     reads.insert_range(from, to);
                 }
                 Base::Local(local) => {
@@ -166,28 +167,6 @@ impl<'a> Sites<'a> {
             Node::Stmt(_) => {}
         });
         followed.then_some(reads)
-    }
-
-    /// The slots of a place as far as its indices are constants, else of everything it may be.
-    fn slots(&self, var: VarId, place: &Place) -> (u32, u32) {
-        let mut shape = self.system.variable(var).shape;
-        let mut first = self.first_slots[var.0 as usize];
-        for step in &place.steps {
-            match (step, &self.system.shapes[shape]) {
-                (Step::Field(n), Shape::Record(fields)) => {
-                    first += fields[..*n].iter().map(|f| self.system.shapes.slots(f.shape)).sum::<usize>();
-                    shape = fields[*n].shape;
-                }
-                (Step::Index(at), Shape::Array { index, element }) => {
-                    let position = at.as_const().and_then(|at| self.system.domains[*index].position(at));
-                    let Some(position) = position else { break };
-                    first += position as usize * self.system.shapes.slots(*element);
-                    shape = *element;
-                }
-                _ => break,
-            }
-        }
-        (first as u32, (first + self.system.shapes.slots(shape)) as u32)
     }
 
     /// The values an expression can have, where they and all on the way fit 64 bits.
