@@ -162,7 +162,7 @@ fn memory(figures: &Figures) -> Chart {
         "Memory over time",
         "Held under the memory budget at each commit.",
         Unit::Bytes,
-        &[("memory", &|moment| moment.memory_bytes.map(|n| n as f64))],
+        &[("memory", &|moment| moment.sample.memory_bytes.map(|n| n as f64))],
     )
 }
 
@@ -172,7 +172,7 @@ fn disk(figures: &Figures) -> Chart {
         "Disk over time",
         "All files in the run's folder at each commit.",
         Unit::Bytes,
-        &[("disk", &|moment| moment.disk_bytes.map(|n| n as f64))],
+        &[("disk", &|moment| moment.sample.disk_bytes.map(|n| n as f64))],
     )
 }
 
@@ -187,7 +187,7 @@ fn over_time(
 ) -> Chart {
     let bins: Vec<_> = bins(figures.samples.len()).collect();
     let rows = bins.iter().map(|bin| {
-        let at = figures.samples[bin.end - 1].seconds;
+        let at = figures.samples[bin.end - 1].sample.seconds;
         Row { at, label: format!("{at:.1}") }
     });
     let values =

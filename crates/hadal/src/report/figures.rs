@@ -2,8 +2,8 @@
 
 use super::command::command;
 use super::record::{
-    LayerRecord, PartitionFigures, PartitionedRecord, Record, SampleRecord, SearchRecord, SpentRecord,
-    StageRecord,
+    LayerRecord, Outcomes, PartitionFigures, PartitionedRecord, Record, SampleRecord, SearchRecord,
+    SpentRecord, StageRecord,
 };
 use hadal_search::ActionFirings;
 use hadal_search::estimate::{self, Estimate};
@@ -80,36 +80,12 @@ pub struct LayerFigures {
     pub seconds: Option<SpentRecord>,
 }
 
-/// What became of the states generated from a layer.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Outcomes {
-    /// New: the next layer.
-    pub unique: u64,
-    /// A table, cache or buffer in RAM knew them.
-    pub duplicates_cache: u64,
-    /// Equal to another candidate of the layer.
-    pub duplicates_within: u64,
-    /// Found in an earlier layer.
-    pub duplicates_earlier: u64,
-    /// Duplicates of either kind: the storage does not tell which.
-    pub duplicates_either: u64,
-}
-
 /// The search at a commit, and its rates since the one before.
 #[derive(Debug, Serialize)]
 pub struct Moment {
-    /// Wall-clock seconds.
-    pub seconds: f64,
-    /// Distinct states.
-    pub states: u64,
-    /// Transitions fired.
-    pub transitions: u64,
-    /// The layer to be expanded next.
-    pub depth: Option<u64>,
-    /// Bytes held under the memory budget.
-    pub memory_bytes: Option<u64>,
-    /// Bytes of all files in the folder.
-    pub disk_bytes: Option<u64>,
+    /// How it stood.
+    #[serde(flatten)]
+    pub sample: SampleRecord,
     /// New states per second; absent where no layer was completed since the moment before.
     pub states_per_second: Option<f64>,
     /// Transitions per second; absent likewise.
@@ -233,13 +209,7 @@ fn layers(search: &SearchRecord) -> Vec<LayerFigures> {
 /// What became of the generated states, where every one of them is accounted for: a run begun by an older version and
 /// resumed has layers of which nobody counted it.
 fn outcomes(layer: &LayerRecord) -> Option<Outcomes> {
-    let outcomes = Outcomes {
-        unique: layer.unique?,
-        duplicates_cache: layer.duplicates_cache?,
-        duplicates_within: layer.duplicates_within?,
-        duplicates_earlier: layer.duplicates_earlier?,
-        duplicates_either: layer.duplicates_either?,
-    };
+    let outcomes = layer.outcomes?;
     let generated = layer.transitions + layer.transitions_again.unwrap_or(0);
     let decided = outcomes.unique
         + outcomes.duplicates_within
@@ -261,12 +231,7 @@ fn moments(samples: &[SampleRecord]) -> Vec<Moment> {
             (sample.transitions > transitions).then(|| now.saturating_sub(then) as f64 / passed)
         };
         moments.push(Moment {
-            seconds: sample.seconds,
-            states: sample.states,
-            transitions: sample.transitions,
-            depth: sample.depth,
-            memory_bytes: sample.memory_bytes,
-            disk_bytes: sample.disk_bytes,
+            sample: *sample,
             states_per_second: since(sample.states, states),
             transitions_per_second: since(sample.transitions, transitions),
         });
@@ -277,8 +242,9 @@ fn moments(samples: &[SampleRecord]) -> Vec<Moment> {
 
 /// States per second in the last quarter of the course.
 fn recent_rate(samples: &[Moment]) -> Option<f64> {
-    let last = samples.last()?;
-    let from = samples.iter().rev().find(|sample| sample.seconds <= last.seconds * 0.75);
+    let samples = || samples.iter().map(|moment| moment.sample);
+    let last = samples().last()?;
+    let from = samples().rev().find(|sample| sample.seconds <= last.seconds * 0.75);
     let (seconds, states) = from.map_or((0.0, 0), |sample| (sample.seconds, sample.states));
     let rate = last.states.saturating_sub(states) as f64 / (last.seconds - seconds);
     (rate.is_finite() && rate > 0.0).then_some(rate)
@@ -301,7 +267,7 @@ fn distances(layers: &[LayerRecord]) -> Vec<DistanceFigures> {
     };
     let mut told = false;
     for layer in layers.iter().filter(|layer| outcomes(layer).is_some()) {
-        add(0, 0, layer.duplicates_within.unwrap_or(0));
+        add(0, 0, layer.outcomes.map_or(0, |outcomes| outcomes.duplicates_within));
         for distance in &layer.by_distance {
             told = true;
             add(distance.nearest, distance.farthest, distance.found);
@@ -391,11 +357,13 @@ mod tests {
     fn a_layer_whose_states_are_not_accounted_for_has_no_outcomes() {
         let layer = |cache| LayerRecord {
             transitions: 10,
-            unique: Some(4),
-            duplicates_cache: Some(cache),
-            duplicates_within: Some(1),
-            duplicates_earlier: Some(2),
-            duplicates_either: Some(0),
+            outcomes: Some(Outcomes {
+                unique: 4,
+                duplicates_cache: cache,
+                duplicates_within: 1,
+                duplicates_earlier: 2,
+                duplicates_either: 0,
+            }),
             ..LayerRecord::default()
         };
         assert!(outcomes(&layer(3)).is_some());
@@ -410,11 +378,13 @@ mod tests {
         }
         let layer = LayerRecord {
             transitions: 12,
-            unique: Some(0),
-            duplicates_cache: Some(0),
-            duplicates_within: Some(2),
-            duplicates_earlier: Some(10),
-            duplicates_either: Some(0),
+            outcomes: Some(Outcomes {
+                unique: 0,
+                duplicates_cache: 0,
+                duplicates_within: 2,
+                duplicates_earlier: 10,
+                duplicates_either: 0,
+            }),
             by_distance: vec![
                 DistanceRecord { nearest: 1, farthest: 1, found: 3 },
                 DistanceRecord { nearest: 5, farthest: 7, found: 4 },

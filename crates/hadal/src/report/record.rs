@@ -74,16 +74,28 @@ pub struct LayerRecord {
     pub states: u64,
     pub transitions: u64,
     pub transitions_again: Option<u64>,
-    pub duplicates_cache: Option<u64>,
-    pub candidates: Option<u64>,
-    pub duplicates_within: Option<u64>,
-    pub duplicates_earlier: Option<u64>,
-    pub duplicates_either: Option<u64>,
-    pub unique: Option<u64>,
+    /// Where all of them were counted.
+    #[serde(flatten)]
+    pub outcomes: Option<Outcomes>,
     pub by_distance: Vec<DistanceRecord>,
     pub bytes_read: Option<u64>,
     pub bytes_written: Option<u64>,
     pub seconds: Option<SpentRecord>,
+}
+
+/// What became of the states generated from a layer.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Outcomes {
+    /// New: the next layer.
+    pub unique: u64,
+    /// A table, cache or buffer in RAM knew them.
+    pub duplicates_cache: u64,
+    /// Equal to another candidate of the layer.
+    pub duplicates_within: u64,
+    /// Found in an earlier layer.
+    pub duplicates_earlier: u64,
+    /// Duplicates of either kind: the storage does not tell which.
+    pub duplicates_either: u64,
 }
 
 /// Duplicates whose original lies this many layers back.
@@ -109,13 +121,19 @@ pub struct SpentRecord {
 }
 
 /// The search at a commit.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct SampleRecord {
+    /// Wall-clock seconds.
     pub seconds: f64,
+    /// Distinct states.
     pub states: u64,
+    /// Transitions fired.
     pub transitions: u64,
+    /// The layer to be expanded next.
     pub depth: Option<u64>,
+    /// Bytes held under the memory budget.
     pub memory_bytes: Option<u64>,
+    /// Bytes of all files in the folder.
     pub disk_bytes: Option<u64>,
 }
 

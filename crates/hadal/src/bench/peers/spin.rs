@@ -89,8 +89,9 @@ impl Spin {
             let mut command = Command::new(&program);
             command.current_dir(scratch.folder());
             command.args([format!("-m{depth}"), format!("-w{slots}")]);
-            // Neither assertions nor end states end the search: hadal is asked for neither.
-            command.args(["-n", "-A", "-E", "-c0"]);
+            // Neither assertions nor end states end the search, as hadal is asked for neither; only a stack that is too
+            // small does, at once.
+            command.args(["-n", "-A", "-E", "-b"]);
             let measured = measure(&mut command, self.limit).map_err(|error| error.to_string())?;
             if measured.timed_out {
                 return Err(format!("not done after {} s", self.limit.as_secs_f64()));
