@@ -105,3 +105,29 @@ fn options_that_would_do_nothing_are_refused() {
     let refused = hadal(&["bench", "disk", "--strategies", "frontier"]).expect_code(2);
     assert!(refused.stderr.contains("no strategy `frontier`"), "{}", refused.stderr);
 }
+
+#[test]
+fn published_directed_searches_are_repeated_to_the_digit() {
+    for (family, rows) in [("A2 ", 6), ("A3 ", 6), ("F10 ", 10)] {
+        let Some((text, json, page)) = bench(&["directed", "--only", family]) else { return };
+        assert!(text.contains(&format!("{rows} of {rows} rows that can be met are met")), "{text}");
+        let exact: Vec<&Value> = (json["rows"].as_array().expect("a list").iter())
+            .filter(|row| row["published"]["matched"] == "exact")
+            .collect();
+        assert_eq!(exact.len(), rows);
+        for row in exact {
+            let theirs = &row["published"];
+            assert_eq!((&row["explored"], &row["length"]), (&theirs["explored"], &theirs["length"]), "{row}");
+        }
+        assert!(page.contains("Wehrle 2011"));
+    }
+}
+
+#[test]
+fn a_directed_search_is_compared_with_breadth_first_search() {
+    let Some((_, json, _)) = bench(&["directed", "--only", "bakery.2"]) else { return };
+    let found = &json["errors"][0];
+    assert_eq!((&found["shortest"], &found["remark"]), (&18.into(), &Value::Null));
+    assert!(found["length"].as_u64() >= found["shortest"].as_u64());
+    assert!(positive(&json["fewer_states"]["geometric_mean"]) > 1.0, "{found}");
+}

@@ -7,6 +7,7 @@
 mod cage;
 mod choice;
 mod corpus;
+mod directed;
 mod disk;
 mod exploration;
 mod html;
@@ -43,6 +44,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
     }
     refuse_what_does_nothing(args)?;
     match args.suite.as_str() {
+        directed::SUITE => return directed::run(args),
         disk::SUITE => return disk::run(args),
         lamborn::SUITE => return lamborn::run(args),
         partition::SUITE => return partition::run(args),

@@ -9,11 +9,11 @@ use crate::progress::size;
 /// What suites there are.
 pub fn list(suites: &[Suite]) -> String {
     let lines = suites.iter().map(|s| format!("{:14} {:3} models  {}\n", s.name, s.cases.len(), s.about));
-    let lamborn = format!(
-        "{:14} {:3}         {}\n",
-        "lamborn", "", "the tables of Lamborn's dissertation with our columns beside them"
-    );
-    lines.chain([lamborn]).collect()
+    let tables = [
+        ("lamborn", "the tables of Lamborn's dissertation with our columns beside them"),
+        ("directed", "the tables of Wehrle's dissertation with our columns, and models with errors"),
+    ];
+    lines.chain(tables.map(|(name, about)| format!("{name:14} {:3}         {about}\n", ""))).collect()
 }
 
 /// The lines above the rows.
