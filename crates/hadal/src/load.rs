@@ -52,7 +52,7 @@ pub fn load(args: &ModelArgs) -> Result<LoadedModel, Failure> {
     let source = Source::new(args.model.display().to_string(), text);
     let (system, warnings) = match language {
         Language::Murphi => {
-            let (numbers, texts) = given(args);
+            let Definitions { numbers, texts } = Definitions::of(args);
             if let Some((name, value)) = texts.first() {
                 return Err(Failure::Usage(format!(
                     "-D {name}={value}: a constant of a Murphi model is a number"
@@ -75,21 +75,29 @@ fn load_dve(args: &ModelArgs, source: Source) -> Result<Result<dve::Loaded, Refu
         ModelErrors::Report => dve::lower::Errors::Report,
         ModelErrors::State => dve::lower::Errors::ErrorState,
     };
-    let (numbers, texts) = given(args);
+    let Definitions { numbers, texts } = Definitions::of(args);
     let description = description.as_ref();
     Ok(dve::load_with(source, dve::Options { overrides: &numbers, texts: &texts, description, errors }))
 }
 
-/// The values and the texts given to names.
-fn given(args: &ModelArgs) -> (Vec<(String, i64)>, Vec<(String, String)>) {
-    let (mut numbers, mut texts) = (Vec::new(), Vec::new());
-    for (name, given) in args.define.iter().cloned() {
-        match given {
-            Given::Number(value) => numbers.push((name, value)),
-            Given::Text(text) => texts.push((name, text)),
+/// What `-D` gives to names.
+#[derive(Default)]
+struct Definitions {
+    numbers: Vec<(String, i64)>,
+    texts: Vec<(String, String)>,
+}
+
+impl Definitions {
+    fn of(args: &ModelArgs) -> Self {
+        let mut all = Definitions::default();
+        for (name, given) in args.define.iter().cloned() {
+            match given {
+                Given::Number(value) => all.numbers.push((name, value)),
+                Given::Text(text) => all.texts.push((name, text)),
+            }
         }
+        all
     }
-    (numbers, texts)
 }
 
 fn render_all(source: &Source, diagnostics: &Diagnostics) -> String {

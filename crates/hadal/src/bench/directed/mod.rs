@@ -135,23 +135,34 @@ fn case_of(model: &ErrorModel) -> Case {
     }
 }
 
-/// The bundled model of an instance, its size, and what is looked for.
-fn instance(name: &str, scratch: &Scratch) -> Option<(PathBuf, Vec<(String, i64)>, Option<String>)> {
+/// A bundled model of a certain size.
+struct Instance {
+    model: PathBuf,
+    constant: &'static str,
+    size: i64,
+    /// What is looked for, where it is not everything.
+    property: Option<String>,
+}
+
+/// The instance that a table calls `name`.
+fn instance(name: &str, scratch: &Scratch) -> Option<Instance> {
     let size: i64 = name.get(1..)?.parse().ok()?;
-    let constant = |name: &str| vec![(name.to_owned(), size)];
+    let of = |family: usize, constant, property| Instance {
+        model: scratch.file(FAMILIES[family].0),
+        constant,
+        size,
+        property,
+    };
     Some(match name.get(..1)? {
-        "A" => {
-            let client = (1i64 << (size - 1)) - 1;
-            (scratch.file(FAMILIES[0].0), constant("DEPTH"), Some(format!("C{client}.work")))
-        }
-        "F" => (scratch.file(FAMILIES[1].0), constant("N"), None),
-        "H" => (scratch.file(FAMILIES[2].0), constant("N"), Some(format!("Disc{size}.i1"))),
+        "A" => of(0, "DEPTH", Some(format!("C{}.work", (1i64 << (size - 1)) - 1))),
+        "F" => of(1, "N", None),
+        "H" => of(2, "N", Some(format!("Disc{size}.i1"))),
         _ => return None,
     })
 }
 
 fn compare(hadal: &Hadal, scratch: &Scratch, row: Row) -> Result<Compared, Failure> {
-    let Some((model, constants, property)) = instance(row.instance, scratch) else {
+    let Some(Instance { model, constant, size, property }) = instance(row.instance, scratch) else {
         return Err(Failure::Internal(format!("published.tsv has an unknown instance {}", row.instance)));
     };
     let mut more: Vec<String> = ["--find", "--calibration", "seed"].map(str::to_owned).into();
@@ -160,6 +171,7 @@ fn compare(hadal: &Hadal, scratch: &Scratch, row: Row) -> Result<Compared, Failu
     }
     property.into_iter().for_each(|name| more.extend(["--property".to_owned(), name]));
     let none = ErrorModel { model: "", property: Some("") };
+    let constants = vec![(constant.to_owned(), size)];
     let case = Case { constants, symmetry: "off".into(), ..case_of(&none) };
     let run = Exploration::run(hadal, &case, &model, &more, None)?;
     let figures = &run.json["directed"];
