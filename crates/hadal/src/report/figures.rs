@@ -243,7 +243,7 @@ fn moments(samples: &[SampleRecord]) -> Vec<Moment> {
 /// States per second in the last quarter of the course.
 fn recent_rate(samples: &[Moment]) -> Option<f64> {
     let samples = || samples.iter().map(|moment| moment.sample);
-    let last = samples().last()?;
+    let last = samples().next_back()?;
     let from = samples().rev().find(|sample| sample.seconds <= last.seconds * 0.75);
     let (seconds, states) = from.map_or((0.0, 0), |sample| (sample.seconds, sample.states));
     let rate = last.states.saturating_sub(states) as f64 / (last.seconds - seconds);
