@@ -185,6 +185,13 @@ pub struct Distance {
     pub found: u64,
 }
 
+impl Distance {
+    /// From the layer being found at `depth` to layers from the first to the last of `depths`.
+    pub(crate) fn between(depth: u64, depths: (u64, u64), found: u64) -> Self {
+        Distance { nearest: depth - depths.1, farthest: depth - depths.0, found }
+    }
+}
+
 /// Seconds spent on one layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -8,6 +8,7 @@ use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
 use crate::layered::detector::Detector;
 use crate::layered::hash::sample::initial_partition;
+use crate::layered::hash::structured::StructuredDetector;
 use crate::layered::hash::{HashDetector, Partition, SplitBy};
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord};
@@ -30,6 +31,7 @@ use std::sync::atomic::Ordering;
 const CACHE_SHARE: u64 = 28;
 /// With a table for detection besides.
 const SMALL_CACHE_SHARE: u64 = 14;
+const LEAST_CACHE_SHARE: u64 = 3;
 const TABLE_SHARE: u64 = 20;
 /// Potential buckets of the initial partition, at most, and the memory each should have.
 const MOST_BUCKETS: u64 = 1000;
@@ -57,6 +59,8 @@ pub enum Detection {
     },
     /// In phases.
     Phased,
+    /// In tables, of which those that successors fall into are in RAM.
+    Structured,
     /// Against recent layers, with full checks now and then.
     Partial(Bound),
 }
@@ -85,10 +89,12 @@ pub struct Strategy {
     pub keep_bytes: Option<u64>,
     /// Nothing new lies deeper than this, says who asks.
     pub diameter: Option<u64>,
+    /// How far back hashed and phased detection look between full checks; everywhere where it is not given.
+    pub bound: Option<Bound>,
 }
 
 /// Every name, in the order of docs/strategies.md.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     "sort",
     "sort-single-file",
     "sort-file-per-layer",
@@ -97,6 +103,7 @@ pub const NAMES: [&str; 12] = [
     "phased",
     "partial",
     "layered",
+    "structured",
     "stern-dill",
     "della-penna",
     "mr-bfs",
@@ -116,6 +123,7 @@ impl Strategy {
             "hash" => with(Detection::Hash { partition: sampled, split_by: SplitBy::SmallestLargest }),
             "phased" => with(Detection::Phased),
             "partial" => with(Detection::Partial(Bound::Auto)),
+            "structured" => Strategy { cache: CacheKind::Off, ..with(Detection::Structured) },
             "layered" => with(Detection::SortFilePerLayer),
             "stern-dill" => Strategy { cache: CacheKind::Table, ..with(Detection::SortPerBatch) },
             "della-penna" => Strategy { cache: CacheKind::Table, ..with(Detection::Partial(Bound::Random)) },
@@ -131,8 +139,14 @@ impl Strategy {
 
     /// By sorting, everything kept.
     pub(crate) fn sorting() -> Strategy {
-        let (keep_layers, keep_bytes, diameter) = (None, None, None);
-        Strategy { detection: Detection::Sort, cache: CacheKind::Lru, keep_layers, keep_bytes, diameter }
+        Strategy {
+            detection: Detection::Sort,
+            cache: CacheKind::Lru,
+            keep_layers: None,
+            keep_bytes: None,
+            diameter: None,
+            bound: None,
+        }
     }
 
     fn keep(&self) -> Keep {
@@ -213,9 +227,15 @@ impl<'a> StrategySearch<'a> {
             }
             Detection::SortSeparate => sorted(Sorting { merging: Merging::Separate, ..Sorting::LEVELS }),
             Detection::SortPerBatch => sorted(Sorting { passes: Passes::PerBatch, ..Sorting::LEVELS }),
-            Detection::Phased => Ok(Box::new(PhasedDetector::new(disk, options, table)?)),
+            Detection::Phased => {
+                Ok(Box::new(PhasedDetector::new(disk, options, table, self.strategy.bound)?))
+            }
             Detection::Partial(bound) => Ok(Box::new(PartialDetector::new(disk, options, *bound)?)),
+            Detection::Structured => {
+                Ok(Box::new(StructuredDetector::new(disk, options, space, self.threads.max(1))?))
+            }
             Detection::Hash { partition, split_by } => {
+                let bound = self.strategy.bound;
                 let wanted = (self.governor.limit() / BYTES_PER_BUCKET).clamp(16, MOST_BUCKETS);
                 let partition = match partition {
                     PartitionSource::Sampled => initial_partition(space, self.governor, wanted),
@@ -225,7 +245,7 @@ impl<'a> StrategySearch<'a> {
                     }
                     PartitionSource::Saved(text) => Partition::load(space, text)?,
                 };
-                Ok(Box::new(HashDetector::new(disk, options, partition, *split_by, table)?))
+                Ok(Box::new(HashDetector::new(disk, options, partition, *split_by, table, bound)?))
             }
         }
     }
@@ -241,8 +261,12 @@ impl<'a> StrategySearch<'a> {
             }
             None => (Vec::new(), Counts::zero(task.space), 0.0),
         };
-        let has_table = matches!(self.strategy.detection, Detection::Hash { .. } | Detection::Phased);
-        let cache_share = self.share(if has_table { SMALL_CACHE_SHARE } else { CACHE_SHARE });
+        let cache_share = self.share(match self.strategy.detection {
+            // Only initial states pass through it.
+            Detection::Structured => LEAST_CACHE_SHARE,
+            Detection::Hash { .. } | Detection::Phased => SMALL_CACHE_SHARE,
+            _ => CACHE_SHARE,
+        });
         let (words, threads) = (task.space.words(), self.threads.max(1));
         let states = (0..journal.depth()).map(|depth| journal.states(depth)).sum();
         task.control.gauges.states.store(states, Ordering::Relaxed);

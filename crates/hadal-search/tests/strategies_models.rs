@@ -120,7 +120,8 @@ fn random_graphs_have_the_same_numbers_with_every_strategy_and_after_a_kill() {
     for seed in 0..6 {
         // Long cycles, short ones, self-loops, dead ends: whatever the seed gives.
         let graph = RandomGraph::new(seed, 4000);
-        for (n, (name, mut strategy)) in exact().enumerate() {
+        // A graph does not name the scalars of its states.
+        for (n, (name, mut strategy)) in exact().filter(|(name, _)| *name != "structured").enumerate() {
             let caches = [CacheKind::Off, CacheKind::Buffer, CacheKind::Table, CacheKind::Lru];
             strategy.cache = caches[(n + seed as usize) % caches.len()];
             let deadlock = if seed % 3 == 0 { DeadlockNotion::Stuck } else { DeadlockNotion::Off };

@@ -153,6 +153,8 @@ pub enum Strategy {
     Partial,
     /// On disk: old layers are deleted when there is no room (--keep-layers, --keep-bytes).
     Layered,
+    /// On disk: states in tables by some of their scalars, of which those that successors fall into are in RAM.
+    Structured,
     /// As Stern and Dill's disk Murphi: a pass over all old states whenever memory is full.
     SternDill,
     /// As Della Penna et al.: a random number of recent layers is looked at, with full checks now and then.

@@ -19,9 +19,10 @@ pub struct DetectionArgs {
     /// With a layered disk strategy: what is remembered of generated states before they are written.
     #[arg(long, value_enum, value_name = "KIND")]
     pub cache: Option<CacheChoice>,
-    /// With --strategy partial: compare with this many recent layers (default: chosen from the duplicates seen).
-    #[arg(long, value_name = "LAYERS")]
-    pub partial: Option<u64>,
+    /// With --strategy partial, hash or phased: compare with this many recent layers, or with as many as the duplicates
+    /// seen ask for (auto), and with all now and then.
+    #[arg(long, value_name = "LAYERS|auto", value_parser = parse_bound, alias = "partial")]
+    pub bound: Option<Bound>,
     /// With --strategy layered: most layers kept on disk.
     #[arg(long, value_name = "N")]
     pub keep_layers: Option<u64>,
@@ -80,6 +81,11 @@ impl DetectionArgs {
                 false => Err(refuse(self.first_given(), "the layered disk strategies")),
             };
         };
+        if self.cache.is_some() && strategy == Strategy::Structured {
+            return Err(Failure::Usage(
+                "--cache would do nothing with --strategy structured, which knows duplicates at once".into(),
+            ));
+        }
         if let Some(cache) = self.cache {
             chosen.cache = match cache {
                 CacheChoice::Off => CacheKind::Off,
@@ -88,11 +94,12 @@ impl DetectionArgs {
                 CacheChoice::Lru => CacheKind::Lru,
             };
         }
-        if let Some(layers) = self.partial {
-            if strategy != Strategy::Partial {
-                return Err(refuse("--partial", "--strategy partial"));
+        if let Some(bound) = self.bound {
+            match strategy {
+                Strategy::Partial => chosen.detection = Detection::Partial(bound),
+                Strategy::Hash | Strategy::Phased => chosen.bound = Some(bound),
+                _ => return Err(refuse("--bound", "--strategy partial, hash and phased")),
             }
-            chosen.detection = Detection::Partial(Bound::Layers(layers));
         }
         let deletes = matches!(strategy, Strategy::Layered | Strategy::Frontier);
         if (self.keep_layers.is_some() || self.keep_bytes.is_some()) && strategy != Strategy::Layered {
@@ -132,7 +139,7 @@ impl DetectionArgs {
     fn first_given(&self) -> &'static str {
         let given = [
             (self.cache.is_some(), "--cache"),
-            (self.partial.is_some(), "--partial"),
+            (self.bound.is_some(), "--bound"),
             (self.keep_layers.is_some(), "--keep-layers"),
             (self.keep_bytes.is_some(), "--keep-bytes"),
             (self.diameter.is_some(), "--diameter"),
@@ -154,6 +161,16 @@ impl DetectionArgs {
             eprintln!("warning: cannot save the partition to {}: {error}", path.display());
         }
         Ok(explored.report)
+    }
+}
+
+fn parse_bound(text: &str) -> Result<Bound, String> {
+    match text {
+        "auto" => Ok(Bound::Auto),
+        layers => match layers.parse() {
+            Ok(layers @ 1..) => Ok(Bound::Layers(layers)),
+            _ => Err("a number of layers, at least 1, or auto".into()),
+        },
     }
 }
 

@@ -2,6 +2,7 @@
 //! (Lamborn 2014, sec. 3.3.1: buffers are sorted before they are written, never files).
 
 use super::Trouble;
+use super::detector::Detector;
 use hadal_store::merge::{BlockSource, MemorySource, MergeLimits, RunMerge, merge_unique};
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::Records;
@@ -100,6 +101,16 @@ impl Candidates {
             sources.push(Box::new(MemorySource::new(Records::new(shape, &self.held))));
         }
         Ok(RunMerge::new(shape, sources))
+    }
+
+    /// Offers all of them to another detector.
+    pub(crate) fn hand_over(&self, to: &mut dyn Detector) -> Result<(), Trouble> {
+        let mut merge = self.merge()?;
+        let mut block = Vec::new();
+        while merge.next_block(&mut block)? {
+            to.offer(&block)?;
+        }
+        Ok(())
     }
 
     /// Forgets them.

@@ -121,9 +121,9 @@ pub(crate) struct ClosedPass<'a> {
 impl ClosedPass<'_> {
     /// What was found, by how far before the layer at `depth`.
     pub(crate) fn by_distance(&self, depth: u64, into: &mut Vec<Distance>) {
-        let mut note = |(first, last): (u64, u64), found: u64| {
+        let mut note = |depths: (u64, u64), found: u64| {
             if found > 0 {
-                into.push(Distance { nearest: depth - last, farthest: depth - first, found });
+                into.push(Distance::between(depth, depths, found));
             }
         };
         note(self.set.recent_depths, self.found_recent);

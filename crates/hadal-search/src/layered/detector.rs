@@ -1,8 +1,9 @@
 //! Duplicate detection against the closed set, behind one interface.
 
 use super::Trouble;
+use super::hash::structured::StructuredDetector;
 use super::journal::LayerWriter;
-use super::partial::PartialDetector;
+use super::settling::Settling;
 use crate::report::Distance;
 use hadal_store::run::RunFile;
 
@@ -24,6 +25,8 @@ pub(crate) struct Found {
     pub(crate) earlier: u64,
     /// Those of earlier layers by how far back.
     pub(crate) by_distance: Vec<Distance>,
+    /// Candidates that came past [`Detector::offer`].
+    pub(crate) besides: u64,
 }
 
 /// Decides which candidates are new. All states found in earlier layers are closed.
@@ -53,7 +56,12 @@ pub(crate) trait Detector {
     }
 
     /// The states to be looked at again, where detection is partial.
-    fn partial(&mut self) -> Option<&mut PartialDetector> {
+    fn partial(&mut self) -> Option<&mut Settling> {
+        None
+    }
+
+    /// The detector itself, where it finds duplicates as they are generated.
+    fn structured(&mut self) -> Option<&mut StructuredDetector> {
         None
     }
 

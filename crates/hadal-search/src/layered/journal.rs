@@ -511,6 +511,12 @@ impl LayerWriter {
         Ok(())
     }
 
+    /// Takes a run as a part of its own.
+    pub(crate) fn push_run(&mut self, run: RunFile) {
+        self.states += run.records();
+        self.parts.push(run);
+    }
+
     /// Ends an ascending part: what follows need not lie behind it.
     pub(crate) fn end_part(&mut self) -> Result<(), WriteError> {
         if let Some(run) = self.run.take() {

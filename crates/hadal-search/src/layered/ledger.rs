@@ -28,6 +28,7 @@ pub struct Ledger {
     /// Storage of earlier sittings.
     stages_before: Vec<StageRecord>,
     committed: Option<Instant>,
+    spacing: Duration,
     /// Whether it was told already that the disk is too small.
     foretold: bool,
 }
@@ -125,7 +126,12 @@ impl Ledger {
         let record = folder.manifest().and_then(RunRecord::of);
         let (samples, stages_before) =
             record.map_or((Vec::new(), Vec::new()), |(record, _)| (record.samples, record.stages));
-        Ledger { folder, about, samples, stages_before, committed: None, foretold: false }
+        Ledger { folder, about, samples, stages_before, committed: None, spacing: SPACING, foretold: false }
+    }
+
+    /// Commits after this much time instead of a second: at each layer where it is zero.
+    pub fn spaced(self, spacing: Duration) -> Self {
+        Ledger { spacing, ..self }
     }
 
     /// The disk of the run.
@@ -145,7 +151,7 @@ impl Ledger {
 
     /// Whether enough time has passed since the last commit.
     pub(crate) fn is_due(&self) -> bool {
-        self.committed.is_none_or(|at| at.elapsed() >= SPACING)
+        self.committed.is_none_or(|at| at.elapsed() >= self.spacing)
     }
 
     /// Makes everything up to the journal's last layer durable.

@@ -19,6 +19,7 @@ pub(crate) mod phased;
 pub(crate) mod room;
 mod runs;
 mod settle;
+mod settling;
 pub(crate) mod sorted;
 pub(crate) mod sweep;
 

@@ -9,6 +9,7 @@ use super::candidates::Candidates;
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::runs::ClosedRuns;
+use super::settling::{Bound, Settling};
 use crate::report::Distance;
 use hadal_store::merge::BlockSource;
 use hadal_store::run::{RunFile, RunOptions, RunReader};
@@ -29,11 +30,18 @@ pub(crate) struct PhasedDetector {
     capacity: u64,
     words: usize,
     depth: u64,
+    /// Where recent layers are looked at only.
+    settling: Option<Settling>,
     _memory: Reservation,
 }
 
 impl PhasedDetector {
-    pub(crate) fn new(disk: &Disk, options: RunOptions, table_bytes: u64) -> Result<Self, Trouble> {
+    pub(crate) fn new(
+        disk: &Disk,
+        options: RunOptions,
+        table_bytes: u64,
+        bound: Option<Bound>,
+    ) -> Result<Self, Trouble> {
         let most = (disk.governor.limit() / 32).clamp(64 << 10, 32 << 20);
         let words = options.shape.words();
         let readers = disk.governor.limit() / 6 / RunReader::footprint(&options).max(1);
@@ -45,6 +53,7 @@ impl PhasedDetector {
             capacity: super::hash::capacity(table_bytes, words),
             words,
             depth: 0,
+            settling: bound.map(|bound| Settling::new(disk, options, bound)).transpose()?,
             _memory: disk.governor.try_reserve(4 * most, "recent layers")?,
         })
     }
@@ -65,8 +74,13 @@ impl PhasedDetector {
             }
             _ => 0,
         };
+        let mut hits = 0;
         for state in self.closed.resident().chunks_exact(self.words) {
-            found.earlier += strike(state);
+            hits += strike(state);
+        }
+        found.earlier += hits;
+        if hits > 0 {
+            found.by_distance.push(Distance::between(self.depth, self.closed.resident_depths(), hits));
         }
         for cursor in closed {
             let hits = cursor.pass(last, self.words, &mut strike)?;
@@ -90,9 +104,11 @@ impl Detector for PhasedDetector {
     fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
         self.candidates.reduce()?;
         let mut candidates = std::mem::replace(&mut self.candidates, Candidates::none(&self.closed));
+        let since = self.settling.as_mut().and_then(|settling| settling.since(candidates.states()));
         let mut found = Found::default();
         let mut cursors = Vec::new();
-        for (depths, run) in self.closed.runs() {
+        let recent = |&&((_, last), _): &&((u64, u64), RunFile)| last >= since.unwrap_or(0);
+        for (depths, run) in self.closed.runs().iter().filter(recent) {
             cursors.push(Cursor::open(run, *depths)?);
         }
         let mut merge = candidates.merge()?;
@@ -117,12 +133,10 @@ impl Detector for PhasedDetector {
         found.within = merge.duplicates() + candidates.merged_away();
         drop(merge);
         for cursor in cursors.iter().filter(|cursor| cursor.found > 0) {
-            let (first, last) = cursor.depths;
-            found.by_distance.push(Distance {
-                nearest: self.depth - last,
-                farthest: self.depth - first,
-                found: cursor.found,
-            });
+            found.by_distance.push(Distance::between(self.depth, cursor.depths, cursor.found));
+        }
+        if let Some(settling) = &mut self.settling {
+            settling.checked(since, &found.by_distance);
         }
         candidates.clear();
         self.candidates = candidates;
@@ -130,21 +144,27 @@ impl Detector for PhasedDetector {
     }
 
     fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
-        self.adopt(depth, layer)
+        self.depth = depth + 1;
+        if let Some(settling) = &mut self.settling {
+            settling.closed(depth);
+        }
+        self.closed.add(depth, layer)
     }
 
     fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
         self.depth = depth + 1;
+        if let Some(settling) = &mut self.settling {
+            settling.adopt(depth, layer)?;
+        }
         self.closed.add(depth, layer)
     }
 
+    fn partial(&mut self) -> Option<&mut Settling> {
+        self.settling.as_mut()
+    }
+
     fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
-        let mut merge = self.candidates.merge()?;
-        let mut block = Vec::new();
-        while merge.next_block(&mut block)? {
-            to.offer(&block)?;
-        }
-        Ok(())
+        self.candidates.hand_over(to)
     }
 
     fn name(&self) -> &'static str {

@@ -93,6 +93,11 @@ impl ClosedRuns {
         &self.runs
     }
 
+    /// First and last depth of what is in RAM.
+    pub(crate) fn resident_depths(&self) -> (u64, u64) {
+        self.resident_depths
+    }
+
     /// What is in RAM.
     pub(crate) fn resident(&self) -> &[u64] {
         &self.resident

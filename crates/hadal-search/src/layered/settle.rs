@@ -8,6 +8,8 @@ use crate::lane::{Lane, Parents, Sink, Task, total_counts};
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::table::StateRef;
 use hadal_store::{Bitmap, OverBudget};
+use hadal_system::state::compare;
+use std::cmp::Ordering::Greater;
 use std::sync::atomic::Ordering;
 
 /// Takes every state and remembers none.
@@ -17,6 +19,15 @@ impl Sink for Nowhere {
     fn take(&self, _: usize, _: &[u64], _: &[u64], _: impl FnMut(usize, StateRef)) -> Result<(), OverBudget> {
         Ok(())
     }
+}
+
+/// What a block of a layer begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begun {
+    /// It goes on where the one before ended.
+    Nothing,
+    /// Another ascending part of the layer.
+    Part,
 }
 
 impl Sweep<'_> {
@@ -58,7 +69,7 @@ impl Sweep<'_> {
     /// Returns how many states came again.
     fn settle_layer(&mut self, depth: usize, lane: &mut Lane) -> Result<u64, Trouble> {
         let mut again = 0;
-        self.each_block(depth, |_, present| {
+        self.each_block(depth, |_, _, present| {
             again += present.count_ones() as u64;
             Ok(())
         })?;
@@ -70,7 +81,10 @@ impl Sweep<'_> {
         let expanded = depth < self.layers.len();
         let before = lane.transitions;
         let mut layer = self.journal.writer();
-        self.each_block(depth, |block, present| {
+        self.each_block(depth, |begun, block, present| {
+            if begun == Begun::Part {
+                layer.end_part()?;
+            }
             for (n, state) in block.chunks_exact(words).enumerate() {
                 if !present.get(n) {
                     layer.push_all(state)?;
@@ -96,23 +110,31 @@ impl Sweep<'_> {
         Ok(again)
     }
 
-    /// Calls `take` for each block of a layer, with the states marked that settled layers have.
+    /// Calls `take` for each block of a layer, with the states marked that settled layers have. A layer may lie in several
+    /// ascending parts.
     fn each_block(
         &mut self,
         depth: usize,
-        mut take: impl FnMut(&[u64], &Bitmap) -> Result<(), Trouble>,
+        mut take: impl FnMut(Begun, &[u64], &Bitmap) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         use hadal_store::merge::ClosedFilter;
         let shape = RecordShape::states(self.task.space.words());
         let mut reader = self.journal.reader(depth)?;
         let Some(partial) = self.detector.partial() else { return Ok(()) };
         let mut pass = partial.settled_pass()?;
-        let (mut block, mut present) = (Vec::new(), Bitmap::default());
+        let (mut block, mut present, mut last) = (Vec::new(), Bitmap::default(), Vec::new());
         while reader.next_block(&mut block)? {
+            let mut begun = Begun::Nothing;
+            if !last.is_empty() && compare(&block[..shape.words()], &last) != Greater {
+                begun = Begun::Part;
+                pass = partial.settled_pass()?;
+            }
+            last.clear();
+            last.extend_from_slice(&block[block.len() - shape.words()..]);
             let records = Records::new(shape, &block);
             present.reset(records.len());
             pass.mark(records, &mut present)?;
-            take(&block, &present)?;
+            take(begun, &block, &present)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::journal::LayerWriter;
 use hadal_store::Reservation;
 use hadal_store::error::WriteError;
 use hadal_store::levels::LevelPolicy;
-use hadal_store::merge::{BlockSource, MemorySource, RecordSink, RunMerge, subtract_closed};
+use hadal_store::merge::{MemorySource, RecordSink, RunMerge, subtract_closed};
 use hadal_store::run::{RunKind, RunOptions, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::vfs::Disk;
@@ -128,12 +128,7 @@ impl Detector for SortedDetector {
     }
 
     fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
-        let mut merge = self.candidates.merge()?;
-        let mut block = Vec::new();
-        while merge.next_block(&mut block)? {
-            to.offer(&block)?;
-        }
-        Ok(())
+        self.candidates.hand_over(to)
     }
 
     fn name(&self) -> &'static str {

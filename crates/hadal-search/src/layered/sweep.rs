@@ -125,6 +125,10 @@ impl<'a> Sweep<'a> {
     fn expand_all(&mut self) -> Result<Verdict, Trouble> {
         loop {
             let depth = self.journal.depth() - 1;
+            if self.layers.len() > depth {
+                // The run was committed when its last layer was expanded: there is nothing left to do.
+                return Ok(self.complete());
+            }
             let limits = &self.task.control.limits;
             if limits.max_depth.is_some_and(|max| depth as u64 >= max) && self.rest.is_none() {
                 return Ok(Verdict::Stopped(StopReason::DepthLimit));
@@ -150,6 +154,7 @@ impl<'a> Sweep<'a> {
             let begun = Instant::now();
             let found = self.detector.finish_layer(&mut layer)?;
             let unique = layer.states();
+            self.figures.candidates += found.besides;
             self.figures.transitions = self.fired() - before;
             self.figures.states = self.journal.states(depth);
             if let Some(partial) = self.detector.partial() {
@@ -358,8 +363,45 @@ impl<'a> Sweep<'a> {
         Ok(None)
     }
 
+    /// Expands a block of states bucket by bucket, each with its scope in RAM.
+    fn expand_structured(&mut self, block: &[u64]) -> Result<Option<StopReason>, Trouble> {
+        let words = self.task.space.words();
+        let Some(order) = self.detector.structured().map(|structured| structured.grouped(block)) else {
+            return Ok(None);
+        };
+        let mut group = Vec::new();
+        for same in order.chunk_by(|a, b| a.0 == b.0) {
+            group.clear();
+            for &(_, n) in same {
+                group.extend_from_slice(&block[n as usize * words..(n as usize + 1) * words]);
+            }
+            let (left, begun) = (Left::all(), Instant::now());
+            let Some(structured) = self.detector.structured() else { return Ok(None) };
+            structured.enter(same[0].0 as usize)?;
+            self.figures.seconds.detecting += begun.elapsed().as_secs_f64();
+            loop {
+                let control = self.task.control;
+                if let Some(reason) = control.must_stop(control.gauges.states.load(Ordering::Relaxed)) {
+                    return Ok(Some(reason));
+                }
+                let begun = Instant::now();
+                let Some(structured) = self.detector.structured() else { return Ok(None) };
+                let ended = left.expand(&mut self.lanes, structured, &group, words);
+                self.figures.seconds.expanding += begun.elapsed().as_secs_f64();
+                if ended == Ended::Whole {
+                    break;
+                }
+                structured.make_room()?;
+            }
+        }
+        Ok(None)
+    }
+
     /// Expands a block of states, draining the cache whenever it is full.
     fn expand_block(&mut self, block: &[u64]) -> Result<Option<StopReason>, Trouble> {
+        if self.detector.structured().is_some() {
+            return self.expand_structured(block);
+        }
         let left = Left::all();
         loop {
             let control = self.task.control;

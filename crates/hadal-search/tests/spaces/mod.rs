@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use hadal_system::{
-    Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
+    Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateField, StateSpace, Successors, Worker,
 };
 
 const SCRAMBLE: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -27,6 +27,7 @@ pub struct Grid {
     wraps: bool,
     one_way_round: bool,
     scrambled: bool,
+    fields: Vec<StateField>,
     properties: Vec<PropertyInfo>,
     predicate: fn(&[u64]) -> bool,
 }
@@ -40,6 +41,7 @@ impl Grid {
             wraps: true,
             one_way_round: false,
             scrambled: false,
+            fields: Vec::new(),
             properties: Vec::new(),
             predicate: |_| true,
         }
@@ -63,6 +65,20 @@ impl Grid {
     /// Stores each word mixed by a bijection: the same graph, without any structure in its states.
     pub fn scrambled(mut self) -> Self {
         self.scrambled = true;
+        self
+    }
+
+    /// Names the scalars of its states: the coordinates, or halves of scrambled words.
+    pub fn with_fields(mut self) -> Self {
+        let field = |n: u32| StateField {
+            name: format!("x{n}"),
+            offset: 32 * n,
+            width: 32,
+            group: n,
+            owner: None,
+            writers: None,
+        };
+        self.fields = (0..self.dimensions.next_multiple_of(2) as u32).map(field).collect();
         self
     }
 
@@ -97,6 +113,9 @@ impl Grid {
 impl StateSpace for Grid {
     fn words(&self) -> usize {
         self.dimensions.div_ceil(2)
+    }
+    fn fields(&self) -> &[StateField] {
+        &self.fields
     }
     fn fingerprint(&self) -> u64 {
         self.side << 8 | self.dimensions as u64

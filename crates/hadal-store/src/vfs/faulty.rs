@@ -42,6 +42,8 @@ struct World {
     files: Vec<Contents>,
     faults: Faults,
     operations: u64,
+    /// The operations that renamed a file: commits.
+    renames: Vec<u64>,
     dead: bool,
     locked: bool,
     last_write: Option<LastWrite>,
@@ -78,6 +80,11 @@ impl FaultyFolder {
     /// Operations so far.
     pub fn operations(&self) -> u64 {
         self.world().operations
+    }
+
+    /// Which of them renamed a file, as a commit does.
+    pub fn renames(&self) -> Vec<u64> {
+        self.world().renames.clone()
     }
 
     /// Whether the fatal operation was reached.
@@ -174,6 +181,8 @@ impl Vfs for FaultyFolder {
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let mut world = self.step()?;
+        let now = world.operations - 1;
+        world.renames.push(now);
         let file = world.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
         world.names.insert(to.to_owned(), file);
         Ok(())

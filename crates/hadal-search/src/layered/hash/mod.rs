@@ -6,14 +6,18 @@
 
 mod bucket;
 mod partition;
+mod projection;
 pub(crate) mod sample;
+pub(crate) mod structured;
 
 pub use partition::{Partition, PartitionError, SplitBy};
 
 use super::Trouble;
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
-use bucket::Bucket;
+use super::settling::{Bound, Settling};
+use crate::report::Distance;
+use bucket::{Bucket, Depths};
 use hadal_store::merge::{RecordSink, RunMerge, RunScan, subtract_closed};
 use hadal_store::run::{RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::Records;
@@ -47,6 +51,12 @@ pub(crate) struct HashDetector {
     most_held: usize,
     random: u64,
     depth: u64,
+    /// Where recent layers are looked at only.
+    settling: Option<Settling>,
+    /// The first depth to compare with now.
+    since: u64,
+    /// Duplicates met while buckets were split before the layer ended.
+    within_split: u64,
     _memory: Reservation,
 }
 
@@ -57,6 +67,7 @@ impl HashDetector {
         partition: Partition,
         split_by: SplitBy,
         table_bytes: u64,
+        bound: Option<Bound>,
     ) -> Result<Self, Trouble> {
         let most = (disk.governor.limit() / 24).clamp(96 << 10, 64 << 20);
         let words = options.shape.words();
@@ -76,6 +87,9 @@ impl HashDetector {
             most_held: most as usize / 8,
             random: 0x2545_F491_4F6C_DD1D,
             depth: 0,
+            settling: bound.map(|bound| Settling::new(disk, options, bound)).transpose()?,
+            since: 0,
+            within_split: 0,
             // Candidates and closed states of all buckets, what is being sorted of either, and one bucket's new states.
             _memory: disk.governor.try_reserve(4 * most + survivors, "buckets")?,
         })
@@ -101,10 +115,10 @@ impl HashDetector {
         Ok(())
     }
 
-    fn add_closed(&mut self, states: &[u64]) -> Result<(), Trouble> {
+    fn add_closed(&mut self, states: &[u64], depths: Depths) -> Result<(), Trouble> {
         for state in states.chunks_exact(self.words) {
             let bucket = self.bucket_of(state);
-            self.buckets[bucket].resident.extend_from_slice(state);
+            self.buckets[bucket].hold_closed(state, depths);
             self.resident += self.words;
             if self.resident > self.most_held {
                 self.spill_closed()?;
@@ -144,7 +158,7 @@ impl HashDetector {
 
     /// Splits the bucket until each part's candidates fit the table; `false` where that cannot be.
     fn split(&mut self, bucket: usize, found: &mut Found) -> Result<bool, Trouble> {
-        let sample = self.buckets[bucket].recent_candidates(SAMPLED * self.words)?;
+        let sample = self.buckets[bucket].recent_states(SAMPLED * self.words)?;
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
@@ -163,13 +177,13 @@ impl HashDetector {
                 self.add_candidates(&block)?;
             }
         }
-        self.add_closed(&old.resident)?;
-        for run in &old.closed {
+        for (depths, run) in &old.closed {
             let mut reader = RunReader::open(run)?;
             while reader.next_block(&mut block)? {
-                self.add_closed(&block)?;
+                self.add_closed(&block, *depths)?;
             }
         }
+        self.add_closed(&old.resident, old.resident_depths)?;
         Ok(true)
     }
 
@@ -192,18 +206,23 @@ impl HashDetector {
         let distinct = self.table.len();
         let mut dead = Bitmap::new(distinct as usize);
         let mut strike = |states: &[u64]| {
+            let mut hits = 0;
             for state in states.chunks_exact(self.words) {
-                if let Some(known) = self.table.find(state) {
+                if let Some(known) = self.table.find(state).filter(|at| !dead.get(at.number() as usize)) {
                     dead.set(known.number() as usize);
+                    hits += 1;
                 }
             }
+            hits
         };
-        strike(&bucket.resident);
-        for run in &bucket.closed {
+        note(found, self.depth, bucket.resident_depths, strike(&bucket.resident));
+        for (depths, run) in bucket.closed.iter().filter(|(depths, _)| depths.1 >= self.since) {
             let mut reader = RunReader::open(run)?;
+            let mut hits = 0;
             while reader.next_block(&mut block)? {
-                strike(&block);
+                hits += strike(&block);
             }
+            note(found, self.depth, *depths, hits);
         }
         let offered = bucket.count;
         let mut fresh = Vec::new();
@@ -216,7 +235,7 @@ impl HashDetector {
         found.within += offered - distinct;
         found.earlier += distinct - (fresh.len() / self.words) as u64;
         self.forget_candidates(at);
-        self.add_closed(&fresh)?;
+        self.add_closed(&fresh, (self.depth, self.depth))?;
         Ok(true)
     }
 
@@ -234,7 +253,7 @@ impl HashDetector {
         bucket.spill_closed(&self.disk, &self.options)?;
         let merged = bucket.reduce(&self.disk, &self.options)?;
         let mut closed = Vec::new();
-        for run in &bucket.closed {
+        for (_, run) in bucket.closed.iter().filter(|(depths, _)| depths.1 >= self.since) {
             closed.push(RunScan::open(run)?);
         }
         let merge = RunMerge::of_runs(self.options.shape, &bucket.candidates)?;
@@ -247,9 +266,27 @@ impl HashDetector {
         found.within += bucket.within + merged + done.duplicates_within;
         found.earlier += done.duplicates_closed;
         if copy.records() > 0 {
-            bucket.closed.push(copy);
+            bucket.closed.push(((self.depth, self.depth), copy));
         }
         self.forget_candidates(at);
+        Ok(())
+    }
+
+    /// Frees one bucket of duplicates, in parts where it is too large.
+    fn finish_bucket(
+        &mut self,
+        at: usize,
+        layer: &mut LayerWriter,
+        found: &mut Found,
+    ) -> Result<(), Trouble> {
+        if self.buckets[at].count == 0 {
+            return Ok(());
+        }
+        let too_many = self.buckets[at].count * 100 > self.capacity * FULL_PERCENT;
+        let split = too_many && self.split(at, found)?;
+        if !split && (too_many || !self.detect(at, layer, found)?) {
+            self.detect_sorted(at, layer, found)?;
+        }
         Ok(())
     }
 
@@ -271,35 +308,52 @@ impl Detector for HashDetector {
     }
 
     fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
+        let since = self.settling.as_mut().and_then(|settling| {
+            let candidates = self.buckets.iter().map(|bucket| bucket.count).sum();
+            settling.since(candidates)
+        });
+        self.since = since.unwrap_or(0);
         let mut found = Found::default();
         let mut at = 0;
         // Splits add buckets at the end, which are met later.
         while at < self.buckets.len() {
-            if self.buckets[at].count > 0 {
-                let too_many = self.buckets[at].count * 100 > self.capacity * FULL_PERCENT;
-                let split = too_many && self.split(at, &mut found)?;
-                if !split && (too_many || !self.detect(at, layer, &mut found)?) {
-                    self.detect_sorted(at, layer, &mut found)?;
-                }
-            }
+            self.finish_bucket(at, layer, &mut found)?;
             at += 1;
+        }
+        if let Some(settling) = &mut self.settling {
+            settling.checked(since, &found.by_distance);
         }
         Ok(found)
     }
 
+    fn closed(&mut self, depth: u64, _: LayerView) -> Result<(), Trouble> {
+        self.depth = depth + 1;
+        if let Some(settling) = &mut self.settling {
+            settling.closed(depth);
+        }
+        Ok(())
+    }
+
     fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
         self.depth = depth + 1;
+        if let Some(settling) = &mut self.settling {
+            settling.adopt(depth, layer)?;
+        }
         match layer {
-            LayerView::States(states) => self.add_closed(states),
+            LayerView::States(states) => self.add_closed(states, (depth, depth)),
             LayerView::Run(run) => {
                 let mut reader = RunReader::open(run)?;
                 let mut block = Vec::new();
                 while reader.next_block(&mut block)? {
-                    self.add_closed(&block)?;
+                    self.add_closed(&block, (depth, depth))?;
                 }
                 Ok(())
             }
         }
+    }
+
+    fn partial(&mut self) -> Option<&mut Settling> {
+        self.settling.as_mut()
     }
 
     fn partition_text(&self) -> Option<String> {
@@ -322,6 +376,20 @@ impl Detector for HashDetector {
 
     fn name(&self) -> &'static str {
         "hash buckets"
+    }
+}
+
+/// Counts duplicates by how far back; buckets have many runs of the same depths.
+fn note(found: &mut Found, depth: u64, depths: Depths, hits: u64) {
+    if hits == 0 {
+        return;
+    }
+    let distance = Distance::between(depth, depths, hits);
+    let same =
+        |other: &&mut Distance| (other.nearest, other.farthest) == (distance.nearest, distance.farthest);
+    match found.by_distance.iter_mut().find(same) {
+        Some(known) => known.found += hits,
+        None => found.by_distance.push(distance),
     }
 }
 

@@ -63,6 +63,9 @@ pub enum PartitionError {
     /// Made for something else.
     #[error("the saved partition is for states of another layout")]
     OtherModel,
+    /// Nothing to project on.
+    #[error("structured detection projects states on some of their scalars, and this state space names none")]
+    NoScalars,
 }
 
 impl Partition {
@@ -158,6 +161,19 @@ impl Partition {
         };
         self.nodes.push(node);
         self.nodes.len() - 1
+    }
+
+    /// The bucket of a state, if its values were met before.
+    pub(super) fn find(&self, state: &[u64]) -> Option<usize> {
+        let mut at = 0;
+        loop {
+            match &self.nodes[at] {
+                Node::Leaf { bucket, .. } => return Some(*bucket),
+                Node::Inner { piece, children, .. } => {
+                    at = *children.get(&self.pieces[*piece].value(state))?
+                }
+            }
+        }
     }
 
     /// The bucket of a state; a value not met before makes a new one.

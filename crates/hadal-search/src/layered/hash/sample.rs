@@ -42,7 +42,8 @@ pub(crate) fn initial_partition(space: &dyn StateSpace, governor: &Governor, wan
     partition
 }
 
-fn sample(space: &dyn StateSpace, governor: &Governor) -> HashSet<Box<[u64]>> {
+/// States of a search that follows a few successors of each.
+pub(super) fn sample(space: &dyn StateSpace, governor: &Governor) -> HashSet<Box<[u64]>> {
     let words = space.words();
     let each = OVERHEAD + 16 * words as u64;
     let bytes = MOST_BYTES.min(governor.available() / 4);

@@ -1,0 +1,395 @@
+//! Structured duplicate detection (Zhou and Hansen 2004): states are projected on abstract states, and while those of one
+//! abstract state are expanded, the closed states of all its abstract successors, its *scope*, are in tables in RAM.
+//! Duplicates are found at once and nothing is sorted to find them; the other tables are on disk.
+//!
+//! Which abstract states follow which is learned as successors appear. A successor whose table is not in RAM, because the
+//! step was not known or the scope does not fit, waits and is decided with its bucket at the end of the layer
+//! ([`HashDetector`]); an abstract state too large for RAM is split by one more scalar. So nothing is ever lost.
+
+use super::super::Trouble;
+use super::super::detector::{Detector, Found, LayerView};
+use super::super::journal::LayerWriter;
+use super::bucket::Depths;
+use super::projection::project;
+use super::{HashDetector, SplitBy};
+use crate::lane::Sink;
+use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
+use hadal_store::shape::Records;
+use hadal_store::sort::{scratch_bytes, sort_records};
+use hadal_store::table::{StateRef, StateTable};
+use hadal_store::vfs::Disk;
+use hadal_store::{Governor, OverBudget, Reservation};
+use hadal_system::StateSpace;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+/// Shares of the budget, in percent: tables in RAM, and the table for what waits.
+const TABLES_SHARE: u64 = 34;
+const WAITING_SHARE: u64 = 10;
+/// Memory of a table with hardly anything in it.
+const LEAST_TABLE: u64 = 64 << 10;
+/// An abstract state that takes more than this part of the tables is split.
+const LARGE: u64 = 4;
+/// Most abstract states at first.
+const MOST_NODES: u64 = 1000;
+
+pub(crate) struct StructuredDetector {
+    hash: HashDetector,
+    /// Tables in RAM, by bucket.
+    nodes: Vec<Option<Node>>,
+    /// The abstract states that successors were seen in, by bucket.
+    edges: Vec<BTreeSet<usize>>,
+    /// The bucket being expanded, and whether each is known to follow it.
+    current: usize,
+    known: Vec<bool>,
+    /// Steps seen that were not known.
+    learned: Mutex<BTreeSet<usize>>,
+    /// Successors that wait, by thread.
+    waiting: Vec<Mutex<Vec<u64>>>,
+    most_waiting: usize,
+    /// States of the layer being found whose tables left RAM: in RAM, and in ascending runs.
+    next: Vec<u64>,
+    most_next: usize,
+    written: Vec<RunFile>,
+    tables: Governor,
+    clock: u64,
+    _memory: Reservation,
+}
+
+/// An abstract state in RAM.
+struct Node {
+    table: StateTable,
+    /// For each thread, how many of its states are on disk, and how many are of complete layers.
+    saved: Vec<u64>,
+    complete: Vec<u64>,
+    /// When it was last in a scope.
+    used: u64,
+}
+
+impl StructuredDetector {
+    pub(crate) fn new(
+        disk: &Disk,
+        options: RunOptions,
+        space: &dyn StateSpace,
+        threads: usize,
+    ) -> Result<Self, Trouble> {
+        let limit = disk.governor.limit();
+        let tables = limit / 100 * TABLES_SHARE;
+        let wanted = (tables / LEAST_TABLE).clamp(8, MOST_NODES) as usize;
+        let partition = project(space, &disk.governor, wanted)?;
+        let table = limit / 100 * WAITING_SHARE;
+        let hash = HashDetector::new(disk, options, partition, SplitBy::SmallestLargest, table, None)?;
+        let most = (limit / 64).clamp(32 << 10, 16 << 20);
+        let most_next = most as usize / 8;
+        let sorting = scratch_bytes(options.shape, most_next / options.shape.words());
+        Ok(StructuredDetector {
+            hash,
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            current: 0,
+            known: Vec::new(),
+            learned: Mutex::default(),
+            waiting: (0..threads).map(|_| Mutex::default()).collect(),
+            most_waiting: (most_next / threads).max(64 * options.shape.words()),
+            next: Vec::new(),
+            most_next,
+            written: Vec::new(),
+            tables: disk.governor.part(tables),
+            clock: 0,
+            // What waits, what left, and one group of states to be expanded.
+            _memory: disk.governor.try_reserve(4 * most + sorting, "structured detection")?,
+        })
+    }
+
+    /// The states of a block by bucket: number of the bucket and of the state.
+    pub(crate) fn grouped(&mut self, block: &[u64]) -> Vec<(u32, u32)> {
+        let states = block.chunks_exact(self.hash.words).enumerate();
+        let mut order: Vec<(u32, u32)> =
+            states.map(|(n, state)| (self.hash.bucket_of(state) as u32, n as u32)).collect();
+        order.sort_unstable();
+        order
+    }
+
+    /// Takes the scope of a bucket into RAM, as far as it fits.
+    pub(crate) fn enter(&mut self, bucket: usize) -> Result<(), Trouble> {
+        self.decide_later()?;
+        self.learn();
+        (self.current, self.clock) = (bucket, self.clock + 1);
+        self.make_places();
+        let scope: Vec<usize> = std::iter::once(bucket).chain(self.edges[bucket].iter().copied()).collect();
+        for &member in &scope {
+            if let Some(node) = &mut self.nodes[member] {
+                node.used = self.clock;
+            }
+        }
+        for &member in &scope {
+            if self.nodes[member].is_none() {
+                self.load(member)?;
+            }
+        }
+        self.make_places();
+        self.known.clear();
+        self.known.resize(self.nodes.len(), false);
+        for member in scope {
+            self.known[member] = true;
+        }
+        Ok(())
+    }
+
+    fn make_places(&mut self) {
+        let buckets = self.hash.buckets.len().max(self.current + 1);
+        self.nodes.resize_with(buckets, || None);
+        self.edges.resize_with(buckets, BTreeSet::new);
+    }
+
+    fn learn(&mut self) {
+        let learned = std::mem::take(self.learned.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if let Some(edges) = self.edges.get_mut(self.current) {
+            edges.extend(learned);
+        }
+    }
+
+    /// Takes a bucket's closed states into RAM, if they fit after others have left.
+    fn load(&mut self, bucket: usize) -> Result<(), Trouble> {
+        let states = self.hash.buckets.get(bucket).map_or(0, |bucket| bucket.closed_states(self.hash.words));
+        // An index is at most half empty, and grows by doubling.
+        let need = LEAST_TABLE + states * (8 * self.hash.words as u64 + 24);
+        if need > self.tables.limit() / LARGE {
+            // Its parts are met, and learned, as successors fall into them; where no scalar parts it, it stays on disk.
+            let mut found = Found::default();
+            self.hash.split(bucket, &mut found)?;
+            self.hash.within_split += found.within;
+            return Ok(());
+        }
+        while self.tables.available() < need && self.leave_oldest()? {}
+        match self.read(bucket, need) {
+            Ok(node) => self.nodes[bucket] = Some(node),
+            Err(Trouble::OverBudget(_)) => {}
+            Err(other) => return Err(other),
+        }
+        Ok(())
+    }
+
+    fn read(&self, bucket: usize, need: u64) -> Result<Node, Trouble> {
+        let writers = self.waiting.len();
+        let budget = self.tables.part((4 * need).max(1 << 20).min(self.tables.limit()));
+        let table = StateTable::new(self.hash.words, 0, writers, &budget)?;
+        if let Some(bucket) = self.hash.buckets.get(bucket) {
+            let mut block = Vec::new();
+            table.insert_all(0, &bucket.resident, |_, _| {}, |_, _| {})?;
+            for (_, run) in &bucket.closed {
+                let mut reader = RunReader::open(run)?;
+                while reader.next_block(&mut block)? {
+                    table.insert_all(0, &block, |_, _| {}, |_, _| {})?;
+                }
+            }
+        }
+        let counts: Vec<u64> = (0..writers).map(|writer| table.added_by(writer)).collect();
+        Ok(Node { table, saved: counts.clone(), complete: counts, used: self.clock })
+    }
+
+    /// Lets the table leave that was in no scope for longest; says whether there was one outside the present scope.
+    fn leave_oldest(&mut self) -> Result<bool, Trouble> {
+        let ages = self.nodes.iter().enumerate().filter_map(|(n, node)| Some((node.as_ref()?.used, n)));
+        match ages.min().filter(|&(used, _)| used < self.clock) {
+            Some((_, oldest)) => self.leave(oldest).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Writes what a table has that the disk has not, and forgets the table.
+    fn leave(&mut self, bucket: usize) -> Result<(), Trouble> {
+        let Some(node) = self.nodes[bucket].take() else { return Ok(()) };
+        let (mut before, mut fresh) = (Vec::new(), Vec::new());
+        for writer in 0..self.waiting.len() {
+            let complete = node.complete[writer].max(node.saved[writer]);
+            node.table.copy_states(writer, node.saved[writer], complete, &mut before);
+            node.table.copy_states(writer, complete, node.table.added_by(writer), &mut fresh);
+        }
+        drop(node);
+        let depth = self.hash.depth;
+        self.close(bucket, before, (0, depth.saturating_sub(1)))?;
+        self.next.extend_from_slice(&fresh);
+        if self.next.len() > self.most_next {
+            let mut next = std::mem::take(&mut self.next);
+            let run = self.write(&mut next, RunKind::Frontier)?;
+            self.written.push(run);
+        }
+        self.close(bucket, fresh, (depth, depth))
+    }
+
+    /// Adds states to a bucket's closed ones: many as a run of their own.
+    fn close(&mut self, bucket: usize, mut states: Vec<u64>, depths: Depths) -> Result<(), Trouble> {
+        if states.len() <= self.hash.most_held / 8 {
+            return self.hash.add_closed(&states, depths);
+        }
+        let run = self.write(&mut states, RunKind::Closed)?;
+        self.hash.buckets[bucket].closed.push((depths, run));
+        Ok(())
+    }
+
+    fn write(&self, states: &mut [u64], kind: RunKind) -> Result<RunFile, Trouble> {
+        let shape = self.hash.options.shape;
+        sort_records(shape, states);
+        let mut run = RunWriter::create(&self.hash.disk, kind, &self.hash.options)?;
+        run.push_all(Records::new(shape, states))?;
+        Ok(run.finish()?)
+    }
+
+    /// Gives the successors that wait to their buckets.
+    fn decide_later(&mut self) -> Result<(), Trouble> {
+        for writer in 0..self.waiting.len() {
+            let waiting = self.waiting[writer].get_mut().unwrap_or_else(PoisonError::into_inner);
+            let mut waiting = std::mem::take(waiting);
+            self.hash.add_candidates(&waiting)?;
+            for state in waiting.chunks_exact(self.hash.words) {
+                let bucket = self.hash.bucket_of(state);
+                if let Some(edges) = self.edges.get_mut(self.current) {
+                    edges.insert(bucket);
+                }
+            }
+            waiting.clear();
+            *self.waiting[writer].get_mut().unwrap_or_else(PoisonError::into_inner) = waiting;
+        }
+        Ok(())
+    }
+
+    /// Makes room after a thread found none.
+    pub(crate) fn make_room(&mut self) -> Result<(), Trouble> {
+        let least = self.most_waiting - self.hash.words;
+        let mut many_wait = false;
+        for waiting in &mut self.waiting {
+            many_wait |= waiting.get_mut().unwrap_or_else(PoisonError::into_inner).len() > least;
+        }
+        self.decide_later()?;
+        if many_wait || self.leave_oldest()? {
+            return Ok(());
+        }
+        // The scope itself is too large: its largest part is decided later from here on.
+        let sizes =
+            self.nodes.iter().enumerate().filter_map(|(n, node)| Some((node.as_ref()?.table.len(), n)));
+        match sizes.max() {
+            Some((_, largest)) => self.leave(largest),
+            None => Ok(()),
+        }
+    }
+
+    /// Decides what waits for a table in RAM; `false` where the table has no room for it.
+    fn decide_in_table(&mut self, bucket: usize, found: &mut Found) -> Result<bool, Trouble> {
+        let Some(node) = &self.nodes[bucket] else { return Ok(false) };
+        let waiting = &self.hash.buckets[bucket];
+        let (mut block, mut new) = (Vec::new(), 0);
+        if node.table.insert_all(0, &waiting.held, |_, _| {}, |_, _| new += 1).is_err() {
+            return Ok(false);
+        }
+        for run in &waiting.candidates {
+            let mut reader = RunReader::open(run)?;
+            while reader.next_block(&mut block)? {
+                if node.table.insert_all(0, &block, |_, _| {}, |_, _| new += 1).is_err() {
+                    return Ok(false);
+                }
+            }
+        }
+        found.besides += waiting.count - new;
+        self.hash.forget_candidates(bucket);
+        Ok(true)
+    }
+}
+
+impl Sink for StructuredDetector {
+    fn take(
+        &self,
+        writer: usize,
+        states: &[u64],
+        _: &[u64],
+        mut told: impl FnMut(usize, StateRef),
+    ) -> Result<(), OverBudget> {
+        let words = self.hash.words;
+        for (n, state) in states.chunks_exact(words).enumerate() {
+            let bucket = self.hash.partition.find(state);
+            match bucket.and_then(|bucket| Some((bucket, self.nodes.get(bucket)?.as_ref()?))) {
+                Some((bucket, node)) => {
+                    if !self.known[bucket] {
+                        self.learned.lock().unwrap_or_else(PoisonError::into_inner).insert(bucket);
+                    }
+                    node.table.insert_all(writer, state, |_, _| {}, |_, at| told(n, at))?;
+                }
+                None => {
+                    let mut waiting = self.waiting[writer].lock().unwrap_or_else(PoisonError::into_inner);
+                    if waiting.len() + words > self.most_waiting {
+                        let limit = 8 * self.most_waiting as u64;
+                        let asked = 8 * words as u64;
+                        return Err(OverBudget { what: "successors that wait", asked, available: 0, limit });
+                    }
+                    waiting.extend_from_slice(state);
+                    told(n, StateRef::at(writer, 0));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Detector for StructuredDetector {
+    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
+        // What was generated before the search had layers: it is counted as offered.
+        self.hash.add_candidates(batch)
+    }
+
+    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
+        self.decide_later()?;
+        self.learn();
+        self.make_places();
+        let mut found = Found { within: std::mem::take(&mut self.hash.within_split), ..Found::default() };
+        let mut bucket = 0;
+        while bucket < self.hash.buckets.len() {
+            self.make_places();
+            if self.hash.buckets[bucket].count > 0 && !self.decide_in_table(bucket, &mut found)? {
+                self.leave(bucket)?;
+                self.hash.finish_bucket(bucket, layer, &mut found)?;
+            }
+            bucket += 1;
+        }
+        for node in self.nodes.iter_mut().flatten() {
+            let mut fresh = Vec::new();
+            for writer in 0..self.waiting.len() {
+                let added = node.table.added_by(writer);
+                node.table.copy_states(writer, node.complete[writer], added, &mut fresh);
+                node.complete[writer] = added;
+            }
+            sort_records(self.hash.options.shape, &mut fresh);
+            layer.push_all(&fresh)?;
+            layer.end_part()?;
+        }
+        let mut next = std::mem::take(&mut self.next);
+        sort_records(self.hash.options.shape, &mut next);
+        layer.push_all(&next)?;
+        layer.end_part()?;
+        for run in self.written.drain(..) {
+            layer.push_run(run);
+        }
+        // Everything new, and everything that waited for nothing.
+        found.besides += layer.states() + found.within + found.earlier;
+        Ok(found)
+    }
+
+    fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+        self.hash.closed(depth, layer)
+    }
+
+    fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+        self.hash.adopt(depth, layer)
+    }
+
+    fn structured(&mut self) -> Option<&mut StructuredDetector> {
+        Some(self)
+    }
+
+    fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
+        Box::new(self.hash).hand_over(to)
+    }
+
+    fn name(&self) -> &'static str {
+        "tables of the scope, the others on disk"
+    }
+}

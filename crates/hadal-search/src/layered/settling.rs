@@ -1,0 +1,182 @@
+//! When candidates are compared with recent layers only and when with all (Lamborn 2014, sec. 3.3.4; periodic detection,
+//! Evangelista 2008), and the layers known to be true: what every detector needs whose detection may be partial.
+//!
+//! A layer that was compared with recent layers only may hold states of older ones. After each full check such layers
+//! are *settled*: what an older layer has is taken out again, so that in the end layers, counts and depth are those of
+//! full detection. No state is ever missed, and the first copy of each state lies in its true layer.
+
+use super::Trouble;
+use super::closed_set::{ClosedPass, ClosedSet};
+use super::detector::LayerView;
+use crate::report::Distance;
+use hadal_store::Reservation;
+use hadal_store::levels::LevelPolicy;
+use hadal_store::run::RunOptions;
+use hadal_store::vfs::Disk;
+use serde::{Deserialize, Serialize};
+
+/// How far back candidates are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Bound {
+    /// Always this many layers.
+    Layers(u64),
+    /// As far as almost all duplicates were found so far.
+    Auto,
+    /// A number drawn for each layer, small ones more often (Della Penna et al. 2004).
+    Random,
+}
+
+/// Layers between full checks at first, and at most.
+const FIRST_PERIOD: u64 = 4;
+const LONGEST_PERIOD: u64 = 64;
+/// With the automatic bound, one in this many duplicates may lie farther back.
+const RARE: u64 = 1000;
+
+pub(crate) struct Settling {
+    /// Settled layers.
+    all: ClosedSet,
+    /// Layers before this depth are settled.
+    settled: u64,
+    bound: Bound,
+    /// How far back the automatic bound looks now.
+    reach: u64,
+    /// Layers between full checks now, and since the last one.
+    period: u64,
+    since_full: u64,
+    last_full: Option<u64>,
+    /// Duplicates seen by distance, for the automatic bound.
+    histogram: Vec<u64>,
+    random: u64,
+    /// Depth of the layer being found.
+    depth: u64,
+    _memory: Reservation,
+}
+
+impl Settling {
+    pub(crate) fn new(disk: &Disk, options: RunOptions, bound: Bound) -> Result<Self, Trouble> {
+        let most = (disk.governor.limit() / 48).clamp(64 << 10, 16 << 20);
+        Ok(Settling {
+            all: ClosedSet::new(disk, options, LevelPolicy::Merging { ratio: 3 }, most as usize / 8),
+            settled: 0,
+            bound,
+            reach: 2,
+            period: FIRST_PERIOD,
+            since_full: 0,
+            last_full: None,
+            histogram: Vec::new(),
+            random: 0x9E37_79B9_7F4A_7C15,
+            depth: 0,
+            _memory: disk.governor.try_reserve(2 * most, "settled layers")?,
+        })
+    }
+
+    /// Layers before this depth hold no state of an earlier one.
+    pub(crate) fn settled(&self) -> u64 {
+        self.settled
+    }
+
+    /// Depth of the layer being found.
+    pub(super) fn depth(&self) -> u64 {
+        self.depth
+    }
+
+    /// Whether a full check was just made, so that what came before should be settled.
+    pub(crate) fn is_due(&self) -> bool {
+        self.since_full == 0 && self.settled < self.depth
+    }
+
+    /// A pass over the settled layers.
+    pub(super) fn settled_pass(&self) -> Result<ClosedPass<'_>, Trouble> {
+        self.all.filter(0)
+    }
+
+    /// Takes the settled layer at this depth, or a part of it.
+    pub(super) fn settle(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+        self.all.add(depth, layer)
+    }
+
+    /// Whether the layer at this depth was compared with all layers, so that there is nothing to take out.
+    pub(super) fn was_full(&self, depth: u64) -> bool {
+        self.last_full == Some(depth)
+    }
+
+    /// Layers before `depth` are settled; of `states` in those looked at, `again` came again.
+    pub(super) fn settled_before(&mut self, depth: u64, states: u64, again: u64) {
+        self.settled = depth;
+        let often = again * 100 > states;
+        self.period =
+            if again > 0 { (self.period / 2).max(2) } else { (self.period * 2).min(LONGEST_PERIOD) };
+        if self.bound == Bound::Auto {
+            let total: u64 = self.histogram.iter().sum();
+            let mut beyond = total;
+            let enough = self.histogram.iter().position(|&found| {
+                beyond -= found;
+                beyond * RARE <= total
+            });
+            self.reach = enough.map_or(self.reach, |distance| (distance as u64).max(1));
+            if often {
+                self.reach = (self.reach * 2).max(self.depth / 8);
+            }
+        }
+    }
+
+    /// The first depth whose layer may still be looked at one by one; those before are settled.
+    pub(super) fn needed_from(&self) -> u64 {
+        self.settled.min(self.depth.saturating_sub(self.reach_now()))
+    }
+
+    fn reach_now(&self) -> u64 {
+        match self.bound {
+            Bound::Layers(layers) => layers,
+            Bound::Auto => self.reach,
+            Bound::Random => u64::MAX,
+        }
+    }
+
+    /// The first depth to compare so many candidates with, or none for a full check.
+    pub(super) fn since(&mut self, candidates: u64) -> Option<u64> {
+        self.since_full += 1;
+        // Few candidates are cheaper to look up everywhere than to carry along wrongly.
+        let few = candidates * 64 < self.all.records();
+        if few || self.since_full >= self.period {
+            return None;
+        }
+        let reach = match self.bound {
+            Bound::Random => {
+                self.random ^= self.random << 13;
+                self.random ^= self.random >> 7;
+                self.random ^= self.random << 17;
+                1 + u64::from(self.random.trailing_zeros())
+            }
+            _ => self.reach_now(),
+        };
+        self.depth.checked_sub(reach.max(1)).filter(|&since| since > 0)
+    }
+
+    /// Takes note of a check that [`Settling::since`] asked for and of the duplicates it found.
+    pub(super) fn checked(&mut self, since: Option<u64>, by_distance: &[Distance]) {
+        if since.is_none() {
+            self.since_full = 0;
+            self.last_full = Some(self.depth);
+        }
+        for distance in by_distance {
+            let at = distance.farthest as usize;
+            if self.histogram.len() <= at {
+                self.histogram.resize(at + 1, 0);
+            }
+            self.histogram[at] += distance.found;
+        }
+    }
+
+    /// The layer just found stands in the journal at this depth.
+    pub(super) fn closed(&mut self, depth: u64) {
+        self.depth = depth + 1;
+    }
+
+    /// Takes a layer, or a part of it, that is settled already.
+    pub(super) fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+        self.depth = depth + 1;
+        self.settled = self.depth;
+        self.settle(depth, layer)
+    }
+}
