@@ -1,0 +1,151 @@
+//! Runs on disk as a person meets them: limits of the disk, warnings, kills, and the list of runs.
+
+mod support;
+
+use serde_json::Value;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use support::{Run, hadal};
+use tempfile::TempDir;
+
+/// Two million states in a cube, in layers of moderate width.
+const CUBE: &str = "\
+var x, y, z: 0 .. 127;
+startstate begin x := 0; y := 0; z := 0; end;
+rule \"x\" x < 127 ==> begin x := x + 1; end;
+rule \"y\" y < 127 ==> begin y := y + 1; end;
+rule \"z\" z < 127 ==> begin z := z + 1; end;
+";
+const CUBE_COUNTS: (u64, u64) = (128 * 128 * 128, 3 * 127 * 128 * 128);
+
+/// A model, and a folder for its runs.
+struct Place {
+    folder: TempDir,
+    model: String,
+    runs: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let model = folder.path().join("cube.m");
+        std::fs::write(&model, CUBE).expect("a model can be written");
+        let runs = folder.path().join("runs").display().to_string();
+        Place { model: model.display().to_string(), runs, folder }
+    }
+
+    fn check(&self, flags: &[&str]) -> Run {
+        hadal(&[&self.check_arguments(), flags].concat())
+    }
+
+    fn check_arguments(&self) -> Vec<&str> {
+        let fixed = ["--memory", "16M", "--deadlock", "off", "--json", "--disk", &self.runs];
+        [&["check", &self.model], &fixed[..]].concat()
+    }
+
+    /// The one run there is.
+    fn run(&self) -> Option<String> {
+        let mut entries = std::fs::read_dir(&self.runs).ok()?.flatten();
+        entries.next().map(|entry| entry.path().display().to_string())
+    }
+
+    fn listed(&self) -> String {
+        hadal(&["runs", "--disk", &self.runs]).expect_code(0).stdout
+    }
+}
+
+fn counts(result: &Value) -> (u64, u64) {
+    let number = |field: &str| result[field].as_u64().expect("a number");
+    (number("states"), number("transitions"))
+}
+
+#[test]
+fn a_limited_disk_warns_pauses_with_exit_3_and_goes_on_when_the_limit_is_raised() {
+    let place = Place::new();
+    let events = place.folder.path().join("events.jsonl").display().to_string();
+    let paused =
+        place.check(&["--strategy", "sort", "--disk-limit", "1400K", "--events", &events]).expect_code(3);
+    let result = paused.json();
+    assert_eq!(result["verdict"], "stopped");
+    assert!(result["reason"].as_str().expect("a reason").contains("--disk-limit"), "{result}");
+    let warnings = result["warnings"].as_array().expect("a list");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    let warning = warnings[0].as_str().expect("a string");
+    assert!(warning.contains("will probably not fit"), "{warning}");
+    assert!(paused.stderr.contains(warning), "{paused:#?}");
+    let lines = std::fs::read_to_string(events).expect("events were written");
+    assert!(lines.lines().any(|line| line.contains("\"event\":\"warning\"") && line.contains(warning)));
+    assert!(place.listed().contains("stopped: the disk is full"));
+    let run = place.run().expect("a run");
+    let resumed = hadal(&["resume", &run, "--memory", "24M", "--disk-limit", "20M", "--json"]).expect_code(0);
+    assert_eq!(counts(&resumed.json()), CUBE_COUNTS);
+}
+
+#[test]
+fn a_full_disk_is_relieved_of_old_layers_where_that_is_allowed_and_the_verdict_says_so() {
+    let place = Place::new();
+    let flags = ["--strategy", "sort", "--disk-limit", "1350K", "--when-full", "delete-layers"];
+    let result = place.check(&flags).expect_code(0).json();
+    assert!(result["reason"].as_str().expect("a reason").contains("were deleted"), "{result}");
+    assert_eq!(counts(&result), CUBE_COUNTS, "layers are never met again in this cube");
+}
+
+#[test]
+fn options_of_the_disk_that_would_do_nothing_are_refused() {
+    let place = Place::new();
+    for flags in [
+        &["--strategy", "bfs", "--disk-limit", "1G"][..],
+        &["--strategy", "part", "--when-full", "delete-layers"],
+    ] {
+        let refused = place.check(flags).expect_code(2);
+        assert!(refused.stderr.contains("would do nothing"), "{refused:#?}");
+    }
+}
+
+#[test]
+fn a_run_killed_again_and_again_ends_with_the_same_counts() {
+    for strategy in ["auto", "sort", "phased"] {
+        let place = Place::new();
+        let mut wait = Duration::from_millis(250);
+        let mut deaths = 0;
+        let result = loop {
+            let run = place.run().filter(|_| !place.listed().starts_with("no runs"));
+            let mut command = Command::new(env!("CARGO_BIN_EXE_hadal"));
+            match &run {
+                Some(run) => command.args(["resume", run, "--memory", "20M", "--json"]),
+                // Killed before its first commit: there is nothing to go on from.
+                None => {
+                    let _ = std::fs::remove_dir_all(&place.runs);
+                    command.args(place.check_arguments()).args(["--strategy", strategy])
+                }
+            };
+            let mut child =
+                command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the command starts");
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let mut output = child.stdout.take().expect("it is piped");
+            let reader = std::thread::spawn(move || {
+                let mut text = String::new();
+                let read = std::io::Read::read_to_string(&mut output, &mut text);
+                let _ = sender.send(());
+                read.map(|_| text)
+            });
+            // It ends by itself, or is killed: the moment differs each time.
+            let ended = receiver.recv_timeout(wait).is_ok();
+            if !ended {
+                child.kill().expect("it can be killed");
+            }
+            child.wait().expect("it ends");
+            let text = reader.join().expect("the reader ends").expect("the output can be read");
+            if let Ok(result) = serde_json::from_str::<Value>(&text) {
+                break result;
+            }
+            deaths += 1;
+            let listed = place.listed();
+            assert!(!listed.contains("  running  "), "nobody runs it: {listed}");
+            assert!(deaths < 60, "it never ends");
+            wait = wait.mul_f64(1.25);
+        };
+        assert_eq!(result["verdict"], "holds", "{strategy} after {deaths} deaths");
+        assert_eq!(counts(&result), CUBE_COUNTS, "{strategy} after {deaths} deaths");
+    }
+}
