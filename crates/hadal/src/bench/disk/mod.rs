@@ -118,7 +118,9 @@ impl Bench<'_> {
             raised_to = Some(asked);
             found = run(asked)?;
         }
-        Ok(DiskRun { raised_to, ..DiskRun::new(self.case, &model.ram, strategy, percent, budget, found) })
+        let within_memory = found.peak_bytes <= raised_to.unwrap_or(budget) + OVERHEAD;
+        let run = DiskRun::new(self.case, &model.ram, strategy, percent, budget, found);
+        Ok(DiskRun { raised_to, within_memory, ..run })
     }
 
     fn best(&self, more: &[&str], budget: Option<u64>) -> Result<Exploration, Failure> {

@@ -55,10 +55,12 @@ pub fn figure(name: &str, run: &Exploration) -> Option<f64> {
     match name {
         "states" => Some(run.states as f64),
         "edges" => Some(run.transitions as f64),
-        "largest_layer" => layers?
-            .iter()
-            .filter_map(|layer| layer["states"].as_f64())
-            .fold(None, |most: Option<f64>, states| Some(most.map_or(states, |most| most.max(states)))),
+        "largest_layer" => {
+            let widths: Vec<f64> = layers?.iter().filter_map(|layer| layer["states"].as_f64()).collect();
+            // A search that ends with an error has found one more layer than it has expanded.
+            let last = run.states as f64 - widths.iter().sum::<f64>();
+            Some(widths.into_iter().fold(last, f64::max))
+        }
         "layers" => run.json["depth"].as_f64().map(|depth| depth + 1.0),
         "state_bytes" => Some(run.packed_bytes() as f64),
         "disk_gb" => Some(run.disk_bytes as f64 / 1e9),

@@ -95,7 +95,10 @@ pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
             "--only names no row: say a table or a model, such as 3.1 or mcslock".into(),
         ));
     }
-    println!("\nTime of each variant over the first of its table\n{}", factors(&report).join("\n"));
+    let factors = factors(&report);
+    if !factors.is_empty() {
+        println!("\nTime of each variant over the first of its table\n{}", factors.join("\n"));
+    }
     let wrong = report.rows.iter().flat_map(|row| &row.ours).any(|ours| ours.problem.is_some());
     println!("{}", if wrong { "\nsome counts are WRONG" } else { "\nevery count that is known is met" });
     super::write_results(args, &report, || page(&report))?;
