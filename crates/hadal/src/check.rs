@@ -5,7 +5,7 @@ use crate::args::{
     TraceFormat,
 };
 use crate::detection::DetectionArgs;
-use crate::directed::{self, Asked, DirectedArgs, Explored};
+use crate::directed::{self, Asked, DirectedArgs, Explored, OnDisk};
 use crate::failure::Failure;
 use crate::folder::RunPlace;
 use crate::load::load;
@@ -60,6 +60,8 @@ pub struct About {
     #[serde(default)]
     partition: PartitionArgs,
     #[serde(default)]
+    directed: DirectedArgs,
+    #[serde(default)]
     detection: DetectionArgs,
 }
 
@@ -77,6 +79,7 @@ impl About {
             strategy: Some(args.strategy),
             reduction: args.reduction.clone(),
             partition: args.partition.clone(),
+            directed: args.directed.clone(),
             detection: args.detection.clone(),
         }
     }
@@ -97,7 +100,7 @@ impl From<About> for CheckArgs {
             strategy: about.strategy.unwrap_or(Strategy::Auto),
             reduction: about.reduction,
             partition: about.partition,
-            directed: DirectedArgs::default(),
+            directed: about.directed,
             detection: about.detection,
             property: about.property,
             deadlock: about.deadlock,
@@ -148,7 +151,21 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
             let task = Task { space, question: &question, control: &control };
             if let Some(directed) = &plan.directed {
                 let asked = if args.property.is_empty() { Asked::Everything } else { Asked::Named };
-                return directed::explore(directed, model, task, asked, &governor);
+                let beside = (number > 0).then(|| place.beside(&format!("part{number}")));
+                let place = beside.as_ref().unwrap_or(&place);
+                // Paths, strings and numbers always serialise.
+                let about = serde_json::to_value(About::of(args)).unwrap_or_default();
+                let resumed = resumed.is_some() && beside.is_none();
+                let ledger = || match resumed {
+                    true => place.open(&governor, space.fingerprint(), &about),
+                    false => place.create(&governor, space.fingerprint(), &about),
+                };
+                let disk = OnDisk { ledger: &ledger, resumed, threads: plan.threads };
+                let found = directed::explore(directed, model, task, asked, &governor, disk);
+                if let Some(beside) = beside.filter(RunPlace::is_used) {
+                    beside.remove();
+                }
+                return found;
             }
             if plan.strategy == Strategy::Auto
                 && resumed.is_none()
@@ -255,7 +272,8 @@ fn explore_relaxed(search: AutoSearch, place: &RunPlace, resumed: Option<&Path>)
     report
 }
 
-fn trouble(trouble: Trouble) -> Failure {
+/// How what ended a search early is told.
+pub fn trouble(trouble: Trouble) -> Failure {
     match trouble {
         Trouble::OverBudget(over) => Failure::Usage(format!(
             "{over}; give it more with --memory ({} MiB at least)",

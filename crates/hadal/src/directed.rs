@@ -6,6 +6,9 @@ use clap::{Args, ValueEnum};
 use hadal_exec::model::Model;
 use hadal_guide::{Guide, Target, priority, registry};
 use hadal_search::directed::{self, DirectedOptions, DirectedSearch, Insertion, Order, Tie, Traces};
+use hadal_search::external::{self, ExternalOptions, ExternalSearch, TraceBy};
+use hadal_search::layered::Trouble;
+use hadal_search::layered::ledger::Ledger;
 use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict};
 use hadal_store::Governor;
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
@@ -29,9 +32,13 @@ pub struct DirectedArgs {
     /// Estimates that guide the search (implies --find): auto, or a name that docs/directed.md explains.
     #[arg(long, value_name = "NAME")]
     pub guide: Option<String>,
-    /// Which state next (implies --find): alternate, greedy, astar, wastar:W, ehc, beam:WIDTH, ida, bfhs, bfs, dfs, ucs.
+    /// Which state next (implies --find): alternate, greedy, astar, wastar:W, ehc, beam:WIDTH, ida, bfhs, bfs, dfs, ucs;
+    /// external-astar works on disk (docs/external-astar.md).
     #[arg(long, value_name = "NAME")]
     pub order: Option<String>,
+    /// With --order astar and external-astar, where the search works on disk: how the trace is rebuilt.
+    #[arg(long, value_enum, value_name = "WAY")]
+    pub trace_by: Option<TraceWay>,
     /// Which transitions first (implies --find): none, useless, context, preferred and others that docs/directed.md
     /// explains.
     #[arg(long, value_name = "NAME")]
@@ -55,11 +62,38 @@ pub enum Calibration {
     Seed,
 }
 
+/// How a trace is rebuilt from disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum TraceWay {
+    /// States on disk carry a word about their parent.
+    Parents,
+    /// By expanding the states of earlier buckets again.
+    Scan,
+    /// By searching for the two halves of the trace again; buckets are deleted early where steps can be taken back.
+    Divide,
+}
+
+impl From<TraceWay> for TraceBy {
+    fn from(way: TraceWay) -> Self {
+        match way {
+            TraceWay::Parents => TraceBy::Parents,
+            TraceWay::Scan => TraceBy::Scan,
+            TraceWay::Divide => TraceBy::Divide,
+        }
+    }
+}
+
+/// The order that works on disk.
+const EXTERNAL: &str = "external-astar";
+
 /// A directed search as asked for, checked.
 #[derive(Clone, Debug)]
 pub struct DirectedPlan {
     guide: String,
     order: Order,
+    /// Whether it works on disk from the beginning.
+    external: bool,
+    trace_by: Option<TraceWay>,
     priority: String,
     tie: Option<Tie>,
     seed: Option<u64>,
@@ -71,17 +105,20 @@ impl DirectedArgs {
     pub fn plan(&self) -> Result<Option<DirectedPlan>, Failure> {
         let asked = self.find || self.guide.is_some() || self.order.is_some() || self.priority.is_some();
         if !asked {
-            return match (&self.tie, self.seed, self.calibration) {
-                (None, None, None) => Ok(None),
+            return match (&self.tie, self.seed, self.calibration, self.trace_by) {
+                (None, None, None, None) => Ok(None),
                 _ => Err(Failure::Usage(
-                    "--tie, --seed and --calibration belong to a directed search: add --find".into(),
+                    "--tie, --seed, --calibration and --trace-by belong to a directed search: add --find"
+                        .into(),
                 )),
             };
         }
         let wrong =
             |option: &str, text: &str, why: String| Failure::Usage(format!("--{option} {text}: {why}"));
         let seeded = self.calibration.is_some();
+        let external = self.order.as_deref() == Some(EXTERNAL);
         let order = match &self.order {
+            Some(_) if external => Order::AStar,
             Some(text) => text.parse().map_err(|why| wrong("order", text, why))?,
             None if seeded => Order::Greedy,
             None => Order::Alternating,
@@ -93,11 +130,20 @@ impl DirectedArgs {
         if seeded && !matches!(order, Order::Greedy | Order::AStar | Order::Breadth | Order::Depth) {
             return Err(Failure::Usage("--calibration goes with --order greedy, astar, bfs or dfs".into()));
         }
+        let has_priority = self.priority.as_deref().is_some_and(|name| name != "none");
+        if external && (seeded || has_priority || self.tie.is_some() || self.seed.is_some()) {
+            return Err(Failure::Usage(format!(
+                "--order {EXTERNAL} expands whole buckets: leave out --priority, --tie, --seed and --calibration"
+            )));
+        }
+        if self.trace_by.is_some() && order != Order::AStar {
+            return Err(Failure::Usage(format!("--trace-by goes with --order astar or {EXTERNAL}")));
+        }
         let many_queues = matches!(
             order,
             Order::HillClimbing | Order::Beam(_) | Order::IterativeDeepening | Order::BreadthHeuristic
         );
-        if many_queues && self.priority.as_deref().is_some_and(|name| name != "none") {
+        if many_queues && has_priority {
             return Err(Failure::Usage(format!(
                 "--order {order} has no queues that --priority could fill: choose greedy, astar, wastar, bfs, dfs or ucs"
             )));
@@ -105,6 +151,8 @@ impl DirectedArgs {
         Ok(Some(DirectedPlan {
             guide: self.guide.clone().unwrap_or_else(|| "auto".into()),
             order,
+            external,
+            trace_by: self.trace_by,
             priority: self.priority.clone().unwrap_or_else(|| "none".into()),
             tie,
             seed: self.seed,
@@ -121,6 +169,16 @@ pub struct Explored {
     pub decisions: Vec<String>,
 }
 
+/// The disk of a directed search, which is used where RAM is not enough.
+pub struct OnDisk<'a> {
+    /// Opens the run folder.
+    pub ledger: &'a dyn Fn() -> Result<Ledger, Trouble>,
+    /// Whether there is a run in it that goes on.
+    pub resumed: bool,
+    /// Threads.
+    pub threads: usize,
+}
+
 /// Explores as planned.
 pub fn explore(
     plan: &DirectedPlan,
@@ -128,10 +186,14 @@ pub fn explore(
     task: Task,
     asked: Asked,
     governor: &Governor,
+    disk: OnDisk,
 ) -> Result<Explored, Failure> {
     let target = target(task.space, task.question, asked);
     let mut decisions = vec![format!("  looking for {}", describe(&target, model))];
     let guide = build_guide(&plan.guide, model, &target, &mut decisions)?;
+    if plan.external || disk.resumed {
+        return external(plan, task, (&*guide, &target), governor, disk, decisions);
+    }
     let priority = priority::build(&plan.priority, model, &target, &*guide)
         .map_err(|why| Failure::Usage(why.to_string()))?;
     let options = DirectedOptions {
@@ -152,7 +214,53 @@ pub fn explore(
     } else {
         "  no state is left out: the guide does not prove that what is asked about cannot be reached".into()
     });
-    Ok(Explored { report: directed::explore(&search), decisions })
+    let report = directed::explore(&search);
+    let plain =
+        plan.priority == "none" && plan.tie.is_none() && plan.seed.is_none() && plan.calibration.is_none();
+    if matches!(report.verdict, Verdict::Stopped(StopReason::Memory { .. }))
+        && plan.order == Order::AStar
+        && plain
+    {
+        decisions.push(format!(
+            "  the memory budget was used up after {} states: searched again as {EXTERNAL}, on disk",
+            report.states
+        ));
+        return external(plan, task, (&*guide, &target), governor, disk, decisions);
+    }
+    Ok(Explored { report, decisions })
+}
+
+/// External A*.
+fn external(
+    plan: &DirectedPlan,
+    task: Task,
+    (guide, aim): (&dyn Guide, &Target),
+    governor: &Governor,
+    disk: OnDisk,
+    mut decisions: Vec<String>,
+) -> Result<Explored, Failure> {
+    let trace_by = plan.trace_by.map(TraceBy::from).unwrap_or_default();
+    let options = ExternalOptions { trace_by, ..ExternalOptions::default() };
+    let (ledger, threads) = (disk.ledger, disk.threads);
+    let search = ExternalSearch { task, guide, aim, ledger, governor, threads, options };
+    let explored = if disk.resumed { external::resume(&search) } else { external::search(&search) };
+    let explored = explored.map_err(crate::check::trouble)?;
+    let figures = &explored.figures;
+    decisions.push(format!(
+        "  {} buckets by cost and estimate, {} states expanded of {} generated; duplicates up to {} rows back",
+        figures.buckets.len(),
+        figures.expanded,
+        figures.generated,
+        figures.locality
+    ));
+    if let Some(cost) = figures.cost {
+        decisions.push(if figures.optimal {
+            format!("  the trace costs {cost}, and nothing is cheaper: the guide never overestimates")
+        } else {
+            format!("  the trace costs {cost}; that nothing is cheaper is not proved")
+        });
+    }
+    Ok(Explored { report: explored.report, decisions })
 }
 
 /// Where a named goal may be reachable, a short guided search before the breadth-first one. What it finds is replaced by a

@@ -1,5 +1,6 @@
 //! What a directed search did, in numbers.
 
+use crate::external::ExternalFigures;
 use serde::Serialize;
 
 /// Figures of a directed search.
@@ -47,6 +48,9 @@ pub struct DirectedFigures {
     pub found_cost: Option<u64>,
     /// States that were expanded breadth-first in between.
     pub blind: u64,
+    /// The buckets of External A*.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalFigures>,
 }
 
 /// Traffic of one queue.

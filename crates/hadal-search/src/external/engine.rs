@@ -33,9 +33,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Shares of the budget, in percent; the rest is for streams to and from files.
+/// Shares of the budget, in percent; the rest is for what is small.
 const TARGET_SHARE: u64 = 36;
-const RESIDENT_SHARE: u64 = 40;
+const RESIDENT_SHARE: u64 = 38;
+const STREAM_SHARE: u64 = 20;
 /// Commits take at most one part in so many of the time.
 const COMMIT_PART: u32 = 20;
 /// Records from which on a bucket is worth several threads.
@@ -134,7 +135,11 @@ impl<'a> Engine<'a> {
         let parents = if mode == Mode::Bare { Parents::Forgotten } else { Parents::Kept };
         let mut expanders = Vec::new();
         for n in 0..threads as usize {
-            let targets = Targets::new(shape, share(TARGET_SHARE) / threads, governor.empty("successors"));
+            let targets = Targets::new(
+                (shape, task.space.bits()),
+                share(TARGET_SHARE) / threads,
+                governor.empty("successors"),
+            );
             let lane = Lane::new(task, n, parents);
             expanders.push(Expander::new((task, rules), lane, shape, search.guide.estimator(), targets));
         }
@@ -376,7 +381,8 @@ impl<'a> Engine<'a> {
                     Place::Stored(_) => None,
                 })
                 .collect();
-            let joined = order::sort_chunks(shape, &flats, &mut Vec::new(), 0);
+            let joined =
+                order::sort_chunks((shape, self.search.task.space.bits()), &flats, &mut Vec::new(), 0);
             self.matrix.release(words - joined.len());
             bucket.parts.push(Part::resident(shape, joined, 0));
         }
@@ -398,7 +404,7 @@ impl<'a> Engine<'a> {
             stored.collect::<Vec<RunFile>>()
         };
         // Besides the streams of a thread there are those of whoever writes buckets.
-        let free = self.search.governor.available() / 8 * 7;
+        let free = self.search.governor.limit() / 100 * STREAM_SHARE;
         let need = |bucket: &OpenBucket| asked + footprint * (runs(bucket).len() as u64 + 3);
         if need(bucket) > free && runs(bucket).len() > 1 {
             let limits = MergeLimits::for_memory(&self.shelf.disk, &self.shelf.options);
@@ -476,7 +482,9 @@ impl<'a> Engine<'a> {
         figures.pruned += whole.pruned;
         figures.beyond += whole.beyond;
         figures.least_beyond = figures.least_beyond.into_iter().chain(whole.least_beyond).min();
-        figures.f = figures.f.max(cell.f());
+        if whole.expanded > 0 {
+            figures.f = figures.f.max(cell.f());
+        }
         for part in &closed {
             if part.found.load(Ordering::Relaxed) > 0 {
                 figures.locality = figures.locality.max(cell.g - part.rows.1);
@@ -608,9 +616,10 @@ impl<'a> Engine<'a> {
     }
 
     fn commit_if_due(&mut self) -> Result<(), Trouble> {
-        let spacing = self.search.options.commit_every.max(self.commit_took * COMMIT_PART);
+        let least = self.search.options.commit_every;
+        let spacing = least.max(self.commit_took * COMMIT_PART);
         match self.committed {
-            Some(at) if at.elapsed() < spacing => Ok(()),
+            Some(at) if at.elapsed() < spacing && !least.is_zero() => Ok(()),
             _ => self.commit("running"),
         }
     }
@@ -660,6 +669,8 @@ impl<'a> Engine<'a> {
         };
         let figures = &mut self.figures;
         figures.stored = figures.expanded + self.matrix.raw_open();
+        let rows = self.matrix.columns.values().flat_map(|column| column.rows.values().flatten());
+        figures.closed = rows.map(|part| part.records).sum();
         figures.bytes_read = disk.read;
         figures.bytes_written = disk.written;
         let left_out = Proviso::Pruned { left_out: figures.pruned };
@@ -677,6 +688,7 @@ impl<'a> Engine<'a> {
             evaluated: figures.generated,
             hopeless: figures.pruned,
             found_cost: figures.cost,
+            external: Some(figures.clone()),
             ..DirectedFigures::default()
         };
         Report {

@@ -14,7 +14,9 @@ pub struct ExternalFigures {
     pub generated: u64,
     /// Expanded states, and generated ones that wait, duplicates among them included.
     pub stored: u64,
-    /// The largest estimate of a whole path that was worked on.
+    /// Expanded states that were still there at the end.
+    pub closed: u64,
+    /// The largest estimate of a whole path through an expanded state.
     pub f: u64,
     /// What the path found costs.
     pub cost: Option<u64>,

@@ -63,7 +63,7 @@ pub struct ExternalOptions {
     pub stop_at: StopAt,
     /// Drop states whose estimate of the whole path is above this.
     pub bound: Option<u64>,
-    /// Least time between commits.
+    /// Least time between commits; longer where commits themselves take long. With zero, one after every bucket.
     pub commit_every: Duration,
 }
 

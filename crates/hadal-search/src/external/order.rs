@@ -16,9 +16,9 @@ const FEW: usize = 384;
 
 /// The records of all chunks, sorted and once each; of equal states the one with the smallest payload.
 ///
-/// `scratch` is memory to use; it never becomes longer than `most_scratch` words.
+/// `bits` is how many bits of a state are used; `scratch` is memory to use, never longer than `most_scratch` words.
 pub(super) fn sort_chunks(
-    shape: RecordShape,
+    (shape, bits): (RecordShape, u32),
     chunks: &[Vec<u64>],
     scratch: &mut Vec<u64>,
     most_scratch: usize,
@@ -27,8 +27,8 @@ pub(super) fn sort_chunks(
     let mut flat;
     if shape.stride() == 1 && total >= FEW {
         flat = vec![0; total];
-        sort_words(chunks, &mut flat, scratch, most_scratch);
-        flat.dedup();
+        let kept = sort_words(bits, chunks, &mut flat, scratch, most_scratch);
+        flat.truncate(kept);
     } else {
         flat = Vec::with_capacity(total);
         chunks.iter().for_each(|chunk| flat.extend_from_slice(chunk));
@@ -38,28 +38,56 @@ pub(super) fn sort_chunks(
     flat
 }
 
-fn sort_words(chunks: &[Vec<u64>], flat: &mut [u64], scratch: &mut Vec<u64>, most_scratch: usize) {
-    let first = chunks.iter().find_map(|chunk| chunk.first()).copied().unwrap_or(0);
-    let differing = chunks.iter().flatten().fold(0, |bits, word| bits | (word ^ first));
-    let bits = u64::BITS - differing.leading_zeros();
-    let shift = bits.saturating_sub(LEADING_BITS);
-    let leading = |word: u64| (word >> shift) as usize % (1 << LEADING_BITS);
-    let mut ends = [0usize; 1 << LEADING_BITS];
-    chunks.iter().flatten().for_each(|&word| ends[leading(word)] += 1);
+/// Returns how many words are left.
+fn sort_words(
+    bits: u32,
+    chunks: &[Vec<u64>],
+    flat: &mut [u64],
+    scratch: &mut Vec<u64>,
+    most_scratch: usize,
+) -> usize {
+    let mut shift = bits.min(u64::BITS).saturating_sub(LEADING_BITS);
+    let mut ends = count_leading(chunks, shift);
+    if ends.iter().any(|&count| count > flat.len() / 2) {
+        // The leading bits hardly differ: lead with the first that do.
+        let first = chunks.iter().find_map(|chunk| chunk.first()).copied().unwrap_or(0);
+        let differing = chunks.iter().flatten().fold(0, |bits, word| bits | (word ^ first));
+        shift = (u64::BITS - differing.leading_zeros()).saturating_sub(LEADING_BITS);
+        ends = count_leading(chunks, shift);
+    }
     let mut sum = 0;
     for end in &mut ends {
         (*end, sum) = (sum, sum + *end);
     }
     for &word in chunks.iter().flatten() {
-        let place = &mut ends[leading(word)];
+        let place = &mut ends[leading(word, shift)];
         flat[*place] = word;
         *place += 1;
     }
-    let mut start = 0;
+    let (mut start, mut kept) = (0, 0);
     for end in ends {
         sort_part(&mut flat[start..end], shift, scratch, most_scratch);
+        // Equal words are in the same part, and leave while it is in the cache.
+        let part = kept;
+        for at in start..end {
+            let word = flat[at];
+            flat[kept] = word;
+            kept += usize::from(kept == part || flat[kept - 1] != word);
+        }
         start = end;
     }
+    kept
+}
+
+#[inline(always)]
+fn leading(word: u64, shift: u32) -> usize {
+    (word >> shift) as usize % (1 << LEADING_BITS)
+}
+
+fn count_leading(chunks: &[Vec<u64>], shift: u32) -> [usize; 1 << LEADING_BITS] {
+    let mut counts = [0; 1 << LEADING_BITS];
+    chunks.iter().flatten().for_each(|&word| counts[leading(word, shift)] += 1);
+    counts
 }
 
 /// Sorts words that differ in their low `bits` bits at most.
@@ -140,9 +168,13 @@ mod tests {
                 let mut expected = words;
                 expected.sort_unstable();
                 expected.dedup();
-                for most_scratch in [0, 1 << 30] {
-                    let sorted = sort_chunks(RecordShape::states(1), &chunks, &mut Vec::new(), most_scratch);
-                    assert!(sorted == expected, "{count} words, mask {mask:x}");
+                for (bits, most_scratch) in [(64, 0), (64, 1 << 30), (61, 1 << 30)] {
+                    let shape = (RecordShape::states(1), bits);
+                    let sorted = sort_chunks(shape, &chunks, &mut Vec::new(), most_scratch);
+                    assert!(
+                        sorted == expected || bits < 64 && mask >> bits > 0,
+                        "{count} words, mask {mask:x}"
+                    );
                 }
             }
         }

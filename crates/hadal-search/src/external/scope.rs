@@ -19,8 +19,9 @@ use hadal_system::state::compare;
 use std::cmp::Ordering;
 use std::sync::atomic::AtomicU64;
 
-/// Most levels of a column before some are merged.
-const MOST_LEVELS: usize = 8;
+/// Most levels of a column before some are merged, and most of them that lie on disk.
+const MOST_LEVELS: usize = 32;
+const MOST_ON_DISK: usize = 8;
 
 /// Which rows are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,11 +84,12 @@ impl Scope {
 pub(super) fn add_level(matrix: &mut Matrix, cell: Cell, shelf: &Shelf) -> Result<(), Trouble> {
     let column = matrix.columns.entry(cell.h).or_default();
     column.levels.push(Level { rows: (cell.g, cell.g), merged: None });
-    if column.levels.len() <= MOST_LEVELS {
+    let on_disk = column.levels.iter().filter(|level| !is_resident(column, level)).count();
+    if column.levels.len() <= MOST_LEVELS && on_disk <= MOST_ON_DISK {
         return Ok(());
     }
     // At least a half, and on as long as what comes out would outgrow its neighbour.
-    let mut first = column.levels.len() - MOST_LEVELS / 2;
+    let mut first = column.levels.len() / 2;
     let mut total: u64 = column.levels[first..].iter().map(|level| level_records(column, level)).sum();
     while first > 0 && level_records(column, &column.levels[first - 1]) < total {
         first -= 1;
@@ -112,6 +114,14 @@ fn level_records(column: &Column, level: &Level) -> u64 {
     match &level.merged {
         Some(part) => part.records,
         None => column.rows.get(&level.rows.0).into_iter().flatten().map(|part| part.records).sum(),
+    }
+}
+
+fn is_resident(column: &Column, level: &Level) -> bool {
+    let row = column.rows.get(&level.rows.0).into_iter().flatten();
+    match &level.merged {
+        Some(part) => part.resident_words() > 0,
+        None => row.map(Part::resident_words).all(|words| words > 0),
     }
 }
 

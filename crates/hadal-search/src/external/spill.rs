@@ -77,8 +77,8 @@ impl<'a> Shared<'a> {
         }
         let _one_at_a_time = lock(&self.spilling);
         while lock(&self.matrix).is_over(words) {
-            let victims = self.take_victims(words);
-            if victims.is_empty() {
+            let (victims, released) = self.take_victims(words);
+            if victims.is_empty() && released == 0 {
                 let matrix = lock(&self.matrix);
                 let (held, most) = (8 * matrix.resident_words() as u64, 8 * matrix.most_words() as u64);
                 let over = OverBudget {
@@ -95,7 +95,8 @@ impl<'a> Shared<'a> {
     }
 
     /// Chooses what leaves: enough to fill RAM to a half only, so that this is not done for every few states.
-    fn take_victims(&self, words: usize) -> Vec<Victim> {
+    /// Those that lie on disk already are dropped at once; the second number is how many words that freed.
+    fn take_victims(&self, words: usize) -> (Vec<Victim>, usize) {
         let mut matrix = lock(&self.matrix);
         let mut candidates: Vec<(Rank, Home)> = Vec::new();
         for (&rank, bucket) in &matrix.open {
@@ -150,7 +151,7 @@ impl<'a> Shared<'a> {
             }
         }
         matrix.release(released);
-        victims
+        (victims, released)
     }
 
     fn write(&self, victims: Vec<Victim>) -> Result<(), Trouble> {

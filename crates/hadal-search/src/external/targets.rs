@@ -12,6 +12,8 @@ const PLACES: usize = 64;
 
 pub(super) struct Targets {
     shape: RecordShape,
+    /// Bits of a state that are used.
+    bits: u32,
     slots: Vec<Slot>,
     /// Slots by a few bits of their cell; checked before use.
     places: [u32; PLACES],
@@ -36,12 +38,13 @@ struct Slot {
 
 impl Targets {
     /// At most `most_bytes` of memory, sorting included.
-    pub(super) fn new(shape: RecordShape, most_bytes: u64, memory: Reservation) -> Self {
+    pub(super) fn new((shape, bits): (RecordShape, u32), most_bytes: u64, memory: Reservation) -> Self {
         // Per word: eight bytes in a chunk, eight in what it is sorted into, two for sorting by digits.
         let words = (most_bytes / 18) as usize;
         let chunk_words = (words / 64).clamp(4 * shape.stride(), 1 << 16) / shape.stride() * shape.stride();
         Targets {
             shape,
+            bits,
             slots: Vec::new(),
             places: [u32::MAX; PLACES],
             chunk_words,
@@ -155,7 +158,7 @@ impl Targets {
             chunks.push(std::mem::take(&mut slot.last));
         }
         let most_scratch = self.most_chunks * self.chunk_words / 8;
-        let flat = sort_chunks(self.shape, &chunks, &mut self.scratch, most_scratch);
+        let flat = sort_chunks((self.shape, self.bits), &chunks, &mut self.scratch, most_scratch);
         self.chunks -= chunks.len();
         chunks.iter_mut().for_each(Vec::clear);
         self.spare.append(&mut chunks);

@@ -12,6 +12,7 @@ mod disk;
 mod exploration;
 mod html;
 mod instructions;
+mod korf;
 mod lamborn;
 mod measure;
 mod ours;
@@ -46,6 +47,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
     match args.suite.as_str() {
         directed::SUITE => return directed::run(args),
         disk::SUITE => return disk::run(args),
+        korf::SUITE => return korf::run(args),
         lamborn::SUITE => return lamborn::run(args),
         partition::SUITE => return partition::run(args),
         peers::SUITE => return peers::run(args),
@@ -65,13 +67,13 @@ pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
 
 /// Options that a suite would not look at.
 fn refuse_what_does_nothing(args: &BenchArgs) -> Result<(), Failure> {
-    let timed = ["quick", "murphi", "dve", "peers"];
+    let timed = ["quick", "murphi", "dve", "peers", "korf"];
     let given: [(&str, bool, &[&str]); 5] = [
         ("--strategies", args.strategies.is_some(), &["disk", "partition"]),
         ("--budgets", args.budgets.is_some(), &["disk", "partition"]),
-        ("--max-states", args.max_states.is_some(), &["disk", "lamborn", "partition", "peers"]),
+        ("--max-states", args.max_states.is_some(), &["disk", "korf", "lamborn", "partition", "peers"]),
         ("--no-peers", args.no_peers, &timed),
-        ("--threads", args.threads != 1, &["quick", "murphi", "dve", "disk", "lamborn"]),
+        ("--threads", args.threads != 1, &["quick", "murphi", "dve", "disk", "korf", "lamborn"]),
     ];
     match given.iter().find(|(_, given, suites)| *given && !suites.contains(&args.suite.as_str())) {
         Some((option, _, suites)) => Err(Failure::Usage(format!(

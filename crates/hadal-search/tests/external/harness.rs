@@ -1,0 +1,120 @@
+//! Runs External A* on a folder in RAM and looks at what must always hold.
+
+use hadal_guide::{Distance, Estimator, Guide, Mask, Promises, Target};
+use hadal_search::external::{Explored, ExternalOptions, ExternalSearch, resume, search};
+use hadal_search::layered::Trouble;
+use hadal_search::layered::ledger::Ledger;
+use hadal_search::{Control, DeadlockNotion, Limits, Question, Task, Verdict};
+use hadal_store::Governor;
+use hadal_store::manifest::{RunFolder, Verify};
+use hadal_store::vfs::{Faults, FaultyFolder, IoThreads, Vfs};
+use hadal_system::{StateSpace, Successors};
+use std::sync::Arc;
+
+#[derive(Clone)]
+pub struct Run<'a> {
+    pub space: &'a dyn StateSpace,
+    pub guide: &'a dyn Guide,
+    pub deadlock: DeadlockNotion,
+    pub options: ExternalOptions,
+    pub threads: usize,
+    pub budget: u64,
+    pub limits: Limits,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Begin {
+    Fresh,
+    Again,
+}
+
+impl<'a> Run<'a> {
+    pub fn new(space: &'a dyn StateSpace, guide: &'a dyn Guide) -> Self {
+        Run {
+            space,
+            guide,
+            deadlock: DeadlockNotion::Off,
+            options: ExternalOptions::default(),
+            threads: 1,
+            budget: 64 << 20,
+            limits: Limits::default(),
+        }
+    }
+
+    pub fn on(&self, vfs: Arc<dyn Vfs>, begin: Begin) -> Result<Explored, Trouble> {
+        let (space, governor) = (self.space, Governor::new(self.budget));
+        let question = Question::everything(space.properties(), self.deadlock);
+        let ledger = || {
+            let (threads, governor, print) = (IoThreads::new(1), governor.clone(), space.fingerprint());
+            let folder = match begin {
+                Begin::Fresh => RunFolder::create(vfs.clone(), threads, governor, print, 4096)?,
+                Begin::Again => RunFolder::open(vfs.clone(), threads, governor, print, 4096, Verify::Tails)?,
+            };
+            Ok(Ledger::new(folder, serde_json::json!({})))
+        };
+        let control = Control::new(self.limits);
+        let aim = Target {
+            deadlock: self.deadlock != DeadlockNotion::Off,
+            ..Target::of_properties(space.properties())
+        };
+        let search_of = ExternalSearch {
+            task: Task { space, question: &question, control: &control },
+            guide: self.guide,
+            aim: &aim,
+            ledger: &ledger,
+            governor: &governor,
+            threads: self.threads,
+            options: self.options.clone(),
+        };
+        let explored = match begin {
+            Begin::Fresh => search(&search_of),
+            Begin::Again => resume(&search_of),
+        };
+        assert!(governor.peak() <= self.budget, "peak {} of {}", governor.peak(), self.budget);
+        explored
+    }
+
+    pub fn done(&self) -> Explored {
+        self.on(Arc::new(FaultyFolder::new(Faults::default())), Begin::Fresh).unwrap()
+    }
+}
+
+/// The cost of the path that was found, which must be one.
+pub fn replayed_cost(space: &dyn StateSpace, explored: &Explored) -> Option<u64> {
+    let Verdict::Violated(found) = &explored.report.verdict else { return None };
+    let path = &found.path;
+    let mut out = Successors::new(space.words());
+    let mut worker = space.worker();
+    worker.initial(&mut out);
+    assert!(out.iter().any(|(_, state)| state == path[0]), "the path begins at an initial state");
+    let mut cost = 0;
+    for pair in path.windows(2) {
+        out.clear();
+        worker.successors(&pair[0], &mut out);
+        let steps = out.iter().filter(|(_, state)| *state == pair[1]);
+        let least = steps.map(|(label, _)| u64::from(space.cost(label))).min();
+        cost += least.expect("a step of the path is a transition");
+    }
+    Some(cost)
+}
+
+/// No estimate at all.
+pub struct Blind;
+
+impl Guide for Blind {
+    fn name(&self) -> String {
+        "blind".into()
+    }
+    fn promises(&self) -> Promises {
+        Promises { admissible: true, consistent: true, safe: true, monotone: true }
+    }
+    fn estimator(&self) -> Box<dyn Estimator + '_> {
+        Box::new(Blind)
+    }
+}
+
+impl Estimator for Blind {
+    fn estimate(&mut self, _: &[u64], _: Option<&Mask>) -> Distance {
+        Distance::ZERO
+    }
+}
