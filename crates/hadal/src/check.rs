@@ -311,7 +311,7 @@ fn outcome(
         .properties()
         .iter()
         .zip(&report.covers)
-        .filter(|(property, _)| property.kind == PropertyKind::Cover && !args.reduction.por)
+        .filter(|(property, _)| property.kind == PropertyKind::Cover && args.reduction.por.is_none())
         .map(|(property, &hits)| CoverFigures { property: property.name.clone(), hits })
         .collect();
     let detail = if args.output.full_states { Detail::WholeStates } else { Detail::Changes };

@@ -3,9 +3,9 @@
 
 use crate::directed::Explored;
 use crate::failure::Failure;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hadal_exec::model::{Engine, Model, ModelOptions};
-use hadal_exec::reduce::{Deadlocks, Stubborn};
+use hadal_exec::reduce::{self as stubborn_sets, Deadlocks, Stubborn};
 use hadal_exec::replay::{Ending, TraceEnd, replay};
 use hadal_exec::symmetry::SymmetryMode;
 use hadal_guide::reduce::{self, LabelTrace, Part, Stage, TraceEnding};
@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReductionArgs {
-    /// Partial-order reduction: of steps that do not disturb each other, fire only some first. Keeps every kind of error
-    /// and shortest traces; visits fewer states (docs/reductions.md).
-    #[arg(long)]
-    pub por: bool,
+    /// Partial-order reduction: of steps that do not disturb each other, fire only some first. Keeps every kind of error and
+    /// visits fewer states; with `=shortest` shortest traces are kept as well (docs/reductions.md).
+    #[arg(long, value_enum, value_name = "TRACES", num_args = 0..=1, require_equals = true, default_missing_value = "some")]
+    pub por: Option<Traces>,
     /// Cone of influence: leave out variables and actions that cannot influence the properties asked about. Needs
     /// --deadlock off (or --property). Keeps shortest traces.
     #[arg(long)]
@@ -33,6 +33,15 @@ pub struct ReductionArgs {
     /// off (or --property).
     #[arg(long)]
     pub decompose: bool,
+}
+
+/// What partial-order reduction keeps of traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum Traces {
+    /// Some trace to every kind of error.
+    Some,
+    /// A shortest one.
+    Shortest,
 }
 
 /// The searches that remain of a question.
@@ -83,7 +92,7 @@ impl Reduced {
                 }
             }
         }
-        if args.por {
+        if args.por.is_some() {
             reduced.names.push("partial order".into());
         }
         let make =
@@ -189,7 +198,7 @@ impl Reduced {
             let verdict = std::mem::replace(&mut explored.report.verdict, Verdict::Holds);
             merge(&mut sum, explored);
             let Some(sum) = &mut sum else { continue };
-            let violation = match verdict {
+            let mut violation = match verdict {
                 Verdict::Stopped(_) => {
                     sum.report.verdict = verdict;
                     return Ok(self.explained(sum));
@@ -200,6 +209,7 @@ impl Reduced {
                 }
                 Verdict::Violated(violation) => violation,
             };
+            violation.shortest &= stubborn.is_none_or(|it| it.keeps_shortest());
             let fails = matches!(violation.kind, ViolationKind::Fault(_) | ViolationKind::StartFault(_));
             if self.whole.is_none() || fails || part.property.is_none() {
                 sum.report.verdict = Verdict::Violated(self.lift(part, &violation)?);
@@ -325,9 +335,11 @@ fn stubborn<'m>(
     model: &'m Model,
     question: &Question,
 ) -> Result<Option<Stubborn<'m>>, Failure> {
-    if !args.por {
-        return Ok(None);
-    }
+    let traces = match args.por {
+        None => return Ok(None),
+        Some(Traces::Some) => stubborn_sets::Traces::Some,
+        Some(Traces::Shortest) => stubborn_sets::Traces::Shortest,
+    };
     if let Some(lost) = unkept(model.properties(), question) {
         return Err(Failure::Usage(format!(
             "--por keeps errors, not what is covered or stays reachable: `{lost}` asks for that. Leave out --por, or name \
@@ -348,5 +360,5 @@ fn stubborn<'m>(
         ));
     }
     let too_many = || Failure::Usage("the model has too many rules for --por".into());
-    Stubborn::new(model, deadlocks).ok_or_else(too_many).map(Some)
+    Stubborn::new(model, deadlocks, traces).ok_or_else(too_many).map(Some)
 }

@@ -82,7 +82,8 @@ fn answers() -> Vec<Command> {
 
 #[test]
 fn partial_order_reduction_keeps_the_answers_of_bundled_families() {
-    compare_all(&answers(), &["--por"], Lengths::Kept);
+    compare_all(&answers(), &["--por"], Lengths::Free);
+    compare_all(&answers(), &["--por=shortest"], Lengths::Kept);
 }
 
 #[test]
@@ -129,13 +130,15 @@ fn corpus_commands(states: u64, goals: bool) -> Vec<Command> {
 
 #[test]
 fn partial_order_reduction_keeps_the_answers_of_small_models() {
-    compare_all(&corpus_commands(3_000, true), &["--por"], Lengths::Kept);
+    compare_all(&corpus_commands(3_000, true), &["--por"], Lengths::Free);
+    compare_all(&corpus_commands(1_000, true), &["--por=shortest"], Lengths::Kept);
 }
 
 #[test]
 #[ignore = "minutes"]
 fn partial_order_reduction_keeps_the_answers_of_the_corpus() {
-    compare_all(&corpus_commands(300_000, true), &["--por"], Lengths::Kept);
+    compare_all(&corpus_commands(300_000, true), &["--por"], Lengths::Free);
+    compare_all(&corpus_commands(300_000, true), &["--por=shortest"], Lengths::Kept);
 }
 
 #[test]
@@ -175,7 +178,7 @@ fn each_reduction_leaves_out_what_it_should_and_shows_the_whole_trace() {
             (vec!["--coi"], "cone of influence", Some(161), 13),
             (vec!["--safe-abstraction"], "safe abstraction", Some(12), 13),
             (vec!["--decompose"], "decomposition", Some(52), 13),
-            (vec!["--coi", "--por"], "cone of influence, partial order", None, 13),
+            (vec!["--coi", "--por=shortest"], "cone of influence, partial order", None, 13),
             (vec!["--decompose", "--safe-abstraction"], "decomposition, safe abstraction", Some(7), 13),
         ] {
             let result = run(&command, &flags).expect_code(1).json();

@@ -1,11 +1,15 @@
 //! One state's stubborn set.
 //!
 //! A set T of groups is stubborn in a state when (1) with every enabled group it contains all that conflict with it, (2)
-//! with every disabled one all of some set without which it stays disabled, (3) likewise for everything looked for, and
-//! (4), where deadlocks are asked about, an enabled group that does something. Then any path from the state to
-//! something looked for fires a member of T, and the first one to fire could as well be fired first (Valmari 1998;
-//! Schmidt 1999; Valmari and Hansen 2017): what is looked for stays reachable, in no more steps, whatever the order of
-//! the search.
+//! with every disabled one all of some set without which it stays disabled. It is used when also
+//!
+//! * (3) for everything looked for it contains all of some set without which that stays away, and (4), where deadlocks
+//!   are asked about, an enabled group that does something. Any path from the state to something looked for then fires a
+//!   member of T, and the first one to fire could as well be fired first (Valmari 1998; Schmidt 1999; Valmari and
+//!   Hansen 2017): it stays reachable, in no more steps, whatever the order of the search. Or when
+//! * (5) it contains an enabled group that does something, and no enabled one that closes a cycle or may end something
+//!   looked for. A path to something looked for that fires no member of T can be fired after any of them; that does
+//!   not go on for ever, since every cycle of states fires a group that closes one. Steps may be added on the way.
 
 use super::relation::Relation;
 use super::rows::{common, meet, members};
@@ -33,6 +37,13 @@ pub(super) enum Progress {
     NotNeeded,
 }
 
+/// Whether steps may be added before something looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lengths {
+    Kept,
+    Free,
+}
+
 impl<'r> Closure<'r> {
     pub(super) fn new(relation: &'r Relation) -> Self {
         let empty = vec![0u64; relation.rows.words()];
@@ -54,7 +65,7 @@ impl<'r> Closure<'r> {
     }
 
     /// A stubborn set for `state`, `enabled` and `effective`.
-    pub(super) fn stubborn(&mut self, state: &[u64], progress: Progress) -> &[u64] {
+    pub(super) fn stubborn(&mut self, state: &[u64], progress: Progress, lengths: Lengths) -> &[u64] {
         let relation = self.relation;
         self.set.fill(0);
         self.open.clear();
@@ -68,16 +79,33 @@ impl<'r> Closure<'r> {
                 self.add_way(&relation.causes[group], state);
             }
         }
-        self.close(state, u32::MAX);
+        let all = common(&self.enabled, &self.enabled);
+        let count = self.close(state, u32::MAX, None).unwrap_or(all);
+        let mut least = all;
         if progress == Progress::NotNeeded || meet(&self.set, &self.effective) {
-            return &self.set;
+            self.best.copy_from_slice(&self.set);
+            least = count;
+        } else {
+            self.best.copy_from_slice(&self.enabled);
+            self.base.copy_from_slice(&self.set);
+            least = self.try_keys(state, least, None);
         }
-        self.base.copy_from_slice(&self.set);
-        self.best.copy_from_slice(&self.enabled);
-        let mut least = common(&self.enabled, &self.enabled);
+        if lengths == Lengths::Free && least > 1 {
+            self.base.fill(0);
+            self.try_keys(state, least, Some(relation.restless));
+        }
+        &self.best
+    }
+
+    /// Tries sets with one effective group on top of `base`; keeps the best of those with less than `least` enabled
+    /// groups and none of `without`. Returns how many the best one has.
+    fn try_keys(&mut self, state: &[u64], mut least: u32, without: Option<u32>) -> u32 {
         let mut tried = 0;
         for word in 0..self.effective.len() {
             let mut rest = self.effective[word];
+            if let Some(row) = without {
+                rest &= !self.relation.rows.row(row)[word];
+            }
             while rest != 0 && least > 1 && tried < MAX_TRIED {
                 let bit = rest & rest.wrapping_neg();
                 rest &= rest - 1;
@@ -86,23 +114,27 @@ impl<'r> Closure<'r> {
                 self.open.clear();
                 self.set[word] |= bit;
                 self.open.push(word as u32 * 64 + bit.trailing_zeros());
-                if let Some(count) = self.close(state, least) {
+                if let Some(count) = self.close(state, least, without) {
                     least = count;
                     self.best.copy_from_slice(&self.set);
                 }
             }
         }
-        &self.best
+        least
     }
 
     /// Adds what the open groups bring along, until nothing is open. Gives up where that has at least `limit` enabled
-    /// groups, else returns how many there are.
-    fn close(&mut self, state: &[u64], limit: u32) -> Option<u32> {
+    /// groups, or one of `without`; else returns how many there are.
+    fn close(&mut self, state: &[u64], limit: u32, without: Option<u32>) -> Option<u32> {
         let relation = self.relation;
+        let unwanted = without.map(|row| relation.rows.row(row));
         let mut steps = 0u32;
         while let Some(group) = self.open.pop() {
             let group = group as usize;
             if self.enabled[group / 64] >> (group % 64) & 1 == 1 {
+                if unwanted.is_some_and(|row| row[group / 64] >> (group % 64) & 1 == 1) {
+                    return None;
+                }
                 self.add(relation.conflicts[group]);
                 steps += 1;
                 if limit != u32::MAX && steps.is_multiple_of(8) && common(&self.set, &self.enabled) >= limit {

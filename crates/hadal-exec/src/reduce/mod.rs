@@ -1,11 +1,13 @@
 //! Partial-order reduction: a [`StateSpace`] that fires only a stubborn set of transitions in each state.
 //!
 //! Kept are the reachability of broken invariants, met goals and errors of the model, and of deadlocks where they are
-//! asked about, each in as few steps as before; not which states exist, nor how often something is covered. It
-//! works with symmetry: the argument is about one state at a time, and distances are the same within an orbit.
+//! asked about; with [`Traces::Shortest`] each in as few steps as before. Which states exist is not kept, nor how often
+//! something is covered. The order of the search does not matter. With symmetry, traces always stay shortest: that argument
+//! is about one state at a time, and distances are the same within an orbit.
 
 mod closure;
 mod condition;
+mod cycles;
 mod plain;
 mod probe;
 mod relation;
@@ -13,7 +15,7 @@ mod rows;
 mod sites;
 
 use crate::model::Model;
-use closure::{Closure, Progress};
+use closure::{Closure, Lengths, Progress};
 use hadal_system::{
     ActionInfo, Check, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker, state,
 };
@@ -30,19 +32,36 @@ pub enum Deadlocks {
     Stuttering,
 }
 
+/// What is kept of traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traces {
+    /// The shortest ones.
+    Shortest,
+    /// Some; more states are left out.
+    Some,
+}
+
 /// A model reduced by stubborn sets.
 pub struct Stubborn<'m> {
     model: &'m Model,
     relation: Relation,
     deadlocks: Deadlocks,
+    lengths: Lengths,
 }
 
 impl<'m> Stubborn<'m> {
     /// Prepares the reduction for the model's invariants and goals, errors, and these deadlocks. `None` where the
     /// model has too many actions.
-    pub fn new(model: &'m Model, deadlocks: Deadlocks) -> Option<Self> {
+    pub fn new(model: &'m Model, deadlocks: Deadlocks, traces: Traces) -> Option<Self> {
         let relation = Relation::of(model.system(), model.layout())?;
-        Some(Stubborn { model, relation, deadlocks })
+        let free = traces == Traces::Some && model.symmetry().is_none();
+        let lengths = if free { Lengths::Free } else { Lengths::Kept };
+        Some(Stubborn { model, relation, deadlocks, lengths })
+    }
+
+    /// Whether a shortest trace is still there.
+    pub fn keeps_shortest(&self) -> bool {
+        self.lengths == Lengths::Kept
     }
 }
 
@@ -65,7 +84,12 @@ impl StateSpace for Stubborn<'_> {
             Deadlocks::Stuck => 2,
             Deadlocks::Stuttering => 3,
         };
-        state::hash(&[self.model.fingerprint(), 0x5741_7562_626F_726E, kind])
+        state::hash(&[
+            self.model.fingerprint(),
+            0x5374_7562_626F_726E,
+            kind,
+            (self.lengths == Lengths::Free).into(),
+        ])
     }
 
     fn properties(&self) -> &[PropertyInfo] {
@@ -119,7 +143,7 @@ impl Worker for StubbornWorker<'_> {
         if out.faults().len() > faults || out.len() == from {
             return;
         }
-        let Stubborn { relation, deadlocks, .. } = self.space;
+        let Stubborn { relation, deadlocks, lengths, .. } = self.space;
         self.closure.restart();
         for n in from..out.len() {
             let group = relation.group(out.labels()[n]);
@@ -133,7 +157,7 @@ impl Worker for StubbornWorker<'_> {
             Deadlocks::Ignored => Progress::NotNeeded,
             Deadlocks::Stuck | Deadlocks::Stuttering => Progress::Needed,
         };
-        let kept = self.closure.stubborn(state, progress);
+        let kept = self.closure.stubborn(state, progress, *lengths);
         out.retain_from(from, |label, _| {
             let group = relation.group(label);
             kept[group / 64] >> (group % 64) & 1 == 1

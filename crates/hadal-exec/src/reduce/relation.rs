@@ -5,6 +5,7 @@
 //! enable it: the writers of one scalar that is not as its guard demands, else of all it tests.
 
 use super::condition::{Condition, conjuncts};
+use super::cycles::closing;
 use super::plain::PlainTests;
 use super::probe::probes;
 use super::rows::Rows;
@@ -32,6 +33,8 @@ pub(super) struct Relation {
     pub(super) causes: Vec<Cause>,
     /// The groups whose bodies may meet errors, and the row of what can make them do so where they are enabled.
     pub(super) bodies: Vec<(usize, u32)>,
+    /// The row of the groups that close cycles, or after which something looked for may be gone.
+    pub(super) restless: u32,
     tests: Vec<Test>,
     /// Conjuncts of guards, each with the row of what writes what it reads.
     conditions: Vec<(Condition, u32)>,
@@ -118,6 +121,7 @@ impl Relation {
         for (action, facts) in extended.actions[system.actions.len()..].iter().zip(probes) {
             build.probe(action, facts);
         }
+        let restless = build.restless(&starts);
         let Build { mut rows, conflicts, causes, tests, conditions, bodies, .. } = build;
         rows.finish();
         let labels = bases.last().copied().unwrap_or(0);
@@ -126,7 +130,17 @@ impl Relation {
         } else {
             GroupOf::Search(starts)
         };
-        Some(Relation { rows, groups: prints.len(), conflicts, causes, bodies, tests, conditions, group_of })
+        Some(Relation {
+            rows,
+            groups: prints.len(),
+            conflicts,
+            causes,
+            bodies,
+            restless,
+            tests,
+            conditions,
+            group_of,
+        })
     }
 
     /// The group of a transition.
@@ -189,6 +203,8 @@ fn guard_of(system: &System, action: &Action, n: u64) -> Expr {
 
 struct Build<'a> {
     system: &'a System,
+    /// Errors in guards and what is wrong with properties, as guards that are true there.
+    events: Vec<Footprint>,
     layout: &'a Layout,
     prints: &'a [Print],
     rows: Rows,
@@ -204,6 +220,7 @@ impl<'a> Build<'a> {
     fn new(system: &'a System, layout: &'a Layout, prints: &'a [Print]) -> Self {
         Build {
             system,
+            events: Vec::new(),
             layout,
             prints,
             rows: Rows::new(prints.len()),
@@ -279,7 +296,7 @@ impl<'a> Build<'a> {
         }
         if let Some(demands) = &facts.guard_faults {
             let (demands, tests) = (demands.clone(), guard_sites.clone());
-            self.cause(&Footprint { demands, tests, can_hold: true, ..bare(facts) }, None);
+            self.event(Footprint { demands, tests, can_hold: true, ..bare(facts) }, None);
         }
     }
 
@@ -287,12 +304,33 @@ impl<'a> Build<'a> {
         for (instance, print) in facts.footprints() {
             if print.can_hold {
                 let guard = facts.is_exact().then(|| guard_of(self.system, action, instance));
-                self.cause(print, guard.as_ref());
+                self.event(bare(print), guard.as_ref());
             }
             if let Some(demands) = &print.guard_faults {
-                self.cause(&Footprint { demands: demands.clone(), can_hold: true, ..bare(print) }, None);
+                self.event(Footprint { demands: demands.clone(), can_hold: true, ..bare(print) }, None);
             }
         }
+    }
+
+    fn event(&mut self, event: Footprint, guard: Option<&Expr>) {
+        self.cause(&event, guard);
+        self.events.push(event);
+    }
+
+    /// The row of the groups that close cycles of states, or may end an event that was there. (The error of a body is
+    /// not among the events: what does not conflict with an action leaves its errors as they are.)
+    fn restless(&mut self, starts: &[(u64, u32, Apart)]) -> u32 {
+        let closing = closing(self.system);
+        let action = |group: usize| starts.partition_point(|&(_, first, _)| first as usize <= group) - 1;
+        let ends = |print: &Footprint| {
+            let mut events = self.events.iter();
+            events.any(|event| print.may_write.meets(&event.tests) && print.may_be_enabled_with(event))
+        };
+        let all: Vec<usize> = (self.prints.iter().enumerate())
+            .filter(|(group, print)| closing[action(*group)] || ends(&print.facts))
+            .map(|(group, _)| group)
+            .collect();
+        self.rows.add(all)
     }
 
     /// The row of the groups that may give the slot one of the values.
