@@ -14,7 +14,7 @@ use hadal_system::facts::{ActionFacts, Facts, Footprint, SlotSet, ValueSet};
 use hadal_system::fold::Fold;
 use hadal_system::state::get_bits;
 use hadal_system::system::instance_values;
-use hadal_system::{Action, Domain, Expr, Label, Layout, System};
+use hadal_system::{Action, ActionId, Domain, Expr, Label, Layout, Process, System};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -326,8 +326,19 @@ impl<'a> Build<'a> {
             let mut events = self.events.iter();
             events.any(|event| print.may_write.meets(&event.tests) && print.may_be_enabled_with(event))
         };
+        let first_slots = self.system.first_slots();
+        let strays = |group: usize, print: &Footprint| {
+            // A process with one location never leaves it.
+            let moving = self.system.processes.iter().filter(|process| process.locations.len() > 1);
+            moving.into_iter().any(|process| {
+                let slot = first_slots[process.location.0 as usize] as u32;
+                !follows(process, ActionId(action(group) as u32), print, slot)
+            })
+        };
         let all: Vec<usize> = (self.prints.iter().enumerate())
-            .filter(|(group, print)| closing[action(*group)] || ends(&print.facts))
+            .filter(|(group, print)| {
+                closing[action(*group)] || ends(&print.facts) || strays(*group, &print.facts)
+            })
             .map(|(group, _)| group)
             .collect();
         self.rows.add(all)
@@ -347,6 +358,20 @@ impl<'a> Build<'a> {
         let row = self.rows.add(able);
         self.writers.insert(key, row);
         row
+    }
+}
+
+/// Whether an action moves a process as its control graph says, and not otherwise.
+fn follows(process: &Process, action: ActionId, print: &Footprint, location: u32) -> bool {
+    let mut edges = process.edges.iter().filter(|edge| edge.action == action);
+    match (edges.next(), edges.next(), print.may_write.contains(location)) {
+        (None, _, written) => !written,
+        (Some(edge), None, true) => {
+            let before = print.demand(location).and_then(ValueSet::as_const);
+            let after = print.result(location).and_then(ValueSet::as_const);
+            before == Some(edge.from) && after == Some(edge.to)
+        }
+        _ => false,
     }
 }
 

@@ -68,7 +68,7 @@ impl<'a> Sites<'a> {
             ExprKind::IsUndefined(place) => self.indices(place, context)?,
             ExprKind::Unary(op, of) => {
                 self.expr(of, context)?;
-                if *op == UnaryOp::Negate && self.range(of).is_none() {
+                if *op == UnaryOp::Negate && self.range(of).is_none_or(|(low, _)| low == i64::MIN.into()) {
                     self.note(of, context)?;
                 }
             }
