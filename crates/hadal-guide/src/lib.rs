@@ -3,6 +3,9 @@
 //! Explorers ask a [`Guide`] for one [`Estimator`] per thread. What an estimate may be used for (pruning, optimality)
 //! follows from the guide's [`Promises`] and from nothing else. [`registry::build`] makes guides by name.
 
+#[cfg(test)]
+extern crate self as hadal_guide;
+
 mod estimate;
 mod guide;
 mod mask;

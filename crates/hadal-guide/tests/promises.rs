@@ -7,7 +7,7 @@ use hadal_exec::generate::{self, Size};
 use hadal_guide::registry::{self, NAMES, Prepared};
 use hadal_guide::{Mask, Target};
 use hadal_system::{Label, Source, StateSpace, System};
-use truth::{assert_promises, model, model_with, truth};
+use truth::{assert_promises, model, model_with, truth, with_a_far_goal};
 
 fn check_all(system: System, what: &str, most: usize) -> bool {
     check_with(system, SymmetryMode::Off, what, most)
@@ -17,8 +17,10 @@ fn check_with(system: System, symmetry: SymmetryMode, what: &str, most: usize) -
     let Some(model) = model_with(system, symmetry) else { return false };
     let labels = model.system().label_bases(&model.system().actions).last().copied().unwrap_or(0) as u32;
     let properties = Target::of_properties(model.properties());
+    let last = properties.properties.last().copied();
     let targets = [
         properties.clone(),
+        Target { properties: last.into_iter().collect(), ..Target::default() },
         Target { faults: true, ..properties.clone() },
         Target { deadlock: true, ..Target::default() },
     ];
@@ -32,7 +34,8 @@ fn check_with(system: System, symmetry: SymmetryMode, what: &str, most: usize) -
         for (name, _) in NAMES.iter().chain(&[("max(hl,pdb,dl:all)", ""), ("max(hff, du)", "")]) {
             let guide = prepared.guide(name).expect("every listed name is a guide");
             assert_promises(&*guide, &truth, &off, what);
-            compared = true;
+            // Otherwise there is nothing that could be wrong.
+            compared |= truth.distance.iter().any(|d| d.is_finite() && d.0 > 1);
         }
     }
     compared
@@ -42,27 +45,30 @@ fn check_with(system: System, symmetry: SymmetryMode, what: &str, most: usize) -
 fn promises_hold_on_generated_systems() {
     let compared = (0..160).filter(|&seed| {
         let system = generate::system(seed, Size::SMALL);
+        let Some(system) = with_a_far_goal(system, 600) else { return false };
         check_all(system, &format!("seed {seed}"), 600)
     });
-    assert!(compared.count() > 80);
+    assert!(compared.count() > 40);
 }
 
 #[test]
 fn promises_hold_on_generated_symmetric_systems() {
     let compared = (0..40).filter(|&seed| {
         let system = generate::system(seed, Size::SYMMETRIC);
+        let Some(system) = with_a_far_goal(system, 600) else { return false };
         check_all(system, &format!("symmetric seed {seed}"), 600)
     });
-    assert!(compared.count() > 12);
+    assert!(compared.count() > 8);
 }
 
 #[test]
 fn promises_hold_where_representatives_are_explored() {
     let compared = (0..40).filter(|&seed| {
         let system = generate::system(seed, Size::SYMMETRIC);
+        let Some(system) = with_a_far_goal(system, 600) else { return false };
         check_with(system, SymmetryMode::Exact, &format!("representatives of seed {seed}"), 600)
     });
-    assert!(compared.count() > 12);
+    assert!(compared.count() > 1);
 }
 
 #[test]
@@ -130,7 +136,7 @@ fn promises_hold_on_the_bundled_models() {
         };
         compared += usize::from(check_all(system, &name, 6000));
     }
-    assert!(compared >= 7, "{compared}");
+    assert!(compared >= 4, "{compared}");
 }
 
 #[test]

@@ -9,16 +9,31 @@ use super::universe::Scalar;
 use hadal_system::facts::{Facts, Footprint, ValueSet};
 use hadal_system::system::{instance_count, instance_values};
 use hadal_system::{Action, System, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Paths through one action instance.
-const MAX_PATHS: usize = 600;
-/// Steps for one action instance.
-const INSTANCE_FUEL: u64 = 60_000;
-/// Steps for all of them together.
-const TOTAL_FUEL: u64 = 14_000_000;
-/// Instances that are told apart.
-const MAX_INSTANCES: u64 = 30_000;
+/// How much is looked at before an action instance is taken by its static facts only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Paths through one action instance.
+    pub paths: usize,
+    /// Steps for one action instance.
+    pub instance_fuel: u64,
+    /// Steps for all of them together.
+    pub total_fuel: u64,
+    /// Instances that are told apart.
+    pub instances: u64,
+}
+
+/// More coarse instances of one action than this are taken together.
+const MAX_COARSE: u32 = 64;
+/// With more effects than this, all further instances are taken by their static facts.
+const MAX_ROWS: usize = 1_000_000;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { paths: 600, instance_fuel: 60_000, total_fuel: 14_000_000, instances: 30_000 }
+    }
+}
 
 /// A row of an effect: where the condition was true, the scalar gets one of the values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +80,9 @@ struct Unit<'a> {
     instance: Option<u64>,
     labels: (u32, u32),
     coarse: bool,
+    /// Whether it is taken together with the other instances of its action.
+    whole: bool,
+    limits: Limits,
     looked: Vec<u32>,
 }
 
@@ -75,18 +93,20 @@ enum Written {
 }
 
 /// Finds the values and ways. The machine's universe must hold the values of the initial states.
-pub fn ground(machine: &mut Machine, faults: Faults) -> Ground {
+pub fn ground(machine: &mut Machine, faults: Faults, limits: Limits) -> Ground {
     let system = machine.system;
     let facts = std::cell::OnceCell::new();
-    let mut units = units(system);
-    let mut fuel = TOTAL_FUEL;
+    let labels = system.label_bases(&system.actions).last().copied().unwrap_or(0);
+    let look = || if labels > limits.instances { Facts::coarse(system) } else { Facts::of(system) };
+    let mut units = units(system, limits);
+    let mut fuel = limits.total_fuel;
     machine.faults = Faults::Skipped;
     loop {
-        spread(machine, &mut units, &mut fuel, &|| facts.get_or_init(|| Facts::of(system)));
+        spread(machine, &mut units, &mut fuel, &|| facts.get_or_init(look));
         machine.universe.sort();
         machine.faults = faults;
         let before = units.iter().filter(|unit| unit.coarse).count();
-        let found = collect(machine, &mut units, &|| facts.get_or_init(|| Facts::of(system)));
+        let found = collect(machine, &mut units, &|| facts.get_or_init(look));
         if units.iter().filter(|unit| unit.coarse).count() == before {
             return found;
         }
@@ -94,7 +114,7 @@ pub fn ground(machine: &mut Machine, faults: Faults) -> Ground {
     }
 }
 
-fn units(system: &System) -> Vec<Unit<'_>> {
+fn units(system: &System, limits: Limits) -> Vec<Unit<'_>> {
     let mut units = Vec::new();
     let mut told_apart = 0;
     let bases = system.label_bases(&system.actions);
@@ -104,7 +124,7 @@ fn units(system: &System) -> Vec<Unit<'_>> {
         if count == 0 {
             continue;
         }
-        if told_apart + count <= MAX_INSTANCES {
+        if told_apart + count <= limits.instances {
             told_apart += count;
             units.extend((0..count).map(|n| Unit {
                 action,
@@ -112,11 +132,22 @@ fn units(system: &System) -> Vec<Unit<'_>> {
                 instance: Some(n),
                 labels: (first + n as u32, first + n as u32),
                 coarse: false,
+                whole: false,
+                limits,
                 looked: Vec::new(),
             }));
         } else {
             let labels = (first, first + (count - 1) as u32);
-            units.push(Unit { action, id, instance: None, labels, coarse: true, looked: Vec::new() });
+            units.push(Unit {
+                action,
+                id,
+                instance: None,
+                labels,
+                coarse: true,
+                whole: true,
+                limits,
+                looked: Vec::new(),
+            });
         }
     }
     units
@@ -126,6 +157,8 @@ fn units(system: &System) -> Vec<Unit<'_>> {
 fn spread<'f>(machine: &mut Machine, units: &mut [Unit], fuel: &mut u64, facts: &dyn Fn() -> &'f Facts) {
     let mut readers: HashMap<u32, Vec<u32>> = HashMap::new();
     let mut pending: Vec<u32> = (0..units.len() as u32).collect();
+    let mut coarse_instances: HashMap<usize, u32> = HashMap::new();
+    let mut written_whole: HashSet<usize> = HashSet::new();
     while !pending.is_empty() {
         let mut changed: Vec<u32> = Vec::new();
         for &n in &pending {
@@ -136,7 +169,13 @@ fn spread<'f>(machine: &mut Machine, units: &mut [Unit], fuel: &mut u64, facts: 
                 unit.coarse = true;
             }
             if unit.coarse {
-                written = coarse_writes(machine, footprint(unit, facts()));
+                written.clear();
+                let count = coarse_instances.entry(unit.id).or_default();
+                *count += 1;
+                unit.whole |= *count > MAX_COARSE;
+                if !unit.whole || written_whole.insert(unit.id) {
+                    written = coarse_writes(machine, footprint(unit, facts()));
+                }
             }
             for &var in &unit.looked {
                 let list = readers.entry(var).or_default();
@@ -175,10 +214,9 @@ fn run_unit(
     let action = unit.action;
     let values = instance_values(&action.params, &machine.system.domains, instance);
     machine.looked.clear();
-    let granted = INSTANCE_FUEL.min(*fuel);
+    let granted = unit.limits.instance_fuel.min(*fuel);
     machine.fuel = granted;
-    // The machine lives as long as the system it runs.
-    let done = fire_paths(machine, unit.id, &values, &mut each);
+    let done = fire_paths(machine, unit, &values, &mut each);
     *fuel -= granted - machine.fuel;
     unit.looked = machine.looked.iter().copied().collect();
     done
@@ -186,12 +224,15 @@ fn run_unit(
 
 fn fire_paths(
     machine: &mut Machine,
-    action: usize,
+    unit: &Unit,
     values: &[Value],
     each: &mut impl FnMut(&mut Machine, Result<(), End>),
 ) -> bool {
-    let done =
-        machine.paths(MAX_PATHS, |machine| machine.fire(action, values), |machine, end| each(machine, end));
+    let done = machine.paths(
+        unit.limits.paths,
+        |machine| machine.fire(unit.id, values),
+        |machine, end| each(machine, end),
+    );
     done.is_ok()
 }
 
@@ -233,12 +274,15 @@ fn note(machine: &mut Machine, end: Result<(), End>, written: &mut Vec<(u32, Wri
             Cell::Any => written.push((slot, Written::Everything)),
         }
     }
+    for multiset in machine.universe.multisets_of(&machine.dirty) {
+        written.extend(multiset.blanks.iter().map(|&(slot, blank)| (slot, Written::Value(blank))));
+    }
 }
 
 fn footprint<'f>(unit: &Unit, facts: &'f Facts) -> &'f Footprint {
     match unit.instance {
-        Some(n) => facts.actions[unit.id].instance(n),
-        None => &facts.actions[unit.id].whole,
+        Some(n) if !unit.whole => facts.actions[unit.id].instance(n),
+        _ => &facts.actions[unit.id].whole,
     }
 }
 
@@ -268,6 +312,9 @@ fn collect<'f>(machine: &mut Machine, units: &mut [Unit], facts: &dyn Fn() -> &'
     let mut known: HashMap<Key, usize> = HashMap::new();
     // Only the scalars of multisets make ways of different instances the same.
     let shared = machine.universe.vars.iter().any(|possible| possible.slots.len() > 1);
+    // The way of all instances that an action's static facts stand for together, if there is one.
+    let mut whole: HashMap<usize, Option<usize>> = HashMap::new();
+    let mut row_count = 0;
     for unit in units.iter_mut() {
         let mut ways: Vec<Way> = Vec::new();
         let mut faults: Vec<FaultWay> = Vec::new();
@@ -284,17 +331,30 @@ fn collect<'f>(machine: &mut Machine, units: &mut [Unit], facts: &dyn Fn() -> &'
             }
             Err(_) => {}
         };
-        let mut fuel = INSTANCE_FUEL * 2;
-        if unit.coarse || !run_unit(machine, unit, &mut fuel, take) {
+        let mut fuel = unit.limits.instance_fuel.saturating_mul(2);
+        if unit.coarse || row_count > MAX_ROWS || !run_unit(machine, unit, &mut fuel, take) {
             unit.coarse = true;
             ways.clear();
             faults.clear();
+            if unit.whole
+                && let Some(way) = whole.get(&unit.id)
+            {
+                if let Some(way) = way {
+                    extend_labels(&mut ground.ways[*way].labels, labels);
+                }
+                ground.coarse += u64::from(labels.1 - labels.0) + 1;
+                continue;
+            }
             coarse_way(machine, labels, footprint(unit, facts()), &mut ways, &mut faults);
             ground.coarse += u64::from(labels.1 - labels.0) + 1;
         }
         ground.faults.extend(faults);
         ways.retain(|way| !way.rows.is_empty());
-        if !shared {
+        row_count += ways.iter().map(|way| way.rows.len()).sum::<usize>();
+        if unit.whole {
+            whole.insert(unit.id, (!ways.is_empty()).then_some(ground.ways.len()));
+        }
+        if !shared || unit.whole {
             ground.ways.append(&mut ways);
         }
         for way in ways {
@@ -309,6 +369,14 @@ fn collect<'f>(machine: &mut Machine, units: &mut [Unit], facts: &dyn Fn() -> &'
         }
     }
     ground
+}
+
+/// Adds labels to a list of first and last ones.
+fn extend_labels(list: &mut Vec<(u32, u32)>, labels: (u32, u32)) {
+    match list.last_mut() {
+        Some(last) if last.1 + 1 == labels.0 => last.1 = labels.1,
+        _ => list.push(labels),
+    }
 }
 
 /// Scalars of a multiset stand for each other: ways that differ in them only are the same.
@@ -339,6 +407,13 @@ fn rows(machine: &Machine) -> Vec<Row> {
     let mut dirty = machine.dirty.clone();
     dirty.sort_unstable();
     dirty.dedup();
+    for multiset in machine.universe.multisets_of(&dirty) {
+        for &(slot, blank) in &multiset.blanks {
+            let possible = machine.universe.of_slot(slot);
+            let at = possible.values.iter().position(|&value| value == blank);
+            rows.extend(at.map(|at| Row { condition: None, slot, values: Bits::one(at) }));
+        }
+    }
     for slot in dirty {
         let possible = machine.universe.of_slot(slot);
         if possible.wide {

@@ -15,6 +15,7 @@ mod value;
 mod variable;
 
 use crate::target::{GuideError, Target};
+use ground::Limits;
 use hadal_exec::Model;
 use hadal_system::{StateSpace, Successors};
 use machine::{Faults, Machine};
@@ -79,11 +80,16 @@ pub struct Tasks {
 impl Task {
     /// The tasks of a model for a target.
     pub fn of(model: &Model, target: &Target) -> Result<Tasks, GuideError> {
+        Task::within(model, target, Limits::default())
+    }
+
+    /// The same, looking at no more than this.
+    fn within(model: &Model, target: &Target, limits: Limits) -> Result<Tasks, GuideError> {
         let system = model.system();
         let faults = if target.faults { Faults::Followed } else { Faults::Skipped };
         let (universe, starts) = initial(model);
         let mut machine = Machine::new(system, universe);
-        let ground = ground::ground(&mut machine, faults);
+        let ground = ground::ground(&mut machine, faults, limits);
         let (mut parts, mut sure) = (Vec::new(), Vec::new());
         for &id in &target.properties {
             let (at, values) = system.property_instance(id).ok_or(GuideError::NoProperty(id.0))?;
@@ -208,3 +214,6 @@ fn initial(model: &Model) -> (Universe, Vec<Vec<u64>>) {
     }
     (universe, out.iter().take(SOME_STARTS).map(|(_, state)| state.to_vec()).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,8 @@ pub struct Possible {
     pub whole: Bits,
     /// Whether it may have any value of its domain, none told apart.
     pub wide: bool,
+    /// Whether every value of the domain is possible.
+    pub full: bool,
     /// How often a value was added.
     pub growth: u32,
 }
@@ -34,6 +36,18 @@ pub struct Universe {
     pub var_of: Vec<u32>,
     /// By variable.
     pub vars: Vec<Possible>,
+    /// Outermost multisets, ascending.
+    pub multisets: Vec<Multiset>,
+}
+
+/// A multiset of the state. Its elements are brought into order after every transition, and what an absent one held is
+/// forgotten.
+#[derive(Clone, Debug)]
+pub struct Multiset {
+    /// Its first scalar and the one after its last.
+    pub slots: (u32, u32),
+    /// A scalar of each variable that its elements' values consist of, with what it is in an absent one.
+    pub blanks: Vec<(u32, Scalar)>,
 }
 
 /// After so many additions a variable gets all values of its domain at once.
@@ -54,11 +68,31 @@ impl Possible {
 impl Universe {
     /// Variables without any possible value yet.
     pub fn empty(system: &System) -> Self {
-        let mut universe = Universe { var_of: Vec::new(), vars: Vec::new() };
+        let mut universe = Universe { var_of: Vec::new(), vars: Vec::new(), multisets: Vec::new() };
         for variable in &system.variables {
             universe.add_shape(system, variable.shape);
         }
         universe
+    }
+
+    /// Notes a multiset that has just been added; those inside it go with it.
+    fn note_multiset(&mut self, system: &System, first: u32, element: usize) {
+        let end = self.var_of.len() as u32;
+        self.multisets.retain(|inner| inner.slots.0 < first);
+        // The first scalar of an element says whether it is there.
+        let values = first + 1..(first + element as u32).min(end);
+        let blank = |slot: u32| {
+            let domain = &system.domains[self.of_slot(slot).domain];
+            if domain.undefined { None } else { Some(domain.min()) }
+        };
+        let blanks = values.map(|slot| (slot, blank(slot))).collect();
+        self.multisets.push(Multiset { slots: (first, end), blanks });
+    }
+
+    /// The multisets that some of these scalars are in.
+    pub fn multisets_of<'a>(&'a self, slots: &'a [u32]) -> impl Iterator<Item = &'a Multiset> {
+        let touches = |m: &&Multiset| slots.iter().any(|&slot| m.slots.0 <= slot && slot < m.slots.1);
+        self.multisets.iter().filter(touches)
     }
 
     fn add_shape(&mut self, system: &System, shape: ShapeId) {
@@ -72,6 +106,7 @@ impl Universe {
                     values: Rc::new([]),
                     whole: Bits::default(),
                     wide: false,
+                    full: false,
                     growth: 0,
                 });
             }
@@ -81,6 +116,7 @@ impl Universe {
             }
             Shape::Multiset { slots, element } => {
                 let first_var = self.vars.len() as u32;
+                let first_slot = self.var_of.len() as u32;
                 for position in 0..system.domains[*slots].size() {
                     if position == 0 {
                         self.add_shape(system, *element);
@@ -95,6 +131,7 @@ impl Universe {
                         }
                     }
                 }
+                self.note_multiset(system, first_slot, system.shapes.slots(*element));
             }
         }
     }
@@ -107,7 +144,7 @@ impl Universe {
     /// Adds a possible value; whether it is new.
     pub fn add(&mut self, system: &System, var: u32, value: Scalar) -> bool {
         let possible = &mut self.vars[var as usize];
-        if possible.wide || possible.values.contains(&value) {
+        if possible.wide || possible.full || possible.values.contains(&value) {
             return false;
         }
         possible.growth += 1;
@@ -136,9 +173,13 @@ impl Universe {
     /// Adds every value of the domain; whether something is new.
     pub fn add_all(&mut self, system: &System, var: u32) -> bool {
         let possible = &mut self.vars[var as usize];
+        if possible.wide || possible.full {
+            return false;
+        }
         let domain = &system.domains[possible.domain];
         let codes = domain.size().saturating_add(u64::from(domain.undefined));
-        if possible.wide || possible.values.len() as u64 == codes {
+        if possible.values.len() as u64 == codes {
+            possible.full = true;
             return false;
         }
         if codes > MAX_VALUES as u64 {
@@ -146,6 +187,7 @@ impl Universe {
         } else {
             let undefined = domain.undefined.then_some(None);
             possible.set(undefined.into_iter().chain(domain.values().map(Some)));
+            possible.full = true;
         }
         true
     }

@@ -2,7 +2,10 @@
 
 use hadal_exec::{Interpreter, Model, ModelOptions, SymmetryMode};
 use hadal_guide::{Distance, Guide, Mask, Target};
-use hadal_system::{Label, PropertyKind, StateSpace, Successors, System};
+use hadal_system::{
+    BinaryOp, Expr, ExprKind, Label, Place, Property, PropertyBody, PropertyKind, Shape, Span, StateSpace,
+    Step, Successors, System, UnaryOp, VarId,
+};
 use std::collections::HashMap;
 
 /// Every reachable state with its distance to the target.
@@ -155,4 +158,64 @@ pub fn assert_promises(guide: &dyn Guide, truth: &Truth, off: &Mask, what: &str)
     // What an estimator computes does not depend on what it computed before.
     let again: Vec<Distance> = truth.states.iter().map(|s| estimator.estimate(s, None)).collect();
     assert_eq!(plain, again, "{what} {name}");
+}
+
+/// The system with one goal more: to be, in up to three scalars, like a state far from the initial ones.
+#[allow(dead_code)] // Not every test file asks for it.
+pub fn with_a_far_goal(system: System, most: usize) -> Option<System> {
+    let model = model(system)?;
+    let truth = truth(&model, &Target::default(), most)?;
+    let (first, last) = (truth.states.first()?, truth.states.last()?);
+    let mut system = model.system().clone();
+    let values = |state: &[u64]| model.layout().unpack(&system, state);
+    let (before, after) = (values(first), values(last));
+    let changed: Vec<usize> = (0..after.len()).filter(|&slot| before[slot] != after[slot]).take(3).collect();
+    let wanted = changed.into_iter().map(|slot| {
+        let undefined = Expr::new(ExprKind::IsUndefined(Box::new(place_of(&system, slot))), Span::default());
+        match after[slot] {
+            None => undefined,
+            Some(value) => Expr::binary(
+                BinaryOp::And,
+                Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(undefined)), Span::default()),
+                Expr::binary(BinaryOp::Equal, place_of(&system, slot).read(), Expr::constant(value)),
+            ),
+        }
+    });
+    let goal = Expr::all(wanted.collect::<Vec<_>>());
+    system.properties.push(Property {
+        name: "far".into(),
+        kind: PropertyKind::Goal,
+        params: Vec::new(),
+        locals: Vec::new(),
+        body: PropertyBody::State(goal),
+        span: Span::default(),
+    });
+    Some(system)
+}
+
+/// The place of a scalar of the state.
+fn place_of(system: &System, slot: usize) -> Place {
+    let firsts = system.first_slots();
+    let var = firsts.partition_point(|&first| first <= slot) - 1;
+    let mut rest = slot - firsts[var];
+    let mut place = system.whole(VarId(var as u32));
+    loop {
+        match &system.shapes[place.shape] {
+            Shape::Scalar(_) => return place,
+            Shape::Record(fields) => {
+                let field = (0..fields.len()).rev().find(|&n| system.shapes.field_slot(fields, n) <= rest);
+                let field = field.expect("some field starts at or before it");
+                rest -= system.shapes.field_slot(fields, field);
+                place.steps.push(Step::Field(field));
+                place.shape = fields[field].shape;
+            }
+            Shape::Array { index, element } | Shape::Multiset { slots: index, element } => {
+                let stride = system.shapes.slots(*element);
+                let value = system.domains[*index].value_at((rest / stride) as u64);
+                rest %= stride;
+                place.steps.push(Step::Index(Expr::constant(value.expect("it is inside"))));
+                place.shape = *element;
+            }
+        }
+    }
 }

@@ -80,6 +80,11 @@ type Operator = (Vec<u32>, Vec<u32>, u32);
 
 impl Network {
     pub fn of(task: &Task) -> Self {
+        Network::merging_above(task, MANY_EFFECTS)
+    }
+
+    /// Takes shared effects together where there are more than `many`.
+    pub fn merging_above(task: &Task, many: usize) -> Self {
         let mut bases = vec![0];
         for variable in &task.variables {
             bases.push(bases[bases.len() - 1] + variable.values.len() as u32);
@@ -93,7 +98,7 @@ impl Network {
             operators: Vec::new(),
         };
         let effects: usize = task.ways.iter().map(|way| way.effects.len()).sum();
-        if effects > MANY_EFFECTS {
+        if effects > many {
             for (n, way) in merge::merged(task) {
                 builder.add_way(task, n, &way);
             }

@@ -1,0 +1,128 @@
+//! Rough tasks are still supersets of their models: what guides promise holds however little was looked at.
+
+use super::{Limits, Task};
+use crate::estimate::formula::{Combine, FormulaGuide, Graphs, Other, Shape};
+use crate::estimate::pattern::Patterns;
+use crate::estimate::relaxed::{Kind, Relaxed, Supporter};
+use crate::guide::Guide;
+use crate::mask::Mask;
+use crate::target::Target;
+use hadal_exec::generate::{self, Size};
+use hadal_system::{Label, StateSpace};
+use std::sync::Arc;
+use truth::{assert_promises, model, truth, with_a_far_goal};
+
+#[path = "../../tests/truth/mod.rs"]
+mod truth;
+
+#[test]
+fn promises_hold_however_roughly_the_model_is_known() {
+    let fine = Limits::default();
+    let rough = [
+        Limits { paths: 2, ..fine },
+        Limits { instance_fuel: 25, ..fine },
+        Limits { total_fuel: 300, ..fine },
+        Limits { instances: 3, ..fine },
+    ];
+    let (mut roughly_known, mut far) = (0, 0);
+    for seed in 0..80 {
+        let Some(system) = with_a_far_goal(generate::system(seed, Size::SMALL), 300) else { continue };
+        let Some(model) = model(system) else { continue };
+        let properties = Target::of_properties(model.properties());
+        let last = properties.properties.last().copied();
+        for target in [
+            Target { faults: true, ..properties },
+            Target { deadlock: true, ..Target::default() },
+            Target { properties: last.into_iter().collect(), ..Target::default() },
+        ] {
+            let Some(truth) = truth(&model, &target, 300) else { continue };
+            far += usize::from(truth.distance.iter().any(|d| d.is_finite() && d.0 > 1));
+            let off: Mask = [0, 2, 5].map(Label).into_iter().collect();
+            for (n, &limits) in rough.iter().enumerate() {
+                let task =
+                    Arc::new(Task::within(&model, &target, limits).expect("the properties exist").whole);
+                roughly_known += task.coarse.0;
+                let shape = Shape {
+                    name: "dl:all",
+                    other: Other::Nothing,
+                    graphs: Graphs::All,
+                    combine: Combine::Greatest,
+                    divisor: 1,
+                };
+                let guides: [Box<dyn Guide>; 5] = [
+                    Box::new(Relaxed::new("hl", &task, Kind::Rounds)),
+                    Box::new(Relaxed::merged("hl", &task, Kind::Rounds)),
+                    Box::new(Relaxed::merged("hff", &task, Kind::Trace(Supporter::First))),
+                    Box::new(FormulaGuide::new(model.system(), task.clone(), shape)),
+                    Box::new(Patterns::automatic(&model, task.clone())),
+                ];
+                for guide in guides {
+                    assert_promises(&*guide, &truth, &off, &format!("seed {seed}, limits {n}"));
+                }
+            }
+        }
+    }
+    assert!(roughly_known > 100, "{roughly_known}");
+    assert!(far > 20, "{far}");
+}
+
+/// Whether a way can lead from one state to the other.
+fn covers(task: &Task, way: &super::Way, label: u32, from: &[u64], to: &[u64]) -> bool {
+    let fires = way.labels.iter().any(|&(first, last)| first <= label && label <= last)
+        && way.demands.iter().all(|(var, bits)| task.variables[*var as usize].has(from, bits));
+    fires
+        && task.variables.iter().enumerate().all(|(var, variable)| {
+            let mut before = Vec::new();
+            variable.each_number(from, |n| before.push(n));
+            let mut allowed = true;
+            variable.each_number(to, |n| {
+                // Elements of a multiset change places.
+                allowed &= before.contains(&n)
+                    || way.effects.iter().any(|effect| {
+                        let applies = (effect.condition.iter())
+                            .all(|(on, bits)| task.variables[*on as usize].has(from, bits));
+                        effect.var == var as u32 && applies && effect.values.contains(n as usize)
+                    });
+            });
+            // What surely is written does not stay as it was.
+            let stays = variable.is_single() && variable.number(to) == variable.number(from);
+            let must_change = way.effects.iter().any(|effect| {
+                effect.var == var as u32
+                    && effect.condition.is_none()
+                    && !effect.values.contains(variable.number(from) as usize)
+            });
+            allowed && !(stays && must_change)
+        })
+}
+
+#[test]
+fn every_transition_of_a_model_is_a_way_of_its_task_and_every_target_meets_its_goal() {
+    for seed in 0..200 {
+        let Some(system) = with_a_far_goal(generate::system(seed, Size::SMALL), 300) else { continue };
+        let Some(model) = model(system) else { continue };
+        let properties = Target::of_properties(model.properties());
+        for target in [
+            Target { faults: true, ..properties.clone() },
+            properties,
+            Target { deadlock: true, ..Target::default() },
+        ] {
+            let Some(truth) = truth(&model, &target, 300) else { continue };
+            let task = Task::within(&model, &target, Limits::default()).expect("the properties exist").whole;
+            for (state, &goal) in truth.states.iter().zip(&truth.goal) {
+                let holds = task.goal.holds(&|var, bits| task.variables[var as usize].has(state, bits));
+                assert!(holds || !goal, "seed {seed}: {:?} is a target", model.render_state(state));
+            }
+            for &(from, to, label) in &truth.edges {
+                let (from, to) = (&truth.states[from as usize], &truth.states[to as usize]);
+                let matters = task.variables.iter().any(|v| v.is_single() && v.number(from) != v.number(to));
+                assert!(
+                    !matters || task.ways.iter().any(|way| covers(&task, way, label.0, from, to)),
+                    "seed {seed}: {} from {:?} to {:?}",
+                    model.render_label(label),
+                    model.render_state(from),
+                    model.render_state(to)
+                );
+            }
+        }
+    }
+}
