@@ -140,6 +140,7 @@ impl Bench<'_> {
             // The run that saves the partition comes first.
             let _ = self.explore("hash", instance, &saved)?;
         }
+        let clock = self.args.clock;
         let run = match self.explore(&row.variant, instance, &saved)? {
             Ok(run) => run,
             Err(why) => {
@@ -152,7 +153,7 @@ impl Bench<'_> {
             return Ok(ours);
         }
         ours.problem = problem(instance, run);
-        ours.seconds = Some(run.seconds(self.args.clock));
+        ours.seconds = Some(run.seconds(clock));
         ours.values = row.values.iter().map(|(name, _)| (name.clone(), figures::figure(name, run))).collect();
         Ok(ours)
     }
