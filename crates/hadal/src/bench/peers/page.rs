@@ -70,7 +70,7 @@ fn cells(pair: &Pair) -> Vec<String> {
             spin.states.to_string(),
             spin.transitions.to_string(),
             format!("{:.0}", spin.rate(pair.clock)),
-            format!("{:.1}", spin.total_bytes / spin.states.max(1) as f64),
+            format!("{:.1}", spin.bytes_per_state()),
         ]),
         Some(Err(reason)) => cells.push(reason.clone()),
         None => {}

@@ -99,10 +99,9 @@ impl Pair {
         Some(self.rate() / self.reduced()?.rate(self.clock))
     }
 
-    /// Our resident bytes per state over all of SPIN's memory per state.
+    /// Our resident bytes per state over SPIN's for states and hash table. Its stack is left out: we choose its size.
     pub fn memory(&self) -> Option<f64> {
-        let spin = self.full()?;
-        Some(self.ours.figures.bytes_per_state() / (spin.total_bytes / spin.states.max(1) as f64))
+        Some(self.ours.figures.bytes_per_state() / self.full()?.bytes_per_state())
     }
 
     /// Our resident bytes per state over SPIN's memory for states alone, without hash table and stack.
@@ -130,7 +129,7 @@ impl Pair {
                 spin.states,
                 spin.transitions,
                 spin.rate(self.clock) / 1e3,
-                spin.total_bytes / spin.states.max(1) as f64,
+                spin.bytes_per_state(),
                 spin.state_bytes / spin.states.max(1) as f64,
                 self.speed().unwrap_or(f64::NAN),
                 self.memory().unwrap_or(f64::NAN),
