@@ -5,7 +5,7 @@ use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::{Ledger, RunRecord};
 use hadal_store::Governor;
 use hadal_store::error::WriteError;
-use hadal_store::manifest::{Manifest, RunFolder, Verify};
+use hadal_store::manifest::{Manifest, OpenError, RunFolder, Verify};
 use hadal_store::vfs::{Folder, IoThreads, LimitedFolder, Vfs};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -138,6 +138,29 @@ pub fn look_at(path: &Path) -> Result<KnownRun, Failure> {
     }
     let bytes = vfs.list().map(|files| files.iter().map(|f| f.bytes).sum()).unwrap_or(0);
     Ok(KnownRun { path: path.to_owned(), record, about, bytes })
+}
+
+/// Whether a process has the run in this folder open.
+pub fn is_in_use(path: &Path) -> bool {
+    Folder::open(path).and_then(|folder| RunFolder::is_in_use(&folder)).unwrap_or(false)
+}
+
+/// Whether a run began in this folder and ended before it committed anything: there is nothing to go on from.
+pub fn is_left_over(path: &Path) -> bool {
+    let Ok(vfs) = Folder::open(path) else { return false };
+    let began = vfs.list().is_ok_and(|files| files.iter().any(|file| file.name == "lock"));
+    began
+        && matches!(RunFolder::peek(&vfs), Err(OpenError::NothingCommitted))
+        && !RunFolder::is_in_use(&vfs).unwrap_or(true)
+}
+
+/// Folders below `parent` that [`is_left_over`], by name.
+pub fn left_over(parent: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| is_left_over(path)).collect();
+    paths.sort();
+    paths
 }
 
 /// All runs below `parent`, by name.

@@ -12,13 +12,24 @@ pub fn run(args: &RunsArgs) -> Result<u8, Failure> {
         Some(RunsVerb::Rm { runs }) => {
             for path in runs {
                 // Only what is a run is removed: a mistyped path must not cost anybody a folder.
-                folder::look_at(path)?;
+                if !folder::is_left_over(path) {
+                    folder::look_at(path)?;
+                }
+                if folder::is_in_use(path) {
+                    return Err(Failure::Usage(format!(
+                        "{}: the run is in use by another process",
+                        path.display()
+                    )));
+                }
                 RunPlace::existing(path).remove();
             }
         }
         None => {
-            let runs = folder::list(&args.disk);
-            if runs.is_empty() {
+            let (runs, left_over) = (folder::list(&args.disk), folder::left_over(&args.disk));
+            for path in &left_over {
+                println!("{}  ended before its first commit: nothing to resume", path.display());
+            }
+            if runs.is_empty() && left_over.is_empty() {
                 println!("no runs in {}", args.disk.display());
             }
             for run in runs {

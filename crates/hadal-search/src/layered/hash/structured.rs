@@ -51,6 +51,8 @@ pub(crate) struct StructuredDetector {
     next: Vec<u64>,
     most_next: usize,
     written: Vec<RunFile>,
+    /// States that waited, entered a table that then had no room for the others, and are met again.
+    repeated: u64,
     tables: Governor,
     clock: u64,
     _memory: Reservation,
@@ -94,10 +96,13 @@ impl StructuredDetector {
             next: Vec::new(),
             most_next,
             written: Vec::new(),
+            repeated: 0,
             tables: disk.governor.part(tables),
             clock: 0,
-            // What waits, what left, and one group of states to be expanded.
-            _memory: disk.governor.try_reserve(4 * most + sorting, "structured detection")?,
+            // What waits, what left, a group of states to be expanded, and what one table has that is new.
+            _memory: disk
+                .governor
+                .try_reserve(4 * most + sorting + tables / LARGE / 2, "structured detection")?,
         })
     }
 
@@ -279,16 +284,16 @@ impl StructuredDetector {
         let Some(node) = &self.nodes[bucket] else { return Ok(false) };
         let waiting = &self.hash.buckets[bucket];
         let (mut block, mut new) = (Vec::new(), 0);
-        if node.table.insert_all(0, &waiting.held, |_, _| {}, |_, _| new += 1).is_err() {
-            return Ok(false);
-        }
+        let mut has_room = node.table.insert_all(0, &waiting.held, |_, _| {}, |_, _| new += 1).is_ok();
         for run in &waiting.candidates {
             let mut reader = RunReader::open(run)?;
-            while reader.next_block(&mut block)? {
-                if node.table.insert_all(0, &block, |_, _| {}, |_, _| new += 1).is_err() {
-                    return Ok(false);
-                }
+            while has_room && reader.next_block(&mut block)? {
+                has_room = node.table.insert_all(0, &block, |_, _| {}, |_, _| new += 1).is_ok();
             }
+        }
+        if !has_room {
+            self.repeated += new;
+            return Ok(false);
         }
         found.besides += waiting.count - new;
         self.hash.forget_candidates(bucket);
@@ -368,6 +373,7 @@ impl Detector for StructuredDetector {
         for run in self.written.drain(..) {
             layer.push_run(run);
         }
+        found.earlier -= std::mem::take(&mut self.repeated);
         // Everything new, and everything that waited for nothing.
         found.besides += layer.states() + found.within + found.earlier;
         Ok(found)
