@@ -64,7 +64,7 @@ fn a_limited_disk_warns_pauses_with_exit_3_and_goes_on_when_the_limit_is_raised(
     let place = Place::new();
     let events = place.folder.path().join("events.jsonl").display().to_string();
     let paused =
-        place.check(&["--strategy", "sort", "--disk-limit", "1400K", "--events", &events]).expect_code(3);
+        place.check(&["--strategy", "sort", "--disk-limit", "1150K", "--events", &events]).expect_code(3);
     let result = paused.json();
     assert_eq!(result["verdict"], "stopped");
     assert!(result["reason"].as_str().expect("a reason").contains("--disk-limit"), "{result}");
@@ -84,7 +84,7 @@ fn a_limited_disk_warns_pauses_with_exit_3_and_goes_on_when_the_limit_is_raised(
 #[test]
 fn a_full_disk_is_relieved_of_old_layers_where_that_is_allowed_and_the_verdict_says_so() {
     let place = Place::new();
-    let flags = ["--strategy", "sort", "--disk-limit", "1350K", "--when-full", "delete-layers"];
+    let flags = ["--strategy", "sort", "--disk-limit", "1150K", "--when-full", "delete-layers"];
     let result = place.check(&flags).expect_code(0).json();
     assert!(result["reason"].as_str().expect("a reason").contains("were deleted"), "{result}");
     assert_eq!(counts(&result), CUBE_COUNTS, "layers are never met again in this cube");

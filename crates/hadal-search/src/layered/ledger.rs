@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 const SECTION: &str = "search";
 const ABOUT: &str = "about";
 const SPACING: Duration = Duration::from_secs(1);
+/// How often the room on disk is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Most moments a record keeps; beyond it every other one is dropped.
 const MOST_SAMPLES: usize = 2000;
 
@@ -29,7 +31,8 @@ pub struct Ledger {
     stages_before: Vec<StageRecord>,
     committed: Option<Instant>,
     spacing: Duration,
-    /// Whether it was told already that the disk is too small.
+    /// When the room on disk was last looked at, and whether it was told already that it is too small.
+    looked: Option<Instant>,
     foretold: bool,
 }
 
@@ -126,7 +129,16 @@ impl Ledger {
         let record = folder.manifest().and_then(RunRecord::of);
         let (samples, stages_before) =
             record.map_or((Vec::new(), Vec::new()), |(record, _)| (record.samples, record.stages));
-        Ledger { folder, about, samples, stages_before, committed: None, spacing: SPACING, foretold: false }
+        Ledger {
+            folder,
+            about,
+            samples,
+            stages_before,
+            committed: None,
+            spacing: SPACING,
+            looked: None,
+            foretold: false,
+        }
     }
 
     /// Commits after this much time instead of a second: at each layer where it is zero.
@@ -188,11 +200,13 @@ impl Ledger {
         Ok(())
     }
 
-    /// What to tell about the room on disk, once: after a commit, if the rest will probably not fit.
+    /// What to tell about the room on disk, once, if the rest will probably not fit. Asked after each layer, it looks now
+    /// and then.
     pub(crate) fn foresee(&mut self, journal: &Journal) -> Option<String> {
-        if self.foretold {
+        if self.foretold || self.looked.is_some_and(|at| at.elapsed() < LOOK_EVERY) {
             return None;
         }
+        self.looked = Some(Instant::now());
         let vfs = &self.disk().vfs;
         let (free, files) = (vfs.free_bytes().ok()?, vfs.list().ok()?);
         let used = files.iter().filter(|file| file.name.ends_with(".run")).map(|file| file.bytes).sum();

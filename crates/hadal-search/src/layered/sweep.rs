@@ -182,6 +182,9 @@ impl<'a> Sweep<'a> {
                 self.settle()?;
             }
             self.delete_old()?;
+            if let Some(warning) = self.ledger.as_mut().and_then(|ledger| ledger.foresee(&self.journal)) {
+                self.task.control.warn(warning);
+            }
             if self.ledger.as_ref().is_some_and(Ledger::is_due) && !self.is_unsettled() {
                 self.commit("running")?;
             }
@@ -274,11 +277,7 @@ impl<'a> Sweep<'a> {
             stages: &self.stages,
         };
         let Some(ledger) = &mut self.ledger else { return Ok(()) };
-        ledger.commit(&mut self.journal, tally, status)?;
-        if let Some(warning) = ledger.foresee(&self.journal) {
-            self.task.control.warn(warning);
-        }
-        Ok(())
+        ledger.commit(&mut self.journal, tally, status)
     }
 
     fn counts_now(&self) -> Counts {
