@@ -39,7 +39,7 @@ const RESIDENT_SHARE: u64 = 38;
 const STREAM_SHARE: u64 = 20;
 /// Commits take at most one part in so many of the time.
 const COMMIT_PART: u32 = 20;
-/// Records from which on a bucket is worth several threads.
+/// Generated states from which on a bucket is worth several threads.
 const SHARED_FROM: u64 = 1 << 14;
 /// Most parts in RAM that are merged at once.
 const MOST_RESIDENT: usize = 32;
@@ -307,7 +307,10 @@ impl<'a> Engine<'a> {
         gauges.depth.store(cell.g, Ordering::Relaxed);
         gauges.frontier.store(records, Ordering::Relaxed);
         gauges.expanded.store(0, Ordering::Relaxed);
-        let threads = if records < SHARED_FROM { 1 } else { threads };
+        // Neither depends on the budget or on how many threads there are.
+        let small = bucket.raw < SHARED_FROM;
+        let goal_is_near = u64::from(cell.h) <= self.costs.last().copied().unwrap_or(1);
+        let threads = if small { 1 } else { threads };
         let splitters = self.splitters(&sources, if threads == 1 { 1 } else { 4 * threads });
         let pass = Pass {
             cell,
@@ -315,6 +318,7 @@ impl<'a> Engine<'a> {
             closed: &closed,
             splitters: &splitters,
             next_piece: AtomicUsize::new(0),
+            ends_early: small && goal_is_near,
             shared: Shared::new(&mut self.matrix, &self.shelf, cell.rank(), self.expansions, Some(cell.h)),
             stopped: Mutex::new(None),
         };

@@ -47,6 +47,9 @@ pub(super) struct Pass<'a> {
     /// Where pieces begin; the first begins at the first state.
     pub(super) splitters: &'a [Vec<u64>],
     pub(super) next_piece: AtomicUsize,
+    /// Whether the expansion ends with the first successor that is looked for: one thread does it, in the order of states,
+    /// so the numbers are still the same every time.
+    pub(super) ends_early: bool,
     pub(super) shared: Shared<'a>,
     pub(super) stopped: Mutex<Option<StopReason>>,
 }
@@ -153,7 +156,7 @@ impl<'a> Expander<'a> {
             if let Some(reason) = self.task.control.must_stop(states) {
                 *super::spill::lock(&pass.stopped) = Some(reason);
             }
-            if pass.is_stopped() {
+            if pass.is_stopped() || self.is_over(pass) {
                 break;
             }
         }
@@ -202,14 +205,23 @@ impl<'a> Expander<'a> {
             let state = self.shape.state(record);
             self.lane.look_at(state);
             self.lane.generate(state, n as u64);
-            if self.lane.waiting().0.len() >= BATCH {
+            if pass.ends_early || self.lane.waiting().0.len() >= BATCH {
                 self.deal(pass.cell, batch)?;
+                if self.is_over(pass) {
+                    self.done.expanded -= (batch.len() / self.shape.stride() - n - 1) as u64;
+                    break;
+                }
                 if self.targets.is_full() {
                     self.targets.relieve(&pass.shared)?;
                 }
             }
         }
         self.deal(pass.cell, batch)
+    }
+
+    /// Whether what is left of the bucket cannot matter any more.
+    fn is_over(&self, pass: &Pass) -> bool {
+        pass.ends_early && self.done.ahead.is_some()
     }
 
     /// Appends the initial states to their buckets.

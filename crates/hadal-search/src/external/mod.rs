@@ -3,8 +3,8 @@
 //!
 //! A bucket is expanded in one pass: its sorted parts are merged, freed of duplicates among themselves and of closed
 //! states, noted as closed and expanded, and what is generated is dealt out to other buckets. Graphs may be directed and
-//! weighted, estimates inconsistent. The same numbers come out for any budget and number of threads, as a bucket is always
-//! finished. `docs/external-astar.md` describes it for users.
+//! weighted, estimates inconsistent. The same numbers come out for any budget and number of threads, as a bucket is
+//! finished before anything in it is reported. `docs/external-astar.md` describes it for users.
 
 mod divide;
 mod engine;
