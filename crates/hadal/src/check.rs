@@ -350,7 +350,8 @@ fn outcome(
         },
         reductions,
         reduction_notes: reduced.notes.clone(),
-        threads: if plan.directed.is_some() { 1 } else { plan.threads },
+        // Only what works on disk has several.
+        threads: if plan.directed.is_some() && report.disk.is_none() { 1 } else { plan.threads },
         run: None,
         state_bits: model.bits(),
         state_bytes: model.words() as u64 * 8,

@@ -12,7 +12,7 @@ const DIGITS: usize = 1 << DIGIT_BITS;
 /// Digits sorted by distribution within a part.
 const PASSES: u32 = 3;
 /// Below this many words comparing is as fast.
-const FEW: usize = 384;
+const FEW: usize = 1 << 10;
 
 /// The records of all chunks, sorted and once each; of equal states the one with the smallest payload.
 ///
@@ -104,12 +104,16 @@ fn sort_part(words: &mut [u64], bits: u32, scratch: &mut Vec<u64>, most_scratch:
         let count = words.len();
         (words, &mut scratch[..count])
     };
-    let digit = |word: u64, pass: u32| (word >> (low + pass * DIGIT_BITS)) as usize % DIGITS;
-    for pass in 0..passes {
-        let mut next = [0u32; DIGITS];
-        from.iter().for_each(|&word| next[digit(word, pass)] += 1);
+    let digit = |word: u64, pass: usize| (word >> (low + pass as u32 * DIGIT_BITS)) as usize % DIGITS;
+    let mut counts = [[0u32; DIGITS]; PASSES as usize];
+    for &word in from.iter() {
+        for (pass, counts) in counts.iter_mut().enumerate() {
+            counts[digit(word, pass)] += 1;
+        }
+    }
+    for (pass, next) in counts.iter_mut().enumerate().take(passes as usize) {
         let mut sum = 0;
-        for next in &mut next {
+        for next in next.iter_mut() {
             (*next, sum) = (sum, sum + *next);
         }
         for &word in from.iter() {
