@@ -161,7 +161,7 @@ pub fn faults(machine: &Machine, ground: &Ground) -> (Formula, Formula) {
 /// When nothing leads away: no way that surely changes the state can fire. Ways of which that is not known say nothing.
 pub fn deadlock(machine: &Machine, ground: &Ground) -> Formula {
     let universe = &machine.universe;
-    let single = |slot: u32| universe.of_slot(slot).slots.len() == 1;
+    let single = |slot: u32| !universe.of_slot(slot).loose;
     let blocked = ground.ways.iter().filter_map(|way| {
         let before = |slot: u32| match way.demands.iter().find(|(s, _)| *s == slot) {
             Some((_, bits)) => *bits,

@@ -311,7 +311,7 @@ fn collect<'f>(machine: &mut Machine, units: &mut [Unit], facts: &dyn Fn() -> &'
     type Key = (Vec<(u32, Bits)>, Vec<Row>);
     let mut known: HashMap<Key, usize> = HashMap::new();
     // Only the scalars of multisets make ways of different instances the same.
-    let shared = machine.universe.vars.iter().any(|possible| possible.slots.len() > 1);
+    let shared = machine.universe.vars.iter().any(|possible| possible.loose);
     // The way of all instances that an action's static facts stand for together, if there is one.
     let mut whole: HashMap<usize, Option<usize>> = HashMap::new();
     let mut row_count = 0;
@@ -425,7 +425,7 @@ fn rows(machine: &Machine) -> Vec<Row> {
             Cell::Known(value) => {
                 let Some(at) = place(*value) else { continue };
                 // Where it surely had that value before, nothing happens to it.
-                if possible.slots.len() > 1 || machine.known(slot).only() != Some(at) {
+                if possible.loose || machine.known(slot).only() != Some(at) {
                     rows.push(Row { condition: None, slot, values: Bits::one(at) });
                 }
             }

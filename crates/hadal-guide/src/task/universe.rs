@@ -25,6 +25,8 @@ pub struct Possible {
     pub wide: bool,
     /// Whether every value of the domain is possible.
     pub full: bool,
+    /// Whether it is part of a multiset: its scalars change places and are forgotten in absent elements.
+    pub loose: bool,
     /// How often a value was added.
     pub growth: u32,
 }
@@ -78,6 +80,9 @@ impl Universe {
     /// Notes a multiset that has just been added; those inside it go with it.
     fn note_multiset(&mut self, system: &System, first: u32, element: usize) {
         let end = self.var_of.len() as u32;
+        for slot in first..end {
+            self.vars[self.var_of[slot as usize] as usize].loose = true;
+        }
         self.multisets.retain(|inner| inner.slots.0 < first);
         // The first scalar of an element says whether it is there.
         let values = first + 1..(first + element as u32).min(end);
@@ -107,6 +112,7 @@ impl Universe {
                     whole: Bits::default(),
                     wide: false,
                     full: false,
+                    loose: false,
                     growth: 0,
                 });
             }

@@ -18,6 +18,7 @@ pub struct Variable {
     pub process: Option<u32>,
     /// Offset and width of each scalar it stands for; more than one for a multiset.
     fields: Vec<(u32, u32)>,
+    loose: bool,
     numbers: Numbers,
 }
 
@@ -65,15 +66,16 @@ impl Variable {
                 codes,
                 process: process_of[first],
                 fields: fields.collect(),
+                loose: possible.loose,
                 numbers,
             }
         };
         universe.vars.iter().map(make).collect()
     }
 
-    /// Whether it stands for a single scalar.
+    /// Whether it is one scalar that keeps its value until it is written. Scalars of multisets do not.
     pub fn is_single(&self) -> bool {
-        self.fields.len() == 1
+        !self.loose
     }
 
     /// The number of a single variable's value in a state, or [`NO_NUMBER`].

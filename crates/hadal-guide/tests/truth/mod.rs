@@ -1,4 +1,5 @@
 //! True distances on the explicit graph of a small model, to hold estimates against.
+#![allow(dead_code)] // Not every test file asks for everything.
 
 use hadal_exec::{Interpreter, Model, ModelOptions, SymmetryMode};
 use hadal_guide::{Distance, Guide, Mask, Target};
@@ -112,7 +113,6 @@ pub fn distances(truth: &Truth, off: Option<&Mask>) -> Vec<Distance> {
     distance
 }
 
-#[allow(dead_code)] // Not every test file asks for it.
 /// Asserts everything a guide promises, in every state, with and without `off`.
 pub fn assert_promises(guide: &dyn Guide, truth: &Truth, off: &Mask, what: &str) {
     let promises = guide.promises();
@@ -161,7 +161,7 @@ pub fn assert_promises(guide: &dyn Guide, truth: &Truth, off: &Mask, what: &str)
 }
 
 /// The system with one goal more: to be, in up to three scalars, like a state far from the initial ones.
-#[allow(dead_code)] // Not every test file asks for it.
+
 pub fn with_a_far_goal(system: System, most: usize) -> Option<System> {
     let model = model(system)?;
     let truth = truth(&model, &Target::default(), most)?;

@@ -1,0 +1,63 @@
+//! What guides promise, on small public models. They are read from where `HADAL_CORPUS` says.
+
+mod truth;
+
+use hadal_guide::registry::{NAMES, Prepared};
+use hadal_guide::{Mask, Target};
+use hadal_lang::dve::{self, beem::Description};
+use hadal_system::{Label, Source, StateSpace, System};
+use std::path::Path;
+use truth::{assert_promises, model, truth};
+
+const MODELS: [&str; 8] = [
+    "murphi/cmurphi/mux/2_peterson.m",
+    "murphi/cmurphi/mux/dek.m",
+    "murphi/cmurphi/secur/ns.m",
+    "murphi/cmurphi/toy/pingpong.m",
+    "dve/adding/adding.1.dve",
+    "dve/bakery/bakery.1.dve",
+    "dve/fischer/fischer.1.dve",
+    "dve/peterson/peterson.1.dve",
+];
+
+fn load(path: &Path) -> Option<System> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let name = path.file_name()?.to_str()?;
+    let source = Source::new(name, text);
+    if name.ends_with(".m") {
+        return Some(hadal_lang::murphi::load(source, &[]).ok()?.system);
+    }
+    let description = Description::beside(path).ok()?;
+    let options = dve::Options { description: description.as_ref(), ..dve::Options::default() };
+    Some(dve::load_with(source, options).ok()?.system)
+}
+
+#[test]
+fn promises_hold_on_small_public_models() {
+    let Ok(corpus) = std::env::var("HADAL_CORPUS") else {
+        println!("skipped: HADAL_CORPUS is not set");
+        return;
+    };
+    let mut compared = 0;
+    for file in MODELS {
+        let path = Path::new(&corpus).join(file);
+        let Some(model) = load(&path).and_then(model) else {
+            println!("skipped: {file} is not there");
+            continue;
+        };
+        let target = Target::of_properties(model.properties());
+        let Some(truth) = truth(&model, &target, 8000) else {
+            println!("skipped: {file} is too large");
+            continue;
+        };
+        let off: Mask = (0..40).filter(|label| label % 4 == 1).map(Label).collect();
+        let prepared = Prepared::new(&model, &target).expect("the properties exist");
+        for (name, _) in NAMES {
+            let guide = prepared.guide(name).expect("every listed name is a guide");
+            assert_promises(&*guide, &truth, &off, file);
+        }
+        compared += usize::from(truth.distance.iter().any(|d| d.is_finite() && d.0 > 1));
+        println!("{file}: {} states, nearest {:?}", truth.states.len(), truth.distance[0]);
+    }
+    println!("{compared} models with something to find");
+}
