@@ -78,7 +78,7 @@ const ALL: [Deadlocks; 3] = [Deadlocks::Ignored, Deadlocks::Stuck, Deadlocks::St
 fn networks_keep_their_errors_and_shrink() {
     for deadlocks in ALL {
         let (mut before, mut after) = (0, 0);
-        for seed in 0..800 {
+        for seed in 0..500 {
             let (whole, reduced) =
                 compare(generate::network(seed), SymmetryMode::Off, deadlocks).unwrap_or_default();
             before += whole;

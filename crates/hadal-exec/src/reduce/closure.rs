@@ -15,7 +15,7 @@ use super::relation::Relation;
 use super::rows::{common, meet, members};
 
 /// As many groups are tried as the one that must be there.
-const MAX_TRIED: usize = 24;
+const MAX_TRIED: usize = 12;
 
 /// Memory for one thread's sets.
 pub(super) struct Closure<'r> {
@@ -27,7 +27,11 @@ pub(super) struct Closure<'r> {
     set: Vec<u64>,
     base: Vec<u64>,
     best: Vec<u64>,
+    /// Members that have not brought anything along yet: enabled ones, which are looked at first, and others.
+    open_enabled: Vec<u32>,
     open: Vec<u32>,
+    /// How many enabled groups the set has.
+    count: u32,
 }
 
 /// Whether a set must contain something that leads on.
@@ -54,7 +58,9 @@ impl<'r> Closure<'r> {
             set: empty.clone(),
             base: empty.clone(),
             best: empty,
+            open_enabled: Vec::new(),
             open: Vec::new(),
+            count: 0,
         }
     }
 
@@ -68,7 +74,7 @@ impl<'r> Closure<'r> {
     pub(super) fn stubborn(&mut self, state: &[u64], progress: Progress, lengths: Lengths) -> &[u64] {
         let relation = self.relation;
         self.set.fill(0);
-        self.open.clear();
+        self.count = 0;
         for cause in &relation.causes[relation.groups..] {
             self.add_way(cause, state);
         }
@@ -101,6 +107,7 @@ impl<'r> Closure<'r> {
     /// groups and none of `without`. Returns how many the best one has.
     fn try_keys(&mut self, state: &[u64], mut least: u32, without: Option<u32>) -> u32 {
         let mut tried = 0;
+        let base_count = common(&self.base, &self.enabled);
         for word in 0..self.effective.len() {
             let mut rest = self.effective[word];
             if let Some(row) = without {
@@ -111,9 +118,10 @@ impl<'r> Closure<'r> {
                 rest &= rest - 1;
                 tried += 1;
                 self.set.copy_from_slice(&self.base);
-                self.open.clear();
                 self.set[word] |= bit;
-                self.open.push(word as u32 * 64 + bit.trailing_zeros());
+                // The base has no effective group, so this is one more.
+                self.count = base_count + 1;
+                self.open_enabled.push(word as u32 * 64 + bit.trailing_zeros());
                 if let Some(count) = self.close(state, least, without) {
                     least = count;
                     self.best.copy_from_slice(&self.set);
@@ -128,24 +136,22 @@ impl<'r> Closure<'r> {
     fn close(&mut self, state: &[u64], limit: u32, without: Option<u32>) -> Option<u32> {
         let relation = self.relation;
         let unwanted = without.map(|row| relation.rows.row(row));
-        let mut steps = 0u32;
-        while let Some(group) = self.open.pop() {
-            let group = group as usize;
-            if self.enabled[group / 64] >> (group % 64) & 1 == 1 {
+        while self.count < limit {
+            if let Some(group) = self.open_enabled.pop() {
+                let group = group as usize;
                 if unwanted.is_some_and(|row| row[group / 64] >> (group % 64) & 1 == 1) {
-                    return None;
+                    break;
                 }
                 self.add(relation.conflicts[group]);
-                steps += 1;
-                if limit != u32::MAX && steps.is_multiple_of(8) && common(&self.set, &self.enabled) >= limit {
-                    return None;
-                }
+            } else if let Some(group) = self.open.pop() {
+                self.add_way(&relation.causes[group as usize], state);
             } else {
-                self.add_way(&relation.causes[group], state);
+                return Some(self.count);
             }
         }
-        let count = common(&self.set, &self.enabled);
-        (count < limit).then_some(count)
+        self.open_enabled.clear();
+        self.open.clear();
+        None
     }
 
     /// Adds the cheapest set without which this stays disabled.
@@ -176,7 +182,10 @@ impl<'r> Closure<'r> {
             let fresh = word & !*set;
             if fresh != 0 {
                 *set |= fresh;
-                self.open.extend(members(&[fresh]).map(|bit| (at * 64 + bit) as u32));
+                let (enabled, disabled) = (fresh & self.enabled[at], fresh & !self.enabled[at]);
+                self.count += enabled.count_ones();
+                self.open_enabled.extend(members(&[enabled]).map(|bit| (at * 64 + bit) as u32));
+                self.open.extend(members(&[disabled]).map(|bit| (at * 64 + bit) as u32));
             }
         }
     }
