@@ -26,12 +26,16 @@ struct Owned {
 }
 
 impl Arena {
-    /// An empty arena for records of `record` words, in chunks of about `chunk_bytes`, at most `chunks` of them.
-    pub(super) fn new(record: usize, chunk_bytes: usize, chunks: usize, governor: &Governor) -> Self {
-        let per_chunk = (chunk_bytes / (record * 8)).max(1);
+    /// An empty arena for records of `record` words, in chunks of at most `chunk_bytes` or one record; as many of them as
+    /// the budget allows.
+    pub(super) fn new(record: usize, chunk_bytes: usize, governor: &Governor) -> Self {
+        let shift = (chunk_bytes / (record * 8)).max(1).ilog2();
+        // Chunks are rounded down to a power of two of records, so there may be twice as many.
+        let each = ((record * 8) as u64) << shift;
+        let chunks = (governor.limit() / each + 2).min(1 << 21) as usize;
         Arena {
             record,
-            shift: per_chunk.ilog2(),
+            shift,
             chunks: (0..chunks).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect(),
             len: AtomicU64::new(0),
             owned: Mutex::new(Owned { pages: Vec::new(), reservation: governor.empty("states") }),

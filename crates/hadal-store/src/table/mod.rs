@@ -92,9 +92,7 @@ impl StateTable {
         let record = words + extra;
         let share = governor.limit() / (64 * writers as u64);
         let chunk_bytes = share.clamp(16 << 10, 32 << 20).max(record as u64 * 8);
-        let chunks = (governor.limit() / chunk_bytes + 2).min(1 << 20) as usize;
-        let arenas =
-            (0..writers).map(|_| Arena::new(record, chunk_bytes as usize, chunks, governor)).collect();
+        let arenas = (0..writers).map(|_| Arena::new(record, chunk_bytes as usize, governor)).collect();
         let mut index = Index { pages: None, buckets: 0, reservation: governor.empty("index of states") };
         index.allocate(FIRST_BUCKETS)?;
         Ok(StateTable {
@@ -542,6 +540,17 @@ mod tests {
         assert!(governor.peak() <= 300_000);
         for state in 0..new {
             assert!(table.find(&[state]).is_some());
+        }
+    }
+
+    #[test]
+    fn the_whole_budget_is_used_whatever_the_width_of_a_state() {
+        for words in 1..=24 {
+            let governor = Governor::new(4 << 20);
+            let table = StateTable::new(words, 0, 1, &governor).unwrap();
+            let states: Vec<u64> = (0..(5 << 20) / 8).map(|n| n / words as u64).collect();
+            assert!(table.insert_all(0, &states, |_, _| {}, |_, _| {}).is_err());
+            assert!(governor.peak() > 3 << 20, "{words} words: {} of 4 MiB", governor.peak());
         }
     }
 
