@@ -9,15 +9,16 @@ use hadal_system::{Label, Source, StateSpace, System};
 use std::path::Path;
 use truth::{assert_promises, model, truth};
 
-const MODELS: [&str; 8] = [
+const MODELS: [&str; 9] = [
     "murphi/cmurphi/mux/2_peterson.m",
     "murphi/cmurphi/mux/dek.m",
     "murphi/cmurphi/secur/ns.m",
-    "murphi/cmurphi/toy/pingpong.m",
     "dve/adding/adding.1.dve",
-    "dve/bakery/bakery.1.dve",
-    "dve/fischer/fischer.1.dve",
-    "dve/peterson/peterson.1.dve",
+    "dve/bakery/bakery.2.dve",
+    "dve/cyclic_scheduler/cyclic_scheduler.2.dve",
+    "dve/loyd/loyd.1.dve",
+    "dve/needham/needham.1.dve",
+    "dve/protocols/protocols.1.dve",
 ];
 
 fn load(path: &Path) -> Option<System> {

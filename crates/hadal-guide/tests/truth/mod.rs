@@ -161,7 +161,6 @@ pub fn assert_promises(guide: &dyn Guide, truth: &Truth, off: &Mask, what: &str)
 }
 
 /// The system with one goal more: to be, in up to three scalars, like a state far from the initial ones.
-
 pub fn with_a_far_goal(system: System, most: usize) -> Option<System> {
     let model = model(system)?;
     let truth = truth(&model, &Target::default(), most)?;
