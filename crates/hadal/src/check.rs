@@ -15,6 +15,7 @@ use crate::outcome::{
 use crate::partition::{self, Begin, PartitionArgs};
 use crate::plan::{Plan, model_options, select_properties};
 use crate::progress::Progress;
+use crate::race::{self, Setting};
 use crate::reduction::{Reduced, ReductionArgs};
 use crate::trace::{Detail, TraceView};
 use crate::violation;
@@ -161,7 +162,9 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
                     false => place.create(&governor, space.fingerprint(), &about),
                 };
                 let disk = OnDisk { ledger: &ledger, resumed, threads: plan.threads };
-                let found = directed::explore(directed, model, task, asked, &governor, disk);
+                let (startup, threads) = (startup_cpu, plan.threads);
+                let setting = Setting { model, task, asked, governor: &governor, startup, threads };
+                let found = race::explore(directed, setting, disk);
                 if let Some(beside) = beside.filter(RunPlace::is_used) {
                     beside.remove();
                 }
@@ -350,8 +353,11 @@ fn outcome(
         },
         reductions,
         reduction_notes: reduced.notes.clone(),
-        // Only what works on disk has several.
-        threads: if plan.directed.is_some() && report.disk.is_none() { 1 } else { plan.threads },
+        threads: match &plan.directed {
+            // Alone in RAM there is one.
+            Some(directed) if !directed.races() && report.disk.is_none() => 1,
+            _ => plan.threads,
+        },
         run: None,
         state_bits: model.bits(),
         state_bytes: model.words() as u64 * 8,

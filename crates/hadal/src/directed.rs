@@ -18,6 +18,9 @@ use serde::{Deserialize, Serialize};
 const PROBE_STATES: u64 = 100_000;
 /// States that are looked through breadth-first for a shorter trace than a probe's, at most.
 const SHORTER_STATES: u64 = 2_000_000;
+/// What is used unless the user says: traces stay short, and few states are seen.
+const DEFAULT_ORDER: Order = Order::Weighted(5000);
+const DEFAULT_PRIORITY: &str = "preferred";
 /// The share of the budget that a probe may use.
 const PROBE_SHARE: u64 = 4;
 
@@ -95,6 +98,8 @@ pub struct DirectedPlan {
     external: bool,
     trace_by: Option<TraceWay>,
     priority: String,
+    /// Breadth-first search runs beside it.
+    race: bool,
     tie: Option<Tie>,
     seed: Option<u64>,
     calibration: Option<Calibration>,
@@ -121,7 +126,7 @@ impl DirectedArgs {
             Some(_) if external => Order::AStar,
             Some(text) => text.parse().map_err(|why| wrong("order", text, why))?,
             None if seeded => Order::Greedy,
-            None => Order::Alternating,
+            None => DEFAULT_ORDER,
         };
         let tie = match &self.tie {
             Some(text) => Some(text.parse().map_err(|why| wrong("tie", text, why))?),
@@ -153,11 +158,23 @@ impl DirectedArgs {
             order,
             external,
             trace_by: self.trace_by,
-            priority: self.priority.clone().unwrap_or_else(|| "none".into()),
+            priority: match &self.priority {
+                Some(name) => name.clone(),
+                None if self.order.is_none() && !seeded => DEFAULT_PRIORITY.into(),
+                None => "none".into(),
+            },
+            race: self.order.is_none() && !seeded,
             tie,
             seed: self.seed,
             calibration: self.calibration,
         }))
+    }
+}
+
+impl DirectedPlan {
+    /// Whether breadth-first search is to run beside it.
+    pub fn races(&self) -> bool {
+        self.race
     }
 }
 
@@ -179,21 +196,24 @@ pub struct OnDisk<'a> {
     pub threads: usize,
 }
 
-/// Explores as planned.
+/// Explores as planned, without anything beside it.
 pub fn explore(
     plan: &DirectedPlan,
     model: &Model,
     task: Task,
     asked: Asked,
     governor: &Governor,
-    disk: OnDisk,
+    disk: Option<OnDisk>,
 ) -> Result<Explored, Failure> {
     let target = target(task.space, task.question, asked);
     let mut decisions = vec![format!("  looking for {}", describe(&target, model))];
     let guide = build_guide(&plan.guide, model, &target, &mut decisions)?;
-    if plan.external || disk.resumed {
-        return external(plan, task, (&*guide, &target), governor, disk, decisions);
-    }
+    let disk = match disk {
+        Some(disk) if plan.external || disk.resumed => {
+            return external(plan, task, (&*guide, &target), governor, disk, decisions);
+        }
+        disk => disk,
+    };
     let priority = priority::build(&plan.priority, model, &target, &*guide)
         .map_err(|why| Failure::Usage(why.to_string()))?;
     let options = DirectedOptions {
@@ -220,6 +240,7 @@ pub fn explore(
     if matches!(report.verdict, Verdict::Stopped(StopReason::Memory { .. }))
         && plan.order == Order::AStar
         && plain
+        && let Some(disk) = disk
     {
         decisions.push(format!(
             "  the memory budget was used up after {} states: searched again as {EXTERNAL}, on disk",

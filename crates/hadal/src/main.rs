@@ -13,6 +13,7 @@ mod outcome;
 mod partition;
 mod plan;
 mod progress;
+mod race;
 mod reduction;
 mod report;
 mod runs;

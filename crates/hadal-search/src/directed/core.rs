@@ -301,7 +301,12 @@ impl<'a> Core<'a> {
     /// Whether what is wrong with a state is noticed when it is found, not only when it is taken out.
     fn notices_at_once(&self) -> bool {
         let options = &self.search.options;
-        options.insertion == Insertion::WhenBetter && !options.order.follows_cost()
+        let bounds_cost = match options.order {
+            // Without an admissible guide the weight bounds nothing.
+            Order::Weighted(_) => self.figures.admissible,
+            order => order.follows_cost(),
+        };
+        options.insertion == Insertion::WhenBetter && !bounds_cost
     }
 
     /// Looks at a state that was marked when it was found.
@@ -499,7 +504,8 @@ impl<'a> Core<'a> {
             self.figures.switches = Some(u64::from(self.nodes.get(at).queue));
         }
         let optimal = self.is_optimal(finding.kind);
-        let breadth = options.order == Order::Breadth && self.has_one_queue() && self.figures.hopeless == 0;
+        let breadth =
+            options.order == Order::Breadth && self.has_one_queue() && self.leaves_out_no(finding.kind);
         let shortest = breadth || optimal && self.unit_costs;
         if !shortest && !optimal && !self.keeps_context && options.traces == Traces::Shortened {
             shorten::shorten(self, &mut numbers);
@@ -516,8 +522,13 @@ impl Core<'_> {
         let order = self.search.options.order;
         order.is_optimal()
             && self.has_one_queue()
-            && (order == Order::UniformCost && !self.prune
+            && (order == Order::UniformCost && self.leaves_out_no(kind)
                 || self.search.guide.promises().admissible && aims_at(self.search.aim, kind))
+    }
+
+    /// Whether no state was left out from which this could be reached.
+    fn leaves_out_no(&self, kind: ViolationKind) -> bool {
+        self.figures.hopeless == 0 || aims_at(self.search.aim, kind)
     }
 
     /// Whether the priority layer leaves the order alone.

@@ -1,0 +1,199 @@
+//! Directed search through the command: published figures to the digit, and agreement with breadth-first search.
+
+mod support;
+
+use serde_json::Value;
+use support::{bundled_model, hadal};
+
+fn check(model: &str, arguments: &[&str], code: i32) -> Value {
+    let model = bundled_model(model);
+    let mut all = vec!["check", model.as_str(), "--json", "--memory", "64M", "--threads", "1"];
+    all.extend(arguments);
+    hadal(&all).expect_code(code).json()
+}
+
+/// Pops, trace length and the share of pops that were put off, in thousandths.
+fn published(model: &str, arguments: &[&str]) -> (u64, u64, u64) {
+    let found = check(model, &[arguments, &["--calibration", "seed"]].concat(), 1);
+    let share = found["directed"]["deferred_share"].as_f64().expect("a share");
+    let number = |value: &Value| value.as_u64().expect("a number");
+    (number(&found["directed"]["pops"]), number(&found["trace_length"]), (share * 1000.0).round() as u64)
+}
+
+#[test]
+fn the_arbiter_tree_gives_the_published_figures() {
+    let cases = [
+        ("2", "C1.work", "du", "none", (23, 13, 0)),
+        ("2", "C1.work", "hl", "none", (36, 21, 0)),
+        ("2", "C1.work", "hu", "none", (25, 21, 0)),
+        ("2", "C1.work", "du", "useless", (24, 13, 708)),
+        ("2", "C1.work", "hl", "useless", (15, 12, 0)),
+        ("2", "C1.work", "hl", "useless-plain", (15, 12, 0)),
+        ("2", "C1.work", "hu", "useless", (20, 18, 0)),
+        ("3", "C3.work", "du", "none", (296, 39, 0)),
+        ("3", "C3.work", "hl", "none", (206, 24, 0)),
+        ("3", "C3.work", "hu", "none", (82, 18, 0)),
+        ("3", "C3.work", "du", "useless", (297, 39, 939)),
+        ("3", "C3.work", "hl", "useless", (48, 17, 0)),
+        ("3", "C3.work", "hu", "useless", (27, 17, 0)),
+        ("4", "C7.work", "du", "none", (19034, 129, 0)),
+        ("4", "C7.work", "du", "useless", (19035, 129, 973)),
+        ("4", "C7.work", "hl", "useless", (149, 23, 0)),
+        ("4", "C7.work", "hu", "none", (39, 28, 0)),
+        ("4", "C7.work", "hu", "useless", (34, 22, 0)),
+        ("5", "C15.work", "hl", "useless", (34, 27, 0)),
+        ("5", "C15.work", "hu", "useless", (42, 27, 0)),
+    ];
+    for (depth, property, guide, priority, expected) in cases {
+        let define = format!("DEPTH={depth}");
+        let arguments = ["-D", &define, "--property", property, "--guide", guide, "--priority", priority];
+        let met = published("arbiter_tree.mdve", &arguments);
+        // Table 3.1 rounds shares to three digits.
+        assert_eq!(met, expected, "depth {depth}, guide {guide}, priority {priority}");
+    }
+}
+
+#[test]
+fn fischer_gives_the_published_figures() {
+    for (n, breadth, contexts, guided, bounded) in [("5", 333, 29, 21, 112), ("10", 5313, 44, 36, 447)] {
+        let define = format!("N={n}");
+        let run = |more: &[&str]| {
+            let (pops, length, _) =
+                published("fischer.mdve", &[&["-D", &define, "--property", "P1.cs"], more].concat());
+            assert_eq!(length, 6, "{n} {more:?}");
+            pops
+        };
+        assert_eq!(run(&["--order", "bfs", "--guide", "blind"]), breadth);
+        assert_eq!(run(&["--order", "bfs", "--guide", "blind", "--priority", "context"]), contexts);
+        assert_eq!(run(&["--guide", "du", "--priority", "context"]), guided);
+        assert_eq!(run(&["--guide", "hl", "--priority", "context"]), guided);
+        assert_eq!(run(&["--guide", "du", "--priority", "bound-process"]), bounded);
+        assert_eq!(run(&["--guide", "hu", "--priority", "useless"]), 7);
+    }
+    let switches =
+        check("fischer.mdve", &["--guide", "du", "--priority", "bound-process", "--order", "greedy"], 1);
+    assert_eq!(switches["directed"]["switches"], 2, "no trace has fewer switches between processes");
+}
+
+#[test]
+fn every_order_and_priority_finds_the_error_and_its_trace_replays() {
+    let orders =
+        ["greedy", "astar", "wastar:3", "ehc", "ida", "bfhs", "bfs", "dfs", "ucs", "alternate", "beam:50"];
+    for order in orders {
+        for guide in ["hl", "hff", "formula", "hamming"] {
+            let found =
+                check("fischer.mdve", &["--property", "P1.cs", "--order", order, "--guide", guide], 1);
+            let length = found["trace_length"].as_u64().expect("a trace");
+            assert!(length >= 6, "{order} {guide}");
+            let shortest = found["trace"]["shortest"].as_bool().expect("said");
+            let optimal =
+                matches!(order, "astar" | "ida" | "bfhs") && guide == "hl" || matches!(order, "bfs" | "ucs");
+            assert!(shortest || !optimal, "{order} {guide}");
+            assert!(!shortest || length == 6, "{order} {guide}: {length}");
+        }
+    }
+    for priority in [
+        "useless",
+        "useless-plain",
+        "useless-strong",
+        "context",
+        "context-literal",
+        "useless+context",
+        "context+useless",
+        "preferred",
+        "preferred+useless",
+        "bound-process",
+        "bound-interference:1",
+    ] {
+        for order in ["greedy", "astar", "bfs", "dfs"] {
+            let arguments = [
+                "-D",
+                "N=4",
+                "--property",
+                "P1.cs",
+                "--order",
+                order,
+                "--guide",
+                "hff",
+                "--priority",
+                priority,
+            ];
+            let found = check("fischer.mdve", &arguments, 1);
+            assert!(found["trace_length"].as_u64().is_some_and(|length| length >= 6), "{order} {priority}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_found_where_nothing_is_and_what_was_left_out_is_said() {
+    let arguments = ["--property", "C2.work", "--order", "greedy"];
+    let blind = check("arbiter_tree.mdve", &[&arguments[..], &["--guide", "blind"]].concat(), 0);
+    assert_eq!((&blind["verdict"], &blind["states"]), (&"holds".into(), &809.into()));
+    let pruned = check("arbiter_tree.mdve", &[&arguments[..], &["--guide", "hl"]].concat(), 0);
+    assert_eq!(pruned["directed"]["distinct"], 775, "published: 775 of 809 states are closed");
+    assert!(pruned["directed"]["hopeless"].as_u64().is_some_and(|n| n > 0));
+    assert!(
+        pruned["reason"].as_str().is_some_and(|reason| reason.contains("left out")),
+        "{}",
+        pruned["reason"]
+    );
+    let beam =
+        check("arbiter_tree.mdve", &["--property", "C2.work", "--order", "beam:3", "--guide", "formula"], 3);
+    assert_eq!(beam["verdict"], "stopped", "a beam that dropped states proves nothing");
+    for priority in ["useless", "context", "preferred+useless", "bound-process"] {
+        let held = check(
+            "arbiter_tree.mdve",
+            &[&arguments[..], &["--guide", "hff", "--priority", priority]].concat(),
+            0,
+        );
+        assert_eq!(held["verdict"], "holds", "{priority}");
+    }
+}
+
+#[test]
+fn find_agrees_with_breadth_first_search_on_the_bundled_models() {
+    for (model, code) in [("lease.m", 1), ("crossing.dve", 1), ("peterson.m", 0), ("fischer.mdve", 1)] {
+        let blind = check(model, &["--strategy", "bfs"], code);
+        let found = check(model, &["--find", "--deadlock", "on"], code);
+        assert_eq!(found["verdict"], blind["verdict"], "{model}");
+        let (length, shortest) = (&found["trace_length"], &blind["trace_length"]);
+        if let (Some(length), Some(shortest)) = (length.as_u64(), shortest.as_u64()) {
+            assert!(shortest <= length && length <= 2 * shortest, "{model}: {length} against {shortest}");
+        }
+    }
+}
+
+#[test]
+fn wrong_combinations_are_refused_with_a_reason() {
+    let model = bundled_model("fischer.mdve");
+    for (arguments, reason) in [
+        (vec!["--find", "--strategy", "bfs"], "--strategy"),
+        (vec!["--find", "--max-depth", "3"], "--max-depth"),
+        (vec!["--tie", "lifo"], "--find"),
+        (vec!["--order", "best"], "no such order"),
+        (vec!["--priority", "best"], "no priority"),
+        (vec!["--guide", "best"], "no guide"),
+        (vec!["--order", "beam:5", "--priority", "useless"], "--priority"),
+        (vec!["--order", "beam:5", "--calibration", "seed"], "--calibration"),
+    ] {
+        let run = hadal(&[vec!["check", model.as_str()], arguments.clone()].concat()).expect_code(2);
+        assert!(run.stderr.contains(reason), "{arguments:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn figures_have_the_documented_fields_and_decisions_are_explained() {
+    let found = check("fischer.mdve", &["--find"], 1);
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    let rows = page.lines().skip_while(|line| !line.starts_with("| field in `directed` |")).skip(2);
+    let documented: Vec<&str> = rows.map_while(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    let mut given: Vec<&String> = found["directed"].as_object().expect("an object").keys().collect();
+    given.sort();
+    let mut documented = documented;
+    documented.sort_unstable();
+    assert_eq!(given, documented);
+    let model = bundled_model("fischer.mdve");
+    let run = hadal(&["check", model.as_str(), "--find", "--explain"]).expect_code(1);
+    assert!(run.stderr.contains("guide"), "{}", run.stderr);
+}
