@@ -228,6 +228,7 @@ fn the_result_has_the_documented_fields() {
     let mut fields = keys(&violated);
     fields.insert("partition".into());
     fields.insert("reductions".into());
+    fields.insert("reduction_notes".into());
     fields.insert("directed".into());
     assert_eq!(
         fields,
