@@ -14,7 +14,7 @@ use std::time::Duration;
 /// A guided search that has breadth-first search beside it begins at least this many processor seconds earlier.
 const LEAST_START: f64 = 0.05;
 /// A model that takes this many processor seconds to read and compile takes long to understand, too.
-const LARGE_MODEL: f64 = 0.2;
+const LARGE_MODEL: f64 = 0.06;
 /// How often it is looked whether the guided search has an answer.
 const GLANCE: Duration = Duration::from_millis(2);
 
