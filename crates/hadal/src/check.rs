@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::folder::RunPlace;
 use crate::load::load;
 use crate::outcome::{
-    CoverFigures, Outcome, StorageFigures, begin_peak, cpu_seconds, model_bytes, peak_resident, reason,
+    CoverFigures, Outcome, StorageFigures, begin_peak, cpu_seconds, peak_resident, reason, resident,
 };
 use crate::partition::{self, Begin, PartitionArgs};
 use crate::plan::{Plan, model_options, select_properties};
@@ -38,10 +38,10 @@ use std::time::Instant;
 /// Where run folders are kept unless `--disk` says otherwise.
 const DEFAULT_DISK: &str = ".hadal";
 
-/// What a model may take besides the budget: part of the fixed overhead.
-const MODEL_ALLOWANCE: u64 = 4 << 20;
+/// What the program and a small model take besides the budget: most of the fixed overhead.
+const PROGRAM_ALLOWANCE: u64 = 10 << 20;
 /// A search has this much left beside a large model.
-const LEAST_LEFT: u64 = 8 << 20;
+const LEAST_LEFT: u64 = 12 << 20;
 
 /// The part of a command that decides what is explored: kept in the run's folder, so that `resume` can repeat it.
 #[derive(Serialize, Deserialize)]
@@ -251,13 +251,13 @@ fn explore(
 
 /// What is left of the budget for the search: a model of more than a few megabytes counts.
 fn search_budget(memory: u64) -> Result<u64, Failure> {
-    let model = model_bytes().saturating_sub(MODEL_ALLOWANCE);
+    let model = resident().saturating_sub(PROGRAM_ALLOWANCE);
     match memory.checked_sub(model).filter(|&left| left >= memory.min(LEAST_LEFT)) {
         Some(left) => Ok(left),
         None => Err(Failure::Usage(format!(
             "the model itself takes {} MiB of memory, which leaves too little of {} MiB to search with; give it --memory \
              {}M at least",
-            model_bytes() >> 20,
+            model >> 20,
             memory >> 20,
             (model + LEAST_LEFT).div_ceil(1 << 20),
         ))),

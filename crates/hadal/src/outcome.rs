@@ -283,23 +283,21 @@ pub fn begin_peak() -> u64 {
     before
 }
 
-/// Bytes that reading and compiling the model left on the heap, where the system tells.
-pub fn model_bytes() -> u64 {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    {
-        // SAFETY: reads counters of the allocator.
-        let heap = unsafe { libc::mallinfo2() };
-        (heap.uordblks + heap.hblkhd) as u64
-    }
-    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-    0
+/// Memory that this process has resident, in bytes.
+pub fn resident() -> u64 {
+    status_bytes("VmRSS:")
 }
 
 /// The most memory this process had resident since [`begin_peak`], in bytes.
 pub fn peak_resident() -> u64 {
+    status_bytes("VmHWM:")
+}
+
+/// A figure of /proc/self/status; 0 where the system has none.
+fn status_bytes(name: &str) -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     text.lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .find_map(|line| line.strip_prefix(name))
         .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok())
         .map_or(0, |kib| kib * 1024)
 }

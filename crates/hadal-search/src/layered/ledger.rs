@@ -76,6 +76,7 @@ pub struct RunRecord {
     /// How the search stands.
     pub status: String,
     /// The expanded layers.
+    #[serde(with = "super::rows")]
     pub layers: Vec<Layer>,
     /// How often each property was covered in them.
     pub covers: Vec<u64>,
@@ -92,6 +93,20 @@ pub struct RunRecord {
     pub stages: Vec<StageRecord>,
     /// Where the layers lie.
     pub(crate) journal: JournalRecord,
+}
+
+/// A [`RunRecord`] as it is written: nothing is copied for it.
+#[derive(Serialize)]
+struct WrittenRecord<'a> {
+    status: &'a str,
+    #[serde(serialize_with = "super::rows::serialize")]
+    layers: &'a [Layer],
+    covers: &'a [u64],
+    actions: &'a [ActionFirings],
+    seconds: f64,
+    samples: &'a [Sample],
+    stages: Vec<StageRecord>,
+    journal: JournalRecord,
 }
 
 impl RunRecord {
@@ -180,13 +195,13 @@ impl Ledger {
         let states = (0..journal.depth()).map(|depth| journal.states(depth)).sum();
         let transitions = tally.layers.iter().map(|layer| layer.transitions).sum();
         self.sample(tally.seconds, states, transitions, (journal.depth() as u64).checked_sub(1));
-        let record = RunRecord {
-            status: status.to_owned(),
-            layers: tally.layers.to_vec(),
-            covers: tally.covers.to_vec(),
-            actions: tally.actions,
+        let record = WrittenRecord {
+            status,
+            layers: tally.layers,
+            covers: tally.covers,
+            actions: &tally.actions,
             seconds: tally.seconds,
-            samples: self.samples.clone(),
+            samples: &self.samples,
             stages: self.stages_before.iter().cloned().chain(tally.stages.iter().map(Into::into)).collect(),
             journal: journal.record(),
         };

@@ -17,6 +17,7 @@ pub mod partial;
 pub(crate) mod path;
 pub(crate) mod phased;
 pub(crate) mod room;
+mod rows;
 mod runs;
 mod settle;
 mod settling;

@@ -180,6 +180,7 @@ impl StructuredDetector {
         let budget = self.tables.part((4 * need).max(1 << 20).min(self.tables.limit()));
         let table = StateTable::new(self.hash.words, 0, writers, &budget)?;
         if let Some(bucket) = self.hash.buckets.get(bucket) {
+            table.expect(bucket.closed_states(self.hash.words))?;
             let mut block = Vec::new();
             table.insert_all(0, &bucket.resident, |_, _| {}, |_, _| {})?;
             for (_, run) in &bucket.closed {
