@@ -246,7 +246,7 @@ fn space_of(seed: u64) -> (String, Box<dyn StateSpace>) {
     match seed % 5 {
         0 => (format!("random graph {seed}"), Box::new(RandomGraph::new(seed, 3000))),
         1 => ("cycles".into(), Box::new(Grid::cycles(3, 12 + seed % 7).scrambled().with_fields())),
-        2 if seed % 2 == 0 => {
+        2 if seed.is_multiple_of(2) => {
             let name = ["peterson.m", "ferry.m", "lease.m"][seed as usize / 10 % 3];
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(name);
             let text = std::fs::read_to_string(path).expect("a bundled model");
