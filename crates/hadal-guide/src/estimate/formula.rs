@@ -70,7 +70,7 @@ pub struct FormulaGuide {
 struct Atom {
     var: u32,
     values: Bits,
-    graph: Option<Graph>,
+    graph: Option<Arc<Graph>>,
 }
 
 type Tables = Vec<Option<Vec<Distance>>>;
@@ -81,6 +81,7 @@ const MAX_MASKS: usize = 4096;
 impl FormulaGuide {
     pub fn new(system: &System, task: Arc<Task>, shape: Shape) -> Self {
         let mut atoms = Vec::new();
+        let mut graphs = Graphed::new(system, &task);
         let located = !system.processes.is_empty() && shape.graphs == Graphs::Locations;
         task.goal.each_atom(&mut |var, values| {
             let variable = &task.variables[var as usize];
@@ -88,11 +89,41 @@ impl FormulaGuide {
                 Other::One => variable.process.is_some(),
                 Other::Nothing => variable.process.is_some() || !located,
             };
-            let graph = (used && variable.is_single()).then(|| Graph::of(system, &task, var));
+            let graph = (used && variable.is_single()).then(|| graphs.of(var));
             atoms.push(Atom { var, values: *values, graph });
         });
         let plain = tables(&atoms, None);
         FormulaGuide { task, shape, atoms, plain }
+    }
+}
+
+/// The graphs of variables, each made once.
+struct Graphed<'t> {
+    system: &'t System,
+    task: &'t Task,
+    /// The ways that write each variable.
+    writers: Vec<Vec<u32>>,
+    made: HashMap<u32, Arc<Graph>>,
+}
+
+impl<'t> Graphed<'t> {
+    fn new(system: &'t System, task: &'t Task) -> Self {
+        let mut writers: Vec<Vec<u32>> = vec![Vec::new(); task.variables.len()];
+        for (n, way) in task.ways.iter().enumerate() {
+            for effect in &way.effects {
+                let list = &mut writers[effect.var as usize];
+                if list.last() != Some(&(n as u32)) {
+                    list.push(n as u32);
+                }
+            }
+        }
+        Graphed { system, task, writers, made: HashMap::new() }
+    }
+
+    fn of(&mut self, var: u32) -> Arc<Graph> {
+        let Graphed { system, task, writers, made } = self;
+        let ways = || writers[var as usize].iter().map(|&n| &task.ways[n as usize]);
+        made.entry(var).or_insert_with(|| Arc::new(Graph::of(system, task, var, ways()))).clone()
     }
 }
 

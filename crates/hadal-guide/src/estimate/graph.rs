@@ -3,7 +3,7 @@
 
 use crate::guide::Distance;
 use crate::mask::Mask;
-use crate::task::{Bits, Task};
+use crate::task::{Bits, Task, Way};
 use hadal_system::{Label, System};
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ struct Edge {
 }
 
 impl Graph {
-    /// The graph of a variable of the task. Guards on other variables are ignored.
-    pub fn of(system: &System, task: &Task, var: u32) -> Self {
+    /// The graph of a variable of the task, which `ways` write. Guards on other variables are ignored.
+    pub fn of<'t>(system: &System, task: &Task, var: u32, ways: impl Iterator<Item = &'t Way>) -> Self {
         let variable = &task.variables[var as usize];
         let mut nodes = variable.values.len();
         let mut node_of: Vec<u16> = (0..nodes as u16).collect();
@@ -51,7 +51,7 @@ impl Graph {
                 }
             }
             None => {
-                for way in &task.ways {
+                for way in ways {
                     let demanded = (way.demands.iter())
                         .filter(|(v, _)| *v == var && variable.is_single())
                         .fold(Bits::below(nodes), |all, (_, bits)| all.and(bits));
