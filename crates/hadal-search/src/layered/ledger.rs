@@ -128,6 +128,11 @@ impl RunRecord {
     }
 }
 
+/// The figures of layers, as a manifest's record has them under `layers`.
+pub fn layers_of(rows: serde_json::Value) -> serde_json::Result<Vec<Layer>> {
+    super::rows::deserialize(rows)
+}
+
 /// What is counted in complete layers.
 pub(crate) struct Tally<'a> {
     pub(crate) layers: &'a [Layer],

@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use super::{AlignedBuffer, Disk, Pending, SECTOR, VfsFile};
 
+/// Reading so few bytes takes no longer than waking another thread.
+const FEW_BYTES: u64 = 16 << 10;
+
 /// Bytes of a file in memory.
 pub(crate) struct Extent {
     buffer: AlignedBuffer,
@@ -50,13 +53,14 @@ pub(crate) fn request_extent(
     range: Range<u64>,
     buffer: AlignedBuffer,
 ) -> PendingExtent {
+    let few = range.end - range.start <= FEW_BYTES;
     let (file, traffic) = (Arc::clone(file), Arc::clone(&disk.traffic));
-    let pending = disk.threads.submit(move || {
+    let read = move || {
         let extent = read_extent(&*file, range, buffer)?;
         traffic.add_read(extent.inside.end as u64);
         Ok(extent)
-    });
-    PendingExtent { pending }
+    };
+    PendingExtent { pending: if few { Pending::Ready(read()) } else { disk.threads.submit(read) } }
 }
 
 /// Reads `range` now; a file that ends inside it is an `UnexpectedEof`.

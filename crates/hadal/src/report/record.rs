@@ -5,10 +5,11 @@
 
 use crate::failure::Failure;
 use hadal_search::ActionFirings;
+use hadal_search::layered::ledger::layers_of;
 use hadal_store::manifest::{Manifest, OpenError, RunFolder};
 use hadal_store::vfs::{Folder, Vfs};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -43,12 +44,24 @@ pub struct Record {
 #[serde(default)]
 pub struct SearchRecord {
     pub status: Option<String>,
+    #[serde(deserialize_with = "layers")]
     pub layers: Vec<LayerRecord>,
     pub seconds: Option<f64>,
     pub samples: Vec<SampleRecord>,
     pub stages: Option<Vec<StageRecord>>,
     pub actions: Option<Vec<ActionFirings>>,
     pub journal: JournalRecord,
+}
+
+/// Layers as a run keeps them: rows of numbers, or objects in a folder of an older version.
+fn layers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<LayerRecord>, D::Error> {
+    let kept = Value::deserialize(deserializer)?;
+    let in_rows = kept.as_array().is_some_and(|layers| layers.first().is_some_and(Value::is_array));
+    let objects = match in_rows {
+        true => layers_of(kept).and_then(serde_json::to_value).map_err(D::Error::custom)?,
+        false => kept,
+    };
+    serde_json::from_value(objects).map_err(D::Error::custom)
 }
 
 /// The layers that are stored: the expanded ones, and the next. A search without layers has all its states in one.
