@@ -250,11 +250,21 @@ impl<'a> StrategySearch<'a> {
         }
     }
 
+    /// A detector that knows the layers of the journal.
+    fn adopted(&self, disk: &Disk, journal: &Journal) -> Result<Box<dyn Detector>, Trouble> {
+        let mut detector = self.detector(disk)?;
+        journal.view_all(&mut |depth, layer| detector.adopt(depth, layer))?;
+        Ok(detector)
+    }
+
     /// A search from the journal's last layer, or from the beginning where it has none.
     fn sweep(&self, start: Start<'a>) -> Result<Sweep<'a>, Trouble> {
+        let detector = self.adopted(&start.disk, &start.journal)?;
+        self.sweep_with(detector, start)
+    }
+
+    fn sweep_with(&self, detector: Box<dyn Detector>, start: Start<'a>) -> Result<Sweep<'a>, Trouble> {
         let Start { task, disk, ledger, journal, record } = start;
-        let mut detector = self.detector(&disk)?;
-        journal.view_all(&mut |depth, layer| detector.adopt(depth, layer))?;
         let (layers, counts, seconds) = match record {
             Some(record) => {
                 (record.layers, Counts::of_record(record.covers, &record.actions), record.seconds)
@@ -309,12 +319,23 @@ impl<'a> StrategySearch<'a> {
             Some(verdict) => verdict,
             None => sweep.run()?,
         };
-        while let Some((mut ledger, record)) = sweep.may_make_room(&verdict) {
+        while let Some((mut ledger, mut record)) = sweep.may_make_room(&verdict) {
             let stages = std::mem::take(&mut sweep.stages);
             drop(sweep);
-            let journal = delete_layers(&mut ledger, self.options(), &record)?;
+            let (journal, detector) = loop {
+                let journal = delete_layers(&mut ledger, self.options(), &record)?;
+                match self.adopted(&disk, &journal) {
+                    // What detection needs on disk does not fit beside so many layers.
+                    Err(full) if full.is_disk_full() => match ledger.record() {
+                        Some(left) if left.has_old_layers() => record = left,
+                        _ => return Err(full),
+                    },
+                    adopted => break (journal, adopted?),
+                }
+            };
             let (disk, record) = (disk.clone(), Some(record));
-            sweep = self.sweep(Start { task: self.task, disk, ledger: Some(ledger), journal, record })?;
+            let start = Start { task: self.task, disk, ledger: Some(ledger), journal, record };
+            sweep = self.sweep_with(detector, start)?;
             sweep.stages.splice(0..0, stages);
             verdict = sweep.run()?;
         }
