@@ -135,7 +135,11 @@ fn a_run_killed_anywhere_resumes_to_the_same_numbers_or_was_never_committed() {
     let mut resumed = 0;
     for die_at in (1..operations).step_by((operations / 12).max(1) as usize) {
         let folder = FaultyFolder::new(Faults { die_at: Some(die_at), ..Faults::default() });
-        assert!(search(&setting, Arc::new(folder.clone()), Begin::Fresh).is_err(), "killed at {die_at}");
+        if let Ok(report) = search(&setting, Arc::new(folder.clone()), Begin::Fresh) {
+            // Commits come by the clock, so this time it took fewer operations.
+            assert_eq!((report.states, report.transitions), (90_000, 360_000));
+            continue;
+        }
         let again: Arc<dyn Vfs> = Arc::new(folder.after_crash(Survival::Synced));
         match search(&setting, again, Begin::Again) {
             Ok(report) => {

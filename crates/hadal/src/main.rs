@@ -27,7 +27,24 @@ use failure::Failure;
 use std::io::Write;
 use std::process::ExitCode;
 
+/// Blocks of at least this many bytes go back to the system when they are freed.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const RETURNED_BYTES: libc::c_int = 1 << 20;
+
+/// Keeps the allocator from holding on to large buffers, and from one heap per thread: what it keeps is not under the
+/// memory budget.
+fn tame_allocator() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: sets parameters of the allocator before anything else runs.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, RETURNED_BYTES);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, RETURNED_BYTES);
+        libc::mallopt(libc::M_ARENA_MAX, 2);
+    }
+}
+
 fn main() -> ExitCode {
+    tame_allocator();
     let cli = Cli::parse();
     match run(&cli) {
         Ok(code) => ExitCode::from(code),
