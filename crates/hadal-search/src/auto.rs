@@ -25,9 +25,12 @@ use hadal_store::{Governor, OverBudget, Reservation};
 use hadal_system::PropertyKind;
 use std::sync::atomic::Ordering;
 
-/// Shares of the budget, in percent. While the table is left, its states (30 without the index), a sorted copy of a
-/// layer and the diagram stand side by side.
+/// Shares of the budget, in percent. While the table is left, its states without the index, a sorted copy of a layer and
+/// the diagram stand side by side.
 const TABLE_SHARE: u64 = 45;
+const STATES_SHARE: u64 = 28;
+/// Bytes of a table's index for each state, at least.
+const INDEX_BYTES: u64 = 10;
 const CACHE_SHARE: u64 = 24;
 const DIAGRAM_SHARE: u64 = 65;
 /// What the cache and the diagram may take together: the rest is for buffers, small layers and leaving the diagram.
@@ -49,7 +52,7 @@ pub struct AutoSearch<'a> {
 /// Explores breadth-first, moving from one storage to the next as the budget demands.
 pub fn explore(search: &AutoSearch) -> Result<Report, Trouble> {
     let writers = search.threads.max(1);
-    let table_budget = search.governor.part(search.share(TABLE_SHARE));
+    let table_budget = search.governor.part(search.table_bytes());
     let ram = Search { task: search.task, governor: &table_budget, threads: writers };
     let mut lanes: Vec<Lane> = (0..writers).map(|n| Lane::new(search.task, n, Parents::Forgotten)).collect();
     let mut table = StateTable::new(search.task.space.words(), 0, writers, &table_budget)?;
@@ -136,6 +139,13 @@ struct Sweeping<'a> {
 impl<'a> AutoSearch<'a> {
     fn share(&self, percent: u64) -> u64 {
         self.governor.limit() / 100 * percent
+    }
+
+    /// What the table may take: of wide states nearly all is states, which stay while it is left.
+    fn table_bytes(&self) -> u64 {
+        let state = 8 * self.task.space.words() as u64;
+        let with_index = self.share(STATES_SHARE) / state * (state + INDEX_BYTES);
+        with_index.min(self.share(TABLE_SHARE))
     }
 
     pub(crate) fn options(&self) -> RunOptions {

@@ -259,7 +259,7 @@ fn search_budget(memory: u64) -> Result<u64, Failure> {
              {}M at least",
             model >> 20,
             memory >> 20,
-            (model + LEAST_LEFT).div_ceil(1 << 20),
+            (model + LEAST_LEFT).div_ceil(4 << 20) * 4 + 4,
         ))),
     }
 }
