@@ -160,9 +160,10 @@ impl Detector for DiagramDetector {
                     self.unite()?;
                 }
                 let fits = self.recent.has_room_for(count);
-                if fits && self.recent.table.insert_all(0, states, |_, _| {}, |_, _| {}).is_ok() {
-                    self.recent.finished = self.recent.table.len();
-                } else {
+                let taken = fits && self.recent.table.insert_all(0, states, |_, _| {}, |_, _| {}).is_ok();
+                // Also what was taken of a layer that did not fit: it is not of the layer being found.
+                self.recent.finished = self.recent.table.len();
+                if !taken {
                     self.closed.filter_add(states, Keep::Closed, &mut self.fresh)?;
                 }
             }
@@ -210,4 +211,33 @@ fn stream(
         batch.clear();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layered::journal::Journal;
+    use hadal_store::run::RunOptions;
+    use hadal_store::vfs::{Disk, Faults, FaultyFolder, IoThreads};
+    use std::sync::Arc;
+
+    #[test]
+    fn what_was_adopted_is_never_found_again_whatever_fits_the_table() {
+        for words in [1, 2, 3, 6, 7, 13] {
+            let governor = Governor::new(1 << 20);
+            let mut detector = DiagramDetector::new(words, 64 * words as u32, 1, &governor).unwrap();
+            let state = |n: u64| (0..words as u64).map(move |w| if w == 0 { n } else { w });
+            let batch = |range: std::ops::Range<u64>| range.flat_map(state).collect::<Vec<u64>>();
+            for set in 0..200u64 {
+                detector.adopt(set, LayerView::States(&batch(set * 37..(set + 1) * 37))).unwrap();
+            }
+            let folder = Arc::new(FaultyFolder::new(Faults::default()));
+            let disk = Disk::new(folder, IoThreads::new(0), Governor::new(8 << 20), 0);
+            let options = RunOptions::new(RecordShape::states(words), 1);
+            let mut layer = Journal::new(&disk, options).unwrap().writer();
+            detector.offer(&batch(7390..7410)).unwrap();
+            detector.finish_layer(&mut layer).unwrap();
+            assert_eq!(layer.states(), 10, "{words} words");
+        }
+    }
 }
