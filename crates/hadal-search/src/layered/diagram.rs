@@ -222,22 +222,31 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn what_was_adopted_is_never_found_again_whatever_fits_the_table() {
-        for words in [1, 2, 3, 6, 7, 13] {
-            let governor = Governor::new(1 << 20);
-            let mut detector = DiagramDetector::new(words, 64 * words as u32, 1, &governor).unwrap();
-            let state = |n: u64| (0..words as u64).map(move |w| if w == 0 { n } else { w });
-            let batch = |range: std::ops::Range<u64>| range.flat_map(state).collect::<Vec<u64>>();
-            for set in 0..200u64 {
-                detector.adopt(set, LayerView::States(&batch(set * 37..(set + 1) * 37))).unwrap();
+    fn what_was_adopted_is_never_found_again_when_the_table_has_no_room_for_all_of_it() {
+        let (words, governor) = (6, Governor::new(8 << 20));
+        let mut detector = DiagramDetector::new(words, 64 * words as u32, 1, &governor).unwrap();
+        let state = |n: u64| (0..words as u64).map(move |w| if w == 0 { n } else { w });
+        let batch = |range: std::ops::Range<u64>| range.flat_map(state).collect::<Vec<u64>>();
+        // The diagram has room for more, the table has not, although it holds less than it may.
+        detector.adopt(0, LayerView::States(&batch(0..20_000))).unwrap();
+        detector.adopt(1, LayerView::States(&batch(20_000..20_010))).unwrap();
+        let others = governor.try_reserve(governor.available(), "others").unwrap();
+        let (before, mut adopted) = (detector.closed.len(), 20_010);
+        for depth in 2.. {
+            detector.adopt(depth, LayerView::States(&batch(adopted..adopted + 100))).unwrap();
+            adopted += 100;
+            if detector.closed.len() > before {
+                break;
             }
-            let folder = Arc::new(FaultyFolder::new(Faults::default()));
-            let disk = Disk::new(folder, IoThreads::new(0), Governor::new(8 << 20), 0);
-            let options = RunOptions::new(RecordShape::states(words), 1);
-            let mut layer = Journal::new(&disk, options).unwrap().writer();
-            detector.offer(&batch(7390..7410)).unwrap();
-            detector.finish_layer(&mut layer).unwrap();
-            assert_eq!(layer.states(), 10, "{words} words");
         }
+        assert!(detector.recent.table.len() < detector.recent.most);
+        drop(others);
+        let folder = Arc::new(FaultyFolder::new(Faults::default()));
+        let disk = Disk::new(folder, IoThreads::new(0), Governor::new(8 << 20), 0);
+        let options = RunOptions::new(RecordShape::states(words), 1);
+        let mut layer = Journal::new(&disk, options).unwrap().writer();
+        detector.offer(&batch(adopted - 10..adopted + 10)).unwrap();
+        detector.finish_layer(&mut layer).unwrap();
+        assert_eq!(layer.states(), 10);
     }
 }
