@@ -15,6 +15,7 @@ pub mod registry;
 mod target;
 mod task;
 
+pub use estimate::blind::Blind;
 pub use guide::{Distance, Estimator, Guide, Promises};
 pub use mask::Mask;
 pub use priority::{Judge, Placement, Priority, Selection, Step};

@@ -4,12 +4,14 @@
 mod sliding_tiles;
 
 use hadal_search::Verdict;
-use sliding_tiles::SlidingTiles;
+use hadal_search::tiles::Tiles;
+use sliding_tiles::explore;
 
 #[test]
 fn the_eight_puzzle_has_181440_states_and_depth_31() {
+    let puzzle = Tiles::parse("012345678").expect("the tiles of an 8-puzzle").without_goal();
     for threads in [1, 2] {
-        let report = SlidingTiles::all(3).explore(1 << 30, threads);
+        let report = explore(&puzzle, 1 << 30, threads);
         assert_eq!(report.verdict, Verdict::Holds);
         assert_eq!(report.states, 181_440);
         assert_eq!(report.depth, Some(31));
@@ -18,17 +20,17 @@ fn the_eight_puzzle_has_181440_states_and_depth_31() {
 
 #[test]
 fn the_hardest_instances_need_31_moves() {
-    for tiles in [[8, 6, 7, 2, 5, 4, 3, 0, 1], [6, 4, 7, 8, 5, 0, 3, 2, 1]] {
-        let puzzle = SlidingTiles::solve(&tiles).expect("these are the tiles of an 8-puzzle");
-        let Verdict::Violated(found) = puzzle.explore(1 << 30, 1).verdict else { panic!("not solved") };
+    for tiles in ["806547231", "876041253"] {
+        let puzzle = Tiles::parse(tiles).expect("these are the tiles of an 8-puzzle");
+        let Verdict::Violated(found) = explore(&puzzle, 1 << 30, 1).verdict else { panic!("not solved") };
         assert_eq!(found.path.len(), 31 + 1);
     }
 }
 
 #[test]
 fn an_odd_permutation_cannot_be_solved() {
-    let puzzle = SlidingTiles::solve(&[2, 1, 3, 0]).expect("these are the tiles of a 3-puzzle");
-    let report = puzzle.explore(1 << 30, 1);
+    let puzzle = Tiles::parse("0213").expect("these are the tiles of a 3-puzzle");
+    let report = explore(&puzzle, 1 << 30, 1);
     assert_eq!(report.verdict, Verdict::Holds);
     assert_eq!(report.states, 12);
 }

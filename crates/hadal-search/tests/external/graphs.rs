@@ -1,218 +1,17 @@
-//! Random weighted graphs: External A* finds what Dijkstra's algorithm finds, under every guide, budget and way back.
+//! Graphs given edge by edge, with every kind of estimate, against Dijkstra's algorithm.
 
-use crate::harness::{Blind, Run, replayed_cost};
-use hadal_guide::{Distance, Estimator, Guide, Mask, Promises};
+use super::drawn::{Estimates, Graph, Kind, Noise};
+use super::harness::{Run, replayed_cost};
+use hadal_guide::Blind;
 use hadal_search::Verdict;
 use hadal_search::external::{ExternalOptions, StopAt, TraceBy};
-use hadal_system::{
-    Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
-};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-pub struct Noise(pub u64);
-
-impl Noise {
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(0x9E37_79B9);
-        (self.0 >> 33) % bound
-    }
-}
-
-/// A graph given edge by edge; a label is the number of an edge.
-pub struct Graph {
-    words: usize,
-    edges: Vec<Vec<(usize, Label)>>,
-    costs: Vec<u32>,
-    starts: Vec<usize>,
-    goals: Vec<bool>,
-    both_ways: Option<u32>,
-    properties: Vec<PropertyInfo>,
-}
-
-impl Graph {
-    pub fn new(vertices: usize, words: usize, starts: Vec<usize>, goals: &[usize]) -> Self {
-        let goal = PropertyInfo { name: "goal".into(), kind: PropertyKind::Goal, span: Span::default() };
-        let goals = (0..vertices).map(|vertex| goals.contains(&vertex)).collect();
-        let edges = vec![Vec::new(); vertices];
-        Graph { words, edges, costs: Vec::new(), starts, goals, both_ways: None, properties: vec![goal] }
-    }
-
-    pub fn edge(&mut self, from: usize, to: usize, cost: u32) {
-        self.edges[from].push((to, Label(self.costs.len() as u32)));
-        self.costs.push(cost);
-    }
-
-    fn random(noise: &mut Noise, both_ways: bool) -> Self {
-        let vertices = 20 + noise.below(150) as usize;
-        let starts = (0..1 + noise.below(3)).map(|_| noise.below(vertices as u64) as usize).collect();
-        let goals: Vec<usize> = (0..noise.below(3)).map(|_| noise.below(vertices as u64) as usize).collect();
-        let mut graph = Graph::new(vertices, 1 + noise.below(3) as usize, starts, &goals);
-        let most = 1 + noise.below(8) as u32;
-        for _ in 0..vertices * 2 {
-            let (from, to) = (noise.below(vertices as u64) as usize, noise.below(vertices as u64) as usize);
-            let cost = 1 + noise.below(u64::from(most)) as u32;
-            graph.edge(from, to, cost);
-            if both_ways {
-                graph.edge(to, from, cost);
-            }
-        }
-        graph.both_ways = both_ways.then_some(most);
-        graph
-    }
-
-    fn pack(&self, vertex: usize) -> Vec<u64> {
-        (0..self.words as u64)
-            .map(|word| (vertex as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15 ^ word << 1))
-            .collect()
-    }
-
-    fn vertex(&self, state: &[u64]) -> usize {
-        (0..self.edges.len()).find(|&vertex| self.pack(vertex) == state).unwrap()
-    }
-
-    /// Least costs from some vertices, along or against the edges.
-    fn distances(&self, from: impl Iterator<Item = usize>, backwards: bool) -> Vec<Option<u64>> {
-        let mut graph = vec![Vec::new(); self.edges.len()];
-        for (a, edges) in self.edges.iter().enumerate() {
-            for &(b, label) in edges {
-                let (a, b) = if backwards { (b, a) } else { (a, b) };
-                graph[a].push((b, u64::from(self.costs[label.0 as usize])));
-            }
-        }
-        let mut best = vec![None; self.edges.len()];
-        let mut queue: BinaryHeap<_> = from.map(|vertex| Reverse((0, vertex))).collect();
-        while let Some(Reverse((cost, vertex))) = queue.pop() {
-            if best[vertex].is_none() {
-                best[vertex] = Some(cost);
-                queue.extend(graph[vertex].iter().map(|&(next, step)| Reverse((cost + step, next))));
-            }
-        }
-        best
-    }
-
-    fn least_cost(&self) -> Option<u64> {
-        let costs = self.distances(self.starts.iter().copied(), false);
-        (0..self.edges.len()).filter(|&vertex| self.goals[vertex]).filter_map(|vertex| costs[vertex]).min()
-    }
-}
-
-impl StateSpace for Graph {
-    fn words(&self) -> usize {
-        self.words
-    }
-    fn fingerprint(&self) -> u64 {
-        self.edges.len() as u64
-    }
-    fn properties(&self) -> &[PropertyInfo] {
-        &self.properties
-    }
-    fn worker(&self) -> Box<dyn Worker + '_> {
-        let packed = (0..self.edges.len()).map(|vertex| self.pack(vertex)).collect();
-        Box::new(Walker { graph: self, packed })
-    }
-    fn cost(&self, label: Label) -> u32 {
-        self.costs[label.0 as usize]
-    }
-    fn undirected(&self) -> Option<u32> {
-        self.both_ways
-    }
-    fn render_label(&self, label: Label) -> String {
-        label.0.to_string()
-    }
-    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
-        vec![("vertex".into(), self.vertex(state).to_string())]
-    }
-}
-
-struct Walker<'a> {
-    graph: &'a Graph,
-    packed: Vec<Vec<u64>>,
-}
-
-impl Worker for Walker<'_> {
-    fn initial(&mut self, out: &mut Successors) {
-        for (n, &start) in self.graph.starts.iter().enumerate() {
-            out.push(Label(n as u32), &self.packed[start]);
-        }
-    }
-    fn successors(&mut self, state: &[u64], out: &mut Successors) {
-        let vertex = self.packed.iter().position(|packed| packed == state).unwrap();
-        for &(to, label) in &self.graph.edges[vertex] {
-            out.push(label, &self.packed[to]);
-        }
-    }
-    fn check(&mut self, state: &[u64]) -> Check {
-        let vertex = self.packed.iter().position(|packed| packed == state).unwrap();
-        if self.graph.goals[vertex] { Check::Hit(PropertyId(0)) } else { Check::Fine }
-    }
-}
-
-/// Estimates vertex by vertex.
-pub struct Estimates {
-    packed: Vec<Vec<u64>>,
-    estimates: Vec<Distance>,
-    promises: Promises,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Consistent,
-    Admissible,
-    Wrong,
-}
-
-impl Estimates {
-    fn new(graph: &Graph, kind: Kind, noise: &mut Noise) -> Self {
-        let goals = (0..graph.edges.len()).filter(|&vertex| graph.goals[vertex]);
-        let estimate = |distance: Option<u64>| match (distance, kind) {
-            (None, Kind::Wrong) => Distance(noise.below(20) as u32),
-            (None, _) => Distance::INFINITE,
-            (Some(distance), Kind::Consistent) => Distance(distance as u32 / 2),
-            (Some(distance), Kind::Admissible) => Distance(noise.below(distance + 1) as u32),
-            (Some(0), Kind::Wrong) => Distance(0),
-            (Some(distance), Kind::Wrong) => Distance(noise.below(3 * distance + 5) as u32),
-        };
-        let promises = Promises {
-            admissible: kind != Kind::Wrong,
-            consistent: kind == Kind::Consistent,
-            safe: kind != Kind::Wrong,
-            monotone: true,
-        };
-        Estimates {
-            packed: (0..graph.edges.len()).map(|vertex| graph.pack(vertex)).collect(),
-            estimates: graph.distances(goals, true).into_iter().map(estimate).collect(),
-            promises,
-        }
-    }
-}
-
-impl Guide for Estimates {
-    fn name(&self) -> String {
-        "table".into()
-    }
-    fn promises(&self) -> Promises {
-        self.promises
-    }
-    fn estimator(&self) -> Box<dyn Estimator + '_> {
-        Box::new(Lookup(self))
-    }
-}
-
-struct Lookup<'a>(&'a Estimates);
-
-impl Estimator for Lookup<'_> {
-    fn estimate(&mut self, state: &[u64], _: Option<&Mask>) -> Distance {
-        self.0.estimates[self.0.packed.iter().position(|packed| packed == state).unwrap()]
-    }
-}
 
 #[test]
 fn costs_equal_those_of_dijkstra_on_random_directed_and_undirected_graphs() {
     let mut noise = Noise(1);
     let (mut solved, mut reopened) = (0, 0);
     for n in 0..240 {
-        let graph = Graph::random(&mut noise, n % 2 == 0);
+        let graph = Graph::wide(&mut noise, n % 2 == 0);
         let expected = graph.least_cost();
         for kind in [Kind::Consistent, Kind::Admissible, Kind::Wrong] {
             let guide = Estimates::new(&graph, kind, &mut noise);
@@ -237,9 +36,9 @@ fn costs_equal_those_of_dijkstra_on_random_directed_and_undirected_graphs() {
             let expanded = figures.buckets.iter().map(|bucket| bucket.expanded).sum::<u64>();
             assert_eq!(figures.expanded, expanded, "{case}");
             if kind == Kind::Consistent {
-                assert!(expanded <= graph.edges.len() as u64, "{case}: a state is expanded twice");
+                assert!(expanded <= graph.vertices() as u64, "{case}: a state is expanded twice");
             }
-            reopened += u64::from(expanded > graph.edges.len() as u64);
+            reopened += u64::from(expanded > graph.vertices() as u64);
         }
     }
     assert!(solved > 300 && reopened > 0, "{solved} solved, {reopened} with states opened again");

@@ -1,6 +1,6 @@
 //! Runs External A* on a folder in RAM and looks at what must always hold.
 
-use hadal_guide::{Distance, Estimator, Guide, Mask, Promises, Target};
+use hadal_guide::{Guide, Target};
 use hadal_search::external::{Explored, ExternalOptions, ExternalSearch, resume, search};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
@@ -96,25 +96,4 @@ pub fn replayed_cost(space: &dyn StateSpace, explored: &Explored) -> Option<u64>
         cost += least.expect("a step of the path is a transition");
     }
     Some(cost)
-}
-
-/// No estimate at all.
-pub struct Blind;
-
-impl Guide for Blind {
-    fn name(&self) -> String {
-        "blind".into()
-    }
-    fn promises(&self) -> Promises {
-        Promises { admissible: true, consistent: true, safe: true, monotone: true }
-    }
-    fn estimator(&self) -> Box<dyn Estimator + '_> {
-        Box::new(Blind)
-    }
-}
-
-impl Estimator for Blind {
-    fn estimate(&mut self, _: &[u64], _: Option<&Mask>) -> Distance {
-        Distance::ZERO
-    }
 }

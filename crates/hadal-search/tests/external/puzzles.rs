@@ -1,6 +1,7 @@
 //! Sliding tiles: the published tables of External A*, and rows of Korf's instances.
 
-use crate::harness::{Begin, Blind, Run, replayed_cost};
+use crate::harness::{Begin, Run, replayed_cost};
+use hadal_guide::Blind;
 use hadal_search::Verdict;
 use hadal_search::external::{BucketFigures, ExternalOptions, StopAt, TraceBy, bucket_bound};
 use hadal_search::tiles::{Manhattan, Tiles};

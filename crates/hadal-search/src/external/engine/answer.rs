@@ -1,0 +1,128 @@
+//! What a search says in the end: the path to what was found, and its figures.
+
+use super::super::Explored;
+use super::super::divide::{self, Crossing};
+use super::super::figures::bucket_bound;
+use super::super::matrix::Cell;
+use super::super::trail::{Mode, Trail, lost};
+use super::Engine;
+use crate::directed::{DirectedFigures, aims_at, may_prune};
+use crate::finding::Finding;
+use crate::layered::Trouble;
+use crate::report::{DiskFigures, Proviso, Report, Stage, Verdict, Violation, ViolationKind};
+use hadal_store::run::RunFile;
+use hadal_system::PropertyKind;
+
+impl Engine<'_> {
+    fn trail(&self) -> Trail<'_> {
+        Trail {
+            task: self.search.task,
+            guide: self.search.guide,
+            promises: self.promises,
+            matrix: &self.matrix,
+            shelf: &self.shelf,
+            threads: self.expanders.len(),
+            costs: &self.costs,
+        }
+    }
+
+    /// The remembered step of the path to a state.
+    pub(in crate::external) fn crossing(&self, cell: Cell, state: &[u64]) -> Result<Crossing, Trouble> {
+        let record = self.trail().record(cell, state)?;
+        let record = record.ok_or_else(|| lost("the end of the path has no record"))?;
+        Ok(Crossing::of(self.shelf.shape(), &record))
+    }
+
+    /// Rebuilds the path to what was found.
+    pub(super) fn answer(mut self, cell: Cell, finding: Finding) -> Result<Explored, Trouble> {
+        let crossing = match self.mode {
+            Mode::Relay(_) => Some(self.crossing(cell, &finding.state)?),
+            _ => None,
+        };
+        let mut path = Vec::new();
+        if crossing.is_none() {
+            path = self.trail().path(self.mode, cell, &finding.state)?;
+        }
+        // A guide speaks of what it looks for, and of nothing that is met by chance.
+        let optimal = self.promises.admissible && cell.h == 0 && aims_at(self.search.aim, finding.kind);
+        let unit_costs = self.costs.iter().all(|&cost| cost == 1);
+        self.figures.cost = Some(cell.g);
+        self.figures.optimal = optimal;
+        self.figures.bucket_bound = Some(bucket_bound(cell.g));
+        let violation = Violation { kind: finding.kind, path, shortest: optimal && unit_costs };
+        let mut report = self.report(Verdict::Violated(violation));
+        let figures = std::mem::take(&mut self.figures);
+        if let Some(crossing) = crossing {
+            let (search, disk) = (self.search, self.shelf.disk.clone());
+            // Its buckets are not needed any more, and the parts need the memory. The folder stays locked.
+            let _ledger = self.ledger.take();
+            drop(self);
+            let whole = divide::path(search, &disk, crossing, finding.state, cell.g)?;
+            if let Verdict::Violated(violation) = &mut report.verdict {
+                violation.path = whole;
+            }
+        }
+        Ok(Explored { report, figures })
+    }
+
+    /// The whole space has been seen.
+    pub(super) fn complete(&self) -> Verdict {
+        let properties = self.search.task.space.properties();
+        for cover in self.search.task.question.of_kind(properties, PropertyKind::Cover) {
+            if self.counts.covers[cover.0 as usize] == 0 {
+                let kind = ViolationKind::Uncovered(cover);
+                return Verdict::Violated(Violation { kind, path: Vec::new(), shortest: true });
+            }
+        }
+        Verdict::Holds
+    }
+
+    /// Completes the figures.
+    pub(super) fn report(&mut self, verdict: Verdict) -> Report {
+        let traffic = &self.shelf.disk.traffic;
+        let disk = DiskFigures {
+            bytes: self.matrix.files().into_iter().map(RunFile::bytes).sum(),
+            read: traffic.bytes_read(),
+            written: traffic.bytes_written(),
+        };
+        let figures = &mut self.figures;
+        figures.stored = figures.expanded + self.matrix.raw_open();
+        let rows = self.matrix.columns.values().flat_map(|column| column.rows.values().flatten());
+        figures.closed = rows.map(|part| part.records).sum();
+        figures.bytes_read = disk.read;
+        figures.bytes_written = disk.written;
+        let left_out = Proviso::Pruned { left_out: figures.pruned };
+        let proviso = (verdict == Verdict::Holds && figures.pruned > 0).then_some(left_out);
+        let directed = DirectedFigures {
+            guide: figures.guide.clone(),
+            order: "external-astar".into(),
+            priority: "none".into(),
+            tie: "least cost, then all together".into(),
+            admissible: self.promises.admissible,
+            prunes: may_prune(self.search.task, self.search.guide, self.search.aim),
+            pops: figures.expanded,
+            distinct: figures.expanded,
+            generated: figures.generated,
+            evaluated: figures.generated,
+            hopeless: figures.pruned,
+            found_cost: figures.cost,
+            external: Some(figures.clone()),
+            ..DirectedFigures::default()
+        };
+        Report {
+            verdict,
+            states: figures.expanded,
+            transitions: figures.generated,
+            depth: None,
+            layers: Vec::new(),
+            actions: self.counts.actions(self.search.task.space),
+            covers: self.counts.covers.clone(),
+            peak_memory: self.search.governor.peak(),
+            stages: vec![Stage { storage: "buckets by cost and estimate", states: 0, depth: 0 }],
+            disk: Some(disk),
+            partition: None,
+            proviso,
+            directed: Some(directed),
+        }
+    }
+}

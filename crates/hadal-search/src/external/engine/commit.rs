@@ -1,0 +1,57 @@
+//! Commits: everything that is open or closed gets a copy on disk, and the manifest names it.
+
+use super::super::record::{self, SECTION, SearchRecord};
+use super::super::spill;
+use super::Engine;
+use crate::layered::Trouble;
+use crate::layered::ledger::Standing;
+use std::time::Instant;
+
+/// Commits take at most one part in so many of the time.
+const COMMIT_PART: u32 = 20;
+
+impl Engine<'_> {
+    pub(super) fn commit_if_due(&mut self) -> Result<(), Trouble> {
+        let least = self.search.options.commit_every;
+        let spacing = least.max(self.commit_took * COMMIT_PART);
+        match self.committed {
+            Some(at) if at.elapsed() < spacing && !least.is_zero() => Ok(()),
+            _ => self.commit("running"),
+        }
+    }
+
+    /// Makes everything durable.
+    pub(super) fn commit(&mut self, status: &str) -> Result<(), Trouble> {
+        let Some(ledger) = &mut self.ledger else { return Ok(()) };
+        let began = Instant::now();
+        spill::copy_all(&mut self.matrix, &self.shelf)?;
+        let (open, closed) = record::buckets(&self.matrix);
+        let seconds = self.seconds_before + self.search.task.control.elapsed().as_secs_f64();
+        let options = &self.search.options;
+        let record = SearchRecord {
+            trace_by: options.trace_by,
+            stop_at: options.stop_at,
+            bound: options.bound,
+            expansions: self.expansions,
+            covers: self.counts.covers.clone(),
+            seconds,
+            figures: self.figures.clone(),
+            open,
+            closed,
+        };
+        // Numbers, strings and lists of them always serialise.
+        let section = serde_json::to_vec(&record).unwrap_or_default();
+        let standing = Standing {
+            status,
+            states: self.figures.expanded,
+            transitions: self.figures.generated,
+            covers: &self.counts.covers,
+            actions: self.counts.actions(self.search.task.space),
+            seconds,
+        };
+        ledger.commit_section((SECTION, section), self.matrix.files(), standing)?;
+        self.commit_took = began.elapsed();
+        self.committed = Some(Instant::now());
+        Ok(())
+    }
+}

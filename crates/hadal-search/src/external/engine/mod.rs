@@ -1,0 +1,263 @@
+//! The main loop: take the bucket with the least f, then the least g; expand it whole; commit now and then.
+//!
+//! Whatever interrupts an expansion (a limit, a full disk) undoes it, so that figures and files always stand between two
+//! expansions.
+
+mod answer;
+mod commit;
+mod pass;
+mod settle;
+
+use super::expand::{Expander, Rules};
+use super::figures::ExternalFigures;
+use super::matrix::{Cell, Matrix};
+use super::part::Shelf;
+use super::record::{self, SECTION, SearchRecord};
+use super::scope::{self, Scope};
+use super::spill::{Shared, own_run_bytes};
+use super::targets::Targets;
+use super::trail::Mode;
+use super::{Explored, ExternalSearch, StopAt, TraceBy};
+use crate::directed::may_prune;
+use crate::finding::Finding;
+use crate::firings::Counts;
+use crate::lane::{Lane, Parents};
+use crate::layered::Trouble;
+use crate::layered::ledger::Ledger;
+use crate::report::{StopReason, Verdict, Violation};
+use hadal_guide::Promises;
+use hadal_store::Reservation;
+use hadal_store::error::ReadError;
+use hadal_store::run::{Codec, RunOptions};
+use hadal_store::vfs::Disk;
+use hadal_system::PropertyKind;
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Shares of the budget, in percent; the rest is for what is small.
+const TARGET_SHARE: u64 = 36;
+const RESIDENT_SHARE: u64 = 38;
+const STREAM_SHARE: u64 = 20;
+
+/// What ended the expansions.
+pub(super) enum Found {
+    /// Something in a state of this bucket.
+    Target {
+        cell: Cell,
+        finding: Finding,
+    },
+    /// A fault in making an initial state.
+    Start(Finding),
+    /// Nothing: every bucket is expanded.
+    Nothing,
+    Stopped(StopReason),
+}
+
+pub(super) struct Engine<'a> {
+    search: &'a ExternalSearch<'a>,
+    promises: Promises,
+    mode: Mode,
+    scope: Scope,
+    /// Rows of a column that stay, where the others are deleted.
+    rows_kept: Option<u64>,
+    shelf: Shelf,
+    matrix: Matrix,
+    expanders: Vec<Expander<'a>>,
+    ledger: Option<Ledger>,
+    figures: ExternalFigures,
+    /// The costs of transitions that were met.
+    costs: BTreeSet<u64>,
+    expansions: u64,
+    counts: Counts,
+    /// What earlier sittings counted.
+    counts_before: Counts,
+    seconds_before: f64,
+    committed: Option<Instant>,
+    commit_took: Duration,
+    start_finding: Option<Finding>,
+    _memory: Reservation,
+}
+
+impl<'a> Engine<'a> {
+    /// A search in a run folder.
+    pub(super) fn begin(search: &'a ExternalSearch<'a>, ledger: Ledger) -> Result<Self, Trouble> {
+        let task = search.task;
+        if task.question.of_kind(task.space.properties(), PropertyKind::Liveness).next().is_some() {
+            return Err(Trouble::Liveness);
+        }
+        let mode = match search.options.trace_by {
+            // Without consistency a part of the path need not be found at its cost; then nothing is deleted either.
+            TraceBy::Divide if !search.guide.promises().consistent => Mode::Bare,
+            trace_by => Mode::of(trace_by),
+        };
+        let disk = ledger.disk().clone();
+        Engine::new(search, &disk, Some(ledger), mode)
+    }
+
+    /// A search without buckets, with or without a folder to commit to.
+    pub(super) fn new(
+        search: &'a ExternalSearch<'a>,
+        disk: &Disk,
+        ledger: Option<Ledger>,
+        mode: Mode,
+    ) -> Result<Self, Trouble> {
+        let (task, governor, options) = (search.task, search.governor, &search.options);
+        let (promises, threads) = (search.guide.promises(), search.threads.max(1) as u64);
+        let share = |percent: u64| governor.limit() / 100 * percent;
+        let shape = mode.shape(task.space.words());
+        let usual = RunOptions::new(shape, task.space.fingerprint());
+        // A small budget cannot spare the usual buffers for each of a dozen open runs.
+        let most = (governor.limit() / 512).max(4 << 10) as usize;
+        let shelf = Shelf {
+            disk: disk.clone(),
+            options: RunOptions {
+                block_bytes: usual.block_bytes.min(most),
+                chunk_bytes: (4 * usual.chunk_bytes).min(most),
+                // The states of a bucket have little in common but their leading bits, which differences remove.
+                codec: if shape.stride() == 1 { Codec::Plain } else { Codec::Lz4 },
+                ..usual
+            },
+        };
+        let rules = Rules {
+            // A part of a path was not left out before.
+            prune: ledger.is_some() && may_prune(task, search.guide, search.aim),
+            look_ahead: promises.consistent && options.stop_at == StopAt::Generation,
+            bound: options.bound,
+            mode,
+        };
+        let local =
+            task.space.undirected().filter(|_| promises.consistent).map(|cost| 2 * u64::from(cost.max(1)));
+        let parents = if mode == Mode::Bare { Parents::Forgotten } else { Parents::Kept };
+        let mut expanders = Vec::new();
+        for n in 0..threads as usize {
+            let targets = Targets::new(
+                (shape, task.space.bits()),
+                share(TARGET_SHARE) / threads,
+                governor.empty("successors"),
+            );
+            let lane = Lane::new(task, n, parents);
+            expanders.push(Expander::new((task, rules), lane, shape, search.guide.estimator(), targets));
+        }
+        // The closed states of a piece, before it is known that they are many.
+        let memory = governor.try_reserve(
+            threads * (own_run_bytes(&shelf) + (256 << 10).min(governor.limit() / 64)),
+            "closed states",
+        )?;
+        Ok(Engine {
+            search,
+            promises,
+            mode,
+            scope: local.map_or(Scope::Full, Scope::Rows),
+            rows_kept: local.filter(|_| matches!(mode, Mode::Relay(_))),
+            matrix: Matrix::new(governor, share(RESIDENT_SHARE)),
+            shelf,
+            expanders,
+            ledger,
+            figures: ExternalFigures { guide: search.guide.name(), ..ExternalFigures::default() },
+            costs: BTreeSet::new(),
+            expansions: 0,
+            counts: Counts::zero(task.space),
+            counts_before: Counts::zero(task.space),
+            seconds_before: 0.0,
+            committed: None,
+            commit_took: Duration::ZERO,
+            start_finding: None,
+            _memory: memory,
+        })
+    }
+
+    /// Puts the initial states into their buckets.
+    pub(super) fn start(&mut self) -> Result<(), Trouble> {
+        let expander = &mut self.expanders[0];
+        expander.start()?;
+        self.start_finding = expander.lane.finding.take();
+        let shared = Shared::new(&mut self.matrix, &self.shelf, (0, 0), self.expansions, None);
+        let mut raw = Vec::new();
+        expander.targets.finish(&shared, |cell, states| raw.push((cell, states)))?;
+        for (cell, states) in raw {
+            self.matrix.open.entry(cell.rank()).or_default().raw += states;
+        }
+        self.figures.pruned = std::mem::take(&mut expander.done).pruned;
+        Ok(())
+    }
+
+    /// Takes up what was committed.
+    pub(super) fn restore(&mut self, record: SearchRecord) -> Result<(), Trouble> {
+        if record.figures.guide != self.figures.guide {
+            let what = "it was searched with another guide";
+            return Err(ReadError::Foreign { file: SECTION.into(), what }.into());
+        }
+        record::restore(&record, &mut self.matrix, &self.shelf)?;
+        self.expansions = record.expansions;
+        let actions = self.ledger.as_ref().and_then(Ledger::record).map_or(Vec::new(), |run| run.actions);
+        self.counts_before = Counts::of_record(record.covers, &actions);
+        self.counts = self.counts_before.clone();
+        self.seconds_before = record.seconds;
+        self.figures = record.figures;
+        for bucket in &self.figures.buckets {
+            self.costs.extend(bucket.targets.iter().map(|target| target.g - bucket.g));
+        }
+        if self.scope == Scope::Full {
+            let cells: Vec<Cell> = self
+                .matrix
+                .columns
+                .iter()
+                .flat_map(|(&h, column)| column.rows.keys().map(move |&g| Cell { g, h }))
+                .collect();
+            for cell in cells {
+                scope::add_level(&mut self.matrix, cell, &self.shelf)?;
+            }
+        }
+        self.search.task.control.gauges.states.store(self.figures.expanded, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Searches to an answer.
+    pub(super) fn run(mut self) -> Result<Explored, Trouble> {
+        self.commit("running")?;
+        let found = match self.work() {
+            Err(trouble) if trouble.is_disk_full() => Found::Stopped(StopReason::DiskFull),
+            other => other?,
+        };
+        let verdict = match found {
+            Found::Nothing => {
+                self.commit("complete")?;
+                self.complete()
+            }
+            Found::Stopped(reason) => {
+                match self.commit(&format!("stopped: {reason}")) {
+                    // The commit before this one stands.
+                    Err(trouble) if trouble.is_disk_full() => {}
+                    other => other?,
+                }
+                Verdict::Stopped(reason)
+            }
+            Found::Start(finding) => {
+                Verdict::Violated(Violation { kind: finding.kind, path: Vec::new(), shortest: true })
+            }
+            Found::Target { cell, finding } => return self.answer(cell, finding),
+        };
+        let report = self.report(verdict);
+        Ok(Explored { report, figures: self.figures })
+    }
+
+    /// Expands buckets until something is found or nothing is left.
+    pub(super) fn work(&mut self) -> Result<Found, Trouble> {
+        if let Some(finding) = self.start_finding.take() {
+            return Ok(Found::Start(finding));
+        }
+        let deepest = self.search.task.control.limits.max_depth.unwrap_or(u64::MAX);
+        loop {
+            let mut ranks = self.matrix.open.keys();
+            let Some(&rank) = ranks.find(|&&(_, g)| g < deepest) else {
+                let left = !self.matrix.open.is_empty() || self.figures.beyond > 0;
+                return Ok(if left { Found::Stopped(StopReason::DepthLimit) } else { Found::Nothing });
+            };
+            if let Some(found) = self.expand_bucket(Cell::of_rank(rank))? {
+                return Ok(found);
+            }
+            self.commit_if_due()?;
+        }
+    }
+}

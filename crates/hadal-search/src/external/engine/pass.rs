@@ -1,0 +1,199 @@
+//! Expanding one bucket on all threads: what is in RAM is made to fit, the bucket is cut into pieces, and whatever stops it
+//! half-way is undone.
+
+use super::super::expand::{Done, Pass};
+use super::super::matrix::{Cell, OpenBucket};
+use super::super::order;
+use super::super::part::{Part, Place, Ready, Stored};
+use super::super::scope::ClosedPart;
+use super::super::spill::{Shared, lock};
+use super::{Engine, Found, STREAM_SHARE};
+use crate::layered::Trouble;
+use crate::report::StopReason;
+use hadal_store::merge::{MergeLimits, merge_unique};
+use hadal_store::run::{RunFile, RunKind, RunReader};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Generated states from which on a bucket is worth several threads.
+const SHARED_FROM: u64 = 1 << 14;
+/// Most parts in RAM that are merged at once.
+const MOST_RESIDENT: usize = 32;
+impl Engine<'_> {
+    pub(super) fn expand_bucket(&mut self, cell: Cell) -> Result<Option<Found>, Trouble> {
+        self.expansions += 1;
+        let Some(mut bucket) = self.matrix.open.remove(&cell.rank()) else { return Ok(None) };
+        let before: u64 = self.expanders.iter().map(|expander| expander.lane.transitions).sum();
+        let passed = self.pass(cell, &mut bucket);
+        let stopped = match passed {
+            Ok((None, closed)) => {
+                let row = self.settle(cell, bucket, closed, before)?;
+                return Ok(row);
+            }
+            Ok((Some(reason), _)) => Ok(Some(Found::Stopped(reason))),
+            Err(trouble) => Err(trouble),
+        };
+        self.matrix.undo(self.expansions);
+        self.expansions -= 1;
+        self.matrix.open.insert(cell.rank(), bucket);
+        for expander in &mut self.expanders {
+            expander.targets.forget();
+            expander.done = Done::default();
+            expander.lane.finding = None;
+        }
+        self.search.task.control.gauges.states.store(self.figures.expanded, Ordering::Relaxed);
+        stopped
+    }
+
+    /// Expands a bucket on all threads; says why if it was stopped.
+    fn pass(
+        &mut self,
+        cell: Cell,
+        bucket: &mut OpenBucket,
+    ) -> Result<(Option<StopReason>, Vec<ClosedPart>), Trouble> {
+        self.unpin(cell, bucket)?;
+        self.join_small(bucket);
+        let closed = self.scope.closed(&self.matrix, cell, &self.shelf)?;
+        let threads = self.affordable_threads(bucket, &closed)?;
+        let sources =
+            bucket.parts.iter().map(|part| self.shelf.ready(part)).collect::<Result<Vec<_>, _>>()?;
+        let records: u64 = bucket.parts.iter().map(|part| part.records).sum();
+        let gauges = &self.search.task.control.gauges;
+        gauges.depth.store(cell.g, Ordering::Relaxed);
+        gauges.frontier.store(records, Ordering::Relaxed);
+        gauges.expanded.store(0, Ordering::Relaxed);
+        // Neither depends on the budget or on how many threads there are.
+        let small = bucket.raw < SHARED_FROM;
+        let goal_is_near = u64::from(cell.h) <= self.costs.last().copied().unwrap_or(1);
+        let threads = if small { 1 } else { threads };
+        let splitters = self.splitters(&sources, if threads == 1 { 1 } else { 4 * threads });
+        let pass = Pass {
+            cell,
+            sources: &sources,
+            closed: &closed,
+            splitters: &splitters,
+            next_piece: AtomicUsize::new(0),
+            ends_early: small && goal_is_near,
+            shared: Shared::new(&mut self.matrix, &self.shelf, cell.rank(), self.expansions, Some(cell.h)),
+            stopped: Mutex::new(None),
+        };
+        if threads == 1 {
+            self.expanders[0].work(&pass)?;
+        } else {
+            let results: Vec<Result<(), Trouble>> = std::thread::scope(|scope| {
+                let pass = &pass;
+                let running: Vec<_> = self.expanders[..threads]
+                    .iter_mut()
+                    .map(|expander| scope.spawn(move || expander.work(pass)))
+                    .collect();
+                running
+                    .into_iter()
+                    .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                    .collect()
+            });
+            results.into_iter().collect::<Result<(), _>>()?;
+        }
+        let stopped = lock(&pass.stopped).take();
+        Ok((stopped, closed))
+    }
+
+    /// Sees to it that what is about to be read, and so cannot leave RAM, takes a half of its share at most.
+    fn unpin(&mut self, cell: Cell, bucket: &mut OpenBucket) -> Result<(), Trouble> {
+        let column = self.matrix.columns.get(&cell.h);
+        let rows = column.into_iter().flat_map(|column| column.rows.values().flatten());
+        let pinned: usize = rows.chain(&bucket.parts).map(Part::resident_words).sum();
+        if pinned <= self.matrix.most_words() / 2 {
+            return Ok(());
+        }
+        let most = self.matrix.most_words();
+        // Everything that can leave does: the bucket's own parts go back for a moment.
+        let parts = std::mem::take(&mut bucket.parts);
+        self.matrix.open.entry(cell.rank()).or_default().parts = parts;
+        let shared = Shared::new(&mut self.matrix, &self.shelf, cell.rank(), u64::MAX, None);
+        let made = shared.make_room(most);
+        let back = self.matrix.open.remove(&cell.rank());
+        bucket.parts = back.map(|bucket| bucket.parts).unwrap_or_default();
+        made
+    }
+
+    /// Merges the smallest parts in RAM until they are few.
+    fn join_small(&mut self, bucket: &mut OpenBucket) {
+        let shape = self.shelf.shape();
+        loop {
+            let (mut held, rest): (Vec<Part>, Vec<Part>) =
+                std::mem::take(&mut bucket.parts).into_iter().partition(|part| part.resident_words() > 0);
+            bucket.parts = rest;
+            if held.len() <= MOST_RESIDENT {
+                bucket.parts.append(&mut held);
+                return;
+            }
+            held.sort_by_key(|part| std::cmp::Reverse(part.records));
+            let small = held.split_off(held.len() - MOST_RESIDENT);
+            bucket.parts.append(&mut held);
+            let words: usize = small.iter().map(Part::resident_words).sum();
+            let flats: Vec<Vec<u64>> = small
+                .into_iter()
+                .filter_map(|part| match part.place {
+                    Place::Resident { flat, .. } => {
+                        Some(std::sync::Arc::try_unwrap(flat).unwrap_or_else(|flat| flat.to_vec()))
+                    }
+                    Place::Stored(_) => None,
+                })
+                .collect();
+            let joined =
+                order::sort_chunks((shape, self.search.task.space.bits()), &flats, &mut Vec::new(), 0);
+            self.matrix.release(words - joined.len());
+            bucket.parts.push(Part::resident(shape, joined, 0));
+        }
+    }
+
+    /// How many threads can have the buffers they need; merges runs where one cannot.
+    fn affordable_threads(
+        &mut self,
+        bucket: &mut OpenBucket,
+        closed: &[ClosedPart],
+    ) -> Result<usize, Trouble> {
+        let footprint = RunReader::footprint(&self.shelf.options);
+        let asked: u64 = closed.iter().map(ClosedPart::footprint).sum();
+        let runs = |bucket: &OpenBucket| {
+            let stored = bucket.parts.iter().filter_map(|part| match &part.place {
+                Place::Stored(Stored::Run(run)) => Some(run.clone()),
+                _ => None,
+            });
+            stored.collect::<Vec<RunFile>>()
+        };
+        // Besides the streams of a thread there are those of whoever writes buckets.
+        let free = self.search.governor.limit() / 100 * STREAM_SHARE;
+        let need = |bucket: &OpenBucket| asked + footprint * (runs(bucket).len() as u64 + 3);
+        if need(bucket) > free && runs(bucket).len() > 1 {
+            let limits = MergeLimits::for_memory(&self.shelf.disk, &self.shelf.options);
+            let merged =
+                merge_unique(&self.shelf.disk, runs(bucket), RunKind::Frontier, &self.shelf.options, limits)?
+                    .0;
+            bucket.parts.retain(|part| !matches!(part.place, Place::Stored(Stored::Run(_))));
+            bucket.parts.push(Part::run(merged, 0));
+        }
+        Ok((free / need(bucket).max(1)).clamp(1, self.expanders.len() as u64) as usize)
+    }
+
+    /// States that cut the bucket into about equal pieces.
+    fn splitters(&self, sources: &[Ready], pieces: usize) -> Vec<Vec<u64>> {
+        if pieces < 2 {
+            return Vec::new();
+        }
+        let mut sample = Vec::new();
+        sources.iter().for_each(|source| source.sample(self.shelf.shape(), 8 * pieces, &mut sample));
+        sample.sort_by(|a, b| hadal_system::state::compare(&a.0, &b.0));
+        let total: u64 = sample.iter().map(|(_, weight)| weight).sum();
+        let (mut passed, mut splitters): (u64, Vec<Vec<u64>>) = (0, Vec::new());
+        for (state, weight) in sample {
+            if passed * pieces as u64 >= total * (splitters.len() as u64 + 1)
+                && splitters.last().is_none_or(|last| *last != state)
+            {
+                splitters.push(state);
+            }
+            passed += weight;
+        }
+        splitters
+    }
+}
