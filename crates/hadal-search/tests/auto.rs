@@ -61,6 +61,18 @@ fn storages(report: &Report) -> Vec<&'static str> {
 }
 
 #[test]
+fn wide_states_go_on_to_disk_whose_index_alone_would_fill_the_budget() {
+    // 36 MB of states: an index with the first state of every few would not fit.
+    let torus = Grid::torus(3, 44).scrambled().padded(50);
+    for budget in [4 << 20, 6 << 20] {
+        let report = auto(&torus, 1, budget);
+        assert_eq!((report.verdict, report.depth), (Verdict::Holds, Some(66)));
+        assert_eq!((report.states, report.transitions), (44 * 44 * 44, 6 * 44 * 44 * 44), "{budget}");
+        assert_eq!(report.stages.last().map(|stage| stage.storage), Some("sorted runs"));
+    }
+}
+
+#[test]
 fn the_numbers_stay_the_same_when_the_table_is_full() {
     let torus = Grid::torus(3, 60);
     for budget in [3 << 20, 6 << 20, 1 << 30] {

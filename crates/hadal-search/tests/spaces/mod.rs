@@ -27,6 +27,7 @@ pub struct Grid {
     wraps: bool,
     one_way_round: bool,
     scrambled: bool,
+    padding: u64,
     fields: Vec<StateField>,
     properties: Vec<PropertyInfo>,
     predicate: fn(&[u64]) -> bool,
@@ -41,6 +42,7 @@ impl Grid {
             wraps: true,
             one_way_round: false,
             scrambled: false,
+            padding: 0,
             fields: Vec::new(),
             properties: Vec::new(),
             predicate: |_| true,
@@ -68,6 +70,12 @@ impl Grid {
         self
     }
 
+    /// Appends so many words to each state, which follow from the others: the same graph with wide states.
+    pub fn padded(mut self, words: u64) -> Self {
+        self.padding = words;
+        self
+    }
+
     /// Names the scalars of its states: the coordinates, or halves of scrambled words.
     pub fn with_fields(mut self) -> Self {
         let field = |n: u32| StateField {
@@ -92,7 +100,11 @@ impl Grid {
     /// Two coordinates to a word.
     pub fn pack(&self, point: &[u64]) -> Vec<u64> {
         let words = point.chunks(2).map(|pair| pair[0] | pair.get(1).copied().unwrap_or(0) << 32);
-        words.map(|word| if self.scrambled { scramble(word) } else { word }).collect()
+        let mut state: Vec<u64> =
+            words.map(|word| if self.scrambled { scramble(word) } else { word }).collect();
+        let first = state[0];
+        state.extend((1..=self.padding).map(|n| scramble(first ^ n) % 1000));
+        state
     }
 
     fn unpack(&self, state: &[u64]) -> Vec<u64> {
@@ -112,13 +124,13 @@ impl Grid {
 
 impl StateSpace for Grid {
     fn words(&self) -> usize {
-        self.dimensions.div_ceil(2)
+        self.dimensions.div_ceil(2) + self.padding as usize
     }
     fn fields(&self) -> &[StateField] {
         &self.fields
     }
     fn fingerprint(&self) -> u64 {
-        self.side << 8 | self.dimensions as u64
+        self.padding << 32 | self.side << 8 | self.dimensions as u64
     }
     fn properties(&self) -> &[PropertyInfo] {
         &self.properties

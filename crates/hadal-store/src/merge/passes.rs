@@ -16,7 +16,11 @@ pub struct MergeLimits {
 impl MergeLimits {
     /// As many as file handles sensibly allow and a half of the free memory can buffer.
     pub fn for_memory(disk: &Disk, options: &RunOptions) -> Self {
-        let affordable = disk.governor.available() / 2 / RunReader::footprint(options).max(1);
+        MergeLimits::of_footprint(disk, RunReader::footprint(options))
+    }
+
+    fn of_footprint(disk: &Disk, footprint: u64) -> Self {
+        let affordable = disk.governor.available() / 2 / footprint.max(1);
         MergeLimits { fan_in: affordable.clamp(2, 256) as usize }
     }
 }
@@ -46,7 +50,10 @@ pub(crate) fn reduce(
     limits: MergeLimits,
     duplicates: &mut u64,
 ) -> Result<Vec<RunFile>, MergeError> {
-    let fan_in = limits.fan_in.max(2);
+    // Long runs of wide states have larger blocks than the usual ones.
+    let largest = runs.iter().map(RunReader::footprint_of).max().unwrap_or(0);
+    let affordable = MergeLimits::of_footprint(disk, largest).fan_in;
+    let fan_in = limits.fan_in.min(affordable).max(2);
     while runs.len() > fan_in {
         runs.sort_by_key(|run| std::cmp::Reverse(run.records()));
         // Just enough to come down to the limit, or a full merge of the smallest.
@@ -65,7 +72,8 @@ fn merge_once(
     duplicates: &mut u64,
 ) -> Result<RunFile, MergeError> {
     let mut merge = RunMerge::of_runs(options.shape, runs)?;
-    let mut writer = RunWriter::create(disk, kind, options)?;
+    let records = runs.iter().map(RunFile::records).sum();
+    let mut writer = RunWriter::create(disk, kind, &options.for_records(records, disk.governor.limit()))?;
     let mut batch = Vec::new();
     while merge.next_block(&mut batch)? {
         writer.push_all(Records::new(options.shape, &batch))?;

@@ -79,15 +79,50 @@ pub struct RunOptions {
     pub chunk_bytes: usize,
 }
 
+/// Blocks grow where the index of a run would take more than one part in so many of the budget.
+const INDEX_PART: u64 = 32;
+/// Larger blocks save index and cost buffers: the two are in balance at about so many blocks' bytes of index, with a dozen
+/// buffers in use.
+const BLOCKS_OF_INDEX: u64 = 16;
+
 impl RunOptions {
     /// Usual settings for records of this shape.
     pub fn new(shape: RecordShape, fingerprint: u64) -> Self {
         RunOptions { shape, fingerprint, codec: Codec::Lz4, block_bytes: 64 << 10, chunk_bytes: 64 << 10 }
     }
 
+    /// These options for a run of about `records`: with larger blocks where the index of so many small ones would take much
+    /// of `budget`, as it does of many wide states.
+    pub fn for_records(&self, records: u64, budget: u64) -> Self {
+        let (entry, state) = (BlockIndex::entry_bytes(self.shape.words()), self.shape.bytes() as u64);
+        let small_enough =
+            (records.saturating_mul(entry) / (budget / INDEX_PART).max(1)).saturating_mul(state);
+        let balanced = (records.saturating_mul(state).saturating_mul(entry) / BLOCKS_OF_INDEX).isqrt();
+        RunOptions { block_bytes: self.block_bytes.max(small_enough.min(balanced) as usize), ..*self }
+    }
+
     /// Records in a full block.
     pub fn block_records(&self) -> usize {
         // At most 2^16 records of 2^17 words, so that all lengths in a block fit 32 bits with room to spare.
         (self.block_bytes / self.shape.bytes()).clamp(1, 1 << 16)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_grow_only_where_an_index_of_the_usual_ones_would_not_fit() {
+        let usual = RunOptions { block_bytes: 48 << 10, ..RunOptions::new(RecordShape::states(2), 0) };
+        assert_eq!(usual.for_records(10_000_000, 24 << 20), usual, "a tenth of a megabyte of index");
+        let wide = RunOptions { block_bytes: 48 << 10, ..RunOptions::new(RecordShape::states(51), 0) };
+        assert_eq!(wide.for_records(3_000_000, 1 << 30), wide, "there is room enough");
+        let grown = wide.for_records(3_000_000, 24 << 20);
+        let blocks = 3_000_000 / grown.block_records() as u64;
+        let index = blocks * BlockIndex::entry_bytes(51);
+        assert!(index < (24 << 20) / 6, "{index} bytes of index");
+        assert!(grown.block_bytes < (24 << 20) / 100, "{} bytes a block", grown.block_bytes);
+        assert_eq!(wide.for_records(1 << 60, 1).shape, wide.shape, "nothing overflows");
     }
 }

@@ -66,6 +66,13 @@ impl RunReader {
             + 2 * AlignedBuffer::footprint(options.chunk_bytes)
     }
 
+    /// Memory that a reader of `run` asks for, at most.
+    pub fn footprint_of(run: &RunFile) -> u64 {
+        let options = run.options();
+        let block_bytes = run.most_records() * options.shape.bytes();
+        RunReader::footprint(&RunOptions { block_bytes, ..*options })
+    }
+
     /// The shape of the records.
     pub fn shape(&self) -> RecordShape {
         self.run.options().shape
