@@ -35,6 +35,8 @@ const CACHE_SHARE: u64 = 24;
 const DIAGRAM_SHARE: u64 = 65;
 /// What the cache and the diagram may take together: the rest is for buffers, small layers and leaving the diagram.
 const ELASTIC_SHARE: u64 = 80;
+/// The filter in front of sorted runs, once the diagram is gone.
+const SCREEN_SHARE: u64 = 25;
 
 /// A search that may use the disk.
 #[derive(Clone, Copy)]
@@ -177,7 +179,7 @@ impl<'a> AutoSearch<'a> {
         let next = sorted_states(&table, &begun.ranges[found], self.governor)?;
         match detector.offer(&next.flat) {
             Err(Trouble::OverBudget(_)) => {
-                detector = on_disk(&disk, self.options(), &journal)?;
+                detector = on_disk(&disk, self.options(), &journal, self.share(SCREEN_SHARE))?;
                 detector.offer(&next.flat)?;
             }
             other => other?,
@@ -218,7 +220,7 @@ impl<'a> AutoSearch<'a> {
         gauges
             .states
             .store((0..start.journal.depth()).map(|d| start.journal.states(d)).sum(), Ordering::Relaxed);
-        let (options, disk) = (self.options(), start.ledger.disk().clone());
+        let (options, disk, screen) = (self.options(), start.ledger.disk().clone(), self.share(SCREEN_SHARE));
         let proviso = start.journal.proviso();
         let mut sweep = Sweep {
             task: self.task,
@@ -240,7 +242,7 @@ impl<'a> AutoSearch<'a> {
             counts_before: start.counts_before,
             seconds_before: start.seconds,
             rest: start.rest.map(|sorted| (sorted.flat, sorted.memory)),
-            fallback: Some(Box::new(move |journal| on_disk(&disk, options, journal))),
+            fallback: Some(Box::new(move || Ok(Box::new(sorted_runs(&disk, options, screen)?)))),
             disk: start.ledger.disk().clone(),
             ledger: Some(start.ledger),
             stages: start.stages,
@@ -319,9 +321,10 @@ impl<'a> AutoSearch<'a> {
             Ok(diagram) if !diagram.struggles() => {
                 Ok((Box::new(diagram), Stage { storage: "diagram", states, depth }))
             }
-            Ok(_) | Err(Trouble::OverBudget(_) | Trouble::Setup(_)) => {
+            unfit @ (Ok(_) | Err(Trouble::OverBudget(_) | Trouble::Setup(_))) => {
+                drop(unfit);
                 let stage = Stage { storage: "sorted runs", states, depth };
-                Ok((on_disk(disk, self.options(), journal)?, stage))
+                Ok((on_disk(disk, self.options(), journal, self.share(SCREEN_SHARE))?, stage))
             }
             Err(other) => Err(other),
         }
@@ -373,13 +376,19 @@ impl<'a> AutoSearch<'a> {
     }
 }
 
-/// A detector on disk that knows the layers of the journal.
+/// A detector on disk that knows no layer yet, with a filter of at most `screen` bytes.
+fn sorted_runs(disk: &Disk, options: RunOptions, screen: u64) -> Result<SortedDetector, Trouble> {
+    Ok(SortedDetector::new(disk, options, Sorting::LEVELS)?.screened(screen))
+}
+
+/// A detector on disk that knows the layers of the journal, with a filter of at most `screen` bytes.
 pub(crate) fn on_disk<'a>(
     disk: &Disk,
     options: RunOptions,
     journal: &Journal,
+    screen: u64,
 ) -> Result<Box<dyn Detector + 'a>, Trouble> {
-    let mut detector = SortedDetector::new(disk, options, Sorting::LEVELS)?;
+    let mut detector = sorted_runs(disk, options, screen)?;
     journal.view_all(&mut |depth, layer| detector.adopt(depth, layer))?;
     Ok(Box::new(detector))
 }

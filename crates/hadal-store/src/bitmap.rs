@@ -44,6 +44,12 @@ impl Bitmap {
         self.bits[at / 64] |= 1 << (at % 64);
     }
 
+    /// Clears the bit numbered `at`.
+    #[inline]
+    pub fn clear(&mut self, at: usize) {
+        self.bits[at / 64] &= !(1 << (at % 64));
+    }
+
     /// Number of set bits.
     pub fn count_ones(&self) -> usize {
         self.bits.iter().map(|word| word.count_ones() as usize).sum()

@@ -28,6 +28,11 @@ impl NewnessFilter {
         Ok(NewnessFilter { words, lines, _memory })
     }
 
+    /// Bytes it takes.
+    pub fn bytes(&self) -> u64 {
+        self.lines * 8 * LINE as u64
+    }
+
     /// Adds a hash. `true` means that it was certainly not added before.
     #[inline]
     pub fn add(&self, hash: u64) -> bool {

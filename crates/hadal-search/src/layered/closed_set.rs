@@ -97,6 +97,25 @@ impl ClosedSet {
         self.levels.records()
     }
 
+    /// States in the set; those of layers found by partial detection may count twice.
+    pub(crate) fn states(&self) -> u64 {
+        self.records() + (self.recent.len() / self.options.shape.words()) as u64
+    }
+
+    /// Calls `take` with each state of the set.
+    pub(crate) fn each(&self, take: &mut dyn FnMut(&[u64])) -> Result<(), Trouble> {
+        let words = self.options.shape.words();
+        self.recent.chunks_exact(words).for_each(&mut *take);
+        let mut block = Vec::new();
+        for run in self.levels.runs() {
+            let mut reader = RunReader::open(run)?;
+            while reader.next_block(&mut block)? {
+                block.chunks_exact(words).for_each(&mut *take);
+            }
+        }
+        Ok(())
+    }
+
     /// A pass that asks the layers from depth `since` on, and others that share a run with them.
     pub(crate) fn filter(&self, since: u64) -> Result<ClosedPass<'_>, Trouble> {
         let first = self.additions.partition_point(|&(_, last)| last < since) as u64;

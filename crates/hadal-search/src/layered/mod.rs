@@ -19,6 +19,7 @@ pub(crate) mod phased;
 pub(crate) mod room;
 mod rows;
 mod runs;
+mod screen;
 mod settle;
 mod settling;
 pub(crate) mod sorted;

@@ -6,13 +6,14 @@ use super::candidates::Candidates;
 use super::closed_set::ClosedSet;
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
-use hadal_store::Reservation;
+use super::screen::Screen;
 use hadal_store::error::WriteError;
 use hadal_store::levels::LevelPolicy;
 use hadal_store::merge::{MemorySource, RecordSink, RunMerge, subtract_closed};
 use hadal_store::run::{RunKind, RunOptions, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::vfs::Disk;
+use hadal_store::{Governor, Reservation};
 
 /// Whether intra- and interlayer detection share one merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,9 @@ pub(crate) struct SortedDetector {
     depth: u64,
     /// What earlier passes found.
     found: Found,
+    /// In front of the closed set, of at most so many bytes.
+    screen: Option<Screen>,
+    screen_bytes: u64,
     _memory: Reservation,
 }
 
@@ -74,10 +78,37 @@ impl SortedDetector {
             options,
             depth: 0,
             found: Found::default(),
+            screen: None,
+            screen_bytes: 0,
             // Small closed layers, the copy made when they grow, and one batch of candidates.
             _memory: disk.governor.try_reserve(3 * most, "recent layers")?,
         })
     }
+
+    /// The same with a filter of at most `bytes` in front of the closed set, where one pass a layer is made.
+    pub(crate) fn screened(self, bytes: u64) -> Self {
+        SortedDetector { screen_bytes: bytes, ..self }
+    }
+
+    /// Makes the filter, or gives it up.
+    fn see_to_screen(&mut self) -> Result<(), Trouble> {
+        if self.screen_bytes == 0 || self.sorting.passes == Passes::PerBatch {
+            return Ok(());
+        }
+        match &self.screen {
+            Some(screen) if screen.is_worn() || is_short(&self.disk.governor) => {
+                (self.screen, self.screen_bytes) = (None, 0)
+            }
+            Some(_) => {}
+            None => self.screen = Screen::of(&self.closed, self.screen_bytes, &self.disk.governor)?,
+        }
+        Ok(())
+    }
+}
+
+/// Whether merging may soon lack memory.
+fn is_short(governor: &Governor) -> bool {
+    governor.available() < governor.limit() / 8
 }
 
 impl Detector for SortedDetector {
@@ -100,13 +131,17 @@ impl Detector for SortedDetector {
             Merging::Combined => self.candidates.reduce()?,
             Merging::Separate => self.candidates.unite()?,
         }
+        self.see_to_screen()?;
         let mut found = std::mem::take(&mut self.found);
         let mut pass = match self.sorting.passes {
             Passes::PerLayer => self.closed.filter(0)?,
             Passes::PerBatch => self.closed.filter(u64::MAX)?,
         };
         let merge = self.candidates.merge()?;
-        let done = subtract_closed(merge, &mut pass, &mut Sink(layer))?;
+        let done = match &mut self.screen {
+            Some(screen) => subtract_closed(merge, &mut screen.over(&mut pass), &mut Sink(layer))?,
+            None => subtract_closed(merge, &mut pass, &mut Sink(layer))?,
+        };
         found.within += done.duplicates_within + self.candidates.merged_away();
         found.earlier += done.duplicates_closed;
         pass.by_distance(self.depth, &mut found.by_distance);

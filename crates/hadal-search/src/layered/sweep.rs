@@ -24,8 +24,8 @@ const PIECE: usize = 256;
 /// Blocks with fewer states are expanded by one thread.
 const SHARED_FROM: usize = 2048;
 
-/// Makes the detector that takes over.
-pub(crate) type Fallback<'a> = Box<dyn FnOnce(&Journal) -> Result<Box<dyn Detector + 'a>, Trouble> + 'a>;
+/// Makes the detector that takes over; it knows no layer yet.
+pub(crate) type Fallback<'a> = Box<dyn FnOnce() -> Result<Box<dyn Detector + 'a>, Trouble> + 'a>;
 
 /// A layered search that is under way.
 pub(crate) struct Sweep<'a> {
@@ -290,11 +290,13 @@ impl<'a> Sweep<'a> {
     /// Exchanges the detector for the next one, if there is one; says whether.
     fn fall_back(&mut self) -> Result<bool, Trouble> {
         let Some(make) = self.fallback.take() else { return Ok(false) };
-        let mut next = make(&self.journal)?;
+        let mut next = make()?;
         let idle: Box<dyn Detector + 'a> = Box::new(Nothing);
         let states = (0..self.journal.depth()).map(|depth| self.journal.states(depth)).sum();
         self.stages.push(Stage { storage: next.name(), states, depth: self.journal.depth() as u64 - 1 });
         std::mem::replace(&mut self.detector, idle).hand_over(&mut *next)?;
+        // The one before is gone, and with it what it held of the budget.
+        self.journal.view_all(&mut |depth, layer| next.adopt(depth, layer))?;
         self.detector = next;
         Ok(true)
     }

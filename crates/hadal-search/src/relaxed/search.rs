@@ -140,8 +140,9 @@ impl<'a> Exploration<'a> {
         );
         let (detector, on_disk): (Box<dyn Detector + 'a>, bool) = match diagram {
             Ok(diagram) if !diagram.struggles() => (Box::new(diagram), false),
-            Ok(_) | Err(Trouble::OverBudget(_) | Trouble::Setup(_)) => {
-                (on_disk(ledger.disk(), self.options, &journal)?, true)
+            unfit @ (Ok(_) | Err(Trouble::OverBudget(_) | Trouble::Setup(_))) => {
+                drop(unfit);
+                (on_disk(ledger.disk(), self.options, &journal, 0)?, true)
             }
             Err(other) => return Err(other),
         };
@@ -388,7 +389,7 @@ impl Closed<'_> {
     /// Replaces the detector by sorted runs: all that is closed stands in the journal.
     fn move_to_disk(&mut self, options: RunOptions) -> Result<(), Trouble> {
         self.detector = Box::new(crate::layered::detector::Nothing);
-        self.detector = on_disk(self.ledger.disk(), options, &self.journal)?;
+        self.detector = on_disk(self.ledger.disk(), options, &self.journal, 0)?;
         self.on_disk = true;
         Ok(())
     }
