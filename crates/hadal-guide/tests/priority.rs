@@ -1,5 +1,6 @@
 //! Priority layers on the worked examples of Wehrle 2011 (ch. 3 and 4) and against the truth.
 
+use hadal_exec::generate;
 use hadal_exec::model::{Model, ModelOptions};
 use hadal_guide::priority::context::Contexts;
 use hadal_guide::priority::edges::{Edges, Reduction};
@@ -7,7 +8,7 @@ use hadal_guide::priority::oracle::{Confusion, Oracle, is_useless, is_useless_wi
 use hadal_guide::priority::useless::{Shortcuts, Useless};
 use hadal_guide::priority::{self, Priority, published_order};
 use hadal_guide::{Guide, Step, Target, registry};
-use hadal_system::facts::Facts;
+use hadal_system::facts::{Facts, SlotSet};
 use hadal_system::{Label, Source, StateSpace, Successors};
 use std::collections::BTreeSet;
 
@@ -110,6 +111,114 @@ fn two_diamonds() -> Model {
     dve(&format!("{} {} system async;", process("P", "assert l3: not Q.l3;"), process("Q", "")))
 }
 
+#[test]
+fn the_variables_of_a_handshake_are_those_of_both_edges() {
+    // Ex. 4.2: t1 is p1 alone, t2 is p1 with p2.
+    let model = dve("byte i = 0; byte j = 0; byte k = 0; channel a;
+         process P1 { state l1, l2; init l1; assert l2: k == 0;
+           trans l1 -> l2 { guard i < 1; effect i = 1; }, l1 -> l2 { guard j < 1; sync a!; }; }
+         process P2 { state l0, l1; init l0; trans l0 -> l1 { sync a?; effect k = 1; }; }
+         system async;");
+    let (system, facts) = (model.system(), Facts::of(model.system()));
+    let firsts = system.first_slots();
+    let names = |set: &SlotSet| {
+        let name =
+            |slot: u32| system.variables[firsts.partition_point(|&f| f <= slot as usize) - 1].name.as_str();
+        set.iter().map(name).collect::<BTreeSet<&str>>()
+    };
+    let labels: Vec<Label> = (0..2).map(Label).collect();
+    let prints: Vec<_> = labels.iter().map(|&label| facts.footprint(label).expect("a print")).collect();
+    let alone = prints.iter().position(|print| names(&print.reads).contains("i")).expect("t1");
+    assert_eq!(names(&prints[alone].reads), ["P1", "i"].into());
+    assert_eq!(names(&prints[alone].may_write), ["P1", "i"].into());
+    assert_eq!(names(&prints[1 - alone].reads), ["P1", "P2", "j"].into());
+    assert_eq!(names(&prints[1 - alone].may_write), ["P1", "P2", "k"].into());
+    // Neither brings k to 0: both are innocent of breaking `k == 0` but t2, which writes 1.
+    let contexts = Contexts::of(&model, &facts, &target(&model));
+    assert_eq!(contexts.level(labels[0], labels[1]), Some(1), "both move P1");
+    assert!(!contexts.is_innocent(labels[1 - alone]));
+}
+
+#[test]
+fn levels_are_the_radii_of_growing_contexts_and_components_share_no_variable() {
+    let mut apart = 0;
+    for seed in 0..60 {
+        let system = if seed % 2 == 0 { generate::components(seed) } else { generate::network(seed) };
+        let model = Model::new(system, ModelOptions::default()).expect("it runs");
+        let facts = Facts::of(model.system());
+        let contexts = Contexts::of(&model, &facts, &target(&model));
+        let labels: Vec<Label> = (0..model.system().actions.len() as u32).map(Label).collect();
+        let print = |label: Label| facts.footprint(label).expect("actions without parameters have prints");
+        // A process that takes part counts as written, also where it stays where it is.
+        let firsts = model.system().first_slots();
+        let written = |label: Label| {
+            let mut written = print(label).may_write.clone();
+            for process in &model.system().actions[label.0 as usize].processes {
+                let location = model.system().processes[process.0 as usize].location;
+                written.insert(firsts[location.0 as usize] as u32);
+            }
+            written
+        };
+        let interfere = |a: Label, b: Label| {
+            let (a_writes, b_writes) = (written(a), written(b));
+            a_writes.meets(&print(b).reads) || a_writes.meets(&b_writes) || b_writes.meets(&print(a).reads)
+        };
+        for &from in &labels {
+            // C_0 is the transition, C_n what interferes with one of C_(n-1).
+            let mut level = vec![None; labels.len()];
+            level[from.0 as usize] = Some(0);
+            for radius in 1..=labels.len() as u32 {
+                let inside: Vec<Label> =
+                    labels.iter().copied().filter(|l| level[l.0 as usize].is_some()).collect();
+                for &other in &labels {
+                    if level[other.0 as usize].is_none() && inside.iter().any(|&near| interfere(near, other))
+                    {
+                        level[other.0 as usize] = Some(radius);
+                    }
+                }
+            }
+            for &to in &labels {
+                assert_eq!(contexts.level(from, to), level[to.0 as usize], "seed {seed}: {from:?} {to:?}");
+                if level[to.0 as usize].is_none() {
+                    apart += 1;
+                    assert!(!print(from).may_write.meets(&print(to).reads), "seed {seed}");
+                }
+            }
+        }
+    }
+    assert!(apart > 1000, "{apart}");
+}
+
+#[test]
+fn reduced_systems_lose_what_rebuilding_them_loses() {
+    for seed in 0..200 {
+        let system = generate::network(seed);
+        let edges = Edges::of(&system, &Facts::of(&system));
+        for (n, action) in system.actions.iter().enumerate() {
+            // Every process loses the edges of the transition; a transition without all of its edges is gone.
+            let lost = |process: usize, number: u32| {
+                let mut own = system.processes[process].edges.iter();
+                own.any(|edge| edge.action.0 as usize == n && edge.number == number)
+            };
+            let gone = |m: usize| {
+                (0..system.processes.len()).any(|process| {
+                    let mut used = system.processes[process].edges.iter();
+                    used.any(|edge| edge.action.0 as usize == m && lost(process, edge.number))
+                })
+            };
+            let off = edges.users(&edges.removed(Label(n as u32), Reduction::Plain));
+            let strong = edges.users(&edges.removed(Label(n as u32), Reduction::Strong));
+            for m in 0..system.actions.len() {
+                assert_eq!(off.contains(Label(m as u32)), gone(m), "seed {seed}: {} {m}", action.name);
+                assert!(
+                    !gone(m) || strong.contains(Label(m as u32)),
+                    "seed {seed}: strong loses what plain does"
+                );
+            }
+        }
+    }
+}
+
 /// The queue that a layer puts a step into, after `incoming`.
 fn queue(
     layer: &dyn Priority,
@@ -195,6 +304,34 @@ fn strong_reductions_lose_what_plain_ones_lose_and_more() {
     assert_eq!(off.iter().count(), 2, "the sender's edge goes, and with it the other handshake");
     let off = edges.users(&edges.removed(handshake, Reduction::Strong));
     assert_eq!(off.iter().count(), 5, "x is read, and b is reached, by all others");
+}
+
+#[test]
+fn shortcuts_change_no_classification_on_networks() {
+    let (mut compared, mut useless_ones) = (0, 0);
+    for seed in 0..60 {
+        let model = Model::new(generate::network(seed), ModelOptions::default()).expect("it runs");
+        let target = target(&model);
+        let mut states = reachable(&model);
+        states.truncate(40);
+        for name in ["dl", "du", "hl"] {
+            let guide = registry::build(name, &model, &target).expect("a guide");
+            let layer = priority::build("useless", &model, &target, &*guide).expect("a layer");
+            let test = useless(&model, Reduction::Strong);
+            let mut estimator = guide.estimator();
+            for state in &states {
+                for next in steps(&model, state) {
+                    let said = queue(&*layer, &*guide, state, None, &next) == Some(1);
+                    let there = estimator.estimate(&next.1, None);
+                    let without = estimator.estimate(state, Some(&test.off(next.0)));
+                    assert_eq!(said, without <= there, "seed {seed} {name}");
+                    compared += 1;
+                    useless_ones += usize::from(said);
+                }
+            }
+        }
+    }
+    assert!(useless_ones > 500 && compared - useless_ones > 500, "{useless_ones} of {compared}");
 }
 
 #[test]

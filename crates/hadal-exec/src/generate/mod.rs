@@ -16,10 +16,11 @@ mod symmetric;
 mod types;
 
 use hadal_system::{
-    Action, BinaryOp, DomainId, Expr, FunctionId, Local, LocalId, LocalKind, Param, ParamValues, Property,
-    PropertyBody, PropertyKind, Role, ShapeId, Source, Span, Stmt, StmtKind, System, VarId, Variable,
+    Action, BinaryOp, DomainId, Expr, FunctionId, Local, LocalId, LocalKind, Param, ParamValues, ProcessId,
+    Property, PropertyBody, PropertyKind, Role, ShapeId, Source, Span, Stmt, StmtKind, System, VarId,
+    Variable,
 };
-pub use network::network;
+pub use network::{components, network};
 use rng::Rng;
 
 /// How large the system may become and what it may use.
@@ -80,6 +81,37 @@ struct Generator {
     functions: Vec<Facts>,
 }
 
+/// A system of nothing.
+fn empty_system(name: String) -> System {
+    System {
+        name,
+        source: Source::new("generated", ""),
+        domains: Default::default(),
+        shapes: Default::default(),
+        variables: Vec::new(),
+        processes: Vec::new(),
+        functions: Vec::new(),
+        starts: Vec::new(),
+        actions: Vec::new(),
+        properties: Vec::new(),
+    }
+}
+
+fn variable(name: String, shape: ShapeId, role: Role, owner: Option<ProcessId>) -> Variable {
+    Variable { name, shape, role, owner, span: Span::default() }
+}
+
+/// An action without parameters, locals and processes.
+fn action(name: String, guard: Expr, body: Vec<Stmt>) -> Action {
+    let (params, locals, processes) = Default::default();
+    Action { name, params, locals, guard, body, processes, span: Span::default() }
+}
+
+/// A property without parameters and locals.
+fn property(name: String, kind: PropertyKind, body: PropertyBody) -> Property {
+    Property { name, kind, params: Vec::new(), locals: Vec::new(), body, span: Span::default() }
+}
+
 /// What callers must know of a function.
 #[derive(Clone, Copy, Debug)]
 struct Facts {
@@ -116,22 +148,10 @@ impl Scope {
 
 impl Generator {
     fn new(seed: u64, size: Size) -> Self {
-        let system = System {
-            name: format!("seed{seed}"),
-            source: Source::new("generated", ""),
-            domains: Default::default(),
-            shapes: Default::default(),
-            variables: Vec::new(),
-            processes: Vec::new(),
-            functions: Vec::new(),
-            starts: Vec::new(),
-            actions: Vec::new(),
-            properties: Vec::new(),
-        };
         Generator {
             rng: Rng::new(seed),
             size,
-            system,
+            system: empty_system(format!("seed{seed}")),
             shapes: Vec::new(),
             domains: Vec::new(),
             functions: Vec::new(),
@@ -156,13 +176,7 @@ impl Generator {
             } else {
                 self.rng.below(self.shapes.len())
             }];
-            self.system.variables.push(Variable {
-                name: format!("v{n}"),
-                shape,
-                role: Role::Data,
-                owner: None,
-                span: Span::default(),
-            });
+            self.system.variables.push(variable(format!("v{n}"), shape, Role::Data, None));
         }
     }
 
@@ -264,14 +278,7 @@ impl Generator {
     }
 
     fn property(&mut self, name: String, kind: PropertyKind, scope: Scope, body: PropertyBody) {
-        self.system.properties.push(Property {
-            name,
-            kind,
-            params: Vec::new(),
-            locals: scope.locals,
-            body,
-            span: Span::default(),
-        });
+        self.system.properties.push(Property { locals: scope.locals, ..property(name, kind, body) });
     }
 
     fn action(
@@ -281,15 +288,7 @@ impl Generator {
         scope: Scope,
         (guard, body): (Expr, Vec<Stmt>),
     ) -> Action {
-        Action {
-            name,
-            params,
-            locals: scope.locals,
-            guard,
-            body,
-            processes: Vec::new(),
-            span: Span::default(),
-        }
+        Action { params, locals: scope.locals, ..action(name, guard, body) }
     }
 
     /// Up to `most` parameters, visible in the scope.

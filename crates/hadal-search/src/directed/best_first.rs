@@ -71,7 +71,8 @@ impl<'w, 'a> Walk<'w, 'a> {
     pub(super) fn new(core: &'w mut Core<'a>) -> Self {
         let options = &core.search.options;
         let always_insert = options.insertion == Insertion::UnlessClosed;
-        let by_cost = options.order.follows_cost();
+        // Where switches of context are bounded, fewer of them count more than a lower cost.
+        let by_cost = options.order.follows_cost() && !core.keeps_context();
         let bound = if options.order == Order::BreadthHeuristic { 0 } else { u64::MAX };
         Walk { core, bound, least_beyond: None, always_insert, by_cost, left_unproven: false }
     }

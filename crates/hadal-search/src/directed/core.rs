@@ -3,8 +3,8 @@
 use super::figures::{DirectedFigures, QueueFigures};
 use super::nodes::{Flag, NONE, Node, Nodes};
 use super::open::{Entry, Open, next_random};
-use super::order::Order;
-use super::{DirectedSearch, Insertion, Traces, aims_at, shorten};
+use super::order::{Order, Tie};
+use super::{DirectedSearch, Insertion, Traces, aims_at, aims_at_all, shorten};
 use crate::finding::Finding;
 use crate::lane::{Lane, Parents, total_counts};
 use crate::ram::breadth::{TABLE, needed};
@@ -19,6 +19,9 @@ use std::sync::atomic::Ordering;
 const STRIDE: u64 = 256;
 /// The priority of states that seem hopeless but are not proven to be.
 pub(super) const LAST: u64 = u64::MAX;
+
+/// The queue of what the priority layer would leave out where more is asked about than it knows.
+const LAST_QUEUE: u32 = 1023;
 
 /// How a search ended.
 pub(super) enum End {
@@ -59,6 +62,8 @@ pub(super) struct Core<'a> {
     pub(super) open: Open,
     pub(super) figures: DirectedFigures,
     pub(super) prune: bool,
+    /// Whether the priority layer may leave transitions out.
+    cuts: bool,
     lane: Lane<'a>,
     estimator: Box<dyn Estimator + 'a>,
     judge: Box<dyn Judge + 'a>,
@@ -99,6 +104,7 @@ impl<'a> Core<'a> {
             open: Open::new(tie, search.priority.selection(), search.governor),
             figures,
             prune: search.may_prune(),
+            cuts: aims_at_all(search.task, search.aim),
             lane: Lane::new(search.task, 0, Parents::Forgotten),
             estimator: search.guide.estimator(),
             judge: search.priority.judge(),
@@ -259,6 +265,9 @@ impl<'a> Core<'a> {
             there,
         };
         let placement = self.judge.place(&step, &mut *self.estimator);
+        if placement.is_none() && !self.cuts {
+            return Some(Placement::queue(LAST_QUEUE));
+        }
         self.figures.cut += u64::from(placement.is_none());
         placement
     }
@@ -304,9 +313,13 @@ impl<'a> Core<'a> {
         let bounds_cost = match options.order {
             // Without an admissible guide the weight bounds nothing.
             Order::Weighted(_) => self.figures.admissible,
+            // A deadlock or an error may be one step nearer, in a state of the layer that is being expanded.
+            Order::Breadth => true,
             order => order.follows_cost(),
         };
-        options.insertion == Insertion::WhenBetter && !bounds_cost
+        // An entry with fewer switches of context may be waiting still; breadth-first turns do not count them.
+        let bounds_switches = self.keeps_context && options.order != Order::Alternating;
+        options.insertion == Insertion::WhenBetter && !bounds_cost && !bounds_switches
     }
 
     /// Looks at a state that was marked when it was found.
@@ -500,12 +513,15 @@ impl<'a> Core<'a> {
             .sum();
         self.figures.found_length = Some(numbers.len() as u64 - 1);
         self.figures.found_cost = Some(cost);
-        if self.keeps_context {
+        if self.keeps_context && options.order != Order::Alternating {
             self.figures.switches = Some(u64::from(self.nodes.get(at).queue));
         }
         let optimal = self.is_optimal(finding.kind);
-        let breadth =
-            options.order == Order::Breadth && self.has_one_queue() && self.leaves_out_no(finding.kind);
+        let in_order = options.tie.unwrap_or_else(|| options.order.default_tie()) == Tie::Fifo;
+        let breadth = options.order == Order::Breadth
+            && in_order
+            && self.has_one_queue()
+            && self.leaves_out_no(finding.kind);
         let shortest = breadth || optimal && self.unit_costs;
         if !shortest && !optimal && !self.keeps_context && options.traces == Traces::Shortened {
             shorten::shorten(self, &mut numbers);
@@ -522,6 +538,7 @@ impl Core<'_> {
         let order = self.search.options.order;
         order.is_optimal()
             && self.has_one_queue()
+            && !self.keeps_context
             && (order == Order::UniformCost && self.leaves_out_no(kind)
                 || self.search.guide.promises().admissible && aims_at(self.search.aim, kind))
     }

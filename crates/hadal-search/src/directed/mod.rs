@@ -103,8 +103,13 @@ impl DirectedSearch<'_> {
 
 /// Whether states may be left out that `guide`, which looks for `aim`, proves hopeless.
 pub(crate) fn may_prune(task: Task, guide: &dyn Guide, aim: &Target) -> bool {
+    guide.promises().safe && aims_at_all(task, aim)
+}
+
+/// Whether the aim is everything that is asked, and nothing is asked about all states.
+pub(crate) fn aims_at_all(task: Task, aim: &Target) -> bool {
     let (properties, question) = (task.space.properties(), task.question);
-    let aims_at_all = properties.iter().enumerate().all(|(n, property)| {
+    let properties = properties.iter().enumerate().all(|(n, property)| {
         let asked = question.asked.get(n).copied().unwrap_or(false);
         match property.kind {
             PropertyKind::Assumption => true,
@@ -115,7 +120,7 @@ pub(crate) fn may_prune(task: Task, guide: &dyn Guide, aim: &Target) -> bool {
         }
     });
     let deadlocks = question.deadlock != crate::report::DeadlockNotion::Off;
-    guide.promises().safe && aims_at_all && (aim.deadlock || !deadlocks)
+    properties && (aim.deadlock || !deadlocks)
 }
 
 /// Whether a guide with this target looks for this.
