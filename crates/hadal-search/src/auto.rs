@@ -372,6 +372,7 @@ impl<'a> AutoSearch<'a> {
             bytes: journal.bytes(),
             read: traffic.bytes_read(),
             written: traffic.bytes_written(),
+            ..DiskFigures::default()
         }))
     }
 }

@@ -23,6 +23,6 @@ pub use finding::Finding;
 pub use firings::ActionFirings;
 pub use lane::Task;
 pub use report::{
-    DeadlockNotion, Distance, Layer, Proviso, Question, Report, Spent, StopReason, Verdict, Violation,
-    ViolationKind,
+    Buckets, DeadlockNotion, Distance, Layer, Proviso, Question, Report, Spent, StopReason, Verdict,
+    Violation, ViolationKind,
 };

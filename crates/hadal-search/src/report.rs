@@ -278,4 +278,17 @@ pub struct DiskFigures {
     pub read: u64,
     /// Bytes written.
     pub written: u64,
+    /// The buckets of hash-based detection.
+    pub buckets: Option<Buckets>,
+}
+
+/// How states were parted (Lamborn 2014, ch. 4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Buckets {
+    /// Buckets at the end.
+    pub buckets: u64,
+    /// Buckets that were split in this sitting.
+    pub splits: u64,
+    /// How often a bucket was freed of duplicates by sorting, because nothing splits it or it did not fit the table.
+    pub sorted: u64,
 }

@@ -9,7 +9,7 @@ use crate::layered::cache::{Cache, CacheKind};
 use crate::layered::detector::Detector;
 use crate::layered::hash::sample::initial_partition;
 use crate::layered::hash::structured::StructuredDetector;
-use crate::layered::hash::{HashDetector, Partition, SplitBy};
+use crate::layered::hash::{HashDetector, Partition, Sampling, SplitBy};
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord};
 use crate::layered::partial::{Bound, PartialDetector};
@@ -69,7 +69,7 @@ pub enum Detection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartitionSource {
     /// A sampling search.
-    Sampled,
+    Sampled(Sampling),
     /// These scalars.
     Names(Vec<String>),
     /// What an earlier run saved.
@@ -114,7 +114,7 @@ impl Strategy {
     /// The strategy of this name, with its usual settings.
     pub fn named(name: &str) -> Option<Strategy> {
         let with = |detection| Strategy { detection, ..Strategy::sorting() };
-        let sampled = PartitionSource::Sampled;
+        let sampled = PartitionSource::Sampled(Sampling::Deep);
         Some(match name {
             "sort" => with(Detection::Sort),
             "sort-single-file" => with(Detection::SortSingleFile),
@@ -238,7 +238,9 @@ impl<'a> StrategySearch<'a> {
                 let bound = self.strategy.bound;
                 let wanted = (self.governor.limit() / BYTES_PER_BUCKET).clamp(16, MOST_BUCKETS);
                 let partition = match partition {
-                    PartitionSource::Sampled => initial_partition(space, self.governor, wanted),
+                    PartitionSource::Sampled(sampling) => {
+                        initial_partition(space, self.governor, wanted, *sampling)
+                    }
                     PartitionSource::Names(names) => {
                         let names: Vec<&str> = names.iter().map(String::as_str).collect();
                         Partition::by_names(space, &names)?

@@ -4,7 +4,7 @@ mod spaces;
 
 use hadal_search::layered::Trouble;
 use hadal_search::layered::cache::CacheKind;
-use hadal_search::layered::hash::SplitBy;
+use hadal_search::layered::hash::{Sampling, SplitBy};
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::layered::partial::Bound;
 use hadal_search::ram::{Search, breadth};
@@ -147,6 +147,28 @@ fn small_tables_force_splits_and_phases_and_the_numbers_stay() {
         assert_eq!(again.partition.as_ref(), Some(&saved), "a saved partition needs no more splits");
     }
     assert_same(&whole(&torus, &named("phased"), 2).report, &expected, "phased");
+}
+
+#[test]
+fn every_way_to_choose_the_first_scalars_gives_the_same_numbers() {
+    // Twelve coordinates that all vary: there is something to choose.
+    let space = Grid::one_way(12, 2);
+    let expected = in_ram(&space);
+    let mut partitions = Vec::new();
+    for sampling in
+        [Sampling::Deep, Sampling::OneMore, Sampling::BreadthFirst, Sampling::Random(1), Sampling::Random(2)]
+    {
+        let detection = Detection::Hash {
+            partition: PartitionSource::Sampled(sampling),
+            split_by: SplitBy::SmallestLargest,
+        };
+        let explored = whole(&space, &Strategy { detection, ..named("hash") }, 1);
+        assert_same(&explored.report, &expected, &format!("{sampling:?}"));
+        let buckets = explored.report.disk.and_then(|disk| disk.buckets).expect("hash has buckets").buckets;
+        partitions.push((buckets, explored.partition));
+    }
+    assert!(partitions[1].0 > partitions[0].0, "one more scalar, more buckets");
+    assert_ne!(partitions[3].1, partitions[4].1, "another seed, other scalars");
 }
 
 #[test]

@@ -364,6 +364,7 @@ fn outcome(
         layers: report.layers.clone(),
         covers,
         actions: report.actions.clone(),
+        buckets: report.disk.and_then(|d| d.buckets),
         partition: report.partition.clone(),
         directed: report.directed.clone(),
         decisions: Vec::new(),

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use hadal_search::Report;
 use hadal_search::layered::Trouble;
 use hadal_search::layered::cache::CacheKind;
-use hadal_search::layered::hash::SplitBy;
+use hadal_search::layered::hash::{Sampling, SplitBy};
 use hadal_search::layered::partial::Bound;
 use hadal_search::strategy::{self, Detection, PartitionSource, StrategySearch};
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,9 @@ pub struct DetectionArgs {
     /// With --strategy hash: part states by these scalars (comma-separated), or as in this file of --save-partition.
     #[arg(long, value_name = "NAMES|FILE")]
     pub partition: Option<String>,
+    /// With --strategy hash: how the scalars are chosen that states are parted by at first.
+    #[arg(long, value_enum, value_name = "RULE", conflicts_with = "partition")]
+    pub first_partition: Option<SamplingChoice>,
     /// With --strategy hash: write the partition to this file at the end.
     #[arg(long, value_name = "FILE")]
     pub save_partition: Option<PathBuf>,
@@ -55,6 +58,33 @@ pub enum CacheChoice {
     /// A table that forgets its older half when full.
     Lru,
 }
+
+/// How the first scalars are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum SamplingChoice {
+    /// Those with the most values in a sample that goes deep.
+    Sampled,
+    /// One more than sampled.
+    OneMore,
+    /// Those with the most values in the first states of a breadth-first search.
+    Bfs,
+    /// Any that vary.
+    Random,
+}
+
+impl SamplingChoice {
+    fn sampling(self) -> Sampling {
+        match self {
+            SamplingChoice::Sampled => Sampling::Deep,
+            SamplingChoice::OneMore => Sampling::OneMore,
+            SamplingChoice::Bfs => Sampling::BreadthFirst,
+            SamplingChoice::Random => Sampling::Random(RANDOM_SEED),
+        }
+    }
+}
+
+/// The same choice in every run.
+const RANDOM_SEED: u64 = 1;
 
 /// What a bucket is split by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -122,16 +152,26 @@ impl DetectionArgs {
                 if let Some(text) = &self.partition {
                     *partition = partition_source(text)?;
                 }
+                if let Some(choice) = self.first_partition {
+                    *partition = PartitionSource::Sampled(choice.sampling());
+                }
                 *split_by = match self.split_by {
                     None | Some(SplitChoice::MinMax) => SplitBy::SmallestLargest,
                     Some(SplitChoice::Fewest) => SplitBy::Fewest,
                     Some(SplitChoice::Random) => SplitBy::Random,
                 };
             }
-            _ if self.partition.is_some() || self.save_partition.is_some() || self.split_by.is_some() => {
-                return Err(refuse("--partition, --save-partition and --split-by", "--strategy hash"));
+            _ => {
+                let of_hash = [
+                    (self.partition.is_some(), "--partition"),
+                    (self.first_partition.is_some(), "--first-partition"),
+                    (self.save_partition.is_some(), "--save-partition"),
+                    (self.split_by.is_some(), "--split-by"),
+                ];
+                if let Some((_, option)) = of_hash.iter().find(|(given, _)| *given) {
+                    return Err(refuse(option, "--strategy hash"));
+                }
             }
-            _ => {}
         }
         Ok(Some(chosen))
     }
@@ -144,6 +184,7 @@ impl DetectionArgs {
             (self.keep_bytes.is_some(), "--keep-bytes"),
             (self.diameter.is_some(), "--diameter"),
             (self.partition.is_some(), "--partition"),
+            (self.first_partition.is_some(), "--first-partition"),
             (self.save_partition.is_some(), "--save-partition"),
         ];
         given.iter().find(|(given, _)| *given).map_or("--split-by", |(_, name)| name)

@@ -2,6 +2,7 @@
 
 use crate::progress::{grouped, size};
 use crate::trace::TraceView;
+use hadal_search::Buckets;
 use hadal_search::directed::DirectedFigures;
 use hadal_search::partition::PartitionFigures;
 use hadal_search::{Proviso, Report, StopReason, Verdict};
@@ -74,6 +75,9 @@ pub struct Outcome {
     pub covers: Vec<CoverFigures>,
     /// How often each action fired, all its instances together.
     pub actions: Vec<hadal_search::ActionFirings>,
+    /// The buckets of `--strategy hash`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<Buckets>,
     /// Figures of `--strategy part`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<PartitionFigures>,

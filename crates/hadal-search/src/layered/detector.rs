@@ -4,7 +4,7 @@ use super::Trouble;
 use super::hash::structured::StructuredDetector;
 use super::journal::LayerWriter;
 use super::settling::Settling;
-use crate::report::Distance;
+use crate::report::{Buckets, Distance};
 use hadal_store::run::RunFile;
 
 /// States of a layer, ascending.
@@ -67,6 +67,11 @@ pub(crate) trait Detector {
 
     /// How states are parted, where they are, for another run.
     fn partition_text(&self) -> Option<String> {
+        None
+    }
+
+    /// What there is to tell of its buckets, where it has some.
+    fn buckets(&self) -> Option<Buckets> {
         None
     }
 

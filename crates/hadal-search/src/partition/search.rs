@@ -378,6 +378,7 @@ impl<'a> Exploration<'a> {
                 bytes: files.map(RunFile::bytes).sum(),
                 read: traffic.bytes_read(),
                 written: traffic.bytes_written(),
+                ..DiskFigures::default()
             }),
             partition: Some(self.figures_now()),
             proviso: None,

@@ -322,6 +322,7 @@ impl<'a> Exploration<'a> {
                 bytes: closed.journal.bytes(),
                 read: traffic.bytes_read(),
                 written: traffic.bytes_written(),
+                ..DiskFigures::default()
             }
         });
         let counts = self.counts();

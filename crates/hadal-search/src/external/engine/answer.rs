@@ -84,6 +84,7 @@ impl Engine<'_> {
             bytes: self.matrix.files().into_iter().map(RunFile::bytes).sum(),
             read: traffic.bytes_read(),
             written: traffic.bytes_written(),
+            ..DiskFigures::default()
         };
         let figures = &mut self.figures;
         figures.stored = figures.expanded + self.matrix.raw_open();

@@ -11,12 +11,13 @@ pub(crate) mod sample;
 pub(crate) mod structured;
 
 pub use partition::{Partition, PartitionError, SplitBy};
+pub use sample::Sampling;
 
 use super::Trouble;
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::settling::{Bound, Settling};
-use crate::report::Distance;
+use crate::report::{Buckets, Distance};
 use bucket::{Bucket, Depths};
 use hadal_store::merge::{RecordSink, RunMerge, RunScan, subtract_closed};
 use hadal_store::run::{RunKind, RunOptions, RunReader, RunWriter};
@@ -55,6 +56,8 @@ pub(crate) struct HashDetector {
     settling: Option<Settling>,
     /// The first depth to compare with now.
     since: u64,
+    splits: u64,
+    sorted: u64,
     /// Duplicates met while buckets were split before the layer ended.
     within_split: u64,
     _memory: Reservation,
@@ -89,6 +92,8 @@ impl HashDetector {
             depth: 0,
             settling: bound.map(|bound| Settling::new(disk, options, bound)).transpose()?,
             since: 0,
+            splits: 0,
+            sorted: 0,
             within_split: 0,
             // Candidates and closed states of all buckets, what is being sorted of either, and one bucket's new states.
             _memory: disk.governor.try_reserve(4 * most + survivors, "buckets")?,
@@ -165,6 +170,7 @@ impl HashDetector {
         if !self.partition.split(bucket, &sample, self.words, self.split_by, self.random) {
             return Ok(false);
         }
+        self.splits += 1;
         let old = std::mem::take(&mut self.buckets[bucket]);
         self.held -= old.held.len();
         found.within += old.within;
@@ -285,6 +291,7 @@ impl HashDetector {
         let too_many = self.buckets[at].count * 100 > self.capacity * FULL_PERCENT;
         let split = too_many && self.split(at, found)?;
         if !split && (too_many || !self.detect(at, layer, found)?) {
+            self.sorted += 1;
             self.detect_sorted(at, layer, found)?;
         }
         Ok(())
@@ -358,6 +365,11 @@ impl Detector for HashDetector {
 
     fn partition_text(&self) -> Option<String> {
         Some(self.partition().saved())
+    }
+
+    fn buckets(&self) -> Option<Buckets> {
+        let (buckets, splits, sorted) = (self.buckets.len() as u64, self.splits, self.sorted);
+        Some(Buckets { buckets, splits, sorted })
     }
 
     fn hand_over(mut self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {

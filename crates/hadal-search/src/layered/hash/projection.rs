@@ -5,7 +5,7 @@
 //! which the expected scope is smallest in a sample of transitions.
 
 use super::partition::{Partition, PartitionError};
-use super::sample::sample;
+use super::sample::{FOLLOWED, sample};
 use hadal_store::Governor;
 use hadal_system::{StateSpace, Successors};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -85,7 +85,7 @@ fn refine(classes: &[u32], values: &[u64]) -> (Vec<u32>, usize) {
 impl Transitions {
     fn of(space: &dyn StateSpace, governor: &Governor) -> Self {
         // In order, so that every run chooses alike.
-        let sampled: BTreeSet<Box<[u64]>> = sample(space, governor).into_iter().collect();
+        let sampled: BTreeSet<Box<[u64]>> = sample(space, governor, FOLLOWED).into_iter().collect();
         let every = (sampled.len() / SOURCES).max(1);
         let mut sampled_steps = Transitions { states: Vec::new(), steps: Vec::new() };
         let mut numbers: HashMap<Box<[u64]>, u32> = HashMap::new();

@@ -20,9 +20,9 @@ pub fn arguments(variant: &str, instance: &Instance, saved: &str) -> Result<Vec<
         "hash-saved" => &["--strategy", "hash", "--partition", saved],
         "random-split" => &["--strategy", "hash", "--split-by", "random"],
         "fewest-split" => &["--strategy", "hash", "--split-by", "fewest"],
-        "random-variables" | "bfs-sample" | "one-more-variable" => {
-            return Err("hadal always samples; this choice of the first scalars is not offered");
-        }
+        "random-variables" => &["--strategy", "hash", "--first-partition", "random"],
+        "bfs-sample" => &["--strategy", "hash", "--first-partition", "bfs"],
+        "one-more-variable" => &["--strategy", "hash", "--first-partition", "one-more"],
         _ => return Err("not known"),
     };
     let mut words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
@@ -72,6 +72,8 @@ pub fn figure(name: &str, run: &Exploration) -> Option<f64> {
         "ddd_duplicates" => {
             Some(sum("/duplicates_within")? + sum("/duplicates_earlier")? + sum("/duplicates_either")?)
         }
+        "buckets" => run.json.pointer("/buckets/buckets").and_then(Value::as_f64),
+        "splits" => run.json.pointer("/buckets/splits").and_then(Value::as_f64),
         "duplicates" => Some(sum("/transitions")? - sum("/unique")?),
         _ => None,
     }
