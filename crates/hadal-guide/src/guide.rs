@@ -49,6 +49,11 @@ pub trait Estimator: Send {
     /// The distance from `state` to the nearest state that is looked for, where the transitions in `off` cannot fire.
     fn estimate(&mut self, state: &[u64], off: Option<&Mask>) -> Distance;
 
+    /// What all estimates so far have taken beyond a few lookups, counted and not measured: in units of about a nanosecond.
+    fn work(&self) -> u64 {
+        0
+    }
+
     /// The transitions that the last estimate rests on (an abstract path from the state to the goal), where the guide
     /// has them: disabling others leaves the estimate as it is.
     fn supporters(&self) -> Option<&[Label]> {

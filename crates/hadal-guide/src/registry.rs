@@ -13,6 +13,7 @@ use crate::estimate::pattern::Patterns;
 use crate::estimate::relaxed::{Kind, Relaxed, Supporter};
 use crate::estimate::representative::Representative;
 use crate::guide::Guide;
+use crate::meter::{Meter, Unmetered};
 use crate::target::{GuideError, Target};
 use crate::task::{Formula, Task};
 use hadal_exec::Model;
@@ -65,10 +66,20 @@ pub struct Prepared<'m> {
 
 /// The guide of this name for a model and what is looked for in it.
 pub fn build<'m>(name: &str, model: &'m Model, target: &Target) -> Result<Box<dyn Guide + 'm>, GuideError> {
+    build_metered(name, model, target, &Unmetered)
+}
+
+/// The same, counting what it takes.
+pub fn build_metered<'m>(
+    name: &str,
+    model: &'m Model,
+    target: &Target,
+    meter: &dyn Meter,
+) -> Result<Box<dyn Guide + 'm>, GuideError> {
     if name.trim() == "blind" {
         return Ok(Box::new(Blind));
     }
-    Prepared::new(model, target)?.guide(name)
+    Prepared::metered(model, target, meter)?.guide(name)
 }
 
 /// Evaluating more relaxed operators than this for every state costs more than it helps.
@@ -77,7 +88,12 @@ const MANY_OPERATORS: usize = 20_000;
 impl<'m> Prepared<'m> {
     /// Looks at the model once for any number of guides.
     pub fn new(model: &'m Model, target: &Target) -> Result<Self, GuideError> {
-        let tasks = Task::of(model, target)?;
+        Prepared::metered(model, target, &Unmetered)
+    }
+
+    /// The same, counting what it takes.
+    pub fn metered(model: &'m Model, target: &Target, meter: &dyn Meter) -> Result<Self, GuideError> {
+        let tasks = Task::of(model, target, meter)?;
         let (task, focused) = (Arc::new(tasks.whole), tasks.focused.map(Arc::new));
         Ok(Prepared { model, target: target.clone(), task, focused })
     }

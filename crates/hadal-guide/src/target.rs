@@ -1,5 +1,6 @@
 //! What a search looks for.
 
+use crate::meter::CalledOff;
 use hadal_system::{PropertyId, PropertyInfo, PropertyKind};
 
 /// What a search looks for: a state that is any of these.
@@ -50,4 +51,13 @@ pub enum GuideError {
     /// The model has no such property.
     #[error("the model has no property number {0}")]
     NoProperty(u32),
+    /// Preparing it was called off: it took too long or too much memory.
+    #[error("preparing the guide was called off")]
+    CalledOff,
+}
+
+impl From<CalledOff> for GuideError {
+    fn from(_: CalledOff) -> Self {
+        GuideError::CalledOff
+    }
 }

@@ -18,7 +18,7 @@ pub mod report;
 pub mod strategy;
 pub mod tiles;
 
-pub use control::{Control, Gauges, Limits, WhenFull};
+pub use control::{Control, Done, Gauges, Limits, Pace, WhenFull};
 pub use finding::Finding;
 pub use firings::ActionFirings;
 pub use lane::Task;

@@ -162,8 +162,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
                     false => place.create(&governor, space.fingerprint(), &about),
                 };
                 let disk = OnDisk { ledger: &ledger, resumed, threads: plan.threads };
-                let (startup, threads) = (startup_cpu, plan.threads);
-                let setting = Setting { model, task, asked, governor: &governor, startup, threads };
+                let setting = Setting { model, task, asked, governor: &governor, threads: plan.threads };
                 let found = race::explore(directed, setting, disk);
                 if let Some(beside) = beside.filter(RunPlace::is_used) {
                     beside.remove();

@@ -2,9 +2,11 @@
 //! probe that `auto` begins with where a goal is named.
 
 use crate::failure::Failure;
+use crate::preparation::Preparation;
+use crate::race::Setting;
 use clap::{Args, ValueEnum};
 use hadal_exec::model::Model;
-use hadal_guide::{Guide, Target, priority, registry};
+use hadal_guide::{Guide, GuideError, Meter, Target, priority, registry};
 use hadal_search::directed::{self, DirectedOptions, DirectedSearch, Insertion, Order, Tie, Traces};
 use hadal_search::external::{self, ExternalOptions, ExternalSearch, TraceBy};
 use hadal_search::layered::Trouble;
@@ -199,15 +201,22 @@ pub struct OnDisk<'a> {
 /// Explores as planned, without anything beside it.
 pub fn explore(
     plan: &DirectedPlan,
-    model: &Model,
-    task: Task,
-    asked: Asked,
-    governor: &Governor,
+    setting: Setting,
+    preparation: &Preparation,
     disk: Option<OnDisk>,
 ) -> Result<Explored, Failure> {
+    let Setting { model, task, asked, governor, .. } = setting;
     let target = target(task.space, task.question, asked);
     let mut decisions = vec![format!("  looking for {}", describe(&target, model))];
-    let guide = build_guide(&plan.guide, model, &target, &mut decisions)?;
+    let guide = match build_guide(&plan.guide, model, &target, preparation, &mut decisions) {
+        Ok(guide) => guide,
+        Err(GuideError::CalledOff) => {
+            decisions.push("  preparing the guide was called off".into());
+            let reason = preparation.stopped().unwrap_or(StopReason::Interrupted);
+            return Ok(Explored { report: directed::not_begun(task, governor, reason), decisions });
+        }
+        Err(error) => return Err(Failure::Usage(format!("--guide {}: {error}", plan.guide))),
+    };
     let disk = match disk {
         Some(disk) if plan.external || disk.resumed => {
             return external(plan, task, (&*guide, &target), governor, disk, decisions);
@@ -292,11 +301,12 @@ pub fn probe(model: &Model, task: Task, governor: &Governor) -> Option<Explored>
     let target = target(task.space, task.question, Asked::Named);
     let mut decisions =
         vec!["  a goal is named: a guided probe goes before the breadth-first search".to_owned()];
-    let guide = build_guide("auto", model, &target, &mut decisions).ok()?;
     let part = governor.part(governor.limit() / PROBE_SHARE);
     let time = task.control.limits.time.map(|limit| limit / 10);
     let limits = Limits { max_states: Some(PROBE_STATES), max_depth: None, time, ..Limits::default() };
     let control = Control::new(limits);
+    let preparation = Preparation::new(&control, &part, None);
+    let guide = build_guide("auto", model, &target, &preparation, &mut decisions).ok()?;
     let probing = Task { control: &control, ..task };
     let search = DirectedSearch {
         task: probing,
@@ -370,15 +380,15 @@ fn build_guide<'m>(
     name: &str,
     model: &'m Model,
     target: &Target,
+    meter: &dyn Meter,
     decisions: &mut Vec<String>,
-) -> Result<Box<dyn Guide + 'm>, Failure> {
-    let wrong = |error: hadal_guide::GuideError| Failure::Usage(format!("--guide {name}: {error}"));
+) -> Result<Box<dyn Guide + 'm>, GuideError> {
     if name != "auto" {
-        return registry::build(name, model, target).map_err(wrong);
+        return registry::build_metered(name, model, target, meter);
     }
-    let prepared = registry::Prepared::new(model, target).map_err(wrong)?;
+    let prepared = registry::Prepared::metered(model, target, meter)?;
     let choice = prepared.choose();
     decisions.push(format!("  {}", prepared.summary()));
     decisions.push(format!("  guide {}: {}", choice.name, choice.reason));
-    prepared.guide(choice.name).map_err(wrong)
+    prepared.guide(choice.name)
 }

@@ -12,6 +12,7 @@ mod load;
 mod outcome;
 mod partition;
 mod plan;
+mod preparation;
 mod progress;
 mod race;
 mod reduction;

@@ -144,6 +144,10 @@ impl Estimator for CachedEstimator<'_> {
         value
     }
 
+    fn work(&self) -> u64 {
+        self.inner.borrow().work()
+    }
+
     fn supporters(&self) -> Option<&[Label]> {
         self.labels().0.as_deref()
     }

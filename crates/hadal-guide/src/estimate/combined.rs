@@ -58,6 +58,10 @@ impl Estimator for GreatestEstimator<'_> {
         greatest
     }
 
+    fn work(&self) -> u64 {
+        self.parts.iter().map(|part| part.work()).sum()
+    }
+
     fn preferred(&self) -> &[Label] {
         self.parts.get(self.greatest).map_or(&[], |part| part.preferred())
     }

@@ -10,6 +10,7 @@ use crate::guide::Guide;
 use crate::target::Target;
 use hadal_exec::Model;
 use hadal_system::facts::Facts;
+use std::cell::LazyCell;
 
 /// Every name with a line about it.
 pub const NAMES: &[(&str, &str)] = &[
@@ -58,7 +59,8 @@ pub fn build(
         return Ok(Box::new(NoPriority));
     }
     let system = model.system();
-    let facts = Facts::of(system);
+    // Looked at only by layers that need them: in a large model they take long.
+    let facts = LazyCell::new(|| Facts::of(system));
     let useless = |reduction| {
         Useless::new(Edges::of(system, &facts), reduction, guide.promises().monotone, Shortcuts::Taken)
     };

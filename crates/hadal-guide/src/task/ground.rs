@@ -6,10 +6,12 @@
 use super::bits::Bits;
 use super::machine::{Cell, End, Faults, Machine};
 use super::universe::Scalar;
-use hadal_system::facts::{Facts, Footprint, ValueSet};
+use super::ways::collect;
+use crate::meter::{CalledOff, Meter};
+use hadal_system::facts::{Facts, Footprint};
 use hadal_system::system::{instance_count, instance_values};
 use hadal_system::{Action, System, Value};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// How much is looked at before an action instance is taken by its static facts only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +28,10 @@ pub struct Limits {
 
 /// More coarse instances of one action than this are taken together.
 const MAX_COARSE: u32 = 64;
-/// With more effects than this, all further instances are taken by their static facts.
-const MAX_ROWS: usize = 1_000_000;
+
+/// What a step of an action instance counts as, and what looking at one adds: about nanoseconds.
+pub(super) const STEP_WORK: u64 = 60;
+pub(super) const UNIT_WORK: u64 = 1000;
 
 impl Default for Limits {
     fn default() -> Self {
@@ -73,16 +77,16 @@ pub struct Ground {
     pub coarse: u64,
 }
 
-struct Unit<'a> {
+pub(super) struct Unit<'a> {
     action: &'a Action,
-    id: usize,
+    pub(super) id: usize,
     /// The instance, or all of them.
     instance: Option<u64>,
-    labels: (u32, u32),
-    coarse: bool,
+    pub(super) labels: (u32, u32),
+    pub(super) coarse: bool,
     /// Whether it is taken together with the other instances of its action.
-    whole: bool,
-    limits: Limits,
+    pub(super) whole: bool,
+    pub(super) limits: Limits,
     looked: Vec<u32>,
 }
 
@@ -93,7 +97,12 @@ enum Written {
 }
 
 /// Finds the values and ways. The machine's universe must hold the values of the initial states.
-pub fn ground(machine: &mut Machine, faults: Faults, limits: Limits) -> Ground {
+pub fn ground(
+    machine: &mut Machine,
+    faults: Faults,
+    limits: Limits,
+    meter: &dyn Meter,
+) -> Result<Ground, CalledOff> {
     let system = machine.system;
     let facts = std::cell::OnceCell::new();
     let labels = system.label_bases(&system.actions).last().copied().unwrap_or(0);
@@ -102,13 +111,13 @@ pub fn ground(machine: &mut Machine, faults: Faults, limits: Limits) -> Ground {
     let mut fuel = limits.total_fuel;
     machine.faults = Faults::Skipped;
     loop {
-        spread(machine, &mut units, &mut fuel, &|| facts.get_or_init(look));
+        spread(machine, &mut units, &mut fuel, &|| facts.get_or_init(look), meter)?;
         machine.universe.sort();
         machine.faults = faults;
         let before = units.iter().filter(|unit| unit.coarse).count();
-        let found = collect(machine, &mut units, &|| facts.get_or_init(look));
+        let found = collect(machine, &mut units, &|| facts.get_or_init(look), meter)?;
         if units.iter().filter(|unit| unit.coarse).count() == before {
-            return found;
+            return Ok(found);
         }
         machine.faults = Faults::Skipped;
     }
@@ -154,7 +163,13 @@ fn units(system: &System, limits: Limits) -> Vec<Unit<'_>> {
 }
 
 /// Runs every instance until no new values appear.
-fn spread<'f>(machine: &mut Machine, units: &mut [Unit], fuel: &mut u64, facts: &dyn Fn() -> &'f Facts) {
+fn spread<'f>(
+    machine: &mut Machine,
+    units: &mut [Unit],
+    fuel: &mut u64,
+    facts: &dyn Fn() -> &'f Facts,
+    meter: &dyn Meter,
+) -> Result<(), CalledOff> {
     let mut readers: HashMap<u32, Vec<u32>> = HashMap::new();
     let mut pending: Vec<u32> = (0..units.len() as u32).collect();
     let mut coarse_instances: HashMap<usize, u32> = HashMap::new();
@@ -164,6 +179,7 @@ fn spread<'f>(machine: &mut Machine, units: &mut [Unit], fuel: &mut u64, facts: 
         for &n in &pending {
             let unit = &mut units[n as usize];
             let mut written: Vec<(u32, Written)> = Vec::new();
+            let before = *fuel;
             if !unit.coarse && !run_unit(machine, unit, fuel, |machine, end| note(machine, end, &mut written))
             {
                 unit.coarse = true;
@@ -177,6 +193,7 @@ fn spread<'f>(machine: &mut Machine, units: &mut [Unit], fuel: &mut u64, facts: 
                     written = coarse_writes(machine, footprint(unit, facts()));
                 }
             }
+            meter.spend(UNIT_WORK + (before - *fuel) * STEP_WORK, 0)?;
             for &var in &unit.looked {
                 let list = readers.entry(var).or_default();
                 if list.last() != Some(&n) && !list.contains(&n) {
@@ -201,10 +218,11 @@ fn spread<'f>(machine: &mut Machine, units: &mut [Unit], fuel: &mut u64, facts: 
         pending.dedup();
         pending.retain(|&n| !units[n as usize].coarse);
     }
+    Ok(())
 }
 
 /// Runs one instance on every path; false where it is too much.
-fn run_unit(
+pub(super) fn run_unit(
     machine: &mut Machine,
     unit: &mut Unit,
     fuel: &mut u64,
@@ -279,7 +297,7 @@ fn note(machine: &mut Machine, end: Result<(), End>, written: &mut Vec<(u32, Wri
     }
 }
 
-fn footprint<'f>(unit: &Unit, facts: &'f Facts) -> &'f Footprint {
+pub(super) fn footprint<'f>(unit: &Unit, facts: &'f Facts) -> &'f Footprint {
     match unit.instance {
         Some(n) if !unit.whole => facts.actions[unit.id].instance(n),
         _ => &facts.actions[unit.id].whole,
@@ -303,196 +321,4 @@ fn coarse_writes(machine: &Machine, print: &Footprint) -> Vec<(u32, Written)> {
         }
     }
     written
-}
-
-/// Runs every instance once more and takes down its ways.
-fn collect<'f>(machine: &mut Machine, units: &mut [Unit], facts: &dyn Fn() -> &'f Facts) -> Ground {
-    let mut ground = Ground { ways: Vec::new(), faults: Vec::new(), coarse: 0 };
-    type Key = (Vec<(u32, Bits)>, Vec<Row>);
-    let mut known: HashMap<Key, usize> = HashMap::new();
-    // Only the scalars of multisets make ways of different instances the same.
-    let shared = machine.universe.vars.iter().any(|possible| possible.loose);
-    // The way of all instances that an action's static facts stand for together, if there is one.
-    let mut whole: HashMap<usize, Option<usize>> = HashMap::new();
-    let mut row_count = 0;
-    for unit in units.iter_mut() {
-        let mut ways: Vec<Way> = Vec::new();
-        let mut faults: Vec<FaultWay> = Vec::new();
-        let labels = unit.labels;
-        let take = |machine: &mut Machine, end: Result<(), End>| match end {
-            Ok(()) => ways.push(Way {
-                labels: vec![labels],
-                demands: demands(machine),
-                rows: rows(machine),
-                exact: !machine.vague,
-            }),
-            Err(End::Fault) if machine.faults == Faults::Followed => {
-                faults.push(FaultWay { demands: demands(machine), exact: !machine.vague });
-            }
-            Err(_) => {}
-        };
-        let mut fuel = unit.limits.instance_fuel.saturating_mul(2);
-        if unit.coarse || row_count > MAX_ROWS || !run_unit(machine, unit, &mut fuel, take) {
-            unit.coarse = true;
-            ways.clear();
-            faults.clear();
-            if unit.whole
-                && let Some(way) = whole.get(&unit.id)
-            {
-                if let Some(way) = way {
-                    extend_labels(&mut ground.ways[*way].labels, labels);
-                }
-                ground.coarse += u64::from(labels.1 - labels.0) + 1;
-                continue;
-            }
-            coarse_way(machine, labels, footprint(unit, facts()), &mut ways, &mut faults);
-            ground.coarse += u64::from(labels.1 - labels.0) + 1;
-        }
-        ground.faults.extend(faults);
-        ways.retain(|way| !way.rows.is_empty());
-        row_count += ways.iter().map(|way| way.rows.len()).sum::<usize>();
-        if unit.whole {
-            whole.insert(unit.id, (!ways.is_empty()).then_some(ground.ways.len()));
-        }
-        if !shared || unit.whole {
-            ground.ways.append(&mut ways);
-        }
-        for way in ways {
-            let key = (by_var(machine, &way.demands), rows_by_var(machine, &way.rows));
-            match known.get(&key) {
-                Some(&n) => ground.ways[n].labels.extend(way.labels),
-                None => {
-                    known.insert(key, ground.ways.len());
-                    ground.ways.push(way);
-                }
-            }
-        }
-    }
-    ground
-}
-
-/// Adds labels to a list of first and last ones.
-fn extend_labels(list: &mut Vec<(u32, u32)>, labels: (u32, u32)) {
-    match list.last_mut() {
-        Some(last) if last.1 + 1 == labels.0 => last.1 = labels.1,
-        _ => list.push(labels),
-    }
-}
-
-/// Scalars of a multiset stand for each other: ways that differ in them only are the same.
-fn by_var(machine: &Machine, demands: &[(u32, Bits)]) -> Vec<(u32, Bits)> {
-    let mut list: Vec<(u32, Bits)> =
-        demands.iter().map(|&(slot, bits)| (machine.universe.var_of[slot as usize], bits)).collect();
-    list.sort_unstable();
-    list
-}
-
-fn rows_by_var(machine: &Machine, rows: &[Row]) -> Vec<Row> {
-    let var = |slot: u32| machine.universe.var_of[slot as usize];
-    let renamed = rows.iter().map(|row| Row {
-        condition: row.condition.map(|(slot, bits)| (var(slot), bits)),
-        slot: var(row.slot),
-        values: row.values,
-    });
-    renamed.collect()
-}
-
-fn demands(machine: &Machine) -> Vec<(u32, Bits)> {
-    let all = |slot: u32| machine.universe.of_slot(slot).whole;
-    machine.know.iter().map(|(&slot, &bits)| (slot, bits)).filter(|&(slot, bits)| bits != all(slot)).collect()
-}
-
-fn rows(machine: &Machine) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut dirty = machine.dirty.clone();
-    dirty.sort_unstable();
-    dirty.dedup();
-    for multiset in machine.universe.multisets_of(&dirty) {
-        for &(slot, blank) in &multiset.blanks {
-            let possible = machine.universe.of_slot(slot);
-            let at = possible.values.iter().position(|&value| value == blank);
-            rows.extend(at.map(|at| Row { condition: None, slot, values: Bits::one(at) }));
-        }
-    }
-    for slot in dirty {
-        let possible = machine.universe.of_slot(slot);
-        if possible.wide {
-            continue;
-        }
-        let place = |value: Scalar| possible.values.iter().position(|&v| v == value);
-        match &machine.cells[slot as usize] {
-            Cell::Start => {}
-            Cell::Known(value) => {
-                let Some(at) = place(*value) else { continue };
-                // Where it surely had that value before, nothing happens to it.
-                if possible.loose || machine.known(slot).only() != Some(at) {
-                    rows.push(Row { condition: None, slot, values: Bits::one(at) });
-                }
-            }
-            Cell::Map(from, table) => {
-                let mut by_value: BTreeMap<usize, Bits> = BTreeMap::new();
-                for n in machine.known(*from).iter() {
-                    if let Some(at) = place(table[n]).filter(|&at| *from != slot || at != n) {
-                        by_value.entry(at).or_default().insert(n);
-                    }
-                }
-                rows.extend(by_value.into_iter().map(|(at, when)| Row {
-                    condition: Some((*from, when)),
-                    slot,
-                    values: Bits::one(at),
-                }));
-            }
-            Cell::Any => {
-                rows.push(Row { condition: None, slot, values: possible.whole });
-            }
-        }
-    }
-    rows
-}
-
-fn coarse_way(
-    machine: &Machine,
-    labels: (u32, u32),
-    print: &Footprint,
-    ways: &mut Vec<Way>,
-    faults: &mut Vec<FaultWay>,
-) {
-    let as_demands = |list: &[(u32, ValueSet)]| -> Vec<(u32, Bits)> {
-        let known = list.iter().filter(|(slot, _)| !machine.universe.of_slot(*slot).wide);
-        known.map(|(slot, set)| (*slot, bits_of(machine, *slot, set))).collect()
-    };
-    if print.may_fault {
-        if print.can_hold {
-            faults.push(FaultWay { demands: as_demands(&print.demands), exact: false });
-        }
-        let guard = print.guard_faults.as_ref().map(|list| as_demands(list));
-        faults.extend(guard.map(|demands| FaultWay { demands, exact: false }));
-    }
-    let demands = as_demands(&print.demands);
-    if !print.can_fire || demands.iter().any(|(_, bits)| bits.is_empty()) {
-        return;
-    }
-    let mut rows = Vec::new();
-    for slot in print.may_write.iter() {
-        let possible = machine.universe.of_slot(slot);
-        if possible.wide {
-            continue;
-        }
-        let values = match print.result(slot) {
-            Some(set) => bits_of(machine, slot, set),
-            None => possible.whole,
-        };
-        rows.push(Row { condition: None, slot, values });
-    }
-    ways.push(Way { labels: vec![labels], demands, rows, exact: false });
-}
-
-/// The possible values of a scalar that are in the set.
-fn bits_of(machine: &Machine, slot: u32, set: &ValueSet) -> Bits {
-    let values = machine.universe.of_slot(slot).values.iter().enumerate();
-    let inside = values.filter(|(_, value)| match value {
-        Some(value) => set.contains(*value),
-        None => set.may_be_undefined(),
-    });
-    inside.map(|(n, _)| n).collect()
 }

@@ -13,7 +13,9 @@ mod run;
 mod universe;
 mod value;
 mod variable;
+mod ways;
 
+use crate::meter::Meter;
 use crate::target::{GuideError, Target};
 use ground::Limits;
 use hadal_exec::Model;
@@ -79,17 +81,22 @@ pub struct Tasks {
 
 impl Task {
     /// The tasks of a model for a target.
-    pub fn of(model: &Model, target: &Target) -> Result<Tasks, GuideError> {
-        Task::within(model, target, Limits::default())
+    pub fn of(model: &Model, target: &Target, meter: &dyn Meter) -> Result<Tasks, GuideError> {
+        Task::within(model, target, Limits::default(), meter)
     }
 
     /// The same, looking at no more than this.
-    fn within(model: &Model, target: &Target, limits: Limits) -> Result<Tasks, GuideError> {
+    fn within(
+        model: &Model,
+        target: &Target,
+        limits: Limits,
+        meter: &dyn Meter,
+    ) -> Result<Tasks, GuideError> {
         let system = model.system();
         let faults = if target.faults { Faults::Followed } else { Faults::Skipped };
         let (universe, starts) = initial(model);
         let mut machine = Machine::new(system, universe);
-        let ground = ground::ground(&mut machine, faults, limits);
+        let ground = ground::ground(&mut machine, faults, limits, meter)?;
         let (mut parts, mut sure) = (Vec::new(), Vec::new());
         for &id in &target.properties {
             let (at, values) = system.property_instance(id).ok_or(GuideError::NoProperty(id.0))?;

@@ -6,6 +6,7 @@ use crate::estimate::pattern::Patterns;
 use crate::estimate::relaxed::{Kind, Relaxed, Supporter};
 use crate::guide::Guide;
 use crate::mask::Mask;
+use crate::meter::Unmetered;
 use crate::target::Target;
 use hadal_exec::generate::{self, Size};
 use hadal_system::{Label, StateSpace};
@@ -39,8 +40,9 @@ fn promises_hold_however_roughly_the_model_is_known() {
             far += usize::from(truth.distance.iter().any(|d| d.is_finite() && d.0 > 1));
             let off: Mask = [0, 2, 5].map(Label).into_iter().collect();
             for (n, &limits) in rough.iter().enumerate() {
-                let task =
-                    Arc::new(Task::within(&model, &target, limits).expect("the properties exist").whole);
+                let task = Arc::new(
+                    Task::within(&model, &target, limits, &Unmetered).expect("the properties exist").whole,
+                );
                 roughly_known += task.coarse.0;
                 let shape = Shape {
                     name: "dl:all",
@@ -108,7 +110,9 @@ fn every_transition_of_a_model_is_a_way_of_its_task_and_every_target_meets_its_g
             Target { deadlock: true, ..Target::default() },
         ] {
             let Some(truth) = truth(&model, &target, 300) else { continue };
-            let task = Task::within(&model, &target, Limits::default()).expect("the properties exist").whole;
+            let task = Task::within(&model, &target, Limits::default(), &Unmetered)
+                .expect("the properties exist")
+                .whole;
             for (state, &goal) in truth.states.iter().zip(&truth.goal) {
                 let holds = task.goal.holds(&|var, bits| task.variables[var as usize].has(state, bits));
                 assert!(holds || !goal, "seed {seed}: {:?} is a target", model.render_state(state));

@@ -5,6 +5,7 @@ use super::nodes::{Flag, NONE, Node, Nodes};
 use super::open::{Entry, Open, next_random};
 use super::order::{Order, Tie};
 use super::{DirectedSearch, Insertion, Traces, aims_at, aims_at_all, shorten};
+use crate::control::{Done, Pace};
 use crate::finding::Finding;
 use crate::lane::{Lane, Parents, total_counts};
 use crate::ram::breadth::{TABLE, needed};
@@ -13,10 +14,14 @@ use hadal_guide::{Distance, Estimator, Judge, Placement, Step};
 use hadal_store::OverBudget;
 use hadal_store::table::{StateRef, StateTable};
 use hadal_system::{Label, PropertyKind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Expansions between two looks at the limits.
 const STRIDE: u64 = 256;
+/// What firing a transition counts as, and what a state that is kept adds, estimates apart: about nanoseconds.
+const TRANSITION_WORK: u64 = 150;
+const STATE_WORK: u64 = 300;
 /// The priority of states that seem hopeless but are not proven to be.
 pub(super) const LAST: u64 = u64::MAX;
 
@@ -80,6 +85,8 @@ pub(super) struct Core<'a> {
     /// Whether every transition so far cost 1.
     unit_costs: bool,
     pub(super) expansions: u64,
+    /// The turns it takes with another search.
+    pace: Option<Arc<dyn Pace>>,
 }
 
 impl<'a> Core<'a> {
@@ -115,6 +122,7 @@ impl<'a> Core<'a> {
             found: None,
             unit_costs: true,
             expansions: 0,
+            pace: search.task.control.pace(),
         })
     }
 
@@ -126,6 +134,13 @@ impl<'a> Core<'a> {
     /// Looks at the limits now and then.
     pub(super) fn must_stop(&mut self) -> Option<StopReason> {
         self.expansions += 1;
+        if let Some(pace) = &self.pace {
+            let done = self.done();
+            let control = self.search.task.control;
+            if let Some(reason) = pace.go_on(done, &|| control.must_stop(done.states)) {
+                return Some(reason);
+            }
+        }
         if !self.expansions.is_multiple_of(STRIDE) {
             return None;
         }
@@ -133,6 +148,13 @@ impl<'a> Core<'a> {
         control.gauges.states.store(self.table.len(), Ordering::Relaxed);
         control.gauges.frontier.store(self.open.len(), Ordering::Relaxed);
         control.must_stop(self.table.len())
+    }
+
+    /// What was done so far.
+    fn done(&self) -> Done {
+        let (states, transitions) = (self.table.len(), self.figures.generated);
+        let work = transitions * TRANSITION_WORK + states * STATE_WORK + self.estimator.work();
+        Done { work, states, transitions }
     }
 
     /// The numbers of the initial states, each once; the nodes are there, with estimates.
@@ -551,24 +573,5 @@ impl Core<'_> {
     /// Whether the priority layer leaves the order alone.
     fn has_one_queue(&self) -> bool {
         self.figures.cut == 0 && self.open.traffic().len() <= 1
-    }
-}
-
-/// The answer where not even an empty table fits the budget.
-pub(super) fn nothing_fits(search: &DirectedSearch, full: OverBudget) -> Report {
-    Report {
-        verdict: Verdict::Stopped(StopReason::Memory { needed: needed(full) }),
-        states: 0,
-        transitions: 0,
-        depth: None,
-        layers: Vec::new(),
-        covers: vec![0; search.task.space.properties().len()],
-        actions: Vec::new(),
-        peak_memory: search.governor.peak(),
-        stages: vec![TABLE],
-        disk: None,
-        partition: None,
-        proviso: None,
-        directed: None,
     }
 }

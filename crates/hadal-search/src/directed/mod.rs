@@ -17,13 +17,16 @@ mod nodes;
 mod open;
 mod order;
 mod shorten;
+mod turns;
 
 pub use figures::{DirectedFigures, QueueFigures};
 pub use order::{Order, Tie};
+pub use turns::{GuidedPace, Running, Turns};
 
 use self::core::{Core, End};
 use crate::lane::Task;
-use crate::report::{Report, ViolationKind};
+use crate::ram::breadth::{TABLE, needed};
+use crate::report::{Report, StopReason, Verdict, ViolationKind};
 use hadal_guide::{Guide, Priority, Target};
 use hadal_store::Governor;
 use hadal_system::{PropertyId, PropertyKind};
@@ -139,7 +142,10 @@ pub(crate) fn aims_at(target: &Target, kind: ViolationKind) -> bool {
 pub fn explore(search: &DirectedSearch) -> Report {
     let mut core = match Core::new(search) {
         Ok(core) => core,
-        Err(full) => return core::nothing_fits(search, full),
+        Err(full) => {
+            let reason = StopReason::Memory { needed: needed(full) };
+            return not_begun(search.task, search.governor, reason);
+        }
     };
     let end = match search.options.order {
         Order::HillClimbing => climb::run(&mut core),
@@ -153,4 +159,23 @@ pub fn explore(search: &DirectedSearch) -> Report {
         Err(full) => End::Full(full),
     };
     core.report(end)
+}
+
+/// The answer of a search that was stopped before it began.
+pub fn not_begun(task: Task, governor: &Governor, reason: StopReason) -> Report {
+    Report {
+        verdict: Verdict::Stopped(reason),
+        states: 0,
+        transitions: 0,
+        depth: None,
+        layers: Vec::new(),
+        covers: vec![0; task.space.properties().len()],
+        actions: Vec::new(),
+        peak_memory: governor.peak(),
+        stages: vec![TABLE],
+        disk: None,
+        partition: None,
+        proviso: None,
+        directed: None,
+    }
 }

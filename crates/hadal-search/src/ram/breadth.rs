@@ -6,6 +6,7 @@
 
 use super::Search;
 use super::{liveness, path};
+use crate::control::Done;
 use crate::finding::Finding;
 use crate::firings::Counts;
 use crate::lane::{Lane, Parents, take_finding, total_counts};
@@ -21,6 +22,9 @@ use std::time::Instant;
 const PIECE: u64 = 512;
 /// Layers below this size are expanded by one thread: waking others costs more.
 const SHARED_FROM: u64 = 2048;
+/// What firing a transition and looking its state up counts as, and what a new state adds: about nanoseconds.
+const TRANSITION_WORK: u64 = 80;
+const STATE_WORK: u64 = 40;
 /// A position past the end of any layer.
 const NO_MORE: u64 = u64::MAX / 2;
 
@@ -119,6 +123,10 @@ impl<'t, 'a> Walk<'t, 'a> {
                 return Ended::Stopped(StopReason::DepthLimit);
             }
             let before: u64 = lanes.iter().map(|l| l.transitions).sum();
+            let done = self.done(before);
+            if let Some(reason) = self.search.task.control.await_turn(done) {
+                return Ended::Stopped(reason);
+            }
             let (known, begun) = (self.table.len(), Instant::now());
             match self.expand(&layer, depth, width, lanes) {
                 Ended::Whole => {}
@@ -146,6 +154,12 @@ impl<'t, 'a> Walk<'t, 'a> {
             });
             self.counts = total_counts(lanes, self.search.task.space);
         }
+    }
+
+    /// What was done so far, at the end of a layer.
+    fn done(&self, transitions: u64) -> Done {
+        let states = self.table.len();
+        Done { work: transitions * TRANSITION_WORK + states * STATE_WORK, states, transitions }
     }
 
     /// The figures, with this verdict.

@@ -1,7 +1,7 @@
 //! h^L and h^U (Wehrle 2011, sec. 2.3), in planning h^max and h^FF: values only accumulate. h^L counts the rounds until what
 //! is looked for appears; h^U counts the transitions of a trace of the relaxed system that is extracted backwards.
 
-use super::network::{NONE, Network};
+use super::network::{LINK_WORK, NONE, Network};
 use super::{Masks, Supporter, label_of};
 use crate::guide::{Distance, Estimator};
 use crate::mask::Mask;
@@ -46,6 +46,8 @@ pub struct Layers<'g> {
     wave: Vec<u32>,
     ready: Vec<u32>,
     scratch: Scratch,
+    /// Links followed so far, in all estimates.
+    followed: u64,
     value: Distance,
     kept: Vec<u32>,
     labels: OnceCell<(Vec<Label>, Vec<Label>)>,
@@ -80,6 +82,7 @@ impl<'g> Layers<'g> {
             wave: Vec::with_capacity(network.facts),
             ready: Vec::with_capacity(network.needs.len()),
             scratch,
+            followed: 0,
             value: Distance::ZERO,
             kept: Vec::new(),
             labels: OnceCell::new(),
@@ -94,6 +97,7 @@ impl<'g> Layers<'g> {
         self.waits.copy_from_slice(&network.needs);
         self.wave.clear();
         self.ready.clear();
+        self.followed += network.setup_work();
         if let Some(off) = off {
             for &operator in self.masks.switched_off(network, off) {
                 self.waits[operator as usize] = u32::MAX;
@@ -131,7 +135,9 @@ impl<'g> Layers<'g> {
                         continue;
                     }
                     self.reached_by[atom as usize] = fact;
-                    for &operator in network.operators_of_atom.get(atom) {
+                    let operators = network.operators_of_atom.get(atom);
+                    self.followed += operators.len() as u64 + 2;
+                    for &operator in operators {
                         let waits = &mut self.waits[operator as usize];
                         *waits = waits.wrapping_sub(1);
                         if *waits == 0 {
@@ -177,7 +183,9 @@ impl<'g> Layers<'g> {
     #[inline]
     fn apply(&mut self, operator: u32, level: u32) {
         let network = self.network;
-        for &fact in network.facts_of_operator.get(operator) {
+        let facts = network.facts_of_operator.get(operator);
+        self.followed += facts.len() as u64;
+        for &fact in facts {
             let round = &mut self.round[fact as usize];
             if *round == UNREACHED {
                 *round = level;
@@ -304,6 +312,10 @@ impl Estimator for Layers<'_> {
             },
         };
         self.value
+    }
+
+    fn work(&self) -> u64 {
+        self.followed * LINK_WORK
     }
 
     fn supporters(&self) -> Option<&[Label]> {

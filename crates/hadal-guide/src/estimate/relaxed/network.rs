@@ -16,6 +16,9 @@ const MANY_EFFECTS: usize = 20_000;
 /// No number.
 pub const NONE: u32 = u32::MAX;
 
+/// What following a link between facts, atoms and operators counts as: about nanoseconds.
+pub const LINK_WORK: u64 = 4;
+
 /// Lists of numbers behind each other.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
@@ -81,6 +84,11 @@ type Operator = (Vec<u32>, Vec<u32>, u32);
 impl Network {
     pub fn of(task: &Task) -> Self {
         Network::merging_above(task, MANY_EFFECTS)
+    }
+
+    /// What beginning an estimate counts as, in links.
+    pub fn setup_work(&self) -> u64 {
+        ((self.facts + self.atoms + self.needs.len()) / 8 + self.variables.len()) as u64
     }
 
     /// Takes shared effects together where there are more than `many`.

@@ -1,7 +1,7 @@
 //! h^add (Bonet and Geffner 2001; Wehrle 2011, sec. 2.6): as h^L, but what an operator needs is paid for one by one. Also
 //! h^FF with the supporters of h^add.
 
-use super::network::{NONE, Network};
+use super::network::{LINK_WORK, NONE, Network};
 use super::{Masks, label_of};
 use crate::guide::{Distance, Estimator};
 use crate::mask::Mask;
@@ -33,7 +33,11 @@ pub struct Sums<'g> {
     sums: Vec<u32>,
     /// Facts by cost; a fact may stand in several, the least counts.
     buckets: Vec<Vec<u32>>,
+    /// Buckets from this one on are empty.
+    used: usize,
     waiting: usize,
+    /// Links followed so far, in all estimates.
+    followed: u64,
     entered: Vec<bool>,
     touched: Vec<u32>,
     supporters: Vec<Label>,
@@ -52,7 +56,9 @@ impl<'g> Sums<'g> {
             waits: network.needs.clone(),
             sums: vec![0; network.needs.len()],
             buckets: Vec::new(),
+            used: 0,
             waiting: 0,
+            followed: 0,
             entered: vec![false; network.facts],
             touched: Vec::new(),
             supporters: Vec::new(),
@@ -68,6 +74,7 @@ impl<'g> Sums<'g> {
                 self.buckets.resize(cost as usize + 1, Vec::new());
             }
             self.buckets[cost as usize].push(fact);
+            self.used = self.used.max(cost as usize + 1);
             self.waiting += 1;
         }
     }
@@ -76,7 +83,9 @@ impl<'g> Sums<'g> {
         let network = self.network;
         let price = u32::from(operator < network.first_goal_operator);
         let cost = (self.sums[operator as usize] + price).min(MOST);
-        for &fact in network.facts_of_operator.get(operator) {
+        let facts = network.facts_of_operator.get(operator);
+        self.followed += facts.len() as u64;
+        for &fact in facts {
             self.offer(fact, cost, operator);
         }
     }
@@ -87,8 +96,10 @@ impl<'g> Sums<'g> {
         self.reached_by.fill(NONE);
         self.waits.copy_from_slice(&network.needs);
         self.sums.fill(0);
-        self.buckets.iter_mut().for_each(Vec::clear);
+        self.buckets[..self.used].iter_mut().for_each(Vec::clear);
+        self.used = 0;
         self.waiting = 0;
+        self.followed += network.setup_work();
         if let Some(off) = off {
             for &operator in self.masks.switched_off(network, off) {
                 self.waits[operator as usize] = u32::MAX;
@@ -127,7 +138,9 @@ impl<'g> Sums<'g> {
                     continue;
                 }
                 self.reached_by[atom as usize] = fact;
-                for &operator in network.operators_of_atom.get(atom) {
+                let operators = network.operators_of_atom.get(atom);
+                self.followed += operators.len() as u64 + 2;
+                for &operator in operators {
                     let at = operator as usize;
                     self.sums[at] = (self.sums[at] + cost).min(MOST);
                     self.waits[at] = self.waits[at].wrapping_sub(1);
@@ -195,6 +208,10 @@ impl Estimator for Sums<'_> {
             Measure::Sum => Distance(cost),
             Measure::Trace => Distance(ways),
         }
+    }
+
+    fn work(&self) -> u64 {
+        self.followed * LINK_WORK
     }
 
     fn supporters(&self) -> Option<&[Label]> {

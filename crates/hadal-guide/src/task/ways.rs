@@ -1,0 +1,223 @@
+//! The ways in which action instances can fire, taken down once all values are known.
+
+use super::bits::Bits;
+use super::ground::{FaultWay, Ground, Row, STEP_WORK, UNIT_WORK, Unit, Way, footprint, run_unit};
+use super::machine::{Cell, End, Faults, Machine};
+use super::universe::Scalar;
+use crate::meter::{CalledOff, Meter};
+use hadal_system::facts::{Facts, Footprint, ValueSet};
+use std::collections::{BTreeMap, HashMap};
+
+/// With more effects than this, all further instances are taken by their static facts.
+const MAX_ROWS: usize = 1_000_000;
+
+/// Runs every instance once more and takes down its ways.
+pub(super) fn collect<'f>(
+    machine: &mut Machine,
+    units: &mut [Unit],
+    facts: &dyn Fn() -> &'f Facts,
+    meter: &dyn Meter,
+) -> Result<Ground, CalledOff> {
+    let mut ground = Ground { ways: Vec::new(), faults: Vec::new(), coarse: 0 };
+    type Key = (Vec<(u32, Bits)>, Vec<Row>);
+    let mut known: HashMap<Key, usize> = HashMap::new();
+    // Only the scalars of multisets make ways of different instances the same.
+    let shared = machine.universe.vars.iter().any(|possible| possible.loose);
+    // The way of all instances that an action's static facts stand for together, if there is one.
+    let mut whole: HashMap<usize, Option<usize>> = HashMap::new();
+    let mut row_count = 0;
+    for unit in units.iter_mut() {
+        let mut ways: Vec<Way> = Vec::new();
+        let mut faults: Vec<FaultWay> = Vec::new();
+        let labels = unit.labels;
+        let take = |machine: &mut Machine, end: Result<(), End>| match end {
+            Ok(()) => ways.push(Way {
+                labels: vec![labels],
+                demands: demands(machine),
+                rows: rows(machine),
+                exact: !machine.vague,
+            }),
+            Err(End::Fault) if machine.faults == Faults::Followed => {
+                faults.push(FaultWay { demands: demands(machine), exact: !machine.vague });
+            }
+            Err(_) => {}
+        };
+        let full = unit.limits.instance_fuel.saturating_mul(2);
+        let mut fuel = full;
+        if unit.coarse || row_count > MAX_ROWS || !run_unit(machine, unit, &mut fuel, take) {
+            unit.coarse = true;
+            ways.clear();
+            faults.clear();
+            if unit.whole
+                && let Some(way) = whole.get(&unit.id)
+            {
+                if let Some(way) = way {
+                    extend_labels(&mut ground.ways[*way].labels, labels);
+                }
+                ground.coarse += u64::from(labels.1 - labels.0) + 1;
+                continue;
+            }
+            coarse_way(machine, labels, footprint(unit, facts()), &mut ways, &mut faults);
+            ground.coarse += u64::from(labels.1 - labels.0) + 1;
+        }
+        ways.retain(|way| !way.rows.is_empty());
+        let rows: usize = ways.iter().map(|way| way.rows.len()).sum();
+        meter.spend(UNIT_WORK + (full - fuel) * STEP_WORK, held(&ways, rows, &faults))?;
+        ground.faults.extend(faults);
+        row_count += rows;
+        if unit.whole {
+            whole.insert(unit.id, (!ways.is_empty()).then_some(ground.ways.len()));
+        }
+        if !shared || unit.whole {
+            ground.ways.append(&mut ways);
+        }
+        for way in ways {
+            let key = (by_var(machine, &way.demands), rows_by_var(machine, &way.rows));
+            match known.get(&key) {
+                Some(&n) => ground.ways[n].labels.extend(way.labels),
+                None => {
+                    known.insert(key, ground.ways.len());
+                    ground.ways.push(way);
+                }
+            }
+        }
+    }
+    Ok(ground)
+}
+
+/// The bytes that these take, about.
+fn held(ways: &[Way], rows: usize, faults: &[FaultWay]) -> u64 {
+    let demands =
+        ways.iter().map(|way| way.demands.len()).chain(faults.iter().map(|fault| fault.demands.len()));
+    let bytes = size_of_val(ways)
+        + size_of_val(faults)
+        + rows * size_of::<Row>()
+        + demands.sum::<usize>() * size_of::<(u32, Bits)>();
+    bytes as u64
+}
+
+/// Adds labels to a list of first and last ones.
+fn extend_labels(list: &mut Vec<(u32, u32)>, labels: (u32, u32)) {
+    match list.last_mut() {
+        Some(last) if last.1 + 1 == labels.0 => last.1 = labels.1,
+        _ => list.push(labels),
+    }
+}
+
+/// Scalars of a multiset stand for each other: ways that differ in them only are the same.
+fn by_var(machine: &Machine, demands: &[(u32, Bits)]) -> Vec<(u32, Bits)> {
+    let mut list: Vec<(u32, Bits)> =
+        demands.iter().map(|&(slot, bits)| (machine.universe.var_of[slot as usize], bits)).collect();
+    list.sort_unstable();
+    list
+}
+
+fn rows_by_var(machine: &Machine, rows: &[Row]) -> Vec<Row> {
+    let var = |slot: u32| machine.universe.var_of[slot as usize];
+    let renamed = rows.iter().map(|row| Row {
+        condition: row.condition.map(|(slot, bits)| (var(slot), bits)),
+        slot: var(row.slot),
+        values: row.values,
+    });
+    renamed.collect()
+}
+
+fn demands(machine: &Machine) -> Vec<(u32, Bits)> {
+    let all = |slot: u32| machine.universe.of_slot(slot).whole;
+    machine.know.iter().map(|(&slot, &bits)| (slot, bits)).filter(|&(slot, bits)| bits != all(slot)).collect()
+}
+
+fn rows(machine: &Machine) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut dirty = machine.dirty.clone();
+    dirty.sort_unstable();
+    dirty.dedup();
+    for multiset in machine.universe.multisets_of(&dirty) {
+        for &(slot, blank) in &multiset.blanks {
+            let possible = machine.universe.of_slot(slot);
+            let at = possible.values.iter().position(|&value| value == blank);
+            rows.extend(at.map(|at| Row { condition: None, slot, values: Bits::one(at) }));
+        }
+    }
+    for slot in dirty {
+        let possible = machine.universe.of_slot(slot);
+        if possible.wide {
+            continue;
+        }
+        let place = |value: Scalar| possible.values.iter().position(|&v| v == value);
+        match &machine.cells[slot as usize] {
+            Cell::Start => {}
+            Cell::Known(value) => {
+                let Some(at) = place(*value) else { continue };
+                // Where it surely had that value before, nothing happens to it.
+                if possible.loose || machine.known(slot).only() != Some(at) {
+                    rows.push(Row { condition: None, slot, values: Bits::one(at) });
+                }
+            }
+            Cell::Map(from, table) => {
+                let mut by_value: BTreeMap<usize, Bits> = BTreeMap::new();
+                for n in machine.known(*from).iter() {
+                    if let Some(at) = place(table[n]).filter(|&at| *from != slot || at != n) {
+                        by_value.entry(at).or_default().insert(n);
+                    }
+                }
+                rows.extend(by_value.into_iter().map(|(at, when)| Row {
+                    condition: Some((*from, when)),
+                    slot,
+                    values: Bits::one(at),
+                }));
+            }
+            Cell::Any => {
+                rows.push(Row { condition: None, slot, values: possible.whole });
+            }
+        }
+    }
+    rows
+}
+
+fn coarse_way(
+    machine: &Machine,
+    labels: (u32, u32),
+    print: &Footprint,
+    ways: &mut Vec<Way>,
+    faults: &mut Vec<FaultWay>,
+) {
+    let as_demands = |list: &[(u32, ValueSet)]| -> Vec<(u32, Bits)> {
+        let known = list.iter().filter(|(slot, _)| !machine.universe.of_slot(*slot).wide);
+        known.map(|(slot, set)| (*slot, bits_of(machine, *slot, set))).collect()
+    };
+    if print.may_fault {
+        if print.can_hold {
+            faults.push(FaultWay { demands: as_demands(&print.demands), exact: false });
+        }
+        let guard = print.guard_faults.as_ref().map(|list| as_demands(list));
+        faults.extend(guard.map(|demands| FaultWay { demands, exact: false }));
+    }
+    let demands = as_demands(&print.demands);
+    if !print.can_fire || demands.iter().any(|(_, bits)| bits.is_empty()) {
+        return;
+    }
+    let mut rows = Vec::new();
+    for slot in print.may_write.iter() {
+        let possible = machine.universe.of_slot(slot);
+        if possible.wide {
+            continue;
+        }
+        let values = match print.result(slot) {
+            Some(set) => bits_of(machine, slot, set),
+            None => possible.whole,
+        };
+        rows.push(Row { condition: None, slot, values });
+    }
+    ways.push(Way { labels: vec![labels], demands, rows, exact: false });
+}
+
+/// The possible values of a scalar that are in the set.
+fn bits_of(machine: &Machine, slot: u32, set: &ValueSet) -> Bits {
+    let values = machine.universe.of_slot(slot).values.iter().enumerate();
+    let inside = values.filter(|(_, value)| match value {
+        Some(value) => set.contains(*value),
+        None => set.may_be_undefined(),
+    });
+    inside.map(|(n, _)| n).collect()
+}
