@@ -3,6 +3,7 @@
 use crate::directed::DirectedFigures;
 use crate::firings::ActionFirings;
 use crate::partition::PartitionFigures;
+use hadal_store::vfs::ReadCost;
 use hadal_system::{Label, PropertyId, PropertyInfo, PropertyKind};
 use serde::{Deserialize, Serialize};
 
@@ -278,6 +279,8 @@ pub struct DiskFigures {
     pub read: u64,
     /// Bytes written.
     pub written: u64,
+    /// What reading costs, once enough was read.
+    pub read_cost: Option<ReadCost>,
     /// The buckets of hash-based detection.
     pub buckets: Option<Buckets>,
 }

@@ -363,6 +363,7 @@ fn outcome(
         layers: report.layers.clone(),
         covers,
         actions: report.actions.clone(),
+        read_cost: report.disk.and_then(|d| d.read_cost),
         buckets: report.disk.and_then(|d| d.buckets),
         partition: report.partition.clone(),
         directed: report.directed.clone(),

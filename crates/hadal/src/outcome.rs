@@ -6,6 +6,7 @@ use hadal_search::Buckets;
 use hadal_search::directed::DirectedFigures;
 use hadal_search::partition::PartitionFigures;
 use hadal_search::{Proviso, Report, StopReason, Verdict};
+use hadal_store::vfs::ReadCost;
 use serde::Serialize;
 
 /// One result. Fields are only added, never renamed.
@@ -75,6 +76,9 @@ pub struct Outcome {
     pub covers: Vec<CoverFigures>,
     /// How often each action fired, all its instances together.
     pub actions: Vec<hadal_search::ActionFirings>,
+    /// What reading from disk costs, for `--explain`.
+    #[serde(skip)]
+    pub read_cost: Option<ReadCost>,
     /// The buckets of `--strategy hash`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buckets: Option<Buckets>,
@@ -205,6 +209,14 @@ impl Outcome {
                 stage.storage,
                 stage.depth,
                 grouped(stage.states)
+            ));
+        }
+        if let Some(cost) = self.read_cost {
+            lines.push(format!(
+                "  the disk takes {} µs for a read and {}/s: gaps of up to {} between wanted blocks are read through",
+                cost.request_nanos / 1000,
+                size(cost.bytes_per_second),
+                size(cost.bytes_per_request())
             ));
         }
         lines.join("\n")

@@ -328,6 +328,7 @@ impl<'a> Sweep<'a> {
                 bytes: self.journal.bytes(),
                 read: traffic.bytes_read(),
                 written: traffic.bytes_written(),
+                read_cost: traffic.speed.cost(),
                 buckets: self.detector.buckets(),
             }),
             partition: None,

@@ -2,7 +2,8 @@
 //!
 //! The index says which blocks those are; neighbours are read together, the next piece while this one is
 //! decoded. When nearly every block is wanted this is a scan, when few are it is a handful of reads: the same code,
-//! the distance up to which a gap is read through rather than skipped being the only cost estimate.
+//! the distance up to which a gap is read through rather than skipped being the only cost estimate. It is as many bytes as
+//! the disk was seen to read in the time of another request.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,8 +17,10 @@ use crate::governor::Reservation;
 use crate::shape::{Dynamic, RecordShape, Records, Width, with_width};
 use crate::vfs::{AlignedBuffer, Extent, PendingExtent, VfsFile, request_extent};
 
-/// Reading on through a gap of this many bytes costs about as much as another request.
-const GAP_BYTES: u64 = 32 << 10;
+/// Reading on through a gap of this many bytes costs about as much as another request, on a disk not known yet.
+const USUAL_GAP: u64 = 32 << 10;
+/// A gap is never worth less: requests cost processor time, too.
+const LEAST_GAP: u64 = 8 << 10;
 
 /// Probes one run. Ascending calls go through the file once.
 pub struct RunProbe {
@@ -149,13 +152,14 @@ impl RunProbe {
     /// Groups of wanted blocks that are read with one request each.
     fn groups(&self, wanted: &[Wanted]) -> Vec<Range<usize>> {
         let most = self.run.options().chunk_bytes as u64;
+        let speed = &self.run.disk().traffic.speed;
+        let gap = speed.cost().map_or(USUAL_GAP, |cost| cost.bytes_per_request().max(LEAST_GAP));
         let mut groups: Vec<Range<usize>> = Vec::new();
         // Where the current group begins and ends in the file.
         let mut extent = 0..0;
         for (at, block) in wanted.iter().enumerate() {
             let range = self.index.range(block.block);
-            let near =
-                range.start.saturating_sub(extent.end) <= GAP_BYTES && range.end - extent.start <= most;
+            let near = range.start.saturating_sub(extent.end) <= gap && range.end - extent.start <= most;
             match groups.last_mut() {
                 Some(group) if near => {
                     group.end = at + 1;

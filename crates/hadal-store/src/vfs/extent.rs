@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::{AlignedBuffer, Disk, Pending, SECTOR, VfsFile};
 
@@ -56,8 +57,10 @@ pub(crate) fn request_extent(
     let few = range.end - range.start <= FEW_BYTES;
     let (file, traffic) = (Arc::clone(file), Arc::clone(&disk.traffic));
     let read = move || {
+        let begun = Instant::now();
         let extent = read_extent(&*file, range, buffer)?;
         traffic.add_read(extent.inside.end as u64);
+        traffic.speed.note(extent.inside.end as u64, begun.elapsed());
         Ok(extent)
     };
     PendingExtent { pending: if few { Pending::Ready(read()) } else { disk.threads.submit(read) } }

@@ -11,6 +11,7 @@ mod faulty;
 mod folder;
 mod limited;
 mod sequential;
+mod speed;
 mod threads;
 
 use std::io;
@@ -21,6 +22,7 @@ pub use buffer::AlignedBuffer;
 pub use faulty::{Faults, FaultyFolder, Survival};
 pub use folder::Folder;
 pub use limited::LimitedFolder;
+pub use speed::{ReadCost, ReadSpeed};
 pub use threads::{IoThreads, Pending};
 
 pub(crate) use append::{AppendError, AppendStream};
@@ -105,9 +107,11 @@ pub struct Disk {
     next_file: Arc<AtomicU64>,
 }
 
-/// Bytes read and written, for statistics.
+/// Bytes read and written, and what reading costs.
 #[derive(Debug, Default)]
 pub struct Traffic {
+    /// What reads cost.
+    pub speed: ReadSpeed,
     read: AtomicU64,
     written: AtomicU64,
 }
