@@ -5,11 +5,11 @@ use crate::firings::Counts;
 use crate::lane::{Lane, Parents, Task};
 use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
-use crate::layered::detector::{Detector, LayerView};
+use crate::layered::detector::{Detector, LayerView, Nothing};
 use crate::layered::diagram::DiagramDetector;
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord, Tally};
-use crate::layered::room::delete_layers;
+use crate::layered::room::{delete_layers, make_fit};
 use crate::layered::sorted::{SortedDetector, Sorting};
 use crate::layered::sweep::{Keep, Sweep};
 use crate::ram::Search;
@@ -131,6 +131,8 @@ struct Sweeping<'a> {
     /// States of the layer being found that the detector was offered already.
     offered: u64,
     rest: Option<Sorted>,
+    /// Whether the disk has no room for the detector, so that nothing can be done now.
+    is_full: bool,
     /// What earlier sittings counted, and what was counted in all complete layers.
     counts_before: Counts,
     counts: Counts,
@@ -207,6 +209,7 @@ impl<'a> AutoSearch<'a> {
             offered,
             lanes,
             rest: Some(rest),
+            is_full: false,
             counts_before: Counts::zero(self.task.space),
             counts: begun.counts,
             seconds: 0.0,
@@ -251,12 +254,16 @@ impl<'a> AutoSearch<'a> {
             path_begins_at: 0,
             counts_again: Counts::zero(self.task.space),
         };
-        let verdict = sweep.run()?;
+        let verdict = match start.is_full {
+            true => Verdict::Stopped(StopReason::DiskFull),
+            false => sweep.run()?,
+        };
         if let Some((mut ledger, record)) = sweep.may_make_room(&verdict) {
-            let stages = std::mem::take(&mut sweep.stages);
+            let (stages, seconds) = (std::mem::take(&mut sweep.stages), sweep.seconds_before);
             drop(sweep);
             let journal = delete_layers(&mut ledger, self.options(), &record)?;
-            return self.go_on(ledger, journal, record, stages);
+            let left = ledger.record().ok_or(Trouble::NothingToResume)?;
+            return self.go_on(ledger, journal, RunRecord { seconds, ..left }, stages);
         }
         let (begins_at, disk) = (sweep.path_begins_at, sweep.disk.clone());
         let mut report = sweep.report(verdict);
@@ -272,15 +279,25 @@ impl<'a> AutoSearch<'a> {
     /// Goes on from what was committed, after these `stages`.
     fn go_on(
         &self,
-        ledger: Ledger,
+        mut ledger: Ledger,
         journal: Journal,
         record: RunRecord,
         mut stages: Vec<Stage>,
     ) -> Result<Report, Trouble> {
         let disk = ledger.disk().clone();
         let elastic = self.governor.part(self.share(ELASTIC_SHARE));
-        let (detector, stage) = self.detector(&disk, &journal, &elastic)?;
-        stages.push(stage);
+        let when_full = self.task.control.limits.when_full;
+        let fitted = make_fit(&mut ledger, self.options(), (journal, record), when_full, |journal| {
+            self.detector(&disk, journal, &elastic)
+        })?;
+        let (journal, record, is_full) = (fitted.journal, fitted.record, fitted.made.is_none());
+        let detector: Box<dyn Detector + 'a> = match fitted.made {
+            Some((detector, stage)) => {
+                stages.push(stage);
+                detector
+            }
+            None => Box::new(Nothing),
+        };
         let writers = self.threads.max(1);
         let counts = Counts::of_record(record.covers, &record.actions);
         self.sweep(Sweeping {
@@ -293,6 +310,7 @@ impl<'a> AutoSearch<'a> {
             fired: 0,
             offered: 0,
             rest: None,
+            is_full,
             counts_before: counts.clone(),
             counts,
             seconds: record.seconds,

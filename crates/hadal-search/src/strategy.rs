@@ -6,7 +6,7 @@ use crate::firings::Counts;
 use crate::lane::{Lane, Parents, Task};
 use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
-use crate::layered::detector::Detector;
+use crate::layered::detector::{Detector, Nothing};
 use crate::layered::hash::sample::initial_partition;
 use crate::layered::hash::structured::StructuredDetector;
 use crate::layered::hash::{HashDetector, Partition, Sampling, SplitBy};
@@ -15,10 +15,10 @@ use crate::layered::ledger::{Ledger, RunRecord};
 use crate::layered::partial::{Bound, PartialDetector};
 use crate::layered::path;
 use crate::layered::phased::PhasedDetector;
-use crate::layered::room::delete_layers;
+use crate::layered::room::{Fitted, delete_layers, make_fit};
 use crate::layered::sorted::{Merging, Passes, SortedDetector, Sorting};
 use crate::layered::sweep::{Keep, Sweep};
-use crate::report::{DeadlockNotion, Layer, Question, Report, Stage, Verdict};
+use crate::report::{DeadlockNotion, Layer, Question, Report, Stage, StopReason, Verdict};
 use hadal_store::Governor;
 use hadal_store::levels::LevelPolicy;
 use hadal_store::run::RunOptions;
@@ -259,6 +259,38 @@ impl<'a> StrategySearch<'a> {
         Ok(detector)
     }
 
+    /// Goes on from what was committed; stops at once where the disk has no room for the detector.
+    fn go_on(
+        &self,
+        disk: &Disk,
+        mut ledger: Ledger,
+        committed: (Journal, RunRecord),
+    ) -> Result<(Sweep<'a>, Verdict), Trouble> {
+        let when_full = self.task.control.limits.when_full;
+        let fitted = make_fit(&mut ledger, self.options(), committed, when_full, |journal| {
+            self.adopted(disk, journal)
+        })?;
+        let Fitted { journal, record, made } = fitted;
+        let start = Start {
+            task: self.task,
+            disk: disk.clone(),
+            ledger: Some(ledger),
+            journal,
+            record: Some(record),
+        };
+        match made {
+            Some(detector) => {
+                let mut sweep = self.sweep_with(detector, start)?;
+                let verdict = sweep.run()?;
+                Ok((sweep, verdict))
+            }
+            None => {
+                let sweep = self.sweep_with(Box::new(Nothing), start)?;
+                Ok((sweep, Verdict::Stopped(StopReason::DiskFull)))
+            }
+        }
+    }
+
     /// A search from the journal's last layer, or from the beginning where it has none.
     fn sweep(&self, start: Start<'a>) -> Result<Sweep<'a>, Trouble> {
         let detector = self.adopted(&start.disk, &start.journal)?;
@@ -314,32 +346,27 @@ impl<'a> StrategySearch<'a> {
         if self.task.question.of_kind(properties, PropertyKind::Liveness).next().is_some() {
             return Err(Trouble::Liveness);
         }
-        let (fresh, disk) = (start.record.is_none(), start.disk.clone());
-        let mut sweep = self.sweep(start)?;
-        let decided = if fresh { sweep.start()? } else { None };
-        let mut verdict = match decided {
-            Some(verdict) => verdict,
-            None => sweep.run()?,
+        let disk = start.disk.clone();
+        let (mut sweep, mut verdict) = match start {
+            Start { record: Some(record), ledger: Some(ledger), journal, .. } => {
+                self.go_on(&disk, ledger, (journal, record))?
+            }
+            start => {
+                let mut sweep = self.sweep(start)?;
+                let verdict = match sweep.start()? {
+                    Some(verdict) => verdict,
+                    None => sweep.run()?,
+                };
+                (sweep, verdict)
+            }
         };
-        while let Some((mut ledger, mut record)) = sweep.may_make_room(&verdict) {
-            let stages = std::mem::take(&mut sweep.stages);
+        while let Some((mut ledger, record)) = sweep.may_make_room(&verdict) {
+            let (stages, seconds) = (std::mem::take(&mut sweep.stages), sweep.seconds_before);
             drop(sweep);
-            let (journal, detector) = loop {
-                let journal = delete_layers(&mut ledger, self.options(), &record)?;
-                match self.adopted(&disk, &journal) {
-                    // What detection needs on disk does not fit beside so many layers.
-                    Err(full) if full.is_disk_full() => match ledger.record() {
-                        Some(left) if left.has_old_layers() => record = left,
-                        _ => return Err(full),
-                    },
-                    adopted => break (journal, adopted?),
-                }
-            };
-            let (disk, record) = (disk.clone(), Some(record));
-            let start = Start { task: self.task, disk, ledger: Some(ledger), journal, record };
-            sweep = self.sweep_with(detector, start)?;
+            let journal = delete_layers(&mut ledger, self.options(), &record)?;
+            let record = RunRecord { seconds, ..ledger.record().ok_or(Trouble::NothingToResume)? };
+            (sweep, verdict) = self.go_on(&disk, ledger, (journal, record))?;
             sweep.stages.splice(0..0, stages);
-            verdict = sweep.run()?;
         }
         let partition = sweep.detector.partition_text();
         let begins_at = sweep.path_begins_at;

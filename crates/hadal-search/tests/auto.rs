@@ -6,7 +6,7 @@ use hadal_search::auto::{AutoSearch, explore, resume};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind,
+    Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind, WhenFull,
 };
 use hadal_store::Governor;
 use hadal_store::manifest::{RunFolder, Verify};
@@ -193,4 +193,34 @@ fn a_full_disk_stops_the_run_and_it_goes_on_when_there_is_room() {
         }
     }
     assert!(paused > 0, "some capacities suffice for a commit");
+}
+
+#[test]
+fn a_run_resumed_on_a_disk_that_is_still_full_pauses_again_or_is_relieved_of_old_layers() {
+    // Undirected: the two layers before are enough to know every duplicate.
+    let torus = Grid::torus(3, 40).scrambled().padded(6);
+    let (mut paused, mut relieved) = (0, 0);
+    for capacity in [300 << 10, 600 << 10, 1200 << 10, 1800 << 10] {
+        let setting = Setting { space: &torus, threads: 1, budget: 3 << 20, limits: Limits::default() };
+        let folder = FaultyFolder::new(Faults { capacity: Some(capacity), ..Faults::default() });
+        let first = search(&setting, Arc::new(folder.clone()), Begin::Fresh).unwrap();
+        assert_eq!(first.verdict, Verdict::Stopped(StopReason::DiskFull), "{capacity}");
+        if first.disk.is_none() {
+            // Not even what the table held had room: nothing to resume.
+            continue;
+        }
+        let again = search(&setting, Arc::new(folder.clone()), Begin::Again).unwrap();
+        assert_eq!(again.verdict, Verdict::Stopped(StopReason::DiskFull), "{capacity}");
+        assert!(again.states >= first.states, "{capacity}: what was committed stands");
+        paused += 1;
+        let limits = Limits { when_full: WhenFull::DeleteLayers, ..Limits::default() };
+        let deleting =
+            search(&Setting { limits, ..setting }, Arc::new(folder.clone()), Begin::Again).unwrap();
+        if deleting.verdict == Verdict::Holds {
+            assert!(deleting.proviso.is_some(), "{capacity}");
+            assert_eq!(deleting.states, 40 * 40 * 40, "{capacity}");
+            relieved += 1;
+        }
+    }
+    assert!(paused > 1 && relieved > 0, "{paused} paused, {relieved} relieved");
 }

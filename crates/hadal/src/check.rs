@@ -190,6 +190,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     progress.tell(&control);
     let Explored { report, decisions } = explored?;
     let kept = place.is_used()
+        && !crate::folder::is_left_over(&place.path)
         && (resumed.is_some() || args.disk.is_some() || matches!(report.verdict, Verdict::Stopped(_)));
 
     let trace = match &report.verdict {

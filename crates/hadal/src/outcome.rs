@@ -235,7 +235,15 @@ pub fn reason(
             Some(trace) => ("violated", trace.violation.message.clone(), trace.violation.property.clone()),
             None => ("violated", "something is wrong".into(), None),
         },
-        Verdict::Stopped(reason) => ("stopped", stop_reason(reason, memory), None),
+        Verdict::Stopped(reason) => {
+            let mut told = stop_reason(reason, memory);
+            if let Some(Proviso::LayersDeleted { before }) = report.proviso {
+                told.push_str(&format!(
+                    " (layers before depth {before} were deleted: states and transitions may be counted more than once)"
+                ));
+            }
+            ("stopped", told, None)
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Trouble;
 use super::journal::Journal;
 use super::ledger::{Ledger, RunRecord, Tally};
+use crate::control::WhenFull;
 use crate::estimate;
 use hadal_store::run::RunOptions;
 
@@ -63,6 +64,37 @@ pub(crate) fn delete_layers(
         ledger.commit(&mut journal, tally, "running")?;
     }
     Ok(journal)
+}
+
+/// Committed layers and what was made for them: nothing where the disk has no room for it.
+pub(crate) struct Fitted<T> {
+    pub(crate) journal: Journal,
+    pub(crate) record: RunRecord,
+    pub(crate) made: Option<T>,
+}
+
+/// What `make` makes for the committed layers. Where the disk is full, old layers make room for it if they may. The
+/// seconds of the record are those before this sitting, and stay.
+pub(crate) fn make_fit<T>(
+    ledger: &mut Ledger,
+    options: RunOptions,
+    (mut journal, mut record): (Journal, RunRecord),
+    when_full: WhenFull,
+    mut make: impl FnMut(&Journal) -> Result<T, Trouble>,
+) -> Result<Fitted<T>, Trouble> {
+    loop {
+        match make(&journal) {
+            Err(full) if full.is_disk_full() => {}
+            made => return Ok(Fitted { made: Some(made?), journal, record }),
+        }
+        if when_full != WhenFull::DeleteLayers || !record.has_old_layers() {
+            return Ok(Fitted { made: None, journal, record });
+        }
+        drop(journal);
+        journal = delete_layers(ledger, options, &record)?;
+        let left = ledger.record().ok_or(Trouble::NothingToResume)?;
+        record = RunRecord { seconds: record.seconds, ..left };
+    }
 }
 
 #[cfg(test)]

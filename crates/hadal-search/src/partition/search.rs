@@ -56,6 +56,8 @@ pub(super) struct Exploration<'a> {
     before: Before,
     pub(super) committed: Instant,
     commit_took: Duration,
+    /// Whether anything is committed.
+    can_be_resumed: bool,
     partition_memory: Reservation,
 }
 
@@ -121,6 +123,7 @@ impl<'a> Exploration<'a> {
             search: record.figures.search,
             reorganisation: record.figures.reorganisation,
         };
+        new.can_be_resumed = true;
         let bound = new.figures.bound;
         new.figures = PartitionFigures { bound, ..record.figures };
         new.figures.search = Default::default();
@@ -169,6 +172,7 @@ impl<'a> Exploration<'a> {
             figures,
             before: Before { counts: Counts::zero(task.space), ..Before::default() },
             committed: Instant::now(),
+            can_be_resumed: false,
             commit_took: Duration::ZERO,
             partition_memory: governor.empty("partitions"),
             task,
@@ -291,7 +295,12 @@ impl<'a> Exploration<'a> {
 
     fn commit_if_due(&mut self) -> Result<(), Trouble> {
         let spacing = self.options.commit_every.max(self.commit_took * COMMIT_PART);
-        if self.committed.elapsed() >= spacing { self.commit("running") } else { Ok(()) }
+        // A search that goes on to disk can be resumed from then on.
+        if !self.can_be_resumed || self.committed.elapsed() >= spacing {
+            self.commit("running")
+        } else {
+            Ok(())
+        }
     }
 
     /// Makes everything durable. No partition may be in RAM.
@@ -324,6 +333,7 @@ impl<'a> Exploration<'a> {
         self.ledger.commit_section((SECTION, section), runs, standing)?;
         self.commit_took = began.elapsed();
         self.committed = Instant::now();
+        self.can_be_resumed = true;
         Ok(())
     }
 
