@@ -227,13 +227,14 @@ fn the_result_has_the_documented_fields() {
     let violated = check("lease.m", &["--json", "--full-states"]).expect_code(1).json();
     let mut fields = keys(&violated);
     fields.insert("partition".into());
+    fields.insert("buckets".into());
     fields.insert("reductions".into());
     fields.insert("reduction_notes".into());
     fields.insert("directed".into());
     assert_eq!(
         fields,
         documented("field"),
-        "`partition` belongs to a strategy, `reductions` to options of its own"
+        "`partition` and `buckets` belong to a strategy each, `reductions` to options of its own"
     );
     assert_eq!(keys(&violated["layers"][0]), documented("field in `layers`"));
     assert_eq!(keys(&violated["storage"][0]), documented("field in `storage`"));
@@ -245,6 +246,8 @@ fn the_result_has_the_documented_fields() {
     assert_eq!(violated["trace"]["steps"].as_array().map(Vec::len), Some(12));
     assert_eq!(violated["covers"][0]["property"], "two read together");
 
+    let hash = check("peterson.m", &["--json", "--strategy", "hash", "--first-partition", "random"]);
+    assert!(hash.expect_code(0).json()["buckets"]["buckets"].as_u64() > Some(1));
     let part = check("peterson.m", &["--json", "--strategy", "part"]).expect_code(0).json();
     assert_eq!(keys(&part["partition"]), documented("field in `partition`"));
 
