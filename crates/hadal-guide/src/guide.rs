@@ -42,6 +42,12 @@ pub trait Guide: Sync {
 
     /// Something that computes estimates; each thread takes its own, with its own memory and cache.
     fn estimator(&self) -> Box<dyn Estimator + '_>;
+
+    /// What made estimates impossible during a search: a table on disk that can no longer be read. Estimates are 0 then, and
+    /// nothing that was found by them is to be believed.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Computes estimates for one thread.

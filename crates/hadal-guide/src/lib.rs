@@ -13,6 +13,7 @@ mod meter;
 pub mod priority;
 pub mod reduce;
 pub mod registry;
+mod room;
 mod target;
 mod task;
 
@@ -21,4 +22,5 @@ pub use guide::{Distance, Estimator, Guide, Promises};
 pub use mask::Mask;
 pub use meter::{CalledOff, Meter, Unmetered};
 pub use priority::{Judge, Placement, Priority, Selection, Step};
+pub use room::{OpenDisk, Room};
 pub use target::{GuideError, Target};

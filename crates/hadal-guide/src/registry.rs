@@ -14,6 +14,7 @@ use crate::estimate::relaxed::{Kind, Relaxed, Supporter};
 use crate::estimate::representative::Representative;
 use crate::guide::Guide;
 use crate::meter::{Meter, Unmetered};
+use crate::room::Room;
 use crate::target::{GuideError, Target};
 use crate::task::{Formula, Task};
 use hadal_exec::Model;
@@ -40,7 +41,10 @@ pub const NAMES: &[(&str, &str)] = &[
     ("hadd", "as hl, needs paid for one by one"),
     ("hcg", "each variable's own way, with what it needs of variables before it (causal graph)"),
     ("hcea", "the same for all variables at once, from where each step left the others"),
-    ("pdb", "true distances in projections; `pdb:a,b;c` names the variables of each"),
+    (
+        "pdb",
+        "true distances in projections; `pdb:a,b;c` names the variables of each, `pdb=64M` says how large they may be",
+    ),
     ("active", "processes that can do something: for deadlocks"),
     ("active:bound", "the same divided by what one step can block"),
 ];
@@ -62,6 +66,7 @@ pub struct Prepared<'m> {
     task: Arc<Task>,
     /// What is surely looked for, where that is less.
     focused: Option<Arc<Task>>,
+    room: Room<'m>,
 }
 
 /// The guide of this name for a model and what is looked for in it.
@@ -95,7 +100,17 @@ impl<'m> Prepared<'m> {
     pub fn metered(model: &'m Model, target: &Target, meter: &dyn Meter) -> Result<Self, GuideError> {
         let tasks = Task::of(model, target, meter)?;
         let (task, focused) = (Arc::new(tasks.whole), tasks.focused.map(Arc::new));
-        Ok(Prepared { model, target: target.clone(), task, focused })
+        Ok(Prepared { model, target: target.clone(), task, focused, room: Room::default() })
+    }
+
+    /// Tables of guides take up this room, and no other.
+    pub fn within(self, room: Room<'m>) -> Self {
+        Prepared { room, ..self }
+    }
+
+    /// The room that tables take up.
+    pub fn room(&self) -> &Room<'m> {
+        &self.room
     }
 
     /// The task for guides that are no lower bounds anyway.
@@ -202,7 +217,7 @@ impl<'m> Prepared<'m> {
             "hcea" => causal(causal::Kind::ContextEnhanced),
             "active" => Ok(Box::new(Active::new(self.model, &self.target, Measure::Count))),
             "active:bound" => Ok(Box::new(Active::new(self.model, &self.target, Measure::Bound))),
-            "pdb" => Ok(Box::new(Patterns::automatic(self.model, self.task.clone()))),
+            "pdb" => self.patterns(None),
             _ => self.make_with(name, cache),
         }
     }
@@ -218,8 +233,11 @@ impl<'m> Prepared<'m> {
     /// Guides that take something with them.
     fn make_with(&self, name: &str, cache: bool) -> Result<Box<dyn Guide + 'm>, GuideError> {
         if let Some(list) = name.strip_prefix("pdb:") {
-            let guide = Patterns::given(self.model, self.task.clone(), list);
-            return Ok(Box::new(guide.map_err(|reason| malformed(name, &reason))?));
+            return Ok(Box::new(Patterns::given(self.model, self.task.clone(), list, &self.room)?));
+        }
+        if let Some(size) = name.strip_prefix("pdb=") {
+            let states = count(size).ok_or_else(|| malformed(name, "a number of states is wanted: 64M"))?;
+            return self.patterns(Some(states));
         }
         if let Some(text) = name.strip_prefix("expr:") {
             return Ok(Box::new(Expression::parse(self.model, text)?));
@@ -232,9 +250,24 @@ impl<'m> Prepared<'m> {
         Ok(Box::new(GreatestOf::new(guides?)))
     }
 
+    fn patterns(&self, states: Option<u64>) -> Result<Box<dyn Guide + 'm>, GuideError> {
+        Ok(Box::new(Patterns::automatic(self.model, self.task.clone(), states, &self.room)?))
+    }
+
     fn cached(&self, guide: Box<dyn Guide + 'm>, task: &Task, cache: bool) -> Box<dyn Guide + 'm> {
         if cache { Box::new(Cached::new(guide, task)) } else { guide }
     }
+}
+
+/// A number, in thousands, millions or thousands of millions where a letter says so.
+fn count(text: &str) -> Option<u64> {
+    let (digits, unit) = match text.trim().char_indices().last()? {
+        (at, 'k' | 'K') => (&text.trim()[..at], 1_000),
+        (at, 'M') => (&text.trim()[..at], 1_000_000),
+        (at, 'G') => (&text.trim()[..at], 1_000_000_000),
+        _ => (text.trim(), 1),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit).filter(|&count| count > 0)
 }
 
 /// The parts between commas outside brackets.
@@ -260,6 +293,7 @@ fn malformed(name: &str, reason: &str) -> GuideError {
 }
 
 fn unknown(name: &str) -> GuideError {
-    let known = NAMES.iter().map(|(name, _)| *name).chain(["pdb:NAMES", "expr:TEXT", "max(a, b)"]);
+    let known =
+        NAMES.iter().map(|(name, _)| *name).chain(["pdb:NAMES", "pdb=SIZE", "expr:TEXT", "max(a, b)"]);
     GuideError::Unknown { name: name.into(), known: known.collect::<Vec<_>>().join(", ") }
 }

@@ -48,6 +48,9 @@ pub enum GuideError {
     /// An expression that cannot be read; with the place.
     #[error("{0}")]
     Expression(String),
+    /// A table that does not fit, or cannot be written or read.
+    #[error("a pattern database cannot be made: {0}")]
+    Storage(String),
     /// The model has no such property.
     #[error("the model has no property number {0}")]
     NoProperty(u32),

@@ -161,9 +161,11 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
                     true => place.open(&governor, space.fingerprint(), &about),
                     false => place.create(&governor, space.fingerprint(), &about),
                 };
-                let disk = OnDisk { ledger: &ledger, resumed, threads: plan.threads };
+                let tables = |governor: &Governor| place.tables(governor);
+                let disk = OnDisk { ledger: &ledger, tables: &tables, resumed, threads: plan.threads };
                 let setting = Setting { model, task, asked, governor: &governor, threads: plan.threads };
                 let found = race::explore(directed, setting, disk);
+                place.remove_tables();
                 if let Some(beside) = beside.filter(RunPlace::is_used) {
                     beside.remove();
                 }

@@ -6,7 +6,7 @@ use crate::preparation::Preparation;
 use crate::race::Setting;
 use clap::{Args, ValueEnum};
 use hadal_exec::model::Model;
-use hadal_guide::{Guide, GuideError, Meter, Target, priority, registry};
+use hadal_guide::{Guide, GuideError, Meter, OpenDisk, Room, Target, priority, registry};
 use hadal_search::directed::{self, DirectedOptions, DirectedSearch, Insertion, Order, Tie, Traces};
 use hadal_search::external::{self, ExternalOptions, ExternalSearch, TraceBy};
 use hadal_search::layered::Trouble;
@@ -23,8 +23,9 @@ const SHORTER_STATES: u64 = 2_000_000;
 /// What is used unless the user says: traces stay short, and few states are seen.
 const DEFAULT_ORDER: Order = Order::Weighted(5000);
 const DEFAULT_PRIORITY: &str = "preferred";
-/// The share of the budget that a probe may use.
+/// The share of the budget that a probe may use, and the one that tables of guides may.
 const PROBE_SHARE: u64 = 4;
+const TABLE_SHARE: u64 = 4;
 
 /// Options of directed search.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
@@ -192,6 +193,8 @@ pub struct Explored {
 pub struct OnDisk<'a> {
     /// Opens the run folder.
     pub ledger: &'a dyn Fn() -> Result<Ledger, Trouble>,
+    /// Opens the folder of tables that guides look up.
+    pub tables: &'a OpenDisk<'a>,
     /// Whether there is a run in it that goes on.
     pub resumed: bool,
     /// Threads.
@@ -208,7 +211,13 @@ pub fn explore(
     let Setting { model, task, asked, governor, .. } = setting;
     let target = target(task.space, task.question, asked);
     let mut decisions = vec![format!("  looking for {}", describe(&target, model))];
-    let guide = match build_guide(&plan.guide, model, &target, preparation, &mut decisions) {
+    let stop = || task.control.interrupt();
+    let threads = disk.as_ref().map_or(1, |disk| disk.threads);
+    let mut room = Room::new(governor.part(governor.limit() / TABLE_SHARE), threads).with_alarm(&stop);
+    if let Some(disk) = &disk {
+        room = room.with_disk(disk.tables);
+    }
+    let guide = match build_guide(&plan.guide, model, &target, preparation, room, &mut decisions) {
         Ok(guide) => guide,
         Err(GuideError::CalledOff) => {
             decisions.push("  preparing the guide was called off".into());
@@ -217,13 +226,34 @@ pub fn explore(
         }
         Err(error) => return Err(Failure::Usage(format!("--guide {}: {error}", plan.guide))),
     };
+    // What the guide holds is not there for the search.
+    let held = governor.current();
+    let left = governor.part(governor.limit().saturating_sub(held));
+    let explored = explore_with(plan, model, task, (&*guide, &target), &left, disk, decisions);
+    if let Some(why) = guide.failure() {
+        return Err(Failure::Damaged(format!("a table of the guide cannot be read: {why}")));
+    }
+    let mut explored = explored?;
+    explored.report.peak_memory += held;
+    Ok(explored)
+}
+
+fn explore_with(
+    plan: &DirectedPlan,
+    model: &Model,
+    task: Task,
+    (guide, target): (&dyn Guide, &Target),
+    governor: &Governor,
+    disk: Option<OnDisk>,
+    mut decisions: Vec<String>,
+) -> Result<Explored, Failure> {
     let disk = match disk {
         Some(disk) if plan.external || disk.resumed => {
-            return external(plan, task, (&*guide, &target), governor, disk, decisions);
+            return external(plan, task, (guide, target), governor, disk, decisions);
         }
         disk => disk,
     };
-    let priority = priority::build(&plan.priority, model, &target, &*guide)
+    let priority = priority::build(&plan.priority, model, target, guide)
         .map_err(|why| Failure::Usage(why.to_string()))?;
     let options = DirectedOptions {
         order: plan.order,
@@ -236,8 +266,7 @@ pub fn explore(
         seed: plan.seed,
         traces: if plan.calibration.is_some() { Traces::AsFound } else { Traces::Shortened },
     };
-    let search =
-        DirectedSearch { task, governor, guide: &*guide, aim: &target, priority: &*priority, options };
+    let search = DirectedSearch { task, governor, guide, aim: target, priority: &*priority, options };
     decisions.push(if search.may_prune() {
         "  states from which the guide proves that nothing asked about can be reached are left out".into()
     } else {
@@ -255,7 +284,7 @@ pub fn explore(
             "  the memory budget was used up after {} states: searched again as {EXTERNAL}, on disk",
             report.states
         ));
-        return external(plan, task, (&*guide, &target), governor, disk, decisions);
+        return external(plan, task, (guide, target), governor, disk, decisions);
     }
     Ok(Explored { report, decisions })
 }
@@ -306,7 +335,7 @@ pub fn probe(model: &Model, task: Task, governor: &Governor) -> Option<Explored>
     let limits = Limits { max_states: Some(PROBE_STATES), max_depth: None, time, ..Limits::default() };
     let control = Control::new(limits);
     let preparation = Preparation::new(&control, &part, None);
-    let guide = build_guide("auto", model, &target, &preparation, &mut decisions).ok()?;
+    let guide = build_guide("auto", model, &target, &preparation, Room::default(), &mut decisions).ok()?;
     let probing = Task { control: &control, ..task };
     let search = DirectedSearch {
         task: probing,
@@ -376,19 +405,30 @@ fn describe(target: &Target, model: &Model) -> String {
     if parts.is_empty() { "nothing in particular".into() } else { parts.join(", ") }
 }
 
+/// The guide of this name.
 fn build_guide<'m>(
     name: &str,
     model: &'m Model,
     target: &Target,
     meter: &dyn Meter,
+    room: Room<'m>,
     decisions: &mut Vec<String>,
 ) -> Result<Box<dyn Guide + 'm>, GuideError> {
-    if name != "auto" {
-        return registry::build_metered(name, model, target, meter);
+    if name == "blind" {
+        return registry::build(name, model, target);
     }
-    let prepared = registry::Prepared::metered(model, target, meter)?;
-    let choice = prepared.choose();
-    decisions.push(format!("  {}", prepared.summary()));
-    decisions.push(format!("  guide {}: {}", choice.name, choice.reason));
-    prepared.guide(choice.name)
+    let prepared = registry::Prepared::metered(model, target, meter)?.within(room);
+    let mut chosen = name;
+    if name == "auto" {
+        let choice = prepared.choose();
+        decisions.push(format!("  {}", prepared.summary()));
+        decisions.push(format!("  guide {}: {}", choice.name, choice.reason));
+        chosen = choice.name;
+    }
+    let guide = prepared.guide(chosen)?;
+    if let Some(disk) = prepared.room().opened_disk() {
+        let written = disk.traffic.bytes_written();
+        decisions.push(format!("  tables of the guide are on disk: {} MiB were written", written >> 20));
+    }
+    Ok(guide)
 }

@@ -3,10 +3,10 @@
 use crate::failure::Failure;
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::{Ledger, RunRecord};
-use hadal_store::Governor;
 use hadal_store::error::WriteError;
 use hadal_store::manifest::{Manifest, OpenError, RunFolder, Verify};
 use hadal_store::vfs::{Folder, IoThreads, LimitedFolder, Vfs};
+use hadal_store::{Disk, Governor};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +23,11 @@ pub struct RunPlace {
     /// Most bytes in it.
     limit: Option<u64>,
     opened: Cell<bool>,
+    tables: Cell<bool>,
 }
+
+/// The folder of tables that guides look up, in that of the run.
+const TABLES: &str = "tables";
 
 impl RunPlace {
     /// A new folder below `parent`, named after the model and the moment.
@@ -34,12 +38,13 @@ impl RunPlace {
             path: parent.join(format!("{stem}-{}-{}", now.as_millis(), std::process::id())),
             limit: None,
             opened: Cell::new(false),
+            tables: Cell::new(false),
         }
     }
 
     /// A folder that is there already.
     pub fn existing(path: &Path) -> Self {
-        RunPlace { path: path.to_owned(), limit: None, opened: Cell::new(false) }
+        RunPlace { path: path.to_owned(), limit: None, opened: Cell::new(false), tables: Cell::new(false) }
     }
 
     /// The same, with at most this many bytes in it.
@@ -99,6 +104,35 @@ impl RunPlace {
             eprintln!("warning: {damage}; going on from the commit before");
         }
         Ok(Ledger::new(folder, about.clone()))
+    }
+
+    /// Opens the folder of tables that guides look up. Whole ones that are there already are taken up; what is left of
+    /// others goes.
+    pub fn tables(&self, governor: &Governor) -> Result<Disk, WriteError> {
+        let path = self.path.join(TABLES);
+        let unusable = |source| WriteError::Io { file: path.display().to_string(), source };
+        if is_in_use(&self.path) {
+            return Err(unusable(std::io::Error::other("another process has the run open")));
+        }
+        std::fs::create_dir_all(&path).map_err(unusable)?;
+        self.tables.set(true);
+        let vfs = Folder::create(&path).and_then(|folder| self.within_limit(folder)).map_err(unusable)?;
+        let mut next = 1;
+        for file in vfs.list().map_err(unusable)? {
+            let number = file.name.split(['-', '.']).filter_map(|part| part.parse::<u64>().ok()).max();
+            next = next.max(number.unwrap_or(0) + 1);
+            if !file.name.starts_with("distances-") {
+                vfs.remove(&file.name).map_err(unusable)?;
+            }
+        }
+        Ok(Disk::new(vfs, IoThreads::new(IO_THREADS), governor.clone(), next))
+    }
+
+    /// Removes the folder if there is nothing in it but tables.
+    pub fn remove_tables(&self) {
+        if self.tables.get() && !self.is_used() {
+            self.remove();
+        }
     }
 
     /// Removes the folder and everything in it.

@@ -56,6 +56,10 @@ impl Guide for Cached<'_> {
             labels: OnceCell::new(),
         })
     }
+
+    fn failure(&self) -> Option<String> {
+        self.inner.failure()
+    }
 }
 
 struct CachedEstimator<'g> {

@@ -36,6 +36,10 @@ impl Guide for GreatestOf<'_> {
         let parts = self.parts.iter().map(|part| part.estimator()).collect();
         Box::new(GreatestEstimator { parts, greatest: 0 })
     }
+
+    fn failure(&self) -> Option<String> {
+        self.parts.iter().find_map(|part| part.failure())
+    }
 }
 
 struct GreatestEstimator<'g> {

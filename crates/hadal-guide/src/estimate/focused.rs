@@ -29,4 +29,8 @@ impl Guide for Focused<'_> {
     fn estimator(&self) -> Box<dyn Estimator + '_> {
         self.inner.estimator()
     }
+
+    fn failure(&self) -> Option<String> {
+        self.inner.failure()
+    }
 }

@@ -47,4 +47,8 @@ impl Guide for Representative<'_> {
     fn estimator(&self) -> Box<dyn Estimator + '_> {
         self.inner.estimator()
     }
+
+    fn failure(&self) -> Option<String> {
+        self.inner.failure()
+    }
 }

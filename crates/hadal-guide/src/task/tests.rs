@@ -7,6 +7,7 @@ use crate::estimate::relaxed::{Kind, Relaxed, Supporter};
 use crate::guide::Guide;
 use crate::mask::Mask;
 use crate::meter::Unmetered;
+use crate::room::Room;
 use crate::target::Target;
 use hadal_exec::generate::{self, Size};
 use hadal_system::{Label, StateSpace};
@@ -56,7 +57,9 @@ fn promises_hold_however_roughly_the_model_is_known() {
                     Box::new(Relaxed::merged("hl", &task, Kind::Rounds)),
                     Box::new(Relaxed::merged("hff", &task, Kind::Trace(Supporter::First))),
                     Box::new(FormulaGuide::new(model.system(), task.clone(), shape)),
-                    Box::new(Patterns::automatic(&model, task.clone())),
+                    Box::new(
+                        Patterns::automatic(&model, task.clone(), None, &Room::default()).expect("it fits"),
+                    ),
                 ];
                 for guide in guides {
                     assert_promises(&*guide, &truth, &off, &format!("seed {seed}, limits {n}"));

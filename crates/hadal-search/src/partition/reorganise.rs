@@ -157,6 +157,8 @@ impl Exploration<'_> {
                 RunKind::Closed => partition.closed.push(run),
                 RunKind::Frontier => partition.open.push(run),
                 RunKind::Candidates => partition.queue.push(run),
+                // Tables of guides belong to no partition.
+                RunKind::Distances => {}
             }
         })
     }

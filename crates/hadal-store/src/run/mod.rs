@@ -4,12 +4,14 @@ mod block;
 mod columns;
 mod file;
 mod index;
+mod lookup;
 mod probe;
 mod reader;
 mod writer;
 
 pub use file::{RunFile, RunSummary};
 pub use index::BlockIndex;
+pub use lookup::{LookupStats, RunLookup};
 pub use probe::{ProbeStats, RunProbe};
 pub use reader::RunReader;
 pub use writer::RunWriter;
@@ -28,6 +30,8 @@ pub enum RunKind {
     Frontier,
     /// Generated states whose novelty is undecided.
     Candidates,
+    /// States with how far each is from what is looked for.
+    Distances,
 }
 
 impl RunKind {
@@ -36,12 +40,13 @@ impl RunKind {
             RunKind::Closed => "closed",
             RunKind::Frontier => "frontier",
             RunKind::Candidates => "candidates",
+            RunKind::Distances => "distances",
         }
     }
 
     /// The kind that a file's name says it is of.
     pub(crate) fn of_name(name: &str) -> Option<RunKind> {
-        let kinds = [RunKind::Closed, RunKind::Frontier, RunKind::Candidates];
+        let kinds = [RunKind::Closed, RunKind::Frontier, RunKind::Candidates, RunKind::Distances];
         let (kind, _) = name.rsplit_once('-')?;
         kinds.into_iter().find(|known| known.name() == kind)
     }
@@ -51,6 +56,7 @@ impl RunKind {
             RunKind::Closed => 1,
             RunKind::Frontier => 2,
             RunKind::Candidates => 3,
+            RunKind::Distances => 4,
         }
     }
 }

@@ -26,7 +26,7 @@ pub use speed::{ReadCost, ReadSpeed};
 pub use threads::{IoThreads, Pending};
 
 pub(crate) use append::{AppendError, AppendStream};
-pub(crate) use extent::{Extent, PendingExtent, read_range, request_extent};
+pub(crate) use extent::{Extent, PendingExtent, read_extent, read_range, request_extent};
 pub(crate) use sequential::SequentialStream;
 
 use crate::governor::Governor;
