@@ -11,11 +11,11 @@
 //!   looked for. A path to something looked for that fires no member of T can be fired after any of them; that does
 //!   not go on for ever, since every cycle of states fires a group that closes one. Steps may be added on the way.
 
-use super::relation::Relation;
-use super::rows::{common, meet, members};
+use super::relation::{Cause, Relation, Test};
+use super::rows::{count, has, meet, meet_all, members};
 
 /// As many groups are tried as the one that must be there.
-const MAX_TRIED: usize = 12;
+const MAX_TRIED: usize = 4;
 
 /// Memory for one thread's sets.
 pub(super) struct Closure<'r> {
@@ -24,14 +24,80 @@ pub(super) struct Closure<'r> {
     pub(super) enabled: Vec<u64>,
     /// Those of them that lead to another state.
     pub(super) effective: Vec<u64>,
-    set: Vec<u64>,
-    base: Vec<u64>,
+    /// The set being made.
+    growing: Growing,
+    base: Growing,
     best: Vec<u64>,
-    /// Members that have not brought anything along yet: enabled ones, which are looked at first, and others.
-    open_enabled: Vec<u32>,
+    /// Which tests were made in this state, and which of those failed.
+    asked: Vec<u64>,
+    failed: Vec<u64>,
+    keys: Vec<u32>,
+}
+
+/// A set on its way to being stubborn.
+#[derive(Clone)]
+struct Growing {
+    set: Vec<u64>,
+    /// Disabled groups for which the set has all that can enable them.
+    settled: Vec<u64>,
+    /// Enabled members that have not brought anything along yet.
     open: Vec<u32>,
+    /// No word before this one has disabled members that are not settled.
+    from: usize,
     /// How many enabled groups the set has.
     count: u32,
+}
+
+impl Growing {
+    fn new(words: usize) -> Self {
+        let empty = vec![0; words];
+        Growing { set: empty.clone(), settled: empty, open: Vec::new(), from: 0, count: 0 }
+    }
+
+    fn clear(&mut self) {
+        self.set.fill(0);
+        self.settled.fill(0);
+        self.open.clear();
+        self.from = 0;
+        self.count = 0;
+    }
+
+    fn copy_from(&mut self, other: &Growing) {
+        self.set.copy_from_slice(&other.set);
+        self.settled.copy_from_slice(&other.settled);
+        self.open.clear();
+        self.from = 0;
+        self.count = other.count;
+    }
+
+    fn add(&mut self, row: &[u64], enabled: &[u64]) {
+        for (at, ((word, set), enabled)) in row.iter().zip(&mut self.set).zip(enabled).enumerate() {
+            let fresh = word & !*set;
+            if fresh != 0 {
+                *set |= fresh;
+                self.from = self.from.min(at);
+                let mut fresh = fresh & enabled;
+                self.count += fresh.count_ones();
+                while fresh != 0 {
+                    self.open.push(at as u32 * 64 + fresh.trailing_zeros());
+                    fresh &= fresh - 1;
+                }
+            }
+        }
+    }
+
+    /// A disabled member that is not settled.
+    fn unsettled(&mut self, enabled: &[u64]) -> Option<usize> {
+        while self.from < self.set.len() {
+            let at = self.from;
+            let rest = self.set[at] & !enabled[at] & !self.settled[at];
+            if rest != 0 {
+                return Some(at * 64 + rest.trailing_zeros() as usize);
+            }
+            self.from += 1;
+        }
+        None
+    }
 }
 
 /// Whether a set must contain something that leads on.
@@ -50,17 +116,18 @@ pub(super) enum Lengths {
 
 impl<'r> Closure<'r> {
     pub(super) fn new(relation: &'r Relation) -> Self {
-        let empty = vec![0u64; relation.rows.words()];
+        let words = relation.rows.words();
+        let (empty, tests) = (vec![0u64; words], vec![0u64; relation.tests.len().div_ceil(64)]);
         Closure {
             relation,
             enabled: empty.clone(),
             effective: empty.clone(),
-            set: empty.clone(),
-            base: empty.clone(),
+            growing: Growing::new(words),
+            base: Growing::new(words),
             best: empty,
-            open_enabled: Vec::new(),
-            open: Vec::new(),
-            count: 0,
+            asked: tests.clone(),
+            failed: tests,
+            keys: Vec::new(),
         }
     }
 
@@ -72,121 +139,178 @@ impl<'r> Closure<'r> {
 
     /// A stubborn set for `state`, `enabled` and `effective`.
     pub(super) fn stubborn(&mut self, state: &[u64], progress: Progress, lengths: Lengths) -> &[u64] {
-        let relation = self.relation;
-        self.set.fill(0);
-        self.count = 0;
-        for cause in &relation.causes[relation.groups..] {
-            self.add_way(cause, state);
+        let mut least = count(&self.enabled);
+        self.best.copy_from_slice(&self.enabled);
+        if least == 1 && progress == Progress::Needed {
+            return &self.best;
         }
-        for &(group, row) in &relation.bodies {
-            if self.enabled[group / 64] >> (group % 64) & 1 == 1 {
-                self.add(row);
-            } else {
-                self.add_way(&relation.causes[group], state);
+        self.asked.fill(0);
+        if lengths == Lengths::Free {
+            self.base.clear();
+            least = self.try_keys(state, least, Some(self.relation.restless));
+            if least == 1 && progress == Progress::Needed {
+                return &self.best;
             }
         }
-        let all = common(&self.enabled, &self.enabled);
-        let count = self.close(state, u32::MAX, None).unwrap_or(all);
-        let mut least = all;
-        if progress == Progress::NotNeeded || meet(&self.set, &self.effective) {
-            self.best.copy_from_slice(&self.set);
-            least = count;
-        } else {
-            self.best.copy_from_slice(&self.enabled);
-            self.base.copy_from_slice(&self.set);
-            least = self.try_keys(state, least, None);
-        }
-        if lengths == Lengths::Free && least > 1 {
-            self.base.fill(0);
-            self.try_keys(state, least, Some(relation.restless));
+        self.growing.clear();
+        if self.add_looked_for(state, least)
+            && let Some(count) = self.close(state, least, None)
+        {
+            if progress == Progress::NotNeeded || meet(&self.growing.set, &self.effective) {
+                self.best.copy_from_slice(&self.growing.set);
+            } else if count + 1 < least {
+                std::mem::swap(&mut self.growing, &mut self.base);
+                self.try_keys(state, least, None);
+            }
         }
         &self.best
+    }
+
+    /// Adds what can bring about each thing looked for. False where that has at least `limit` enabled groups.
+    fn add_looked_for(&mut self, state: &[u64], limit: u32) -> bool {
+        let relation = self.relation;
+        for cause in &relation.causes[relation.groups..] {
+            self.add_way(cause, state);
+            if self.growing.count >= limit {
+                return false;
+            }
+        }
+        for &(group, row) in &relation.bodies {
+            if has(&self.enabled, group) {
+                self.growing.add(relation.rows.row(row), &self.enabled);
+            } else if !has(&self.growing.settled, group) {
+                self.settle(group, state);
+            }
+        }
+        self.growing.count < limit
     }
 
     /// Tries sets with one effective group on top of `base`; keeps the best of those with less than `least` enabled
     /// groups and none of `without`. Returns how many the best one has.
     fn try_keys(&mut self, state: &[u64], mut least: u32, without: Option<u32>) -> u32 {
+        let relation = self.relation;
+        let unwanted = without.map(|row| relation.rows.row(row));
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.clear();
+        keys.extend(members(&self.effective).map(|group| group as u32));
+        if let Some(row) = unwanted {
+            keys.retain(|&key| !has(row, key as usize));
+        }
+        // Those that have to do with few others first.
+        keys.sort_unstable_by_key(|&key| relation.rank[key as usize]);
         let mut tried = 0;
-        let base_count = common(&self.base, &self.enabled);
-        for word in 0..self.effective.len() {
-            let mut rest = self.effective[word];
-            if let Some(row) = without {
-                rest &= !self.relation.rows.row(row)[word];
+        let mut next = 0;
+        while next < keys.len() && least > 1 && tried < MAX_TRIED {
+            let key = keys[next] as usize;
+            next += 1;
+            let row = relation.rows.row(relation.conflicts[key]);
+            if unwanted.is_some_and(|unwanted| meet_all(row, &self.enabled, unwanted)) {
+                continue;
             }
-            while rest != 0 && least > 1 && tried < MAX_TRIED {
-                let bit = rest & rest.wrapping_neg();
-                rest &= rest - 1;
-                tried += 1;
-                self.set.copy_from_slice(&self.base);
-                self.set[word] |= bit;
-                // The base has no effective group, so this is one more.
-                self.count = base_count + 1;
-                self.open_enabled.push(word as u32 * 64 + bit.trailing_zeros());
-                if let Some(count) = self.close(state, least, without) {
-                    least = count;
-                    self.best.copy_from_slice(&self.set);
+            // What conflicts with it brings it along in turn: the sets are the same.
+            let mut kept = next;
+            for n in next..keys.len() {
+                if !has(row, keys[n] as usize) {
+                    keys[kept] = keys[n];
+                    kept += 1;
                 }
             }
+            keys.truncate(kept);
+            tried += 1;
+            self.growing.copy_from(&self.base);
+            self.growing.set[key / 64] |= 1 << (key % 64);
+            // The base has no effective group, so this is one more.
+            self.growing.count += 1;
+            self.growing.open.push(key as u32);
+            if let Some(count) = self.close(state, least, unwanted) {
+                least = count;
+                self.best.copy_from_slice(&self.growing.set);
+            }
         }
+        self.keys = keys;
         least
     }
 
     /// Adds what the open groups bring along, until nothing is open. Gives up where that has at least `limit` enabled
-    /// groups, or one of `without`; else returns how many there are.
-    fn close(&mut self, state: &[u64], limit: u32, without: Option<u32>) -> Option<u32> {
+    /// groups, or one of `unwanted`; else returns how many there are.
+    fn close(&mut self, state: &[u64], limit: u32, unwanted: Option<&[u64]>) -> Option<u32> {
         let relation = self.relation;
-        let unwanted = without.map(|row| relation.rows.row(row));
-        while self.count < limit {
-            if let Some(group) = self.open_enabled.pop() {
+        while self.growing.count < limit {
+            if let Some(group) = self.growing.open.pop() {
                 let group = group as usize;
-                if unwanted.is_some_and(|row| row[group / 64] >> (group % 64) & 1 == 1) {
-                    break;
+                if unwanted.is_some_and(|row| has(row, group)) {
+                    return None;
                 }
-                self.add(relation.conflicts[group]);
-            } else if let Some(group) = self.open.pop() {
-                self.add_way(&relation.causes[group as usize], state);
+                self.growing.add(relation.rows.row(relation.conflicts[group]), &self.enabled);
+            } else if let Some(group) = self.growing.unsettled(&self.enabled) {
+                self.settle(group, state);
             } else {
-                return Some(self.count);
+                return Some(self.growing.count);
             }
         }
-        self.open_enabled.clear();
-        self.open.clear();
         None
     }
 
-    /// Adds the cheapest set without which this stays disabled.
-    fn add_way(&mut self, cause: &super::relation::Cause, state: &[u64]) {
-        let relation = self.relation;
-        let mut best: Option<(u32, u32)> = None;
-        for way in relation.ways(cause, state) {
-            let mut cost = 0u32;
-            for ((row, set), enabled) in relation.rows.row(way).iter().zip(&self.set).zip(&self.enabled) {
-                let fresh = row & !set;
-                cost += 32 * (fresh & enabled).count_ones() + fresh.count_ones();
-            }
-            if best.is_none_or(|(least, _)| cost < least) {
-                best = Some((cost, way));
-            }
-            if cost == 0 {
-                break;
-            }
-        }
-        if let Some((_, way)) = best {
-            self.add(way);
-        }
+    /// Adds what can enable a disabled group.
+    fn settle(&mut self, group: usize, state: &[u64]) {
+        self.add_way(&self.relation.causes[group], state);
+        self.growing.settled[group / 64] |= 1 << (group % 64);
     }
 
-    fn add(&mut self, row: u32) {
-        let row = self.relation.rows.row(row);
-        for (at, (word, set)) in row.iter().zip(&mut self.set).enumerate() {
-            let fresh = word & !*set;
-            if fresh != 0 {
-                *set |= fresh;
-                let (enabled, disabled) = (fresh & self.enabled[at], fresh & !self.enabled[at]);
-                self.count += enabled.count_ones();
-                self.open_enabled.extend(members(&[enabled]).map(|bit| (at * 64 + bit) as u32));
-                self.open.extend(members(&[disabled]).map(|bit| (at * 64 + bit) as u32));
+    /// Adds the cheapest set without which this stays disabled. Where that is about a scalar, all groups that demand the
+    /// same of it are settled at once.
+    fn add_way(&mut self, cause: &Cause, state: &[u64]) {
+        let relation = self.relation;
+        let mut best: Option<(u32, usize)> = None;
+        // Those with few writers come first.
+        for &test in &cause.tests {
+            let test = test as usize;
+            if self.fails(test, state) {
+                let cost = self.cost(relation.tests[test].writers);
+                if best.is_none_or(|(least, _)| cost < least) {
+                    best = Some((cost, test));
+                }
+                if cost == 0 {
+                    break;
+                }
             }
         }
+        if let Some((_, test)) = best {
+            let Test { writers, users, .. } = relation.tests[test];
+            self.growing.add(relation.rows.row(writers), &self.enabled);
+            let users = relation.rows.row(users);
+            self.growing.settled.iter_mut().zip(users).for_each(|(settled, users)| *settled |= users);
+            return;
+        }
+        let conditions = relation.conditions[cause.conditions.clone()].iter();
+        let rows = conditions.filter(|(condition, _)| condition.fails(state)).map(|&(_, row)| row);
+        let row = rows.min_by_key(|&row| self.cost(row)).unwrap_or(cause.otherwise);
+        self.growing.add(relation.rows.row(row), &self.enabled);
+    }
+
+    fn fails(&mut self, test: usize, state: &[u64]) -> bool {
+        let (at, bit) = (test / 64, 1 << (test % 64));
+        if self.asked[at] & bit == 0 {
+            self.asked[at] |= bit;
+            if self.relation.tests[test].passes(state) {
+                self.failed[at] &= !bit;
+            } else {
+                self.failed[at] |= bit;
+            }
+        }
+        self.failed[at] & bit != 0
+    }
+
+    /// How many enabled groups a row would add.
+    fn cost(&self, row: u32) -> u32 {
+        let (row, set) = (self.relation.rows.row(row), &self.growing.set);
+        let mut cost = 0;
+        for ((row, set), enabled) in row.iter().zip(set).zip(&self.enabled) {
+            let fresh = row & !set & enabled;
+            if fresh != 0 {
+                cost += fresh.count_ones();
+            }
+        }
+        cost
     }
 }

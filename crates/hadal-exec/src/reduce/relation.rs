@@ -8,7 +8,7 @@ use super::condition::{Condition, conjuncts};
 use super::cycles::closing;
 use super::plain::PlainTests;
 use super::probe::probes;
-use super::rows::Rows;
+use super::rows::{Rows, count};
 use super::sites::sites;
 use hadal_system::facts::{ActionFacts, Facts, Footprint, SlotSet, ValueSet};
 use hadal_system::fold::Fold;
@@ -29,33 +29,40 @@ pub(super) struct Relation {
     pub(super) groups: usize,
     /// Per group, the row of those that must join when it is enabled.
     pub(super) conflicts: Vec<u32>,
+    /// Per group, its place by how many it conflicts with.
+    pub(super) rank: Vec<u32>,
     /// What can enable each group, then what can bring about each thing looked for.
     pub(super) causes: Vec<Cause>,
     /// The groups whose bodies may meet errors, and the row of what can make them do so where they are enabled.
     pub(super) bodies: Vec<(usize, u32)>,
     /// The row of the groups that close cycles, or after which something looked for may be gone.
     pub(super) restless: u32,
-    tests: Vec<Test>,
+    /// What guards demand of single scalars; equal demands are one test.
+    pub(super) tests: Vec<Test>,
     /// Conjuncts of guards, each with the row of what writes what it reads.
-    conditions: Vec<(Condition, u32)>,
+    pub(super) conditions: Vec<(Condition, u32)>,
     group_of: GroupOf,
 }
 
-/// What can make a guard true.
+/// What can make a guard true: where a scalar is not as demanded, those that can make it so; else, where a conjunct is
+/// false, those that write what it reads; else those that write anything the guard reads.
 pub(super) struct Cause {
-    tests: Range<usize>,
-    conditions: Range<usize>,
+    /// Numbers of tests, all of which the guard passes.
+    pub(super) tests: Box<[u32]>,
+    pub(super) conditions: Range<usize>,
     /// The row of the writers of everything the guard reads.
-    otherwise: u32,
+    pub(super) otherwise: u32,
 }
 
 /// A scalar must have one of some values.
-struct Test {
+pub(super) struct Test {
     offset: u32,
     width: u32,
     allowed: Allowed,
     /// The row of those that may give it one.
-    writers: u32,
+    pub(super) writers: u32,
+    /// The row of the groups that demand this.
+    pub(super) users: u32,
 }
 
 enum Allowed {
@@ -121,9 +128,14 @@ impl Relation {
         for (action, facts) in extended.actions[system.actions.len()..].iter().zip(probes) {
             build.probe(action, facts);
         }
+        build.note_users();
         let restless = build.restless(&starts);
         let Build { mut rows, conflicts, causes, tests, conditions, bodies, .. } = build;
         rows.finish();
+        let mut by_conflicts: Vec<u32> = (0..prints.len() as u32).collect();
+        by_conflicts.sort_by_key(|&group| count(rows.row(conflicts[group as usize])));
+        let mut rank = vec![0; prints.len()];
+        by_conflicts.iter().enumerate().for_each(|(n, &group)| rank[group as usize] = n as u32);
         let labels = bases.last().copied().unwrap_or(0);
         let group_of = if labels <= MAX_DIRECT {
             GroupOf::Table((0..labels).map(|label| group_at(&starts, label)).collect())
@@ -136,6 +148,7 @@ impl Relation {
             conflicts,
             causes,
             bodies,
+            rank,
             restless,
             tests,
             conditions,
@@ -150,22 +163,10 @@ impl Relation {
             GroupOf::Search(starts) => group_at(starts, label.0.into()) as usize,
         }
     }
-
-    /// The rows of which each contains everything that can enable this; never empty.
-    pub(super) fn ways<'a>(&'a self, cause: &'a Cause, state: &'a [u64]) -> impl Iterator<Item = u32> + 'a {
-        let tests = self.tests[cause.tests.clone()].iter();
-        let mut failed = tests.filter(|test| !test.passes(state)).map(|test| test.writers).peekable();
-        // Conjuncts are asked only where all scalars are as demanded.
-        let asked = if failed.peek().is_none() { cause.conditions.clone() } else { 0..0 };
-        let conditions = self.conditions[asked.clone()].iter();
-        let mut false_ones = conditions.filter(|(it, _)| it.fails(state)).map(|(_, row)| *row).peekable();
-        let none = failed.peek().is_none() && false_ones.peek().is_none();
-        failed.chain(false_ones).chain(none.then_some(cause.otherwise))
-    }
 }
 
 impl Test {
-    fn passes(&self, state: &[u64]) -> bool {
+    pub(super) fn passes(&self, state: &[u64]) -> bool {
         let code = get_bits(state, self.offset, self.width);
         match &self.allowed {
             Allowed::Few(codes) => codes >> code & 1 == 1,
@@ -213,7 +214,8 @@ struct Build<'a> {
     bodies: Vec<(usize, u32)>,
     tests: Vec<Test>,
     conditions: Vec<(Condition, u32)>,
-    writers: HashMap<(u32, ValueSet), u32>,
+    /// The tests by slot and values.
+    known: HashMap<(u32, ValueSet), u32>,
 }
 
 impl<'a> Build<'a> {
@@ -229,7 +231,7 @@ impl<'a> Build<'a> {
             bodies: Vec::new(),
             tests: Vec::new(),
             conditions: Vec::new(),
-            writers: HashMap::new(),
+            known: HashMap::new(),
         }
     }
 
@@ -251,10 +253,10 @@ impl<'a> Build<'a> {
 
     /// Adds what can make the guard of this true.
     fn cause(&mut self, print: &Footprint, guard: Option<&Expr>) {
-        let (first, first_condition) = (self.tests.len(), self.conditions.len());
+        let first_condition = self.conditions.len();
         if !print.can_hold {
             let nothing = self.rows.add([]);
-            self.causes.push(Cause { tests: first..first, conditions: 0..0, otherwise: nothing });
+            self.causes.push(Cause { tests: Box::default(), conditions: 0..0, otherwise: nothing });
             return;
         }
         for condition in guard.map_or(Vec::new(), |guard| conjuncts(self.system, self.layout, guard)) {
@@ -264,17 +266,14 @@ impl<'a> Build<'a> {
             let row = self.rows.add(able);
             self.conditions.push((condition, row));
         }
-        for (slot, demanded) in &print.demands {
-            let place = &self.layout.slots()[*slot as usize];
-            let allowed = allowed(&self.system.domains[place.domain], demanded);
-            let writers = self.writers(*slot, demanded);
-            self.tests.push(Test { offset: place.offset, width: place.width, allowed, writers });
-        }
+        let mut tests: Vec<u32> =
+            print.demands.iter().map(|(slot, demanded)| self.test(*slot, demanded)).collect();
+        tests.sort_by_key(|&test| count(self.rows.row(self.tests[test as usize].writers)));
         let enablers = self.prints.iter().enumerate().filter(|(_, by)| by.facts.may_enable(print));
         let all: Vec<usize> = enablers.map(|(n, _)| n).collect();
         let otherwise = self.rows.add(all);
         let conditions = first_condition..self.conditions.len();
-        self.causes.push(Cause { tests: first..self.tests.len(), conditions, otherwise });
+        self.causes.push(Cause { tests: tests.into(), conditions, otherwise });
     }
 
     /// Adds the errors that a group may meet as things looked for.
@@ -344,20 +343,36 @@ impl<'a> Build<'a> {
         self.rows.add(all)
     }
 
-    /// The row of the groups that may give the slot one of the values.
-    fn writers(&mut self, slot: u32, values: &ValueSet) -> u32 {
+    /// The number of the test that a slot has one of the values.
+    fn test(&mut self, slot: u32, values: &ValueSet) -> u32 {
         let key = (slot, values.clone());
-        if let Some(&row) = self.writers.get(&key) {
-            return row;
+        if let Some(&number) = self.known.get(&key) {
+            return number;
         }
         let able = self.prints.iter().enumerate().filter(|(_, print)| {
             print.facts.may_write.contains(slot)
                 && print.facts.result(slot).is_none_or(|after| !after.is_disjoint(values))
         });
         let able: Vec<usize> = able.map(|(n, _)| n).collect();
-        let row = self.rows.add(able);
-        self.writers.insert(key, row);
-        row
+        let writers = self.rows.add(able);
+        let place = &self.layout.slots()[slot as usize];
+        let allowed = allowed(&self.system.domains[place.domain], values);
+        let number = self.tests.len() as u32;
+        let users = self.rows.add([]);
+        self.tests.push(Test { offset: place.offset, width: place.width, allowed, writers, users });
+        self.known.insert(key, number);
+        number
+    }
+
+    /// Notes which groups demand each test.
+    fn note_users(&mut self) {
+        let mut users = vec![Vec::new(); self.tests.len()];
+        for (group, cause) in self.causes[..self.prints.len()].iter().enumerate() {
+            cause.tests.iter().for_each(|&test| users[test as usize].push(group));
+        }
+        for (test, users) in self.tests.iter_mut().zip(users) {
+            test.users = self.rows.add(users);
+        }
     }
 }
 

@@ -59,7 +59,17 @@ pub(super) fn meet(a: &[u64], b: &[u64]) -> bool {
     a.iter().zip(b).any(|(a, b)| a & b != 0)
 }
 
-/// How many groups two rows have in common.
-pub(super) fn common(a: &[u64], b: &[u64]) -> u32 {
-    a.iter().zip(b).map(|(a, b)| (a & b).count_ones()).sum()
+/// Whether three rows have a group in common.
+pub(super) fn meet_all(a: &[u64], b: &[u64], c: &[u64]) -> bool {
+    a.iter().zip(b).zip(c).any(|((a, b), c)| a & b & c != 0)
+}
+
+/// How many groups a row has.
+pub(super) fn count(row: &[u64]) -> u32 {
+    row.iter().map(|word| word.count_ones()).sum()
+}
+
+/// Whether a row has this group.
+pub(super) fn has(row: &[u64], group: usize) -> bool {
+    row[group / 64] >> (group % 64) & 1 == 1
 }
