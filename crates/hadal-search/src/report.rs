@@ -74,6 +74,8 @@ pub enum StopReason {
     StateLimit,
     /// `--max-depth`.
     DepthLimit,
+    /// What is left costs more than was asked for.
+    CostBound,
     /// `--time-limit`.
     TimeLimit,
     /// Asked to stop.
@@ -90,6 +92,7 @@ impl std::fmt::Display for StopReason {
             StopReason::Memory { .. } => "the memory budget is used up",
             StopReason::StateLimit => "the limit of states is reached",
             StopReason::DepthLimit => "the limit of depth is reached",
+            StopReason::CostBound => "the bound of costs is reached",
             StopReason::TimeLimit => "the time limit is reached",
             StopReason::Interrupted => "interrupted",
             StopReason::DiskFull => "the disk is full",

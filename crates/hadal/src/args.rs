@@ -293,6 +293,9 @@ pub struct OutputArgs {
 pub struct ResumeArgs {
     /// The run's folder; `hadal runs` lists them.
     pub run: PathBuf,
+    /// Of a search with --cost-bound: go on with this one, if it is larger.
+    #[arg(long, value_name = "N")]
+    pub cost_bound: Option<u64>,
     /// How much it may take; need not be what it was.
     #[command(flatten)]
     pub limits: LimitArgs,

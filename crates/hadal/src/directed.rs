@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use hadal_exec::model::Model;
 use hadal_guide::{Guide, GuideError, Meter, OpenDisk, Room, Target, priority, registry};
 use hadal_search::directed::{self, DirectedOptions, DirectedSearch, Insertion, Order, Tie, Traces};
-use hadal_search::external::{self, ExternalOptions, ExternalSearch, TraceBy};
+use hadal_search::external::{self, ExternalOptions, ExternalSearch, Flush, Steps, TraceBy};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict};
@@ -45,6 +45,17 @@ pub struct DirectedArgs {
     /// With --order astar and external-astar, where the search works on disk: how the trace is rebuilt.
     #[arg(long, value_enum, value_name = "WAY")]
     pub trace_by: Option<TraceWay>,
+    /// With --order external-astar: do not look for traces that cost more. A run that found nothing goes on with a larger one
+    /// by `hadal resume RUN --cost-bound N`.
+    #[arg(long, value_name = "N")]
+    pub cost_bound: Option<u64>,
+    /// With --order external-astar: write successors only when their turn comes, and generate them a second time for that.
+    #[arg(long)]
+    pub defer_flush: bool,
+    /// With --order external-astar: merge, subtract and expand in separate steps with files between them, to measure what
+    /// doing all of it in one pass saves.
+    #[arg(long)]
+    pub no_pipeline: bool,
     /// Which transitions first (implies --find): none, useless, context, preferred and others that docs/directed.md
     /// explains.
     #[arg(long, value_name = "NAME")]
@@ -100,6 +111,8 @@ pub struct DirectedPlan {
     /// Whether it works on disk from the beginning.
     external: bool,
     trace_by: Option<TraceWay>,
+    /// How External A* writes.
+    writing: ExternalOptions,
     priority: String,
     /// Breadth-first search runs beside it.
     race: bool,
@@ -113,6 +126,11 @@ impl DirectedArgs {
     pub fn plan(&self) -> Result<Option<DirectedPlan>, Failure> {
         let asked = self.find || self.guide.is_some() || self.order.is_some() || self.priority.is_some();
         if !asked {
+            if self.cost_bound.is_some() || self.defer_flush || self.no_pipeline {
+                return Err(Failure::Usage(format!(
+                    "--cost-bound, --defer-flush and --no-pipeline go with --order {EXTERNAL}"
+                )));
+            }
             return match (&self.tie, self.seed, self.calibration, self.trace_by) {
                 (None, None, None, None) => Ok(None),
                 _ => Err(Failure::Usage(
@@ -147,6 +165,11 @@ impl DirectedArgs {
         if self.trace_by.is_some() && order != Order::AStar {
             return Err(Failure::Usage(format!("--trace-by goes with --order astar or {EXTERNAL}")));
         }
+        if !external && (self.cost_bound.is_some() || self.defer_flush || self.no_pipeline) {
+            return Err(Failure::Usage(format!(
+                "--cost-bound, --defer-flush and --no-pipeline go with --order {EXTERNAL}"
+            )));
+        }
         let many_queues = matches!(
             order,
             Order::HillClimbing | Order::Beam(_) | Order::IterativeDeepening | Order::BreadthHeuristic
@@ -161,6 +184,12 @@ impl DirectedArgs {
             order,
             external,
             trace_by: self.trace_by,
+            writing: ExternalOptions {
+                bound: self.cost_bound,
+                flush: if self.defer_flush { Flush::Deferred } else { Flush::AtOnce },
+                steps: if self.no_pipeline { Steps::Apart } else { Steps::Fused },
+                ..ExternalOptions::default()
+            },
             priority: match &self.priority {
                 Some(name) => name.clone(),
                 None if self.order.is_none() && !seeded => DEFAULT_PRIORITY.into(),
@@ -299,7 +328,7 @@ fn external(
     mut decisions: Vec<String>,
 ) -> Result<Explored, Failure> {
     let trace_by = plan.trace_by.map(TraceBy::from).unwrap_or_default();
-    let options = ExternalOptions { trace_by, ..ExternalOptions::default() };
+    let options = ExternalOptions { trace_by, ..plan.writing.clone() };
     let (ledger, threads) = (disk.ledger, disk.threads);
     let search = ExternalSearch { task, guide, aim, ledger, governor, threads, options };
     let explored = if disk.resumed { external::resume(&search) } else { external::search(&search) };
@@ -312,6 +341,14 @@ fn external(
         figures.generated,
         figures.locality
     ));
+    if figures.expanded_again > 0 {
+        decisions
+            .push(format!("  {} states were expanded again for successors left out", figures.expanded_again));
+    }
+    if let (None, Some(least)) = (figures.cost, figures.least_beyond) {
+        decisions
+            .push(format!("  what lies beyond the bound costs {least} at least, as far as the guide knows"));
+    }
     if let Some(cost) = figures.cost {
         decisions.push(if figures.optimal {
             format!("  the trace costs {cost}, and nothing is cheaper: the guide never overestimates")

@@ -276,6 +276,7 @@ fn stop_reason(reason: &StopReason, memory: u64) -> String {
         ),
         StopReason::StateLimit => "--max-states is reached; what was seen is fine".into(),
         StopReason::DepthLimit => "--max-depth is reached; what was seen is fine".into(),
+        StopReason::CostBound => "--cost-bound is reached; nothing that costs so little is wrong".into(),
         StopReason::TimeLimit => "--time-limit is reached; what was seen is fine".into(),
         StopReason::Interrupted => "interrupted; what was seen is fine".into(),
         StopReason::DiskFull => "the disk is full, or --disk-limit is reached; what was seen is fine".into(),

@@ -7,7 +7,7 @@
 
 use super::engine::{Engine, Found};
 use super::trail::{Mode, Relay, lost};
-use super::{ExternalOptions, ExternalSearch, StopAt, TraceBy};
+use super::{ExternalOptions, ExternalSearch, Flush, StopAt, TraceBy};
 use crate::control::{Control, Limits};
 use crate::lane::Task;
 use crate::layered::Trouble;
@@ -88,6 +88,7 @@ impl Divider<'_> {
             trace_by: TraceBy::Divide,
             stop_at: StopAt::Expansion,
             bound: Some(cost + u64::from(estimate.0)),
+            flush: Flush::AtOnce,
             ..self.search.options.clone()
         };
         let aim = Target::of_properties(&part.properties);

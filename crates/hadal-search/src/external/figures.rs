@@ -29,10 +29,12 @@ pub struct ExternalFigures {
     pub locality: u64,
     /// States dropped because the guide proves that nothing is reachable from them.
     pub pruned: u64,
-    /// States dropped because they lie beyond the bound asked for, and the least estimate among them.
+    /// Successors left out because they lay beyond the bound asked for, or beyond the present diagonal.
     pub beyond: u64,
-    /// The least estimate of a whole path among those.
+    /// The least estimate of a whole path among those that were not written later.
     pub least_beyond: Option<u64>,
+    /// States expanded again for successors that had been left out.
+    pub expanded_again: u64,
     /// Bytes read from disk.
     pub bytes_read: u64,
     /// Bytes written to disk.

@@ -10,6 +10,7 @@ mod divide;
 mod engine;
 mod expand;
 mod figures;
+mod horizon;
 mod matrix;
 mod order;
 mod part;
@@ -54,6 +55,27 @@ pub enum StopAt {
     Expansion,
 }
 
+/// When successors are written that lie beyond the diagonal being searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Flush {
+    /// As they are generated.
+    #[default]
+    AtOnce,
+    /// Only when their diagonal's turn comes: the states of the diagonals before are then expanded again for them. Saves
+    /// writing what lies beyond the last diagonal, and generates successors twice.
+    Deferred,
+}
+
+/// Whether the steps of an expansion are one pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Steps {
+    /// Nothing is written between them.
+    #[default]
+    Fused,
+    /// Each writes what it gives and the next one reads it: to measure what one pass saves (Jabbar 2008, sec. 3.5.2).
+    Apart,
+}
+
 /// Settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalOptions {
@@ -61,8 +83,13 @@ pub struct ExternalOptions {
     pub trace_by: TraceBy,
     /// When to stop.
     pub stop_at: StopAt,
-    /// Drop states whose estimate of the whole path is above this.
+    /// Drop states whose estimate of the whole path is above this. A run that found nothing can be resumed with a larger
+    /// one.
     pub bound: Option<u64>,
+    /// When to write what is not needed soon.
+    pub flush: Flush,
+    /// How the steps of an expansion are joined.
+    pub steps: Steps,
     /// Least time between commits; longer where commits themselves take long. With zero, one after every bucket.
     pub commit_every: Duration,
 }
@@ -73,6 +100,8 @@ impl Default for ExternalOptions {
             trace_by: TraceBy::default(),
             stop_at: StopAt::default(),
             bound: None,
+            flush: Flush::default(),
+            steps: Steps::default(),
             commit_every: Duration::from_secs(1),
         }
     }
@@ -113,14 +142,15 @@ pub fn search(search: &ExternalSearch) -> Result<Explored, Trouble> {
 }
 
 /// Goes on with a run where its last commit left it. How records are kept is as it was begun; budget and threads are those
-/// of `search`.
+/// of `search`, and so is the bound if it is larger.
 pub fn resume(search: &ExternalSearch) -> Result<Explored, Trouble> {
     let ledger = (search.ledger)()?;
     let record = record::read(&ledger).ok_or(Trouble::NothingToResume)?;
     let options = ExternalOptions {
         trace_by: record.trace_by,
         stop_at: record.stop_at,
-        bound: record.bound,
+        bound: record.bound.map(|bound| search.options.bound.map_or(bound, |other| other.max(bound))),
+        flush: record.flush,
         ..search.options.clone()
     };
     let search = ExternalSearch { options, ..*search };

@@ -3,7 +3,7 @@
 use super::figures::ExternalFigures;
 use super::matrix::{Cell, Matrix, OpenBucket};
 use super::part::{Part, Place, Shelf, Stored};
-use super::{StopAt, TraceBy};
+use super::{Flush, StopAt, TraceBy};
 use crate::layered::Trouble;
 use crate::layered::ledger::Ledger;
 use hadal_store::run::{RunFile, RunOptions};
@@ -19,6 +19,14 @@ pub(super) struct SearchRecord {
     pub(super) trace_by: TraceBy,
     pub(super) stop_at: StopAt,
     pub(super) bound: Option<u64>,
+    #[serde(default)]
+    pub(super) flush: Flush,
+    /// How far states are written.
+    #[serde(default)]
+    pub(super) reach: Option<u64>,
+    /// Row, column and the least f left out of buckets that left out any.
+    #[serde(default)]
+    pub(super) left_out: Vec<(u64, u32, u64)>,
     pub(super) expansions: u64,
     pub(super) covers: Vec<u64>,
     pub(super) seconds: f64,

@@ -1,7 +1,7 @@
 //! What survives: a killed run ends with the same numbers, a full disk pauses, another guide is refused.
 
 use crate::harness::{Begin, Run, replayed_cost};
-use hadal_search::external::{ExternalFigures, ExternalOptions, TraceBy};
+use hadal_search::external::{ExternalFigures, ExternalOptions, Flush, TraceBy};
 use hadal_search::layered::Trouble;
 use hadal_search::tiles::{Manhattan, Tiles};
 use hadal_search::{Limits, StopReason, Verdict};
@@ -31,8 +31,14 @@ fn committing_always(trace_by: TraceBy) -> ExternalOptions {
 #[test]
 fn resume_after_a_kill_at_any_operation_ends_with_the_same_numbers() {
     let (tiles, guide) = puzzle();
-    for trace_by in [TraceBy::Scan, TraceBy::Parents, TraceBy::Divide] {
-        let options = committing_always(trace_by);
+    let ways = [
+        (TraceBy::Scan, Flush::AtOnce),
+        (TraceBy::Parents, Flush::AtOnce),
+        (TraceBy::Divide, Flush::AtOnce),
+        (TraceBy::Scan, Flush::Deferred),
+    ];
+    for (trace_by, flush) in ways {
+        let options = ExternalOptions { flush, ..committing_always(trace_by) };
         let run = Run { options, budget: 1200 << 10, ..Run::new(&tiles, &guide) };
         let whole = FaultyFolder::new(Faults::default());
         let expected = run.on(Arc::new(whole.clone()), Begin::Fresh).unwrap();

@@ -6,4 +6,5 @@ mod drawn;
 mod durable;
 mod graphs;
 mod harness;
+mod horizon;
 mod puzzles;

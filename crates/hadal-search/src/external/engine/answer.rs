@@ -90,6 +90,7 @@ impl Engine<'_> {
         figures.stored = figures.expanded + self.matrix.raw_open();
         let rows = self.matrix.columns.values().flat_map(|column| column.rows.values().flatten());
         figures.closed = rows.map(|part| part.records).sum();
+        figures.least_beyond = self.horizon.least_beyond();
         figures.bytes_read = disk.read;
         figures.bytes_written = disk.written;
         let left_out = Proviso::Pruned { left_out: figures.pruned };

@@ -28,10 +28,14 @@ impl Engine<'_> {
         let (open, closed) = record::buckets(&self.matrix);
         let seconds = self.seconds_before + self.search.task.control.elapsed().as_secs_f64();
         let options = &self.search.options;
+        let (reach, left_out) = self.horizon.committed();
         let record = SearchRecord {
             trace_by: options.trace_by,
             stop_at: options.stop_at,
             bound: options.bound,
+            flush: options.flush,
+            reach,
+            left_out,
             expansions: self.expansions,
             covers: self.counts.covers.clone(),
             seconds,

@@ -3,6 +3,7 @@
 //! Whatever interrupts an expansion (a limit, a full disk) undoes it, so that figures and files always stand between two
 //! expansions.
 
+mod again;
 mod answer;
 mod commit;
 mod pass;
@@ -10,6 +11,7 @@ mod settle;
 
 use super::expand::{Expander, Rules};
 use super::figures::ExternalFigures;
+use super::horizon::{Horizon, Turn};
 use super::matrix::{Cell, Matrix};
 use super::part::Shelf;
 use super::record::{self, SECTION, SearchRecord};
@@ -17,7 +19,7 @@ use super::scope::{self, Scope};
 use super::spill::{Shared, own_run_bytes};
 use super::targets::Targets;
 use super::trail::Mode;
-use super::{Explored, ExternalSearch, StopAt, TraceBy};
+use super::{Explored, ExternalSearch, Flush, StopAt, TraceBy};
 use crate::directed::may_prune;
 use crate::finding::Finding;
 use crate::firings::Counts;
@@ -65,6 +67,7 @@ pub(super) struct Engine<'a> {
     matrix: Matrix,
     expanders: Vec<Expander<'a>>,
     ledger: Option<Ledger>,
+    horizon: Horizon,
     figures: ExternalFigures,
     /// The costs of transitions that were met.
     costs: BTreeSet<u64>,
@@ -123,8 +126,8 @@ impl<'a> Engine<'a> {
             // A part of a path was not left out before.
             prune: ledger.is_some() && may_prune(task, search.guide, search.aim),
             look_ahead: promises.consistent && options.stop_at == StopAt::Generation,
-            bound: options.bound,
             mode,
+            steps: options.steps,
         };
         let local =
             task.space.undirected().filter(|_| promises.consistent).map(|cost| 2 * u64::from(cost.max(1)));
@@ -149,7 +152,12 @@ impl<'a> Engine<'a> {
             promises,
             mode,
             scope: local.map_or(Scope::Full, Scope::Rows),
-            rows_kept: local.filter(|_| matches!(mode, Mode::Relay(_))),
+            // What may have to be expanded again stays.
+            rows_kept: local.filter(|_| {
+                let restarts = ledger.is_some() && options.bound.is_some();
+                matches!(mode, Mode::Relay(_)) && options.flush == Flush::AtOnce && !restarts
+            }),
+            horizon: Horizon::new(options.flush, options.bound),
             matrix: Matrix::new(governor, share(RESIDENT_SHARE)),
             shelf,
             expanders,
@@ -179,6 +187,9 @@ impl<'a> Engine<'a> {
             self.matrix.open.entry(cell.rank()).or_default().raw += states;
         }
         self.figures.pruned = std::mem::take(&mut expander.done).pruned;
+        if let Some(&(f, _)) = self.matrix.open.keys().next() {
+            self.horizon.begin(f);
+        }
         Ok(())
     }
 
@@ -195,6 +206,7 @@ impl<'a> Engine<'a> {
         self.counts = self.counts_before.clone();
         self.seconds_before = record.seconds;
         self.figures = record.figures;
+        self.horizon.restore(record.reach.or(record.bound), &record.left_out);
         for bucket in &self.figures.buckets {
             self.costs.extend(bucket.targets.iter().map(|target| target.g - bucket.g));
         }
@@ -249,13 +261,27 @@ impl<'a> Engine<'a> {
         }
         let deepest = self.search.task.control.limits.max_depth.unwrap_or(u64::MAX);
         loop {
-            let mut ranks = self.matrix.open.keys();
-            let Some(&rank) = ranks.find(|&&(_, g)| g < deepest) else {
-                let left = !self.matrix.open.is_empty() || self.figures.beyond > 0;
-                return Ok(if left { Found::Stopped(StopReason::DepthLimit) } else { Found::Nothing });
-            };
-            if let Some(found) = self.expand_bucket(Cell::of_rank(rank))? {
-                return Ok(found);
+            let rank = self.matrix.open.keys().find(|&&(_, g)| g < deepest).copied();
+            match (self.horizon.turn(rank.map(|(f, _)| f)), rank) {
+                (Turn::Expand, Some(rank)) => {
+                    if let Some(found) = self.expand_bucket(Cell::of_rank(rank))? {
+                        return Ok(found);
+                    }
+                }
+                (Turn::Raise(reach), _) => {
+                    if let Some(reason) = self.raise(reach)? {
+                        return Ok(Found::Stopped(reason));
+                    }
+                }
+                _ => {
+                    return Ok(if self.matrix.open.keys().any(|&(_, g)| g >= deepest) {
+                        Found::Stopped(StopReason::DepthLimit)
+                    } else if rank.is_some() || self.horizon.least_beyond().is_some() {
+                        Found::Stopped(StopReason::CostBound)
+                    } else {
+                        Found::Nothing
+                    });
+                }
             }
             self.commit_if_due()?;
         }

@@ -1,7 +1,7 @@
 //! Expanding one bucket on all threads: what is in RAM is made to fit, the bucket is cut into pieces, and whatever stops it
 //! half-way is undone.
 
-use super::super::expand::{Done, Pass};
+use super::super::expand::{Done, Expander, Pass};
 use super::super::matrix::{Cell, OpenBucket};
 use super::super::order;
 use super::super::part::{Part, Place, Ready, Stored};
@@ -74,25 +74,12 @@ impl Engine<'_> {
             splitters: &splitters,
             next_piece: AtomicUsize::new(0),
             ends_early: small && goal_is_near,
+            reach: self.horizon.reach(),
+            again: None,
             shared: Shared::new(&mut self.matrix, &self.shelf, cell.rank(), self.expansions, Some(cell.h)),
             stopped: Mutex::new(None),
         };
-        if threads == 1 {
-            self.expanders[0].work(&pass)?;
-        } else {
-            let results: Vec<Result<(), Trouble>> = std::thread::scope(|scope| {
-                let pass = &pass;
-                let running: Vec<_> = self.expanders[..threads]
-                    .iter_mut()
-                    .map(|expander| scope.spawn(move || expander.work(pass)))
-                    .collect();
-                running
-                    .into_iter()
-                    .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                    .collect()
-            });
-            results.into_iter().collect::<Result<(), _>>()?;
-        }
+        work_all(&mut self.expanders[..threads], &pass)?;
         let stopped = lock(&pass.stopped).take();
         Ok((stopped, closed))
     }
@@ -177,7 +164,7 @@ impl Engine<'_> {
     }
 
     /// States that cut the bucket into about equal pieces.
-    fn splitters(&self, sources: &[Ready], pieces: usize) -> Vec<Vec<u64>> {
+    pub(super) fn splitters(&self, sources: &[Ready], pieces: usize) -> Vec<Vec<u64>> {
         if pieces < 2 {
             return Vec::new();
         }
@@ -196,4 +183,20 @@ impl Engine<'_> {
         }
         splitters
     }
+}
+
+/// All threads take part in an expansion.
+pub(super) fn work_all(expanders: &mut [Expander], pass: &Pass) -> Result<(), Trouble> {
+    if let [only] = expanders {
+        return only.work(pass);
+    }
+    let results: Vec<Result<(), Trouble>> = std::thread::scope(|scope| {
+        let running: Vec<_> =
+            expanders.iter_mut().map(|expander| scope.spawn(move || expander.work(pass))).collect();
+        running
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    results.into_iter().collect()
 }

@@ -57,7 +57,10 @@ impl Engine<'_> {
         figures.generated += fired - transitions_before;
         figures.pruned += whole.pruned;
         figures.beyond += whole.beyond;
-        figures.least_beyond = figures.least_beyond.into_iter().chain(whole.least_beyond).min();
+        if let Some(f) = whole.least_beyond {
+            self.horizon.leave_out(cell, f);
+        }
+        figures.least_beyond = self.horizon.least_beyond();
         if whole.expanded > 0 {
             figures.f = figures.f.max(cell.f());
         }

@@ -2,6 +2,12 @@
 //!
 //! All of this is one pass: nothing is written between (Jabbar 2008, sec. 3.5.2).
 
+mod again;
+mod apart;
+
+pub(super) use again::Again;
+
+use super::Steps;
 use super::figures::TargetFigures;
 use super::matrix::Cell;
 use super::part::{Part, Range, Ready};
@@ -34,9 +40,8 @@ pub(super) struct Rules {
     pub(super) prune: bool,
     /// Look at a successor as soon as it is generated where nothing can be cheaper.
     pub(super) look_ahead: bool,
-    /// Drop what cannot be part of a path of this cost.
-    pub(super) bound: Option<u64>,
     pub(super) mode: Mode,
+    pub(super) steps: Steps,
 }
 
 /// The expansion of a bucket, as its threads share it.
@@ -50,6 +55,10 @@ pub(super) struct Pass<'a> {
     /// Whether the expansion ends with the first successor that is looked for: one thread does it, in the order of states,
     /// so the numbers are still the same every time.
     pub(super) ends_early: bool,
+    /// Successors with a larger f are left out.
+    pub(super) reach: Option<u64>,
+    /// Where closed states are expanded again.
+    pub(super) again: Option<Again>,
     pub(super) shared: Shared<'a>,
     pub(super) stopped: Mutex<Option<StopReason>>,
 }
@@ -128,7 +137,10 @@ impl<'a> Expander<'a> {
             if piece > pass.splitters.len() || pass.is_stopped() {
                 break;
             }
-            self.expand_piece(pass, piece)?;
+            match &pass.again {
+                None => self.expand_piece(pass, piece)?,
+                Some(again) => self.expand_piece_again(pass, again, piece)?,
+            }
         }
         let done = &mut self.done;
         self.targets.finish(&pass.shared, |cell, states| {
@@ -140,6 +152,9 @@ impl<'a> Expander<'a> {
         let (shape, range) = (self.shape, pass.range(piece));
         let sources = pass.sources.iter().map(|part| part.source(shape, range)).collect::<Result<_, _>>()?;
         let mut merge = RunMerge::new(shape, sources);
+        if self.rules.steps == Steps::Apart {
+            return self.expand_apart(pass, piece, merge);
+        }
         let mut probes: Vec<Option<Probe>> = pass.closed.iter().map(|_| None).collect();
         let mut closed = Keeper::new(pass.shared.shelf, RunKind::Closed);
         let mut batch = std::mem::take(&mut self.batch);
@@ -206,7 +221,7 @@ impl<'a> Expander<'a> {
             self.lane.look_at(state);
             self.lane.generate(state, n as u64);
             if pass.ends_early || self.lane.waiting().0.len() >= BATCH {
-                self.deal(pass.cell, batch)?;
+                self.deal(pass, batch)?;
                 if self.is_over(pass) {
                     self.done.expanded -= (batch.len() / self.shape.stride() - n - 1) as u64;
                     break;
@@ -216,7 +231,7 @@ impl<'a> Expander<'a> {
                 }
             }
         }
-        self.deal(pass.cell, batch)
+        self.deal(pass, batch)
     }
 
     /// Whether what is left of the bucket cannot matter any more.
@@ -243,7 +258,8 @@ impl<'a> Expander<'a> {
     }
 
     /// Puts the waiting successors where they belong.
-    fn deal(&mut self, cell: Cell, batch: &[u64]) -> Result<(), Trouble> {
+    fn deal(&mut self, pass: &Pass, batch: &[u64]) -> Result<(), Trouble> {
+        let cell = pass.cell;
         let f = cell.f();
         let (stride, words) = (self.shape.stride(), self.shape.words());
         let (out, parents) = self.lane.waiting();
@@ -260,7 +276,7 @@ impl<'a> Expander<'a> {
                 _ => learn_cost(&mut self.costs, self.task, label),
             };
             let to = Cell { g: cell.g + u64::from(cost), h: estimate.0 };
-            if self.rules.bound.is_some_and(|bound| to.f() > bound) {
+            if pass.reach.is_some_and(|reach| to.f() > reach) {
                 self.done.beyond += 1;
                 let least = self.done.least_beyond.get_or_insert(u64::MAX);
                 *least = to.f().min(*least);

@@ -1,0 +1,98 @@
+//! Going beyond the present reach: closed buckets that left out successors are expanded again for these alone.
+
+use super::super::expand::{Again, Done, Pass};
+use super::super::figures::TargetFigures;
+use super::super::matrix::Cell;
+use super::super::spill::{Shared, lock};
+use super::pass::work_all;
+use super::{Engine, STREAM_SHARE};
+use crate::layered::Trouble;
+use crate::report::StopReason;
+use hadal_store::run::RunReader;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+
+/// What a bucket gave when it was expanded again.
+struct Given {
+    cell: Cell,
+    targets: Vec<TargetFigures>,
+    still_beyond: Option<u64>,
+    states: u64,
+}
+
+impl Engine<'_> {
+    /// Writes everything up to `reach` that was left out; all of it or, if it is stopped, nothing.
+    pub(super) fn raise(&mut self, reach: u64) -> Result<Option<StopReason>, Trouble> {
+        self.expansions += 1;
+        let mut given = Vec::new();
+        for cell in self.horizon.within(reach) {
+            let stopped = match self.expand_again(cell, reach) {
+                Ok(Ok(one)) => {
+                    given.push(one);
+                    continue;
+                }
+                Ok(Err(reason)) => Ok(Some(reason)),
+                Err(trouble) => Err(trouble),
+            };
+            self.matrix.undo(self.expansions);
+            self.expansions -= 1;
+            for expander in &mut self.expanders {
+                expander.targets.forget();
+                expander.done = Done::default();
+            }
+            return stopped;
+        }
+        let mut still = Vec::new();
+        for one in given {
+            still.push((one.cell, one.still_beyond));
+            self.figures.expanded_again += one.states;
+            let buckets = &mut self.figures.buckets;
+            let known = buckets.iter_mut().rfind(|bucket| (bucket.g, bucket.h) == (one.cell.g, one.cell.h));
+            for target in &one.targets {
+                let to = Cell { g: target.g, h: target.h };
+                self.matrix.open.entry(to.rank()).or_default().raw += target.states;
+                self.costs.insert(target.g - one.cell.g);
+            }
+            if let Some(bucket) = known {
+                bucket.targets.extend(one.targets);
+                bucket.targets.sort_by_key(|target| (target.g, target.h));
+            }
+        }
+        self.horizon.raise(reach, still);
+        Ok(None)
+    }
+
+    fn expand_again(&mut self, cell: Cell, reach: u64) -> Result<Result<Given, StopReason>, Trouble> {
+        let rows = self.matrix.columns.get(&cell.h).and_then(|column| column.rows.get(&cell.g));
+        let parts = rows.into_iter().flatten().filter(|part| part.records > 0);
+        let sources = parts.map(|part| self.shelf.ready(part)).collect::<Result<Vec<_>, _>>()?;
+        let free = self.search.governor.limit() / 100 * STREAM_SHARE;
+        let need = RunReader::footprint(&self.shelf.options) * (sources.len() as u64 + 3);
+        let threads = (free / need).clamp(1, self.expanders.len() as u64) as usize;
+        let splitters = self.splitters(&sources, if threads == 1 { 1 } else { 4 * threads });
+        let pass = Pass {
+            cell,
+            sources: &sources,
+            closed: &[],
+            splitters: &splitters,
+            next_piece: AtomicUsize::new(0),
+            ends_early: false,
+            reach: Some(reach),
+            again: Some(Again { beyond: self.horizon.reach() }),
+            shared: Shared::new(&mut self.matrix, &self.shelf, cell.rank(), self.expansions, Some(cell.h)),
+            stopped: Mutex::new(None),
+        };
+        work_all(&mut self.expanders[..threads], &pass)?;
+        if let Some(reason) = lock(&pass.stopped).take() {
+            return Ok(Err(reason));
+        }
+        let mut given = Given { cell, targets: Vec::new(), still_beyond: None, states: 0 };
+        for expander in &mut self.expanders {
+            let done = std::mem::take(&mut expander.done);
+            given.states += done.unique;
+            given.still_beyond = given.still_beyond.into_iter().chain(done.least_beyond).min();
+            given.targets.extend(done.targets);
+        }
+        Ok(Ok(given))
+    }
+}

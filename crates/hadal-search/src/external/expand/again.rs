@@ -1,0 +1,80 @@
+//! Expanding closed states again, for the successors that an earlier expansion left out. The states were looked at and
+//! counted then.
+
+use super::super::matrix::Cell;
+use super::super::spill::lock;
+use super::{Expander, Pass};
+use crate::layered::Trouble;
+use hadal_guide::Distance;
+use hadal_store::merge::{BlockSource, RunMerge};
+use hadal_system::{Label, Successors};
+
+/// An expansion for what an earlier one left out.
+pub(in crate::external) struct Again {
+    /// Up to this f everything is written already.
+    pub(in crate::external) beyond: Option<u64>,
+}
+
+impl Expander<'_> {
+    /// Puts what was left out of a piece into its buckets.
+    pub(super) fn expand_piece_again(
+        &mut self,
+        pass: &Pass,
+        again: &Again,
+        piece: usize,
+    ) -> Result<(), Trouble> {
+        let (shape, range) = (self.shape, pass.range(piece));
+        let sources = pass.sources.iter().map(|part| part.source(shape, range)).collect::<Result<_, _>>()?;
+        let mut merge = RunMerge::new(shape, sources);
+        let (mut worker, mut out) = (self.task.space.worker(), Successors::new(shape.words()));
+        let mut batch = std::mem::take(&mut self.batch);
+        while merge.next_block(&mut batch)? {
+            for parent in batch.chunks_exact(shape.stride()) {
+                self.done.unique += 1;
+                out.clear();
+                worker.successors(shape.state(parent), &mut out);
+                for (label, state) in out.iter() {
+                    self.deal_again(pass, again, (label, state), parent)?;
+                }
+                if self.targets.is_full() {
+                    self.targets.relieve(&pass.shared)?;
+                }
+            }
+            if let Some(reason) = self.task.control.must_stop(0) {
+                *lock(&pass.stopped) = Some(reason);
+            }
+            if pass.is_stopped() {
+                break;
+            }
+        }
+        self.batch = batch;
+        Ok(())
+    }
+
+    fn deal_again(
+        &mut self,
+        pass: &Pass,
+        again: &Again,
+        (label, state): (Label, &[u64]),
+        parent: &[u64],
+    ) -> Result<(), Trouble> {
+        let estimate = self.estimator.estimate(state, None);
+        if self.rules.prune && estimate == Distance::INFINITE {
+            return Ok(());
+        }
+        let cost = self.task.space.cost(label).max(1);
+        let to = Cell { g: pass.cell.g + u64::from(cost), h: estimate.0 };
+        if again.beyond.is_some_and(|beyond| to.f() <= beyond) {
+            return Ok(());
+        }
+        if pass.reach.is_some_and(|reach| to.f() > reach) {
+            let least = self.done.least_beyond.get_or_insert(u64::MAX);
+            *least = to.f().min(*least);
+            return Ok(());
+        }
+        if self.shape.payload_words() > 0 {
+            self.rules.mode.payload((pass.cell, to), label, (self.shape, parent), state, &mut self.payload);
+        }
+        self.targets.push(to, &self.payload, state)
+    }
+}
