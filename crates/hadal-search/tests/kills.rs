@@ -1,6 +1,6 @@
 //! Killed anywhere, resumed anyhow, the numbers stay: random systems, strategies, budgets, threads and moments of death.
 //!
-//! The long version tries many more seeds and kills at every operation of some runs:
+//! The long version tries many more seeds, and kills at every commit and at 500 other moments of each run:
 //! `cargo test --release -p hadal-search --test kills -- --ignored` (`HADAL_KILL_SEEDS` says how many seeds, 200 if not).
 
 mod spaces;

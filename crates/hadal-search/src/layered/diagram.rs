@@ -21,6 +21,7 @@ pub(crate) struct DiagramDetector {
     direct: bool,
     fresh: Bitmap,
     packed_bytes: f64,
+    governor: Governor,
 }
 
 /// States that are closed and not in the diagram yet, those of the layer being found last.
@@ -28,8 +29,9 @@ struct Recent {
     table: StateTable,
     /// How many lie in finished layers.
     finished: u64,
-    /// The most there may be.
+    /// The most there may be, and the bytes that stand for them.
     most: u64,
+    bytes: u64,
     /// What is not in the diagram, of a batch; or what is sorted on its way into it.
     sorted: Vec<u64>,
     _memory: Reservation,
@@ -38,8 +40,14 @@ struct Recent {
 /// Diagrams smaller than this are not judged: small sets have no structure to share yet. Above it, a set that takes more
 /// than half of its packed states is left to sorted runs.
 const JUDGED_FROM_BYTES: usize = 4 << 20;
-/// The part of the budget that states waiting for the diagram take, with their index and the space to sort them.
-const RECENT_PART: u64 = 10;
+/// The part of the budget that states waiting for the diagram take, with their index and the space to sort them: much
+/// while the diagram is small, as many states at once join it most cheaply, and less when it needs the memory.
+const RECENT_PART_AT_FIRST: u64 = 3;
+const RECENT_PART_AT_LAST: u64 = 10;
+/// It needs it when its live nodes take more than this part of the budget: collecting the others needs as much again.
+const LARGE_PART: u64 = 4;
+/// Enough for an empty table.
+const TINY_BYTES: u64 = 32 << 10;
 const MOST_RECENT_BYTES: u64 = 128 << 20;
 /// Batches of more than this part of what may wait go to the diagram directly.
 const SMALL_PART: u64 = 4;
@@ -50,10 +58,11 @@ impl DiagramDetector {
         closed.set_threads(threads);
         Ok(DiagramDetector {
             closed,
-            recent: Recent::new(words, governor)?,
+            recent: Recent::new(words, recent_bytes(governor, 0), governor)?,
             direct: false,
             fresh: Bitmap::default(),
             packed_bytes: f64::from(bits) / 8.0,
+            governor: governor.clone(),
         })
     }
 
@@ -83,13 +92,23 @@ impl DiagramDetector {
             }
         }
         self.recent.finished = 0;
-        self.recent.table.clear()
+        self.recent.table.clear()?;
+        let bytes = recent_bytes(&self.governor, self.closed.statistics().live_bytes as u64);
+        if bytes < self.recent.bytes {
+            self.recent.shrink(bytes, &self.governor)?;
+        }
+        Ok(())
     }
 }
 
+/// What may wait beside a diagram whose live nodes take so many bytes.
+fn recent_bytes(governor: &Governor, live: u64) -> u64 {
+    let part = if live > governor.limit() / LARGE_PART { RECENT_PART_AT_LAST } else { RECENT_PART_AT_FIRST };
+    (governor.limit() / part).min(MOST_RECENT_BYTES)
+}
+
 impl Recent {
-    fn new(words: usize, governor: &Governor) -> Result<Self, OverBudget> {
-        let bytes = (governor.limit() / RECENT_PART).min(MOST_RECENT_BYTES);
+    fn new(words: usize, bytes: u64, governor: &Governor) -> Result<Self, OverBudget> {
         let state = 8 * words as u64;
         // Of each state: itself and up to 16 bytes of a growing index; itself and as much again for sorting.
         let most = bytes / (3 * state + 16);
@@ -99,7 +118,16 @@ impl Recent {
         )?;
         let table = StateTable::new(words, 0, 1, &governor.part(bytes))?;
         let sorted = Vec::with_capacity(most as usize * words);
-        Ok(Recent { table, finished: 0, most, sorted, _memory })
+        Ok(Recent { table, finished: 0, most, bytes, sorted, _memory })
+    }
+
+    /// Becomes smaller. It must be empty.
+    fn shrink(&mut self, bytes: u64, governor: &Governor) -> Result<(), OverBudget> {
+        let words = self.table.words();
+        // What is given back first is what the smaller one takes.
+        *self = Recent::new(words, TINY_BYTES, governor)?;
+        *self = Recent::new(words, bytes, governor)?;
+        Ok(())
     }
 
     /// Copies the states `from..to` and sorts them; those of a layer offered in one batch ascend already.
