@@ -9,7 +9,7 @@ use crate::layered::detector::{Detector, LayerView, Nothing};
 use crate::layered::diagram::DiagramDetector;
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord, Tally};
-use crate::layered::room::{delete_layers, make_fit};
+use crate::layered::room::{self, make_fit};
 use crate::layered::sorted::{SortedDetector, Sorting};
 use crate::layered::sweep::{Keep, Sweep};
 use crate::ram::Search;
@@ -92,8 +92,7 @@ pub fn explore(search: &AutoSearch) -> Result<Report, Trouble> {
 pub fn resume(search: &AutoSearch) -> Result<Report, Trouble> {
     let ledger = (search.ledger)()?;
     let record = ledger.record().ok_or(Trouble::NothingToResume)?;
-    let journal = ledger.open_journal(search.options(), &record)?;
-    search.go_on(ledger, journal, record, Vec::new())
+    search.go_on(ledger, record, (room::Disk::Untried, Vec::new()))
 }
 
 /// What the table search had done when it ended.
@@ -255,15 +254,17 @@ impl<'a> AutoSearch<'a> {
             counts_again: Counts::zero(self.task.space),
         };
         let verdict = match start.is_full {
-            true => Verdict::Stopped(StopReason::DiskFull),
+            true => {
+                // There is nothing to commit, and no room that could be made.
+                sweep.ledger = None;
+                Verdict::Stopped(StopReason::DiskFull)
+            }
             false => sweep.run()?,
         };
-        if let Some((mut ledger, record)) = sweep.may_make_room(&verdict) {
+        if let Some((ledger, record)) = sweep.may_make_room(&verdict) {
             let (stages, seconds) = (std::mem::take(&mut sweep.stages), sweep.seconds_before);
             drop(sweep);
-            let journal = delete_layers(&mut ledger, self.options(), &record)?;
-            let left = ledger.record().ok_or(Trouble::NothingToResume)?;
-            return self.go_on(ledger, journal, RunRecord { seconds, ..left }, stages);
+            return self.go_on(ledger, RunRecord { seconds, ..record }, (room::Disk::Full, stages));
         }
         let (begins_at, disk) = (sweep.path_begins_at, sweep.disk.clone());
         let mut report = sweep.report(verdict);
@@ -280,14 +281,13 @@ impl<'a> AutoSearch<'a> {
     fn go_on(
         &self,
         mut ledger: Ledger,
-        journal: Journal,
         record: RunRecord,
-        mut stages: Vec<Stage>,
+        (known, mut stages): (room::Disk, Vec<Stage>),
     ) -> Result<Report, Trouble> {
         let disk = ledger.disk().clone();
         let elastic = self.governor.part(self.share(ELASTIC_SHARE));
         let when_full = self.task.control.limits.when_full;
-        let fitted = make_fit(&mut ledger, self.options(), (journal, record), when_full, |journal| {
+        let fitted = make_fit(&mut ledger, self.options(), record, (known, when_full), |journal| {
             self.detector(&disk, journal, &elastic)
         })?;
         let (journal, record, is_full) = (fitted.journal, fitted.record, fitted.made.is_none());

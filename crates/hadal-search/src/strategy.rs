@@ -15,7 +15,7 @@ use crate::layered::ledger::{Ledger, RunRecord};
 use crate::layered::partial::{Bound, PartialDetector};
 use crate::layered::path;
 use crate::layered::phased::PhasedDetector;
-use crate::layered::room::{Fitted, delete_layers, make_fit};
+use crate::layered::room::{self, Fitted, make_fit};
 use crate::layered::sorted::{Merging, Passes, SortedDetector, Sorting};
 use crate::layered::sweep::{Keep, Sweep};
 use crate::report::{DeadlockNotion, Layer, Question, Report, Stage, StopReason, Verdict};
@@ -264,20 +264,16 @@ impl<'a> StrategySearch<'a> {
         &self,
         disk: &Disk,
         mut ledger: Ledger,
-        committed: (Journal, RunRecord),
+        (record, known): (RunRecord, room::Disk),
     ) -> Result<(Sweep<'a>, Verdict), Trouble> {
         let when_full = self.task.control.limits.when_full;
-        let fitted = make_fit(&mut ledger, self.options(), committed, when_full, |journal| {
+        let fitted = make_fit(&mut ledger, self.options(), record, (known, when_full), |journal| {
             self.adopted(disk, journal)
         })?;
         let Fitted { journal, record, made } = fitted;
-        let start = Start {
-            task: self.task,
-            disk: disk.clone(),
-            ledger: Some(ledger),
-            journal,
-            record: Some(record),
-        };
+        // Where nothing could be made there is nothing to commit, and no room that could be made.
+        let ledger = made.is_some().then_some(ledger);
+        let start = Start { task: self.task, disk: disk.clone(), ledger, journal, record: Some(record) };
         match made {
             Some(detector) => {
                 let mut sweep = self.sweep_with(detector, start)?;
@@ -349,7 +345,8 @@ impl<'a> StrategySearch<'a> {
         let disk = start.disk.clone();
         let (mut sweep, mut verdict) = match start {
             Start { record: Some(record), ledger: Some(ledger), journal, .. } => {
-                self.go_on(&disk, ledger, (journal, record))?
+                drop(journal);
+                self.go_on(&disk, ledger, (record, room::Disk::Untried))?
             }
             start => {
                 let mut sweep = self.sweep(start)?;
@@ -360,12 +357,11 @@ impl<'a> StrategySearch<'a> {
                 (sweep, verdict)
             }
         };
-        while let Some((mut ledger, record)) = sweep.may_make_room(&verdict) {
+        while let Some((ledger, record)) = sweep.may_make_room(&verdict) {
             let (stages, seconds) = (std::mem::take(&mut sweep.stages), sweep.seconds_before);
             drop(sweep);
-            let journal = delete_layers(&mut ledger, self.options(), &record)?;
-            let record = RunRecord { seconds, ..ledger.record().ok_or(Trouble::NothingToResume)? };
-            (sweep, verdict) = self.go_on(&disk, ledger, (journal, record))?;
+            let record = RunRecord { seconds, ..record };
+            (sweep, verdict) = self.go_on(&disk, ledger, (record, room::Disk::Full))?;
             sweep.stages.splice(0..0, stages);
         }
         let partition = sweep.detector.partition_text();

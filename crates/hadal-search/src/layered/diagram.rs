@@ -93,7 +93,7 @@ impl DiagramDetector {
         }
         self.recent.finished = 0;
         self.recent.table.clear()?;
-        let bytes = recent_bytes(&self.governor, self.closed.statistics().live_bytes as u64);
+        let bytes = recent_bytes(&self.governor, self.closed.statistics().live_bytes);
         if bytes < self.recent.bytes {
             self.recent.shrink(bytes, &self.governor)?;
         }

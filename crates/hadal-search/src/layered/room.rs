@@ -44,13 +44,9 @@ fn next_width(widths: &[u64]) -> f64 {
     }
 }
 
-/// The journal as it was committed, without the older layers that take half of its bytes. The last two stay in any case,
-/// so there must be more ([`RunRecord::has_old_layers`]).
-pub(crate) fn delete_layers(
-    ledger: &mut Ledger,
-    options: RunOptions,
-    record: &RunRecord,
-) -> Result<Journal, Trouble> {
+/// Commits the run without the older layers that take half of its bytes; whether the disk has room to do so. The last two
+/// layers stay in any case, so there must be more ([`RunRecord::has_old_layers`]).
+fn deleted_layers(ledger: &mut Ledger, options: RunOptions, record: &RunRecord) -> Result<bool, Trouble> {
     let mut journal = ledger.open_journal(options, record)?;
     let (bytes, last) = (journal.bytes(), journal.depth() - 1);
     while journal.first_kept() + 1 < last && journal.bytes() > bytes / 2 {
@@ -61,9 +57,13 @@ pub(crate) fn delete_layers(
     for _ in 0..2 {
         let &RunRecord { ref layers, ref covers, ref actions, seconds, .. } = record;
         let tally = Tally { layers, covers, actions: actions.clone(), seconds, stages: &[] };
-        ledger.commit(&mut journal, tally, "running")?;
+        match ledger.commit(&mut journal, tally, "running") {
+            // What was committed before stands.
+            Err(full) if full.is_disk_full() => return Ok(false),
+            other => other?,
+        }
     }
-    Ok(journal)
+    Ok(true)
 }
 
 /// Committed layers and what was made for them: nothing where the disk has no room for it.
@@ -73,27 +73,38 @@ pub(crate) struct Fitted<T> {
     pub(crate) made: Option<T>,
 }
 
+/// Whether the disk is known to be full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Disk {
+    Full,
+    Untried,
+}
+
 /// What `make` makes for the committed layers. Where the disk is full, old layers make room for it if they may. The
 /// seconds of the record are those before this sitting, and stay.
 pub(crate) fn make_fit<T>(
     ledger: &mut Ledger,
     options: RunOptions,
-    (mut journal, mut record): (Journal, RunRecord),
-    when_full: WhenFull,
+    mut record: RunRecord,
+    (mut disk, when_full): (Disk, WhenFull),
     mut make: impl FnMut(&Journal) -> Result<T, Trouble>,
 ) -> Result<Fitted<T>, Trouble> {
     loop {
+        if disk == Disk::Full {
+            let may_delete = when_full == WhenFull::DeleteLayers && record.has_old_layers();
+            let deleted = may_delete && deleted_layers(ledger, options, &record)?;
+            let left = ledger.record().ok_or(Trouble::NothingToResume)?;
+            record = RunRecord { seconds: record.seconds, ..left };
+            if !deleted {
+                let journal = ledger.open_journal(options, &record)?;
+                return Ok(Fitted { journal, record, made: None });
+            }
+        }
+        let journal = ledger.open_journal(options, &record)?;
         match make(&journal) {
-            Err(full) if full.is_disk_full() => {}
+            Err(full) if full.is_disk_full() => disk = Disk::Full,
             made => return Ok(Fitted { made: Some(made?), journal, record }),
         }
-        if when_full != WhenFull::DeleteLayers || !record.has_old_layers() {
-            return Ok(Fitted { made: None, journal, record });
-        }
-        drop(journal);
-        journal = delete_layers(ledger, options, &record)?;
-        let left = ledger.record().ok_or(Trouble::NothingToResume)?;
-        record = RunRecord { seconds: record.seconds, ..left };
     }
 }
 

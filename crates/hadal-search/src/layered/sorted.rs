@@ -68,7 +68,7 @@ pub(crate) struct SortedDetector {
 
 impl SortedDetector {
     pub(crate) fn new(disk: &Disk, options: RunOptions, sorting: Sorting) -> Result<Self, Trouble> {
-        let most = (disk.governor.limit() / 64).clamp(128 << 10, 32 << 20);
+        let most = (disk.governor.limit() / 64).clamp(32 << 10, 32 << 20);
         let most_words = most as usize / 8;
         Ok(SortedDetector {
             closed: ClosedSet::new(disk, options, sorting.closed, most_words),
