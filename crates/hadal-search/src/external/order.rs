@@ -1,7 +1,8 @@
 //! Sorting generated states out of their chunks: one word each by their leading bits, wider ones by the store's sort.
 //!
 //! One distribution by the leading digit brings the records of all chunks together in parts that fit a cache; each part is
-//! sorted by its next few digits only. What is equal so far is hardly ever more than a handful, and sorted by comparing.
+//! sorted by its next few digits only. What is equal so far is hardly ever more than a handful, and sorted by comparing where it
+//! is not in order by itself.
 
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::sort_unique;
@@ -68,11 +69,12 @@ fn sort_words(
     for end in ends {
         sort_part(&mut flat[start..end], shift, scratch, most_scratch);
         // Equal words are in the same part, and leave while it is in the cache.
-        let part = kept;
+        let mut last = flat.get(start).map_or(0, |first| !first);
         for at in start..end {
             let word = flat[at];
             flat[kept] = word;
-            kept += usize::from(kept == part || flat[kept - 1] != word);
+            kept += usize::from(word != last);
+            last = word;
         }
         start = end;
     }
@@ -132,25 +134,27 @@ fn sort_part(words: &mut [u64], bits: u32, scratch: &mut Vec<u64>, most_scratch:
     }
 }
 
-/// Sorts words that are sorted but for their low `low` bits.
+/// Sorts words that are sorted but for their low `low` bits. Most are in place: equal ones are, and few others agree so far.
 fn sort_ties(words: &mut [u64], low: u32) {
-    let mut start = 0;
-    while start < words.len() {
-        let prefix = words[start] >> low;
-        let mut end = start + 1;
-        while end < words.len() && words[end] >> low == prefix {
-            end += 1;
+    let mut at = 1;
+    while at < words.len() {
+        if words[at] < words[at - 1] {
+            at = sort_tie(words, low, at);
         }
-        match end - start {
-            1 => {}
-            2 => {
-                let (a, b) = (words[start], words[start + 1]);
-                (words[start], words[start + 1]) = (a.min(b), a.max(b));
-            }
-            _ => words[start..end].sort_unstable(),
-        }
-        start = end;
+        at += 1;
     }
+}
+
+/// Sorts the words that agree with the one at `at` but for their low bits; returns the last of them.
+#[cold]
+#[inline(never)]
+fn sort_tie(words: &mut [u64], low: u32, at: usize) -> usize {
+    let prefix = words[at] >> low;
+    let start = words[..at].iter().rposition(|word| word >> low != prefix).map_or(0, |before| before + 1);
+    let end =
+        words[at..].iter().position(|word| word >> low != prefix).map_or(words.len(), |after| at + after);
+    words[start..end].sort_unstable();
+    end - 1
 }
 
 #[cfg(test)]
