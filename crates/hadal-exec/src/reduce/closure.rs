@@ -262,7 +262,6 @@ impl<'r> Closure<'r> {
     fn add_way(&mut self, cause: &Cause, state: &[u64]) {
         let relation = self.relation;
         let mut best: Option<(u32, usize)> = None;
-        // Those with few writers come first.
         for &test in &cause.tests {
             let test = test as usize;
             if self.fails(test, state) {
@@ -301,14 +300,14 @@ impl<'r> Closure<'r> {
         self.failed[at] & bit != 0
     }
 
-    /// How many enabled groups a row would add.
+    /// How much a row would add: enabled groups above all, then those that are to be settled.
     fn cost(&self, row: u32) -> u32 {
-        let (row, set) = (self.relation.rows.row(row), &self.growing.set);
+        let (row, Growing { set, settled, .. }) = (self.relation.rows.row(row), &self.growing);
         let mut cost = 0;
-        for ((row, set), enabled) in row.iter().zip(set).zip(&self.enabled) {
-            let fresh = row & !set & enabled;
+        for (((row, set), settled), enabled) in row.iter().zip(set).zip(settled).zip(&self.enabled) {
+            let fresh = row & !set;
             if fresh != 0 {
-                cost += fresh.count_ones();
+                cost += 32 * (fresh & enabled).count_ones() + (fresh & !settled).count_ones();
             }
         }
         cost

@@ -268,6 +268,7 @@ impl<'a> Build<'a> {
         }
         let mut tests: Vec<u32> =
             print.demands.iter().map(|(slot, demanded)| self.test(*slot, demanded)).collect();
+        // Of equal ones, those with few writers are chosen.
         tests.sort_by_key(|&test| count(self.rows.row(self.tests[test as usize].writers)));
         let enablers = self.prints.iter().enumerate().filter(|(_, by)| by.facts.may_enable(print));
         let all: Vec<usize> = enablers.map(|(n, _)| n).collect();
