@@ -1,44 +1,25 @@
 //! The default strategy under budgets that force it out of the table: the numbers must not change.
 
+mod runs;
 mod spaces;
 
 use hadal_search::auto::{AutoSearch, explore, resume};
 use hadal_search::layered::Trouble;
-use hadal_search::layered::ledger::Ledger;
 use hadal_search::{
     Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind, WhenFull,
 };
 use hadal_store::Governor;
-use hadal_store::manifest::{RunFolder, Verify};
-use hadal_store::vfs::{Faults, FaultyFolder, Folder, IoThreads, Survival, Vfs};
+use hadal_store::vfs::{Faults, FaultyFolder, Folder, Survival, Vfs};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
+use runs::{Begin, Setting, ledger};
 use spaces::Grid;
 use std::sync::Arc;
-
-struct Setting<'a> {
-    space: &'a dyn StateSpace,
-    threads: usize,
-    budget: u64,
-    limits: Limits,
-}
-
-enum Begin {
-    Fresh,
-    Again,
-}
 
 fn search(setting: &Setting, vfs: Arc<dyn Vfs>, begin: Begin) -> Result<Report, Trouble> {
     let &Setting { space, threads, budget, limits } = setting;
     let question = Question::everything(space.properties(), DeadlockNotion::Off);
     let governor = Governor::new(budget);
-    let ledger = || {
-        let (threads, governor, print) = (IoThreads::new(1), governor.clone(), space.fingerprint());
-        let folder = match begin {
-            Begin::Fresh => RunFolder::create(vfs.clone(), threads, governor, print, 4096)?,
-            Begin::Again => RunFolder::open(vfs.clone(), threads, governor, print, 4096, Verify::Tails)?,
-        };
-        Ok(Ledger::new(folder, serde_json::json!({})))
-    };
+    let ledger = || ledger(vfs.clone(), begin, &governor, space);
     let control = Control::new(limits);
     let task = Task { space, question: &question, control: &control };
     let search = AutoSearch { task, ledger: &ledger, governor: &governor, threads };

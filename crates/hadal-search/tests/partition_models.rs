@@ -1,48 +1,20 @@
 //! Exploration partition by partition on models of the corpus: the numbers of the search in RAM.
 
+mod runs;
+
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
-use hadal_search::layered::ledger::Ledger;
 use hadal_search::partition::{Heuristic, PartitionOptions, PartitionSearch, explore};
-use hadal_search::ram::{Search, breadth};
 use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Task, Verdict};
 use hadal_store::Governor;
-use hadal_store::manifest::RunFolder;
-use hadal_store::vfs::{Faults, FaultyFolder, IoThreads};
-use hadal_system::{Source, StateSpace, System};
-use std::path::{Path, PathBuf};
+use hadal_store::vfs::{Faults, FaultyFolder};
+use hadal_system::StateSpace;
+use runs::{Begin, corpus, in_ram, ledger, load};
 use std::sync::Arc;
-
-/// The corpus: `HADAL_CORPUS`, else beside the workspace.
-fn corpus() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
-    let corpus = std::env::var_os("HADAL_CORPUS").map_or_else(beside, PathBuf::from);
-    if !corpus.is_dir() {
-        println!("skipped: no corpus at {} (set HADAL_CORPUS)", corpus.display());
-    }
-    corpus.is_dir().then_some(corpus)
-}
-
-fn load(corpus: &Path, file: &str) -> System {
-    let text = String::from_utf8_lossy(&std::fs::read(corpus.join(file)).unwrap()).into_owned();
-    let source = Source::new(file, text);
-    match file.ends_with(".m") {
-        true => hadal_lang::murphi::load(source, &[]).unwrap().system,
-        false => hadal_lang::dve::load(source, &[]).unwrap().system,
-    }
-}
-
-fn in_ram(task: Task) -> Report {
-    breadth::explore(&Search { task, governor: &Governor::unlimited(), threads: 1 })
-}
 
 fn by_partition(task: Task, heuristic: Heuristic, resident: u64) -> Report {
     let governor = Governor::new(16 << 20);
-    let print = task.space.fingerprint();
-    let ledger = || {
-        let vfs = Arc::new(FaultyFolder::new(Faults::default()));
-        let folder = RunFolder::create(vfs, IoThreads::new(1), governor.clone(), print, 4096)?;
-        Ok(Ledger::new(folder, serde_json::json!({})))
-    };
+    let vfs = Arc::new(FaultyFolder::new(Faults::default()));
+    let ledger = || ledger(vfs.clone(), Begin::Fresh, &governor, task.space);
     let options = PartitionOptions {
         heuristic,
         resident_states: Some(resident),
@@ -69,7 +41,7 @@ fn models_of_the_corpus_have_the_same_numbers_at_ten_to_one_percent_of_their_sta
         let question = Question::everything(model.properties(), DeadlockNotion::Off);
         let control = Control::new(Limits::default());
         let task = Task { space: &model, question: &question, control: &control };
-        let ram = in_ram(task);
+        let ram = in_ram(&model, DeadlockNotion::Off);
         if ram.verdict != Verdict::Holds || ram.states > 20_000 {
             continue;
         }

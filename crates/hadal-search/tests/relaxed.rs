@@ -1,49 +1,27 @@
 //! The search whose order is relaxed: states, transitions and verdict must be those of breadth-first search.
 
+mod runs;
 mod spaces;
 
 use hadal_search::auto::AutoSearch;
 use hadal_search::layered::Trouble;
-use hadal_search::layered::ledger::Ledger;
 use hadal_search::relaxed::{RelaxedSearch, explore, resume};
 use hadal_search::{
     Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind,
 };
 use hadal_store::Governor;
-use hadal_store::manifest::{RunFolder, Verify};
-use hadal_store::vfs::{Faults, FaultyFolder, IoThreads, Survival, Vfs};
+use hadal_store::vfs::{Faults, FaultyFolder, Survival};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
+use runs::{Begin, Setting, ledger};
 use spaces::Grid;
 use std::sync::Arc;
-
-#[derive(Clone, Copy)]
-struct Setting<'a> {
-    space: &'a dyn StateSpace,
-    threads: usize,
-    budget: u64,
-    limits: Limits,
-}
-
-#[derive(Clone, Copy)]
-enum Begin {
-    Fresh,
-    Again,
-}
 
 fn search(setting: Setting, folder: &FaultyFolder, begin: Begin) -> Result<Report, Trouble> {
     let Setting { space, threads, budget, limits } = setting;
     let question = Question::everything(space.properties(), DeadlockNotion::Off);
     let governor = Governor::new(budget);
-    let open = |vfs: Arc<dyn Vfs>, begin: Begin| {
-        let (threads, governor, print) = (IoThreads::new(1), governor.clone(), space.fingerprint());
-        let folder = match begin {
-            Begin::Fresh => RunFolder::create(vfs, threads, governor, print, 4096)?,
-            Begin::Again => RunFolder::open(vfs, threads, governor, print, 4096, Verify::Tails)?,
-        };
-        Ok(Ledger::new(folder, serde_json::json!({})))
-    };
-    let ledger = || open(Arc::new(folder.clone()), begin);
-    let again = || open(Arc::new(FaultyFolder::new(Faults::default())), Begin::Fresh);
+    let again = || ledger(Arc::new(FaultyFolder::new(Faults::default())), Begin::Fresh, &governor, space);
+    let ledger = || ledger(Arc::new(folder.clone()), begin, &governor, space);
     let control = Control::new(limits);
     let task = Task { space, question: &question, control: &control };
     let search = AutoSearch { task, ledger: &ledger, governor: &governor, threads };

@@ -1,13 +1,12 @@
 //! Every strategy of the seeds must give the numbers of the search in RAM, whatever the budget, the threads and the cache.
 
+mod runs;
 mod spaces;
 
 use hadal_search::layered::Trouble;
 use hadal_search::layered::cache::CacheKind;
 use hadal_search::layered::hash::{Sampling, SplitBy};
-use hadal_search::layered::ledger::Ledger;
 use hadal_search::layered::partial::Bound;
-use hadal_search::ram::{Search, breadth};
 use hadal_search::strategy::{
     Detection, Explored, NAMES, PartitionSource, Strategy, StrategySearch, explore, resume,
 };
@@ -16,9 +15,9 @@ use hadal_search::{
     WhenFull,
 };
 use hadal_store::Governor;
-use hadal_store::manifest::{RunFolder, Verify};
-use hadal_store::vfs::{Faults, FaultyFolder, Folder, IoThreads, Survival, Vfs};
+use hadal_store::vfs::{Faults, FaultyFolder, Folder, Survival, Vfs};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
+use runs::{Begin, in_ram, ledger};
 use spaces::Grid;
 use std::sync::Arc;
 
@@ -31,25 +30,13 @@ struct Setting<'a> {
     limits: Limits,
 }
 
-enum Begin {
-    Fresh,
-    Again,
-}
-
 const BUDGET: u64 = 3 << 20;
 
 fn search(setting: &Setting, vfs: Arc<dyn Vfs>, begin: Begin) -> Result<Explored, Trouble> {
     let &Setting { space, strategy, threads, budget, limits } = setting;
     let question = Question::everything(space.properties(), DeadlockNotion::Off);
     let governor = Governor::new(budget);
-    let ledger = || {
-        let (threads, governor, print) = (IoThreads::new(1), governor.clone(), space.fingerprint());
-        let folder = match begin {
-            Begin::Fresh => RunFolder::create(vfs.clone(), threads, governor, print, 4096)?,
-            Begin::Again => RunFolder::open(vfs.clone(), threads, governor, print, 4096, Verify::Tails)?,
-        };
-        Ok(Ledger::new(folder, serde_json::json!({})))
-    };
+    let ledger = || ledger(vfs.clone(), begin, &governor, space);
     let control = Control::new(limits);
     let task = Task { space, question: &question, control: &control };
     let search = StrategySearch { task, ledger: &ledger, governor: &governor, threads, strategy };
@@ -66,13 +53,6 @@ fn whole(space: &dyn StateSpace, strategy: &Strategy, threads: usize) -> Explore
     let vfs = Arc::new(Folder::create(folder.path()).unwrap());
     let setting = Setting { space, strategy, threads, budget: BUDGET, limits: Limits::default() };
     search(&setting, vfs, Begin::Fresh).unwrap()
-}
-
-fn in_ram(space: &dyn StateSpace) -> Report {
-    let question = Question::everything(space.properties(), DeadlockNotion::Off);
-    let control = Control::new(Limits::default());
-    let task = Task { space, question: &question, control: &control };
-    breadth::explore(&Search { task, governor: &Governor::new(1 << 30), threads: 1 })
 }
 
 fn named(name: &str) -> Strategy {
@@ -106,7 +86,7 @@ fn assert_same(report: &Report, expected: &Report, what: &str) {
 fn every_strategy_gives_the_numbers_of_the_search_in_ram() {
     let spaces = [Grid::torus(3, 20), Grid::torus(3, 20).scrambled(), Grid::one_way(2, 90).scrambled()];
     for space in &spaces {
-        let expected = in_ram(space);
+        let expected = in_ram(space, DeadlockNotion::Off);
         assert!(expected.layers.iter().all(|layer| layer.balances()));
         for (name, mut strategy) in exact() {
             for (threads, cache) in [(1, CacheKind::Off), (2, strategy.cache)] {
@@ -122,7 +102,7 @@ fn every_strategy_gives_the_numbers_of_the_search_in_ram() {
 #[test]
 fn every_cache_gives_the_same_numbers_when_it_overflows() {
     let torus = Grid::torus(3, 34).scrambled();
-    let expected = in_ram(&torus);
+    let expected = in_ram(&torus, DeadlockNotion::Off);
     for cache in [CacheKind::Off, CacheKind::Buffer, CacheKind::Table, CacheKind::Lru] {
         let strategy = Strategy { cache, ..named("sort") };
         let report = whole(&torus, &strategy, 2).report;
@@ -133,7 +113,7 @@ fn every_cache_gives_the_same_numbers_when_it_overflows() {
 #[test]
 fn small_tables_force_splits_and_phases_and_the_numbers_stay() {
     let torus = Grid::torus(3, 40);
-    let expected = in_ram(&torus);
+    let expected = in_ram(&torus, DeadlockNotion::Off);
     for split_by in [SplitBy::SmallestLargest, SplitBy::Fewest, SplitBy::Random] {
         // One byte that hardly varies: everything begins in few buckets.
         let partition = PartitionSource::Names(vec!["byte15".into()]);
@@ -153,7 +133,7 @@ fn small_tables_force_splits_and_phases_and_the_numbers_stay() {
 fn every_way_to_choose_the_first_scalars_gives_the_same_numbers() {
     // Twelve coordinates that all vary: there is something to choose.
     let space = Grid::one_way(12, 2);
-    let expected = in_ram(&space);
+    let expected = in_ram(&space, DeadlockNotion::Off);
     let mut partitions = Vec::new();
     for sampling in
         [Sampling::Deep, Sampling::OneMore, Sampling::BreadthFirst, Sampling::Random(1), Sampling::Random(2)]
@@ -196,7 +176,7 @@ fn partial_detection_ends_with_exact_counts_whatever_the_bound() {
     // Duplicates lie up to the whole length of a cycle back.
     let spaces = [Grid::torus(2, 40), Grid::cycles(3, 24), Grid::cycles(2, 70).scrambled()];
     for space in &spaces {
-        let expected = in_ram(space);
+        let expected = in_ram(space, DeadlockNotion::Off);
         let mut again = 0;
         for bound in [Bound::Layers(1), Bound::Layers(3), Bound::Auto, Bound::Random] {
             for cache in [CacheKind::Off, CacheKind::Lru] {
@@ -215,7 +195,7 @@ fn bounds_of_hashed_and_phased_detection_do_not_change_the_numbers() {
     let spaces = [Grid::cycles(3, 20), Grid::cycles(2, 70).scrambled(), Grid::torus(2, 60)];
     let mut again = 0;
     for space in &spaces {
-        let expected = in_ram(space);
+        let expected = in_ram(space, DeadlockNotion::Off);
         for name in ["hash", "phased"] {
             for bound in [Bound::Layers(1), Bound::Layers(4), Bound::Auto] {
                 for cache in [CacheKind::Off, CacheKind::Lru] {
@@ -239,7 +219,7 @@ fn structured_detection_gives_the_numbers_of_the_search_in_ram() {
         Grid::one_way(2, 140).with_fields(),
     ];
     for (n, space) in spaces.iter().enumerate() {
-        let expected = in_ram(space);
+        let expected = in_ram(space, DeadlockNotion::Off);
         for (threads, budget) in [(1, 2 << 20), (2, 3 << 20), (3, 24 << 20)] {
             let folder = tempfile::tempdir().unwrap();
             let vfs = Arc::new(Folder::create(folder.path()).unwrap());
@@ -267,7 +247,7 @@ fn structured_detection_needs_the_scalars_of_a_state() {
 #[test]
 fn a_full_disk_pauses_or_is_relieved_of_old_layers_as_asked() {
     let torus = Grid::torus(2, 160).scrambled();
-    let expected = in_ram(&torus);
+    let expected = in_ram(&torus, DeadlockNotion::Off);
     let (mut paused, mut relieved) = (0, 0);
     for name in ["sort", "sort-file-per-layer", "phased", "partial", "hash"] {
         let strategy = &named(name);
@@ -368,7 +348,7 @@ fn distances_of_duplicates_show_the_locality_of_the_graph() {
 #[test]
 fn a_run_stopped_anywhere_resumes_with_the_same_or_another_strategy() {
     let torus = Grid::torus(3, 24).scrambled();
-    let expected = in_ram(&torus);
+    let expected = in_ram(&torus, DeadlockNotion::Off);
     let strategies = exact();
     for (n, (name, strategy)) in strategies.iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
@@ -388,7 +368,7 @@ fn a_run_stopped_anywhere_resumes_with_the_same_or_another_strategy() {
 #[test]
 fn a_run_killed_anywhere_resumes_to_the_same_numbers() {
     let torus = Grid::torus(2, 110).scrambled();
-    let expected = in_ram(&torus);
+    let expected = in_ram(&torus, DeadlockNotion::Off);
     let mut resumed = 0;
     for (name, mut strategy) in exact() {
         strategy.cache = CacheKind::Off;

@@ -1,40 +1,19 @@
 //! The strategies on models of the corpus and on random graphs: the numbers of the search in RAM, also after kills.
 
+mod runs;
 mod spaces;
 
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::cache::CacheKind;
-use hadal_search::layered::ledger::Ledger;
-use hadal_search::ram::{Search, breadth};
 use hadal_search::strategy::{NAMES, Strategy, StrategySearch, explore, resume};
 use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Task, Verdict};
 use hadal_store::Governor;
-use hadal_store::manifest::{RunFolder, Verify};
-use hadal_store::vfs::{Faults, FaultyFolder, IoThreads, Survival, Vfs};
-use hadal_system::{Source, StateSpace, System};
+use hadal_store::vfs::{Faults, FaultyFolder, Survival, Vfs};
+use hadal_system::StateSpace;
+use runs::{Begin, corpus, in_ram, ledger, load};
 use spaces::RandomGraph;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The corpus: `HADAL_CORPUS`, else beside the workspace.
-fn corpus() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
-    let corpus = std::env::var_os("HADAL_CORPUS").map_or_else(beside, PathBuf::from);
-    if !corpus.is_dir() {
-        println!("skipped: no corpus at {} (set HADAL_CORPUS)", corpus.display());
-    }
-    corpus.is_dir().then_some(corpus)
-}
-
-fn load(corpus: &Path, file: &str) -> System {
-    let text = String::from_utf8_lossy(&std::fs::read(corpus.join(file)).unwrap()).into_owned();
-    let source = Source::new(file, text);
-    match file.ends_with(".m") {
-        true => hadal_lang::murphi::load(source, &[]).unwrap().system,
-        false => hadal_lang::dve::load(source, &[]).unwrap().system,
-    }
-}
 
 /// Strategies that keep every layer.
 fn exact() -> impl Iterator<Item = (&'static str, Strategy)> {
@@ -50,31 +29,23 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn on(&self, vfs: Arc<dyn Vfs>, again: bool) -> Result<Report, Trouble> {
+    fn on(&self, vfs: Arc<dyn Vfs>, begin: Begin) -> Result<Report, Trouble> {
         let governor = Governor::new(4 << 20);
-        let print = self.space.fingerprint();
-        let ledger = || {
-            let (threads, governor) = (IoThreads::new(1), governor.clone());
-            let folder = match again {
-                false => RunFolder::create(vfs.clone(), threads, governor, print, 4096)?,
-                true => RunFolder::open(vfs.clone(), threads, governor, print, 4096, Verify::Tails)?,
-            };
-            Ok(Ledger::new(folder, serde_json::json!({})))
-        };
+        let ledger = || ledger(vfs.clone(), begin, &governor, self.space);
         let question = Question::everything(self.space.properties(), self.deadlock);
         let control = Control::new(Limits::default());
         let task = Task { space: self.space, question: &question, control: &control };
         let (threads, strategy) = (self.threads, self.strategy);
         let search = StrategySearch { task, ledger: &ledger, governor: &governor, threads, strategy };
-        let explored = if again { resume(&search) } else { explore(&search) };
+        let explored = match begin {
+            Begin::Fresh => explore(&search),
+            Begin::Again => resume(&search),
+        };
         Ok(explored?.report)
     }
 
     fn in_ram(&self) -> Report {
-        let question = Question::everything(self.space.properties(), self.deadlock);
-        let control = Control::new(Limits::default());
-        let task = Task { space: self.space, question: &question, control: &control };
-        breadth::explore(&Search { task, governor: &Governor::unlimited(), threads: 1 })
+        in_ram(self.space, self.deadlock)
     }
 }
 
@@ -109,7 +80,7 @@ fn models_of_the_corpus_have_the_same_numbers_with_every_strategy() {
             let deadlock = DeadlockNotion::Off;
             let run = Run { space: &model, strategy: &strategy, threads: 2, deadlock };
             let expected = expected.get_or_insert_with(|| run.in_ram());
-            let report = run.on(Arc::new(FaultyFolder::new(Faults::default())), false).unwrap();
+            let report = run.on(Arc::new(FaultyFolder::new(Faults::default())), Begin::Fresh).unwrap();
             assert_same(&report, expected, &format!("{file} {name}"));
         }
     }
@@ -128,13 +99,13 @@ fn random_graphs_have_the_same_numbers_with_every_strategy_and_after_a_kill() {
             let run = Run { space: &graph, strategy: &strategy, threads: 1 + n % 2, deadlock };
             let expected = run.in_ram();
             let folder = FaultyFolder::new(Faults::default());
-            let report = run.on(Arc::new(folder.clone()), false).unwrap();
+            let report = run.on(Arc::new(folder.clone()), Begin::Fresh).unwrap();
             let what = format!("{name} {:?}, seed {seed}", strategy.cache);
             assert_same(&report, &expected, &what);
             let die_at = Some(folder.operations() * (1 + seed % 5) / 6);
             let folder = FaultyFolder::new(Faults { die_at, ..Faults::default() });
-            if run.on(Arc::new(folder.clone()), false).is_err() {
-                match run.on(Arc::new(folder.after_crash(Survival::Synced)), true) {
+            if run.on(Arc::new(folder.clone()), Begin::Fresh).is_err() {
+                match run.on(Arc::new(folder.after_crash(Survival::Synced)), Begin::Again) {
                     Ok(report) => assert_same(&report, &expected, &format!("{what}, killed")),
                     Err(Trouble::Open(_) | Trouble::NothingToResume) => {}
                     Err(other) => panic!("{what}, killed: {other}"),
