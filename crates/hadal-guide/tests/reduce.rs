@@ -158,40 +158,66 @@ fn cones_of_systems_of_every_construct_keep_answers() {
     assert!(reduced > 20, "{reduced}");
 }
 
-#[test]
-fn safe_abstraction_of_networks_keeps_answers_and_its_traces_lift() {
-    let (mut reduced, mut cascades, mut wrong) = (0, 0, 0);
-    for seed in 0..2000 {
-        let system = generate::network(seed);
-        let stages = cascade(&system);
-        let Some(last) = stages.last() else { continue };
-        assert!(hadal_system::validate::validate(&last.system).is_empty());
-        let whole = explore(&system, 100_000).expect("a small network");
-        let small = explore(&last.system, 100_000).expect("a small network");
-        assert_eq!(small.wrong.is_some(), whole.wrong.is_some(), "seed {seed}");
-        reduced += 1;
-        cascades += usize::from(stages.len() > 1);
-        if let (Some(small), Some(whole)) = (small.wrong, whole.wrong) {
-            assert!(small.trace.labels.len() <= whole.trace.labels.len(), "seed {seed}");
-            let lifted = lift(&system, &stages, small.trace).expect("it lifts");
-            assert_replays(&system, &lifted, small.property);
-            wrong += 1;
-        }
+/// What became of systems that were reduced.
+#[derive(Debug, Default)]
+struct Tally {
+    reduced: usize,
+    cascades: usize,
+    wrong: usize,
+}
+
+/// Compares a system with its safe abstraction.
+fn abstract_safely(system: &System, bound: usize, tally: &mut Tally) {
+    let stages = cascade(system);
+    let Some(last) = stages.last() else { return };
+    assert!(hadal_system::validate::validate(&last.system).is_empty());
+    let (Some(whole), Some(small)) = (explore(system, bound), explore(&last.system, bound)) else { return };
+    assert_eq!(small.wrong.is_some(), whole.wrong.is_some(), "{}", system.name);
+    tally.reduced += 1;
+    tally.cascades += usize::from(stages.len() > 1);
+    if let (Some(small), Some(whole)) = (small.wrong, whole.wrong) {
+        assert!(small.trace.labels.len() <= whole.trace.labels.len(), "{}", system.name);
+        let lifted = lift(system, &stages, small.trace).expect("it lifts");
+        assert_replays(system, &lifted, small.property);
+        tally.wrong += 1;
     }
-    println!("{reduced} reduced, {cascades} in several stages, {wrong} with something wrong");
-    assert!(reduced > 100 && cascades > 20 && wrong > 30, "{reduced} {cascades} {wrong}");
 }
 
 #[test]
-fn parts_of_networks_are_wrong_together_exactly_when_the_whole_is() {
-    let (mut splits, mut wrong) = (0, 0);
+fn safe_abstraction_of_networks_keeps_answers_and_its_traces_lift() {
+    let mut tally = Tally::default();
     for seed in 0..2000 {
-        let system = generate::network(seed);
+        abstract_safely(&generate::network(seed), 100_000, &mut tally);
+        if seed % 4 == 0 {
+            abstract_safely(&generate::components(seed), 3000, &mut tally);
+        }
+    }
+    println!("{tally:?}");
+    assert!(tally.reduced > 100 && tally.cascades > 20 && tally.wrong > 30, "{tally:?}");
+}
+
+#[test]
+fn safe_abstraction_of_systems_of_every_construct_keeps_answers() {
+    let mut tally = Tally::default();
+    for seed in 0..1500 {
+        abstract_safely(&generate::system(seed, Size::SMALL), 3000, &mut tally);
+    }
+    println!("{tally:?}");
+    assert!(tally.reduced > 3 && tally.wrong > 0, "{tally:?}");
+}
+
+#[test]
+fn parts_are_wrong_together_exactly_when_the_whole_is() {
+    let (mut splits, mut wrong) = (0, 0);
+    let networks = (0..2000).map(generate::network);
+    let apart = (0..600).map(generate::components);
+    let others = (0..1000).map(|seed| generate::system(seed, Size::SMALL));
+    for system in networks.chain(apart).chain(others) {
         let Some(parts) = split(&system).map(|split| split.parts) else { continue };
+        let Some(whole) = explore(&system, 3000) else { continue };
         splits += 1;
-        let whole = explore(&system, 100_000).expect("a small network");
         let answers: Vec<(Option<usize>, Option<Wrong>)> = (parts.iter())
-            .map(|part| (part.property, explore(&part.stage.system, 100_000).expect("smaller").wrong))
+            .map(|part| (part.property, explore(&part.stage.system, 3000).expect("smaller").wrong))
             .collect();
         let fails = answers.iter().any(|(_, wrong)| {
             matches!(wrong, Some(Wrong { trace: LabelTrace { ending: TraceEnding::Fault(_), .. }, .. }))
@@ -203,7 +229,7 @@ fn parts_of_networks_are_wrong_together_exactly_when_the_whole_is() {
                 broken = broken.or(Some(property));
             }
         }
-        assert_eq!(fails || broken.is_some(), whole.wrong.is_some(), "seed {seed}");
+        assert_eq!(fails || broken.is_some(), whole.wrong.is_some(), "{}", system.name);
         if let (Some(property), false) = (broken, fails) {
             let own = answers.into_iter().filter(|(p, _)| *p == Some(property));
             let labels = own.flat_map(|(_, wrong)| wrong.expect("all of them").trace.labels).collect();

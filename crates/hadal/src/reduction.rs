@@ -60,7 +60,6 @@ struct PartModel {
     model: Model,
     stages: Vec<Stage>,
     property: Option<usize>,
-    may_fail: bool,
 }
 
 impl Reduced {
@@ -99,12 +98,12 @@ impl Reduced {
             |system, options| Model::new(system, options).map_err(|error| Failure::Usage(error.to_string()));
         if stages.is_empty() && parts.is_empty() {
             let model = make(system, options)?;
-            reduced.parts.push(PartModel { model, stages, property: None, may_fail: true });
+            reduced.parts.push(PartModel { model, stages, property: None });
             return Ok(reduced);
         }
         if parts.is_empty() {
             let model = make(stages.last().map_or(&system, |s| &s.system).clone(), options)?;
-            reduced.parts.push(PartModel { model, stages, property: None, may_fail: true });
+            reduced.parts.push(PartModel { model, stages, property: None });
         } else {
             for part in parts {
                 let mut stages = stages.clone();
@@ -113,8 +112,7 @@ impl Reduced {
                     reduced.abstract_safely(&system, &mut stages);
                 }
                 let model = make(stages.last().map_or(&system, |s| &s.system).clone(), options)?;
-                let (property, may_fail) = (part.property, part.may_fail);
-                reduced.parts.push(PartModel { model, stages, property, may_fail });
+                reduced.parts.push(PartModel { model, stages, property: part.property });
             }
         }
         let shown = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
@@ -189,7 +187,7 @@ impl Reduced {
         let mut found: Option<(usize, ViolationKind, Vec<Label>)> = None;
         let mut refuted: Option<usize> = None;
         for (number, part) in self.parts.iter().enumerate() {
-            if part.property.is_some() && part.property == refuted && !part.may_fail {
+            if part.property.is_some() && part.property == refuted {
                 continue;
             }
             let stubborn = stubborn(&self.args, &part.model, question)?;

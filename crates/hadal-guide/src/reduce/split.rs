@@ -23,10 +23,9 @@ pub struct Split {
 /// One search.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The property that is wrong where this and its other parts are met; `None` where only errors are looked for.
+    /// The property that is wrong where this and its other parts are met; `None` where only errors are looked for. Every
+    /// error of the model is met in one of those.
     pub property: Option<usize>,
-    /// Whether errors of the model may be met in it.
-    pub may_fail: bool,
     /// The system of the part: nothing else moves in it, and only this part of the property is asked about.
     pub stage: Stage,
 }
@@ -65,7 +64,6 @@ pub fn split(system: &System) -> Option<Split> {
         return None;
     }
     let mut parts = Vec::new();
-    let mut searched = BTreeSet::new();
     let mut part = |property: Option<usize>, component: usize, pieces: Vec<&Piece>| {
         let matters =
             |action: usize| failing.get(&action).is_some_and(|at| at.is_none_or(|at| at == component));
@@ -80,13 +78,17 @@ pub fn split(system: &System) -> Option<Split> {
         let stage = restrict(&narrowed, &facts, roots, matters);
         let stage =
             stage.unwrap_or(Stage { system: narrowed, removed: Vec::new(), disabled: 0, local: None });
-        parts.push(Part { property, may_fail: failing.keys().any(|&a| matters(a)), stage });
+        parts.push(Part { property, stage });
     };
     for (&(property, component), members) in &groups {
-        searched.insert(component);
         part(Some(property), component, members.iter().map(|&n| &pieces[n]).collect());
     }
-    for &component in asked.difference(&searched) {
+    // Where a part of a property is met, its search ends: errors behind that are looked for by themselves.
+    let mut may_fail: BTreeSet<usize> = failing.values().flatten().copied().collect();
+    if may_fail.is_empty() && !failing.is_empty() {
+        may_fail.extend(asked.first());
+    }
+    for component in may_fail {
         part(None, component, Vec::new());
     }
     Some(Split { components: asked.len(), parts })
