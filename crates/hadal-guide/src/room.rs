@@ -1,5 +1,6 @@
 //! The memory and the disk that guides may keep tables in.
 
+use crate::meter::{CalledOff, Meter, Unmetered};
 use crate::target::GuideError;
 use hadal_store::error::WriteError;
 use hadal_store::{Disk, Governor};
@@ -16,6 +17,7 @@ pub struct Room<'m> {
     ram: bool,
     disk: OnceCell<Disk>,
     alarm: Option<&'m (dyn Fn() + Sync)>,
+    meter: &'m dyn Meter,
 }
 
 impl Default for Room<'_> {
@@ -27,7 +29,15 @@ impl Default for Room<'_> {
 impl<'m> Room<'m> {
     /// Room for tables in RAM within `budget`, to be looked up by so many threads.
     pub fn new(budget: Governor, threads: usize) -> Self {
-        Room { budget, threads: threads.max(1), open: None, ram: true, disk: OnceCell::new(), alarm: None }
+        Room {
+            budget,
+            threads: threads.max(1),
+            open: None,
+            ram: true,
+            disk: OnceCell::new(),
+            alarm: None,
+            meter: &Unmetered,
+        }
     }
 
     /// Tables that do not fit go to a disk, which is opened with the first of them.
@@ -43,6 +53,16 @@ impl<'m> Room<'m> {
     /// Called when a table can no longer be read, so that the search can be stopped.
     pub fn with_alarm(self, alarm: &'m (dyn Fn() + Sync)) -> Self {
         Room { alarm: Some(alarm), ..self }
+    }
+
+    /// Making tables is counted, and may be called off. Their memory is counted by the budget alone.
+    pub fn with_meter(self, meter: &'m dyn Meter) -> Self {
+        Room { meter, ..self }
+    }
+
+    /// Counts work of about so many nanoseconds.
+    pub(crate) fn spend(&self, work: u64) -> Result<(), CalledOff> {
+        self.meter.spend(work, 0)
     }
 
     /// What tables and caches hold counts here.

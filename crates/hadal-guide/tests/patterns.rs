@@ -5,7 +5,7 @@ mod truth;
 use hadal_exec::Model;
 use hadal_exec::generate::{self, Size};
 use hadal_guide::registry::Prepared;
-use hadal_guide::{Guide, OpenDisk, Room, Target};
+use hadal_guide::{CalledOff, Guide, GuideError, Meter, OpenDisk, Room, Target};
 use hadal_store::vfs::{Faults, FaultyFolder, IoThreads, Vfs};
 use hadal_store::{Disk, Governor, WriteError};
 use hadal_system::{Source, StateSpace};
@@ -180,4 +180,32 @@ fn what_does_not_fit_is_refused_with_a_reason() {
     model.worker().initial(&mut out);
     let estimate = prepared.guide("pdb").expect("a guide").estimator().estimate(out.state(0), None);
     assert!(estimate.0 >= 9 && estimate.0 < 45, "{estimate:?}");
+}
+
+/// Calls off after so many calls.
+struct Patience(std::cell::Cell<u32>);
+
+impl Meter for Patience {
+    fn spend(&self, _: u64, _: u64) -> Result<(), CalledOff> {
+        self.0.set(self.0.get().saturating_sub(1));
+        if self.0.get() == 0 { Err(CalledOff) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn making_a_table_can_be_called_off() {
+    let model = counters(5, 10);
+    let target = Target::of_properties(model.properties());
+    let folder = FaultyFolder::new(Faults::default());
+    let open = opener(&folder);
+    for (budget, ram) in [(1 << 30, true), (1 << 20, false)] {
+        for calls in [1, 5, 20] {
+            let (budget, patience) = (Governor::new(budget), Patience(calls.into()));
+            let room = Room::new(budget.clone(), 1).with_disk(&open).with_meter(&patience);
+            let room = if ram { room } else { room.without_ram() };
+            let prepared = Prepared::new(&model, &target).expect("a property").within(room);
+            assert!(matches!(prepared.guide("pdb").err(), Some(GuideError::CalledOff)), "{calls}");
+            assert_eq!((budget.current(), folder.list().expect("files").len()), (0, 0));
+        }
+    }
 }

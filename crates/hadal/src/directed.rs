@@ -242,7 +242,9 @@ pub fn explore(
     let mut decisions = vec![format!("  looking for {}", describe(&target, model))];
     let stop = || task.control.interrupt();
     let threads = disk.as_ref().map_or(1, |disk| disk.threads);
-    let mut room = Room::new(governor.part(governor.limit() / TABLE_SHARE), threads).with_alarm(&stop);
+    let mut room = Room::new(governor.part(governor.limit() / TABLE_SHARE), threads)
+        .with_alarm(&stop)
+        .with_meter(preparation);
     if let Some(disk) = &disk {
         room = room.with_disk(disk.tables);
     }

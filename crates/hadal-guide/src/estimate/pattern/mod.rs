@@ -12,6 +12,7 @@ mod ram;
 
 use crate::guide::{Distance, Estimator, Guide, Promises};
 use crate::mask::Mask;
+use crate::meter::CalledOff;
 use crate::room::Room;
 use crate::target::GuideError;
 use crate::task::{Formula, Task};
@@ -40,6 +41,8 @@ const MOST_STATES: u64 = 1 << 48;
 const MAX_ALTERNATIVES: usize = 64;
 /// Tables for this many masks are kept by one estimator.
 const MAX_MASKS: usize = 256;
+/// Work that an edge of a projection is, in nanoseconds.
+const EDGE_WORK: u64 = 50;
 /// The share of the room, in percent, for the caches of tables on disk.
 const CACHE_SHARE: u64 = 60;
 
@@ -51,6 +54,8 @@ enum Unbuilt {
     ManyEdges,
     /// The memory is not enough.
     NoRoom,
+    /// It is not wanted any more.
+    CalledOff,
     /// The disk failed.
     Failed(String),
 }
@@ -187,7 +192,7 @@ fn make(
     room: &Room,
 ) -> Result<Made, Unbuilt> {
     if room.allows_ram() {
-        match RamTable::build(task, projection, starts, most_edges, room.budget()) {
+        match RamTable::build(task, projection, starts, most_edges, room) {
             Err(Unbuilt::NoRoom) => {}
             other => return other.map(Made::Ram),
         }
@@ -195,7 +200,7 @@ fn make(
     let disk = room.disk().map_err(|error| Unbuilt::Failed(error.to_string()))?;
     let disk = disk.ok_or(Unbuilt::NoRoom)?;
     let name = disk::name(model.fingerprint(), task, projection);
-    DiskTable::build(projection, starts, most_edges, name, disk).map(Made::Disk)
+    DiskTable::build(projection, starts, most_edges, name, (room, disk)).map(Made::Disk)
 }
 
 /// The numbers of all single variables in each initial state.
@@ -219,6 +224,7 @@ impl Unbuilt {
             Unbuilt::NoRoom => {
                 GuideError::Storage(format!("{what} does not fit the memory that tables of guides may take"))
             }
+            Unbuilt::CalledOff => GuideError::CalledOff,
             Unbuilt::Failed(why) => GuideError::Storage(why),
         }
     }
@@ -227,6 +233,12 @@ impl Unbuilt {
 impl From<OverBudget> for Unbuilt {
     fn from(_: OverBudget) -> Self {
         Unbuilt::NoRoom
+    }
+}
+
+impl From<CalledOff> for Unbuilt {
+    fn from(_: CalledOff) -> Self {
+        Unbuilt::CalledOff
     }
 }
 

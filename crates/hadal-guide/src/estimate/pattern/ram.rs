@@ -2,11 +2,12 @@
 //! backwards over it.
 
 use super::projection::Projection;
-use super::{UNREACHED, Unbuilt};
+use super::{EDGE_WORK, UNREACHED, Unbuilt};
 use crate::estimate::graph::all_off;
 use crate::mask::Mask;
+use crate::room::Room;
 use crate::task::Task;
-use hadal_store::{Governor, Reservation};
+use hadal_store::Reservation;
 
 /// With more edges or combinations than this, masks are not looked at: distances without them are lower bounds too.
 const MAX_MASKED: usize = 1 << 18;
@@ -38,14 +39,14 @@ impl RamTable {
         projection: &Projection,
         starts: &[Vec<u16>],
         most_edges: u64,
-        budget: &Governor,
+        room: &Room,
     ) -> Result<Self, Unbuilt> {
         let size = match u32::try_from(projection.combinations()) {
             Ok(size) if size < u32::MAX => size as usize,
             _ => return Err(Unbuilt::NoRoom),
         };
-        let mut memory = budget.try_reserve(4 * size as u64, "a pattern database")?;
-        let graph = explore(projection, starts, size, most_edges, &mut memory)?;
+        let mut memory = room.budget().try_reserve(4 * size as u64, "a pattern database")?;
+        let graph = explore(projection, starts, size, most_edges, (room, &mut memory))?;
         let (states, edges) = (graph.states.capacity() as u64, graph.edges.capacity() as u64);
         memory
             .try_resize(2 * size as u64 + (4 + STATE_BYTES) * states + (EDGE_BYTES + TURNED_BYTES) * edges)?;
@@ -124,7 +125,7 @@ fn explore(
     starts: &[Vec<u16>],
     size: usize,
     most_edges: u64,
-    memory: &mut Reservation,
+    (room, memory): (&Room, &mut Reservation),
 ) -> Result<Graph, Unbuilt> {
     let mut number = vec![u32::MAX; size];
     let mut graph = Graph { states: Vec::new(), edges: Vec::new() };
@@ -141,8 +142,12 @@ fn explore(
         meet(&mut graph.states, projection.number(start), memory)?;
     }
     let mut walk = projection.walk();
-    let mut at = 0;
+    let (mut at, mut told) = (0, 0);
     while at < graph.states.len() {
+        if at % 1024 == 0 {
+            let edges = graph.edges.len() as u64;
+            room.spend(1024 + (edges - std::mem::replace(&mut told, edges)) * EDGE_WORK)?;
+        }
         let state = u64::from(graph.states[at]);
         let Graph { states, edges } = &mut graph;
         let mut add = |way, to| {

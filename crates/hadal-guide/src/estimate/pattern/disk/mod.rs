@@ -5,7 +5,8 @@
 //! What is kept is one run of states with their distances (`docs/format.md`), looked up through a bounded cache.
 
 use super::projection::Projection;
-use super::{UNREACHED, Unbuilt};
+use super::{EDGE_WORK, UNREACHED, Unbuilt};
+use crate::room::Room;
 use crate::task::Task;
 use hadal_store::error::{ReadError, WriteError};
 use hadal_store::levels::{LevelPolicy, Levels};
@@ -50,12 +51,12 @@ impl DiskTable {
         starts: &[Vec<u16>],
         most_edges: u64,
         name: u64,
-        disk: &Disk,
+        (room, disk): (&Room, &Disk),
     ) -> Result<RunFile, Unbuilt> {
         if let Some(run) = existing(disk, name) {
             return Ok(run);
         }
-        let builder = Builder { projection, disk, limit: disk.governor.limit() };
+        let builder = Builder { projection, room, disk, limit: disk.governor.limit() };
         let (reached, edges) = builder.forwards(starts, most_edges)?;
         let settled = builder.backwards(&reached, edges)?;
         let run = builder.join(&reached, &settled, name)?;
@@ -144,6 +145,7 @@ fn existing(disk: &Disk, name: u64) -> Option<RunFile> {
 
 struct Builder<'a> {
     projection: &'a Projection,
+    room: &'a Room<'a>,
     disk: &'a Disk,
     limit: u64,
 }
@@ -166,11 +168,12 @@ impl Builder<'_> {
         let mut edges = self.spill(options_of(2, 0, self.limit))?;
         let mut found = self.spill(options)?;
         let (mut walk, mut block, mut count) = (self.projection.walk(), Vec::new(), 0);
-        let mut next = Vec::new();
+        let (mut next, mut told) = (Vec::new(), 0);
         while layer.records() > 0 {
             reached.add_run(layer.clone())?;
             let mut reader = RunReader::open(&layer)?;
             while reader.next_block(&mut block)? {
+                self.room.spend((count - std::mem::replace(&mut told, count)) * EDGE_WORK)?;
                 for &state in &block {
                     next.clear();
                     self.projection.successors(&mut walk, state, &mut |_, to| {
@@ -214,6 +217,7 @@ impl Builder<'_> {
             let mut cursor = edges.cursor();
             let mut reader = RunReader::open(&layer)?;
             while reader.next_block(&mut block)? {
+                self.room.spend(block.len() as u64 * EDGE_WORK)?;
                 for record in block.chunks_exact(2) {
                     cursor.each_into(record[1], |from| found.push(&[distance, from]))?;
                 }
