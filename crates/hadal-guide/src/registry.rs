@@ -10,7 +10,7 @@ use crate::estimate::focused::Focused;
 use crate::estimate::formula::{Combine, FormulaGuide, Graphs, Other, Shape};
 use crate::estimate::hamming::Hamming;
 use crate::estimate::pattern::Patterns;
-use crate::estimate::relaxed::{Kind, Relaxed, Supporter};
+use crate::estimate::relaxed::{Kind, Network, Relaxed, Supporter};
 use crate::estimate::representative::Representative;
 use crate::guide::Guide;
 use crate::meter::{Meter, Unmetered};
@@ -18,6 +18,7 @@ use crate::room::Room;
 use crate::target::{GuideError, Target};
 use crate::task::{Formula, Task};
 use hadal_exec::Model;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// Every name with a line about it. `max(a, b)`, `expr:...` and `pdb:...` take what stands with them.
@@ -54,6 +55,8 @@ pub const NAMES: &[(&str, &str)] = &[
 pub struct Choice {
     /// The name of a guide.
     pub name: &'static str,
+    /// The name of the one to begin with, where steps down are followed at once.
+    pub descent: &'static str,
     /// Why, in one line.
     pub reason: String,
 }
@@ -66,6 +69,9 @@ pub struct Prepared<'m> {
     task: Arc<Task>,
     /// What is surely looked for, where that is less.
     focused: Option<Arc<Task>>,
+    /// The relaxed networks of both, once asked for.
+    network: OnceCell<Arc<Network>>,
+    focused_network: OnceCell<Arc<Network>>,
     room: Room<'m>,
 }
 
@@ -87,8 +93,11 @@ pub fn build_metered<'m>(
     Prepared::metered(model, target, meter)?.guide(name)
 }
 
+/// What an effect of the task counts as while a guide is made of it, in nanoseconds, and the bytes that it takes there: about.
+const EFFECT_WORK: u64 = 250;
+const EFFECT_BYTES: u64 = 128;
 /// Evaluating more relaxed operators than this for every state costs more than it helps.
-const MANY_OPERATORS: usize = 20_000;
+const MANY_OPERATORS: usize = 400_000;
 
 impl<'m> Prepared<'m> {
     /// Looks at the model once for any number of guides.
@@ -100,7 +109,10 @@ impl<'m> Prepared<'m> {
     pub fn metered(model: &'m Model, target: &Target, meter: &dyn Meter) -> Result<Self, GuideError> {
         let tasks = Task::of(model, target, meter)?;
         let (task, focused) = (Arc::new(tasks.whole), tasks.focused.map(Arc::new));
-        Ok(Prepared { model, target: target.clone(), task, focused, room: Room::default() })
+        let effects: usize = task.ways.iter().map(|way| way.effects.len()).sum();
+        meter.spend(effects as u64 * EFFECT_WORK, effects as u64 * EFFECT_BYTES)?;
+        let (network, focused_network, room) = (OnceCell::new(), OnceCell::new(), Room::default());
+        Ok(Prepared { model, target: target.clone(), task, focused, network, focused_network, room })
     }
 
     /// Tables of guides take up this room, and no other.
@@ -116,6 +128,12 @@ impl<'m> Prepared<'m> {
     /// The task for guides that are no lower bounds anyway.
     fn aim(&self) -> &Arc<Task> {
         self.focused.as_ref().unwrap_or(&self.task)
+    }
+
+    /// The relaxed network of one of the tasks.
+    fn network_of(&self, task: &Arc<Task>) -> Arc<Network> {
+        let place = if Arc::ptr_eq(task, &self.task) { &self.network } else { &self.focused_network };
+        Arc::clone(place.get_or_init(|| Arc::new(Network::of(task))))
     }
 
     /// What is known of the model, in one line.
@@ -140,7 +158,10 @@ impl<'m> Prepared<'m> {
         let task = self.aim();
         let operators: usize = task.ways.iter().map(|way| way.effects.len()).sum();
         let (coarse, all) = task.coarse;
-        let choice = |name, reason: String| Choice { name, reason };
+        let choice = |name, reason: String| {
+            let descent = if name == "hadd" { "hff" } else { name };
+            Choice { name, descent, reason }
+        };
         let only_deadlock = self.target.deadlock && self.target.properties.is_empty() && !self.target.faults;
         match &task.goal {
             Formula::False => choice("blind", "nothing that is looked for can be reached".into()),
@@ -155,7 +176,7 @@ impl<'m> Prepared<'m> {
                 choice("du:all", format!("{operators} effects are too many to follow in every state"))
             }
             _ => choice(
-                "hff",
+                "hadd",
                 format!(
                     "{} of {all} action instances are understood, {operators} effects matter",
                     all - coarse
@@ -187,9 +208,13 @@ impl<'m> Prepared<'m> {
         };
         let relaxed = |name, kind| match kind {
             Kind::Rounds => {
-                Ok(self.cached(Box::new(Relaxed::new(name, &self.task, kind)), &self.task, cache))
+                let guide = Relaxed::new(name, self.network_of(&self.task), kind);
+                Ok(self.cached(Box::new(guide), &self.task, cache))
             }
-            _ => Ok(self.aiming(|task| self.cached(Box::new(Relaxed::new(name, task, kind)), task, cache))),
+            _ => Ok(self.aiming(|task| {
+                let guide = Relaxed::new(name, self.network_of(task), kind);
+                self.cached(Box::new(guide), task, cache)
+            })),
         };
         let causal = |kind| match Causal::new(self.aim().clone(), kind) {
             Some(guide) => Ok(self.cached(Box::new(guide), self.aim(), cache)),

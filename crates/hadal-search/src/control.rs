@@ -48,6 +48,8 @@ pub struct Gauges {
 pub struct Done {
     /// All of it, in units of about a nanosecond.
     pub work: u64,
+    /// What it will do at least before it asks again, about.
+    pub ahead: u64,
     /// Distinct states.
     pub states: u64,
     /// Transitions fired.

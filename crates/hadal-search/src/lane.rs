@@ -246,6 +246,13 @@ impl<'a> Lane<'a> {
         self.parent_words.clear();
     }
 
+    /// Forgets what waited: it was counted when it was generated before.
+    pub(crate) fn forget(&mut self) {
+        (self.taken, self.initial, self.expanded) = (0, 0, 0);
+        self.out.clear();
+        self.parent_words.clear();
+    }
+
     /// How often each property was covered and each action fired.
     fn counts(&self) -> Counts {
         let mut covers = self.covers.clone();

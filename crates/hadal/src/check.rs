@@ -163,9 +163,27 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
                 };
                 let tables = |governor: &Governor| place.tables(governor);
                 let disk = OnDisk { ledger: &ledger, tables: &tables, resumed, threads: plan.threads };
-                let setting = Setting { model, task, asked, governor: &governor, threads: plan.threads };
-                let found = race::explore(directed, setting, disk);
+                let safety = directed::safety_part(&question, space.properties());
+                let first = Task { question: safety.as_ref().unwrap_or(&question), ..task };
+                let threads = plan.threads;
+                let setting = Setting { model, task: first, asked, governor: &governor, threads };
+                // A search that leaves liveness to another keeps nothing on disk: what is there is that other's.
+                let found = match resumed && safety.is_some() {
+                    true => Ok(Explored::nothing_yet(task, &governor)),
+                    false => race::explore(directed, setting, disk),
+                };
                 place.remove_tables();
+                let found = match found {
+                    Ok(found) if safety.is_some() && found.report.verdict == Verdict::Holds => {
+                        let mut decisions = found.decisions;
+                        decisions
+                            .push("  no error was found: everything is explored again for liveness".into());
+                        let again = resumed.then_some(place.path.as_path());
+                        let report = explore(args, &plan, task, &governor, place, again).map_err(trouble);
+                        report.map(|report| Explored { report, decisions })
+                    }
+                    found => found,
+                };
                 if let Some(beside) = beside.filter(RunPlace::is_used) {
                     beside.remove();
                 }

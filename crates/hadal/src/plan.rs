@@ -50,12 +50,16 @@ impl Plan {
                     "--max-depth needs breadth-first layers: leave out --strategy, --find and what implies it".into(),
                 ));
             }
+            // A directed search in RAM looks for errors first and leaves liveness to the search after it.
+            let leaves_liveness = directed.as_ref().is_some_and(|directed| !directed.uses_disk());
             if system.properties.iter().any(|p| p.kind == PropertyKind::Liveness)
                 && !args.property_excludes_liveness(system)
+                && !leaves_liveness
             {
                 return Err(Failure::Usage(
-                    "the model has liveness properties, which --strategy auto and bfs check: leave out --strategy \
-                     (or --find and what implies it), or choose other properties with --property"
+                    "the model has liveness properties, which --strategy auto and bfs check, and --find after it found no \
+                     error: leave out --strategy (or --order astar and external-astar), or choose other properties with \
+                     --property"
                         .into(),
                 ));
             }

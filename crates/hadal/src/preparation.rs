@@ -31,6 +31,13 @@ impl<'a> Preparation<'a> {
         Preparation { control, pace, held: Mutex::new(Held { reservation, bytes: 0, stopped: None }) }
     }
 
+    /// Told that another search follows with the same guide.
+    pub fn begin_another(&self) {
+        if let Some(pace) = &self.pace {
+            pace.begin_another();
+        }
+    }
+
     /// Why it was called off.
     pub fn stopped(&self) -> Option<StopReason> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).stopped.clone()

@@ -5,16 +5,21 @@ use crate::directed::{self, Asked, DirectedPlan, Explored, OnDisk};
 use crate::failure::Failure;
 use crate::preparation::Preparation;
 use hadal_exec::model::Model;
+use hadal_exec::visit;
 use hadal_search::directed::{Running, Turns};
 use hadal_search::ram::{Search, breadth};
 use hadal_search::{Control, Done, Report, StopReason, Task, Verdict};
 use hadal_store::Governor;
+use hadal_system::System;
+use hadal_system::system::instance_count;
 use std::sync::Arc;
 
 /// The work of the guided search's first turn: about what reading and compiling a small model takes, in nanoseconds.
-const LEAST_START: u64 = 4_000_000;
-/// What an action adds to that.
-const START_PER_ACTION: u64 = 60_000;
+const LEAST_START: u64 = 3_500_000;
+/// What each expression, place and statement of its actions adds to that.
+const START_PER_NODE: u64 = 3_500;
+/// So many instances of an action count by themselves.
+const MOST_INSTANCES: u64 = 16;
 
 /// What a directed search has to go by.
 #[derive(Clone, Copy)]
@@ -48,8 +53,7 @@ fn is_decided(report: &Report) -> bool {
 fn race(plan: &DirectedPlan, setting: Setting) -> Result<Explored, Failure> {
     let (task, half) = (setting.task, setting.governor.limit() / 2);
     let running = if setting.threads > 1 { Running::Together } else { Running::InTurns };
-    let actions = setting.model.system().actions.len() as u64;
-    let turns = Turns::new(LEAST_START + actions * START_PER_ACTION, running);
+    let turns = Turns::new(LEAST_START + size(setting.model.system()) * START_PER_NODE, running);
     let pace = turns.guided();
     let control = Control::new(task.control.limits);
     control.set_pace(Some(pace.clone()));
@@ -80,10 +84,26 @@ fn race(plan: &DirectedPlan, setting: Setting) -> Result<Explored, Failure> {
     Ok(joined(guided.map_err(|_| failed())??, blind, &turns))
 }
 
+/// How many expressions, places and statements the actions of a system consist of, instances that are compiled one by one
+/// counted by themselves.
+fn size(system: &System) -> u64 {
+    let mut sum = 0;
+    for action in &system.actions {
+        let mut nodes = 0u64;
+        visit::expr(&action.guard, &mut |_| nodes += 1);
+        visit::block(&action.body, &mut |_| nodes += 1);
+        sum += nodes * instance_count(&action.params, &system.domains).clamp(1, MOST_INSTANCES);
+    }
+    for function in &system.functions {
+        visit::block(&function.body, &mut |_| sum += 1);
+    }
+    sum
+}
+
 /// What the two searches say together.
 fn joined(mut guided: Explored, blind: Report, turns: &Arc<Turns>) -> Explored {
     if is_decided(&guided.report) {
-        let all = Done { work: 0, states: blind.states, transitions: blind.transitions };
+        let all = Done { states: blind.states, transitions: blind.transitions, ..Done::default() };
         let beside = turns.blind_before().unwrap_or(all);
         if let Some(figures) = &mut guided.report.directed {
             figures.blind += beside.states;

@@ -164,12 +164,82 @@ fn find_agrees_with_breadth_first_search_on_the_bundled_models() {
 }
 
 #[test]
+fn find_sees_the_same_for_every_number_of_threads() {
+    for (model, more) in [
+        ("lease.m", vec![]),
+        ("crossing.dve", vec![]),
+        ("fischer.mdve", vec!["-D", "N=6"]),
+        ("arbiter_tree.mdve", vec!["-D", "DEPTH=4", "--property", "C7.work"]),
+        ("ticket_lock.m", vec!["-D", "THREADS=6"]),
+    ] {
+        let seen = |threads: &str| {
+            let path = bundled_model(model);
+            let mut all =
+                vec!["check", path.as_str(), "--json", "--find", "--memory", "64M", "--threads", threads];
+            all.extend(&more);
+            let found = hadal(&all).expect_code(1).json();
+            ["states", "transitions", "trace_length", "directed"].map(|field| found[field].clone())
+        };
+        let alone = seen("1");
+        for threads in ["2", "2", "3"] {
+            assert_eq!(seen(threads), alone, "{model} with {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn partial_expansion_sees_everything_where_nothing_is_wrong() {
+    for model in ["peterson.m", "ticket_lock.m"] {
+        let right: &[&str] = if model == "ticket_lock.m" { &["-D", "ATOMIC=1"] } else { &[] };
+        let whole = check(model, &[right, &["--strategy", "bfs"]].concat(), 0);
+        for order in ["greedy", "wastar:5"] {
+            let partial =
+                ["--order", order, "--guide", "hff", "--priority", "preferred", "--expand", "partial"];
+            let found = check(model, &[right, &partial, &["--deadlock", "on"]].concat(), 0);
+            for field in ["verdict", "states", "transitions"] {
+                assert_eq!(found[field], whole[field], "{model}, {order}: {field}");
+            }
+        }
+    }
+    let found = ["--order", "greedy", "--guide", "hff", "--expand", "partial", "--property", "C7.work"];
+    let fewer = check("arbiter_tree.mdve", &[&found[..], &["-D", "DEPTH=4"]].concat(), 1);
+    let whole = check("arbiter_tree.mdve", &[&found[..4], &found[6..], &["-D", "DEPTH=4"]].concat(), 1);
+    assert!(fewer["states"].as_u64() < whole["states"].as_u64(), "{} {}", fewer["states"], whole["states"]);
+}
+
+#[test]
+fn liveness_is_checked_after_no_error_was_found() {
+    for how in [vec!["--find"], vec!["--order", "greedy"]] {
+        let holds = check("ferry.m", &how, 0);
+        assert_eq!(holds["verdict"], "holds", "{how:?}");
+        assert_eq!((&holds["states"], &holds["transitions"]), (&10.into(), &20.into()), "{how:?}");
+        let broken = check("ticket_lock.m", &how, 1);
+        assert_eq!(broken["trace"]["violation"]["kind"], "invariant", "{how:?}");
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("sink.m").display().to_string();
+    let text = "var x: 0..3; startstate begin x := 0; end;
+        rule \"on\" x < 2 ==> begin x := x + 1; end;
+        rule \"back\" x = 1 ==> begin x := 0; end;
+        rule \"stay\" x = 2 ==> begin x := 3; end;
+        rule \"turn\" x = 3 ==> begin x := 2; end;
+        invariant \"small\" x <= 3;
+        liveness \"home\" x = 0;";
+    std::fs::write(&path, text).expect("a model can be written");
+    let found = hadal(&["check", &path, "--json", "--find", "--memory", "64M"]).expect_code(1).json();
+    assert_eq!(found["trace"]["violation"]["kind"], "liveness");
+    let refused = hadal(&["check", &path, "--order", "astar"]).expect_code(2);
+    assert!(refused.stderr.contains("liveness"), "{}", refused.stderr);
+}
+
+#[test]
 fn wrong_combinations_are_refused_with_a_reason() {
     let model = bundled_model("fischer.mdve");
     for (arguments, reason) in [
         (vec!["--find", "--strategy", "bfs"], "--strategy"),
         (vec!["--find", "--max-depth", "3"], "--max-depth"),
         (vec!["--tie", "lifo"], "--find"),
+        (vec!["--order", "dfs", "--expand", "partial"], "--expand"),
         (vec!["--order", "best"], "no such order"),
         (vec!["--priority", "best"], "no priority"),
         (vec!["--guide", "best"], "no guide"),

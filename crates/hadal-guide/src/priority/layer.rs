@@ -101,6 +101,10 @@ impl Judge for LayerJudge<'_> {
         }
     }
 
+    fn comes_first(&self, label: Label) -> bool {
+        self.preferred.contains(&label)
+    }
+
     fn place(&mut self, step: &Step, estimator: &mut dyn Estimator) -> Option<Placement> {
         Some(match self.layer {
             Layer::Useless(_) => Placement::queue(u32::from(self.is_useless(step, estimator))),

@@ -100,6 +100,12 @@ pub trait Judge: Send {
         let _ = (state, here, estimator);
     }
 
+    /// Whether a transition of that state is to be looked at before others.
+    fn comes_first(&self, label: Label) -> bool {
+        let _ = label;
+        false
+    }
+
     /// Where a successor goes; `None` where it may be left out without losing anything that is looked for.
     fn place(&mut self, step: &Step, estimator: &mut dyn Estimator) -> Option<Placement>;
 }

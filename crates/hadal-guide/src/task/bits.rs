@@ -1,5 +1,8 @@
 //! Small sets: which of a variable's possible values are meant, by their place among them.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
 /// The most values a variable of the abstract task tells apart.
 pub const MAX_VALUES: usize = 256;
 
@@ -10,7 +13,11 @@ pub struct Bits([u64; MAX_VALUES / 64]);
 impl Bits {
     /// The numbers below `count`.
     pub fn below(count: usize) -> Self {
-        (0..count).collect()
+        let word = |n: usize| match count.saturating_sub(64 * n) {
+            left @ 0..64 => (1 << left) - 1,
+            _ => u64::MAX,
+        };
+        Bits(std::array::from_fn(word))
     }
 
     /// Just this number.
@@ -83,6 +90,39 @@ impl FromIterator<usize> for Bits {
         let mut bits = Bits::default();
         numbers.into_iter().for_each(|n| bits.insert(n));
         bits
+    }
+}
+
+/// A map with keys from models, which nobody chooses to collide: a cheap hash is enough.
+pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
+
+/// A hash of a few words.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(word.into());
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
     }
 }
 

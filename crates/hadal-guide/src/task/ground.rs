@@ -3,7 +3,7 @@
 //! Values spread from the initial states until nothing new is found, as if variables changed independently of each other:
 //! a superset of what is reachable. An instance that is too much to look at is taken by its static facts.
 
-use super::bits::Bits;
+use super::bits::{Bits, FastMap};
 use super::machine::{Cell, End, Faults, Machine};
 use super::universe::Scalar;
 use super::ways::collect;
@@ -11,7 +11,7 @@ use crate::meter::{CalledOff, Meter};
 use hadal_system::facts::{Facts, Footprint};
 use hadal_system::system::{instance_count, instance_values};
 use hadal_system::{Action, System, Value};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// How much is looked at before an action instance is taken by its static facts only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,9 @@ pub(super) struct Unit<'a> {
     pub(super) whole: bool,
     pub(super) limits: Limits,
     looked: Vec<u32>,
+    /// How many values each of these variables had when the instance was last run, and whether these were all of their
+    /// domain; empty where it was not run.
+    seen: Vec<(u32, bool)>,
 }
 
 /// What one path writes, by value: numbers are not settled before all values are known.
@@ -144,6 +147,7 @@ fn units(system: &System, limits: Limits) -> Vec<Unit<'_>> {
                 whole: false,
                 limits,
                 looked: Vec::new(),
+                seen: Vec::new(),
             }));
         } else {
             let labels = (first, first + (count - 1) as u32);
@@ -156,6 +160,7 @@ fn units(system: &System, limits: Limits) -> Vec<Unit<'_>> {
                 whole: true,
                 limits,
                 looked: Vec::new(),
+                seen: Vec::new(),
             });
         }
     }
@@ -170,19 +175,22 @@ fn spread<'f>(
     facts: &dyn Fn() -> &'f Facts,
     meter: &dyn Meter,
 ) -> Result<(), CalledOff> {
-    let mut readers: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut readers: FastMap<u32, Vec<u32>> = FastMap::default();
     let mut pending: Vec<u32> = (0..units.len() as u32).collect();
-    let mut coarse_instances: HashMap<usize, u32> = HashMap::new();
+    let mut coarse_instances: FastMap<usize, u32> = FastMap::default();
     let mut written_whole: HashSet<usize> = HashSet::new();
+    for unit in units.iter_mut() {
+        unit.looked.clear();
+        unit.seen.clear();
+    }
     while !pending.is_empty() {
         let mut changed: Vec<u32> = Vec::new();
         for &n in &pending {
             let unit = &mut units[n as usize];
             let mut written: Vec<(u32, Written)> = Vec::new();
-            let before = *fuel;
-            if !unit.coarse && !run_unit(machine, unit, fuel, |machine, end| note(machine, end, &mut written))
-            {
-                unit.coarse = true;
+            let (before, known) = (*fuel, unit.looked.len());
+            if !unit.coarse {
+                unit.coarse = !run_again(machine, unit, fuel, &mut written);
             }
             if unit.coarse {
                 written.clear();
@@ -194,11 +202,8 @@ fn spread<'f>(
                 }
             }
             meter.spend(UNIT_WORK + (before - *fuel) * STEP_WORK, 0)?;
-            for &var in &unit.looked {
-                let list = readers.entry(var).or_default();
-                if list.last() != Some(&n) && !list.contains(&n) {
-                    list.push(n);
-                }
+            for &var in &unit.looked[known..] {
+                readers.entry(var).or_default().push(n);
             }
             for (slot, written) in written {
                 let var = machine.universe.var_of[slot as usize];
@@ -221,6 +226,45 @@ fn spread<'f>(
     Ok(())
 }
 
+/// Runs an instance on the paths that it can take since it was last run; false where it is too much.
+///
+/// Where only values were added to what it looks at, paths without any of them are known: it runs once for each variable
+/// that has new ones, on the paths on which that has one of them.
+fn run_again(
+    machine: &mut Machine,
+    unit: &mut Unit,
+    fuel: &mut u64,
+    written: &mut Vec<(u32, Written)>,
+) -> bool {
+    let mut news: Vec<(u32, Bits)> = Vec::new();
+    let mut anew = unit.seen.is_empty();
+    for (&var, &(count, whole)) in unit.looked.iter().zip(&unit.seen) {
+        let possible = &machine.universe.vars[var as usize];
+        let now = possible.values.len();
+        if possible.is_whole() != whole || possible.loose && now > count as usize {
+            anew = true;
+        } else if now > count as usize {
+            news.push((possible.slots[0], Bits::below(now).without(&Bits::below(count as usize))));
+        }
+    }
+    let mut done = true;
+    if anew {
+        done = run_unit(machine, unit, fuel, |machine, end| note(machine, end, written));
+    } else {
+        for new in news {
+            machine.given = Some(new);
+            done &= run_unit(machine, unit, fuel, |machine, end| note(machine, end, written));
+        }
+        machine.given = None;
+    }
+    let state = |var: &u32| {
+        let possible = &machine.universe.vars[*var as usize];
+        (possible.values.len() as u32, possible.is_whole())
+    };
+    unit.seen = unit.looked.iter().map(state).collect();
+    done
+}
+
 /// Runs one instance on every path; false where it is too much.
 pub(super) fn run_unit(
     machine: &mut Machine,
@@ -236,7 +280,8 @@ pub(super) fn run_unit(
     machine.fuel = granted;
     let done = fire_paths(machine, unit, &values, &mut each);
     *fuel -= granted - machine.fuel;
-    unit.looked = machine.looked.iter().copied().collect();
+    let known: HashSet<u32> = unit.looked.iter().copied().collect();
+    unit.looked.extend(machine.looked.iter().filter(|var| !known.contains(var)));
     done
 }
 

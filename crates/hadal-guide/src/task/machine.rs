@@ -75,6 +75,8 @@ pub(super) struct Machine<'a> {
     pub dirty: Vec<u32>,
     /// What the present path has assumed.
     pub know: BTreeMap<u32, Bits>,
+    /// What every path assumes from its beginning.
+    pub given: Option<(u32, Bits)>,
     pub frames: Vec<Frame<'a>>,
     pub faults: Faults,
     /// Variables looked at since they were last asked for.
@@ -100,6 +102,7 @@ impl<'a> Machine<'a> {
             state_slots,
             dirty: Vec::new(),
             know: BTreeMap::new(),
+            given: None,
             frames: Vec::new(),
             faults: Faults::Skipped,
             looked: BTreeSet::new(),
@@ -146,6 +149,7 @@ impl<'a> Machine<'a> {
     fn reset(&mut self) {
         self.restore_state();
         self.know.clear();
+        self.know.extend(self.given);
         self.frames.clear();
         self.cells.truncate(self.state_slots);
         self.depth = 0;

@@ -23,7 +23,7 @@ use hadal_system::{StateSpace, Successors};
 use machine::{Faults, Machine};
 use universe::Universe;
 
-pub use bits::Bits;
+pub use bits::{Bits, FastMap};
 pub use formula::Formula;
 pub use variable::{NO_NUMBER, Variable};
 

@@ -3,7 +3,7 @@
 use super::{Limits, Task};
 use crate::estimate::formula::{Combine, FormulaGuide, Graphs, Other, Shape};
 use crate::estimate::pattern::Patterns;
-use crate::estimate::relaxed::{Kind, Relaxed, Supporter};
+use crate::estimate::relaxed::{Kind, Network, Relaxed, Supporter};
 use crate::guide::Guide;
 use crate::mask::Mask;
 use crate::meter::Unmetered;
@@ -53,7 +53,7 @@ fn promises_hold_however_roughly_the_model_is_known() {
                     divisor: 1,
                 };
                 let guides: [Box<dyn Guide>; 5] = [
-                    Box::new(Relaxed::new("hl", &task, Kind::Rounds)),
+                    Box::new(Relaxed::new("hl", Arc::new(Network::of(&task)), Kind::Rounds)),
                     Box::new(Relaxed::merged("hl", &task, Kind::Rounds)),
                     Box::new(Relaxed::merged("hff", &task, Kind::Trace(Supporter::First))),
                     Box::new(FormulaGuide::new(model.system(), task.clone(), shape)),

@@ -61,6 +61,11 @@ impl Possible {
         self.whole = Bits::below(self.values.len());
     }
 
+    /// Whether it has every value there can be, or none are told apart.
+    pub fn is_whole(&self) -> bool {
+        self.wide || self.full
+    }
+
     fn widen(&mut self) {
         self.wide = true;
         self.set(std::iter::empty());

@@ -1,12 +1,12 @@
 //! The ways in which action instances can fire, taken down once all values are known.
 
-use super::bits::Bits;
+use super::bits::{Bits, FastMap};
 use super::ground::{FaultWay, Ground, Row, STEP_WORK, UNIT_WORK, Unit, Way, footprint, run_unit};
 use super::machine::{Cell, End, Faults, Machine};
 use super::universe::Scalar;
 use crate::meter::{CalledOff, Meter};
 use hadal_system::facts::{Facts, Footprint, ValueSet};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// With more effects than this, all further instances are taken by their static facts.
 const MAX_ROWS: usize = 1_000_000;
@@ -20,11 +20,11 @@ pub(super) fn collect<'f>(
 ) -> Result<Ground, CalledOff> {
     let mut ground = Ground { ways: Vec::new(), faults: Vec::new(), coarse: 0 };
     type Key = (Vec<(u32, Bits)>, Vec<Row>);
-    let mut known: HashMap<Key, usize> = HashMap::new();
+    let mut known: FastMap<Key, usize> = FastMap::default();
     // Only the scalars of multisets make ways of different instances the same.
     let shared = machine.universe.vars.iter().any(|possible| possible.loose);
     // The way of all instances that an action's static facts stand for together, if there is one.
-    let mut whole: HashMap<usize, Option<usize>> = HashMap::new();
+    let mut whole: FastMap<usize, Option<usize>> = FastMap::default();
     let mut row_count = 0;
     for unit in units.iter_mut() {
         let mut ways: Vec<Way> = Vec::new();

@@ -5,13 +5,14 @@
 //! the least that was beyond it until something is found (Zhou and Hansen's breadth-first heuristic search; the layers
 //! are all kept, so directed graphs need no bound on their back edges).
 
-use super::Insertion;
 use super::core::{Core, End, Successor};
 use super::nodes::{Flag, NONE};
 use super::open::Entry;
 use super::order::Order;
+use super::{Expansion, Insertion};
 use hadal_guide::{Distance, Placement};
 use hadal_store::OverBudget;
+use hadal_system::PropertyKind;
 
 /// Explores from the initial states.
 pub(super) fn run(core: &mut Core) -> Result<End, OverBudget> {
@@ -65,6 +66,8 @@ pub(super) struct Walk<'w, 'a> {
     by_cost: bool,
     /// States that seemed hopeless were left out without a proof, as the published rules do.
     left_unproven: bool,
+    /// Not all successors of a state are looked at where one is better.
+    partial: bool,
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
@@ -74,7 +77,12 @@ impl<'w, 'a> Walk<'w, 'a> {
         // Where switches of context are bounded, fewer of them count more than a lower cost.
         let by_cost = options.order.follows_cost() && !core.keeps_context();
         let bound = if options.order == Order::BreadthHeuristic { 0 } else { u64::MAX };
-        Walk { core, bound, least_beyond: None, always_insert, by_cost, left_unproven: false }
+        let counts_expansions = || {
+            let properties = core.search.task.space.properties();
+            properties.iter().any(|property| property.kind == PropertyKind::Cover)
+        };
+        let partial = options.expansion == Expansion::Partial && !counts_expansions();
+        Walk { core, bound, least_beyond: None, always_insert, by_cost, left_unproven: false, partial }
     }
 
     /// Opens these initial states.
@@ -103,8 +111,12 @@ impl<'w, 'a> Walk<'w, 'a> {
         let Some((queue, entry)) = self.core.open.pop() else { return Ok(None) };
         self.core.figures.pops += 1;
         let node = self.core.nodes.get_mut(entry.state);
-        if node.is(Flag::Closed) || self.by_cost && entry.g > node.g {
+        let resumed = node.is(Flag::Closed);
+        if resumed && !node.is(Flag::Unfinished) || self.by_cost && entry.g > node.g {
             return Ok(Some(Step::Went));
+        }
+        if resumed {
+            return self.go_on_with(entry, queue).map(Some);
         }
         node.set(Flag::Closed);
         node.parent = entry.parent;
@@ -120,26 +132,58 @@ impl<'w, 'a> Walk<'w, 'a> {
         if let Some(reason) = self.core.must_stop() {
             return Ok(Some(Step::Ended(End::Stopped(reason))));
         }
-        self.expand(entry, queue)?;
+        self.core.figures.distinct += 1;
+        let expanded = self.expand(entry, queue, 0);
+        self.core.settle();
+        expanded?;
         Ok(Some(self.core.take_found().map_or(Step::Went, Step::Ended)))
     }
 
-    fn expand(&mut self, entry: Entry, queue: u32) -> Result<(), OverBudget> {
-        self.core.figures.distinct += 1;
-        self.core.generate(entry.state);
-        self.core.begin_judging(entry.state);
-        let expanded = (0..self.core.successors()).try_for_each(|n| self.follow(n, entry, queue));
-        self.core.settle();
-        expanded
+    /// Goes on with the successors of a state that was left unfinished.
+    fn go_on_with(&mut self, entry: Entry, queue: u32) -> Result<Step, OverBudget> {
+        if let Some(reason) = self.core.must_stop() {
+            return Ok(Step::Ended(End::Stopped(reason)));
+        }
+        let from = self.core.nodes.get(entry.state).looked_at();
+        let expanded = self.expand(entry, queue, from);
+        self.core.forget();
+        expanded?;
+        Ok(self.core.take_found().map_or(Step::Went, Step::Ended))
     }
 
-    /// Opens the n-th successor where that is called for.
-    fn follow(&mut self, n: usize, entry: Entry, queue: u32) -> Result<(), OverBudget> {
+    /// Looks at the successors of a state, from this one on; where one is better than the state and not all need be looked
+    /// at now, the state waits with the others.
+    fn expand(&mut self, entry: Entry, queue: u32, from: usize) -> Result<(), OverBudget> {
+        self.core.generate(entry.state);
+        self.core.begin_judging(entry.state);
+        if self.partial {
+            self.core.put_first();
+        }
+        let here = self.core.nodes.get(entry.state).h;
+        let place = self.core.priority(entry.g, here);
+        self.core.nodes.get_mut(entry.state).finish();
+        for n in from..self.core.successors() {
+            let reached = self.follow(n, entry, queue)?;
+            let is_better = self.partial && reached.is_some_and(|priority| priority < place);
+            if is_better
+                && n + 1 < self.core.successors()
+                && self.core.nodes.get_mut(entry.state).leave_unfinished(n + 1)
+            {
+                return self.core.open.push(queue, place, entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the n-th successor where that is called for; its place in the order where it is opened.
+    fn follow(&mut self, n: usize, entry: Entry, queue: u32) -> Result<Option<u64>, OverBudget> {
         let (mut early, mut context) = (None, 0);
         if self.core.keeps_context() {
             // The context is part of the successor: it must be known first.
             let label = self.core.label(n);
-            let Some(placement) = self.core.place(entry, queue, label, Distance::ZERO) else { return Ok(()) };
+            let Some(placement) = self.core.place(entry, queue, label, Distance::ZERO) else {
+                return Ok(None);
+            };
             context = placement.context;
             early = Some(placement);
         }
@@ -149,29 +193,31 @@ impl<'w, 'a> Walk<'w, 'a> {
         let cheaper = self.by_cost && g < node.g;
         if node.is(Flag::Closed) {
             if !cheaper {
-                return Ok(());
+                return Ok(None);
             }
             self.core.figures.reopened += 1;
             self.core.figures.distinct -= 1;
             self.core.nodes.get_mut(at).clear(Flag::Closed);
+            self.core.nodes.get_mut(at).finish();
             self.core.nodes.get_mut(at).queue = u32::MAX;
         }
         let h = self.core.estimate(at);
         if self.is_left_out(h) {
-            return Ok(());
+            return Ok(None);
         }
         let placement = match early {
             Some(placement) => placement,
             None => match self.core.place(entry, queue, label, h) {
                 Some(placement) => placement,
-                None => return Ok(()),
+                None => return Ok(None),
             },
         };
         let node = self.core.nodes.get(at);
         if !self.always_insert && !cheaper && node.queue <= placement.queue {
-            return Ok(());
+            return Ok(None);
         }
-        self.insert(Entry { state: at, parent: entry.state, label, g }, h, placement)
+        self.insert(Entry { state: at, parent: entry.state, label, g }, h, placement)?;
+        Ok(Some(self.core.priority(g, h)))
     }
 
     fn insert(&mut self, entry: Entry, h: Distance, placement: Placement) -> Result<(), OverBudget> {

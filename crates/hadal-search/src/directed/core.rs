@@ -1,27 +1,20 @@
 //! What all orders share: states and what is remembered of them, one lane that expands, the estimator, and the answer.
 
-use super::figures::{DirectedFigures, QueueFigures};
+use super::figures::DirectedFigures;
 use super::nodes::{Flag, NONE, Node, Nodes};
 use super::open::{Entry, Open, next_random};
-use super::order::{Order, Tie};
-use super::{DirectedSearch, Insertion, Traces, aims_at, aims_at_all, shorten};
-use crate::control::{Done, Pace};
+use super::order::Order;
+use super::{DirectedSearch, Insertion, aims_at_all};
+use crate::control::Pace;
 use crate::finding::Finding;
-use crate::lane::{Lane, Parents, total_counts};
-use crate::ram::breadth::{TABLE, needed};
-use crate::report::{Proviso, Report, StopReason, Verdict, Violation, ViolationKind};
+use crate::lane::{Lane, Parents};
+use crate::report::StopReason;
 use hadal_guide::{Distance, Estimator, Judge, Placement, Step};
 use hadal_store::OverBudget;
 use hadal_store::table::{StateRef, StateTable};
-use hadal_system::{Label, PropertyKind};
+use hadal_system::Label;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-/// Expansions between two looks at the limits.
-const STRIDE: u64 = 256;
-/// What firing a transition counts as, and what a state that is kept adds, estimates apart: about nanoseconds.
-const TRANSITION_WORK: u64 = 150;
-const STATE_WORK: u64 = 300;
 /// The priority of states that seem hopeless but are not proven to be.
 pub(super) const LAST: u64 = u64::MAX;
 
@@ -68,25 +61,27 @@ pub(super) struct Core<'a> {
     pub(super) figures: DirectedFigures,
     pub(super) prune: bool,
     /// Whether the priority layer may leave transitions out.
-    cuts: bool,
-    lane: Lane<'a>,
-    estimator: Box<dyn Estimator + 'a>,
-    judge: Box<dyn Judge + 'a>,
+    pub(super) cuts: bool,
+    pub(super) lane: Lane<'a>,
+    pub(super) estimator: Box<dyn Estimator + 'a>,
+    pub(super) judge: Box<dyn Judge + 'a>,
     /// The context of the state being expanded is part of it.
-    keeps_context: bool,
+    pub(super) keeps_context: bool,
     /// The state being expanded, with its context.
-    state: Vec<u64>,
+    pub(super) state: Vec<u64>,
     /// A successor, with its context.
-    key: Vec<u64>,
+    pub(super) key: Vec<u64>,
     /// The successors of the state being expanded, in the order in which they are taken.
-    turn: Vec<u32>,
+    pub(super) turn: Vec<u32>,
     /// The best of what is wrong, and where.
-    found: Option<(Finding, u32)>,
+    pub(super) found: Option<(Finding, u32)>,
     /// Whether every transition so far cost 1.
-    unit_costs: bool,
+    pub(super) unit_costs: bool,
     pub(super) expansions: u64,
+    /// Transitions that were fired again.
+    pub(super) regenerated: u64,
     /// The turns it takes with another search.
-    pace: Option<Arc<dyn Pace>>,
+    pub(super) pace: Option<Arc<dyn Pace>>,
 }
 
 impl<'a> Core<'a> {
@@ -122,6 +117,7 @@ impl<'a> Core<'a> {
             found: None,
             unit_costs: true,
             expansions: 0,
+            regenerated: 0,
             pace: search.task.control.pace(),
         })
     }
@@ -129,32 +125,6 @@ impl<'a> Core<'a> {
     /// What was found so far.
     pub(super) fn take_found(&mut self) -> Option<End> {
         self.found.take().map(|(finding, at)| End::Found(finding, at))
-    }
-
-    /// Looks at the limits now and then.
-    pub(super) fn must_stop(&mut self) -> Option<StopReason> {
-        self.expansions += 1;
-        if let Some(pace) = &self.pace {
-            let done = self.done();
-            let control = self.search.task.control;
-            if let Some(reason) = pace.go_on(done, &|| control.must_stop(done.states)) {
-                return Some(reason);
-            }
-        }
-        if !self.expansions.is_multiple_of(STRIDE) {
-            return None;
-        }
-        let control = self.search.task.control;
-        control.gauges.states.store(self.table.len(), Ordering::Relaxed);
-        control.gauges.frontier.store(self.open.len(), Ordering::Relaxed);
-        control.must_stop(self.table.len())
-    }
-
-    /// What was done so far.
-    fn done(&self) -> Done {
-        let (states, transitions) = (self.table.len(), self.figures.generated);
-        let work = transitions * TRANSITION_WORK + states * STATE_WORK + self.estimator.work();
-        Done { work, states, transitions }
     }
 
     /// The numbers of the initial states, each once; the nodes are there, with estimates.
@@ -196,8 +166,22 @@ impl<'a> Core<'a> {
         self.take_turns();
     }
 
+    /// Brings the successors that the priority layer names first to the front.
+    pub(super) fn put_first(&mut self) {
+        let labels = self.lane.waiting().0.labels();
+        let judge = &self.judge;
+        self.turn.sort_by_key(|&n| !judge.comes_first(labels[n as usize]));
+    }
+
+    /// Forgets the successors, which were counted when their state was expanded for the first time.
+    pub(super) fn forget(&mut self) {
+        self.figures.generated -= self.turn.len() as u64;
+        self.regenerated += self.turn.len() as u64;
+        self.lane.forget();
+    }
+
     /// Counts what was generated and decides in which order it is taken.
-    fn take_turns(&mut self) {
+    pub(super) fn take_turns(&mut self) {
         let count = self.lane.waiting().0.len();
         self.figures.generated += count as u64;
         self.turn.clear();
@@ -300,7 +284,7 @@ impl<'a> Core<'a> {
     }
 
     /// Puts `key` into the table; a new state is looked at.
-    fn intern(&mut self, parent: u32, label: Label, g: u32) -> Result<(u32, bool), OverBudget> {
+    pub(super) fn intern(&mut self, parent: u32, label: Label, g: u32) -> Result<(u32, bool), OverBudget> {
         if self.table.len() >= u64::from(NONE) {
             let what = "numbers of states (32 bits)";
             return Err(OverBudget { what, asked: 0, available: 0, limit: self.search.governor.limit() });
@@ -380,12 +364,6 @@ impl<'a> Core<'a> {
         h
     }
 
-    /// The estimate of words that need not be in the table.
-    pub(super) fn estimate_words(&mut self, state: &[u64]) -> Distance {
-        self.figures.evaluated += 1;
-        self.estimator.estimate(state, None)
-    }
-
     /// The place in the order of a state with this cost and estimate.
     pub(super) fn priority(&self, g: u32, h: Distance) -> u64 {
         let order = self.search.options.order;
@@ -410,168 +388,5 @@ impl<'a> Core<'a> {
         self.nodes.forget();
         self.open.clear();
         Ok(())
-    }
-
-    /// The numbers of the known successors of a state; nothing is looked at or added.
-    pub(super) fn known_successors(&mut self, at: u32, successors: &mut Vec<u32>) {
-        successors.clear();
-        let words = self.search.task.space.words();
-        self.state.clear();
-        self.state.extend_from_slice(self.table.state(StateRef::at(0, u64::from(at))));
-        self.lane.generate(&self.state[..words], 0);
-        self.lane.finding = None;
-        let (out, _) = self.lane.waiting();
-        let known = out.iter().filter_map(|(_, state)| self.table.find(state));
-        successors.extend(known.map(|to| to.number() as u32));
-        self.lane.settle();
-    }
-
-    /// A state of the table, without its context.
-    pub(super) fn words_at(&self, at: u32) -> &[u64] {
-        &self.table.state(StateRef::at(0, u64::from(at)))[..self.search.task.space.words()]
-    }
-
-    /// Puts a state into the table unless it is there or the table takes no more; its number where it is there after.
-    pub(super) fn remember(
-        &mut self,
-        state: &[u64],
-        label: Label,
-        g: u32,
-        is_full: bool,
-    ) -> Result<Option<u32>, OverBudget> {
-        if is_full {
-            return Ok(self.table.find(state).map(|at| at.number() as u32));
-        }
-        self.key.clear();
-        self.key.extend_from_slice(state);
-        self.intern(NONE, label, g).map(|(at, _)| Some(at))
-    }
-
-    /// What is wrong with a state.
-    pub(super) fn look_at_words(&mut self, state: &[u64]) -> Option<Finding> {
-        self.lane.look_at(state);
-        self.lane.finding.take()
-    }
-
-    /// Generates the successors of a state that need not be in the table; what is wrong about that.
-    pub(super) fn generate_words(&mut self, state: &[u64]) -> Option<Finding> {
-        self.state.clear();
-        self.state.extend_from_slice(state);
-        self.lane.generate(state, 0);
-        self.take_turns();
-        self.lane.finding.take()
-    }
-
-    /// The answer with its figures.
-    pub(super) fn report(mut self, end: End) -> Report {
-        let space = self.search.task.space;
-        // Counted before the trace is shortened: that walks through known states again.
-        let states = self.table.len();
-        let counts = total_counts(std::slice::from_ref(&self.lane), space);
-        let mut proviso = None;
-        let verdict = match end {
-            End::Found(finding, at) => Verdict::Violated(self.violation(finding, at)),
-            End::Traced(finding, path, cost) => {
-                self.figures.found_length = Some(path.len() as u64 - 1);
-                self.figures.found_cost = Some(u64::from(cost));
-                let shortest = self.is_optimal(finding.kind) && self.unit_costs;
-                Verdict::Violated(Violation { kind: finding.kind, path, shortest })
-            }
-            End::Stopped(reason) => Verdict::Stopped(reason),
-            End::Full(full) => Verdict::Stopped(StopReason::Memory { needed: needed(full) }),
-            End::Incomplete => Verdict::Stopped(StopReason::Incomplete),
-            End::Exhausted => {
-                let left_out = self.figures.hopeless + self.figures.cut;
-                proviso = (left_out > 0).then_some(Proviso::Pruned { left_out });
-                self.complete(&counts.covers)
-            }
-        };
-        self.figures.queues =
-            self.open.traffic().iter().map(|&(pushes, pops)| QueueFigures { pushes, pops }).collect();
-        let deferred: u64 = (self.figures.queues.iter().enumerate())
-            .filter(|(n, _)| self.search.priority.is_deferred(*n as u32))
-            .map(|(_, queue)| queue.pops)
-            .sum();
-        self.figures.deferred_share = deferred as f64 / self.figures.pops.max(1) as f64;
-        Report {
-            verdict,
-            states,
-            transitions: self.figures.generated,
-            depth: None,
-            layers: Vec::new(),
-            actions: counts.actions(space),
-            covers: counts.covers,
-            peak_memory: self.search.governor.peak(),
-            stages: vec![TABLE],
-            disk: None,
-            partition: None,
-            proviso,
-            directed: Some(self.figures),
-        }
-    }
-
-    /// Everything was seen: what remains is what was never covered.
-    fn complete(&self, covers: &[u64]) -> Verdict {
-        let properties = self.search.task.space.properties();
-        let mut asked = self.search.task.question.of_kind(properties, PropertyKind::Cover);
-        match asked.find(|cover| covers[cover.0 as usize] == 0) {
-            Some(cover) => {
-                let kind = ViolationKind::Uncovered(cover);
-                Verdict::Violated(Violation { kind, path: Vec::new(), shortest: false })
-            }
-            None => Verdict::Holds,
-        }
-    }
-
-    fn violation(&mut self, finding: Finding, at: u32) -> Violation {
-        if at == NONE {
-            return Violation { kind: finding.kind, path: Vec::new(), shortest: true };
-        }
-        let options = &self.search.options;
-        let mut numbers = self.nodes.path(at);
-        let cost: u64 = numbers[1..]
-            .iter()
-            .map(|&n| u64::from(self.search.task.space.cost(self.nodes.get(n).label)))
-            .sum();
-        self.figures.found_length = Some(numbers.len() as u64 - 1);
-        self.figures.found_cost = Some(cost);
-        if self.keeps_context && options.order != Order::Alternating {
-            self.figures.switches = Some(u64::from(self.nodes.get(at).queue));
-        }
-        let optimal = self.is_optimal(finding.kind);
-        let in_order = options.tie.unwrap_or_else(|| options.order.default_tie()) == Tie::Fifo;
-        let breadth = options.order == Order::Breadth
-            && in_order
-            && self.has_one_queue()
-            && self.leaves_out_no(finding.kind);
-        let shortest = breadth || optimal && self.unit_costs;
-        if !shortest && !optimal && !self.keeps_context && options.traces == Traces::Shortened {
-            shorten::shorten(self, &mut numbers);
-        }
-        let state = |n: u32| self.words_at(n).to_vec();
-        Violation { kind: finding.kind, path: numbers.into_iter().map(state).collect(), shortest }
-    }
-}
-
-impl Core<'_> {
-    /// Whether nothing that is found could have been found at less cost. Estimates say nothing about what they do not aim
-    /// at.
-    fn is_optimal(&self, kind: ViolationKind) -> bool {
-        let order = self.search.options.order;
-        order.is_optimal()
-            && self.has_one_queue()
-            && !self.keeps_context
-            && (order == Order::UniformCost && self.leaves_out_no(kind)
-                || self.search.guide.promises().admissible && aims_at(self.search.aim, kind))
-    }
-
-    /// Whether no state was left out from which this could be reached.
-    fn leaves_out_no(&self, kind: ViolationKind) -> bool {
-        self.figures.hopeless == 0 || aims_at(self.search.aim, kind)
-    }
-
-    /// Whether the priority layer leaves the order alone.
-    fn has_one_queue(&self) -> bool {
-        self.figures.cut == 0 && self.open.traffic().len() <= 1
     }
 }

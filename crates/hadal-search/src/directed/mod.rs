@@ -6,6 +6,8 @@
 //! stands behind it.
 
 mod alternate;
+mod answer;
+mod aside;
 mod beam;
 mod best_first;
 mod climb;
@@ -13,6 +15,7 @@ mod core;
 mod counted;
 mod deepening;
 mod figures;
+mod limits;
 mod nodes;
 mod open;
 mod order;
@@ -62,6 +65,10 @@ pub struct DirectedOptions {
     pub seed: Option<u64>,
     /// What becomes of a trace that need not be short.
     pub traces: Traces,
+    /// Whether all successors of a state are looked at before another is expanded.
+    pub expansion: Expansion,
+    /// Stop as soon as there are more states than this.
+    pub most_states: Option<u64>,
 }
 
 /// When a known state is inserted again.
@@ -72,6 +79,17 @@ pub enum Insertion {
     /// Unless it is closed, and what is wrong is noticed only when a state is taken out: the rules behind the published
     /// figures of Wehrle (2011).
     UnlessClosed,
+}
+
+/// Whether all successors of a state are looked at before another is expanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expansion {
+    /// They are.
+    Whole,
+    /// Not where one of them is better than the state itself: the others wait, in the state's place in the order (partial
+    /// expansion, Yoshizumi et al. 2000). Those that the guide would take come first. Spaces with cover properties, which
+    /// count every expansion, are expanded as a whole.
+    Partial,
 }
 
 /// What becomes of a trace that need not be short.
@@ -92,6 +110,8 @@ impl Default for DirectedOptions {
             ranks: None,
             seed: None,
             traces: Traces::Shortened,
+            expansion: Expansion::Whole,
+            most_states: None,
         }
     }
 }

@@ -38,7 +38,12 @@ pub(super) enum Flag {
     Marked = 4,
     /// Its estimate is known.
     Estimated = 8,
+    /// Some of its successors were not looked at yet.
+    Unfinished = 16,
 }
+
+/// Bits of flags below the number of successors that were looked at.
+const FLAG_BITS: u32 = 8;
 
 impl Node {
     pub(super) fn new(parent: u32, label: Label, g: u32) -> Self {
@@ -55,6 +60,26 @@ impl Node {
 
     pub(super) fn clear(&mut self, flag: Flag) {
         self.flags &= !(flag as u32);
+    }
+
+    /// How many of its successors were looked at, where it is unfinished.
+    pub(super) fn looked_at(&self) -> usize {
+        (self.flags >> FLAG_BITS) as usize
+    }
+
+    /// Notes that so many of its successors were looked at, and not all; false where that number is too large.
+    pub(super) fn leave_unfinished(&mut self, looked_at: usize) -> bool {
+        if looked_at >= 1 << (u32::BITS - FLAG_BITS) {
+            return false;
+        }
+        self.finish();
+        self.flags |= Flag::Unfinished as u32 | (looked_at as u32) << FLAG_BITS;
+        true
+    }
+
+    /// Notes that all of its successors were looked at, or none.
+    pub(super) fn finish(&mut self) {
+        self.flags &= (1 << FLAG_BITS) - 1 - Flag::Unfinished as u32;
     }
 }
 

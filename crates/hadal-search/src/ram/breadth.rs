@@ -123,7 +123,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                 return Ended::Stopped(StopReason::DepthLimit);
             }
             let before: u64 = lanes.iter().map(|l| l.transitions).sum();
-            let done = self.done(before);
+            let done = self.done(before, width);
             if let Some(reason) = self.search.task.control.await_turn(done) {
                 return Ended::Stopped(reason);
             }
@@ -156,10 +156,12 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    /// What was done so far, at the end of a layer.
-    fn done(&self, transitions: u64) -> Done {
+    /// What was done so far, before a layer of this width.
+    fn done(&self, transitions: u64, width: u64) -> Done {
         let states = self.table.len();
-        Done { work: transitions * TRANSITION_WORK + states * STATE_WORK, states, transitions }
+        let work = transitions * TRANSITION_WORK + states * STATE_WORK;
+        let ahead = work.saturating_mul(width).checked_div(states - width).unwrap_or(0);
+        Done { work, ahead, states, transitions }
     }
 
     /// The figures, with this verdict.

@@ -3,8 +3,7 @@
 //! Whichever of the ways fires, the effect happens; what it needs is then what at least one of them needs. That is weaker than
 //! the ways themselves, and never misses anything they do.
 
-use crate::task::{Bits, Effect, Task, Way};
-use std::collections::HashMap;
+use crate::task::{Bits, Effect, FastMap, Task, Way};
 
 /// The ways of a task, shared effects taken out of them; each with the number of a way of the same labels.
 pub fn merged(task: &Task) -> Vec<(u32, Way)> {
@@ -23,7 +22,7 @@ type Key = (Option<(u32, Bits)>, u32, Bits);
 
 fn merge(task: &Task, first: usize, ways: &[Way], result: &mut Vec<(u32, Way)>) {
     // In which of the ways each effect happens.
-    let mut places: HashMap<Key, Vec<u32>> = HashMap::new();
+    let mut places: FastMap<Key, Vec<u32>> = FastMap::default();
     let mut order: Vec<Key> = Vec::new();
     for (n, way) in ways.iter().enumerate() {
         for effect in &way.effects {
@@ -37,7 +36,7 @@ fn merge(task: &Task, first: usize, ways: &[Way], result: &mut Vec<(u32, Way)>) 
             }
         }
     }
-    let mut sets: HashMap<&[u32], usize> = HashMap::new();
+    let mut sets: FastMap<&[u32], usize> = FastMap::default();
     for key in &order {
         let list = places[key].as_slice();
         let at = *sets.entry(list).or_insert_with(|| {

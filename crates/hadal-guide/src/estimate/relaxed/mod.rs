@@ -8,10 +8,11 @@ mod sums;
 
 use crate::guide::{Estimator, Guide, Promises};
 use crate::mask::Mask;
-use crate::task::Task;
 use hadal_system::Label;
-use network::Network;
 use std::collections::HashMap;
+use std::sync::Arc;
+
+pub use network::Network;
 
 /// Which of several operators that make a fact appear in the same round is taken for its supporter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,21 +39,25 @@ pub enum Kind {
 /// A relaxed estimate.
 pub struct Relaxed {
     name: &'static str,
-    network: Network,
+    network: Arc<Network>,
     kind: Kind,
 }
 
 impl Relaxed {
-    pub fn new(name: &'static str, task: &Task, kind: Kind) -> Self {
-        Relaxed { name, network: Network::of(task), kind }
+    /// The estimate of this kind; those of one task share its network.
+    pub fn new(name: &'static str, network: Arc<Network>, kind: Kind) -> Self {
+        Relaxed { name, network, kind }
     }
 }
+
+#[cfg(test)]
+use crate::task::Task;
 
 #[cfg(test)]
 impl Relaxed {
     /// With shared effects taken together, however few there are.
     pub fn merged(name: &'static str, task: &Task, kind: Kind) -> Self {
-        Relaxed { name, network: Network::merging_above(task, 0), kind }
+        Relaxed { name, network: Arc::new(Network::merging_above(task, 0)), kind }
     }
 }
 

@@ -7,8 +7,7 @@
 use super::super::graph::all_off;
 use super::merge;
 use crate::mask::Mask;
-use crate::task::{Bits, Formula, Task, Variable};
-use std::collections::HashMap;
+use crate::task::{Bits, FastMap, Formula, Task, Variable};
 
 /// With more effects than this, those that several ways of the same instance share are taken together.
 const MANY_EFFECTS: usize = 20_000;
@@ -17,7 +16,10 @@ const MANY_EFFECTS: usize = 20_000;
 pub const NONE: u32 = u32::MAX;
 
 /// What following a link between facts, atoms and operators counts as: about nanoseconds.
-pub const LINK_WORK: u64 = 4;
+pub const LINK_WORK: u64 = 2;
+
+/// What an estimate counts as beside the links, in links.
+const ONE_ESTIMATE: u64 = 500;
 
 /// Lists of numbers behind each other.
 #[derive(Clone, Debug, Default)]
@@ -27,12 +29,32 @@ pub struct Lists {
 }
 
 impl Lists {
-    fn of(lists: &[Vec<u32>]) -> Self {
-        let mut starts = vec![0];
-        let mut items = Vec::new();
-        for list in lists {
-            items.extend_from_slice(list);
-            starts.push(items.len() as u32);
+    fn new() -> Self {
+        Lists { starts: vec![0], items: Vec::new() }
+    }
+
+    fn push(&mut self, list: impl IntoIterator<Item = u32>) {
+        self.items.extend(list);
+        self.starts.push(self.items.len() as u32);
+    }
+
+    fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// For each of `count` numbers, the lists it stands in, ascending.
+    fn inverse(&self, count: usize) -> Self {
+        let mut starts = vec![0u32; count + 1];
+        self.items.iter().for_each(|&item| starts[item as usize + 1] += 1);
+        for n in 0..count {
+            starts[n + 1] += starts[n];
+        }
+        let (mut next, mut items) = (starts.clone(), vec![0; self.items.len()]);
+        for n in 0..self.len() as u32 {
+            for &item in self.get(n) {
+                items[next[item as usize] as usize] = n;
+                next[item as usize] += 1;
+            }
         }
         Lists { starts, items }
     }
@@ -73,13 +95,13 @@ pub struct Network {
 struct Builder {
     bases: Vec<u32>,
     facts: u32,
-    atom_numbers: HashMap<(u32, Bits), u32>,
-    atom_facts: Vec<Vec<u32>>,
-    operators: Vec<Operator>,
+    atom_numbers: FastMap<(u32, Bits), u32>,
+    atom_facts: Lists,
+    /// What each operator needs, what it gives, the way behind it.
+    needed: Lists,
+    given: Lists,
+    way_of: Vec<u32>,
 }
-
-/// What it needs, what it gives, the way behind it.
-type Operator = (Vec<u32>, Vec<u32>, u32);
 
 impl Network {
     pub fn of(task: &Task) -> Self {
@@ -88,7 +110,7 @@ impl Network {
 
     /// What beginning an estimate counts as, in links.
     pub fn setup_work(&self) -> u64 {
-        ((self.facts + self.atoms + self.needs.len()) / 8 + self.variables.len()) as u64
+        ((self.facts + self.atoms + self.needs.len()) / 8 + 2 * self.variables.len()) as u64 + ONE_ESTIMATE
     }
 
     /// Takes shared effects together where there are more than `many`.
@@ -101,9 +123,11 @@ impl Network {
         let mut builder = Builder {
             bases,
             facts,
-            atom_numbers: HashMap::new(),
-            atom_facts: Vec::new(),
-            operators: Vec::new(),
+            atom_numbers: FastMap::default(),
+            atom_facts: Lists::new(),
+            needed: Lists::new(),
+            given: Lists::new(),
+            way_of: Vec::new(),
         };
         let effects: usize = task.ways.iter().map(|way| way.effects.len()).sum();
         if effects > many {
@@ -115,11 +139,10 @@ impl Network {
                 builder.add_way(task, n as u32, way);
             }
         }
-        let first_goal_operator = builder.operators.len() as u32;
+        let first_goal_operator = builder.way_of.len() as u32;
         let goal = builder.new_fact();
-        let root = builder.goal(&task.goal);
-        if let Some(atoms) = root {
-            builder.operators.push((atoms, vec![goal], NONE));
+        if let Some(mut atoms) = builder.goal(&task.goal) {
+            builder.operator(&mut atoms, &[goal], NONE);
         }
         builder.finish(task, first_goal_operator, goal)
     }
@@ -143,15 +166,23 @@ impl Builder {
         }
         let number = self.atom_facts.len() as u32;
         let base = self.bases[var as usize];
-        self.atom_facts.push(bits.iter().map(|n| base + n as u32).collect());
+        self.atom_facts.push(bits.iter().map(|n| base + n as u32));
         self.atom_numbers.insert((var, bits), number);
         number
+    }
+
+    fn operator(&mut self, atoms: &mut Vec<u32>, facts: &[u32], way: u32) {
+        atoms.sort_unstable();
+        atoms.dedup();
+        self.needed.push(atoms.iter().copied());
+        self.given.push(facts.iter().copied());
+        self.way_of.push(way);
     }
 
     fn add_way(&mut self, task: &Task, number: u32, way: &crate::task::Way) {
         type Condition = Option<(u32, Bits)>;
         let mut by_condition: Vec<(Condition, Vec<u32>)> = Vec::new();
-        let mut place: HashMap<Condition, usize> = HashMap::new();
+        let mut place: FastMap<Condition, usize> = FastMap::default();
         for effect in &way.effects {
             let at = *place.entry(effect.condition).or_insert_with(|| {
                 by_condition.push((effect.condition, Vec::new()));
@@ -160,27 +191,41 @@ impl Builder {
             let base = self.bases[effect.var as usize];
             by_condition[at].1.extend(effect.values.iter().map(|n| base + n as u32));
         }
+        let is_whole = |var: u32, bits: Bits| bits == Bits::below(task.variables[var as usize].values.len());
+        let mut own: Vec<Option<u32>> = vec![None; way.demands.len()];
+        let mut atoms = Vec::new();
         for (condition, mut facts) in by_condition {
             facts.sort_unstable();
             facts.dedup();
-            let mut needed = way.demands.clone();
-            if let Some((var, bits)) = condition {
-                // One value must meet both; a variable of several scalars may use two.
+            // One value must meet both a demand and the condition; a variable of several scalars may use two.
+            let joined = condition.and_then(|(var, bits)| {
                 let single = task.variables[var as usize].is_single();
-                match needed.iter_mut().find(|(v, _)| single && *v == var) {
-                    Some((_, demanded)) => *demanded = demanded.and(&bits),
-                    None => needed.push((var, bits)),
-                }
-            }
-            if needed.iter().any(|(_, bits)| bits.is_empty()) {
+                let at = way.demands.iter().position(|(v, _)| single && *v == var)?;
+                Some((at, way.demands[at].1.and(&bits)))
+            });
+            let alone = condition.filter(|_| joined.is_none());
+            let impossible = joined.is_some_and(|(_, bits)| bits.is_empty())
+                || alone.is_some_and(|(_, bits)| bits.is_empty())
+                || way.demands.iter().any(|(_, bits)| bits.is_empty());
+            if impossible {
                 continue;
             }
-            let whole = |var: u32| Bits::below(task.variables[var as usize].values.len());
-            needed.retain(|&(var, bits)| bits != whole(var));
-            let mut atoms: Vec<u32> = needed.into_iter().map(|(var, bits)| self.atom(var, bits)).collect();
-            atoms.sort_unstable();
-            atoms.dedup();
-            self.operators.push((atoms, facts, number));
+            atoms.clear();
+            for (n, &(var, bits)) in way.demands.iter().enumerate() {
+                match joined {
+                    Some((at, both)) if at == n => {
+                        if !is_whole(var, both) {
+                            atoms.push(self.atom(var, both));
+                        }
+                    }
+                    _ if is_whole(var, bits) => {}
+                    _ => atoms.push(*own[n].get_or_insert_with(|| self.atom(var, bits))),
+                }
+            }
+            if let Some((var, bits)) = alone.filter(|&(var, bits)| !is_whole(var, bits)) {
+                atoms.push(self.atom(var, bits));
+            }
+            self.operator(&mut atoms, &facts, number);
         }
     }
 
@@ -202,54 +247,37 @@ impl Builder {
             Formula::Or(parts) => {
                 let fact = self.new_fact();
                 for part in parts {
-                    if let Some(atoms) = self.goal(part) {
-                        self.operators.push((atoms, vec![fact], NONE));
+                    if let Some(mut atoms) = self.goal(part) {
+                        self.operator(&mut atoms, &[fact], NONE);
                     }
                 }
-                self.atom_facts.push(vec![fact]);
+                self.atom_facts.push([fact]);
                 Some(vec![self.atom_facts.len() as u32 - 1])
             }
         }
     }
 
     fn finish(self, task: &Task, first_goal_operator: u32, goal: u32) -> Network {
-        let facts = self.facts as usize;
-        let mut atoms_of_fact = vec![Vec::new(); facts];
-        for (atom, list) in self.atom_facts.iter().enumerate() {
-            list.iter().for_each(|&fact| atoms_of_fact[fact as usize].push(atom as u32));
-        }
-        let mut operators_of_atom = vec![Vec::new(); self.atom_facts.len()];
-        let mut operators_of_way = vec![Vec::new(); task.ways.len()];
-        let (mut atoms_of_operator, mut facts_of_operator) = (Vec::new(), Vec::new());
-        let (mut needs, mut way_of, mut free) = (Vec::new(), Vec::new(), Vec::new());
-        for (n, (atoms, facts, way)) in self.operators.into_iter().enumerate() {
-            atoms.iter().for_each(|&atom| operators_of_atom[atom as usize].push(n as u32));
-            if way != NONE {
-                operators_of_way[way as usize].push(n as u32);
-            }
-            if atoms.is_empty() {
-                free.push(n as u32);
-            }
-            needs.push(atoms.len() as u32);
-            way_of.push(way);
-            atoms_of_operator.push(atoms);
-            facts_of_operator.push(facts);
-        }
+        let (facts, atoms, operators) =
+            (self.facts as usize, self.atom_facts.len(), self.way_of.len() as u32);
+        let needs: Vec<u32> = (0..operators).map(|n| self.needed.get(n).len() as u32).collect();
+        let mut ways = Lists::new();
+        self.way_of.iter().for_each(|&way| ways.push(Some(way).filter(|&way| way != NONE)));
         Network {
             variables: task.variables.clone(),
             bases: self.bases,
             facts,
-            atoms: operators_of_atom.len(),
-            atoms_of_fact: Lists::of(&atoms_of_fact),
-            operators_of_atom: Lists::of(&operators_of_atom),
-            atoms_of_operator: Lists::of(&atoms_of_operator),
-            facts_of_operator: Lists::of(&facts_of_operator),
+            atoms,
+            atoms_of_fact: self.atom_facts.inverse(facts),
+            operators_of_atom: self.needed.inverse(atoms),
+            atoms_of_operator: self.needed,
+            facts_of_operator: self.given,
+            free: (0..operators).filter(|&n| needs[n as usize] == 0).collect(),
             needs,
-            free,
-            way_of,
+            way_of: self.way_of,
             first_goal_operator,
             labels: task.ways.iter().map(|way| way.labels.clone()).collect(),
-            operators_of_way: Lists::of(&operators_of_way),
+            operators_of_way: ways.inverse(task.ways.len()),
             goal,
         }
     }

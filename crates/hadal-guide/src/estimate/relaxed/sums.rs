@@ -5,8 +5,9 @@ use super::network::{LINK_WORK, NONE, Network};
 use super::{Masks, label_of};
 use crate::guide::{Distance, Estimator};
 use crate::mask::Mask;
-use crate::task::NO_NUMBER;
+use crate::task::{FastMap, NO_NUMBER};
 use hadal_system::Label;
+use std::cell::OnceCell;
 
 /// What is made of the costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +39,11 @@ pub struct Sums<'g> {
     waiting: usize,
     /// Links followed so far, in all estimates.
     followed: u64,
-    entered: Vec<bool>,
-    touched: Vec<u32>,
-    supporters: Vec<Label>,
-    preferred: Vec<Label>,
+    /// The transitions disabled in the last estimate, and whether it was finite.
+    mask: Option<Mask>,
+    is_finite: bool,
+    /// The transitions behind it, worked out where they are asked for.
+    labels: OnceCell<(Vec<Label>, Vec<Label>)>,
 }
 
 impl<'g> Sums<'g> {
@@ -59,10 +61,9 @@ impl<'g> Sums<'g> {
             used: 0,
             waiting: 0,
             followed: 0,
-            entered: vec![false; network.facts],
-            touched: Vec::new(),
-            supporters: Vec::new(),
-            preferred: Vec::new(),
+            mask: None,
+            is_finite: false,
+            labels: OnceCell::new(),
         }
     }
 
@@ -153,60 +154,65 @@ impl<'g> Sums<'g> {
         None
     }
 
-    /// The transitions behind the goal's cost, each once; how many ways to fire that are.
-    fn extract(&mut self, off: Option<&Mask>) -> u32 {
+    /// The operators behind the goal's cost, each once.
+    fn kept(&self) -> Vec<u32> {
         let network = self.network;
-        let mut stack = vec![network.goal];
-        let mut ways = Vec::new();
-        self.entered[network.goal as usize] = true;
-        self.touched.push(network.goal);
+        let mut seen = FastMap::default();
+        let (mut stack, mut kept) = (vec![network.goal], Vec::new());
         while let Some(fact) = stack.pop() {
             let operator = self.supporter[fact as usize];
-            if operator == NONE {
+            if operator == NONE || seen.insert(fact, ()).is_some() {
                 continue;
             }
             let atoms = network.atoms_of_operator.get(operator);
-            for &atom in atoms {
-                let needed = self.reached_by[atom as usize];
-                if !std::mem::replace(&mut self.entered[needed as usize], true) {
-                    self.touched.push(needed);
-                    stack.push(needed);
-                }
-            }
-            let way = network.way_of[operator as usize];
-            if way == NONE {
-                continue;
-            }
-            ways.push(operator);
-            let Some(label) = label_of(&network.labels[way as usize], off) else { continue };
-            self.supporters.push(label);
-            if atoms.iter().all(|&atom| self.cost[self.reached_by[atom as usize] as usize] == 0) {
-                self.preferred.push(label);
+            stack.extend(atoms.iter().map(|&atom| self.reached_by[atom as usize]));
+            if network.way_of[operator as usize] != NONE {
+                kept.push(operator);
             }
         }
-        for fact in self.touched.drain(..) {
-            self.entered[fact as usize] = false;
-        }
-        for labels in [&mut self.supporters, &mut self.preferred] {
-            labels.sort_unstable();
-            labels.dedup();
-        }
-        ways.sort_unstable();
-        ways.dedup();
-        ways.len() as u32
+        kept.sort_unstable();
+        kept.dedup();
+        kept
+    }
+
+    /// The transitions that the last estimate rests on, and those of them that can fire now.
+    fn labels(&self) -> &(Vec<Label>, Vec<Label>) {
+        self.labels.get_or_init(|| {
+            if !self.is_finite {
+                return (Vec::new(), Vec::new());
+            }
+            let network = self.network;
+            let label = |&operator: &u32| {
+                let way = network.way_of[operator as usize];
+                label_of(&network.labels[way as usize], self.mask.as_ref())
+            };
+            let now = |operator: &&u32| {
+                let atoms = network.atoms_of_operator.get(**operator);
+                atoms.iter().all(|&atom| self.cost[self.reached_by[atom as usize] as usize] == 0)
+            };
+            let sorted = |mut labels: Vec<Label>| {
+                labels.sort_unstable();
+                labels.dedup();
+                labels
+            };
+            let kept = self.kept();
+            let first = kept.iter().filter(now).filter_map(label).collect();
+            (sorted(kept.iter().filter_map(label).collect()), sorted(first))
+        })
     }
 }
 
 impl Estimator for Sums<'_> {
     fn estimate(&mut self, state: &[u64], off: Option<&Mask>) -> Distance {
         let off = off.filter(|off| !off.is_empty());
-        self.supporters.clear();
-        self.preferred.clear();
-        let Some(cost) = self.sweep(state, off) else { return Distance::INFINITE };
-        let ways = self.extract(off);
-        match self.measure {
-            Measure::Sum => Distance(cost),
-            Measure::Trace => Distance(ways),
+        self.labels.take();
+        self.mask = off.cloned();
+        let cost = self.sweep(state, off);
+        self.is_finite = cost.is_some();
+        match (cost, self.measure) {
+            (None, _) => Distance::INFINITE,
+            (Some(cost), Measure::Sum) => Distance(cost),
+            (Some(_), Measure::Trace) => Distance(self.kept().len() as u32),
         }
     }
 
@@ -215,10 +221,10 @@ impl Estimator for Sums<'_> {
     }
 
     fn supporters(&self) -> Option<&[Label]> {
-        Some(&self.supporters)
+        Some(&self.labels().0)
     }
 
     fn preferred(&self) -> &[Label] {
-        &self.preferred
+        &self.labels().1
     }
 }

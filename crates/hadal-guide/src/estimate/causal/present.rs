@@ -1,0 +1,102 @@
+//! What both estimates keep of the state they look at: the values of its variables, the ways that are switched off, and the
+//! transitions they would take first.
+
+use super::super::graph::all_off;
+use crate::mask::Mask;
+use crate::task::{NO_NUMBER, Task, Way};
+use hadal_system::Label;
+use std::collections::HashMap;
+
+pub struct Present {
+    /// By variable; 0 where it is not one scalar, or not thought possible: such a value moves nowhere.
+    pub values: Vec<u16>,
+    /// The number of the estimate: what bears another is of an earlier one.
+    pub stamp: u32,
+    /// Transitions of variables looked at so far, in all estimates.
+    pub looked_at: u64,
+    off: Off,
+    preferred: Vec<Label>,
+}
+
+/// What looking at a transition of a variable counts as: about nanoseconds.
+const TRANSITION_WORK: u64 = 40;
+
+impl Present {
+    pub fn new(task: &Task) -> Self {
+        let values = vec![0; task.variables.len()];
+        Present { values, stamp: 0, looked_at: 0, off: Off::new(task), preferred: Vec::new() }
+    }
+
+    /// Begins an estimate of `state`; true where stamps begin anew, so that those kept elsewhere must be cleared.
+    pub fn begin(&mut self, task: &Task, state: &[u64], off: Option<&Mask>) -> bool {
+        self.off.set(task, off);
+        for (value, variable) in self.values.iter_mut().zip(&task.variables) {
+            let number = if variable.is_single() { variable.number(state) } else { 0 };
+            *value = if number == NO_NUMBER { 0 } else { number };
+        }
+        self.preferred.clear();
+        let next = self.stamp.checked_add(1);
+        self.stamp = next.unwrap_or(1);
+        next.is_none()
+    }
+
+    /// Notes that this way would be taken first.
+    pub fn prefer(&mut self, way: &Way) {
+        let Some(&(label, _)) = way.labels.first() else { return };
+        if let Err(at) = self.preferred.binary_search(&Label(label)) {
+            self.preferred.insert(at, Label(label));
+        }
+    }
+
+    /// The transitions noted, ascending.
+    pub fn preferred(&self) -> &[Label] {
+        &self.preferred
+    }
+
+    /// What all estimates so far have taken.
+    pub fn work(&self) -> u64 {
+        self.looked_at * TRANSITION_WORK
+    }
+
+    pub fn is_off(&self, way: u32) -> bool {
+        self.off.is_off(way)
+    }
+}
+
+/// Which ways to fire a mask switches off.
+struct Off {
+    ways: Vec<bool>,
+    any: bool,
+    known: HashMap<Mask, Vec<bool>>,
+}
+
+/// As many masks are kept.
+const MAX_MASKS: usize = 4096;
+
+impl Off {
+    fn new(task: &Task) -> Self {
+        Off { ways: vec![false; task.ways.len()], any: false, known: HashMap::new() }
+    }
+
+    fn set(&mut self, task: &Task, off: Option<&Mask>) {
+        let Some(off) = off.filter(|off| !off.is_empty()) else {
+            self.any = false;
+            return;
+        };
+        self.any = true;
+        if !self.known.contains_key(off) {
+            if self.known.len() == MAX_MASKS {
+                self.known.clear();
+            }
+            let ways = task.ways.iter().map(|way| all_off(&way.labels, off)).collect();
+            self.known.insert(off.clone(), ways);
+        }
+        if let Some(ways) = self.known.get(off) {
+            self.ways.clone_from(ways);
+        }
+    }
+
+    fn is_off(&self, way: u32) -> bool {
+        self.any && self.ways[way as usize]
+    }
+}

@@ -1,0 +1,127 @@
+//! The answer of a directed search: what was found or not, what may be claimed of it, and the figures.
+
+use super::core::{Core, End};
+use super::figures::QueueFigures;
+use super::nodes::NONE;
+use super::order::{Order, Tie};
+use super::{Traces, aims_at, shorten};
+use crate::finding::Finding;
+use crate::lane::total_counts;
+use crate::ram::breadth::{TABLE, needed};
+use crate::report::{Proviso, Report, StopReason, Verdict, Violation, ViolationKind};
+use hadal_system::PropertyKind;
+
+impl Core<'_> {
+    /// The answer with its figures.
+    pub(super) fn report(mut self, end: End) -> Report {
+        let space = self.search.task.space;
+        // Counted before the trace is shortened: that walks through known states again.
+        let states = self.table.len();
+        let counts = total_counts(std::slice::from_ref(&self.lane), space);
+        let mut proviso = None;
+        let verdict = match end {
+            End::Found(finding, at) => Verdict::Violated(self.violation(finding, at)),
+            End::Traced(finding, path, cost) => {
+                self.figures.found_length = Some(path.len() as u64 - 1);
+                self.figures.found_cost = Some(u64::from(cost));
+                let shortest = self.is_optimal(finding.kind) && self.unit_costs;
+                Verdict::Violated(Violation { kind: finding.kind, path, shortest })
+            }
+            End::Stopped(reason) => Verdict::Stopped(reason),
+            End::Full(full) => Verdict::Stopped(StopReason::Memory { needed: needed(full) }),
+            End::Incomplete => Verdict::Stopped(StopReason::Incomplete),
+            End::Exhausted => {
+                let left_out = self.figures.hopeless + self.figures.cut;
+                proviso = (left_out > 0).then_some(Proviso::Pruned { left_out });
+                self.complete(&counts.covers)
+            }
+        };
+        self.figures.queues =
+            self.open.traffic().iter().map(|&(pushes, pops)| QueueFigures { pushes, pops }).collect();
+        let deferred: u64 = (self.figures.queues.iter().enumerate())
+            .filter(|(n, _)| self.search.priority.is_deferred(*n as u32))
+            .map(|(_, queue)| queue.pops)
+            .sum();
+        self.figures.deferred_share = deferred as f64 / self.figures.pops.max(1) as f64;
+        Report {
+            verdict,
+            states,
+            transitions: self.figures.generated,
+            depth: None,
+            layers: Vec::new(),
+            actions: counts.actions(space),
+            covers: counts.covers,
+            peak_memory: self.search.governor.peak(),
+            stages: vec![TABLE],
+            disk: None,
+            partition: None,
+            proviso,
+            directed: Some(self.figures),
+        }
+    }
+
+    /// Everything was seen: what remains is what was never covered.
+    fn complete(&self, covers: &[u64]) -> Verdict {
+        let properties = self.search.task.space.properties();
+        let mut asked = self.search.task.question.of_kind(properties, PropertyKind::Cover);
+        match asked.find(|cover| covers[cover.0 as usize] == 0) {
+            Some(cover) => {
+                let kind = ViolationKind::Uncovered(cover);
+                Verdict::Violated(Violation { kind, path: Vec::new(), shortest: false })
+            }
+            None => Verdict::Holds,
+        }
+    }
+
+    fn violation(&mut self, finding: Finding, at: u32) -> Violation {
+        if at == NONE {
+            return Violation { kind: finding.kind, path: Vec::new(), shortest: true };
+        }
+        let options = &self.search.options;
+        let mut numbers = self.nodes.path(at);
+        let cost: u64 = numbers[1..]
+            .iter()
+            .map(|&n| u64::from(self.search.task.space.cost(self.nodes.get(n).label)))
+            .sum();
+        self.figures.found_length = Some(numbers.len() as u64 - 1);
+        self.figures.found_cost = Some(cost);
+        if self.keeps_context && options.order != Order::Alternating {
+            self.figures.switches = Some(u64::from(self.nodes.get(at).queue));
+        }
+        let optimal = self.is_optimal(finding.kind);
+        let in_order = options.tie.unwrap_or_else(|| options.order.default_tie()) == Tie::Fifo;
+        let breadth = options.order == Order::Breadth
+            && in_order
+            && self.has_one_queue()
+            && self.leaves_out_no(finding.kind);
+        let shortest = breadth || optimal && self.unit_costs;
+        if !shortest && !optimal && !self.keeps_context && options.traces == Traces::Shortened {
+            shorten::shorten(self, &mut numbers);
+        }
+        let state = |n: u32| self.words_at(n).to_vec();
+        Violation { kind: finding.kind, path: numbers.into_iter().map(state).collect(), shortest }
+    }
+}
+
+impl Core<'_> {
+    /// Whether nothing that is found could have been found at less cost. Estimates say nothing about what they do not aim
+    /// at.
+    fn is_optimal(&self, kind: ViolationKind) -> bool {
+        let order = self.search.options.order;
+        order.is_optimal()
+            && self.has_one_queue()
+            && !self.keeps_context
+            && (order == Order::UniformCost && self.leaves_out_no(kind)
+                || self.search.guide.promises().admissible && aims_at(self.search.aim, kind))
+    }
+
+    /// Whether no state was left out from which this could be reached.
+    fn leaves_out_no(&self, kind: ViolationKind) -> bool {
+        self.figures.hopeless == 0 || aims_at(self.search.aim, kind)
+    }
+
+    /// Whether the priority layer leaves the order alone.
+    fn has_one_queue(&self) -> bool {
+        self.figures.cut == 0 && self.open.traffic().len() <= 1
+    }
+}

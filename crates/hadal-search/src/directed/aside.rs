@@ -1,0 +1,67 @@
+//! What orders ask of states beside the table: known successors, and states that are not kept.
+
+use super::core::Core;
+use super::nodes::NONE;
+use crate::finding::Finding;
+use hadal_guide::Distance;
+use hadal_store::OverBudget;
+use hadal_store::table::StateRef;
+use hadal_system::Label;
+
+impl Core<'_> {
+    /// The estimate of words that need not be in the table.
+    pub(super) fn estimate_words(&mut self, state: &[u64]) -> Distance {
+        self.figures.evaluated += 1;
+        self.estimator.estimate(state, None)
+    }
+
+    /// The numbers of the known successors of a state; nothing is looked at or added.
+    pub(super) fn known_successors(&mut self, at: u32, successors: &mut Vec<u32>) {
+        successors.clear();
+        let words = self.search.task.space.words();
+        self.state.clear();
+        self.state.extend_from_slice(self.table.state(StateRef::at(0, u64::from(at))));
+        self.lane.generate(&self.state[..words], 0);
+        self.lane.finding = None;
+        let (out, _) = self.lane.waiting();
+        let known = out.iter().filter_map(|(_, state)| self.table.find(state));
+        successors.extend(known.map(|to| to.number() as u32));
+        self.lane.settle();
+    }
+
+    /// A state of the table, without its context.
+    pub(super) fn words_at(&self, at: u32) -> &[u64] {
+        &self.table.state(StateRef::at(0, u64::from(at)))[..self.search.task.space.words()]
+    }
+
+    /// Puts a state into the table unless it is there or the table takes no more; its number where it is there after.
+    pub(super) fn remember(
+        &mut self,
+        state: &[u64],
+        label: Label,
+        g: u32,
+        is_full: bool,
+    ) -> Result<Option<u32>, OverBudget> {
+        if is_full {
+            return Ok(self.table.find(state).map(|at| at.number() as u32));
+        }
+        self.key.clear();
+        self.key.extend_from_slice(state);
+        self.intern(NONE, label, g).map(|(at, _)| Some(at))
+    }
+
+    /// What is wrong with a state.
+    pub(super) fn look_at_words(&mut self, state: &[u64]) -> Option<Finding> {
+        self.lane.look_at(state);
+        self.lane.finding.take()
+    }
+
+    /// Generates the successors of a state that need not be in the table; what is wrong about that.
+    pub(super) fn generate_words(&mut self, state: &[u64]) -> Option<Finding> {
+        self.state.clear();
+        self.state.extend_from_slice(state);
+        self.lane.generate(state, 0);
+        self.take_turns();
+        self.lane.finding.take()
+    }
+}

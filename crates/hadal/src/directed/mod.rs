@@ -1,0 +1,229 @@
+//! Directed search from the command line: what `--find`, `--guide`, `--order` and `--priority` stand for.
+
+mod explore;
+mod probe;
+
+pub use explore::{Asked, Explored, OnDisk, explore, safety_part};
+pub use probe::probe;
+
+use crate::failure::Failure;
+use clap::{Args, ValueEnum};
+use hadal_search::directed::{Expansion, Order, Tie};
+use hadal_search::external::{ExternalOptions, Flush, Steps, TraceBy};
+use serde::{Deserialize, Serialize};
+
+/// What is used unless the user says: traces stay short, and few states are seen.
+const DEFAULT_ORDER: Order = Order::Weighted(5000);
+
+/// Options of directed search.
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DirectedArgs {
+    /// Look for what is wrong, or for the goal that is named, where a guide says it is near. Finds errors in few states;
+    /// the trace need not be shortest.
+    #[arg(long)]
+    pub find: bool,
+    /// Estimates that guide the search (implies --find): auto, or a name that docs/directed.md explains.
+    #[arg(long, value_name = "NAME")]
+    pub guide: Option<String>,
+    /// Which state next (implies --find): alternate, greedy, astar, wastar:W, ehc, beam:WIDTH, ida, bfhs, bfs, dfs, ucs;
+    /// external-astar works on disk (docs/external-astar.md).
+    #[arg(long, value_name = "NAME")]
+    pub order: Option<String>,
+    /// With --order astar and external-astar, where the search works on disk: how the trace is rebuilt.
+    #[arg(long, value_enum, value_name = "WAY")]
+    pub trace_by: Option<TraceWay>,
+    /// With --order external-astar: do not look for traces that cost more. A run that found nothing goes on with a larger one
+    /// by `hadal resume RUN --cost-bound N`.
+    #[arg(long, value_name = "N")]
+    pub cost_bound: Option<u64>,
+    /// With --order external-astar: write successors only when their turn comes, and generate them a second time for that.
+    #[arg(long)]
+    pub defer_flush: bool,
+    /// With --order external-astar: merge, subtract and expand in separate steps with files between them, to measure what
+    /// doing all of it in one pass saves.
+    #[arg(long)]
+    pub no_pipeline: bool,
+    /// Which transitions first (implies --find): none, useless, context, preferred and others that docs/directed.md
+    /// explains.
+    #[arg(long, value_name = "NAME")]
+    pub priority: Option<String>,
+    /// Which of two equally good states comes first: lifo, fifo, deep, random:SEED.
+    #[arg(long, value_name = "RULE")]
+    pub tie: Option<String>,
+    /// With a directed search: take the transitions of each state in an order drawn by this seed.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// With a directed search: look at all successors of a state before going on, or go on as soon as one is better than
+    /// the state.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub expand: Option<Expand>,
+    /// With a directed search: follow the rules behind published figures to the letter.
+    #[arg(long, value_enum, value_name = "RULES")]
+    pub calibration: Option<Calibration>,
+}
+
+/// Rules to repeat published figures by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum Calibration {
+    /// Wehrle (2011): states are inserted unless closed, errors noticed when taken out, ties last in first out,
+    /// transitions by channel and process.
+    Seed,
+}
+
+/// How states are expanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum Expand {
+    /// All successors are looked at at once.
+    Whole,
+    /// Where one is better than its parent, it comes first and the others wait.
+    Partial,
+}
+
+/// How a trace is rebuilt from disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum TraceWay {
+    /// States on disk carry a word about their parent.
+    Parents,
+    /// By expanding the states of earlier buckets again.
+    Scan,
+    /// By searching for the two halves of the trace again; buckets are deleted early where steps can be taken back.
+    Divide,
+}
+
+impl From<TraceWay> for TraceBy {
+    fn from(way: TraceWay) -> Self {
+        match way {
+            TraceWay::Parents => TraceBy::Parents,
+            TraceWay::Scan => TraceBy::Scan,
+            TraceWay::Divide => TraceBy::Divide,
+        }
+    }
+}
+
+/// The order that works on disk.
+const EXTERNAL: &str = "external-astar";
+
+/// A directed search as asked for, checked.
+#[derive(Clone, Debug)]
+pub struct DirectedPlan {
+    guide: String,
+    order: Order,
+    /// Whether it works on disk from the beginning.
+    external: bool,
+    trace_by: Option<TraceWay>,
+    /// How External A* writes.
+    writing: ExternalOptions,
+    /// The one named; where it depends on the guide, none.
+    priority: Option<String>,
+    /// Breadth-first search runs beside it.
+    race: bool,
+    expansion: Expansion,
+    tie: Option<Tie>,
+    seed: Option<u64>,
+    calibration: Option<Calibration>,
+}
+
+impl DirectedArgs {
+    /// What is asked for; nothing where the search is not to be directed.
+    pub fn plan(&self) -> Result<Option<DirectedPlan>, Failure> {
+        let asked = self.find || self.guide.is_some() || self.order.is_some() || self.priority.is_some();
+        if !asked {
+            if self.cost_bound.is_some() || self.defer_flush || self.no_pipeline {
+                return Err(Failure::Usage(format!(
+                    "--cost-bound, --defer-flush and --no-pipeline go with --order {EXTERNAL}"
+                )));
+            }
+            return match (&self.tie, self.seed, self.calibration, self.trace_by, self.expand) {
+                (None, None, None, None, None) => Ok(None),
+                _ => Err(Failure::Usage(
+                    "--tie, --seed, --expand, --calibration and --trace-by belong to a directed search: add --find"
+                        .into(),
+                )),
+            };
+        }
+        let wrong =
+            |option: &str, text: &str, why: String| Failure::Usage(format!("--{option} {text}: {why}"));
+        let seeded = self.calibration.is_some();
+        let external = self.order.as_deref() == Some(EXTERNAL);
+        let order = match &self.order {
+            Some(_) if external => Order::AStar,
+            Some(text) => text.parse().map_err(|why| wrong("order", text, why))?,
+            None if seeded => Order::Greedy,
+            None => DEFAULT_ORDER,
+        };
+        let tie = match &self.tie {
+            Some(text) => Some(text.parse().map_err(|why| wrong("tie", text, why))?),
+            None => None,
+        };
+        if seeded && !matches!(order, Order::Greedy | Order::AStar | Order::Breadth | Order::Depth) {
+            return Err(Failure::Usage("--calibration goes with --order greedy, astar, bfs or dfs".into()));
+        }
+        let has_priority = self.priority.as_deref().is_some_and(|name| name != "none");
+        if external && (seeded || has_priority || self.tie.is_some() || self.seed.is_some()) {
+            return Err(Failure::Usage(format!(
+                "--order {EXTERNAL} expands whole buckets: leave out --priority, --tie, --seed and --calibration"
+            )));
+        }
+        if self.trace_by.is_some() && order != Order::AStar {
+            return Err(Failure::Usage(format!("--trace-by goes with --order astar or {EXTERNAL}")));
+        }
+        if !external && (self.cost_bound.is_some() || self.defer_flush || self.no_pipeline) {
+            return Err(Failure::Usage(format!(
+                "--cost-bound, --defer-flush and --no-pipeline go with --order {EXTERNAL}"
+            )));
+        }
+        let many_queues = matches!(
+            order,
+            Order::HillClimbing | Order::Beam(_) | Order::IterativeDeepening | Order::BreadthHeuristic
+        );
+        if many_queues && has_priority {
+            return Err(Failure::Usage(format!(
+                "--order {order} has no queues that --priority could fill: choose greedy, astar, wastar, bfs, dfs or ucs"
+            )));
+        }
+        let by_queues =
+            matches!(order, Order::Greedy | Order::AStar | Order::Weighted(_)) && !external && !seeded;
+        if self.expand == Some(Expand::Partial) && !by_queues {
+            return Err(Failure::Usage(
+                "--expand partial goes with --order greedy, astar and wastar, without --calibration".into(),
+            ));
+        }
+        Ok(Some(DirectedPlan {
+            guide: self.guide.clone().unwrap_or_else(|| "auto".into()),
+            order,
+            external,
+            trace_by: self.trace_by,
+            writing: ExternalOptions {
+                bound: self.cost_bound,
+                flush: if self.defer_flush { Flush::Deferred } else { Flush::AtOnce },
+                steps: if self.no_pipeline { Steps::Apart } else { Steps::Fused },
+                ..ExternalOptions::default()
+            },
+            priority: match &self.priority {
+                None if self.order.is_some() || seeded => Some("none".into()),
+                name => name.clone(),
+            },
+            race: self.order.is_none() && !seeded,
+            expansion: match self.expand {
+                Some(Expand::Partial) => Expansion::Partial,
+                Some(Expand::Whole) | None => Expansion::Whole,
+            },
+            tie,
+            seed: self.seed,
+            calibration: self.calibration,
+        }))
+    }
+}
+
+impl DirectedPlan {
+    /// Whether it works on disk, or may go on there.
+    pub fn uses_disk(&self) -> bool {
+        self.external || self.order == Order::AStar
+    }
+
+    /// Whether breadth-first search is to run beside it.
+    pub fn races(&self) -> bool {
+        self.race
+    }
+}
