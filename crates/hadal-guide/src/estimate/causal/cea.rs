@@ -4,17 +4,16 @@
 //! A *problem* is one variable starting from one value. All problems are searched together, cheapest value first; a step
 //! waits in the problems of its conditions.
 
-use super::Off;
+use super::clauses::clauses;
+use super::present::Present;
 use super::transitions::{Transitions, after};
 use crate::guide::{Distance, Estimator};
 use crate::mask::Mask;
-use crate::task::{Bits, Formula, NO_NUMBER, Task};
+use crate::task::{Bits, Task};
 use hadal_system::Label;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// Disjuncts of what is looked for; more are taken to hold at once.
-const MAX_CLAUSES: usize = 4096;
 /// Steps of all problems together.
 const MAX_STEPS: usize = 4_000_000;
 const UNREACHED: u32 = u32::MAX;
@@ -55,38 +54,6 @@ impl Plan {
     }
 }
 
-/// The formula as a disjunction of conjunctions over single variables; `None` where there are too many.
-fn clauses(task: &Task, formula: &Formula) -> Option<Vec<Vec<(u32, Bits)>>> {
-    let list = match formula {
-        Formula::True => vec![Vec::new()],
-        Formula::False => Vec::new(),
-        Formula::Atom(var, bits) if task.variables[*var as usize].is_single() => vec![vec![(*var, *bits)]],
-        Formula::Atom(..) => vec![Vec::new()],
-        Formula::Or(parts) => {
-            let mut all = Vec::new();
-            for part in parts {
-                all.extend(clauses(task, part)?);
-            }
-            all
-        }
-        Formula::And(parts) => {
-            let mut all = vec![Vec::new()];
-            for part in parts {
-                let own = clauses(task, part)?;
-                if all.len() * own.len() > MAX_CLAUSES {
-                    return None;
-                }
-                let joined = all.iter().flat_map(|left: &Vec<(u32, Bits)>| {
-                    own.iter().map(|right| left.iter().chain(right).copied().collect())
-                });
-                all = joined.collect();
-            }
-            all
-        }
-    };
-    (list.len() <= MAX_CLAUSES).then_some(list)
-}
-
 #[derive(Clone, Default)]
 struct Node {
     cost: u32,
@@ -125,15 +92,12 @@ struct Waiter {
 pub struct ContextEnhanced<'g> {
     task: &'g Task,
     plan: &'g Plan,
-    off: Off,
-    state: Vec<u16>,
-    stamp: u32,
+    present: Present,
     problems: Vec<Problem>,
     goal: Vec<Step>,
     heap: BinaryHeap<Reverse<(u32, u32, u16)>>,
     /// Cost and clause of what is looked for, once known.
     found: Option<(u32, u32)>,
-    preferred: Vec<Label>,
 }
 
 impl<'g> ContextEnhanced<'g> {
@@ -142,14 +106,11 @@ impl<'g> ContextEnhanced<'g> {
         ContextEnhanced {
             task,
             plan,
-            off: Off::new(task),
-            state: vec![0; task.variables.len()],
-            stamp: 0,
+            present: Present::new(task),
             problems: (0..count).map(|_| Problem::default()).collect(),
             goal: vec![Step::default(); plan.clauses.len()],
             heap: BinaryHeap::new(),
             found: None,
-            preferred: Vec::new(),
         }
     }
 
@@ -162,10 +123,10 @@ impl<'g> ContextEnhanced<'g> {
         let plan = self.plan;
         let number = plan.rows[var as usize] + u32::from(from);
         let problem = &mut self.problems[number as usize];
-        if problem.stamp == self.stamp {
+        if problem.stamp == self.present.stamp {
             return number;
         }
-        problem.stamp = self.stamp;
+        problem.stamp = self.present.stamp;
         problem.base = base;
         problem.waiting.clear();
         let own = plan.transitions.of_variable(var);
@@ -185,7 +146,7 @@ impl<'g> ContextEnhanced<'g> {
         let start = &mut problem.nodes[from as usize];
         start.cost = 0;
         start.context.clear();
-        start.context.extend(plan.contexts[var as usize].iter().map(|&q| self.state[q as usize]));
+        start.context.extend(plan.contexts[var as usize].iter().map(|&q| self.present.values[q as usize]));
         self.heap.push(Reverse((base, number, from)));
         number
     }
@@ -234,7 +195,8 @@ impl<'g> ContextEnhanced<'g> {
         own.waiting.append(&mut waiting);
         let first = plan.transitions.first(var);
         for n in plan.transitions.out_of(var, value as usize) {
-            if !self.off.is_off(plan.transitions.get(n).way) {
+            self.present.looked_at += 1;
+            if !self.present.is_off(plan.transitions.get(n).way) {
                 self.try_step(problem, var, n - first);
             }
         }
@@ -304,7 +266,7 @@ impl<'g> ContextEnhanced<'g> {
         step.met.resize(conditions.len(), 0);
         for (n, &(var, values)) in conditions.iter().enumerate() {
             let waiter = Waiter { problem: GOAL, step: clause, condition: n as u32, values };
-            self.require(waiter, var, self.state[var as usize], 0);
+            self.require(waiter, var, self.present.values[var as usize], 0);
         }
         self.try_to_fire(GOAL, clause);
     }
@@ -373,13 +335,13 @@ impl<'g> ContextEnhanced<'g> {
 
     /// Notes the steps that the way of a variable from the state to a value begins with.
     fn prefer(&mut self, var: u32, to: u16, depth: usize) {
-        let from = self.state[var as usize];
+        let from = self.present.values[var as usize];
         if from == to || depth > self.task.variables.len() {
             return;
         }
         let plan = self.plan;
         let own = &self.problems[(plan.rows[var as usize] + u32::from(from)) as usize];
-        if own.stamp != self.stamp || !own.nodes[to as usize].expanded {
+        if own.stamp != self.present.stamp || !own.nodes[to as usize].expanded {
             return;
         }
         let step = own.nodes[to as usize].first;
@@ -390,33 +352,22 @@ impl<'g> ContextEnhanced<'g> {
         let met = own.steps[step as usize].met.clone();
         let mut now = true;
         for (condition, met) in plan.transitions.conditions(transition).iter().zip(met) {
-            if self.state[condition.var as usize] != met {
+            if self.present.values[condition.var as usize] != met {
                 now = false;
                 self.prefer(condition.var, met, depth + 1);
             }
         }
         if now {
-            let labels = &self.task.ways[transition.way as usize].labels;
-            self.preferred.extend(labels.first().map(|&(label, _)| Label(label)));
+            self.present.prefer(&self.task.ways[transition.way as usize]);
         }
     }
 }
 
 impl Estimator for ContextEnhanced<'_> {
     fn estimate(&mut self, state: &[u64], off: Option<&Mask>) -> Distance {
-        self.off.set(self.task, off);
-        for (var, variable) in self.task.variables.iter().enumerate() {
-            let number = if variable.is_single() { variable.number(state) } else { 0 };
-            self.state[var] = if number == NO_NUMBER { 0 } else { number };
+        if self.present.begin(self.task, state, off) {
+            self.problems.iter_mut().for_each(|problem| problem.stamp = 0);
         }
-        self.stamp = match self.stamp.checked_add(1) {
-            Some(next) => next,
-            None => {
-                self.problems.iter_mut().for_each(|problem| problem.stamp = 0);
-                1
-            }
-        };
-        self.preferred.clear();
         self.search();
         let Some((cost, clause)) = self.found else { return Distance::INFINITE };
         let plan = self.plan;
@@ -424,12 +375,14 @@ impl Estimator for ContextEnhanced<'_> {
             let to = self.goal[clause as usize].met[n];
             self.prefer(var, to, 0);
         }
-        self.preferred.sort_unstable();
-        self.preferred.dedup();
         Distance(cost)
     }
 
+    fn work(&self) -> u64 {
+        self.present.work()
+    }
+
     fn preferred(&self) -> &[Label] {
-        &self.preferred
+        self.present.preferred()
     }
 }

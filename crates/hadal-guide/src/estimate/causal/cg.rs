@@ -1,9 +1,10 @@
 //! The causal graph heuristic h^CG (Helmert 2004; Wehrle 2011, sec. 5.4): each variable goes its own way to where it is
 //! wanted; what a step needs of variables before it in the causal order is paid for by their ways, from where they were left.
 
+use super::Wanted;
 use super::order::predecessors;
+use super::present::Present;
 use super::transitions::{Transitions, after};
-use super::{Off, Wanted};
 use crate::estimate::plus;
 use crate::guide::{Distance, Estimator};
 use crate::mask::Mask;
@@ -41,16 +42,12 @@ impl Plan {
 pub struct CausalGraph<'g> {
     task: &'g Task,
     plan: &'g Plan,
-    off: Off,
-    state: Vec<u16>,
+    present: Present,
     /// Cost of each cell; valid where its row's stamp is the present one.
     cost: Vec<u32>,
     /// The transition into each cell.
     step: Vec<u32>,
     stamps: Vec<u32>,
-    stamp: u32,
-    preferred: Vec<Label>,
-    labels: Vec<Vec<(u32, u32)>>,
 }
 
 impl<'g> CausalGraph<'g> {
@@ -59,14 +56,10 @@ impl<'g> CausalGraph<'g> {
         CausalGraph {
             task,
             plan,
-            off: Off::new(task),
-            state: vec![0; task.variables.len()],
+            present: Present::new(task),
             cost: vec![UNREACHED; cells],
             step: vec![UNREACHED; cells],
             stamps: vec![0; plan.rows[plan.rows.len() - 1] as usize],
-            stamp: 0,
-            preferred: Vec::new(),
-            labels: task.ways.iter().map(|way| way.labels.clone()).collect(),
         }
     }
 
@@ -92,7 +85,7 @@ impl<'g> CausalGraph<'g> {
     /// Computes what it costs a variable to go from one value to each other.
     fn settle(&mut self, var: u32, from: u16) {
         let row = self.row(var, from);
-        if std::mem::replace(&mut self.stamps[row], self.stamp) == self.stamp {
+        if std::mem::replace(&mut self.stamps[row], self.present.stamp) == self.present.stamp {
             return;
         }
         let (task, plan) = (self.task, self.plan);
@@ -103,7 +96,7 @@ impl<'g> CausalGraph<'g> {
         self.cost[first + from as usize] = 0;
         // Where each predecessor was left when a value was reached.
         let mut contexts: Vec<Option<Vec<u16>>> = vec![None; values];
-        contexts[from as usize] = Some(before.iter().map(|&q| self.state[q as usize]).collect());
+        contexts[from as usize] = Some(before.iter().map(|&q| self.present.values[q as usize]).collect());
         let mut settled = vec![false; values];
         let mut open = BinaryHeap::from([Reverse((0u32, from))]);
         while let Some(Reverse((cost, at))) = open.pop() {
@@ -113,7 +106,8 @@ impl<'g> CausalGraph<'g> {
             let Some(context) = contexts[at as usize].clone() else { continue };
             for n in plan.transitions.out_of(var, at as usize) {
                 let transition = plan.transitions.get(n);
-                if settled[transition.to as usize] || self.off.is_off(transition.way) {
+                self.present.looked_at += 1;
+                if settled[transition.to as usize] || self.present.is_off(transition.way) {
                     continue;
                 }
                 let Some((price, next)) = self.price(n, before, &context) else { continue };
@@ -155,7 +149,7 @@ impl<'g> CausalGraph<'g> {
 
     /// Notes the transitions that the way of a variable to a value begins with.
     fn prefer(&mut self, var: u32, to: u16, depth: usize) {
-        let from = self.state[var as usize];
+        let from = self.present.values[var as usize];
         if from == to || depth > self.task.variables.len() {
             return;
         }
@@ -175,15 +169,14 @@ impl<'g> CausalGraph<'g> {
                 continue;
             }
             let (reached, cost) =
-                self.nearest(condition.var, self.state[condition.var as usize], &condition.values);
+                self.nearest(condition.var, self.present.values[condition.var as usize], &condition.values);
             if cost > 0 && cost != UNREACHED {
                 now = false;
                 self.prefer(condition.var, reached, depth + 1);
             }
         }
         if now {
-            let label = self.labels[transition.way as usize].first().map(|&(label, _)| Label(label));
-            self.preferred.extend(label);
+            self.present.prefer(&self.task.ways[transition.way as usize]);
         }
     }
 
@@ -196,7 +189,7 @@ impl<'g> CausalGraph<'g> {
                 if !variable.is_single() {
                     return Distance(u32::from(!variable.has(state, values)));
                 }
-                let from = self.state[*var as usize];
+                let from = self.present.values[*var as usize];
                 if from == NO_NUMBER {
                     return Distance::ZERO;
                 }
@@ -225,32 +218,23 @@ impl<'g> CausalGraph<'g> {
 
 impl Estimator for CausalGraph<'_> {
     fn estimate(&mut self, state: &[u64], off: Option<&Mask>) -> Distance {
-        self.off.set(self.task, off);
-        for (var, variable) in self.task.variables.iter().enumerate() {
-            // A value that was not thought possible moves nowhere.
-            let number = if variable.is_single() { variable.number(state) } else { 0 };
-            self.state[var] = if number == NO_NUMBER { 0 } else { number };
+        if self.present.begin(self.task, state, off) {
+            self.stamps.fill(0);
         }
-        self.stamp = match self.stamp.checked_add(1) {
-            Some(next) => next,
-            None => {
-                self.stamps.fill(0);
-                1
-            }
-        };
-        self.preferred.clear();
         let mut wanted = Wanted::new();
         let task = self.task;
         let value = self.walk(&task.goal, state, &mut wanted);
         if value.is_finite() {
             wanted.into_iter().for_each(|(var, to)| self.prefer(var, to, 0));
-            self.preferred.sort_unstable();
-            self.preferred.dedup();
         }
         value
     }
 
+    fn work(&self) -> u64 {
+        self.present.work()
+    }
+
     fn preferred(&self) -> &[Label] {
-        &self.preferred
+        self.present.preferred()
     }
 }

@@ -2,16 +2,15 @@
 
 mod cea;
 mod cg;
+mod clauses;
 mod order;
+mod present;
 mod transitions;
 
 pub(crate) use order::arcs;
 
-use super::graph::all_off;
 use crate::guide::{Estimator, Guide, Promises};
-use crate::mask::Mask;
 use crate::task::Task;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Variables with where they are wanted.
@@ -67,43 +66,5 @@ impl Guide for Causal {
             Prepared::CausalGraph(plan) => Box::new(cg::CausalGraph::new(&self.task, plan)),
             Prepared::ContextEnhanced(plan) => Box::new(cea::ContextEnhanced::new(&self.task, plan)),
         }
-    }
-}
-
-/// Which ways to fire a mask switches off.
-struct Off {
-    ways: Vec<bool>,
-    any: bool,
-    known: HashMap<Mask, Vec<bool>>,
-}
-
-/// As many masks are kept.
-const MAX_MASKS: usize = 4096;
-
-impl Off {
-    fn new(task: &Task) -> Self {
-        Off { ways: vec![false; task.ways.len()], any: false, known: HashMap::new() }
-    }
-
-    fn set(&mut self, task: &Task, off: Option<&Mask>) {
-        let Some(off) = off.filter(|off| !off.is_empty()) else {
-            self.any = false;
-            return;
-        };
-        self.any = true;
-        if !self.known.contains_key(off) {
-            if self.known.len() == MAX_MASKS {
-                self.known.clear();
-            }
-            let ways = task.ways.iter().map(|way| all_off(&way.labels, off)).collect();
-            self.known.insert(off.clone(), ways);
-        }
-        if let Some(ways) = self.known.get(off) {
-            self.ways.clone_from(ways);
-        }
-    }
-
-    fn is_off(&self, way: u32) -> bool {
-        self.any && self.ways[way as usize]
     }
 }
