@@ -2,6 +2,7 @@
 
 use crate::truth::{Asked, Truth, figures, model, run};
 use hadal_exec::generate;
+use hadal_exec::reduce::{self, Deadlocks, Stubborn};
 use hadal_exec::{Model, SymmetryMode};
 use hadal_guide::{Target, priority, registry};
 use hadal_search::directed::{DirectedOptions, Insertion, Order, Tie, Traces};
@@ -94,4 +95,30 @@ fn cutting_other_components_loses_nothing() {
 fn cutting_other_components_loses_nothing_in_many_systems() {
     let from = std::env::var("HADAL_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     fuzz(from..from + 30_000, 2000);
+}
+
+#[test]
+fn contexts_and_stubborn_sets_together_lose_nothing_where_contexts_only_sort() {
+    let (mut found, mut lost) = (0, 0);
+    for seed in 0..150 {
+        let Some(model) = model(generate::components(seed), SymmetryMode::Off) else { continue };
+        let properties = Target::of_properties(model.properties());
+        let question = Question::everything(model.properties(), DeadlockNotion::Off);
+        let asked = Asked { question, target: properties };
+        let Some(truth) = Truth::of(&model, &asked, 1000) else { continue };
+        let reduced = Stubborn::new(&model, Deadlocks::Ignored, reduce::Traces::Some).expect("few actions");
+        let guide = registry::build("blind", &model, &asked.target).expect("a guide");
+        for faults in [true, false] {
+            let sorted_by = Target { faults, ..asked.target.clone() };
+            let layer = priority::build("context", &model, &sorted_by, &*guide).expect("a layer");
+            let options = DirectedOptions { order: Order::Breadth, ..DirectedOptions::default() };
+            let report = run(&reduced, &asked, &*guide, &*layer, options);
+            let agrees = matches!(report.verdict, Verdict::Violated(_)) == truth.fails_anyhow();
+            assert!(agrees || !faults, "seed {seed}: {:?}", report.verdict);
+            found += usize::from(truth.fails_anyhow() && agrees && faults);
+            lost += usize::from(!agrees);
+        }
+    }
+    println!("{found} found; {lost} lost where contexts leave transitions out as well");
+    assert!(found > 20, "{found} {lost}");
 }

@@ -148,6 +148,11 @@ impl Truth {
         self.fails || self.start_fails
     }
 
+    /// Whether anything is wrong, errors of the model included.
+    pub fn fails_anyhow(&self) -> bool {
+        self.nearest.is_some() || self.start_fails
+    }
+
     fn is_aimed_at(&self, kind: ViolationKind) -> bool {
         match kind {
             ViolationKind::Deadlock => self.target.deadlock,
@@ -242,14 +247,14 @@ fn broken(model: &Model, state: &[u64], asked: &Asked) -> Vec<ViolationKind> {
 
 /// Runs one directed search.
 pub fn run(
-    model: &Model,
+    space: &dyn StateSpace,
     asked: &Asked,
     guide: &dyn Guide,
     priority: &dyn Priority,
     options: DirectedOptions,
 ) -> Report {
     let control = Control::new(Limits::default());
-    let task = Task { space: model, question: &asked.question, control: &control };
+    let task = Task { space, question: &asked.question, control: &control };
     let governor = Governor::unlimited();
     explore(&DirectedSearch { task, governor: &governor, guide, aim: &asked.target, priority, options })
 }

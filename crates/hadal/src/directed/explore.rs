@@ -123,8 +123,12 @@ fn explore_with(
         None if guide.name() == "blind" => BLIND_PRIORITY,
         None => DEFAULT_PRIORITY,
     };
+    // What a stubborn set leaves for later must not be left out by contexts: with errors among what it looks for, a
+    // layer leaves nothing out.
+    let reduced = task.space.fingerprint() != model.fingerprint();
+    let sorted_by = Target { faults: target.faults || reduced, ..target.clone() };
     let priority =
-        priority::build(priority, model, target, guide).map_err(|why| Failure::Usage(why.to_string()))?;
+        priority::build(priority, model, &sorted_by, guide).map_err(|why| Failure::Usage(why.to_string()))?;
     let options = DirectedOptions {
         order: plan.order,
         tie: plan.tie,
