@@ -253,6 +253,7 @@ impl<'a> AutoSearch<'a> {
             path_begins_at: 0,
             counts_again: Counts::zero(self.task.space),
         };
+        sweep.suit_journal();
         let verdict = match start.is_full {
             true => {
                 // There is nothing to commit, and no room that could be made.
@@ -351,6 +352,7 @@ impl<'a> AutoSearch<'a> {
     /// Writes layers of the table to a new journal.
     fn journal_of(&self, table: &StateTable, layers: &[Vec<Range>], disk: &Disk) -> Result<Journal, Trouble> {
         let mut journal = Journal::new(disk, self.options())?;
+        journal.make_dense();
         for layer in layers {
             let states = sorted_states(table, layer, self.governor)?;
             let mut writer = journal.writer();

@@ -106,18 +106,21 @@ proptest! {
     #[test]
     fn a_run_reads_back_what_was_written(
         (shape, batches) in batches(2),
-        lz4 in any::<bool>(),
+        codec in 0..3usize,
         block_bytes in 1..4000usize,
         threads in 0..2usize,
     ) {
-        let codec = if lz4 { Codec::Lz4 } else { Codec::Plain };
+        let codec = [Codec::Plain, Codec::Lz4, Codec::Zstd][codec];
         let (disk, options) = (disk(threads), options(shape, codec, block_bytes));
         let sorted = flat(&model(Records::new(shape, &batches[0])));
         let run = write(&disk, &options, &sorted);
         prop_assert_eq!(run.records() as usize, sorted.len() / shape.stride());
         prop_assert_eq!(&drain(&mut RunReader::open(&run).unwrap()), &sorted);
         run.keep();
-        let reopened = RunFile::open(&disk, run.name(), &options).unwrap();
+        // The file knows its codec.
+        let other = RunOptions { codec: Codec::Lz4, ..options };
+        let reopened = RunFile::open(&disk, run.name(), &other).unwrap();
+        prop_assert_eq!(reopened.options().codec, codec);
         prop_assert_eq!(reopened.summary(), run.summary());
         prop_assert_eq!(&drain(&mut RunReader::open(&reopened).unwrap()), &sorted);
     }

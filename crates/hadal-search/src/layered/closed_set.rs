@@ -10,7 +10,7 @@ use hadal_store::Bitmap;
 use hadal_store::error::ReadError;
 use hadal_store::levels::{LevelPolicy, Levels, LevelsFilter};
 use hadal_store::merge::ClosedFilter;
-use hadal_store::run::{RunOptions, RunReader};
+use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::sort::dedupe_sorted;
 use hadal_store::vfs::Disk;
@@ -54,8 +54,9 @@ impl ClosedSet {
         match layer {
             LayerView::Run(run) => {
                 self.flush()?;
+                let run = askable(run, &self.options)?;
                 self.additions.push((depth, depth));
-                self.levels.add_run(run.clone())?;
+                self.levels.add_run(run)?;
                 self.limit_runs()
             }
             LayerView::States(states) => {
@@ -126,6 +127,20 @@ impl ClosedSet {
     pub(crate) fn forget_before(&mut self, depth: u64) {
         self.levels.drop_layers_before(self.additions.partition_point(|&(_, last)| last < depth) as u64);
     }
+}
+
+/// The run, or a copy where its blocks are made to be streamed only.
+pub(super) fn askable(run: &RunFile, options: &RunOptions) -> Result<RunFile, Trouble> {
+    if run.options().codec == options.codec {
+        return Ok(run.clone());
+    }
+    let mut reader = RunReader::open(run)?;
+    let mut copy = RunWriter::create(run.disk(), RunKind::Closed, options)?;
+    let mut block = Vec::new();
+    while reader.next_block(&mut block)? {
+        copy.push_all(Records::new(options.shape, &block))?;
+    }
+    Ok(copy.finish()?)
 }
 
 /// One pass over the set for ascending candidates.

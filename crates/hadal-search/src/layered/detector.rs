@@ -70,6 +70,11 @@ pub(crate) trait Detector {
         None
     }
 
+    /// Whether it looks states up in the runs of the journal, or only reads them from front to back.
+    fn asks_runs(&self) -> bool {
+        true
+    }
+
     /// What there is to tell of its buckets, where it has some.
     fn buckets(&self) -> Option<Buckets> {
         None

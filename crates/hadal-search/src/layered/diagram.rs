@@ -210,6 +210,10 @@ impl Detector for DiagramDetector {
         self.adopt(depth, LayerView::States(states))
     }
 
+    fn asks_runs(&self) -> bool {
+        false
+    }
+
     fn struggles(&self) -> bool {
         self.closed.bytes() > JUDGED_FROM_BYTES
             && self.closed.live_bytes_per_state() > self.packed_bytes / 2.0

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Journal {
     disk: Disk,
     options: RunOptions,
+    usual_options: RunOptions,
     layers: Vec<Entry>,
     /// None where no layer is left in it.
     bundles: Vec<Option<RunFile>>,
@@ -133,6 +134,7 @@ impl Journal {
         Ok(Journal {
             disk: disk.clone(),
             options,
+            usual_options: options,
             layers: Vec::new(),
             bundles: Vec::new(),
             resident_words: 0,
@@ -244,6 +246,16 @@ impl Journal {
             part_begun: false,
             states: 0,
         }
+    }
+
+    /// From now on layers are written to be streamed only, and small.
+    pub(crate) fn make_dense(&mut self) {
+        self.options = self.usual_options.dense(self.disk.governor.limit());
+    }
+
+    /// From now on layers are written so that they can be asked for states.
+    pub(crate) fn make_askable(&mut self) {
+        self.options = self.usual_options;
     }
 
     /// Ends a layer; it becomes the last.

@@ -1,6 +1,7 @@
 //! Closed states as sorted runs that are streamed, not probed: no indexes. Hash buckets and phased detection use them.
 
 use super::Trouble;
+use super::closed_set::askable;
 use super::detector::LayerView;
 use hadal_store::merge::{MergeLimits, merge_unique};
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunWriter};
@@ -39,7 +40,8 @@ impl ClosedRuns {
         match layer {
             LayerView::Run(run) => {
                 self.flush()?;
-                self.push((depth, depth), run.clone())
+                let run = askable(run, &self.options)?;
+                self.push((depth, depth), run)
             }
             LayerView::States(states) => {
                 if self.resident.len() + states.len() > self.most_resident {

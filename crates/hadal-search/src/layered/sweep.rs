@@ -287,6 +287,14 @@ impl<'a> Sweep<'a> {
         counts
     }
 
+    /// Lets layers be written in the way that suits the detector.
+    pub(crate) fn suit_journal(&mut self) {
+        match self.detector.asks_runs() {
+            true => self.journal.make_askable(),
+            false => self.journal.make_dense(),
+        }
+    }
+
     /// Exchanges the detector for the next one, if there is one; says whether.
     fn fall_back(&mut self) -> Result<bool, Trouble> {
         let Some(make) = self.fallback.take() else { return Ok(false) };
@@ -298,6 +306,7 @@ impl<'a> Sweep<'a> {
         // The one before is gone, and with it what it held of the budget.
         self.journal.view_all(&mut |depth, layer| next.adopt(depth, layer))?;
         self.detector = next;
+        self.suit_journal();
         Ok(true)
     }
 

@@ -102,8 +102,8 @@ impl Grid {
         let words = point.chunks(2).map(|pair| pair[0] | pair.get(1).copied().unwrap_or(0) << 32);
         let mut state: Vec<u64> =
             words.map(|word| if self.scrambled { scramble(word) } else { word }).collect();
-        let first = state[0];
-        state.extend((1..=self.padding).map(|n| scramble(first ^ n) % 1000));
+        let all = state.iter().fold(0, |mixed: u64, word| mixed.rotate_left(7) ^ word);
+        state.extend((1..=self.padding).map(|n| scramble(all ^ n << 56) % 1000));
         state
     }
 

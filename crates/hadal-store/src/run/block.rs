@@ -2,6 +2,7 @@
 
 use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
+use zstd::bulk::{Compressor, Decompressor};
 
 use super::{Codec, RunOptions, columns};
 use crate::error::Corrupted;
@@ -43,32 +44,51 @@ impl Frame {
 /// Turns records into blocks.
 pub(super) struct BlockEncoder {
     shape: RecordShape,
-    codec: Codec,
     identity: u64,
     columns: Vec<u8>,
     block: Vec<u8>,
-    table: CompressTable,
+    squeezer: Squeezer,
 }
+
+/// What compresses.
+enum Squeezer {
+    Nothing,
+    Lz4(CompressTable),
+    Zstd(Compressor<'static>),
+}
+
+/// The fastest level: level 3 takes longer and shrinks blocks of sorted states by a twentieth.
+const ZSTD_LEVEL: i32 = 1;
+/// What the two sides of Zstandard hold besides buffers, at blocks of at most half a megabyte.
+const ZSTD_ENCODER_BYTES: u64 = 900 << 10;
+const ZSTD_DECODER_BYTES: u64 = 160 << 10;
 
 impl BlockEncoder {
     pub fn new(options: &RunOptions, identity: u64) -> Self {
         let bound = columns_bound(options.shape, options.block_records());
-        let table = if bound < 0xFFFF { CompressTable::small() } else { CompressTable::large() };
+        let squeezer = match options.codec {
+            Codec::Plain => Squeezer::Nothing,
+            Codec::Lz4 if bound < 0xFFFF => Squeezer::Lz4(CompressTable::small()),
+            Codec::Lz4 => Squeezer::Lz4(CompressTable::large()),
+            // Without memory for it blocks are stored as they are.
+            Codec::Zstd => Compressor::new(ZSTD_LEVEL).map_or(Squeezer::Nothing, Squeezer::Zstd),
+        };
         let head = FRAME_BYTES + 8 * options.shape.words();
         BlockEncoder {
             shape: options.shape,
-            codec: options.codec,
             identity,
             columns: vec![0; bound],
-            block: vec![0; head + get_maximum_output_size(bound)],
-            table,
+            block: vec![0; head + get_maximum_output_size(bound).max(zstd_bound(bound))],
+            squeezer,
         }
     }
 
     /// Bytes an encoder holds.
     pub fn footprint(options: &RunOptions) -> u64 {
         let bound = columns_bound(options.shape, options.block_records());
-        (bound + get_maximum_output_size(bound) + FRAME_BYTES + 8 * options.shape.words() + (16 << 10)) as u64
+        let codec = if options.codec == Codec::Zstd { ZSTD_ENCODER_BYTES } else { 16 << 10 };
+        let output = get_maximum_output_size(bound).max(zstd_bound(bound));
+        codec + (bound + output + FRAME_BYTES + 8 * options.shape.words()) as u64
     }
 
     /// The block numbered `number` that holds `flat`, or `None` if its states do not strictly ascend.
@@ -77,13 +97,18 @@ impl BlockEncoder {
         let raw = with_width!(shape, w => columns::encode(w, flat, &mut self.columns))?;
         let head = FRAME_BYTES + 8 * shape.words();
         let body = &mut self.block[head..];
-        let compressed = match self.codec {
-            Codec::Plain => None,
-            // The output has the codec's own maximum size, so it cannot run out.
-            Codec::Lz4 => compress_into_with_table(&self.columns[..raw], body, &mut self.table).ok(),
+        // The output has the codec's own maximum size, so it cannot run out.
+        let compressed = match &mut self.squeezer {
+            Squeezer::Nothing => None,
+            Squeezer::Lz4(table) => {
+                compress_into_with_table(&self.columns[..raw], body, table).ok().map(|bytes| (1, bytes))
+            }
+            Squeezer::Zstd(compressor) => {
+                compressor.compress_to_buffer(&self.columns[..raw], body).ok().map(|bytes| (2, bytes))
+            }
         };
         let (codec, stored) = match compressed {
-            Some(smaller) if smaller < raw => (1, smaller),
+            Some((codec, smaller)) if smaller < raw => (codec, smaller),
             _ => {
                 body[..raw].copy_from_slice(&self.columns[..raw]);
                 (0, raw)
@@ -111,17 +136,20 @@ pub(super) struct BlockDecoder {
     most_records: usize,
     columns: Vec<u8>,
     first: Vec<u64>,
+    /// Made by the first block that needs it.
+    zstd: Option<Decompressor<'static>>,
 }
 
 impl BlockDecoder {
     pub fn new(shape: RecordShape, identity: u64, most_records: usize) -> Self {
         let columns = vec![0; columns_bound(shape, most_records) + columns::PADDING];
-        BlockDecoder { shape, identity, most_records, columns, first: vec![0; shape.words()] }
+        BlockDecoder { shape, identity, most_records, columns, first: vec![0; shape.words()], zstd: None }
     }
 
     /// Bytes a decoder holds, together with one decoded block.
-    pub fn footprint(shape: RecordShape, most_records: usize) -> u64 {
-        (columns_bound(shape, most_records) + columns::PADDING + most_records * shape.bytes()) as u64
+    pub fn footprint(shape: RecordShape, codec: Codec, most_records: usize) -> u64 {
+        let codec = if codec == Codec::Zstd { ZSTD_DECODER_BYTES } else { 0 };
+        codec + (columns_bound(shape, most_records) + columns::PADDING + most_records * shape.bytes()) as u64
     }
 
     /// Decodes `block`, which must be the one numbered `number` of `file`, replacing the contents of `flat`.
@@ -156,6 +184,18 @@ impl BlockDecoder {
                 Ok(length) if length == raw => {}
                 _ => return Err(wrong("it does not decompress")),
             },
+            2 => {
+                let decompressor = match &mut self.zstd {
+                    Some(decompressor) => decompressor,
+                    none => none.insert(
+                        Decompressor::new().map_err(|_| wrong("there is no memory to decompress it"))?,
+                    ),
+                };
+                match decompressor.decompress_to_buffer(body, &mut self.columns[..raw]) {
+                    Ok(length) if length == raw => {}
+                    _ => return Err(wrong("it does not decompress")),
+                }
+            }
             _ => return Err(wrong("its codec is unknown")),
         }
         for (word, bytes) in self.first.iter_mut().zip(block[FRAME_BYTES..head].chunks_exact(8)) {
@@ -165,6 +205,11 @@ impl BlockDecoder {
         let decoded = with_width!(self.shape, w => columns::decode(w, &self.first, &self.columns, raw, flat));
         if decoded { Ok(()) } else { Err(wrong("its columns do not add up")) }
     }
+}
+
+/// The most that Zstandard makes of so many bytes.
+fn zstd_bound(bytes: usize) -> usize {
+    zstd::zstd_safe::compress_bound(bytes)
 }
 
 fn columns_bound(shape: RecordShape, count: usize) -> usize {

@@ -64,12 +64,13 @@ impl RunFile {
             return Err(Corrupted::file(name, "it is too short to be a run").into());
         }
         let header = read_range(disk, &*file, 0..HEADER_BYTES as u64).map_err(failed)?;
-        let most_records = check_header(name, &header, options)?;
+        let (codec, most_records) = check_header(name, &header, options)?;
         let tail = read_range(disk, &*file, length - TRAILER_BYTES as u64..length).map_err(failed)?;
         let trailer = Trailer::parse(name, &tail, length, identity(name))?;
         let tail_checksum = xxh3_64(&tail);
         let summary = RunSummary { records: trailer.records, bytes: length, tail_checksum };
-        let run = RunFile::from_parts(disk, name.to_owned(), summary, *options, trailer, most_records);
+        let options = RunOptions { codec, ..*options };
+        let run = RunFile::from_parts(disk, name.to_owned(), summary, options, trailer, most_records);
         run.keep();
         run.inner.synced.store(true, Ordering::Relaxed);
         Ok(run)
@@ -213,7 +214,7 @@ pub(super) fn header(name: &str, kind: RunKind, options: &RunOptions) -> [u8; HE
     bytes[..8].copy_from_slice(b"HADALRUN");
     bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
     bytes[10] = kind.code();
-    bytes[11] = u8::from(options.codec == Codec::Lz4);
+    bytes[11] = options.codec as u8;
     bytes[12..14].copy_from_slice(&(options.shape.words() as u16).to_le_bytes());
     bytes[14..16].copy_from_slice(&(options.shape.payload_words() as u16).to_le_bytes());
     bytes[16..24].copy_from_slice(&options.fingerprint.to_le_bytes());
@@ -225,7 +226,7 @@ pub(super) fn header(name: &str, kind: RunKind, options: &RunOptions) -> [u8; HE
 }
 
 /// Returns the most records a block may hold.
-fn check_header(name: &str, bytes: &[u8], options: &RunOptions) -> Result<usize, ReadError> {
+fn check_header(name: &str, bytes: &[u8], options: &RunOptions) -> Result<(Codec, usize), ReadError> {
     let foreign = |what| ReadError::Foreign { file: name.to_owned(), what };
     if bytes[..8] != *b"HADALRUN" || u64_at(bytes, 56) != xxh3_64(&bytes[..56]) {
         return Err(Corrupted::file(name, "its header is damaged").into());
@@ -242,7 +243,9 @@ fn check_header(name: &str, bytes: &[u8], options: &RunOptions) -> Result<usize,
     if header_widths(bytes) != (options.shape.words(), options.shape.payload_words()) {
         return Err(foreign("its records have another width"));
     }
-    Ok((u32_at(bytes, 40) as usize).clamp(1, 1 << 16))
+    let codec = [Codec::Plain, Codec::Lz4, Codec::Zstd].into_iter().find(|&codec| codec as u8 == bytes[11]);
+    let codec = codec.ok_or_else(|| foreign("its codec is not known"))?;
+    Ok((codec, (u32_at(bytes, 40) as usize).clamp(1, 1 << 16)))
 }
 
 impl Trailer {

@@ -88,7 +88,7 @@ impl RunLookup {
     /// Bytes that a lookup takes besides its cache.
     fn overhead(run: &RunFile) -> u64 {
         let options = run.options();
-        BlockDecoder::footprint(options.shape, run.most_records())
+        BlockDecoder::footprint(options.shape, options.codec, run.most_records())
             + AlignedBuffer::footprint(2 * run.most_records() * options.shape.bytes())
     }
 

@@ -68,6 +68,8 @@ pub enum Codec {
     Plain,
     /// LZ4, kept where it makes the block smaller.
     Lz4,
+    /// Zstandard, kept where it makes the block smaller: for what is written once and read from front to back.
+    Zstd,
 }
 
 /// How runs are written.
@@ -85,6 +87,10 @@ pub struct RunOptions {
     pub chunk_bytes: usize,
 }
 
+/// The smallest budget with room for dense blocks.
+pub const DENSE_FROM: u64 = 20 << 20;
+/// Dense blocks take one part in so many of the budget.
+const DENSE_PART: u64 = 160;
 /// Blocks grow where the index of a run would take more than one part in so many of the budget.
 const INDEX_PART: u64 = 32;
 /// Larger blocks save index and cost buffers: the two are in balance at about so many blocks' bytes of index, with a dozen
@@ -105,6 +111,16 @@ impl RunOptions {
             (records.saturating_mul(entry) / (budget / INDEX_PART).max(1)).saturating_mul(state);
         let balanced = (records.saturating_mul(state).saturating_mul(entry) / BLOCKS_OF_INDEX).isqrt();
         RunOptions { block_bytes: self.block_bytes.max(small_enough.min(balanced) as usize), ..*self }
+    }
+
+    /// These options for what is written once and only streamed: a stronger codec and larger blocks, as far as `budget` has
+    /// room for their buffers; as they are where it has not.
+    pub fn dense(&self, budget: u64) -> Self {
+        if budget < DENSE_FROM {
+            return *self;
+        }
+        let block = (budget / DENSE_PART).clamp(32 << 10, 512 << 10) as usize;
+        RunOptions { codec: Codec::Zstd, block_bytes: self.block_bytes.max(block), ..*self }
     }
 
     /// Records in a full block.

@@ -57,7 +57,7 @@ impl RunProbe {
     /// A probe of `run` through its `index`.
     pub fn open(run: &RunFile, index: Arc<BlockIndex>) -> Result<Self, ReadError> {
         let (shape, most_records) = (run.options().shape, run.most_records());
-        let bytes = BlockDecoder::footprint(shape, most_records)
+        let bytes = BlockDecoder::footprint(shape, run.options().codec, most_records)
             + 2 * AlignedBuffer::footprint(run.options().chunk_bytes);
         let memory = run.disk().governor.try_reserve(bytes, "run probe")?;
         Ok(RunProbe {

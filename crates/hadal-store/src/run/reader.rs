@@ -43,7 +43,7 @@ impl RunReader {
     fn open_from(run: &RunFile, offset: u64, number: u64, records: u64) -> Result<Self, ReadError> {
         let options = run.options();
         let (shape, most_records) = (options.shape, run.most_records());
-        let bytes = 2 * BlockDecoder::footprint(shape, most_records);
+        let bytes = 2 * BlockDecoder::footprint(shape, options.codec, most_records);
         let memory = run.disk().governor.try_reserve(bytes, "run reader")?;
         let range = offset..run.trailer().index_offset;
         // A small run needs no large buffers.
@@ -62,7 +62,7 @@ impl RunReader {
 
     /// Bytes of memory a reader of runs like these takes, with one block decoded.
     pub fn footprint(options: &RunOptions) -> u64 {
-        2 * BlockDecoder::footprint(options.shape, options.block_records())
+        2 * BlockDecoder::footprint(options.shape, options.codec, options.block_records())
             + 2 * AlignedBuffer::footprint(options.chunk_bytes)
     }
 
