@@ -25,7 +25,7 @@ use hadal_search::layered::Trouble;
 use hadal_search::ram::{Search, breadth, depth};
 use hadal_search::relaxed::{self, RelaxedSearch};
 use hadal_search::strategy::StrategySearch;
-use hadal_search::{Control, Question, Report, Task, Verdict, auto};
+use hadal_search::{Control, Question, Report, StopReason, Task, Verdict, auto};
 use hadal_store::Governor;
 use hadal_store::manifest::OpenError;
 use hadal_system::{PropertyKind, StateSpace};
@@ -167,22 +167,25 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
                 let first = Task { question: safety.as_ref().unwrap_or(&question), ..task };
                 let threads = plan.threads;
                 let setting = Setting { model, task: first, asked, governor: &governor, threads };
-                // A search that leaves liveness to another keeps nothing on disk: what is there is that other's.
-                let found = match resumed && safety.is_some() {
+                // A search that may leave the rest to another keeps nothing on disk: what is there is that other's.
+                let found = match resumed && (safety.is_some() || directed.races()) {
                     true => Ok(Explored::nothing_yet(task, &governor)),
                     false => race::explore(directed, setting, disk),
                 };
                 place.remove_tables();
-                let found = match found {
-                    Ok(found) if safety.is_some() && found.report.verdict == Verdict::Holds => {
+                let left = |found: &Explored| {
+                    left_to_another(&found.report, safety.is_some(), directed.races(), resumed)
+                };
+                let why = found.as_ref().ok().and_then(left);
+                let found = match (found, why) {
+                    (Ok(found), Some(why)) => {
                         let mut decisions = found.decisions;
-                        decisions
-                            .push("  no error was found: everything is explored again for liveness".into());
+                        decisions.push(format!("  {why}: everything is explored again"));
                         let again = resumed.then_some(place.path.as_path());
                         let report = explore(args, &plan, task, &governor, place, again).map_err(trouble);
                         report.map(|report| Explored { report, decisions })
                     }
-                    found => found,
+                    (found, _) => found,
                 };
                 if let Some(beside) = beside.filter(RunPlace::is_used) {
                     beside.remove();
@@ -229,6 +232,23 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     progress.event(serde_json::json!({ "event": "result", "result": outcome }));
     show(args, &outcome, trace.as_ref())?;
     Ok(Outcome::exit_code(&report))
+}
+
+/// Why a directed search leaves the rest to the usual one, where it does.
+fn left_to_another(
+    report: &Report,
+    leaves_liveness: bool,
+    races: bool,
+    resumed: bool,
+) -> Option<&'static str> {
+    match &report.verdict {
+        Verdict::Holds if leaves_liveness => Some("no error was found, and liveness is asked about"),
+        Verdict::Holds if races && resumed => Some("this run was left to the usual search"),
+        Verdict::Stopped(StopReason::Memory { .. }) if races => {
+            Some("the directed search used up its memory")
+        }
+        _ => None,
+    }
 }
 
 fn explore(

@@ -151,3 +151,15 @@ fn a_run_killed_again_and_again_ends_with_the_same_counts() {
         assert_eq!(counts(&result), CUBE_COUNTS, "{strategy} after {deaths} deaths");
     }
 }
+
+#[test]
+fn a_directed_search_that_uses_up_its_memory_leaves_the_rest_to_the_disk() {
+    let place = Place::new();
+    let model = format!("{CUBE}invariant \"inside\" x + y + z < 382;\n");
+    std::fs::write(&place.model, model).expect("a model can be written");
+    let stopped = place.check(&["--find", "--max-states", "1500000"]).expect_code(3).json();
+    assert_eq!(stopped["verdict"], "stopped");
+    let run = place.run().expect("a run to go on with");
+    let result = hadal(&["resume", &run, "--memory", "16M", "--json"]).expect_code(0).json();
+    assert_eq!((result["verdict"].as_str(), counts(&result)), (Some("holds"), CUBE_COUNTS));
+}
