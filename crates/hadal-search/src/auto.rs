@@ -180,6 +180,8 @@ impl<'a> AutoSearch<'a> {
         let next = sorted_states(&table, &begun.ranges[found], self.governor)?;
         match detector.offer(&next.flat) {
             Err(Trouble::OverBudget(_)) => {
+                // What it held is needed for the next.
+                drop(std::mem::replace(&mut detector, Box::new(Nothing)));
                 detector = on_disk(&disk, self.options(), &journal, self.share(SCREEN_SHARE))?;
                 detector.offer(&next.flat)?;
             }

@@ -150,10 +150,13 @@ impl Detector for SortedDetector {
     }
 
     fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
-        self.adopt(depth, layer)
+        self.depth = depth + 1;
+        self.closed.add(depth, layer)
     }
 
     fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+        // A filter made before does not know these states, and would call them new.
+        self.screen = None;
         self.depth = depth + 1;
         self.closed.add(depth, layer)
     }

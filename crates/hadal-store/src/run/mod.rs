@@ -65,11 +65,11 @@ impl RunKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codec {
     /// Nothing.
-    Plain,
+    Plain = 0,
     /// LZ4, kept where it makes the block smaller.
-    Lz4,
+    Lz4 = 1,
     /// Zstandard, kept where it makes the block smaller: for what is written once and read from front to back.
-    Zstd,
+    Zstd = 2,
 }
 
 /// How runs are written.
