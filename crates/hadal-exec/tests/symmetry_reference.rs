@@ -131,11 +131,7 @@ impl Build {
             domains: self.domains,
             shapes: self.shapes,
             variables: self.variables,
-            processes: Vec::new(),
-            functions: Vec::new(),
-            starts: Vec::new(),
-            actions: Vec::new(),
-            properties: Vec::new(),
+            ..System::default()
         }
     }
 }

@@ -28,7 +28,7 @@ impl Span {
 }
 
 /// A model's text with the name a person knows it by (usually its path).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     /// What to call it in messages.
     pub name: Arc<str>,

@@ -24,7 +24,7 @@ pub struct ActionId(pub u32);
 pub struct ProcessId(pub u32);
 
 /// A model, whatever language it was written in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct System {
     /// What to call it.
     pub name: String,
@@ -93,7 +93,7 @@ pub struct Process {
 }
 
 /// A control location.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Location {
     /// Its name.
     pub name: String,
@@ -224,6 +224,21 @@ pub enum PropertyBody {
     State(Expr),
     /// Hits are counted by statements on the way ([`crate::StmtKind::Cover`]).
     Statements,
+}
+
+impl Default for Action {
+    /// An action without a name that can always fire and does nothing.
+    fn default() -> Self {
+        Action {
+            name: String::new(),
+            params: Vec::new(),
+            locals: Vec::new(),
+            guard: Expr::constant(1),
+            body: Vec::new(),
+            processes: Vec::new(),
+            span: Span::default(),
+        }
+    }
 }
 
 impl ParamValues {

@@ -83,18 +83,7 @@ struct Generator {
 
 /// A system of nothing.
 fn empty_system(name: String) -> System {
-    System {
-        name,
-        source: Source::new("generated", ""),
-        domains: Default::default(),
-        shapes: Default::default(),
-        variables: Vec::new(),
-        processes: Vec::new(),
-        functions: Vec::new(),
-        starts: Vec::new(),
-        actions: Vec::new(),
-        properties: Vec::new(),
-    }
+    System { name, source: Source::new("generated", ""), ..System::default() }
 }
 
 fn variable(name: String, shape: ShapeId, role: Role, owner: Option<ProcessId>) -> Variable {
@@ -103,8 +92,7 @@ fn variable(name: String, shape: ShapeId, role: Role, owner: Option<ProcessId>) 
 
 /// An action without parameters, locals and processes.
 fn action(name: String, guard: Expr, body: Vec<Stmt>) -> Action {
-    let (params, locals, processes) = Default::default();
-    Action { name, params, locals, guard, body, processes, span: Span::default() }
+    Action { name, guard, body, ..Action::default() }
 }
 
 /// A property without parameters and locals.

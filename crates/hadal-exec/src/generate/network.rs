@@ -124,9 +124,8 @@ impl Network {
     fn add_process(&mut self, n: u32) {
         let count = 2 + self.rng.below(3);
         let location = self.add_variable(&format!("p{n}"), count, Role::Location, Some(ProcessId(n)));
-        let locations = (0..count)
-            .map(|l| Location { name: format!("l{l}"), committed: false, accepting: false })
-            .collect();
+        let locations =
+            (0..count).map(|l| Location { name: format!("l{l}"), ..Location::default() }).collect();
         self.system.processes.push(Process { name: format!("p{n}"), location, locations, edges: Vec::new() });
         self.locations.push((location, count));
     }

@@ -78,9 +78,8 @@ impl Split<'_> {
             params: self.params.clone(),
             locals,
             guard,
-            body: Vec::new(),
-            processes: Vec::new(),
             span,
+            ..Action::default()
         });
     }
 }

@@ -7,18 +7,7 @@ use hadal_system::*;
 pub const NOWHERE: Span = Span { start: 0, end: 0 };
 
 pub fn empty() -> System {
-    System {
-        name: "hand-built".into(),
-        source: Source::new("hand-built", ""),
-        domains: Default::default(),
-        shapes: Default::default(),
-        variables: Vec::new(),
-        processes: Vec::new(),
-        functions: Vec::new(),
-        starts: Vec::new(),
-        actions: Vec::new(),
-        properties: Vec::new(),
-    }
+    System { name: "hand-built".into(), source: Source::new("hand-built", ""), ..System::default() }
 }
 
 /// Adds to a system and gives back ids.
@@ -75,12 +64,10 @@ impl Build for System {
     fn action(&mut self, locals: Vec<Local>, guard: Expr, body: Vec<Stmt>) {
         self.actions.push(Action {
             name: format!("action{}", self.actions.len()),
-            params: Vec::new(),
             locals,
             guard,
             body,
-            processes: Vec::new(),
-            span: NOWHERE,
+            ..Action::default()
         });
     }
 

@@ -163,9 +163,8 @@ fn innocent(system: &System, facts: &Facts, target: &Target, labels: usize) -> V
             params: property.params.clone(),
             locals: property.locals.clone(),
             guard,
-            body: Vec::new(),
-            processes: Vec::new(),
             span: property.span,
+            ..Action::default()
         });
     }
     conditions.processes.clear();

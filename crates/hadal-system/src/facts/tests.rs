@@ -10,18 +10,8 @@ use crate::system::{Location, Process, ProcessId, Role, VarId, Variable};
 
 /// A system of scalars over 0..=9 and no actions yet.
 fn scalars(names: &[&str]) -> System {
-    let mut system = System {
-        name: "scalars".into(),
-        source: Source::new("scalars", ""),
-        domains: Default::default(),
-        shapes: Default::default(),
-        variables: Vec::new(),
-        processes: Vec::new(),
-        functions: Vec::new(),
-        starts: Vec::new(),
-        actions: Vec::new(),
-        properties: Vec::new(),
-    };
+    let mut system =
+        System { name: "scalars".into(), source: Source::new("scalars", ""), ..System::default() };
     let digit = system.domains.add(Domain::range(0, 9, false));
     let shape = system.shapes.add(Shape::Scalar(digit), &system.domains).expect("one scalar");
     for name in names {
@@ -44,12 +34,10 @@ fn act(system: &mut System, processes: &[u32], tests: &[(u32, BinaryOp, i64)], w
         .map(|&(v, n)| Stmt::new(StmtKind::Assign(place(system, v), Expr::constant(n)), Span::default()));
     let action = Action {
         name: format!("t{}", system.actions.len() + 1),
-        params: Vec::new(),
-        locals: Vec::new(),
         guard: Expr::all(guard),
         body: body.collect(),
         processes: processes.iter().map(|&p| ProcessId(p)).collect(),
-        span: Span::default(),
+        ..Action::default()
     };
     system.actions.push(action);
 }
@@ -64,7 +52,7 @@ use BinaryOp::{Equal, Less};
 fn example_4_2() -> System {
     let mut system = scalars(&["i", "j", "k", "p1", "p2"]);
     for (name, location) in [("p1", VarId(3)), ("p2", VarId(4))] {
-        let place = |n: u32| Location { name: format!("l{n}"), committed: false, accepting: false };
+        let place = |n: u32| Location { name: format!("l{n}"), ..Location::default() };
         let locations = (0..3).map(place).collect();
         system.processes.push(Process { name: name.into(), location, locations, edges: Vec::new() });
     }

@@ -7,18 +7,7 @@ use crate::{Domain, FunctionId};
 
 /// `x: array [0..2] of boolean` and one action `set` with a parameter `i`, a variable `v` and a reference `r`.
 fn small() -> System {
-    let mut system = System {
-        name: "small".into(),
-        source: Source::new("small", ""),
-        domains: Default::default(),
-        shapes: Default::default(),
-        variables: Vec::new(),
-        processes: Vec::new(),
-        functions: Vec::new(),
-        starts: Vec::new(),
-        actions: Vec::new(),
-        properties: Vec::new(),
-    };
+    let mut system = System { name: "small".into(), source: Source::new("small", ""), ..System::default() };
     let boolean = system.domains.add(Domain::boolean(false));
     let index = system.domains.add(Domain::range(0, 2, false));
     let mut shape = |shape| system.shapes.add(shape, &system.domains).expect("few scalars");
@@ -40,10 +29,8 @@ fn small() -> System {
             local("v", flag, LocalKind::Variable),
             local("r", flag, LocalKind::Reference),
         ],
-        guard: Expr::constant(1),
         body: vec![Stmt::new(StmtKind::Assign(element(&system, 0), Expr::constant(1)), Span::default())],
-        processes: Vec::new(),
-        span: Span::default(),
+        ..Action::default()
     });
     system
 }

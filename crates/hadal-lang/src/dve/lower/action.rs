@@ -108,12 +108,12 @@ impl<'m> Lowering<'m> {
         }
         Action {
             name: self.action_name(step),
-            params: Vec::new(),
             locals,
             guard,
             body,
             processes: step.members.iter().map(|member| ProcessId(member.process as u32)).collect(),
             span: step.span,
+            ..Action::default()
         }
     }
 

@@ -98,6 +98,7 @@ pub fn lower(
         starts: vec![start],
         actions,
         properties,
+        ..System::default()
     })
 }
 
@@ -262,15 +263,7 @@ impl Lowering<'_> {
                 }
             }
         }
-        Action {
-            name: "start".to_string(),
-            params: Vec::new(),
-            locals: Vec::new(),
-            guard: Expr::constant(1),
-            body,
-            processes: Vec::new(),
-            span: Span::default(),
-        }
+        Action { name: "start".to_string(), body, ..Action::default() }
     }
 
     /// Invariants from `assert`.
@@ -320,14 +313,11 @@ impl Lowering<'_> {
                         name: l.name.clone(),
                         committed: l.committed,
                         accepting: l.accepting,
+                        ..Location::default()
                     })
                     .collect();
                 if self.errors == Errors::ErrorState && number == 0 {
-                    locations.push(Location {
-                        name: "error".to_string(),
-                        committed: false,
-                        accepting: false,
-                    });
+                    locations.push(Location { name: "error".to_string(), ..Location::default() });
                 }
                 Process {
                     name: process.name.clone(),

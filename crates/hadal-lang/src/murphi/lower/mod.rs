@@ -110,12 +110,12 @@ impl Lowering<'_> {
             domains: self.domains,
             shapes: self.shapes,
             variables: self.variables,
-            processes: Vec::new(),
             // Every function is filled in by `run` or when it is made.
             functions: self.functions.into_iter().flatten().collect(),
             starts: self.starts,
             actions: self.actions,
             properties: self.properties,
+            ..System::default()
         }
     }
 

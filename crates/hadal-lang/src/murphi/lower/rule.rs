@@ -141,8 +141,8 @@ impl Lowering<'_> {
             locals: frame.locals,
             guard,
             body,
-            processes: Vec::new(),
             span: rule.span,
+            ..Action::default()
         }
     }
 
