@@ -9,6 +9,7 @@ pub mod expr;
 pub mod facts;
 pub mod fold;
 pub mod layout;
+pub mod rows;
 pub mod shape;
 pub mod source;
 pub mod space;
