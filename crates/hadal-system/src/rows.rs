@@ -28,6 +28,8 @@ pub struct RowTask {
     pub terms: Vec<Term>,
     /// The names of action schemas.
     pub schemas: Vec<String>,
+    /// The names of objects, which rows name by number.
+    pub objects: Vec<String>,
     /// The ground actions; a row's number is its label.
     pub rows: Vec<Row>,
     /// Automata that are stepped on every state just entered, the initial one included, in this order.
@@ -36,6 +38,20 @@ pub struct RowTask {
     pub goal: Vec<Need>,
     /// What is minimised or maximised.
     pub metric: Metric,
+}
+
+impl RowTask {
+    /// A row as a plan writes it: `(name argument ...)`.
+    pub fn label(&self, row: u32) -> String {
+        let row = &self.rows[row as usize];
+        let mut text = format!("({}", self.schemas[row.schema as usize]);
+        for &argument in &row.arguments {
+            text.push(' ');
+            text.push_str(&self.objects[argument as usize]);
+        }
+        text.push(')');
+        text
+    }
 }
 
 /// A variable with finitely many values.
@@ -120,8 +136,8 @@ pub enum Term {
     Constant(Rational),
     /// The value of a numeric variable.
     Number(u32),
-    /// 1 where a finite variable has a value, else 0 (penalties of preferences).
-    Indicator(u32, u32),
+    /// 1 where this holds, else 0 (penalties of preferences). A comparison here is one of earlier terms.
+    Holds(Need),
     /// Sum.
     Add(u32, u32),
     /// Difference.
@@ -137,14 +153,16 @@ pub enum Term {
 pub struct Row {
     /// Index into [`RowTask::schemas`].
     pub schema: u32,
-    /// The objects its parameters stand for, as the language writes them.
-    pub arguments: Vec<String>,
+    /// The objects its parameters stand for, indices into [`RowTask::objects`].
+    pub arguments: Vec<u32>,
     /// When it can fire.
     pub needs: Vec<Need>,
     /// What it does; where several set one variable in a state, the last one counts.
     pub effects: Vec<Effect>,
     /// What it costs, an index into [`RowTask::terms`]; `None` is 1 where the metric counts steps, else 0.
     pub cost: Option<u32>,
+    /// Whether it is bookkeeping (the end of a plan, a preference collected or forgone) that no plan shows.
+    pub hidden: bool,
 }
 
 /// One effect of a row.
@@ -161,8 +179,10 @@ pub struct Effect {
 pub enum Change {
     /// A finite variable gets a value.
     Set(u32, u32),
-    /// A numeric variable gets the value of a term in the state before. Increases are sums with the variable itself.
+    /// A numeric variable gets the value of a term in the state before. No other effect changes it in the same state.
     Assign(u32, u32),
+    /// A numeric variable grows by the value of a term in the state before; several that happen add up.
+    Increase(u32, u32),
 }
 
 /// A deterministic automaton that watches the states of a plan. Its state is a finite variable of the task.
@@ -185,9 +205,23 @@ pub enum Metric {
     Cost {
         /// Index into [`RowTask::terms`].
         at_end: Option<u32>,
+        /// The metric as the model writes it: this, plus the sum where it is minimised, less the sum where it is maximised.
+        offset: Rational,
+        /// What the model asks for.
+        sense: Sense,
     },
     /// A term read in the last state is minimised.
     Minimise(u32),
     /// A term read in the last state is maximised.
     Maximise(u32),
+}
+
+/// Whether less or more of a metric is better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sense {
+    /// Less.
+    #[default]
+    Minimise,
+    /// More.
+    Maximise,
 }
