@@ -1,9 +1,9 @@
 //! Stubborn sets keep what is looked for, at the same distance where that is promised, and never add states.
 
 use hadal_exec::generate::{self, Size};
-use hadal_exec::reduce::{Deadlocks, Stubborn, Traces};
+use hadal_exec::reduce::{Stubborn, Traces};
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
-use hadal_system::{Check, PropertyBody, PropertyKind, StateSpace, Successors, System};
+use hadal_system::{Check, DeadlockNotion, PropertyBody, PropertyKind, StateSpace, Successors, System};
 use std::collections::HashSet;
 
 /// What a breadth-first search finds.
@@ -15,7 +15,7 @@ struct Found {
 }
 
 /// Explores everything, at most `bound` states; nothing where there are more.
-fn explore(space: &dyn StateSpace, deadlocks: Deadlocks, bound: usize) -> Option<Found> {
+fn explore(space: &dyn StateSpace, deadlocks: DeadlockNotion, bound: usize) -> Option<Found> {
     let mut worker = space.worker();
     let mut out = Successors::new(space.words());
     worker.initial(&mut out);
@@ -30,9 +30,9 @@ fn explore(space: &dyn StateSpace, deadlocks: Deadlocks, bound: usize) -> Option
             out.clear();
             worker.successors(&state, &mut out);
             let stuck = match deadlocks {
-                Deadlocks::Ignored => false,
-                Deadlocks::Stuck => out.is_empty() && out.faults().is_empty(),
-                Deadlocks::Stuttering => {
+                DeadlockNotion::Off => false,
+                DeadlockNotion::Stuck => out.is_empty() && out.faults().is_empty(),
+                DeadlockNotion::Stuttering => {
                     out.faults().is_empty() && (0..out.len()).all(|n| out.state(n) == state)
                 }
             };
@@ -52,7 +52,7 @@ fn explore(space: &dyn StateSpace, deadlocks: Deadlocks, bound: usize) -> Option
 }
 
 /// Compares the search with and without; how many states each has.
-fn compare(system: System, symmetry: SymmetryMode, deadlocks: Deadlocks) -> Option<(usize, usize)> {
+fn compare(system: System, symmetry: SymmetryMode, deadlocks: DeadlockNotion) -> Option<(usize, usize)> {
     let name = system.name.clone();
     let model = Model::new(system, ModelOptions { engine: Engine::Interpreted, symmetry }).expect("a model");
     let whole = explore(&model, deadlocks, 3000)?;
@@ -72,7 +72,7 @@ fn compare(system: System, symmetry: SymmetryMode, deadlocks: Deadlocks) -> Opti
     Some((whole.states, states))
 }
 
-const ALL: [Deadlocks; 3] = [Deadlocks::Ignored, Deadlocks::Stuck, Deadlocks::Stuttering];
+const ALL: [DeadlockNotion; 3] = [DeadlockNotion::Off, DeadlockNotion::Stuck, DeadlockNotion::Stuttering];
 
 #[test]
 fn networks_keep_their_errors_and_shrink() {
@@ -95,9 +95,9 @@ fn networks_without_questions_have_nothing_to_visit() {
         let mut system = generate::network(seed);
         system.properties.clear();
         let model = Model::new(system, ModelOptions::default()).expect("a model");
-        let reduced = Stubborn::new(&model, Deadlocks::Ignored, Traces::Shortest).expect("few actions");
-        let whole = explore(&model, Deadlocks::Ignored, 100_000).expect("a small network");
-        let found = explore(&reduced, Deadlocks::Ignored, 100_000).expect("a small network");
+        let reduced = Stubborn::new(&model, DeadlockNotion::Off, Traces::Shortest).expect("few actions");
+        let whole = explore(&model, DeadlockNotion::Off, 100_000).expect("a small network");
+        let found = explore(&reduced, DeadlockNotion::Off, 100_000).expect("a small network");
         assert_eq!(found.nearest, whole.nearest);
         if whole.nearest.is_none() && found.states > 1 {
             // Only errors that an action may meet keep it going.

@@ -9,8 +9,8 @@ mod corpus;
 #[path = "dve/explorer.rs"]
 mod explorer;
 
+use hadal_lang::ModelErrors;
 use hadal_lang::dve::beem::Description;
-use hadal_lang::dve::lower::Errors;
 use hadal_lang::dve::{Options, load_with};
 use hadal_system::Source;
 
@@ -50,8 +50,11 @@ fn published_counts_and_goals_are_met() {
         let path = folder.join(file);
         let text = String::from_utf8_lossy(&std::fs::read(&path).expect("readable")).into_owned();
         let description = Description::beside(&path).expect("readable");
-        let options =
-            Options { description: description.as_ref(), errors: Errors::ErrorState, ..Options::default() };
+        let options = Options {
+            description: description.as_ref(),
+            errors: ModelErrors::ErrorState,
+            ..Options::default()
+        };
         let system = match load_with(Source::new(file, text), options) {
             Ok(loaded) => loaded.system,
             Err(refused) => {

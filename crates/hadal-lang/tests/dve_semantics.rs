@@ -10,12 +10,12 @@ mod explorer;
 mod oracle;
 
 use explorer::Found;
+use hadal_lang::ModelErrors;
 use hadal_lang::diagnostic::{Diagnostics, render_plain};
-use hadal_lang::dve::lower::Errors;
 use hadal_lang::dve::{Options, load, load_with};
 use hadal_system::Source;
 
-fn system(name: &str, text: &str, errors: Errors) -> hadal_system::System {
+fn system(name: &str, text: &str, errors: ModelErrors) -> hadal_system::System {
     match load_with(Source::new(name, text), Options { errors, ..Options::default() }) {
         Ok(loaded) => {
             let problems = hadal_system::validate::validate(&loaded.system);
@@ -31,7 +31,7 @@ fn system(name: &str, text: &str, errors: Errors) -> hadal_system::System {
 }
 
 fn run(text: &str) -> Found {
-    explorer::explore(&system("m.dve", text, Errors::Report), 100_000).expect("small")
+    explorer::explore(&system("m.dve", text, ModelErrors::Report), 100_000).expect("small")
 }
 
 /// Explores a model by both readings, with and without DiVinE's error state, and asks for equal counts.
@@ -39,12 +39,13 @@ fn agree(name: &str, text: &str, limit: u64) -> bool {
     let mut findings = Diagnostics::default();
     let tree = hadal_lang::dve::parse::parse(text, &mut findings);
     let model = hadal_lang::dve::check::check(&tree, &[], &mut findings).expect("accepted");
-    for errors in [Errors::Report, Errors::ErrorState] {
-        let Some(expected) = oracle::Oracle::new(&model).explore(limit, errors == Errors::ErrorState) else {
+    for errors in [ModelErrors::Report, ModelErrors::ErrorState] {
+        let Some(expected) = oracle::Oracle::new(&model).explore(limit, errors == ModelErrors::ErrorState)
+        else {
             return false;
         };
         let found = explorer::explore(&system(name, text, errors), limit).expect("as many states");
-        let faults = if errors == Errors::Report { expected.errors } else { 0 };
+        let faults = if errors == ModelErrors::Report { expected.errors } else { 0 };
         assert_eq!(
             (found.states, found.transitions, found.depth, found.faults),
             (expected.states, expected.transitions, expected.depth, faults),
@@ -152,7 +153,7 @@ fn assertions_are_invariants_of_their_location() {
              a -> a {{ guard i == 5; effect i = 0; }}; }} system async;"
         )
     };
-    let system = system("m.dve", &text(3), Errors::Report);
+    let system = system("m.dve", &text(3), ModelErrors::Report);
     assert_eq!(system.properties[0].name, "P.a");
     let found = explorer::explore(&system, 100).expect("small");
     assert_eq!(found.states, 6);
@@ -179,7 +180,7 @@ fn every_model_of_the_corpus_loads() {
     let Some(folder) = corpus::folder() else { return };
     for path in corpus::files(&folder, "dve") {
         let text = String::from_utf8_lossy(&std::fs::read(&path).expect("readable")).into_owned();
-        system(&path.display().to_string(), &text, Errors::Report);
+        system(&path.display().to_string(), &text, ModelErrors::Report);
     }
     let rows = corpus::known(&folder);
     for path in corpus::files(&folder, "mdve") {

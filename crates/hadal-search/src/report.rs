@@ -4,20 +4,9 @@ use crate::directed::DirectedFigures;
 use crate::firings::ActionFirings;
 use crate::partition::PartitionFigures;
 use hadal_store::vfs::ReadCost;
+pub use hadal_system::DeadlockNotion;
 use hadal_system::{Label, PropertyId, PropertyInfo, PropertyKind};
 use serde::{Deserialize, Serialize};
-
-/// When a state counts as a deadlock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DeadlockNotion {
-    /// Never.
-    Off,
-    /// When no action can fire.
-    Stuck,
-    /// When no action leads to another state: none can fire, or all lead back to the state itself.
-    #[default]
-    Stuttering,
-}
 
 /// What to look for.
 #[derive(Clone, Debug)]

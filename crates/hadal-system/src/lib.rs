@@ -4,6 +4,7 @@
 //! [`Action`]s with structured bodies, [`Property`]s. A [`Layout`] packs its states into a fixed number of
 //! 64-bit words. Explorers see neither: they see a [`StateSpace`], which a Rust user may implement directly.
 
+pub mod deadlock;
 pub mod domain;
 pub mod expr;
 pub mod facts;
@@ -18,6 +19,7 @@ pub mod stmt;
 pub mod system;
 pub mod validate;
 
+pub use deadlock::DeadlockNotion;
 pub use domain::{Domain, DomainId, DomainKind, Domains, ScalarsetId, Value};
 pub use expr::{Base, BinaryOp, Expr, ExprKind, Place, Quantifier, Range, Step, UnaryOp};
 pub use layout::Layout;

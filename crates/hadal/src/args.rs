@@ -28,34 +28,7 @@ use std::path::PathBuf;
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
-    pub verb: Verb,
-}
-
-/// The verbs.
-#[derive(Debug, Subcommand)]
-#[allow(clippy::large_enum_variant, reason = "there is one per process")]
-pub enum Verb {
-    /// Explore the model and check its properties.
-    Check(CheckArgs),
-    /// Walk through the model, by hand or at random.
-    Simulate(SimulateArgs),
-    /// Show what hadal makes of the model: layout, actions, static facts.
-    Inspect(InspectArgs),
-    /// Run benchmark suites, against peers where they are installed.
-    Bench(BenchArgs),
-    /// Go on with a run that was stopped, interrupted or killed.
-    Resume(ResumeArgs),
-    /// List the runs kept on disk, or remove some.
-    Runs(RunsArgs),
-    /// Make a page about a run, finished or going, from its folder.
-    Report(ReportArgs),
-    /// Print a shell completion script.
-    Completions {
-        /// For which shell.
-        shell: clap_complete::Shell,
-    },
-    /// Print the manual page (roff).
-    Man,
+    pub verb: crate::commands::Verb,
 }
 
 /// What a constant or parameter is given.
@@ -71,7 +44,8 @@ pub enum Given {
 /// Which model, and how to read it.
 #[derive(Args, Clone, Debug)]
 pub struct ModelArgs {
-    /// The model. The ending says the language: .m (Murphi), .dve or .mdve (DVE).
+    /// The model.
+    #[arg(help = format!("The model. The ending says the language: {}", hadal_lang::language::list()))]
     pub model: PathBuf,
     /// Give a constant of the model another value; may be repeated. A parameter of a family (.mdve) may be text.
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = parse_override)]
@@ -114,7 +88,7 @@ pub enum Symmetry {
 /// When a state is a deadlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Deadlock {
-    /// The language's own notion: for Murphi as `stuttering`, for DVE as `stuck`.
+    /// The language's own notion, which docs/languages names.
     On,
     /// Never.
     Off,

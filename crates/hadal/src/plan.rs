@@ -3,9 +3,9 @@
 use crate::args::{CheckArgs, Deadlock, Strategy, Symmetry, WhenFull};
 use crate::directed::DirectedPlan;
 use crate::failure::Failure;
-use crate::load::Language;
 use hadal_exec::model::{Engine, ModelOptions};
 use hadal_exec::symmetry::SymmetryMode;
+use hadal_lang::Language;
 use hadal_search::{DeadlockNotion, Limits};
 use hadal_system::{Expr, PropertyBody, PropertyKind, System};
 
@@ -33,7 +33,7 @@ pub struct Plan {
 
 impl Plan {
     /// Validates the arguments against each other and the model's language.
-    pub fn new(args: &CheckArgs, language: Language, system: &System) -> Result<Self, Failure> {
+    pub fn new(args: &CheckArgs, language: &Language, system: &System) -> Result<Self, Failure> {
         let layered = args.detection.strategy(args.strategy)?;
         let directed = args.directed.plan()?;
         if directed.is_some() && args.strategy != Strategy::Auto {
@@ -80,10 +80,7 @@ impl Plan {
         let deadlock = match args.deadlock {
             // Naming properties asks about those only, unless deadlock is asked for as well.
             Deadlock::On if !args.property.is_empty() => DeadlockNotion::Off,
-            Deadlock::On => match language {
-                Language::Murphi => DeadlockNotion::Stuttering,
-                Language::Dve => DeadlockNotion::Stuck,
-            },
+            Deadlock::On => language.deadlock,
             Deadlock::Off => DeadlockNotion::Off,
             Deadlock::Stuck => DeadlockNotion::Stuck,
             Deadlock::Stuttering => DeadlockNotion::Stuttering,

@@ -5,7 +5,7 @@ use crate::directed::Explored;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use hadal_exec::model::{Engine, Model, ModelOptions};
-use hadal_exec::reduce::{self as stubborn_sets, Deadlocks, Stubborn};
+use hadal_exec::reduce::{self as stubborn_sets, Stubborn};
 use hadal_exec::replay::{Ending, TraceEnd, replay};
 use hadal_exec::symmetry::SymmetryMode;
 use hadal_guide::reduce::{self, LabelTrace, Part, Stage, TraceEnding};
@@ -344,13 +344,9 @@ fn stubborn<'m>(
              other properties with --property"
         )));
     }
-    let deadlocks = match question.deadlock {
-        DeadlockNotion::Off => Deadlocks::Ignored,
-        DeadlockNotion::Stuck => Deadlocks::Stuck,
-        DeadlockNotion::Stuttering => Deadlocks::Stuttering,
-    };
+    let deadlocks = question.deadlock;
     let heuristic = model.symmetry().is_some_and(|it| it.mode() == SymmetryMode::Heuristic);
-    if heuristic && deadlocks == Deadlocks::Stuttering {
+    if heuristic && deadlocks == DeadlockNotion::Stuttering {
         return Err(Failure::Usage(
             "--por cannot tell deadlocks from steps between symmetric states with heuristic symmetry: give --symmetry \
              exact or off, or --deadlock stuck or off"

@@ -17,20 +17,10 @@ mod sites;
 use crate::model::Model;
 use closure::{Closure, Lengths, Progress};
 use hadal_system::{
-    ActionInfo, Check, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker, state,
+    ActionInfo, Check, DeadlockNotion, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors,
+    Worker, state,
 };
 use relation::Relation;
-
-/// Which deadlocks must stay reachable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deadlocks {
-    /// None.
-    Ignored,
-    /// States in which nothing can fire.
-    Stuck,
-    /// States that nothing leads away from.
-    Stuttering,
-}
 
 /// What is kept of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,14 +35,14 @@ pub enum Traces {
 pub struct Stubborn<'m> {
     model: &'m Model,
     relation: Relation,
-    deadlocks: Deadlocks,
+    deadlocks: DeadlockNotion,
     lengths: Lengths,
 }
 
 impl<'m> Stubborn<'m> {
     /// Prepares the reduction for the model's invariants and goals, errors, and these deadlocks. `None` where the
     /// model has too many actions.
-    pub fn new(model: &'m Model, deadlocks: Deadlocks, traces: Traces) -> Option<Self> {
+    pub fn new(model: &'m Model, deadlocks: DeadlockNotion, traces: Traces) -> Option<Self> {
         let relation = Relation::of(model.system(), model.layout())?;
         let free = traces == Traces::Some && model.symmetry().is_none();
         let lengths = if free { Lengths::Free } else { Lengths::Kept };
@@ -80,9 +70,9 @@ impl StateSpace for Stubborn<'_> {
 
     fn fingerprint(&self) -> u64 {
         let kind = match self.deadlocks {
-            Deadlocks::Ignored => 1,
-            Deadlocks::Stuck => 2,
-            Deadlocks::Stuttering => 3,
+            DeadlockNotion::Off => 1,
+            DeadlockNotion::Stuck => 2,
+            DeadlockNotion::Stuttering => 3,
         };
         state::hash(&[
             self.model.fingerprint(),
@@ -149,13 +139,13 @@ impl Worker for StubbornWorker<'_> {
             let group = relation.group(out.labels()[n]);
             let bit = 1u64 << (group % 64);
             self.closure.enabled[group / 64] |= bit;
-            if *deadlocks == Deadlocks::Stuck || out.state(n) != state {
+            if *deadlocks == DeadlockNotion::Stuck || out.state(n) != state {
                 self.closure.effective[group / 64] |= bit;
             }
         }
         let progress = match deadlocks {
-            Deadlocks::Ignored => Progress::NotNeeded,
-            Deadlocks::Stuck | Deadlocks::Stuttering => Progress::Needed,
+            DeadlockNotion::Off => Progress::NotNeeded,
+            DeadlockNotion::Stuck | DeadlockNotion::Stuttering => Progress::Needed,
         };
         let kept = self.closure.stubborn(state, progress, *lengths);
         out.retain_from(from, |label, _| {

@@ -4,12 +4,14 @@
 
 use super::token::{Keyword, MARKS, Token, TokenKind};
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::text::Cursor;
+use crate::text::cursor::{Closed, length_while};
 use hadal_system::Span;
 
 /// Splits `text` into tokens; the last one is always [`TokenKind::End`].
 pub fn lex(text: &str, findings: &mut Diagnostics) -> Vec<Token> {
-    let mut lexer = Lexer { text, at: 0, tokens: Vec::new() };
-    while lexer.at < text.len() {
+    let mut lexer = Lexer { cursor: Cursor::new(text), tokens: Vec::new() };
+    while !lexer.cursor.is_at_end() {
         lexer.step(findings);
     }
     let end = text.len();
@@ -18,29 +20,26 @@ pub fn lex(text: &str, findings: &mut Diagnostics) -> Vec<Token> {
 }
 
 struct Lexer<'t> {
-    text: &'t str,
-    at: usize,
+    cursor: Cursor<'t>,
     tokens: Vec<Token>,
 }
 
 impl Lexer<'_> {
     /// Takes one token, comment or stretch of white space.
     fn step(&mut self, findings: &mut Diagnostics) {
-        let rest = &self.text[self.at..];
+        let rest = self.cursor.rest();
         // `rest` is not empty: the caller stops at the end of the text.
         let Some(first) = rest.chars().next() else { return };
         if first.is_whitespace() {
-            self.at += first.len_utf8();
+            self.cursor.bump();
         } else if rest.starts_with("//") {
-            self.at += rest.find('\n').unwrap_or(rest.len());
+            self.cursor.take_line();
         } else if rest.starts_with("/*") {
             self.skip_block_comment(findings);
         } else if first == '\\' && rest[1..].trim_start_matches([' ', '\t', '\r']).starts_with('\n') {
-            self.at += 1;
+            self.cursor.bump();
         } else if first.is_ascii_alphabetic() || first == '_' {
-            let length = rest
-                .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '#')))
-                .unwrap_or(rest.len());
+            let length = length_while(rest, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '#'));
             let word = &rest[..length];
             let kind = match Keyword::from_word(word) {
                 Some(keyword) => TokenKind::Keyword(keyword),
@@ -59,16 +58,16 @@ impl Lexer<'_> {
     }
 
     fn push(&mut self, kind: TokenKind, length: usize) {
-        let span = Span::new(self.at, self.at + length);
-        self.tokens.push(Token { kind, span });
-        self.at += length;
+        let begin = self.cursor.at();
+        self.cursor.take(length);
+        self.tokens.push(Token { kind, span: self.cursor.span_from(begin) });
     }
 
     fn number(&mut self, rest: &str, findings: &mut Diagnostics) {
-        let length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let length = length_while(rest, |c| c.is_ascii_digit());
         let value = rest[..length].parse::<i64>().ok().filter(|value| *value <= i64::from(i32::MAX));
         if value.is_none() {
-            let span = Span::new(self.at, self.at + length);
+            let span = Span::new(self.cursor.at(), self.cursor.at() + length);
             findings.push(
                 Diagnostic::error(span, "this number is too large")
                     .label("expected at most 2147483647")
@@ -86,25 +85,21 @@ impl Lexer<'_> {
             }
             found => {
                 let length = found.map_or(rest.len(), |at| at + 1);
-                let span = Span::new(self.at, self.at + length);
+                let span = Span::new(self.cursor.at(), self.cursor.at() + length);
                 findings
                     .push(Diagnostic::error(span, "this quoted text is not closed").label("expected `\"`"));
-                self.at += length;
+                self.cursor.take(length);
             }
         }
     }
 
     fn skip_block_comment(&mut self, findings: &mut Diagnostics) {
-        let rest = &self.text[self.at..];
-        match rest[2..].find("*/") {
-            Some(length) => self.at += 2 + length + 2,
-            None => {
-                let span = Span::new(self.at, self.at + 2);
-                findings.push(
-                    Diagnostic::error(span, "this comment is not closed").label("expected `*/` after it"),
-                );
-                self.at = self.text.len();
-            }
+        let begin = self.cursor.at();
+        self.cursor.eat("/*");
+        if self.cursor.take_through("*/") == Closed::No {
+            let span = Span::new(begin, begin + 2);
+            findings
+                .push(Diagnostic::error(span, "this comment is not closed").label("expected `*/` after it"));
         }
     }
 
@@ -116,14 +111,14 @@ impl Lexer<'_> {
         };
         let length =
             rest.find(known).unwrap_or(rest.len()).max(rest.chars().next().map_or(1, char::len_utf8));
-        let span = Span::new(self.at, self.at + length);
+        let span = Span::new(self.cursor.at(), self.cursor.at() + length);
         let shown: String = rest[..length].chars().take(10).collect();
         let mut finding = Diagnostic::error(span, format!("`{shown}` means nothing in DVE"));
         if rest.starts_with(['`', '\'']) {
             finding = finding.help("m4 quotes belong in a family file: give it the ending `.mdve`");
         }
         findings.push(finding);
-        self.at += length;
+        self.cursor.take(length);
     }
 }
 

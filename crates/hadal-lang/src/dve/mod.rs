@@ -1,6 +1,6 @@
 //! DVE, the language of DiVinE and of the BEEM benchmark.
 //!
-//! [`load`] turns a model (`.dve`) or a family with its parameters (`.mdve`) into a [`System`]:
+//! [`load`] turns a model (`.dve`) or a family with its parameters (`.mdve`) into a [`System`](hadal_system::System):
 //! [`m4`] expands families, [`lex`] and [`parse`] read the text, [`check`] resolves names, [`lower`] builds the system.
 //! [`beem`] adds the goals of a BEEM description that lies beside a model. What of the language is supported, and how
 //! it differs from DiVinE, stands in `docs/languages/dve.md`.
@@ -16,18 +16,28 @@ pub mod parse;
 pub mod token;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
+use crate::language::{Language, LoadError, Lowered, ModelErrors};
 use beem::Description;
-use hadal_system::{Source, Span, System};
-use lower::Errors;
+use hadal_system::{DeadlockNotion, Source, Span};
 
-/// A model that was accepted.
-#[derive(Clone, Debug)]
-pub struct Loaded {
-    /// The model.
-    pub system: System,
-    /// What the reader may want to know.
-    pub warnings: Diagnostics,
-}
+/// DVE, for the registry. The goals of a BEEM description beside the model become properties.
+pub static LANGUAGE: Language = Language {
+    name: "DVE",
+    endings: &["dve", "mdve"],
+    deadlock: DeadlockNotion::Stuck,
+    defines: "a constant, a number; a parameter of a family (.mdve), a number or text",
+    load: |request| {
+        let description = Description::beside(request.path)
+            .map_err(|error| LoadError::File { path: request.path.with_extension("xml"), error })?;
+        let options = Options {
+            overrides: &request.options.numbers(),
+            texts: &request.options.texts(),
+            description: description.as_ref(),
+            errors: request.options.errors,
+        };
+        Ok(load_with(request.source, options)?.into())
+    },
+};
 
 /// What to load beside the text.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,17 +49,17 @@ pub struct Options<'a> {
     /// The description whose goals become properties.
     pub description: Option<&'a Description>,
     /// What becomes of transitions that meet an error.
-    pub errors: Errors,
+    pub errors: ModelErrors,
 }
 
 /// Loads a model or, where the name ends in `.mdve`, a family. `overrides` give values to a family's parameters and
 /// replace those of constants; each must name one.
-pub fn load(source: Source, overrides: &[(String, i64)]) -> Result<Loaded, Refused> {
+pub fn load(source: Source, overrides: &[(String, i64)]) -> Result<Lowered, Refused> {
     load_with(source, Options { overrides, ..Options::default() })
 }
 
 /// [`load`], with everything that can be chosen.
-pub fn load_with(source: Source, options: Options) -> Result<Loaded, Refused> {
+pub fn load_with(source: Source, options: Options) -> Result<Lowered, Refused> {
     let mut findings = Diagnostics::default();
     let mut constants: Vec<(String, i64)> = options.overrides.to_vec();
     let mut expanded = None;
@@ -117,7 +127,7 @@ pub fn load_with(source: Source, options: Options) -> Result<Loaded, Refused> {
     });
     findings.finish();
     match system {
-        Some(system) if !findings.has_errors() => Ok(Loaded { system, warnings: findings }),
+        Some(system) if !findings.has_errors() => Ok(Lowered { system, warnings: findings }),
         _ => {
             if !findings.has_errors() {
                 findings.push(Diagnostic::error(Span::default(), "the model could not be understood"));

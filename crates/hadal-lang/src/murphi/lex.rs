@@ -4,6 +4,9 @@
 //! operators, curly quotes. Never fails: a bad character is reported and skipped, so that the parser can go on.
 
 use super::token::{Keyword, Kind, Token};
+use crate::text::Cursor;
+use crate::text::cursor::{Closed, length_while};
+use crate::text::literal::{self, LeadingZero};
 use crate::{Diagnostic, Diagnostics};
 use hadal_system::Span;
 
@@ -12,9 +15,9 @@ const MAX_FINDINGS: usize = 100;
 
 /// The tokens of `text`, ended by one [`Kind::EndOfFile`].
 pub fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
-    let mut lexer =
-        Lexer { text, at: 0, tokens: Vec::with_capacity(text.len() / 4), refused: false, diagnostics };
-    while lexer.at < text.len() {
+    let cursor = Cursor::new(text);
+    let mut lexer = Lexer { cursor, tokens: Vec::with_capacity(text.len() / 4), refused: false, diagnostics };
+    while !lexer.cursor.is_at_end() {
         lexer.step();
     }
     lexer.push(Kind::EndOfFile, text.len());
@@ -22,8 +25,7 @@ pub fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
 }
 
 struct Lexer<'a> {
-    text: &'a str,
-    at: usize,
+    cursor: Cursor<'a>,
     tokens: Vec<Token>,
     /// Something was refused since the last token.
     refused: bool,
@@ -92,10 +94,6 @@ fn sign_of(byte: u8) -> Option<Kind> {
 }
 
 impl Lexer<'_> {
-    fn rest(&self) -> &str {
-        &self.text[self.at..]
-    }
-
     /// Adds a finding; after the first many of its severity, the rest of a file says nothing new.
     fn report(&mut self, finding: Diagnostic) {
         let alike = self.diagnostics.list.iter().filter(|d| d.severity == finding.severity).count();
@@ -106,28 +104,29 @@ impl Lexer<'_> {
 
     fn push(&mut self, kind: Kind, end: usize) {
         let follows_refused = std::mem::take(&mut self.refused);
-        self.tokens.push(Token { kind, span: Span::new(self.at, end), follows_refused });
-        self.at = end;
+        let begin = self.cursor.at();
+        self.cursor.take(end - begin);
+        self.tokens.push(Token { kind, span: self.cursor.span_from(begin), follows_refused });
     }
 
     /// Reads one token, comment or run of blanks; always moves on.
     fn step(&mut self) {
-        let rest = self.rest();
+        let rest = self.cursor.rest();
         let Some(first) = rest.chars().next() else { return };
         if first.is_whitespace() || first == '\u{feff}' {
-            self.at += first.len_utf8();
+            self.cursor.bump();
         } else if first.is_ascii_alphabetic() {
             self.word();
         } else if first.is_ascii_digit() {
             self.number();
         } else if rest.starts_with("--") {
-            self.at += rest.find('\n').unwrap_or(rest.len());
+            self.cursor.take_line();
         } else if rest.starts_with("/*") {
             self.block_comment();
         } else if first == '"' || first == '“' {
             self.string(first);
-        } else if (first == '%' && self.opens_a_line() && !self.follows_an_operand())
-            || (first == '#' && self.opens_a_line())
+        } else if (first == '%' && self.cursor.opens_a_line() && !self.follows_an_operand())
+            || (first == '#' && self.cursor.opens_a_line())
         {
             self.pragma();
         } else if first == '$' && rest.starts_with("${") {
@@ -135,92 +134,83 @@ impl Lexer<'_> {
         } else if first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()) {
             self.real(1);
         } else if let Some(&(sign, kind)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
-            self.push(kind, self.at + sign.len());
+            self.push(kind, self.cursor.at() + sign.len());
         } else if let Some(kind) = u8::try_from(first).ok().and_then(sign_of) {
-            self.push(kind, self.at + 1);
+            self.push(kind, self.cursor.at() + 1);
         } else {
             self.bad_characters();
         }
     }
 
     fn word(&mut self) {
-        let rest = self.rest();
-        let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let rest = self.cursor.rest();
+        let length = length_while(rest, |c| c.is_ascii_alphanumeric() || c == '_');
         let kind = Keyword::of(&rest[..length]).map_or(Kind::Identifier, Kind::Word);
-        self.push(kind, self.at + length);
+        self.push(kind, self.cursor.at() + length);
     }
 
     fn number(&mut self) {
-        let rest = self.rest();
-        let hexadecimal = rest.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("0x"))
-            && rest[2..].starts_with(|c: char| c.is_ascii_hexdigit());
-        let length = if hexadecimal {
-            2 + rest[2..].find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len() - 2)
-        } else {
-            rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())
-        };
+        let rest = self.cursor.rest();
+        let length = literal::number_length(rest);
         let after = &rest[length..];
-        if !hexadecimal && after.starts_with('.') && after[1..].starts_with(|c: char| c.is_ascii_digit()) {
+        if after.starts_with('.') && after[1..].starts_with(|c: char| c.is_ascii_digit()) {
             return self.real(length + 1);
         }
-        self.push(Kind::Number, self.at + length);
+        self.push(Kind::Number, self.cursor.at() + length);
     }
 
     /// A number with a decimal point, whose digits after the point begin `point` bytes on: reported, read as 0.
     fn real(&mut self, point: usize) {
-        let rest = self.rest();
+        let rest = self.cursor.rest();
         let length = point + rest[point..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - point);
-        let end = self.at + length;
+        let end = self.cursor.at() + length;
         self.report(
-            Diagnostic::error(Span::new(self.at, end), "real numbers are not supported")
+            Diagnostic::error(Span::new(self.cursor.at(), end), "real numbers are not supported")
                 .label("every value must be an integer, an enum member or a boolean"),
         );
         self.push(Kind::Number, end);
     }
 
     fn block_comment(&mut self) {
-        match self.rest()[2..].find("*/") {
-            Some(length) => self.at += 2 + length + 2,
-            None => {
-                self.report(
-                    Diagnostic::warning(Span::new(self.at, self.at + 2), "this comment is never closed")
-                        .help("write `*/` where it ends"),
-                );
-                self.at = self.text.len();
-            }
+        let begin = self.cursor.at();
+        self.cursor.eat("/*");
+        if self.cursor.take_through("*/") == Closed::No {
+            self.report(
+                Diagnostic::warning(Span::new(begin, begin + 2), "this comment is never closed")
+                    .help("write `*/` where it ends"),
+            );
         }
     }
 
     fn string(&mut self, opener: char) {
-        let body = self.at + opener.len_utf8();
+        let body = self.cursor.at() + opener.len_utf8();
         let mut escaped = false;
-        for (offset, c) in self.text[body..].char_indices() {
+        for (offset, c) in self.cursor.text()[body..].char_indices() {
             if escaped {
                 escaped = false;
             } else if c == '\\' {
                 escaped = true;
             } else if c == '"' || (opener == '“' && c == '”') {
                 let end = body + offset + c.len_utf8();
-                if self.text[body..body + offset].contains('\n') {
+                if self.cursor.text()[body..body + offset].contains('\n') {
                     self.report(
-                        Diagnostic::warning(Span::new(self.at, body), "this string runs over several lines")
-                            .label("opened here"),
+                        Diagnostic::warning(
+                            Span::new(self.cursor.at(), body),
+                            "this string runs over several lines",
+                        )
+                        .label("opened here"),
                     );
                 }
                 return self.push(Kind::Text, end);
             }
         }
-        let line = self.text[body..].find('\n').unwrap_or(self.text.len() - body);
+        let line = self.cursor.text()[body..].find('\n').unwrap_or(self.cursor.text().len() - body);
         self.report(
-            Diagnostic::error(Span::new(self.at, body), "this string is never closed")
+            Diagnostic::error(Span::new(self.cursor.at(), body), "this string is never closed")
                 .label("opened here")
                 .help("a quote after a backslash does not close a string; write `\\\\` for a backslash"),
         );
         self.push(Kind::Text, body + line);
-    }
-
-    fn opens_a_line(&self) -> bool {
-        self.text[..self.at].chars().rev().find(|c| !matches!(c, ' ' | '\t' | '\r')).is_none_or(|c| c == '\n')
     }
 
     fn follows_an_operand(&self) -> bool {
@@ -232,9 +222,9 @@ impl Lexer<'_> {
     }
 
     fn pragma(&mut self) {
-        let rest = self.rest();
+        let rest = self.cursor.rest();
         let line = rest.lines().next().unwrap_or("").trim_end();
-        let span = Span::new(self.at, self.at + line.len());
+        let span = Span::new(self.cursor.at(), self.cursor.at() + line.len());
         let length = rest.find('\n').unwrap_or(rest.len());
         let word: String = line[1..].trim_start().chars().take_while(|c| c.is_ascii_alphabetic()).collect();
         let changes_the_model = matches!(
@@ -247,18 +237,18 @@ impl Lexer<'_> {
         } else {
             Diagnostic::warning(span, "this directive is ignored")
         });
-        self.at += length;
+        self.cursor.take(length);
     }
 
     /// `${...}`, a hole that a template tool fills before the model is checked: read as a number.
     fn placeholder(&mut self) {
-        let rest = self.rest();
+        let rest = self.cursor.rest();
         let line = rest.find('\n').unwrap_or(rest.len());
         let length = rest[..line].find('}').map_or(2, |close| close + 1);
-        let end = self.at + length;
+        let end = self.cursor.at() + length;
         self.report(
             Diagnostic::error(
-                Span::new(self.at, end),
+                Span::new(self.cursor.at(), end),
                 "this is a template, not a model: a placeholder is left to fill in",
             )
             .label("expected a value")
@@ -268,8 +258,8 @@ impl Lexer<'_> {
     }
 
     fn bad_characters(&mut self) {
-        let start = self.at;
-        let rest = self.rest();
+        let start = self.cursor.at();
+        let rest = self.cursor.rest();
         let known = |c: char| c.is_whitespace() || c.is_ascii_alphanumeric() || c == '"' || c == '“';
         let length = rest
             .char_indices()
@@ -279,34 +269,26 @@ impl Lexer<'_> {
                     || SIGNS.iter().any(|(sign, _)| rest[i..].starts_with(sign))
             })
             .map_or(rest.len(), |(i, _)| i);
-        self.at += length.max(rest.chars().next().map_or(1, char::len_utf8));
-        let shown = &self.text[start..self.at];
+        self.cursor.take(length.max(1));
+        let shown = &self.cursor.text()[start..self.cursor.at()];
         let finding = if shown.starts_with('_') {
-            Diagnostic::error(Span::new(start, self.at), "a name cannot begin with an underscore")
+            Diagnostic::error(Span::new(start, self.cursor.at()), "a name cannot begin with an underscore")
                 .label("expected a letter")
         } else {
-            Diagnostic::error(Span::new(start, self.at), format!("unexpected `{}`", shown.escape_debug()))
-                .label("this means nothing in Murphi")
+            Diagnostic::error(
+                Span::new(start, self.cursor.at()),
+                format!("unexpected `{}`", shown.escape_debug()),
+            )
+            .label("this means nothing in Murphi")
         };
         self.refused = true;
         self.report(finding);
     }
 }
 
-/// The value of a number token's text; `None` when it exceeds what any computation here can hold.
+/// The value of a number token's text, as Rumur reads it; `None` when it exceeds what any computation here can hold.
 pub fn number_value(text: &str) -> Option<i128> {
-    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        i128::from_str_radix(digits, 16).ok()
-    } else if is_octal(text) {
-        i128::from_str_radix(text, 8).ok()
-    } else {
-        text.parse().ok()
-    }
-}
-
-/// Whether Rumur reads the number as octal: a leading zero and no digit above 7.
-pub fn is_octal(text: &str) -> bool {
-    text.len() > 1 && text.starts_with('0') && text.bytes().all(|b| (b'0'..=b'7').contains(&b))
+    literal::number_value(text, LeadingZero::Octal)
 }
 
 /// The characters a string token stands for: quotes off, escapes resolved.
@@ -315,18 +297,7 @@ pub fn string_value(token_text: &str) -> String {
     let inner = inner.strip_suffix('"').or_else(|| inner.strip_suffix('”')).unwrap_or(inner);
     // A token is cut at its first quote, so only one opening quote can have been there.
     let inner = if token_text.starts_with("\"\"") || token_text.starts_with("“\"") { "" } else { inner };
-    let mut value = String::with_capacity(inner.len());
-    let mut chars = inner.chars();
-    while let Some(c) = chars.next() {
-        match if c == '\\' { chars.next() } else { None } {
-            None => value.push(c),
-            Some('n') => value.push('\n'),
-            Some('t') => value.push('\t'),
-            Some('r') => value.push('\r'),
-            Some(other) => value.push(other),
-        }
-    }
-    value
+    literal::unescaped(inner)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::truth::{Asked, Truth, figures, model, run};
 use hadal_exec::generate;
-use hadal_exec::reduce::{self, Deadlocks, Stubborn};
+use hadal_exec::reduce::{self, Stubborn};
 use hadal_exec::{Model, SymmetryMode};
 use hadal_guide::{Target, priority, registry};
 use hadal_search::directed::{DirectedOptions, Insertion, Order, Tie, Traces};
@@ -106,7 +106,7 @@ fn contexts_and_stubborn_sets_together_lose_nothing_where_contexts_only_sort() {
         let question = Question::everything(model.properties(), DeadlockNotion::Off);
         let asked = Asked { question, target: properties };
         let Some(truth) = Truth::of(&model, &asked, 1000) else { continue };
-        let reduced = Stubborn::new(&model, Deadlocks::Ignored, reduce::Traces::Some).expect("few actions");
+        let reduced = Stubborn::new(&model, DeadlockNotion::Off, reduce::Traces::Some).expect("few actions");
         let guide = registry::build("blind", &model, &asked.target).expect("a guide");
         for faults in [true, false] {
             let sorted_by = Target { faults, ..asked.target.clone() };

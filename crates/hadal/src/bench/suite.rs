@@ -2,6 +2,7 @@
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
+use hadal_lang::{Language, murphi};
 use serde::Serialize;
 use std::sync::OnceLock;
 
@@ -58,7 +59,7 @@ impl Case {
 
     /// Whether peers that read Murphi can run it.
     pub fn is_murphi(&self) -> bool {
-        self.model.ends_with(".m")
+        Language::of(self.model.as_ref()).is_some_and(|language| *language == murphi::LANGUAGE)
     }
 }
 

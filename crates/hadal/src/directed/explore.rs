@@ -213,7 +213,7 @@ fn external(
     let (ledger, threads) = (disk.ledger, disk.threads);
     let search = ExternalSearch { task, guide, aim, ledger, governor, threads, options };
     let explored = if disk.resumed { external::resume(&search) } else { external::search(&search) };
-    let explored = explored.map_err(crate::check::trouble)?;
+    let explored = explored.map_err(crate::commands::check::trouble)?;
     let figures = &explored.figures;
     decisions.push(format!(
         "  {} buckets by cost and estimate, {} states expanded of {} generated; duplicates up to {} rows back",

@@ -9,8 +9,9 @@ mod term;
 use super::ast;
 use super::model::{Channel, Model, Table, Variable};
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::text::did_you_mean;
 use hadal_system::Span;
-use names::{Meaning, Scope, suggest};
+use names::{Meaning, Scope};
 use std::collections::{HashMap, HashSet};
 
 /// The largest array, and the largest buffer of a channel.
@@ -132,7 +133,7 @@ impl Checker<'_> {
         self.channel_uses();
         for (name, _) in self.overrides {
             if !self.overridden.contains(name) {
-                let help = suggest(name, self.globals.names().map(String::as_str));
+                let help = did_you_mean(name, self.globals.names().map(String::as_str));
                 let mut finding = Diagnostic::error(
                     Span::default(),
                     format!("-D {name}: the model has no constant `{name}`"),

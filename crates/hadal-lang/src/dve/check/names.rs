@@ -1,4 +1,4 @@
-//! Scopes, and the nearest name where one is unknown.
+//! Scopes.
 
 use super::super::ast::Ident;
 use std::collections::HashMap;
@@ -37,48 +37,5 @@ impl Scope {
 
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.names.keys()
-    }
-}
-
-/// `did you mean ...?` with the nearest candidate, where one is near.
-pub(super) fn suggest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
-    let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates {
-        let away = distance(name, candidate);
-        if away <= 1 + name.len() / 4 && best.is_none_or(|b| (away, candidate) < b) {
-            best = Some((away, candidate));
-        }
-    }
-    best.map(|(_, candidate)| format!("did you mean `{candidate}`?"))
-}
-
-/// Insertions, deletions and replacements between two words (Levenshtein), a change of case counting nothing.
-fn distance(left: &str, right: &str) -> usize {
-    if left.len().abs_diff(right.len()) > 8 {
-        return usize::MAX;
-    }
-    let right: Vec<char> = right.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.to_lowercase().chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in right.iter().enumerate() {
-            let change = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::suggest;
-
-    #[test]
-    fn the_nearest_name_is_suggested() {
-        let names = ["counter", "count", "x"];
-        assert_eq!(suggest("coutner", names.into_iter()).as_deref(), Some("did you mean `counter`?"));
-        assert_eq!(suggest("turn", names.into_iter()), None);
     }
 }

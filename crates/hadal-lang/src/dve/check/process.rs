@@ -2,9 +2,10 @@
 
 use super::super::ast::{self, Direction, Ident};
 use super::super::model::{Effect, Location, Process, Synchronisation, Transition};
-use super::names::{Meaning, Scope, suggest};
+use super::names::{Meaning, Scope};
 use super::{Checker, ProcessScope};
 use crate::diagnostic::Diagnostic;
+use crate::text::did_you_mean;
 use std::collections::HashMap;
 
 impl Checker<'_> {
@@ -109,7 +110,7 @@ impl Checker<'_> {
         let scope = &self.process_scopes[process];
         let found = scope.locations.get(&state.text).copied();
         if found.is_none() {
-            let help = suggest(&state.text, scope.locations.keys().map(String::as_str));
+            let help = did_you_mean(&state.text, scope.locations.keys().map(String::as_str));
             let mut finding =
                 Diagnostic::error(state.span, format!("`{}` has no state `{}`", scope.name, state.text))
                     .label("expected one of its states");
@@ -159,7 +160,7 @@ impl Checker<'_> {
                     Diagnostic::error(name.span, format!("the channel `{}` is not declared", name.text))
                 };
                 finding.help =
-                    suggest(&name.text, self.model.channels.iter().map(|channel| channel.name.as_str()));
+                    did_you_mean(&name.text, self.model.channels.iter().map(|channel| channel.name.as_str()));
                 if other.is_none() && finding.help.is_none() {
                     finding.help = Some(format!("declare it: `channel {};`", name.text));
                 }

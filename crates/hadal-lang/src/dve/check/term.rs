@@ -2,9 +2,10 @@
 
 use super::super::ast::{self, ExprKind, Ident, ProcessRef};
 use super::super::model::{Target, Term, TermKind, apply_binary, apply_unary};
-use super::names::{Meaning, suggest};
+use super::names::Meaning;
 use super::{Checker, Scope};
 use crate::diagnostic::Diagnostic;
+use crate::text::did_you_mean;
 
 impl Checker<'_> {
     /// The value of an expression that must be constant; reported and `None` where it is not.
@@ -69,7 +70,7 @@ impl Checker<'_> {
     fn unknown_name(&mut self, name: &Ident, process: Option<usize>) {
         let empty = Scope::default();
         let locals = process.map_or(&empty, |number| &self.process_scopes[number].locals);
-        let help = suggest(&name.text, locals.names().chain(self.globals.names()).map(String::as_str));
+        let help = did_you_mean(&name.text, locals.names().chain(self.globals.names()).map(String::as_str));
         let mut finding = Diagnostic::error(name.span, format!("`{}` is not declared", name.text))
             .label("expected a variable or constant");
         finding.help = help;
@@ -113,7 +114,7 @@ impl Checker<'_> {
                     Some(at) => TermKind::At(number, *at),
                     None => {
                         let names = self.process_scopes[number].locations.keys().map(String::as_str);
-                        let help = suggest(&location.text, names);
+                        let help = did_you_mean(&location.text, names);
                         let message = format!(
                             "`{}` has no state `{}`",
                             self.process_scopes[number].name, location.text
@@ -134,8 +135,10 @@ impl Checker<'_> {
                 };
                 let number = number?;
                 let Some(meaning) = self.process_scopes[number].locals.get(&name.text) else {
-                    let help =
-                        suggest(&name.text, self.process_scopes[number].locals.names().map(String::as_str));
+                    let help = did_you_mean(
+                        &name.text,
+                        self.process_scopes[number].locals.names().map(String::as_str),
+                    );
                     let message =
                         format!("`{}` has no variable `{}`", self.process_scopes[number].name, name.text);
                     let mut finding =
@@ -254,7 +257,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn unknown_process(&mut self, name: &Ident) {
-        let help = suggest(&name.text, self.process_scopes.iter().map(|scope| scope.name.as_str()));
+        let help = did_you_mean(&name.text, self.process_scopes.iter().map(|scope| scope.name.as_str()));
         let mut finding = Diagnostic::error(name.span, format!("there is no process `{}`", name.text))
             .label("expected a process");
         finding.help = help;

@@ -4,7 +4,8 @@ use super::super::ast::Type;
 use super::super::model::{Target, Term, TermKind};
 use super::joint::{Joint, Operation, is_committed};
 use super::term::{Copies, binary, number};
-use super::{Buffer, Errors, Lowering, assign};
+use super::{Buffer, Lowering, assign};
+use crate::language::ModelErrors;
 use hadal_system::{
     Action, BinaryOp, Expr, ExprKind, Function, FunctionId, Local, LocalId, LocalKind, Place, ProcessId,
     Range, ShapeId, Span, Step, Stmt, StmtKind,
@@ -95,7 +96,7 @@ impl<'m> Lowering<'m> {
         if self.model.composition == super::super::ast::Composition::Synchronous {
             self.lockstep_body(step, &mut locals, &mut body);
         } else {
-            if self.errors == Errors::ErrorState {
+            if self.errors == ModelErrors::ErrorState {
                 for member in &step.members {
                     let fault = member.transition.guard.as_ref().and_then(|guard| self.fault(guard));
                     self.fail_on(fault, &mut body);
@@ -158,7 +159,7 @@ impl<'m> Lowering<'m> {
         for member in &step.members {
             let Some(guard) = &member.transition.guard else { continue };
             let condition = self.expr(guard, &Copies::new());
-            let fault = if self.errors == Errors::ErrorState { self.fault(guard) } else { None };
+            let fault = if self.errors == ModelErrors::ErrorState { self.fault(guard) } else { None };
             match fault {
                 // A guard that meets an error passes; the body then goes to the error state.
                 Some(fault) => conjuncts.push(Expr::binary(BinaryOp::Or, fault, condition)),
@@ -213,7 +214,7 @@ impl<'m> Lowering<'m> {
                 body.push(assign(place, number(*location as i64, *span)));
             }
             Operation::Assign { target, value } => {
-                if self.errors == Errors::ErrorState {
+                if self.errors == ModelErrors::ErrorState {
                     let fault = self.assignment_fault(target, value, None);
                     self.fail_on(fault, body);
                 }
@@ -223,7 +224,7 @@ impl<'m> Lowering<'m> {
                 body.push(assign(place, value));
             }
             Operation::Transfer { target, value, cut } => {
-                if self.errors == Errors::ErrorState {
+                if self.errors == ModelErrors::ErrorState {
                     let fault = self.assignment_fault(target, value, *cut);
                     self.fail_on(fault, body);
                 }
@@ -237,7 +238,7 @@ impl<'m> Lowering<'m> {
                 let types = self.model.channels[*channel].types.clone().unwrap_or_default();
                 let held = self.whole(buffer.held, *span);
                 for (item, (value, scalar)) in values.iter().zip(&types).enumerate() {
-                    if self.errors == Errors::ErrorState {
+                    if self.errors == ModelErrors::ErrorState {
                         let fault = self.fault(value);
                         self.fail_on(fault, body);
                     }
@@ -252,7 +253,7 @@ impl<'m> Lowering<'m> {
                 let Some(buffer) = self.buffers[*channel] else { return };
                 for (item, target) in targets.iter().enumerate() {
                     let size = self.model.variables[target.variable].initial.len();
-                    if self.errors == Errors::ErrorState {
+                    if self.errors == ModelErrors::ErrorState {
                         let fault = target.index.as_ref().and_then(|index| self.index_fault(index, size));
                         self.fail_on(fault, body);
                     }

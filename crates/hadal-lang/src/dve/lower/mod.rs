@@ -4,7 +4,7 @@
 //! * Each joint step (see [`joint`]) becomes one action. Its guard starts with the location tests.
 //! * Variables get the range that [`ranges`] finds, within their type. Storing a value outside the type, an index
 //!   outside an array and a division by zero are errors of the model, as the waist has them, or lead to DiVinE's
-//!   error state: see [`Errors`].
+//!   error state: see [`ModelErrors`].
 //! * Committed locations: where some process is in one, a step fires only if all its members leave committed
 //!   locations. Only steps that must be held back pay for a test.
 
@@ -15,6 +15,7 @@ mod term;
 
 use super::model::Model;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::language::ModelErrors;
 use hadal_system::{
     Action, ActionId, ControlEdge, Domain, DomainKind, Domains, Expr, Field, Function, Location, Place,
     Process, ProcessId, Property, PropertyBody, PropertyKind, Role, Shape, ShapeId, Shapes, Source, Span,
@@ -22,17 +23,6 @@ use hadal_system::{
 };
 use ranges::{Interval, Ranges};
 use term::Copies;
-
-/// What becomes of a transition that meets an error.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Errors {
-    /// It is reported as an error of the model.
-    #[default]
-    Report,
-    /// As in DiVinE's own exploration: every variable becomes 0, every process goes to its first location and the
-    /// first process to a location `error` of its own, and exploration goes on.
-    ErrorState,
-}
 
 /// Something asked of the model beside what its text asks: a name and a condition.
 #[derive(Clone, Debug)]
@@ -47,7 +37,7 @@ pub struct Goal {
 pub fn lower(
     model: &Model,
     goals: &[Goal],
-    errors: Errors,
+    errors: ModelErrors,
     source: Source,
     findings: &mut Diagnostics,
 ) -> Option<System> {
@@ -55,7 +45,7 @@ pub fn lower(
     if findings.has_errors() {
         return None;
     }
-    let ranges = ranges::find_ranges(model, &steps, errors == Errors::ErrorState);
+    let ranges = ranges::find_ranges(model, &steps, errors == ModelErrors::ErrorState);
     let mut lowering = Lowering {
         model,
         ranges,
@@ -78,7 +68,7 @@ pub fn lower(
         findings.push(finding);
         return None;
     }
-    if errors == Errors::ErrorState {
+    if errors == ModelErrors::ErrorState {
         lowering.declare_error_function();
     }
     let start = lowering.start();
@@ -113,7 +103,7 @@ struct Buffer {
 struct Lowering<'m> {
     model: &'m Model,
     ranges: Ranges,
-    errors: Errors,
+    errors: ModelErrors,
     domains: Domains,
     shapes: Shapes,
     list: Vec<Variable>,
@@ -187,7 +177,7 @@ impl Lowering<'_> {
         for (number, process) in model.processes.iter().enumerate() {
             let mut names: Vec<String> =
                 process.locations.iter().map(|location| location.name.clone()).collect();
-            if self.errors == Errors::ErrorState && number == 0 {
+            if self.errors == ModelErrors::ErrorState && number == 0 {
                 names.push("error".to_string());
             }
             let domain = self.domains.add(Domain {
@@ -316,7 +306,7 @@ impl Lowering<'_> {
                         ..Location::default()
                     })
                     .collect();
-                if self.errors == Errors::ErrorState && number == 0 {
+                if self.errors == ModelErrors::ErrorState && number == 0 {
                     locations.push(Location { name: "error".to_string(), ..Location::default() });
                 }
                 Process {

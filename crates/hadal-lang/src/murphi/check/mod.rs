@@ -15,8 +15,8 @@ mod types;
 
 use super::ast;
 use super::hir::{Dialect, Function, Model, Rule, Symbol, SymbolId, SymbolKind};
-use super::suggest::nearest;
 use super::types::{TypeId, Types};
+use crate::text::nearest;
 use crate::{Diagnostic, Diagnostics};
 use hadal_system::Span;
 use scope::Scopes;

@@ -5,8 +5,8 @@ use super::scope::Entity;
 use crate::Diagnostic;
 use crate::murphi::ast::{Designator, Name, Step as Written};
 use crate::murphi::hir::{Dialect, Expr, ExprKind, Place, Step, SymbolKind};
-use crate::murphi::suggest::nearest;
 use crate::murphi::types::{Type, TypeId};
+use crate::text::nearest;
 
 impl Checker<'_> {
     /// What a designator stands for: a constant or a place.

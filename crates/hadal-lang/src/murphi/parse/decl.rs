@@ -3,8 +3,8 @@
 use super::{Parsed, Parser};
 use crate::Diagnostic;
 use crate::murphi::ast::{Decl, Function, Item, Model, Parameter};
-use crate::murphi::suggest::nearest;
 use crate::murphi::token::{Keyword, Kind};
+use crate::text::nearest;
 
 /// Which section a declaration stands in.
 #[derive(Clone, Copy)]

@@ -161,7 +161,7 @@ impl Parser<'_> {
             self.diagnostics.push(
                 Diagnostic::error(token.span, "this number is too large").label("does not fit in 64 bits"),
             );
-        } else if lex::is_octal(text) && value != text.parse().ok() {
+        } else if crate::text::literal::is_octal(text) && value != text.parse().ok() {
             let shown = value.unwrap_or(0);
             self.diagnostics.push(
                 Diagnostic::warning(token.span, format!("a leading zero makes this number octal: {shown}"))

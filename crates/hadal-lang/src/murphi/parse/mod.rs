@@ -11,8 +11,8 @@ mod types;
 
 use super::ast::{Model, Name};
 use super::lex;
-use super::suggest::nearest;
 use super::token::{Keyword, Kind, Token};
+use crate::text::nearest;
 use crate::{Diagnostic, Diagnostics};
 use hadal_system::Span;
 

@@ -4,8 +4,8 @@ use super::rule::category;
 use super::{Parsed, Parser};
 use crate::Diagnostic;
 use crate::murphi::ast::{Stmt, StmtKind};
-use crate::murphi::suggest::nearest;
 use crate::murphi::token::{Keyword, Kind};
+use crate::text::nearest;
 
 /// Keywords that begin a statement, for suggestions.
 const OPENERS: &[&str] = &[

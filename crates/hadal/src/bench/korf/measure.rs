@@ -126,7 +126,7 @@ pub fn on_disk(
         threads,
         options: ExternalOptions::default(),
     });
-    let explored = explored.map_err(crate::check::trouble)?;
+    let explored = explored.map_err(crate::commands::check::trouble)?;
     let figures = &explored.figures;
     let measured = Measured {
         expanded: figures.expanded,

@@ -1,6 +1,7 @@
 //! "Did you mean ...?": the nearest known word, where one is near enough to be obvious.
 
-/// The candidate nearest to `word`, if it is close: at most a third of the letters differ, case aside.
+/// The candidate nearest to `word`, if it is close: at most a third of the letters differ, case aside. Of several, the
+/// first in the alphabet, so that candidates may come from a hash map.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Longer words are not typing mistakes of anything, and the distance is quadratic.
     if word.len() > 64 {
@@ -13,8 +14,13 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .filter(|c| *c != word && c.len() <= 64)
         .map(|c| (distance(&folded, &c.to_lowercase()), c))
         .filter(|(d, _)| *d <= limit)
-        .min_by_key(|(d, _)| *d)
+        .min()
         .map(|(_, c)| c)
+}
+
+/// `did you mean ...?` with the candidate [`nearest`] to `word`, where one is near: the help of a finding.
+pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(word, candidates).map(|meant| format!("did you mean `{meant}`?"))
 }
 
 /// Edits that turn one word into the other: insert, delete, replace, swap neighbours.
@@ -46,5 +52,7 @@ mod tests {
         assert_eq!(nearest("State", ["state", "start"]), Some("state"));
         assert_eq!(nearest("x", ["completely", "different"]), None);
         assert_eq!(nearest("rulset", ["rule", "ruleset"]), Some("ruleset"));
+        assert_eq!(did_you_mean("coutner", ["counter", "count"]).as_deref(), Some("did you mean `counter`?"));
+        assert_eq!(did_you_mean("turn", ["counter", "count", "x"]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! `hadal runs` and `hadal resume`: what is kept on disk, and going on with it.
 
 use crate::args::{CheckArgs, ResumeArgs, RunsArgs, RunsVerb};
-use crate::check;
+use crate::commands::check;
 use crate::failure::Failure;
 use crate::folder::{self, RunPlace};
 use crate::progress::{grouped, size};

@@ -5,7 +5,7 @@
 
 use crate::args::SimulateArgs;
 use crate::failure::Failure;
-use crate::load::{Language, load};
+use crate::load::load;
 use crate::plan::select_properties;
 use crate::trace::{Detail, Scalar, StepView, ViolationView};
 use crate::violation;
@@ -13,7 +13,7 @@ use hadal_exec::model::{Engine, Model, ModelOptions};
 use hadal_exec::symmetry::{Canonicaliser, Scratch, SymmetryMode};
 use hadal_exec::{Interpreter, Notes, Outcome};
 use hadal_search::{Violation, ViolationKind};
-use hadal_system::{Check, Label, StateSpace};
+use hadal_system::{Check, DeadlockNotion, Label, StateSpace};
 use std::io::{BufRead, ErrorKind, IsTerminal, Write};
 
 /// Runs the command; returns the exit code: 1 where the walk met something wrong.
@@ -24,7 +24,7 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
     let model = Model::new(loaded.system, options).map_err(|error| Failure::Usage(error.to_string()))?;
     let detail = if args.full_states { Detail::WholeStates } else { Detail::Changes };
-    let mut walk = Walk::new(&model, loaded.language, detail);
+    let mut walk = Walk::new(&model, loaded.language.deadlock, detail);
     let (mut random, mut out) = (SplitMix64(args.seed), std::io::stdout().lock());
     let walked = if args.random {
         at_random(&mut walk, args, &mut random, &mut out)
@@ -167,7 +167,7 @@ enum Leads {
 /// A path from an initial state to where the person is.
 struct Walk<'m> {
     model: &'m Model,
-    language: Language,
+    deadlock: DeadlockNotion,
     interpreter: Interpreter<'m>,
     /// Where the model has multisets, whose elements have no order.
     multisets: Option<(&'m Canonicaliser, Scratch)>,
@@ -186,10 +186,10 @@ struct Visit {
 }
 
 impl<'m> Walk<'m> {
-    fn new(model: &'m Model, language: Language, detail: Detail) -> Self {
+    fn new(model: &'m Model, deadlock: DeadlockNotion, detail: Detail) -> Self {
         let mut walk = Walk {
             model,
-            language,
+            deadlock,
             interpreter: model.interpreter(),
             multisets: model.symmetry().map(|it| (it, it.scratch())),
             detail,
@@ -292,9 +292,10 @@ impl<'m> Walk<'m> {
     fn is_deadlock(&self) -> bool {
         let Some(here) = self.state() else { return false };
         let stays = |choice: &Choice| matches!(&choice.leads, Leads::To(state) if state == here);
-        let suspected = match self.language {
-            Language::Dve => self.enabled.is_empty(),
-            Language::Murphi => self.enabled.iter().all(stays),
+        let suspected = match self.deadlock {
+            DeadlockNotion::Off => false,
+            DeadlockNotion::Stuck => self.enabled.is_empty(),
+            DeadlockNotion::Stuttering => self.enabled.iter().all(stays),
         };
         suspected && !self.model.worker().can_leave(here)
     }

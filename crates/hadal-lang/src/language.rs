@@ -1,0 +1,267 @@
+//! Languages as data: what hadal must know of each, and the registry that holds them all.
+//!
+//! A front end is a folder of this crate with one `pub static LANGUAGE: Language` and one line in [`LANGUAGES`]. The
+//! command, the benches and the tests ask the registry and name no language.
+
+use crate::diagnostic::{Diagnostics, Refused, render_plain};
+use crate::{Severity, dve, murphi};
+use hadal_system::{DeadlockNotion, Source, System};
+use std::path::{Path, PathBuf};
+
+/// Every language hadal reads. A new one is one line here.
+pub static LANGUAGES: &[&Language] = &[&murphi::LANGUAGE, &dve::LANGUAGE];
+
+/// What hadal knows of a language.
+#[derive(Debug)]
+pub struct Language {
+    /// As people call it.
+    pub name: &'static str,
+    /// Endings of its files, without the dot, in small letters; the usual one first.
+    pub endings: &'static [&'static str],
+    /// What a deadlock is in it.
+    pub deadlock: DeadlockNotion,
+    /// What `-D NAME=VALUE` gives a value to, in a few words.
+    pub defines: &'static str,
+    /// Reads a model.
+    pub load: fn(Request) -> Result<Loaded, LoadError>,
+}
+
+impl Language {
+    /// The language of a file, by its ending.
+    pub fn of(path: &Path) -> Option<&'static Language> {
+        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        LANGUAGES.iter().copied().find(|language| language.endings.contains(&ending.as_str()))
+    }
+
+    /// The language of this name, whatever the case of its letters.
+    pub fn named(name: &str) -> Option<&'static Language> {
+        LANGUAGES.iter().copied().find(|language| language.name.eq_ignore_ascii_case(name))
+    }
+}
+
+impl PartialEq for Language {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// All languages with their endings, for people: `.m and .murphi (Murphi), .dve and .mdve (DVE)`.
+pub fn list() -> String {
+    let one = |language: &&Language| {
+        let endings: Vec<String> = language.endings.iter().map(|ending| format!(".{ending}")).collect();
+        format!("{} ({})", endings.join(" and "), language.name)
+    };
+    LANGUAGES.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// What `-D` gives to a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// A value.
+    Number(i64),
+    /// Text.
+    Text(String),
+}
+
+/// What becomes of a transition that meets an error, where the language has a say in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ModelErrors {
+    /// It is reported as an error of the model.
+    #[default]
+    Report,
+    /// The model goes to an error state of its own, as DiVinE does, and the search goes on.
+    ErrorState,
+}
+
+/// How a model is to be read.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// Values for constants and parameters, by name.
+    pub define: Vec<(String, Given)>,
+    /// What becomes of transitions that meet an error.
+    pub errors: ModelErrors,
+}
+
+impl LoadOptions {
+    /// The definitions that are numbers.
+    pub fn numbers(&self) -> Vec<(String, i64)> {
+        let number = |(name, given): &(String, Given)| match given {
+            Given::Number(value) => Some((name.clone(), *value)),
+            Given::Text(_) => None,
+        };
+        self.define.iter().filter_map(number).collect()
+    }
+
+    /// The definitions that are text.
+    pub fn texts(&self) -> Vec<(String, String)> {
+        let text = |(name, given): &(String, Given)| match given {
+            Given::Number(_) => None,
+            Given::Text(text) => Some((name.clone(), text.clone())),
+        };
+        self.define.iter().filter_map(text).collect()
+    }
+
+    /// The definitions, in a language that takes numbers only.
+    pub fn only_numbers(&self, language: &Language) -> Result<Vec<(String, i64)>, LoadError> {
+        match self.texts().into_iter().next() {
+            Some((name, value)) => Err(LoadError::NotANumber { name, value, language: language.name }),
+            None => Ok(self.numbers()),
+        }
+    }
+}
+
+/// A model to be read.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The file, beside which others may belong to the model.
+    pub path: &'a Path,
+    /// Its text.
+    pub source: Source,
+    /// How it is to be read.
+    pub options: &'a LoadOptions,
+}
+
+/// A model that was accepted.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What it means.
+    pub model: LoadedModel,
+    /// What the reader may want to know.
+    pub warnings: Diagnostics,
+}
+
+impl Loaded {
+    /// The warnings, for reading.
+    pub fn render_warnings(&self) -> String {
+        render_all(self.model.source(), &self.warnings)
+    }
+}
+
+/// What a model means: one variant per kind of question that hadal answers.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "there is one per model")]
+pub enum LoadedModel {
+    /// A system of guarded actions.
+    System(System),
+}
+
+impl LoadedModel {
+    /// The text that spans of the model and of its warnings point into.
+    pub fn source(&self) -> &Source {
+        match self {
+            LoadedModel::System(system) => &system.source,
+        }
+    }
+}
+
+/// A model that was accepted by a front end whose models are always systems.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// What it means.
+    pub system: System,
+    /// What the reader may want to know.
+    pub warnings: Diagnostics,
+}
+
+impl From<Lowered> for Loaded {
+    fn from(lowered: Lowered) -> Self {
+        Loaded { model: LoadedModel::System(lowered.system), warnings: lowered.warnings }
+    }
+}
+
+/// Why a model is not read.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A file cannot be read.
+    #[error("{path}: {error}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The file's ending says no language.
+    #[error("{path}: the ending does not say the language; hadal reads {}", list())]
+    UnknownEnding {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// Offsets into the text would not fit.
+    #[error("{path}: larger than 4 GiB")]
+    TooLarge {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// A constant is given text in a language whose constants are numbers.
+    #[error("-D {name}={value}: a constant of a {language} model is a number")]
+    NotANumber {
+        /// The constant.
+        name: String,
+        /// What it was given.
+        value: String,
+        /// The language.
+        language: &'static str,
+    },
+    /// The front end refuses the text.
+    #[error("{}", render_refusal(.0))]
+    Refused(#[from] Refused),
+}
+
+/// Reads the model in a file, in the language that its ending says.
+pub fn load(path: &Path, options: &LoadOptions) -> Result<(&'static Language, Loaded), LoadError> {
+    let language = Language::of(path).ok_or_else(|| LoadError::UnknownEnding { path: path.to_owned() })?;
+    let bytes = std::fs::read(path).map_err(|error| LoadError::File { path: path.to_owned(), error })?;
+    if bytes.len() > u32::MAX as usize {
+        return Err(LoadError::TooLarge { path: path.to_owned() });
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let source = Source::new(path.display().to_string(), text);
+    let loaded = (language.load)(Request { path, source, options })?;
+    Ok((language, loaded))
+}
+
+/// All findings, one after the other.
+pub fn render_all(source: &Source, diagnostics: &Diagnostics) -> String {
+    diagnostics.list.iter().map(|d| render_plain(source, d)).collect::<Vec<_>>().join("\n")
+}
+
+/// The findings of a refused model, then how many refuse it.
+pub fn render_refusal(refused: &Refused) -> String {
+    let errors = refused.diagnostics.list.iter().filter(|d| d.severity == Severity::Error).count();
+    let plural = if errors == 1 { "error" } else { "errors" };
+    format!(
+        "{}\n{}: {errors} {plural}; nothing was explored",
+        render_all(&refused.source_text, &refused.diagnostics),
+        refused.source_text.name
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_ending_says_one_language() {
+        let mut seen = BTreeSet::new();
+        for language in LANGUAGES {
+            assert!(!language.endings.is_empty() && !language.defines.is_empty(), "{}", language.name);
+            for ending in language.endings {
+                assert!(seen.insert(ending), "{ending} says two languages");
+                assert_eq!(*ending, ending.to_ascii_lowercase());
+                let path = PathBuf::from(format!("model.{}", ending.to_ascii_uppercase()));
+                assert_eq!(Language::of(&path), Some(*language));
+            }
+            assert_eq!(Language::named(&language.name.to_lowercase()), Some(*language));
+        }
+        assert_eq!(Language::of(Path::new("model")), None);
+        assert!(list().contains(".dve and .mdve (DVE)"));
+    }
+
+    #[test]
+    fn a_file_of_no_language_is_refused_with_those_there_are() {
+        let error = load(Path::new("model.txt"), &LoadOptions::default()).expect_err("no language");
+        assert!(error.to_string().contains(".m and .murphi (Murphi)"), "{error}");
+    }
+}

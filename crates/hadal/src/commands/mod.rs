@@ -1,0 +1,56 @@
+//! The verbs, one file each: arguments in, an exit code out. A new verb is a file here, a line in [`Verb`] with its help,
+//! and one in [`run`].
+
+pub mod check;
+mod inspect;
+mod manual;
+mod report;
+mod runs;
+mod simulate;
+
+use crate::args::{BenchArgs, CheckArgs, InspectArgs, ReportArgs, ResumeArgs, RunsArgs, SimulateArgs};
+use crate::bench;
+use crate::failure::Failure;
+use clap::Subcommand;
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one per process")]
+pub enum Verb {
+    /// Explore the model and check its properties.
+    Check(CheckArgs),
+    /// Walk through the model, by hand or at random.
+    Simulate(SimulateArgs),
+    /// Show what hadal makes of the model: layout, actions, static facts.
+    Inspect(InspectArgs),
+    /// Run benchmark suites, against peers where they are installed.
+    Bench(BenchArgs),
+    /// Go on with a run that was stopped, interrupted or killed.
+    Resume(ResumeArgs),
+    /// List the runs kept on disk, or remove some.
+    Runs(RunsArgs),
+    /// Make a page about a run, finished or going, from its folder.
+    Report(ReportArgs),
+    /// Print a shell completion script.
+    Completions {
+        /// For which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff).
+    Man,
+}
+
+/// Runs a verb; returns the exit code.
+pub fn run(verb: &Verb) -> Result<u8, Failure> {
+    match verb {
+        Verb::Check(args) => check::run(args, None),
+        Verb::Simulate(args) => simulate::run(args),
+        Verb::Inspect(args) => inspect::run(args),
+        Verb::Bench(args) => bench::run(args),
+        Verb::Resume(args) => runs::resume(args),
+        Verb::Runs(args) => runs::run(args),
+        Verb::Report(args) => report::run(args),
+        Verb::Completions { shell } => manual::complete(*shell),
+        Verb::Man => manual::print(),
+    }
+}
