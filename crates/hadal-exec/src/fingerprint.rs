@@ -5,9 +5,9 @@
 //! toolchain: run folders made by one build are recognised by the next.
 
 use hadal_system::{
-    Action, Argument, Base, BinaryOp, CheckKind, DomainKind, Expr, ExprKind, Layout, Local, LocalKind, Param,
-    ParamValues, Place, PropertyBody, PropertyKind, Quantifier, Range, Shape, Step, Stmt, StmtKind, System,
-    UnaryOp, Value,
+    Action, Amount, Argument, Base, BinaryOp, CheckKind, DomainKind, Expr, ExprKind, Layout, Local,
+    LocalKind, Param, ParamValues, Place, PropertyBody, PropertyKind, Quantifier, Range, Shape, Step, Stmt,
+    StmtKind, System, UnaryOp, Value,
 };
 
 use crate::symmetry::SymmetryMode;
@@ -78,6 +78,7 @@ pub fn fingerprint(system: &System, layout: &Layout, symmetry: SymmetryMode) -> 
             PropertyKind::Cover => 2,
             PropertyKind::Liveness => 3,
             PropertyKind::Goal => 4,
+            PropertyKind::Proposition => 5,
         });
         hash.params(&property.params);
         hash.locals(&property.locals);
@@ -167,6 +168,18 @@ impl Hash {
         self.locals(&action.locals);
         self.expr(&action.guard);
         self.block(&action.body);
+        if let Some(outcomes) = &action.outcomes {
+            self.tag(b'o');
+            for weight in &outcomes.weights {
+                match weight {
+                    Amount::Constant(value) => self.text(&value.to_string()),
+                    Amount::Ratio { numerator, denominator } => {
+                        self.expr(numerator);
+                        self.expr(denominator);
+                    }
+                }
+            }
+        }
     }
 
     fn block(&mut self, body: &[Stmt]) {

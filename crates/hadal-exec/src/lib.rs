@@ -1,6 +1,7 @@
 //! Makes a [`hadal_system::System`] run: an interpreter that defines its meaning, a compiler to machine code that
 //! agrees with it, symmetry and partial-order reduction, and [`model::Model`], the state space explorers walk.
 
+mod choices;
 pub mod compile;
 pub mod fault;
 mod fields;

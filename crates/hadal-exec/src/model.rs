@@ -1,12 +1,14 @@
 //! A model that explorers can walk: a system, its layout, an engine that runs it, and symmetry reduction.
 
+use hadal_system::rows::Rational;
 use hadal_system::{
-    ActionInfo, Check, Label, Layout, PropertyId, PropertyInfo, StateField, StateSpace, Successors, System,
-    Worker,
+    ActionInfo, Amount, Check, ChoiceFault, Choices, Label, Layout, PropertyId, PropertyInfo, StateField,
+    StateSpace, Successors, System, Worker,
 };
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use crate::choices::Chooser;
 use crate::compile::{CompileError, Compiled};
 use crate::fields::fields;
 use crate::fingerprint::fingerprint;
@@ -59,6 +61,8 @@ pub struct Model {
     fingerprint: u64,
     /// Worked out when first asked for: few strategies want them.
     fields: OnceLock<Vec<StateField>>,
+    /// The weight of what has no outcomes.
+    certain: Amount,
 }
 
 impl Model {
@@ -83,8 +87,18 @@ impl Model {
         let fingerprint = fingerprint(&system, &layout, mode);
         let properties = system.property_infos();
         let actions = action_infos(&system);
-        let fields = OnceLock::new();
-        Ok(Model { system, layout, options, compiled, symmetry, properties, actions, fingerprint, fields })
+        Ok(Model {
+            system,
+            layout,
+            options,
+            compiled,
+            symmetry,
+            properties,
+            actions,
+            fingerprint,
+            fields: OnceLock::new(),
+            certain: Amount::Constant(Rational::from_integer(1)),
+        })
     }
 
     /// The system behind the model.
@@ -147,6 +161,7 @@ impl StateSpace for Model {
             },
             symmetry: self.symmetry.as_ref().map(|it| (it, it.scratch())),
             covers: vec![0; self.properties.len()],
+            chooser: None,
         })
     }
 
@@ -204,6 +219,8 @@ struct ModelWorker<'m> {
     runner: Runner<'m>,
     symmetry: Option<(&'m Canonicaliser, Scratch)>,
     covers: Vec<u64>,
+    /// Made when choices are first asked for.
+    chooser: Option<Chooser<'m>>,
 }
 
 impl ModelWorker<'_> {
@@ -235,6 +252,22 @@ impl Worker for ModelWorker<'_> {
             Runner::Interpreted(interpreter) => interpreter.successors(state, out, &mut self.covers),
         }
         self.canonicalise(out, from);
+    }
+
+    fn choices(&mut self, state: &[u64], out: &mut Choices) -> Result<(), ChoiceFault> {
+        let from = out.branches.len();
+        self.successors(state, &mut out.branches);
+        if let Some(&label) = out.branches.faults().first() {
+            return Err(ChoiceFault::Transition(label));
+        }
+        let model = self.model;
+        let chooser =
+            self.chooser.get_or_insert_with(|| Chooser::new(&model.system, &model.layout, &model.certain));
+        let runner = &self.runner;
+        chooser.group(state, from, out, &mut |property| match runner {
+            Runner::Compiled(compiled) => compiled.satisfies(state, property),
+            Runner::Interpreted(interpreter) => interpreter.satisfies(state, property),
+        })
     }
 
     fn can_leave(&mut self, state: &[u64]) -> bool {

@@ -4,6 +4,7 @@
 //! [`Action`]s with structured bodies, [`Property`]s. A [`Layout`] packs its states into a fixed number of
 //! 64-bit words. Explorers see neither: they see a [`StateSpace`], which a Rust user may implement directly.
 
+pub mod chance;
 pub mod deadlock;
 pub mod domain;
 pub mod expr;
@@ -19,6 +20,7 @@ pub mod stmt;
 pub mod system;
 pub mod validate;
 
+pub use chance::{Amount, Chance, ChoiceFault, Choices, Outcomes, Reward, RewardItem};
 pub use deadlock::DeadlockNotion;
 pub use domain::{Domain, DomainId, DomainKind, Domains, ScalarsetId, Value};
 pub use expr::{Base, BinaryOp, Expr, ExprKind, Place, Quantifier, Range, Step, UnaryOp};

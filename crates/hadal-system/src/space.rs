@@ -3,6 +3,7 @@
 //! A model in one of hadal's languages becomes a state space in `hadal-exec`. A Rust user may implement
 //! [`StateSpace`] for a type of their own and get every explorer.
 
+use crate::chance::{ChoiceFault, Choices};
 use crate::source::Span;
 
 /// Which transition was taken: a number the state space can render.
@@ -26,6 +27,8 @@ pub enum PropertyKind {
     Liveness,
     /// Some reachable state has it: reaching one ends the search and is reported as found.
     Goal,
+    /// Asks nothing: a predicate that questions about values refer to.
+    Proposition,
 }
 
 /// A property as explorers know it. A parametrised property of a model appears once per instance.
@@ -138,6 +141,22 @@ pub trait Worker: Send {
 
     /// Appends the successors of `state`, in an order that is always the same.
     fn successors(&mut self, state: &[u64], out: &mut Successors);
+
+    /// Appends the choices of `state` with weights and, where one is wanted, rewards. Where the space knows of none,
+    /// every successor is a choice of its own.
+    fn choices(&mut self, state: &[u64], out: &mut Choices) -> Result<(), ChoiceFault> {
+        let from = out.branches.len();
+        self.successors(state, &mut out.branches);
+        if let Some(&label) = out.branches.faults().first() {
+            return Err(ChoiceFault::Transition(label));
+        }
+        for n in from..out.branches.len() {
+            out.weights.push(1);
+            out.ends.push(n as u32 + 1);
+            out.rewards.push(0);
+        }
+        Ok(())
+    }
 
     /// Whether something leads away from `state` that [`Worker::successors`] does not show: a transition into a state that
     /// an assumption forbids, or into another state that a reduction takes for the same. Asked only where a deadlock is

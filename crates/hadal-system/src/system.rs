@@ -1,5 +1,6 @@
 //! The system of guarded actions: variables, processes, functions, actions, start states, properties.
 
+use crate::chance::{Chance, Outcomes, Reward};
 use crate::domain::{DomainId, Domains, Value};
 use crate::expr::{Base, Expr, Place};
 use crate::shape::{ShapeId, Shapes};
@@ -47,6 +48,10 @@ pub struct System {
     pub actions: Vec<Action>,
     /// What is asked of the model.
     pub properties: Vec<Property>,
+    /// How the choices of a state are resolved, where values are asked for.
+    pub chance: Chance,
+    /// What can be earned.
+    pub rewards: Vec<Reward>,
 }
 
 /// What a variable is for.
@@ -196,6 +201,8 @@ pub struct Action {
     pub body: Vec<Stmt>,
     /// The processes taking part, if the language has them.
     pub processes: Vec<ProcessId>,
+    /// Where its last parameter numbers the outcomes of one choice: how likely each is.
+    pub outcomes: Option<Outcomes>,
     /// Where it stands.
     pub span: Span,
 }
@@ -236,6 +243,7 @@ impl Default for Action {
             guard: Expr::constant(1),
             body: Vec::new(),
             processes: Vec::new(),
+            outcomes: None,
             span: Span::default(),
         }
     }

@@ -154,7 +154,7 @@ pub fn select_properties(system: &mut System, names: &[String]) -> Result<Vec<bo
     for (n, property) in system.properties.iter_mut().enumerate() {
         // A goal is a question of its own: meeting it would end the search for everything else.
         let selected = match names {
-            [] => property.kind != PropertyKind::Goal,
+            [] => !matches!(property.kind, PropertyKind::Goal | PropertyKind::Proposition),
             names => names.contains(&property.name),
         };
         asked.extend(std::iter::repeat_n(selected, (bases[n + 1] - bases[n]) as usize));
@@ -162,7 +162,10 @@ pub fn select_properties(system: &mut System, names: &[String]) -> Result<Vec<bo
             match property.kind {
                 PropertyKind::Invariant => property.body = PropertyBody::State(Expr::constant(1)),
                 PropertyKind::Goal => property.body = PropertyBody::State(Expr::constant(0)),
-                PropertyKind::Assumption | PropertyKind::Cover | PropertyKind::Liveness => {}
+                PropertyKind::Assumption
+                | PropertyKind::Cover
+                | PropertyKind::Liveness
+                | PropertyKind::Proposition => {}
             }
         }
     }

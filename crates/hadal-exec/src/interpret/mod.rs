@@ -110,7 +110,7 @@ impl<'a> Interpreter<'a> {
             let list = match property.kind {
                 PropertyKind::Invariant | PropertyKind::Goal => &mut interpreter.checked,
                 PropertyKind::Assumption => &mut interpreter.assumptions,
-                PropertyKind::Cover | PropertyKind::Liveness => continue,
+                PropertyKind::Cover | PropertyKind::Liveness | PropertyKind::Proposition => continue,
             };
             for n in 0..instance_count(&property.params, &system.domains) {
                 let values = instance_values(&property.params, &system.domains, n);
@@ -151,6 +151,18 @@ impl<'a> Interpreter<'a> {
             }
             None => Outcome::Disabled,
         }
+    }
+
+    /// The value of an expression over the state alone.
+    pub fn evaluate(&self, state: &[u64], expr: &hadal_system::Expr) -> Result<Value, Fault> {
+        let plan = FramePlan::new(self.system, &[]);
+        let mut notes = Notes::default();
+        let state = self.layout.unpack(self.system, state);
+        let mut execution = Execution { code: self, state, frames: vec![plan.frame()], notes: &mut notes };
+        execution.value(expr).map_err(|stop| match stop {
+            Stop::Fault(fault) => *fault,
+            Stop::Dropped => Fault::new(FaultKind::Assertion, expr.span, "an assumption fails here"),
+        })
     }
 
     /// Whether a property's predicate holds in a state. Properties without a predicate never do.

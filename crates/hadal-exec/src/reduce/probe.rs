@@ -15,7 +15,10 @@ pub(super) fn probes(system: &System, may_fault: impl Fn(usize) -> bool) -> Vec<
         let wrong_when = match property.kind {
             PropertyKind::Invariant => false,
             PropertyKind::Goal => true,
-            PropertyKind::Assumption | PropertyKind::Cover | PropertyKind::Liveness => continue,
+            PropertyKind::Assumption
+            | PropertyKind::Cover
+            | PropertyKind::Liveness
+            | PropertyKind::Proposition => continue,
         };
         let PropertyBody::State(condition) = &property.body else { continue };
         let mut split = Split { property, params: property.params.clone(), found: &mut found };

@@ -14,7 +14,8 @@ pub fn cone(system: &System) -> Option<Stage> {
     let facts = Facts::of(system);
     let mut roots = SlotSet::new();
     for (property, facts) in system.properties.iter().zip(&facts.properties) {
-        if !matches!(property.kind, PropertyKind::Cover | PropertyKind::Liveness) {
+        if !matches!(property.kind, PropertyKind::Cover | PropertyKind::Liveness | PropertyKind::Proposition)
+        {
             roots.extend(&facts.reads);
         }
     }

@@ -82,7 +82,7 @@ impl Look<'_> {
         let properties = system.properties.iter().zip(&self.facts.properties);
         let asked = properties.filter(|(p, _)| {
             matches!(p.body, PropertyBody::State(_))
-                && !matches!(p.kind, PropertyKind::Cover | PropertyKind::Liveness)
+                && !matches!(p.kind, PropertyKind::Cover | PropertyKind::Liveness | PropertyKind::Proposition)
         });
         if asked.into_iter().any(|(_, facts)| facts.reads.meets(&whole))
             || system.starts.iter().any(returns_early)

@@ -108,7 +108,10 @@ fn pieces(system: &System, facts: &Facts) -> Vec<Piece> {
         let truth = match property.kind {
             PropertyKind::Invariant => false,
             PropertyKind::Goal => true,
-            PropertyKind::Assumption | PropertyKind::Cover | PropertyKind::Liveness => continue,
+            PropertyKind::Assumption
+            | PropertyKind::Cover
+            | PropertyKind::Liveness
+            | PropertyKind::Proposition => continue,
         };
         let PropertyBody::State(condition) = &property.body else { continue };
         if condition.as_const().is_some_and(|value| (value != 0) != truth) {
@@ -175,7 +178,10 @@ fn narrow(system: &System, property: Option<usize>, pieces: &[&Piece]) -> System
                 }
             }
             PropertyKind::Invariant | PropertyKind::Goal => None,
-            PropertyKind::Assumption | PropertyKind::Cover | PropertyKind::Liveness => continue,
+            PropertyKind::Assumption
+            | PropertyKind::Cover
+            | PropertyKind::Liveness
+            | PropertyKind::Proposition => continue,
         };
         let met = met.unwrap_or_else(|| Expr::constant(0));
         let condition = match (asked.kind, met.as_const()) {

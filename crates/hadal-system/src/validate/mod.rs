@@ -6,6 +6,7 @@ mod body;
 
 use std::fmt;
 
+use crate::chance::Amount;
 use crate::domain::{DomainId, DomainKind};
 use crate::shape::{Shape, ShapeId};
 use crate::source::Span;
@@ -47,6 +48,7 @@ pub fn validate(system: &System) -> Vec<Problem> {
             }
         }
         check.properties();
+        check.rewards();
     }
     check.problems
 }
@@ -222,6 +224,36 @@ impl<'a> Check<'a> {
         let mut code = Code::new(&action.locals, None);
         self.expr(&mut code, &action.guard);
         self.stmts(&mut code, &action.body);
+        if let Some(outcomes) = &action.outcomes {
+            let numbered = action.params.last().map(|p| p.values.count(&self.system.domains));
+            if numbered != Some(outcomes.weights.len() as u64) {
+                self.problem(action.span, "its last parameter does not number its outcomes");
+            }
+            outcomes.weights.iter().for_each(|weight| self.amount(weight));
+        }
+    }
+
+    fn amount(&mut self, amount: &'a Amount) {
+        if let Amount::Ratio { numerator, denominator } = amount {
+            for expr in [numerator, denominator] {
+                self.expr(&mut Code::new(&[], None), expr);
+            }
+        }
+    }
+
+    fn rewards(&mut self) {
+        for item in self.system.rewards.iter().flat_map(|reward| &reward.items) {
+            self.part = "a reward".into();
+            let property = self.system.properties.get(item.when);
+            if property.is_none_or(|p| p.kind != PropertyKind::Proposition || !p.params.is_empty()) {
+                self.problem(item.span, "what it depends on is not a proposition");
+            }
+            let actions = item.actions.iter().flatten();
+            if actions.into_iter().any(|a| a.0 as usize >= self.system.actions.len()) {
+                self.problem(item.span, "an action it is earned by does not exist");
+            }
+            self.amount(&item.amount);
+        }
     }
 
     fn function(&mut self, function: &'a Function) {

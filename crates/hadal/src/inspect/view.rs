@@ -417,5 +417,6 @@ fn kind(kind: PropertyKind) -> &'static str {
         PropertyKind::Cover => "cover",
         PropertyKind::Liveness => "liveness",
         PropertyKind::Goal => "goal",
+        PropertyKind::Proposition => "proposition",
     }
 }
