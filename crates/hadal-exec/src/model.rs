@@ -1,5 +1,6 @@
 //! A model that explorers can walk: a system, its layout, an engine that runs it, and symmetry reduction.
 
+use hadal_system::facts::Facts;
 use hadal_system::rows::Rational;
 use hadal_system::{
     ActionInfo, Amount, Check, ChoiceFault, Choices, Label, Layout, PropertyId, PropertyInfo, StateField,
@@ -63,6 +64,8 @@ pub struct Model {
     fields: OnceLock<Vec<StateField>>,
     /// The weight of what has no outcomes.
     certain: Amount,
+    /// Worked out when first asked for.
+    may_fault: OnceLock<bool>,
 }
 
 impl Model {
@@ -98,6 +101,7 @@ impl Model {
             fingerprint,
             fields: OnceLock::new(),
             certain: Amount::Constant(Rational::from_integer(1)),
+            may_fault: OnceLock::new(),
         })
     }
 
@@ -162,6 +166,14 @@ impl StateSpace for Model {
             symmetry: self.symmetry.as_ref().map(|it| (it, it.scratch())),
             covers: vec![0; self.properties.len()],
             chooser: None,
+        })
+    }
+
+    fn may_fault(&self) -> bool {
+        *self.may_fault.get_or_init(|| {
+            let facts = Facts::of(&self.system);
+            facts.actions.iter().any(|action| action.whole.may_fault)
+                || facts.properties.iter().any(|property| property.may_fault)
         })
     }
 

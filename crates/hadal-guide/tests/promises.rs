@@ -5,8 +5,11 @@ mod truth;
 use hadal_exec::SymmetryMode;
 use hadal_exec::generate::{self, Size};
 use hadal_guide::registry::{self, NAMES, Prepared};
-use hadal_guide::{Mask, Target};
-use hadal_system::{Label, Source, StateSpace, System};
+use hadal_guide::{Distance, Mask, Target};
+use hadal_lang::dve::Options;
+use hadal_lang::dve::beem::Description;
+use hadal_lang::language::ModelErrors;
+use hadal_system::{Label, Source, StateSpace, Successors, System};
 use truth::{assert_promises, model, model_with, truth, with_a_far_goal};
 
 fn check_all(system: System, what: &str, most: usize) -> bool {
@@ -137,6 +140,92 @@ fn promises_hold_on_the_bundled_models() {
         compared += usize::from(check_all(system, &name, 6000));
     }
     assert!(compared >= 4, "{compared}");
+}
+
+/// A small DVE model, drawn: processes with loops and jumps, and bytes that overflow now and then.
+fn drawn_dve(seed: u64) -> String {
+    let mut random = seed;
+    let mut below = |n: u64| {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (random >> 33) % n
+    };
+    let mut text = format!("byte x = {}, y = {};\n", 240 + below(12), below(3));
+    for process in 0..2 + below(2) {
+        let states = 2 + below(3);
+        let names: Vec<String> = (0..states).map(|n| format!("s{n}")).collect();
+        let mut steps = Vec::new();
+        for _ in 0..states + below(3) {
+            let (from, to) = (below(states), below(states));
+            let effect = match below(4) {
+                0 => format!("effect x = x + {};", 1 + below(9)),
+                1 => "effect y = y - 1;".to_owned(),
+                2 => "effect y = (y + 1) % 3;".to_owned(),
+                _ => String::new(),
+            };
+            let guard = if below(3) == 0 { format!("guard y == {}; ", below(3)) } else { String::new() };
+            steps.push(format!("s{from} -> s{to} {{ {guard}{effect} }}"));
+        }
+        let (start, names, steps) = (below(states), names.join(", "), steps.join(",\n  "));
+        text += &format!("process P{process} {{ state {names}; init s{start}; trans\n  {steps};\n}}\n");
+    }
+    text + "system async;\n"
+}
+
+#[test]
+fn promises_hold_where_errors_lead_to_the_error_state() {
+    let load = |text: String, goal: &str| {
+        let description =
+            Description { properties: vec![("prop1".into(), true, goal.into())], ..Description::default() };
+        let options = Options {
+            errors: ModelErrors::ErrorState,
+            description: Some(&description),
+            ..Options::default()
+        };
+        hadal_lang::dve::load_with(Source::new("drawn.dve", text), options).expect("a model").system
+    };
+    // No edge of B leads to b0: only the error state does.
+    let text = "byte y = 250;\n\
+        process A { state a0, a1, a2; init a0; trans a0 -> a1 { }, a1 -> a2 { effect y = y + 10; }; }\n\
+        process B { state b0, b1, b2; init b1; trans b1 -> b2 { }, b2 -> b1 { }; }\nsystem async;";
+    assert!(check_all(load(text.into(), "B.b0"), "moved by an error", 600));
+    let mut compared = 0;
+    for seed in 0..120 {
+        let goal = format!("P{}.s{}", seed % 2, seed / 2 % 2);
+        let system = load(drawn_dve(seed), &goal);
+        compared += usize::from(check_all(system.clone(), &format!("drawn {seed}"), 600));
+        if let Some(system) = with_a_far_goal(system, 600) {
+            compared += usize::from(check_all(system, &format!("drawn {seed}, far goal"), 600));
+        }
+    }
+    assert!(compared > 60, "{compared}");
+}
+
+/// Every step of `x` has a row for each of its values; what follows from each other row was once looked for in all.
+#[test]
+fn estimates_take_bounded_work() {
+    let text = "byte x, y, z; process A { state a; init a; trans\n\
+        a -> a { effect x = (x * 7 + y) % 251, y = (y * 5 + z) % 241, z = (z * 3 + 1) % 239; },\n\
+        a -> a { guard z > 9; effect x = (x * 5 + z) % 251; },\n\
+        a -> a { guard x > 9; effect y = (y * 5 + x) % 241; }; }\nsystem async;";
+    let description = Description {
+        properties: vec![("prop1".into(), true, "x == 250 and y == 240 and z == 238".into())],
+        ..Description::default()
+    };
+    let options = Options { description: Some(&description), ..Options::default() };
+    let loaded = hadal_lang::dve::load_with(Source::new("wide.dve", text), options).expect("a model");
+    let model = model(loaded.system).expect("runs");
+    let target = Target::of_properties(model.properties());
+    let prepared = Prepared::new(&model, &target).expect("the property exists");
+    let mut start = Successors::new(model.words());
+    model.worker().initial(&mut start);
+    for name in ["hcg", "hcea"] {
+        // Too large is an answer as well.
+        let Ok(guide) = prepared.guide(name) else { continue };
+        let mut estimator = guide.estimator();
+        let value = estimator.estimate(start.state(0), None);
+        assert!(value > Distance::ZERO, "{name}: {value:?}");
+        assert!(estimator.work() < 40_000_000, "{name}: {}", estimator.work());
+    }
 }
 
 #[test]

@@ -73,6 +73,8 @@ pub enum StopReason {
     DiskFull,
     /// The order leaves states out without a proof, and nothing was found among the others.
     Incomplete,
+    /// Every state was seen, and something else is asked that no search answers.
+    Unanswered,
 }
 
 impl std::fmt::Display for StopReason {
@@ -86,6 +88,7 @@ impl std::fmt::Display for StopReason {
             StopReason::Interrupted => "interrupted",
             StopReason::DiskFull => "the disk is full",
             StopReason::Incomplete => "the order leaves states out and found nothing among the others",
+            StopReason::Unanswered => "not all that is asked was answered",
         })
     }
 }

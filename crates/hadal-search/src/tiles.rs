@@ -108,6 +108,10 @@ impl StateSpace for Tiles {
         Some(1)
     }
 
+    fn may_fault(&self) -> bool {
+        false
+    }
+
     fn render_label(&self, label: Label) -> String {
         MOVES.get(label.0 as usize).map_or_else(|| label.0.to_string(), |&name| name.into())
     }

@@ -122,6 +122,12 @@ pub trait StateSpace: Sync {
         None
     }
 
+    /// Whether a transition, or looking at a property, may meet an error of the model. A search that looks for something
+    /// else leaves no state out where this is so, because errors are always reported.
+    fn may_fault(&self) -> bool {
+        true
+    }
+
     /// How a transition is written for people.
     fn render_label(&self, label: Label) -> String;
 

@@ -182,9 +182,9 @@ pub struct CheckArgs {
     /// BEEM description beside the model are looked for only when they are named.
     #[arg(long, value_name = "NAME")]
     pub property: Vec<String>,
-    /// Whether and how to look for deadlocks.
-    #[arg(long, value_enum, default_value_t = Deadlock::On)]
-    pub deadlock: Deadlock,
+    /// Whether and how to look for deadlocks. Unless it is given: on, or off where properties are named.
+    #[arg(long, value_enum)]
+    pub deadlock: Option<Deadlock>,
     /// What is left out of the search.
     #[command(flatten)]
     pub reduction: ReductionArgs,

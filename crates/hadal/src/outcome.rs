@@ -260,7 +260,7 @@ fn holds_reason(proviso: Option<Proviso>) -> String {
         ),
         Some(Proviso::Pruned { left_out }) => format!(
             "nothing that is asked about can be reached ({} states or transitions were left out because what is asked \
-             about cannot be reached through them; errors of the model itself are not looked for there)",
+             about cannot be reached through them)",
             grouped(left_out)
         ),
     }
@@ -282,6 +282,11 @@ fn stop_reason(reason: &StopReason, memory: u64) -> String {
         StopReason::DiskFull => "the disk is full, or --disk-limit is reached; what was seen is fine".into(),
         StopReason::Incomplete => {
             "this order leaves states out without proof; nothing was found among those that were seen".into()
+        }
+        StopReason::Unanswered => {
+            "every reachable state was visited and none is wrong, but the model's property process accepts runs, and \
+             accepting cycles are not searched for (name properties with --property to ask about those alone)"
+                .into()
         }
     }
 }

@@ -79,11 +79,11 @@ impl Plan {
         }
         let deadlock = match args.deadlock {
             // Naming properties asks about those only, unless deadlock is asked for as well.
-            Deadlock::On if !args.property.is_empty() => DeadlockNotion::Off,
-            Deadlock::On => language.deadlock,
-            Deadlock::Off => DeadlockNotion::Off,
-            Deadlock::Stuck => DeadlockNotion::Stuck,
-            Deadlock::Stuttering => DeadlockNotion::Stuttering,
+            None if !args.property.is_empty() => DeadlockNotion::Off,
+            None | Some(Deadlock::On) => language.deadlock,
+            Some(Deadlock::Off) => DeadlockNotion::Off,
+            Some(Deadlock::Stuck) => DeadlockNotion::Stuck,
+            Some(Deadlock::Stuttering) => DeadlockNotion::Stuttering,
         };
         let memory = args.limits.memory.unwrap_or_else(default_memory);
         if memory < LEAST_MEMORY {

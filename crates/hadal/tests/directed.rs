@@ -267,3 +267,86 @@ fn figures_have_the_documented_fields_and_decisions_are_explained() {
     let run = hadal(&["check", model.as_str(), "--find", "--explain"]).expect_code(1);
     assert!(run.stderr.contains("guide"), "{}", run.stderr);
 }
+
+/// Writes a DVE model with one goal, `prop1`, into a folder.
+fn dve_with_goal(folder: &tempfile::TempDir, text: &str, goal: &str) -> String {
+    let model = folder.path().join("m.1.dve");
+    std::fs::write(&model, text).expect("written");
+    let xml = format!("<property id=\"1\" prop-type=\"reachability\"><formula>{goal}</formula></property>");
+    std::fs::write(folder.path().join("m.xml"), xml).expect("written");
+    model.display().to_string()
+}
+
+const WAYS: [&[&str]; 9] = [
+    &["--strategy", "bfs"],
+    &["--find"],
+    &["--find", "--threads", "2"],
+    &["--find", "--por"],
+    &["--find", "--guide", "du"],
+    &["--find", "--guide", "formula"],
+    &["--order", "astar", "--guide", "dl"],
+    &["--order", "astar", "--guide", "hl"],
+    &["--order", "external-astar", "--guide", "dl"],
+];
+
+#[test]
+fn a_process_that_only_the_error_state_moves_is_found_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "byte y = 250;\n\
+        process A { state a0, a1, a2; init a0; trans a0 -> a1 { }, a1 -> a2 { effect y = y + 10; }; }\n\
+        process B { state b0, b1, b2; init b1; trans b1 -> b2 { }, b2 -> b1 { }; }\nsystem async;\n";
+    let model = dve_with_goal(&folder, text, "B.b0");
+    for way in WAYS {
+        let command = ["check", &model, "--json", "--property", "prop1", "--model-errors", "state"];
+        let found = hadal(&[&command, way].concat()).expect_code(1).json();
+        assert_eq!(found["trace_length"], 2, "{way:?}");
+    }
+}
+
+#[test]
+fn an_error_of_the_model_is_reported_behind_states_without_hope() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "byte y = 3;\n\
+        process A { state a0, a1, a2; init a0; trans a0 -> a1 { effect y = y - 1; }, a1 -> a0 { effect y = y - 1; }; }\n\
+        system async;\n";
+    let model = dve_with_goal(&folder, text, "A.a2");
+    for way in WAYS {
+        let found = hadal(&[&["check", &model, "--json", "--property", "prop1"], way].concat());
+        let found = found.expect_code(1).json();
+        assert_eq!(found["trace"]["violation"]["kind"], "error", "{way:?}");
+    }
+    let harmless = text.replace("y - 1", "1 - y % 2");
+    let model = dve_with_goal(&folder, &harmless, "A.a2");
+    let found =
+        hadal(&["check", &model, "--json", "--property", "prop1", "--order", "astar", "--guide", "hl"]);
+    assert_eq!(found.expect_code(0).json()["states"], 1, "where no error can be met, states are left out");
+}
+
+#[test]
+fn deadlocks_are_looked_for_beside_a_property_where_that_is_written_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "process A { state a0, a1, a2; init a0; trans a0 -> a1 { }; }\nsystem async;\n";
+    let stuck = dve_with_goal(&folder, text, "A.a2");
+    let check = |more: &[&str]| hadal(&[&["check", &stuck, "--json", "--property", "prop1"], more].concat());
+    for find in [&[][..], &["--find"]] {
+        check(find).expect_code(0);
+        let found = check(&[find, &["--deadlock", "on"]].concat()).expect_code(1).json();
+        assert_eq!(found["trace"]["violation"]["kind"], "deadlock");
+        check(&[find, &["--deadlock", "off"]].concat()).expect_code(0);
+    }
+}
+
+#[test]
+fn accepting_cycles_that_nobody_looks_for_are_not_said_to_be_absent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "process A { state a0, a1; init a0; trans a0 -> a1 { }, a1 -> a0 { }; }\n\
+        process N { state q; init q; accept q; trans q -> q { guard A.a0; }, q -> q { guard A.a1; }; }\n\
+        system async property N;\n";
+    let model = dve_with_goal(&folder, text, "A.a0 and A.a1");
+    for way in [&["--strategy", "bfs"][..], &[], &["--find"]] {
+        let found = hadal(&[&["check", &model, "--json"], way].concat()).expect_code(3).json();
+        assert_eq!(found["verdict"], "stopped", "{way:?}");
+        assert!(found["reason"].as_str().is_some_and(|reason| reason.contains("accepting cycles")));
+    }
+    hadal(&["check", &model, "--json", "--property", "prop1"]).expect_code(0);
+}

@@ -102,6 +102,10 @@ impl StateSpace for Stubborn<'_> {
         self.model.cost(label)
     }
 
+    fn may_fault(&self) -> bool {
+        self.model.may_fault()
+    }
+
     fn render_label(&self, label: Label) -> String {
         self.model.render_label(label)
     }

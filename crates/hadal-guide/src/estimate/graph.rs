@@ -1,5 +1,5 @@
-//! Distances in the graph of one variable: the control graph of a process where the variable is its location, else the
-//! graph of the values that ways to fire lead between (the domain transition graph; Wehrle 2011, sec. 2.3 and 5.1).
+//! Distances in the graph of one variable: the graph of the values that ways to fire lead between (the domain transition
+//! graph; Wehrle 2011, sec. 2.3 and 5.1), with all edges of the control graph where the variable is a location.
 
 use crate::guide::Distance;
 use crate::mask::Mask;
@@ -32,39 +32,37 @@ impl Graph {
         let mut nodes = variable.values.len();
         let mut node_of: Vec<u16> = (0..nodes as u16).collect();
         let mut edges: BTreeMap<(u16, u16), Vec<(u32, u32)>> = BTreeMap::new();
-        match variable.process {
-            Some(process) => {
-                // Every location is a node, whether it seems reachable or not.
-                nodes = system.processes[process as usize].locations.len();
-                node_of = variable.values.iter().map(|v| v.unwrap_or(0) as u16).collect();
-                let node = |value: i64| usize::try_from(value).ok().filter(|&n| n < nodes);
-                let bases = system.label_bases(&system.actions);
-                for edge in &system.processes[process as usize].edges {
-                    let action = edge.action.0 as usize;
-                    let (first, end) = (bases[action] as u32, bases[action + 1] as u32);
-                    if let (Some(from), Some(to)) = (node(edge.from), node(edge.to))
-                        && from != to
-                        && first < end
-                    {
-                        edges.entry((from as u16, to as u16)).or_default().push((first, end - 1));
-                    }
+        if let Some(process) = variable.process {
+            // Every location is a node, whether it seems reachable or not.
+            nodes = system.processes[process as usize].locations.len();
+            node_of = variable.values.iter().map(|v| v.unwrap_or(0) as u16).collect();
+            let node = |value: i64| usize::try_from(value).ok().filter(|&n| n < nodes);
+            let bases = system.label_bases(&system.actions);
+            for edge in &system.processes[process as usize].edges {
+                let action = edge.action.0 as usize;
+                let (first, end) = (bases[action] as u32, bases[action + 1] as u32);
+                if let (Some(from), Some(to)) = (node(edge.from), node(edge.to))
+                    && from != to
+                    && first < end
+                {
+                    edges.entry((from as u16, to as u16)).or_default().push((first, end - 1));
                 }
             }
-            None => {
-                for way in ways {
-                    let demanded = (way.demands.iter())
-                        .filter(|(v, _)| *v == var && variable.is_single())
-                        .fold(Bits::below(nodes), |all, (_, bits)| all.and(bits));
-                    for effect in way.effects.iter().filter(|effect| effect.var == var) {
-                        let from = match &effect.condition {
-                            Some((v, bits)) if *v == var && variable.is_single() => demanded.and(bits),
-                            _ => demanded,
-                        };
-                        for from in from.iter() {
-                            for to in effect.values.iter().filter(|&to| to != from) {
-                                edges.entry((from as u16, to as u16)).or_default().extend(&way.labels);
-                            }
-                        }
+        }
+        // A process may be moved by what is no edge of its own: DiVinE's error state moves all of them.
+        for way in ways {
+            let demanded = (way.demands.iter())
+                .filter(|(v, _)| *v == var && variable.is_single())
+                .fold(Bits::below(variable.values.len()), |all, (_, bits)| all.and(bits));
+            for effect in way.effects.iter().filter(|effect| effect.var == var) {
+                let from = match &effect.condition {
+                    Some((v, bits)) if *v == var && variable.is_single() => demanded.and(bits),
+                    _ => demanded,
+                };
+                for from in from.iter() {
+                    for to in effect.values.iter().filter(|&to| to != from) {
+                        let labels = edges.entry((node_of[from], node_of[to])).or_default();
+                        add_labels(labels, &way.labels);
                     }
                 }
             }
@@ -99,6 +97,15 @@ impl Graph {
             wave = next;
         }
         self.node_of.iter().map(|&node| distances[node as usize]).collect()
+    }
+}
+
+/// Adds those labels that are not there.
+fn add_labels(list: &mut Vec<(u32, u32)>, labels: &[(u32, u32)]) {
+    for &(first, last) in labels {
+        if !list.iter().any(|known| known.0 <= first && last <= known.1) {
+            list.push((first, last));
+        }
     }
 }
 

@@ -78,6 +78,10 @@ pub(super) struct Core<'a> {
     /// Whether every transition so far cost 1.
     pub(super) unit_costs: bool,
     pub(super) expansions: u64,
+    /// What estimates had taken when limits were last looked at between them.
+    pub(super) work_at_look: u64,
+    /// Why it must stop, seen between estimates.
+    pub(super) stopped: Option<StopReason>,
     /// Transitions that were fired again.
     pub(super) regenerated: u64,
     /// The turns it takes with another search.
@@ -117,6 +121,8 @@ impl<'a> Core<'a> {
             found: None,
             unit_costs: true,
             expansions: 0,
+            work_at_look: 0,
+            stopped: None,
             regenerated: 0,
             pace: search.task.control.pace(),
         })
@@ -351,9 +357,13 @@ impl<'a> Core<'a> {
         if node.is(Flag::Estimated) {
             return node.h;
         }
+        if self.stopped.is_some() {
+            return Distance::ZERO;
+        }
         let words = self.search.task.space.words();
         let state = &self.table.state(StateRef::at(0, u64::from(at)))[..words];
         let h = self.estimator.estimate(state, None);
+        self.look_between_estimates();
         self.figures.evaluated += 1;
         let node = self.nodes.get_mut(at);
         node.h = h;

@@ -12,11 +12,16 @@ const TRANSITION_WORK: u64 = 150;
 const STATE_WORK: u64 = 300;
 /// What an estimate counts as besides what the guide says.
 const ESTIMATE_WORK: u64 = 200;
+/// Limits are looked at once more when estimates have taken this much since the last look.
+const LOOK_WORK: u64 = 20_000_000;
 
 impl Core<'_> {
     /// Looks at the limits now and then.
     pub(super) fn must_stop(&mut self) -> Option<StopReason> {
         self.expansions += 1;
+        if let Some(reason) = self.stopped.take() {
+            return Some(reason);
+        }
         if self.search.options.most_states.is_some_and(|most| self.table.len() > most) {
             return Some(StopReason::StateLimit);
         }
@@ -34,6 +39,16 @@ impl Core<'_> {
         control.gauges.states.store(self.table.len(), Ordering::Relaxed);
         control.gauges.frontier.store(self.open.len(), Ordering::Relaxed);
         control.must_stop(self.table.len())
+    }
+
+    /// Looks at the limits between the estimates of one state's successors, where these take long. Once it must stop, no
+    /// estimate is made any more, and [`Core::must_stop`] says why.
+    pub(super) fn look_between_estimates(&mut self) {
+        let work = self.estimator.work();
+        if work.saturating_sub(self.work_at_look) > LOOK_WORK {
+            self.work_at_look = work;
+            self.stopped = self.search.task.control.must_stop(self.table.len());
+        }
     }
 
     /// What was done so far.

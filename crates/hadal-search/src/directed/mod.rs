@@ -118,7 +118,7 @@ impl Default for DirectedOptions {
 
 impl DirectedSearch<'_> {
     /// Whether states may be left out from which the guide proves nothing it aims at can be reached: only where it aims at
-    /// everything that is asked, and nothing is asked about all states.
+    /// everything that is asked and at errors of the model, and nothing is asked about all states.
     pub fn may_prune(&self) -> bool {
         may_prune(self.task, self.guide, self.aim)
     }
@@ -129,7 +129,8 @@ pub(crate) fn may_prune(task: Task, guide: &dyn Guide, aim: &Target) -> bool {
     guide.promises().safe && aims_at_all(task, aim)
 }
 
-/// Whether the aim is everything that is asked, and nothing is asked about all states.
+/// Whether the aim is everything that is asked and everything that is reported unasked, and nothing is asked about all
+/// states.
 pub(crate) fn aims_at_all(task: Task, aim: &Target) -> bool {
     let (properties, question) = (task.space.properties(), task.question);
     let properties = properties.iter().enumerate().all(|(n, property)| {
@@ -143,7 +144,8 @@ pub(crate) fn aims_at_all(task: Task, aim: &Target) -> bool {
         }
     });
     let deadlocks = question.deadlock != crate::report::DeadlockNotion::Off;
-    properties && (aim.deadlock || !deadlocks)
+    // Last, because it may have to be worked out.
+    properties && (aim.deadlock || !deadlocks) && (aim.faults || !task.space.may_fault())
 }
 
 /// Whether a guide with this target looks for this.

@@ -167,6 +167,9 @@ impl StateSpace for Graph {
     fn undirected(&self) -> Option<u32> {
         self.both_ways
     }
+    fn may_fault(&self) -> bool {
+        false
+    }
     fn render_label(&self, label: Label) -> String {
         label.0.to_string()
     }

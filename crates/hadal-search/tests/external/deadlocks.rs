@@ -31,6 +31,9 @@ impl StateSpace for Composed<'_> {
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(Composed(self.0))
     }
+    fn may_fault(&self) -> bool {
+        false
+    }
     fn render_label(&self, label: Label) -> String {
         format!("process {}", label.0)
     }

@@ -138,6 +138,9 @@ impl StateSpace for Grid {
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(GridWorker { grid: self })
     }
+    fn may_fault(&self) -> bool {
+        false
+    }
     fn render_label(&self, label: Label) -> String {
         format!("move {}", label.0)
     }
@@ -223,6 +226,9 @@ impl StateSpace for RandomGraph {
     }
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(RandomWorker { graph: self })
+    }
+    fn may_fault(&self) -> bool {
+        false
     }
     fn render_label(&self, label: Label) -> String {
         format!("edge {}", label.0)

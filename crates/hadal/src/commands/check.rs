@@ -28,7 +28,7 @@ use hadal_search::strategy::StrategySearch;
 use hadal_search::{Control, Question, Report, StopReason, Task, Verdict, auto};
 use hadal_store::Governor;
 use hadal_store::manifest::OpenError;
-use hadal_system::{PropertyKind, StateSpace};
+use hadal_system::{PropertyKind, StateSpace, System};
 use serde::{Deserialize, Serialize};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub struct About {
     #[serde(default)]
     model_errors: ModelErrors,
     property: Vec<String>,
-    deadlock: Deadlock,
+    deadlock: Option<Deadlock>,
     #[serde(default)]
     strategy: Option<Strategy>,
     #[serde(default)]
@@ -126,6 +126,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     }
     let plan = Plan::new(args, loaded.language, &loaded.system)?;
     let asked = select_properties(&mut loaded.system, &args.property)?;
+    let accepts = args.property.is_empty() && has_accepting_property(&loaded.system);
     let options = model_options(args.model.symmetry, args.model.interpret);
     let question = Question { deadlock: plan.deadlock, asked };
     let reduced = Reduced::new(&args.reduction, loaded.system, options, &question)?;
@@ -211,7 +212,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         })
     });
     progress.tell(&control);
-    let Explored { report, decisions } = explored?;
+    let Explored { mut report, decisions } = explored?;
     let kept = place.is_used()
         && !crate::folder::is_left_over(&place.path)
         && (resumed.is_some() || args.disk.is_some() || matches!(report.verdict, Verdict::Stopped(_)));
@@ -223,6 +224,9 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     if place.is_used() && !kept {
         place.remove();
     }
+    if accepts && report.verdict == Verdict::Holds {
+        report.verdict = Verdict::Stopped(StopReason::Unanswered);
+    }
     let mut outcome = outcome(args, &plan, &reduced, &report, trace.as_ref(), startup.as_secs_f64(), begun);
     outcome.startup_peak_memory_bytes = startup_peak;
     outcome.startup_cpu_seconds = startup_cpu;
@@ -232,6 +236,11 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     progress.event(serde_json::json!({ "event": "result", "result": outcome }));
     show(args, &outcome, trace.as_ref())?;
     Ok(Outcome::exit_code(&report))
+}
+
+/// Whether a property process accepts infinite runs: then that no state is wrong does not answer what is asked.
+fn has_accepting_property(system: &System) -> bool {
+    system.processes.iter().any(|process| process.locations.iter().any(|location| location.accepting))
 }
 
 /// Why a directed search leaves the rest to the usual one, where it does.

@@ -47,10 +47,7 @@ fn flag(name: &str, key: &str, value: &Value, words: &mut Vec<String>) {
 fn is_default(key: &str, value: &str) -> bool {
     matches!(
         (key, value),
-        ("symmetry" | "strategy", "Auto")
-            | ("part_heuristic", "Adaptive")
-            | ("deadlock", "On")
-            | ("model_errors", "Report")
+        ("symmetry" | "strategy", "Auto") | ("part_heuristic", "Adaptive") | ("model_errors", "Report")
     )
 }
 

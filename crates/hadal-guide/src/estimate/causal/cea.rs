@@ -6,7 +6,8 @@
 
 use super::clauses::clauses;
 use super::present::Present;
-use super::transitions::{Transitions, after};
+use super::transitions::{Afters, Transitions};
+use super::unmet;
 use crate::guide::{Distance, Estimator};
 use crate::mask::Mask;
 use crate::task::{Bits, Task};
@@ -23,6 +24,7 @@ const GOAL: u32 = u32::MAX;
 /// What does not change between states.
 pub struct Plan {
     transitions: Transitions,
+    afters: Afters,
     /// The variables that the steps of a variable need or change.
     contexts: Vec<Vec<u32>>,
     /// First problem of each variable: one per value.
@@ -50,7 +52,7 @@ impl Plan {
             return None;
         }
         let clauses = clauses(task, &task.goal).unwrap_or_else(|| vec![Vec::new()]);
-        Some(Plan { transitions, contexts, rows, clauses })
+        Some(Plan { afters: Afters::of(task), transitions, contexts, rows, clauses })
     }
 }
 
@@ -158,7 +160,7 @@ impl<'g> ContextEnhanced<'g> {
             self.try_clause(clause);
         }
         while let Some(Reverse((priority, problem, value))) = self.heap.pop() {
-            if self.found.is_some_and(|(cost, _)| cost <= priority) {
+            if self.present.is_over() || self.found.is_some_and(|(cost, _)| cost <= priority) {
                 return;
             }
             let p = &self.problems[problem as usize];
@@ -223,12 +225,7 @@ impl<'g> ContextEnhanced<'g> {
                 context[at] = met;
             }
         }
-        let way = &self.task.ways[transition.way as usize];
-        for effect in &way.effects {
-            if let Ok(at) = variables.binary_search(&effect.var) {
-                context[at] = after(way, effect.var, context[at]);
-            }
-        }
+        plan.afters.apply(transition.way, variables, &mut context);
         own.nodes[value as usize].context = context;
         own.nodes[value as usize].first = first;
     }
@@ -369,6 +366,9 @@ impl Estimator for ContextEnhanced<'_> {
             self.problems.iter_mut().for_each(|problem| problem.stamp = 0);
         }
         self.search();
+        if self.present.is_over() {
+            return unmet(self.task, &self.task.goal, state);
+        }
         let Some((cost, clause)) = self.found else { return Distance::INFINITE };
         let plan = self.plan;
         for (n, &(var, _)) in plan.clauses[clause as usize].iter().enumerate() {

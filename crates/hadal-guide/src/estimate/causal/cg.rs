@@ -1,10 +1,10 @@
 //! The causal graph heuristic h^CG (Helmert 2004; Wehrle 2011, sec. 5.4): each variable goes its own way to where it is
 //! wanted; what a step needs of variables before it in the causal order is paid for by their ways, from where they were left.
 
-use super::Wanted;
 use super::order::predecessors;
 use super::present::Present;
-use super::transitions::{Transitions, after};
+use super::transitions::{Afters, Transitions};
+use super::{Wanted, unmet};
 use crate::estimate::plus;
 use crate::guide::{Distance, Estimator};
 use crate::mask::Mask;
@@ -16,6 +16,7 @@ use std::collections::BinaryHeap;
 /// What does not change between states.
 pub struct Plan {
     pub transitions: Transitions,
+    afters: Afters,
     predecessors: Vec<Vec<u32>>,
     /// First row of each variable: one row per value to start from.
     rows: Vec<u32>,
@@ -35,7 +36,7 @@ impl Plan {
             rows.push(rows[rows.len() - 1] + values);
             (0..values).for_each(|_| cells.push(cells[cells.len() - 1] + values));
         }
-        Some(Plan { transitions, predecessors, rows, cells })
+        Some(Plan { afters: Afters::of(task), transitions, predecessors, rows, cells })
     }
 }
 
@@ -100,6 +101,9 @@ impl<'g> CausalGraph<'g> {
         let mut settled = vec![false; values];
         let mut open = BinaryHeap::from([Reverse((0u32, from))]);
         while let Some(Reverse((cost, at))) = open.pop() {
+            if self.present.is_over() {
+                return;
+            }
             if std::mem::replace(&mut settled[at as usize], true) {
                 continue;
             }
@@ -125,7 +129,7 @@ impl<'g> CausalGraph<'g> {
 
     /// What a transition's conditions cost from a context, and the context it leaves.
     fn price(&mut self, transition: u32, before: &[u32], context: &[u16]) -> Option<(u32, Vec<u16>)> {
-        let (task, plan) = (self.task, self.plan);
+        let plan = self.plan;
         let transition = plan.transitions.get(transition);
         let mut next = context.to_vec();
         let mut price = 0u32;
@@ -138,12 +142,7 @@ impl<'g> CausalGraph<'g> {
             price = price.saturating_add(cost);
             next[at] = reached;
         }
-        let way = &task.ways[transition.way as usize];
-        for effect in &way.effects {
-            if let Ok(at) = before.binary_search(&effect.var) {
-                next[at] = after(way, effect.var, next[at]);
-            }
-        }
+        plan.afters.apply(transition.way, before, &mut next);
         Some((price, next))
     }
 
@@ -224,6 +223,9 @@ impl Estimator for CausalGraph<'_> {
         let mut wanted = Wanted::new();
         let task = self.task;
         let value = self.walk(&task.goal, state, &mut wanted);
+        if self.present.is_over() {
+            return unmet(task, &task.goal, state);
+        }
         if value.is_finite() {
             wanted.into_iter().for_each(|(var, to)| self.prefer(var, to, 0));
         }

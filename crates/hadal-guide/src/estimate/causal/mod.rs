@@ -9,8 +9,9 @@ mod transitions;
 
 pub(crate) use order::arcs;
 
-use crate::guide::{Estimator, Guide, Promises};
-use crate::task::Task;
+use super::plus;
+use crate::guide::{Distance, Estimator, Guide, Promises};
+use crate::task::{Formula, Task};
 use std::sync::Arc;
 
 /// Variables with where they are wanted.
@@ -65,6 +66,21 @@ impl Guide for Causal {
         match &self.plan {
             Prepared::CausalGraph(plan) => Box::new(cg::CausalGraph::new(&self.task, plan)),
             Prepared::ContextEnhanced(plan) => Box::new(cea::ContextEnhanced::new(&self.task, plan)),
+        }
+    }
+}
+
+/// What an estimate says that is too long to be finished: how many atoms of what is looked for do not hold.
+fn unmet(task: &Task, formula: &Formula, state: &[u64]) -> Distance {
+    match formula {
+        Formula::True => Distance::ZERO,
+        Formula::False => Distance::INFINITE,
+        Formula::Atom(var, values) => Distance((!task.variables[*var as usize].has(state, values)).into()),
+        Formula::And(parts) => {
+            parts.iter().fold(Distance::ZERO, |sum, part| plus(sum, unmet(task, part, state)))
+        }
+        Formula::Or(parts) => {
+            parts.iter().fold(Distance::INFINITE, |least, part| least.min(unmet(task, part, state)))
         }
     }
 }

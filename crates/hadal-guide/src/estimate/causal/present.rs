@@ -14,17 +14,21 @@ pub struct Present {
     pub stamp: u32,
     /// Transitions of variables looked at so far, in all estimates.
     pub looked_at: u64,
+    /// What `looked_at` was when the estimate began.
+    before: u64,
     off: Off,
     preferred: Vec<Label>,
 }
 
 /// What looking at a transition of a variable counts as: about nanoseconds.
 const TRANSITION_WORK: u64 = 40;
+/// An estimate looks at no more transitions of variables than this: some tenths of a second.
+const MOST_LOOKED_AT: u64 = 500_000;
 
 impl Present {
     pub fn new(task: &Task) -> Self {
         let values = vec![0; task.variables.len()];
-        Present { values, stamp: 0, looked_at: 0, off: Off::new(task), preferred: Vec::new() }
+        Present { values, stamp: 0, looked_at: 0, before: 0, off: Off::new(task), preferred: Vec::new() }
     }
 
     /// Begins an estimate of `state`; true where stamps begin anew, so that those kept elsewhere must be cleared.
@@ -35,6 +39,7 @@ impl Present {
             *value = if number == NO_NUMBER { 0 } else { number };
         }
         self.preferred.clear();
+        self.before = self.looked_at;
         let next = self.stamp.checked_add(1);
         self.stamp = next.unwrap_or(1);
         next.is_none()
@@ -51,6 +56,11 @@ impl Present {
     /// The transitions noted, ascending.
     pub fn preferred(&self) -> &[Label] {
         &self.preferred
+    }
+
+    /// Whether the estimate has taken as much as one may.
+    pub fn is_over(&self) -> bool {
+        self.looked_at - self.before > MOST_LOOKED_AT
     }
 
     /// What all estimates so far have taken.

@@ -1,6 +1,6 @@
 //! The transitions of each variable's own graph with what they need of other variables.
 
-use crate::task::{Bits, Task, Way};
+use crate::task::{Bits, Effect, Task, Way};
 
 /// A step of one variable.
 #[derive(Clone, Debug)]
@@ -116,16 +116,69 @@ impl Transitions {
     }
 }
 
-/// What a variable is after a way has fired, when it was `before`; as it was where that is not sure.
-pub fn after(way: &Way, var: u32, before: u16) -> u16 {
-    for effect in way.effects.iter().filter(|effect| effect.var == var) {
-        let applies = match &effect.condition {
-            None => true,
-            Some((on, values)) => *on == var && values.contains(before as usize),
+/// What the variables that each way writes are after it has fired.
+#[derive(Debug)]
+pub struct Afters {
+    /// By way, each variable once.
+    written: Vec<Vec<(u32, After)>>,
+}
+
+/// What a variable is afterwards.
+#[derive(Debug)]
+enum After {
+    /// This, whatever it was.
+    Always(u16),
+    /// By what it was; as it was where what becomes of it is not sure.
+    ByValue(Box<[u16]>),
+}
+
+impl Afters {
+    /// Of all ways of a task. Indexed once, because a way may have a row for each value of a wide variable, and an
+    /// estimate looks at it for each of them.
+    pub fn of(task: &Task) -> Self {
+        let of_way = |way: &Way| {
+            let mut written: Vec<(u32, After)> = Vec::new();
+            let single = |effect: &&Effect| task.variables[effect.var as usize].is_single();
+            let mut effects: Vec<&Effect> = way.effects.iter().filter(single).collect();
+            // Stable: of several rows about a value the first counts.
+            effects.sort_by_key(|effect| effect.var);
+            for own in effects.chunk_by(|a, b| a.var == b.var) {
+                let var = own[0].var;
+                written.push((var, After::of(own, var, task.variables[var as usize].values.len())));
+            }
+            written
         };
-        if applies && let Some(value) = effect.values.only() {
-            return value as u16;
+        Afters { written: task.ways.iter().map(of_way).collect() }
+    }
+
+    /// Tells the context, the values of `variables`, what a way does to it.
+    pub fn apply(&self, way: u32, variables: &[u32], context: &mut [u16]) {
+        for (var, after) in &self.written[way as usize] {
+            if let Ok(at) = variables.binary_search(var) {
+                context[at] = match after {
+                    After::Always(value) => *value,
+                    After::ByValue(values) => values[context[at] as usize],
+                };
+            }
         }
     }
-    before
+}
+
+impl After {
+    fn of(rows: &[&Effect], var: u32, count: usize) -> Self {
+        let mut values: Vec<u16> = (0..count as u16).collect();
+        let mut open = Bits::below(count);
+        for effect in rows {
+            let Some(value) = effect.values.only() else { continue };
+            let when = match &effect.condition {
+                None if open == Bits::below(count) => return After::Always(value as u16),
+                None => open,
+                Some((on, when)) if *on == var => open.and(when),
+                Some(_) => continue,
+            };
+            when.iter().for_each(|before| values[before] = value as u16);
+            open = open.iter().filter(|&before| !when.contains(before)).collect();
+        }
+        After::ByValue(values.into())
+    }
 }

@@ -302,7 +302,8 @@ impl Lowering<'_> {
                     .map(|l| Location {
                         name: l.name.clone(),
                         committed: l.committed,
-                        accepting: l.accepting,
+                        // Of all processes, only the property's accepts.
+                        accepting: l.accepting && self.model.property == Some(number),
                         ..Location::default()
                     })
                     .collect();

@@ -32,6 +32,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const BATCH: usize = 512;
 /// Costs of labels below this are kept at hand.
 const KNOWN_COSTS: usize = 1 << 16;
+/// After so many successors it is asked whether their estimates took long,
+const LOOK_EVERY: usize = 8;
+/// and after this much work limits are looked at.
+const LOOK_WORK: u64 = 20_000_000;
 
 /// What holds for a whole search.
 #[derive(Clone, Copy)]
@@ -84,6 +88,8 @@ pub(super) struct Expander<'a> {
     rules: Rules,
     shape: RecordShape,
     estimator: Box<dyn Estimator + 'a>,
+    /// What estimates had taken when limits were last looked at between them.
+    work_at_look: u64,
     pub(super) targets: Targets,
     costs: Vec<u32>,
     present: Bitmap,
@@ -120,6 +126,7 @@ impl<'a> Expander<'a> {
             rules,
             shape,
             estimator,
+            work_at_look: 0,
             targets,
             costs: Vec::new(),
             present: Bitmap::default(),
@@ -234,6 +241,19 @@ impl<'a> Expander<'a> {
         self.deal(pass, batch)
     }
 
+    /// Whether a limit was met between estimates that take long; the pass is stopped then.
+    fn is_late(work_at_look: &mut u64, work: u64, task: Task, pass: &Pass) -> bool {
+        if work.saturating_sub(*work_at_look) <= LOOK_WORK {
+            return false;
+        }
+        *work_at_look = work;
+        let states = task.control.gauges.states.load(Ordering::Relaxed);
+        if let Some(reason) = task.control.must_stop(states) {
+            *super::spill::lock(&pass.stopped) = Some(reason);
+        }
+        pass.is_stopped()
+    }
+
     /// Whether what is left of the bucket cannot matter any more.
     fn is_over(&self, pass: &Pass) -> bool {
         pass.ends_early && self.done.ahead.is_some()
@@ -266,6 +286,12 @@ impl<'a> Expander<'a> {
         let labels = out.labels();
         for (n, state) in out.states().chunks_exact(words).enumerate() {
             let estimate = self.estimator.estimate(state, None);
+            if n % LOOK_EVERY == 0
+                && Self::is_late(&mut self.work_at_look, self.estimator.work(), self.task, pass)
+            {
+                // What was dealt so far is undone.
+                break;
+            }
             if self.rules.prune && estimate == Distance::INFINITE {
                 self.done.pruned += 1;
                 continue;
