@@ -11,6 +11,7 @@ pub mod interpret;
 pub mod model;
 pub mod reduce;
 pub mod replay;
+pub mod rows;
 pub mod symmetry;
 pub mod visit;
 
