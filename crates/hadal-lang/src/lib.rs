@@ -17,6 +17,7 @@ pub mod diagnostic;
 pub mod dve;
 pub mod language;
 pub mod murphi;
+pub mod pddl;
 pub mod text;
 pub use diagnostic::{Diagnostic, Diagnostics, Refused, Severity};
 pub use language::{

@@ -1,0 +1,237 @@
+//! Conditions under a binding: statics are decided, unreachable atoms are false, quantifiers become lists.
+
+use super::build::Builder;
+use super::facts::Overflow;
+use super::join::{Binding, join, value};
+use super::rule::{Body, relax};
+use super::terms::{Compared, Join};
+use crate::pddl::ast::{Comparator, Number, Variable};
+use crate::pddl::normalise::{Condition, Quantified, negate};
+use hadal_system::rows::Sign;
+use std::rc::Rc;
+
+/// A conjunct of a ground condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Literal {
+    /// An atom is true, or false.
+    Atom(u32, bool),
+    /// A comparison is true.
+    Compare(u32),
+}
+
+/// A ground condition in negation normal form, without constants inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ground {
+    Constant(bool),
+    Literal(Literal),
+    And(Vec<Ground>),
+    Or(Vec<Ground>),
+}
+
+/// A conjunction: literals, and disjunctions of which each must hold.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Conjunction {
+    pub(crate) literals: Vec<Literal>,
+    pub(crate) choices: Vec<Vec<Ground>>,
+}
+
+impl Conjunction {
+    /// Adds a conjunct; false where that makes it false.
+    fn absorb(&mut self, ground: Ground) -> bool {
+        match ground {
+            Ground::Constant(value) => return value,
+            Ground::Literal(literal) => self.literals.push(literal),
+            Ground::And(parts) => return parts.into_iter().all(|part| self.absorb(part)),
+            Ground::Or(parts) => self.choices.push(parts),
+        }
+        true
+    }
+}
+
+/// The bodies that find where a quantifier matters, made once per quantifier.
+pub(crate) type Guides = std::collections::HashMap<usize, Rc<Vec<Body>>>;
+
+impl Builder<'_> {
+    /// Adds the conjuncts of `condition` to `out`; false where one of them is false.
+    pub(crate) fn conjoin(
+        &mut self,
+        condition: &Condition,
+        objects: &mut Vec<u32>,
+        out: &mut Conjunction,
+    ) -> Result<bool, Overflow> {
+        match condition {
+            Condition::And(parts) => {
+                for part in parts {
+                    if !self.conjoin(part, objects, out)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Condition::Forall(of) => {
+                let outside = objects.len();
+                for tuple in self.matters(of, objects, false).chunks(of.variables.len().max(1)) {
+                    objects.extend_from_slice(&tuple[..of.variables.len()]);
+                    let holds = self.conjoin(&of.body, objects, out);
+                    objects.truncate(outside);
+                    if !holds? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            other => {
+                let ground = self.ground(other, objects)?;
+                Ok(out.absorb(ground))
+            }
+        }
+    }
+
+    /// The condition under `objects`.
+    pub(crate) fn ground(
+        &mut self,
+        condition: &Condition,
+        objects: &mut Vec<u32>,
+    ) -> Result<Ground, Overflow> {
+        Ok(match condition {
+            Condition::Constant(value) => Ground::Constant(*value),
+            Condition::Equal(left, right, positive) => {
+                Ground::Constant((value(*left, objects) == value(*right, objects)) == *positive)
+            }
+            Condition::Atom(atom, positive) => {
+                let tuple = self.facts.tuple_of(atom, objects);
+                match (tuple, self.base[atom.symbol as usize]) {
+                    (Some(tuple), Some(base)) => Ground::Literal(Literal::Atom(base + tuple, *positive)),
+                    (known, _) => Ground::Constant(known.is_some() == *positive),
+                }
+            }
+            Condition::Compare(how, left, right, positive) => {
+                self.comparison(*how, (left, right), *positive, objects)?
+            }
+            Condition::And(parts) => {
+                let mut list = Vec::with_capacity(parts.len());
+                for part in parts {
+                    match self.ground(part, objects)? {
+                        Ground::Constant(true) => {}
+                        Ground::Constant(false) => return Ok(Ground::Constant(false)),
+                        Ground::And(inner) => list.extend(inner),
+                        other => list.push(other),
+                    }
+                }
+                gather(list, true)
+            }
+            Condition::Or(parts) => {
+                let mut list = Vec::with_capacity(parts.len());
+                for part in parts {
+                    match self.ground(part, objects)? {
+                        Ground::Constant(false) => {}
+                        Ground::Constant(true) => return Ok(Ground::Constant(true)),
+                        Ground::Or(inner) => list.extend(inner),
+                        other => list.push(other),
+                    }
+                }
+                gather(list, false)
+            }
+            Condition::Exists(of) => self.quantified(of, objects, true)?,
+            Condition::Forall(of) => self.quantified(of, objects, false)?,
+        })
+    }
+
+    fn quantified(
+        &mut self,
+        of: &Quantified,
+        objects: &mut Vec<u32>,
+        exists: bool,
+    ) -> Result<Ground, Overflow> {
+        let outside = objects.len();
+        let mut list = Vec::new();
+        for tuple in self.matters(of, objects, exists).chunks(of.variables.len().max(1)) {
+            objects.extend_from_slice(&tuple[..of.variables.len()]);
+            let part = self.ground(&of.body, objects);
+            objects.truncate(outside);
+            match (part?, exists) {
+                (Ground::Constant(value), exists) if value == exists => return Ok(Ground::Constant(exists)),
+                (Ground::Constant(_), _) => {}
+                (Ground::Or(inner), true) | (Ground::And(inner), false) => list.extend(inner),
+                (other, _) => list.push(other),
+            }
+        }
+        Ok(gather(list, !exists))
+    }
+
+    /// The values of a quantifier's variables that its truth depends on: where the body (of `exists`) or its negation (of
+    /// `forall`) is not excluded by what is reachable. Tuples in one flat list; one with nothing for no variables.
+    fn matters(&mut self, of: &Quantified, objects: &[u32], exists: bool) -> Vec<u32> {
+        if of.variables.is_empty() {
+            return vec![0];
+        }
+        let key = std::ptr::from_ref(of) as usize;
+        let traits = self.facts.traits;
+        let bodies = self.guides.entry(key).or_insert_with(|| {
+            let outer = (0..objects.len()).map(|slot| Variable { slot: slot as u32, sort: 0 });
+            let variables: Vec<Variable> = outer.chain(of.variables.iter().cloned()).collect();
+            let body = vec![Body::over(&variables)];
+            Rc::new(if exists {
+                relax(&of.body, body, traits)
+            } else {
+                relax(&negate(&of.body), body, traits)
+            })
+        });
+        let bodies = Rc::clone(bodies);
+        self.enumerate(&bodies, objects, of.variables.len())
+    }
+
+    /// What the `count` slots after `objects` may hold so that one of `bodies` is true; ascending, each once.
+    pub(crate) fn enumerate(&mut self, bodies: &[Body], objects: &[u32], count: usize) -> Vec<u32> {
+        let mut tuples: Vec<u32> = Vec::new();
+        let mut binding = Binding::default();
+        let slots = objects.len()..objects.len() + count;
+        for body in bodies {
+            binding.reset(body, objects);
+            join(&mut self.facts, body, &mut binding, None, &mut |_, found| {
+                tuples.extend_from_slice(&found[slots.clone()]);
+            });
+        }
+        let mut list: Vec<&[u32]> = tuples.chunks(count).collect();
+        list.sort_unstable();
+        list.dedup();
+        list.concat()
+    }
+
+    fn comparison(
+        &mut self,
+        how: Comparator,
+        (left, right): (&Number, &Number),
+        positive: bool,
+        objects: &[u32],
+    ) -> Result<Ground, Overflow> {
+        let (Some(left), Some(right)) = (self.number(left, objects)?, self.number(right, objects)?) else {
+            return Ok(Ground::Constant(false));
+        };
+        let (greater, less, sign) = match (how, positive) {
+            (Comparator::Less, true) | (Comparator::AtLeast, false) => (right, left, Sign::Positive),
+            (Comparator::AtMost, true) | (Comparator::Greater, false) => (right, left, Sign::NotNegative),
+            (Comparator::Greater, true) | (Comparator::AtMost, false) => (left, right, Sign::Positive),
+            (Comparator::AtLeast, true) | (Comparator::Less, false) => (left, right, Sign::NotNegative),
+            (Comparator::Equal, true) => (left, right, Sign::Zero),
+            (Comparator::Equal, false) => (left, right, Sign::NotZero),
+        };
+        let Some(difference) = self.terms.join(Join::Subtract, greater, less)? else {
+            return Ok(Ground::Constant(false));
+        };
+        Ok(match self.terms.compare(difference, sign) {
+            Compared::Decided(value) => Ground::Constant(value),
+            Compared::Open(number) => Ground::Literal(Literal::Compare(number)),
+        })
+    }
+}
+
+/// A list as a conjunction or disjunction.
+fn gather(mut list: Vec<Ground>, conjunction: bool) -> Ground {
+    match (list.len(), conjunction) {
+        (0, value) => Ground::Constant(value),
+        (1, _) => list.remove(0),
+        (_, true) => Ground::And(list),
+        (_, false) => Ground::Or(list),
+    }
+}

@@ -1,0 +1,127 @@
+//! What is known while grounding: reachable tuples of every predicate and schema, and the numbers at the start.
+
+use super::join::value;
+use super::relation::Relation;
+use crate::pddl::ast::{Atom, Comparator, Number, Task, Universe};
+use crate::pddl::normalise::Traits;
+use hadal_system::rows::Rational;
+use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub};
+
+/// How many arguments a predicate, function or action may have.
+pub(crate) const MAX_ARITY: usize = 60;
+
+/// A number grew too large to hold exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Overflow;
+
+/// Relations of predicates, then of schemas; values of functions at the start.
+pub(crate) struct Facts<'a> {
+    pub(crate) universe: &'a Universe,
+    pub(crate) traits: &'a Traits,
+    pub(crate) relations: Vec<Relation>,
+    pub(crate) values: Vec<(Relation, Vec<Rational>)>,
+    /// Steps of joins so far.
+    pub(crate) work: u64,
+    /// Joins end early where this is set.
+    pub(crate) over_budget: bool,
+}
+
+impl<'a> Facts<'a> {
+    /// No facts, but the values at the start.
+    pub(crate) fn new(task: &'a Task, traits: &'a Traits) -> Self {
+        let predicates = task.predicates.iter().map(|symbol| Relation::new(symbol.sorts.len()));
+        let schemas = task.actions.iter().map(|action| Relation::new(action.parameters.len()));
+        let mut values: Vec<(Relation, Vec<Rational>)> =
+            task.functions.iter().map(|symbol| (Relation::new(symbol.sorts.len()), Vec::new())).collect();
+        for (function, objects, value) in &task.init.values {
+            let (keys, values) = &mut values[*function as usize];
+            match keys.find(objects) {
+                Some(known) => values[known as usize] = *value,
+                None => {
+                    keys.insert(objects);
+                    values.push(*value);
+                }
+            }
+        }
+        Facts {
+            universe: &task.universe,
+            traits,
+            relations: predicates.chain(schemas).collect(),
+            values,
+            work: 0,
+            over_budget: false,
+        }
+    }
+
+    /// The number of a known fact.
+    pub(crate) fn tuple_of(&self, atom: &Atom, objects: &[u32]) -> Option<u32> {
+        let mut tuple = [0; MAX_ARITY];
+        for (column, &term) in atom.terms.iter().enumerate() {
+            tuple[column] = value(term, objects);
+        }
+        self.relations[atom.symbol as usize].find(&tuple[..atom.terms.len()])
+    }
+
+    /// The value of a function at the start.
+    pub(crate) fn initial(&self, function: u32, tuple: &[u32]) -> Option<Rational> {
+        let (keys, values) = &self.values[function as usize];
+        keys.find(tuple).map(|number| values[number as usize])
+    }
+
+    /// A number that never changes; `None` where it is undefined.
+    pub(crate) fn static_number(
+        &self,
+        number: &Number,
+        objects: &[u32],
+    ) -> Result<Option<Rational>, Overflow> {
+        let pair = |left: &Number, right: &Number| {
+            Ok((self.static_number(left, objects)?, self.static_number(right, objects)?))
+        };
+        let fold = |parts: &[Number], from: i128, with: fn(&Rational, &Rational) -> Option<Rational>| {
+            let mut total = Rational::from_integer(from);
+            for part in parts {
+                match self.static_number(part, objects)? {
+                    Some(part) => total = with(&total, &part).ok_or(Overflow)?,
+                    None => return Ok(None),
+                }
+            }
+            Ok(Some(total))
+        };
+        Ok(match number {
+            Number::Constant(value) => Some(*value),
+            Number::Fluent(atom) => {
+                let tuple: Vec<u32> = atom.terms.iter().map(|&term| value(term, objects)).collect();
+                self.initial(atom.symbol, &tuple)
+            }
+            Number::Add(parts) => fold(parts, 0, CheckedAdd::checked_add)?,
+            Number::Multiply(parts) => fold(parts, 1, CheckedMul::checked_mul)?,
+            Number::Subtract(left, right) => match pair(left, right)? {
+                (Some(left), Some(right)) => Some(left.checked_sub(&right).ok_or(Overflow)?),
+                _ => None,
+            },
+            Number::Divide(left, right) => match pair(left, right)? {
+                (Some(left), Some(right)) if *right.numer() != 0 => {
+                    Some(left.checked_div(&right).ok_or(Overflow)?)
+                }
+                _ => None,
+            },
+            Number::Violated(_) | Number::TotalTime | Number::GoalAchieved => None,
+        })
+    }
+
+    /// Bytes held by relations.
+    pub(crate) fn bytes(&self) -> usize {
+        self.relations.iter().map(Relation::bytes).sum()
+    }
+}
+
+/// Whether two numbers compare so.
+pub(crate) fn compares(how: Comparator, left: Rational, right: Rational) -> bool {
+    match how {
+        Comparator::Less => left < right,
+        Comparator::AtMost => left <= right,
+        Comparator::Equal => left == right,
+        Comparator::AtLeast => left >= right,
+        Comparator::Greater => left > right,
+    }
+}
