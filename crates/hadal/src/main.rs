@@ -9,6 +9,7 @@ mod failure;
 mod folder;
 mod inspect;
 mod load;
+mod lsp;
 mod outcome;
 mod partition;
 mod plan;

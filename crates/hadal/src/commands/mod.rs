@@ -3,6 +3,7 @@
 
 pub mod check;
 mod inspect;
+mod lsp;
 mod manual;
 mod report;
 mod runs;
@@ -36,6 +37,8 @@ pub enum Verb {
         /// For which shell.
         shell: clap_complete::Shell,
     },
+    /// Serve an editor: diagnostics, go to definition, hover (Language Server Protocol).
+    Lsp,
     /// Print the manual page (roff).
     Man,
 }
@@ -51,6 +54,7 @@ pub fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Runs(args) => runs::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Completions { shell } => manual::complete(*shell),
+        Verb::Lsp => lsp::run(),
         Verb::Man => manual::print(),
     }
 }

@@ -1,0 +1,139 @@
+//! One open model: its text, what the front end says of it, and what its names stand for.
+
+use super::symbols::{self, Symbol};
+use super::text::Text;
+use hadal_lang::language::Request;
+use hadal_lang::{Diagnostic, Language, LoadError, LoadOptions, LoadedModel, Severity};
+use hadal_system::{Source, Span};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// A model in an editor.
+pub struct Document {
+    uri: String,
+    path: PathBuf,
+    text: Text,
+    /// Of the last text that was accepted: a model is broken most of the time that it is edited.
+    symbols: Vec<Symbol>,
+}
+
+impl Document {
+    /// A document with nothing in it yet.
+    pub fn new(uri: &str) -> Self {
+        let path = path_of(uri);
+        let text = Text::new(Source::new(path.display().to_string(), ""));
+        Document { uri: uri.to_owned(), path, text, symbols: Vec::new() }
+    }
+
+    /// The text as it is now.
+    pub fn text(&self) -> &Text {
+        &self.text
+    }
+
+    /// Takes a new text; returns the findings about it as the protocol writes them.
+    pub fn update(&mut self, text: &str) -> Value {
+        self.text = Text::new(Source::new(self.path.display().to_string(), text));
+        let Some(language) = Language::of(&self.path) else { return json!([]) };
+        let (options, source) = (LoadOptions::default(), self.text.source.clone());
+        let request = Request { path: &self.path, source, options: &options };
+        match (language.load)(request) {
+            Ok(loaded) => {
+                if let LoadedModel::System(system) = &loaded.model {
+                    self.symbols = symbols::of_system(system);
+                }
+                self.findings(loaded.model.source(), &loaded.warnings.list)
+            }
+            Err(LoadError::Refused(refused)) => {
+                self.findings(&refused.source_text, &refused.diagnostics.list)
+            }
+            Err(error) => json!([self.finding(Span::default(), 1, error.to_string())]),
+        }
+    }
+
+    /// Findings point into the text that was parsed, which need not be the one in the editor: macros may stand between.
+    fn findings(&self, parsed: &Source, list: &[Diagnostic]) -> Value {
+        let same = parsed.text == self.text.source.text;
+        let one = |diagnostic: &Diagnostic| {
+            let severity = if diagnostic.severity == Severity::Error { 1 } else { 2 };
+            let parts = [Some(diagnostic.message.clone()), diagnostic.label.clone(), diagnostic.help.clone()];
+            let message = parts.into_iter().flatten().collect::<Vec<_>>().join("\n");
+            match same {
+                true => self.finding(diagnostic.span, severity, message),
+                false => {
+                    let line = parsed.locate(diagnostic.span).line;
+                    let message = format!("{message}\n(line {line} of the expanded text)");
+                    self.finding(self.place_of(parsed, diagnostic.span), severity, message)
+                }
+            }
+        };
+        list.iter().map(one).collect()
+    }
+
+    /// Where in the editor's text something of an expanded text probably comes from: the first place with the same line.
+    fn place_of(&self, parsed: &Source, span: Span) -> Span {
+        let line = parsed.locate(span).line;
+        let wanted = parsed.text.lines().nth(line - 1).unwrap_or("").trim();
+        match self.text.source.text.find(wanted) {
+            Some(at) if !wanted.is_empty() => Span::new(at, at + wanted.len()),
+            _ => Span::default(),
+        }
+    }
+
+    fn finding(&self, span: Span, severity: u32, message: String) -> Value {
+        json!({ "range": self.text.range(span), "severity": severity, "source": "hadal", "message": message })
+    }
+
+    /// Where the name at a byte is declared.
+    pub fn definition(&self, offset: usize) -> Option<Value> {
+        let word = self.text.word(offset)?;
+        let span = self.declared(word).or_else(|| self.text.first(word))?;
+        Some(json!({ "uri": self.uri, "range": self.text.range(span) }))
+    }
+
+    /// What the name at a byte stands for.
+    pub fn hover(&self, offset: usize) -> Option<Value> {
+        let word = self.text.word(offset)?;
+        let known: Vec<&str> =
+            self.symbols.iter().filter(|it| it.is_called(word)).map(|it| it.about.as_str()).collect();
+        let about = match known.as_slice() {
+            [] => {
+                let first = self.text.first(word)?;
+                format!("```\n{}\n```", self.text.line_of(first))
+            }
+            known => known.join("\n\n"),
+        };
+        Some(json!({ "contents": { "kind": "markdown", "value": about } }))
+    }
+
+    /// All declarations that have a place.
+    pub fn outline(&self) -> Value {
+        self.symbols.iter().filter_map(|symbol| symbol.outlined(&self.text)).collect()
+    }
+
+    /// The declaration of a word, where the model still has it in that place.
+    fn declared(&self, word: &str) -> Option<Span> {
+        let spans = self.symbols.iter().filter(|it| it.is_called(word)).filter_map(|it| it.span);
+        spans.into_iter().find(|&span| self.text.source.slice(span).contains(word))
+    }
+}
+
+/// The file behind a URI; what is not a `file:` is taken as a name, whose ending still says the language.
+fn path_of(uri: &str) -> PathBuf {
+    let path = uri.strip_prefix("file://").unwrap_or(uri);
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let hex = tail.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        match hex.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            Some(byte) if first == b'%' => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            _ => {
+                bytes.push(first);
+                rest = tail;
+            }
+        }
+    }
+    PathBuf::from(String::from_utf8_lossy(&bytes).into_owned())
+}
