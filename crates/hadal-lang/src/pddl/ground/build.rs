@@ -21,6 +21,8 @@ pub(crate) struct Builder<'a> {
     pub(crate) base: Vec<Option<u32>>,
     /// Atoms of predicates.
     pub(crate) atom_count: u32,
+    /// First atoms of predicates that have any, ascending.
+    firsts: Vec<(u32, u32)>,
     /// Each is true where one of its conjunctions is.
     pub(crate) auxiliaries: Vec<Disjunction>,
     pub(crate) auxiliary_index: HashMap<Disjunction, u32>,
@@ -37,9 +39,11 @@ impl<'a> Builder<'a> {
     pub(crate) fn new(task: &'a Task, facts: Facts<'a>, objective: Objective) -> Self {
         let mut atom_count = 0;
         let mut base = Vec::with_capacity(task.predicates.len());
+        let mut firsts = Vec::new();
         for (predicate, &is_static) in facts.traits.static_predicate.iter().enumerate() {
             base.push((!is_static).then_some(atom_count));
-            if !is_static {
+            if !is_static && facts.relations[predicate].len() > 0 {
+                firsts.push((atom_count, predicate as u32));
                 atom_count += facts.relations[predicate].len();
             }
         }
@@ -50,6 +54,7 @@ impl<'a> Builder<'a> {
             facts,
             base,
             atom_count,
+            firsts,
             auxiliaries: Vec::new(),
             auxiliary_index: HashMap::new(),
             terms: Terms::default(),
@@ -62,13 +67,8 @@ impl<'a> Builder<'a> {
 
     /// Predicate and arguments of an atom that is not auxiliary.
     pub(crate) fn atom(&self, atom: u32) -> (u32, &[u32]) {
-        let predicate = (0..self.base.len())
-            .rev()
-            .find(|&predicate| {
-                self.base[predicate].is_some_and(|base| base <= atom)
-                    && self.facts.relations[predicate].len() > 0
-            })
-            .unwrap_or(0);
+        let after = self.firsts.partition_point(|&(first, _)| first <= atom);
+        let predicate = self.firsts[after - 1].1 as usize;
         let base = self.base[predicate].unwrap_or(0);
         (predicate as u32, self.facts.relations[predicate].tuple(atom - base))
     }

@@ -15,6 +15,7 @@ mod terms;
 
 pub(crate) use build::Builder;
 pub(crate) use condition::{Conjunction, Ground, Literal};
+pub(crate) use relation::Relation;
 pub(crate) use rows::{GroundChange, GroundEffect, GroundRow, RowError};
 pub(crate) use terms::{Compared, Join, Terms};
 
