@@ -13,7 +13,7 @@ use hadal_system::{
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul};
 
 use crate::interpret::Interpreter;
-use crate::visit::{self, Node};
+use hadal_system::visit::{self, Node};
 
 /// Weights this far from a sum of 1 are rounding of the model's text; they are scaled to 1.
 const ROUNDING: (i128, i128) = (1, 100_000);

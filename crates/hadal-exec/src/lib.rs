@@ -13,7 +13,6 @@ pub mod reduce;
 pub mod replay;
 pub mod rows;
 pub mod symmetry;
-pub mod visit;
 
 pub use fault::{Fault, FaultKind};
 pub use interpret::{Interpreter, Notes, Outcome};

@@ -2,6 +2,7 @@
 
 use hadal_system::facts::Facts;
 use hadal_system::rows::Rational;
+use hadal_system::validate::{Problem, validate};
 use hadal_system::{
     ActionInfo, Amount, Check, ChoiceFault, Choices, Label, Layout, PropertyId, PropertyInfo, StateField,
     StateSpace, Successors, System, Worker,
@@ -38,6 +39,9 @@ pub struct ModelOptions {
 /// Why a system cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
+    /// It breaks a rule that everything relies on: a mistake of whoever made it.
+    #[error("the system is not well formed: {}", .0[0])]
+    Invalid(Vec<Problem>),
     /// Transitions are numbered with 32 bits.
     #[error("the model has {0} instances of rules, more than 2^32 - 1")]
     TooManyInstances(u64),
@@ -69,8 +73,12 @@ pub struct Model {
 }
 
 impl Model {
-    /// Prepares `system` to be explored.
+    /// Prepares `system` to be explored. Systems that are not well formed are refused: compiled code relies on it.
     pub fn new(system: System, options: ModelOptions) -> Result<Model, ModelError> {
+        let problems = validate(&system);
+        if !problems.is_empty() {
+            return Err(ModelError::Invalid(problems));
+        }
         for actions in [&system.starts, &system.actions] {
             let count = system.label_bases(actions).last().copied().unwrap_or(0);
             if u32::try_from(count).is_err() {
@@ -167,6 +175,10 @@ impl StateSpace for Model {
             covers: vec![0; self.properties.len()],
             chooser: None,
         })
+    }
+
+    fn admits(&self, state: &[u64]) -> bool {
+        self.layout.admits(&self.system, state)
     }
 
     fn may_fault(&self) -> bool {

@@ -6,21 +6,18 @@
 #[cfg(test)]
 extern crate self as hadal_guide;
 
+mod error;
 mod estimate;
-mod guide;
-mod mask;
-mod meter;
 pub mod priority;
 pub mod reduce;
 pub mod registry;
 mod room;
-mod target;
 mod task;
 
+pub use error::GuideError;
 pub use estimate::blind::Blind;
-pub use guide::{Distance, Estimator, Guide, Promises};
-pub use mask::Mask;
-pub use meter::{CalledOff, Meter, Unmetered};
-pub use priority::{Judge, Placement, Priority, Selection, Step};
+pub use hadal_system::guide::{
+    CalledOff, Distance, Estimator, Guide, Judge, Mask, Meter, Placement, Priority, Promises, Selection,
+    Step, Target, Unmetered,
+};
 pub use room::{OpenDisk, Room};
-pub use target::{GuideError, Target};

@@ -12,12 +12,12 @@ use crate::estimate::hamming::Hamming;
 use crate::estimate::pattern::Patterns;
 use crate::estimate::relaxed::{Kind, Network, Relaxed, Supporter};
 use crate::estimate::representative::Representative;
-use crate::guide::Guide;
-use crate::meter::{Meter, Unmetered};
 use crate::room::Room;
-use crate::target::{GuideError, Target};
 use crate::task::{Formula, Task};
+use crate::{GuideError, Target};
 use hadal_exec::Model;
+use hadal_system::guide::Guide;
+use hadal_system::guide::{Meter, Unmetered};
 use std::cell::OnceCell;
 use std::sync::Arc;
 

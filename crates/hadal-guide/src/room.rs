@@ -1,9 +1,9 @@
 //! The memory and the disk that guides may keep tables in.
 
-use crate::meter::{CalledOff, Meter, Unmetered};
-use crate::target::GuideError;
+use crate::GuideError;
 use hadal_store::error::WriteError;
 use hadal_store::{Disk, Governor};
+use hadal_system::guide::{CalledOff, Meter, Unmetered};
 use std::cell::OnceCell;
 
 /// Opens the disk that tables go to, with the budget that its buffers count against.

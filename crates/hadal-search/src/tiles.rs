@@ -3,7 +3,7 @@
 //!
 //! A state is one word, four bits a cell, the first cell lowest; the solved puzzle has the blank first.
 
-use hadal_guide::{Distance, Estimator, Guide, Mask, Promises};
+use hadal_system::guide::{Distance, Estimator, Guide, Mask, Promises};
 use hadal_system::{
     Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
 };

@@ -7,7 +7,7 @@ use drawn::{Estimates, Graph, Kind, Noise};
 use hadal_guide::priority::NoPriority;
 use hadal_guide::{Guide, Target};
 use hadal_search::directed::{
-    DirectedFigures, DirectedOptions, DirectedSearch, Insertion, Order, Tie, Traces,
+    DirectedFigures, DirectedOptions, DirectedSearch, Insertion, Order, Tie, Traces, Trust,
 };
 use hadal_search::{
     Control, DeadlockNotion, Limits, Proviso, Question, Report, StopReason, Task, Verdict, Violation,
@@ -164,4 +164,32 @@ fn a_budget_that_is_too_small_ends_the_search_honestly() {
         );
         assert!(report.peak_memory <= 300_000 && report.states > 1000, "{order}: {report:?}");
     }
+}
+
+#[test]
+fn an_audit_finds_guides_that_break_their_word_and_no_others() {
+    let mut broken = 0;
+    for seed in 0..60 {
+        let graph = Graph::long(seed, 30 + seed % 50, 1 + seed % 4);
+        let options =
+            DirectedOptions { order: Order::AStar, trust: Trust::Audited, ..DirectedOptions::default() };
+        for kind in [Kind::Consistent, Kind::Admissible, Kind::Wild] {
+            let guide = Estimates::new(&graph, kind, &mut Noise(seed));
+            let report = explore(&graph, &guide, options.clone(), 1 << 22);
+            let audit = figures(&report).audit.clone().expect("audited");
+            assert_eq!(audit.broken, None, "graph {seed}, {kind:?}");
+        }
+        // Three times the distance, and hopeless where it is even.
+        let wrong: Vec<Option<u64>> = (graph.distances_to_goals().into_iter())
+            .map(|distance| distance.filter(|d| d % 2 == seed % 2 || *d == 0).map(|d| 6 * d))
+            .collect();
+        let liar = Estimates::of(&graph, &wrong, Kind::Consistent, &mut Noise(seed));
+        let report = explore(&graph, &liar, options, 1 << 22);
+        let audit = figures(&report).audit.clone().expect("audited");
+        // Where nothing is in reach, everything is hopeless indeed; at a goal from the start there is no way to lie.
+        let far = graph.least_cost().is_some_and(|cost| cost > 0);
+        assert_eq!(audit.broken.is_some(), far, "graph {seed}: {audit:?}");
+        broken += usize::from(far);
+    }
+    assert!(broken > 20, "{broken}");
 }

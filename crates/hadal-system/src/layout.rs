@@ -165,6 +165,21 @@ impl Layout {
         Ok(())
     }
 
+    /// Whether these words are a state: every slot holds a code of its domain, and the bits beside them are 0.
+    pub fn admits(&self, system: &System, state: &[u64]) -> bool {
+        if state.len() != self.words {
+            return false;
+        }
+        let beside = self.words as u32 * 64 - self.bits;
+        let clear = beside == 0 || get_bits(state, self.bits, beside) == 0;
+        clear
+            && self.slots.iter().all(|slot| {
+                let domain = &system.domains[slot.domain];
+                let codes = u128::from(domain.size()) + u128::from(domain.undefined);
+                u128::from(get_bits(state, slot.offset, slot.width)) < codes
+            })
+    }
+
     /// The value of one slot.
     pub fn value(&self, system: &System, state: &[u64], slot: usize) -> Option<Value> {
         let slot = &self.slots[slot];
@@ -174,5 +189,37 @@ impl Layout {
     /// The values of all slots.
     pub fn unpack(&self, system: &System, state: &[u64]) -> Vec<Option<Value>> {
         (0..self.slots.len()).map(|slot| self.value(system, state, slot)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Domain;
+    use crate::system::{Role, Variable};
+
+    #[test]
+    fn words_are_a_state_where_every_scalar_has_a_code() {
+        let mut system = System::default();
+        for (name, domain) in [("three", Domain::range(0, 2, false)), ("maybe", Domain::range(5, 9, true))] {
+            let domain = system.domains.add(domain);
+            let shape = system.shapes.add(Shape::Scalar(domain), &system.domains).expect("few");
+            let (name, span) = (name.into(), crate::source::Span::default());
+            system.variables.push(Variable { name, shape, role: Role::Data, owner: None, span });
+        }
+        let layout = Layout::natural(&system);
+        assert_eq!(layout.bits(), 5);
+        let admitted: Vec<u64> = (0..64).filter(|&word| layout.admits(&system, &[word])).collect();
+        let mut packed = Vec::new();
+        for three in 0..3 {
+            for maybe in [None, Some(5), Some(6), Some(7), Some(8), Some(9)] {
+                let mut state = [0];
+                layout.pack(&system, &[Some(three), maybe], &mut state).expect("in their domains");
+                packed.push(state[0]);
+            }
+        }
+        packed.sort_unstable();
+        assert_eq!(admitted, packed);
+        assert!(!layout.admits(&system, &[0, 0]) && !layout.admits(&system, &[]));
     }
 }

@@ -10,6 +10,7 @@ pub mod domain;
 pub mod expr;
 pub mod facts;
 pub mod fold;
+pub mod guide;
 pub mod layout;
 pub mod rows;
 pub mod shape;
@@ -19,6 +20,8 @@ pub mod state;
 pub mod stmt;
 pub mod system;
 pub mod validate;
+pub mod visit;
+pub mod wrap;
 
 pub use chance::{Amount, Chance, ChoiceFault, Choices, Outcomes, Reward, RewardItem};
 pub use deadlock::DeadlockNotion;
@@ -36,6 +39,7 @@ pub use system::{
     Action, ActionId, ControlEdge, Function, FunctionId, Instance, Local, LocalId, LocalKind, Location,
     Param, ParamValues, Process, ProcessId, Property, PropertyBody, Role, System, VarId, Variable,
 };
+pub use wrap::{WrapsSpace, WrapsWorker};
 
 /// How deep calls may nest before the model is reported as running away.
 pub const MAX_CALL_DEPTH: u32 = 500;

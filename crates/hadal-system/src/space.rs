@@ -110,6 +110,13 @@ pub trait StateSpace: Sync {
     /// Something that computes successors; each thread takes its own.
     fn worker(&self) -> Box<dyn Worker + '_>;
 
+    /// Whether these words can be a state: every scalar has one of its codes, and nothing lies beside them. Compiled code
+    /// relies on it; it is asked of states that come from files of an earlier run.
+    fn admits(&self, state: &[u64]) -> bool {
+        let _ = state;
+        true
+    }
+
     /// What a transition costs, at least 1: paths are measured in it where they are not measured in transitions.
     fn cost(&self, label: Label) -> u32 {
         let _ = label;
@@ -172,7 +179,8 @@ pub trait Worker: Send {
         false
     }
 
-    /// Looks for broken invariants and met goals in one state. Called once per distinct state.
+    /// Looks for broken invariants and met goals in one state. Called at least once for every distinct state that is
+    /// reached; again where an explorer has forgotten that it did, so the answer depends on nothing but the state.
     fn check(&mut self, state: &[u64]) -> Check {
         let _ = state;
         Check::Fine

@@ -5,13 +5,13 @@ use crate::directed::{self, Asked, DirectedPlan, Explored, OnDisk};
 use crate::failure::Failure;
 use crate::preparation::Preparation;
 use hadal_exec::model::Model;
-use hadal_exec::visit;
 use hadal_search::directed::{Running, Turns};
 use hadal_search::ram::{Search, breadth};
 use hadal_search::{Control, Done, Report, StopReason, Task, Verdict};
 use hadal_store::Governor;
 use hadal_system::System;
 use hadal_system::system::instance_count;
+use hadal_system::visit;
 use std::sync::Arc;
 
 /// The work of the guided search's first turn: about what reading and compiling a small model takes, in nanoseconds.

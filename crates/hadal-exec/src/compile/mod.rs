@@ -28,7 +28,7 @@ mod tests;
 mod unit;
 mod values;
 
-use crate::visit as walk;
+use hadal_system::visit as walk;
 use hadal_system::{Check, Layout, PropertyId, Successors, System};
 
 use driver::Driver;

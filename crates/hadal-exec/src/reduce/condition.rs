@@ -4,9 +4,9 @@
 //! the action. Those that compare one scalar with constants are known to the facts already; these are the others
 //! (`slot[place] == 1`, `number[i] < number[j]`).
 
-use crate::visit::{self, Node};
 use hadal_system::facts::SlotSet;
 use hadal_system::state::get_bits;
+use hadal_system::visit::{self, Node};
 use hadal_system::{
     Base, BinaryOp, Expr, ExprKind, Layout, Place, Shape, Step, System, UnaryOp, Value, VarId,
 };

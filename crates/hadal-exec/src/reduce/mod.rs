@@ -16,10 +16,7 @@ mod sites;
 
 use crate::model::Model;
 use closure::{Closure, Lengths, Progress};
-use hadal_system::{
-    ActionInfo, Check, DeadlockNotion, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors,
-    Worker, state,
-};
+use hadal_system::{DeadlockNotion, StateSpace, Successors, Worker, WrapsSpace, WrapsWorker, state};
 use relation::Relation;
 
 /// What is kept of traces.
@@ -55,17 +52,9 @@ impl<'m> Stubborn<'m> {
     }
 }
 
-impl StateSpace for Stubborn<'_> {
-    fn words(&self) -> usize {
-        self.model.words()
-    }
-
-    fn bits(&self) -> u32 {
-        self.model.bits()
-    }
-
-    fn fields(&self) -> &[StateField] {
-        self.model.fields()
+impl WrapsSpace for Stubborn<'_> {
+    fn inner(&self) -> &dyn StateSpace {
+        self.model
     }
 
     fn fingerprint(&self) -> u64 {
@@ -82,40 +71,12 @@ impl StateSpace for Stubborn<'_> {
         ])
     }
 
-    fn properties(&self) -> &[PropertyInfo] {
-        self.model.properties()
-    }
-
-    fn actions(&self) -> &[ActionInfo] {
-        self.model.actions()
-    }
-
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(StubbornWorker {
             space: self,
             inner: self.model.worker(),
             closure: Closure::new(&self.relation),
         })
-    }
-
-    fn cost(&self, label: Label) -> u32 {
-        self.model.cost(label)
-    }
-
-    fn may_fault(&self) -> bool {
-        self.model.may_fault()
-    }
-
-    fn render_label(&self, label: Label) -> String {
-        self.model.render_label(label)
-    }
-
-    fn render_start(&self, label: Label) -> String {
-        self.model.render_start(label)
-    }
-
-    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
-        self.model.render_state(state)
     }
 }
 
@@ -125,9 +86,13 @@ struct StubbornWorker<'m> {
     closure: Closure<'m>,
 }
 
-impl Worker for StubbornWorker<'_> {
-    fn initial(&mut self, out: &mut Successors) {
-        self.inner.initial(out);
+impl WrapsWorker for StubbornWorker<'_> {
+    fn inner(&self) -> &dyn Worker {
+        &*self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Worker {
+        &mut *self.inner
     }
 
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
@@ -156,21 +121,5 @@ impl Worker for StubbornWorker<'_> {
             let group = relation.group(label);
             kept[group / 64] >> (group % 64) & 1 == 1
         });
-    }
-
-    fn can_leave(&mut self, state: &[u64]) -> bool {
-        self.inner.can_leave(state)
-    }
-
-    fn check(&mut self, state: &[u64]) -> Check {
-        self.inner.check(state)
-    }
-
-    fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
-        self.inner.satisfies(state, property)
-    }
-
-    fn cover_counts(&self) -> &[u64] {
-        self.inner.cover_counts()
     }
 }

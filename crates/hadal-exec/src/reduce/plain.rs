@@ -3,8 +3,8 @@
 //! Another action that leaves such a scalar within the comparisons does not disturb this one, although it writes what
 //! this one reads. Committed locations are asked about in this way by every other process.
 
-use crate::visit::{self, Node};
 use hadal_system::facts::ValueSet;
+use hadal_system::visit::{self, Node};
 use hadal_system::{Action, Base, BinaryOp, Expr, ExprKind, Place, System, Value};
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@
 //! depending on everything.
 
 use super::condition::slots;
-use crate::visit::{self, Node};
 use hadal_system::facts::SlotSet;
+use hadal_system::visit::{self, Node};
 use hadal_system::{
     Action, Base, BinaryOp, Expr, ExprKind, LocalKind, Place, Range, Shape, Step, StmtKind, System, UnaryOp,
     VarId,

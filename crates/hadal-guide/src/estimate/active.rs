@@ -4,11 +4,11 @@
 //! One step may block several processes: the count is no lower bound (on the seed's own philosophers the last step blocks
 //! two). Divided by how many processes one step can block at most, it is one.
 
-use crate::guide::{Distance, Estimator, Guide, Promises};
-use crate::mask::Mask;
-use crate::target::Target;
 use hadal_exec::Model;
 use hadal_system::facts::{Facts, SlotSet};
+use hadal_system::guide::Mask;
+use hadal_system::guide::Target;
+use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 use hadal_system::{Label, StateSpace, Successors, Worker};
 
 /// What is made of the count.

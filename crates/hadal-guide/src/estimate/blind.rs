@@ -1,7 +1,7 @@
 //! No estimate: everything is near.
 
-use crate::guide::{Distance, Estimator, Guide, Promises};
-use crate::mask::Mask;
+use hadal_system::guide::Mask;
+use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 
 /// Always 0.
 pub struct Blind;

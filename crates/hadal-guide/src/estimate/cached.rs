@@ -1,10 +1,10 @@
 //! A bounded, lossy cache of estimates (Wehrle 2011, sec. 6.2.1), keyed by the part of the state that matters and the mask.
 //! Estimates are the same with and without it.
 
-use crate::guide::{Distance, Estimator, Guide, Promises};
-use crate::mask::Mask;
 use crate::task::Task;
 use hadal_system::Label;
+use hadal_system::guide::Mask;
+use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 use hadal_system::state::{get_bits, hash};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;

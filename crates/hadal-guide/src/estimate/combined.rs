@@ -1,8 +1,8 @@
 //! Several estimates at once: the greatest.
 
-use crate::guide::{Distance, Estimator, Guide, Promises};
-use crate::mask::Mask;
 use hadal_system::Label;
+use hadal_system::guide::Mask;
+use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 
 /// The greatest of several estimates.
 pub struct GreatestOf<'m> {

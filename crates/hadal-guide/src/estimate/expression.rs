@@ -4,10 +4,10 @@
 //! `P.q` is 1 where process `P` is at location `q`. Operators are those of C, `=` also compares, and there are
 //! `min(a, b, ...)`, `max(a, b, ...)` and `abs(a)`. Undefined counts as 0, and so does what is divided by 0. Below 0 is 0.
 
-use crate::guide::{Distance, Estimator, Guide, Promises};
-use crate::mask::Mask;
-use crate::target::GuideError;
+use crate::GuideError;
 use hadal_exec::Model;
+use hadal_system::guide::Mask;
+use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 use hadal_system::{BinaryOp, DomainKind, System};
 use std::collections::HashMap;
 

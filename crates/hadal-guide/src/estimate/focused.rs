@@ -3,7 +3,7 @@
 //! Where errors of the model may be met almost anywhere, as far as is known, an estimate of the distance to all of them says
 //! nothing. Guides that are no lower bounds anyway then look at the rest, and prove nothing about the whole.
 
-use crate::guide::{Estimator, Guide, Promises};
+use hadal_system::guide::{Estimator, Guide, Promises};
 
 /// A guide to a part of what is looked for.
 pub struct Focused<'m> {

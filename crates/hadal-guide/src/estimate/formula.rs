@@ -9,10 +9,10 @@
 
 use super::graph::Graph;
 use super::plus;
-use crate::guide::{Distance, Estimator, Guide, Promises};
-use crate::mask::Mask;
 use crate::task::{Bits, Formula, Task};
 use hadal_system::System;
+use hadal_system::guide::Mask;
+use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 use std::collections::HashMap;
 use std::sync::Arc;
 

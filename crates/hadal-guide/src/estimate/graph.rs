@@ -1,9 +1,9 @@
 //! Distances in the graph of one variable: the graph of the values that ways to fire lead between (the domain transition
 //! graph; Wehrle 2011, sec. 2.3 and 5.1), with all edges of the control graph where the variable is a location.
 
-use crate::guide::Distance;
-use crate::mask::Mask;
 use crate::task::{Bits, Task, Way};
+use hadal_system::guide::Distance;
+use hadal_system::guide::Mask;
 use hadal_system::{Label, System};
 use std::collections::BTreeMap;
 

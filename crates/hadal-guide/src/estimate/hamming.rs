@@ -1,9 +1,9 @@
 //! Hamming distance (Yang and Dill 1998; Wehrle 2011, sec. 1.4.1): how many bits of the packed state differ from the
 //! nearest state that is looked for, among the scalars that what is looked for mentions.
 
-use crate::guide::{Distance, Estimator, Guide, Promises};
-use crate::mask::Mask;
 use crate::task::{Formula, Task};
+use hadal_system::guide::Mask;
+use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 use std::sync::Arc;
 
 /// Counts the bits to change.

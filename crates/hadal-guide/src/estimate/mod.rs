@@ -14,7 +14,7 @@ pub(crate) mod pattern;
 pub(crate) mod relaxed;
 pub(crate) mod representative;
 
-use crate::guide::Distance;
+use hadal_system::guide::Distance;
 
 /// The sum of two distances, infinite where one is.
 pub(crate) fn plus(a: Distance, b: Distance) -> Distance {

@@ -5,9 +5,9 @@
 //! transition may lower the estimate by more than it costs. Where the target is not symmetric (one instance of a property
 //! and not the others), the distance of the representative says nothing.
 
-use crate::guide::{Estimator, Guide, Promises};
-use crate::target::Target;
 use hadal_exec::Model;
+use hadal_system::guide::Target;
+use hadal_system::guide::{Estimator, Guide, Promises};
 
 /// A guide for representatives.
 pub struct Representative<'m> {

@@ -6,10 +6,10 @@ use super::edges::{Edges, Reduction};
 use super::layer::{First, Layer, Named};
 use super::useless::{Shortcuts, Useless};
 use super::{NoPriority, Priority};
-use crate::guide::Guide;
-use crate::target::Target;
 use hadal_exec::Model;
 use hadal_system::facts::Facts;
+use hadal_system::guide::Guide;
+use hadal_system::guide::Target;
 use std::cell::LazyCell;
 
 /// Every name with a line about it.

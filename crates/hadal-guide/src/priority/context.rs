@@ -2,10 +2,10 @@
 //! have to do with it come first, by their distance in the interference graph.
 
 use super::Step;
-use crate::target::Target;
 use hadal_exec::Model;
 use hadal_exec::symmetry::SymmetryMode;
 use hadal_system::facts::{Facts, Interference};
+use hadal_system::guide::Target;
 use hadal_system::{
     Action, ActionId, Expr, ExprKind, Label, PropertyBody, PropertyKind, Role, System, UnaryOp,
 };

@@ -3,8 +3,8 @@
 //! A transition of a process language consists of one edge per process that takes part. Where there are no processes, each
 //! action instance is one edge of its own.
 
-use crate::mask::Mask;
 use hadal_system::facts::{Facts, SlotSet};
+use hadal_system::guide::Mask;
 use hadal_system::{Label, System, Value};
 use std::collections::HashMap;
 

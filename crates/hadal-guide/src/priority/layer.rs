@@ -4,8 +4,8 @@ use super::bound::Bound;
 use super::context::{Contexts, Index};
 use super::useless::{Useless, UselessTest};
 use super::{Judge, Placement, Priority, Selection, Step};
-use crate::guide::{Distance, Estimator};
 use hadal_system::Label;
+use hadal_system::guide::{Distance, Estimator};
 
 /// Which of two criteria decides first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

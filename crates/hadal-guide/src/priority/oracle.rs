@@ -1,10 +1,10 @@
 //! The truth about small models: exact distances, and so which transitions are useless (Wehrle 2011, sec. 3.2.1). For
 //! experiments and tests; every query is a breadth-first search.
 
-use crate::guide::{Distance, Estimator, Guide, Promises};
-use crate::mask::Mask;
-use crate::target::Target;
 use hadal_exec::Model;
+use hadal_system::guide::Mask;
+use hadal_system::guide::Target;
+use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 use hadal_system::{Check, Label, PropertyId, StateSpace, Successors, Worker};
 use std::collections::{HashMap, HashSet};
 

@@ -3,9 +3,9 @@
 
 use super::Step;
 use super::edges::{Edges, Reduction};
-use crate::guide::{Distance, Estimator};
-use crate::mask::Mask;
 use hadal_system::Label;
+use hadal_system::guide::Mask;
+use hadal_system::guide::{Distance, Estimator};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Taking variables out of a system without renumbering anything.
 
-use hadal_exec::visit::{self, Node};
+use hadal_system::visit::{self, Node};
 use hadal_system::{Action, Base, Expr, ExprKind, Stmt, StmtKind, System, VarId};
 
 /// Whether the body may end before its last statement.

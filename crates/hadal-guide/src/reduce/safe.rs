@@ -7,9 +7,9 @@ use super::Stage;
 use super::cone::Slots;
 use super::local::LocalGraph;
 use super::remove::{clears, disable, forget_processes, returns_early};
-use hadal_exec::visit::{self, Node};
 use hadal_system::facts::{Facts, SlotSet};
 use hadal_system::fold::Fold;
+use hadal_system::visit::{self, Node};
 use hadal_system::{
     ActionId, Base, BinaryOp, Expr, ExprKind, Layout, Place, PropertyBody, PropertyKind, System, Value, VarId,
 };

@@ -15,10 +15,10 @@ mod value;
 mod variable;
 mod ways;
 
-use crate::meter::Meter;
-use crate::target::{GuideError, Target};
+use crate::{GuideError, Target};
 use ground::Limits;
 use hadal_exec::Model;
+use hadal_system::guide::Meter;
 use hadal_system::{StateSpace, Successors};
 use machine::{Faults, Machine};
 use universe::Universe;

@@ -4,8 +4,8 @@ use super::bits::{Bits, FastMap};
 use super::ground::{FaultWay, Ground, Row, STEP_WORK, UNIT_WORK, Unit, Way, footprint, run_unit};
 use super::machine::{Cell, End, Faults, Machine};
 use super::universe::Scalar;
-use crate::meter::{CalledOff, Meter};
 use hadal_system::facts::{Facts, Footprint, ValueSet};
+use hadal_system::guide::{CalledOff, Meter};
 use std::collections::BTreeMap;
 
 /// With more effects than this, all further instances are taken by their static facts.

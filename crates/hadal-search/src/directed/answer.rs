@@ -36,6 +36,7 @@ impl Core<'_> {
                 self.complete(&counts.covers)
             }
         };
+        self.figures.audit = self.audited();
         self.figures.queues =
             self.open.traffic().iter().map(|&(pushes, pops)| QueueFigures { pushes, pops }).collect();
         let deferred: u64 = (self.figures.queues.iter().enumerate())

@@ -3,10 +3,10 @@
 use super::core::Core;
 use super::nodes::NONE;
 use crate::finding::Finding;
-use hadal_guide::Distance;
 use hadal_store::OverBudget;
 use hadal_store::table::StateRef;
 use hadal_system::Label;
+use hadal_system::guide::Distance;
 
 impl Core<'_> {
     /// The estimate of words that need not be in the table.

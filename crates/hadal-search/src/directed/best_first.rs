@@ -10,9 +10,9 @@ use super::nodes::{Flag, NONE};
 use super::open::Entry;
 use super::order::Order;
 use super::{Expansion, Insertion};
-use hadal_guide::{Distance, Placement};
 use hadal_store::OverBudget;
 use hadal_system::PropertyKind;
+use hadal_system::guide::{Distance, Placement};
 
 /// Explores from the initial states.
 pub(super) fn run(core: &mut Core) -> Result<End, OverBudget> {

@@ -1,18 +1,19 @@
 //! What all orders share: states and what is remembered of them, one lane that expands, the estimator, and the answer.
 
+use super::audit::Audit;
 use super::figures::DirectedFigures;
 use super::nodes::{Flag, NONE, Node, Nodes};
 use super::open::{Entry, Open, next_random};
 use super::order::Order;
-use super::{DirectedSearch, Insertion, aims_at_all};
+use super::{DirectedSearch, Insertion, Trust, aims_at_all};
 use crate::control::Pace;
 use crate::finding::Finding;
 use crate::lane::{Lane, Parents};
 use crate::report::StopReason;
-use hadal_guide::{Distance, Estimator, Judge, Placement, Step};
 use hadal_store::OverBudget;
 use hadal_store::table::{StateRef, StateTable};
 use hadal_system::Label;
+use hadal_system::guide::{Distance, Estimator, Judge, Placement, Step};
 use std::sync::Arc;
 
 /// The priority of states that seem hopeless but are not proven to be.
@@ -84,6 +85,8 @@ pub(super) struct Core<'a> {
     pub(super) stopped: Option<StopReason>,
     /// Transitions that were fired again.
     pub(super) regenerated: u64,
+    /// The audit of the guide.
+    pub(super) audit: Option<Audit>,
     /// The turns it takes with another search.
     pub(super) pace: Option<Arc<dyn Pace>>,
 }
@@ -124,6 +127,7 @@ impl<'a> Core<'a> {
             work_at_look: 0,
             stopped: None,
             regenerated: 0,
+            audit: (search.options.trust == Trust::Audited).then(Audit::default),
             pace: search.task.control.pace(),
         })
     }
@@ -232,7 +236,9 @@ impl<'a> Core<'a> {
         }
         let g = g.saturating_add(self.step_cost(label));
         let (at, fresh) = self.intern(from, label, g)?;
-        Ok(Successor { at, label, g, fresh })
+        let successor = Successor { at, label, g, fresh };
+        self.audit_step(from, successor);
+        Ok(successor)
     }
 
     /// The label of the n-th successor.
@@ -343,6 +349,7 @@ impl<'a> Core<'a> {
 
     fn note_finding(&mut self, at: u32) {
         let Some(new) = self.lane.finding.take() else { return };
+        self.audit_finding(new.kind, at);
         let mut best =
             self.found.take().map(|(held, where_held)| (Some(held), where_held)).unwrap_or((None, at));
         let before = best.0.clone();

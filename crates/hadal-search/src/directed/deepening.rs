@@ -6,9 +6,9 @@
 
 use super::core::{Core, End};
 use super::counted::Counted;
-use hadal_guide::Distance;
 use hadal_store::OverBudget;
 use hadal_system::Label;
+use hadal_system::guide::Distance;
 
 /// Words before the state in a waiting record: cost, and depth with the label.
 const HEAD: usize = 2;

@@ -1,5 +1,6 @@
 //! What a directed search did, in numbers.
 
+use super::audit::AuditFigures;
 use crate::external::ExternalFigures;
 use serde::Serialize;
 
@@ -48,6 +49,9 @@ pub struct DirectedFigures {
     pub found_cost: Option<u64>,
     /// States that were expanded breadth-first in between.
     pub blind: u64,
+    /// What the audit of the guide's promises saw.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditFigures>,
     /// The buckets of External A*.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalFigures>,

@@ -8,6 +8,7 @@
 mod alternate;
 mod answer;
 mod aside;
+mod audit;
 mod beam;
 mod best_first;
 mod climb;
@@ -22,6 +23,7 @@ mod order;
 mod shorten;
 mod turns;
 
+pub use audit::AuditFigures;
 pub use figures::{DirectedFigures, QueueFigures};
 pub use order::{Order, Tie};
 pub use turns::{GuidedPace, Running, Turns};
@@ -30,8 +32,8 @@ use self::core::{Core, End};
 use crate::lane::Task;
 use crate::ram::breadth::{TABLE, needed};
 use crate::report::{Report, StopReason, Verdict, ViolationKind};
-use hadal_guide::{Guide, Priority, Target};
 use hadal_store::Governor;
+use hadal_system::guide::{Guide, Priority, Target};
 use hadal_system::{PropertyId, PropertyKind};
 
 /// A directed search to be done.
@@ -69,6 +71,19 @@ pub struct DirectedOptions {
     pub expansion: Expansion,
     /// Stop as soon as there are more states than this.
     pub most_states: Option<u64>,
+    /// Whether what the guide promises is checked on the way.
+    pub trust: Trust,
+}
+
+/// Whether what a guide promises is believed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// It is.
+    #[default]
+    Believed,
+    /// It is held against every transition and every finding, and no state is left out for it. (Not with
+    /// [`Order::IterativeDeepening`], which keeps no states.)
+    Audited,
 }
 
 /// When a known state is inserted again.
@@ -112,6 +127,7 @@ impl Default for DirectedOptions {
             traces: Traces::Shortened,
             expansion: Expansion::Whole,
             most_states: None,
+            trust: Trust::Believed,
         }
     }
 }
@@ -120,7 +136,7 @@ impl DirectedSearch<'_> {
     /// Whether states may be left out from which the guide proves nothing it aims at can be reached: only where it aims at
     /// everything that is asked and at errors of the model, and nothing is asked about all states.
     pub fn may_prune(&self) -> bool {
-        may_prune(self.task, self.guide, self.aim)
+        self.options.trust == Trust::Believed && may_prune(self.task, self.guide, self.aim)
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a directed search remembers of each state beside the state itself, by the state's number in the table.
 
-use hadal_guide::Distance;
 use hadal_store::governor::Reservation;
 use hadal_store::{Governor, OverBudget};
 use hadal_system::Label;
+use hadal_system::guide::Distance;
 
 /// No node: the parent of an initial state.
 pub(super) const NONE: u32 = u32::MAX;

@@ -4,10 +4,10 @@
 //! that are taken from both ends. Entries are deleted lazily: whoever pops one looks whether it is still wanted.
 
 use super::order::Tie;
-use hadal_guide::Selection;
 use hadal_store::governor::Reservation;
 use hadal_store::{Governor, OverBudget};
 use hadal_system::Label;
+use hadal_system::guide::Selection;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Entries per chunk.

@@ -12,11 +12,12 @@ use crate::control::{Control, Limits};
 use crate::lane::Task;
 use crate::layered::Trouble;
 use crate::report::{DeadlockNotion, Question};
-use hadal_guide::Target;
 use hadal_store::shape::RecordShape;
 use hadal_store::vfs::Disk;
+use hadal_system::guide::Target;
 use hadal_system::{
-    Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
+    Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker, WrapsSpace,
+    WrapsWorker,
 };
 
 /// A step that crossed the remembered row.
@@ -123,34 +124,16 @@ impl<'a> Between<'a> {
     }
 }
 
-impl StateSpace for Between<'_> {
-    fn words(&self) -> usize {
-        self.inner.words()
-    }
-    fn bits(&self) -> u32 {
-        self.inner.bits()
-    }
-    /// The files of the parts lie among those of the whole.
-    fn fingerprint(&self) -> u64 {
-        self.inner.fingerprint()
+/// The fingerprint stays: the files of the parts lie among those of the whole.
+impl WrapsSpace for Between<'_> {
+    fn inner(&self) -> &dyn StateSpace {
+        self.inner
     }
     fn properties(&self) -> &[PropertyInfo] {
         &self.properties
     }
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(BetweenWorker { inner: self.inner.worker(), space: self })
-    }
-    fn cost(&self, label: Label) -> u32 {
-        self.inner.cost(label)
-    }
-    fn undirected(&self) -> Option<u32> {
-        self.inner.undirected()
-    }
-    fn render_label(&self, label: Label) -> String {
-        self.inner.render_label(label)
-    }
-    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
-        self.inner.render_state(state)
     }
 }
 
@@ -159,17 +142,24 @@ struct BetweenWorker<'a> {
     space: &'a Between<'a>,
 }
 
-impl Worker for BetweenWorker<'_> {
+impl WrapsWorker for BetweenWorker<'_> {
+    fn inner(&self) -> &dyn Worker {
+        &*self.inner
+    }
+    fn inner_mut(&mut self) -> &mut dyn Worker {
+        &mut *self.inner
+    }
     fn initial(&mut self, out: &mut Successors) {
         match &self.space.from {
             Some(state) => out.push(Label(0), state),
             None => self.inner.initial(out),
         }
     }
-    fn successors(&mut self, state: &[u64], out: &mut Successors) {
-        self.inner.successors(state, out);
-    }
     fn check(&mut self, state: &[u64]) -> Check {
         if state == self.space.to { Check::Hit(PropertyId(0)) } else { Check::Fine }
+    }
+    /// Nothing is counted for a property that the inner space does not have.
+    fn cover_counts(&self) -> &[u64] {
+        &[]
     }
 }

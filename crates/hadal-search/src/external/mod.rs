@@ -27,8 +27,8 @@ use crate::layered::Trouble;
 use crate::layered::ledger::Ledger;
 use crate::report::Report;
 use engine::Engine;
-use hadal_guide::{Guide, Target};
 use hadal_store::Governor;
+use hadal_system::guide::{Guide, Target};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

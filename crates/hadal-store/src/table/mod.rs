@@ -13,7 +13,7 @@ mod arena;
 mod pages;
 
 use crate::governor::{Governor, OverBudget, Reservation};
-use arena::Arena;
+use arena::{Arena, Writing};
 use hadal_system::state::hash;
 use pages::Pages;
 use std::sync::RwLock;
@@ -130,15 +130,21 @@ impl StateTable {
         self.arenas[writer].len()
     }
 
-    /// The state behind a reference.
+    /// The state behind a reference. Panics where the table has no such state.
     #[inline]
     pub fn state(&self, at: StateRef) -> &[u64] {
+        &self.arenas[at.writer()].record(at.number())[..self.words]
+    }
+
+    /// The state behind a reference from the index.
+    #[inline]
+    fn known(&self, at: StateRef) -> &[u64] {
         &self.arenas[at.writer()].get(at.number())[..self.words]
     }
 
     /// The caller's words beside a state.
     pub fn extra(&self, at: StateRef) -> &[u64] {
-        &self.arenas[at.writer()].get(at.number())[self.words..]
+        &self.arenas[at.writer()].record(at.number())[self.words..]
     }
 
     /// Finds one state.
@@ -150,7 +156,8 @@ impl StateTable {
     /// Adds the states that are not there yet. `states` holds them one after the other; `extra(n)` fills the caller's
     /// words for the n-th; `added` is told of each state that was new, in order.
     ///
-    /// When the budget ends midway, the states reported to `added` stay and the rest is as if never given.
+    /// When the budget ends midway, the states reported to `added` stay and the rest is as if never given. A writer
+    /// belongs to one thread at a time: a second one that uses it meanwhile panics.
     pub fn insert_all(
         &self,
         writer: usize,
@@ -158,6 +165,7 @@ impl StateTable {
         mut extra: impl FnMut(usize, &mut [u64]),
         mut added: impl FnMut(usize, StateRef),
     ) -> Result<(), OverBudget> {
+        let writing = self.arenas[writer].write();
         let mut own = vec![0; self.extra];
         let mut hashes = [0; WINDOW];
         for (w, window) in states.chunks(WINDOW * self.words).enumerate() {
@@ -180,7 +188,7 @@ impl StateTable {
                 if self.extra > 0 {
                     extra(number, &mut own);
                 }
-                match self.find_or_add(&index, writer, hashes[n], state, &own) {
+                match self.find_or_add(&index, (&writing, writer), hashes[n], state, &own) {
                     Ok(None) => {}
                     Ok(Some(at)) => {
                         new += 1;
@@ -207,7 +215,7 @@ impl StateTable {
     /// Appends the states `from..to` of a writer's arena to `flat`, one after the other.
     pub fn copy_states(&self, writer: usize, from: u64, to: u64, flat: &mut Vec<u64>) {
         for number in from..to {
-            flat.extend_from_slice(&self.arenas[writer].get(number)[..self.words]);
+            flat.extend_from_slice(&self.arenas[writer].record(number)[..self.words]);
         }
     }
 
@@ -238,7 +246,7 @@ impl StateTable {
             let seen = Seen::of(entries, h);
             for at in seen.candidates() {
                 let held = ref_of(entries[at].load(Ordering::Acquire));
-                if same(self.state(held), state) {
+                if same(self.known(held), state) {
                     return Some(held);
                 }
             }
@@ -257,7 +265,7 @@ impl StateTable {
     fn find_or_add(
         &self,
         index: &Index,
-        writer: usize,
+        (writing, writer): (&Writing, usize),
         h: u64,
         state: &[u64],
         extra: &[u64],
@@ -268,9 +276,9 @@ impl StateTable {
             let entries = index.bucket(bucket);
             let seen = Seen::of(entries, h);
             for at in seen.candidates() {
-                if same(self.state(ref_of(entries[at].load(Ordering::Acquire))), state) {
+                if same(self.known(ref_of(entries[at].load(Ordering::Acquire))), state) {
                     if own.is_some() {
-                        self.arenas[writer].pop();
+                        writing.pop();
                     }
                     return Ok(None);
                 }
@@ -281,7 +289,7 @@ impl StateTable {
             }
             let n = match own {
                 Some(n) => n,
-                None => *own.insert(self.arenas[writer].push(state, extra)?),
+                None => *own.insert(writing.push(state, extra)?),
             };
             let at = StateRef::new(writer, n);
             let wanted = (at.0 + 1) << 24 | tag_of(h);
@@ -552,6 +560,22 @@ mod tests {
             assert!(table.insert_all(0, &states, |_, _| {}, |_, _| {}).is_err());
             assert!(governor.peak() > 3 << 20, "{words} words: {} of 4 MiB", governor.peak());
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "a writer of a table belongs to one thread")]
+    fn a_writer_cannot_be_used_twice_at_once() {
+        let table = StateTable::new(1, 0, 1, &Governor::unlimited()).unwrap();
+        let again = |_, _| table.insert_all(0, &[2], |_, _| {}, |_, _| {}).unwrap();
+        table.insert_all(0, &[1], |_, _| {}, again).unwrap();
+    }
+
+    #[test]
+    #[should_panic(expected = "no such record")]
+    fn a_reference_past_the_end_is_refused() {
+        let table = StateTable::new(1, 0, 1, &Governor::unlimited()).unwrap();
+        table.insert_all(0, &[1], |_, _| {}, |_, _| {}).unwrap();
+        table.state(StateRef::at(0, 1));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Zeroed memory straight from the operating system, with huge pages where it is large.
+//! Zeroed memory straight from the operating system, with huge pages where it is large and the system is Linux.
 //!
 //! The tables are touched at random: with 4 KiB pages most of the time goes into address translation. Fresh pages
 //! come zeroed, so a large index costs nothing until it is used, and are given back at once on drop.
@@ -12,6 +12,7 @@ pub(super) struct Pages {
     bytes: usize,
 }
 
+#[cfg(target_os = "linux")]
 const HUGE: usize = 2 << 20;
 
 impl Pages {
@@ -32,6 +33,7 @@ impl Pages {
         if at == libc::MAP_FAILED {
             return None;
         }
+        #[cfg(target_os = "linux")]
         if bytes >= 2 * HUGE {
             // SAFETY: the range is the mapping made above; the advice changes no contents, and may be refused.
             unsafe { libc::madvise(at, bytes, libc::MADV_HUGEPAGE) };

@@ -10,6 +10,11 @@ use crate::system::{FunctionId, LocalId, LocalKind, PropertyBody};
 
 impl<'a> Check<'a> {
     pub(super) fn expr(&mut self, code: &mut Code<'a>, expr: &'a Expr) {
+        // Expressions may be as deep as their text is long.
+        stacker::maybe_grow(64 << 10, 1 << 20, || self.expr_here(code, expr));
+    }
+
+    fn expr_here(&mut self, code: &mut Code<'a>, expr: &'a Expr) {
         match &expr.kind {
             ExprKind::Const(_) => {}
             ExprKind::Read(place) => {
@@ -184,7 +189,7 @@ impl<'a> Check<'a> {
 
     pub(super) fn stmts(&mut self, code: &mut Code<'a>, stmts: &'a [Stmt]) {
         for stmt in stmts {
-            self.stmt(code, stmt);
+            stacker::maybe_grow(64 << 10, 1 << 20, || self.stmt(code, stmt));
         }
     }
 

@@ -1,6 +1,7 @@
 //! Checks that a [`System`] is well formed: everything the rest of hadal relies on without looking.
 //!
-//! A front end that breaks one of these rules has a bug; its tests (and debug builds) call [`validate`].
+//! A front end that breaks one of these rules has a bug. `hadal_exec::Model` is made of systems without problems only:
+//! interpreter and compiled code rely on every rule without looking.
 
 mod body;
 
@@ -8,7 +9,7 @@ use std::fmt;
 
 use crate::chance::Amount;
 use crate::domain::{DomainId, DomainKind};
-use crate::shape::{Shape, ShapeId};
+use crate::shape::{Shape, ShapeId, Shapes};
 use crate::source::Span;
 use crate::space::PropertyKind;
 use crate::system::{Action, Function, Local, LocalKind, Param, ParamValues, PropertyBody, System};
@@ -32,7 +33,13 @@ impl fmt::Display for Problem {
 
 /// Every problem of the system; none where it is well formed.
 pub fn validate(system: &System) -> Vec<Problem> {
-    let mut check = Check { system, problems: Vec::new(), part: String::new() };
+    let mut check = Check {
+        system,
+        shapes: system.shapes.iter().count(),
+        domains: system.domains.iter().count(),
+        problems: Vec::new(),
+        part: String::new(),
+    };
     check.types();
     // Without sound types, nothing below can be looked at safely.
     if check.problems.is_empty() {
@@ -55,6 +62,9 @@ pub fn validate(system: &System) -> Vec<Problem> {
 
 struct Check<'a> {
     system: &'a System,
+    /// How many there are.
+    shapes: usize,
+    domains: usize,
     problems: Vec<Problem>,
     part: String,
 }
@@ -157,6 +167,15 @@ impl<'a> Check<'a> {
             if variable.owner.is_some_and(|p| p.0 as usize >= self.system.processes.len()) {
                 self.problem(variable.span, "its owner does not exist");
             }
+        }
+        let shapes = self.system.variables.iter().map(|variable| variable.shape);
+        let slots =
+            shapes.filter(|&shape| self.has_shape(shape)).map(|shape| self.system.shapes.slots(shape));
+        let slots = slots.fold(0usize, usize::saturating_add);
+        if slots > Shapes::MAX_SLOTS {
+            self.part = "the state".into();
+            let most = Shapes::MAX_SLOTS;
+            self.problem(Span::default(), format!("it has {slots} scalars, more than {most}"));
         }
     }
 
@@ -305,11 +324,11 @@ impl<'a> Check<'a> {
     }
 
     fn has_shape(&self, shape: ShapeId) -> bool {
-        (shape.0 as usize) < self.system.shapes.iter().count()
+        (shape.0 as usize) < self.shapes
     }
 
     fn has_domain(&self, domain: DomainId) -> bool {
-        (domain.0 as usize) < self.system.domains.iter().count()
+        (domain.0 as usize) < self.domains
     }
 }
 

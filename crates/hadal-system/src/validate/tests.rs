@@ -114,3 +114,23 @@ fn a_parameter_needs_a_bound_local() {
     let found: Vec<String> = validate(&system).into_iter().map(|p| p.to_string()).collect();
     assert_eq!(found, ["action `set`: a parameter's local must be bound (at 0..0)"]);
 }
+
+#[test]
+fn a_state_has_a_bounded_number_of_scalars() {
+    let mut system = small();
+    let index = system.domains.add(Domain::range(0, (Shapes::MAX_SLOTS / 2) as i64, false));
+    let element = ShapeId(0);
+    let half = system.shapes.add(Shape::Array { index, element }, &system.domains).expect("few enough");
+    let wide = |name: &str| Variable { name: name.into(), shape: half, ..system.variables[0].clone() };
+    let (first, second) = (wide("first"), wide("second"));
+    system.variables.push(first);
+    assert_eq!(validate(&system), []);
+    system.variables.push(second);
+    assert!(validate(&system).iter().any(|problem| problem.what.contains("scalars")));
+}
+
+#[test]
+fn a_cover_statement_counts_for_a_property_that_is_there() {
+    let what = problems_of(|system| StmtKind::Cover(system.properties.len(), Expr::constant(1)));
+    assert_eq!(what, ["a cover statement counts for a cover property without parameters"]);
+}

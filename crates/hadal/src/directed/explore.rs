@@ -141,6 +141,7 @@ fn explore_with(
         traces: if plan.calibration.is_some() { Traces::AsFound } else { Traces::Shortened },
         expansion: plan.expansion,
         most_states: None,
+        trust: plan.trust,
     };
     let search = DirectedSearch { task, governor, guide, aim: target, priority: &*priority, options };
     let mut before = (0, 0);
@@ -158,6 +159,12 @@ fn explore_with(
         "  no state is left out: the guide does not prove that what is asked about cannot be reached".into()
     });
     let mut report = directed::explore(&search);
+    if let Some(audit) = report.directed.as_ref().and_then(|figures| figures.audit.as_ref()) {
+        if let Some(broken) = &audit.broken {
+            return Err(Failure::Internal(format!("guide {} breaks its word: {broken}", guide.name())));
+        }
+        decisions.push(format!("  {} transitions agree with what the guide promises", audit.transitions));
+    }
     if report.verdict != Verdict::Holds {
         report.states += before.0;
         report.transitions += before.1;

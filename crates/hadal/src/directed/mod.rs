@@ -8,7 +8,7 @@ pub use probe::probe;
 
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
-use hadal_search::directed::{Expansion, Order, Tie};
+use hadal_search::directed::{Expansion, Order, Tie, Trust};
 use hadal_search::external::{ExternalOptions, Flush, Steps, TraceBy};
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,10 @@ pub struct DirectedArgs {
     /// the state.
     #[arg(long, value_enum, value_name = "HOW")]
     pub expand: Option<Expand>,
+    /// With a directed search in RAM: hold what the guide promises against every transition and what is found. No state is left
+    /// out then; a broken promise is an internal error.
+    #[arg(long)]
+    pub check_h: bool,
     /// With a directed search: follow the rules behind published figures to the letter.
     #[arg(long, value_enum, value_name = "RULES")]
     pub calibration: Option<Calibration>,
@@ -118,6 +122,8 @@ pub struct DirectedPlan {
     priority: Option<String>,
     /// Breadth-first search runs beside it.
     race: bool,
+    /// Whether what the guide promises is checked.
+    trust: Trust,
     expansion: Expansion,
     tie: Option<Tie>,
     seed: Option<u64>,
@@ -129,6 +135,9 @@ impl DirectedArgs {
     pub fn plan(&self) -> Result<Option<DirectedPlan>, Failure> {
         let asked = self.find || self.guide.is_some() || self.order.is_some() || self.priority.is_some();
         if !asked {
+            if self.check_h {
+                return Err(Failure::Usage("--check-h belongs to a directed search: add --guide".into()));
+            }
             if self.cost_bound.is_some() || self.defer_flush || self.no_pipeline {
                 return Err(Failure::Usage(format!(
                     "--cost-bound, --defer-flush and --no-pipeline go with --order {EXTERNAL}"
@@ -173,6 +182,11 @@ impl DirectedArgs {
                 "--cost-bound, --defer-flush and --no-pipeline go with --order {EXTERNAL}"
             )));
         }
+        if self.check_h && (external || order == Order::IterativeDeepening) {
+            return Err(Failure::Usage(
+                "--check-h needs all states in RAM: choose another --order, astar for instance".into(),
+            ));
+        }
         let many_queues = matches!(
             order,
             Order::HillClimbing | Order::Beam(_) | Order::IterativeDeepening | Order::BreadthHeuristic
@@ -204,7 +218,8 @@ impl DirectedArgs {
                 None if self.order.is_some() || seeded => Some("none".into()),
                 name => name.clone(),
             },
-            race: self.order.is_none() && !seeded,
+            race: self.order.is_none() && !seeded && !self.check_h,
+            trust: if self.check_h { Trust::Audited } else { Trust::Believed },
             expansion: match self.expand {
                 Some(Expand::Partial) => Expansion::Partial,
                 Some(Expand::Whole) | None => Expansion::Whole,

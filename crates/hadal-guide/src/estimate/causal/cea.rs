@@ -8,10 +8,10 @@ use super::clauses::clauses;
 use super::present::Present;
 use super::transitions::{Afters, Transitions};
 use super::unmet;
-use crate::guide::{Distance, Estimator};
-use crate::mask::Mask;
 use crate::task::{Bits, Task};
 use hadal_system::Label;
+use hadal_system::guide::Mask;
+use hadal_system::guide::{Distance, Estimator};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 

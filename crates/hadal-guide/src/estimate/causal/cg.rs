@@ -6,10 +6,10 @@ use super::present::Present;
 use super::transitions::{Afters, Transitions};
 use super::{Wanted, unmet};
 use crate::estimate::plus;
-use crate::guide::{Distance, Estimator};
-use crate::mask::Mask;
 use crate::task::{Bits, Formula, NO_NUMBER, Task};
 use hadal_system::Label;
+use hadal_system::guide::Mask;
+use hadal_system::guide::{Distance, Estimator};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

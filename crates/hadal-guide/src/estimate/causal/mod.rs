@@ -10,8 +10,8 @@ mod transitions;
 pub(crate) use order::arcs;
 
 use super::plus;
-use crate::guide::{Distance, Estimator, Guide, Promises};
 use crate::task::{Formula, Task};
+use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 use std::sync::Arc;
 
 /// Variables with where they are wanted.

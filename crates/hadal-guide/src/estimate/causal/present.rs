@@ -2,9 +2,9 @@
 //! transitions they would take first.
 
 use super::super::graph::all_off;
-use crate::mask::Mask;
 use crate::task::{NO_NUMBER, Task, Way};
 use hadal_system::Label;
+use hadal_system::guide::Mask;
 use std::collections::HashMap;
 
 pub struct Present {

@@ -4,10 +4,10 @@
 use super::projection::Projection;
 use super::{EDGE_WORK, UNREACHED, Unbuilt};
 use crate::estimate::graph::all_off;
-use crate::mask::Mask;
 use crate::room::Room;
 use crate::task::Task;
 use hadal_store::Reservation;
+use hadal_system::guide::Mask;
 
 /// With more edges or combinations than this, masks are not looked at: distances without them are lower bounds too.
 const MAX_MASKED: usize = 1 << 18;

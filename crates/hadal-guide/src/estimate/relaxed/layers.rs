@@ -3,10 +3,10 @@
 
 use super::network::{LINK_WORK, NONE, Network};
 use super::{Masks, Supporter, label_of};
-use crate::guide::{Distance, Estimator};
-use crate::mask::Mask;
 use crate::task::NO_NUMBER;
 use hadal_system::Label;
+use hadal_system::guide::Mask;
+use hadal_system::guide::{Distance, Estimator};
 use std::cell::OnceCell;
 
 /// What is made of the rounds.

@@ -6,9 +6,9 @@ mod merge;
 mod network;
 mod sums;
 
-use crate::guide::{Estimator, Guide, Promises};
-use crate::mask::Mask;
 use hadal_system::Label;
+use hadal_system::guide::Mask;
+use hadal_system::guide::{Estimator, Guide, Promises};
 use std::collections::HashMap;
 use std::sync::Arc;
 

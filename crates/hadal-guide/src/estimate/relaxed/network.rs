@@ -6,8 +6,8 @@
 
 use super::super::graph::all_off;
 use super::merge;
-use crate::mask::Mask;
 use crate::task::{Bits, FastMap, Formula, Task, Variable};
+use hadal_system::guide::Mask;
 
 /// With more effects than this, those that several ways of the same instance share are taken together.
 const MANY_EFFECTS: usize = 20_000;

@@ -60,6 +60,7 @@ pub fn lower(
         buffers: Vec::new(),
         error_function: None,
         oversized: None,
+        slots: 0,
     };
     lowering.declare();
     if let Some(span) = lowering.oversized {
@@ -116,6 +117,8 @@ struct Lowering<'m> {
     error_function: Option<hadal_system::FunctionId>,
     /// Where too much was declared.
     oversized: Option<Span>,
+    /// Scalars of the state so far.
+    slots: usize,
 }
 
 impl Lowering<'_> {
@@ -157,8 +160,8 @@ impl Lowering<'_> {
     ) -> VarId {
         let owner = owner.map(|process| ProcessId(process as u32));
         self.list.push(Variable { name, shape, role, owner, span });
-        let slots: usize = self.list.len().max(1);
-        if slots > Shapes::MAX_SLOTS {
+        self.slots += self.shapes.slots(shape);
+        if self.slots > Shapes::MAX_SLOTS {
             self.oversized.get_or_insert(span);
         }
         VarId(self.list.len() as u32 - 1)

@@ -5,8 +5,8 @@ use super::super::matrix::Cell;
 use super::super::spill::lock;
 use super::{Expander, Pass};
 use crate::layered::Trouble;
-use hadal_guide::Distance;
 use hadal_store::merge::{BlockSource, RunMerge};
+use hadal_system::guide::Distance;
 use hadal_system::{Label, Successors};
 
 /// An expansion for what an earlier one left out.

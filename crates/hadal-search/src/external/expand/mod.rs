@@ -19,12 +19,12 @@ use crate::finding::Finding;
 use crate::lane::{Lane, Task};
 use crate::layered::Trouble;
 use crate::report::StopReason;
-use hadal_guide::{Distance, Estimator};
 use hadal_store::Bitmap;
 use hadal_store::merge::{BlockSource, RunMerge};
 use hadal_store::run::RunKind;
 use hadal_store::shape::RecordShape;
 use hadal_system::Label;
+use hadal_system::guide::{Distance, Estimator};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

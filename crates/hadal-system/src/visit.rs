@@ -1,6 +1,6 @@
 //! Visiting every expression, place and statement below another.
 
-use hadal_system::{Argument, Expr, ExprKind, Place, Range, Step, Stmt, StmtKind};
+use crate::{Argument, Expr, ExprKind, Place, Range, Step, Stmt, StmtKind};
 
 /// What a visit meets.
 #[derive(Clone, Copy)]

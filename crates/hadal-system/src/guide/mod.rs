@@ -1,7 +1,17 @@
-//! The one interface between estimates and explorers.
+//! The interfaces between what guides a search and the explorers: estimates of distances ([`Guide`], [`Estimator`]) and
+//! the order of transitions ([`Priority`], [`Judge`]). The guides themselves are in `hadal-guide`; a user may bring others.
 
-use crate::mask::Mask;
-use hadal_system::Label;
+mod mask;
+mod meter;
+mod priority;
+mod target;
+
+pub use mask::Mask;
+pub use meter::{CalledOff, Meter, Unmetered};
+pub use priority::{Judge, NoPriority, Placement, Priority, Selection, Step};
+pub use target::Target;
+
+use crate::space::Label;
 
 /// A distance in the cost of transitions, or [`Distance::INFINITE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -16,6 +26,12 @@ impl Distance {
     /// Whether it is a number.
     pub fn is_finite(self) -> bool {
         self != Distance::INFINITE
+    }
+}
+
+impl std::fmt::Display for Distance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_finite() { self.0.fmt(f) } else { f.write_str("infinite") }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A set of transitions that are taken to be disabled: the reduced systems of useless-transition tests.
 
-use hadal_system::Label;
+use crate::space::Label;
 
 /// A set of labels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]

@@ -1,0 +1,324 @@
+//! A state space around another: everything is the inner one's unless the wrapper says otherwise.
+//!
+//! Reductions, parts of a run and products are such wrappers. They implement [`WrapsSpace`] and, for their workers,
+//! [`WrapsWorker`], write down what differs, and are a [`StateSpace`] and a [`Worker`] by that: a method that is added
+//! there cannot get lost on the way.
+
+use crate::chance::{ChoiceFault, Choices};
+use crate::space::{
+    ActionInfo, Check, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker,
+};
+
+/// A [`StateSpace`] made of another one. Every method is that of [`StateSpace`].
+#[allow(missing_docs, reason = "the documentation is that of StateSpace")]
+pub trait WrapsSpace: Sync {
+    /// The space inside.
+    fn inner(&self) -> &dyn StateSpace;
+
+    fn words(&self) -> usize {
+        self.inner().words()
+    }
+    fn bits(&self) -> u32 {
+        self.inner().bits()
+    }
+    fn fields(&self) -> &[StateField] {
+        self.inner().fields()
+    }
+    fn fingerprint(&self) -> u64 {
+        self.inner().fingerprint()
+    }
+    fn properties(&self) -> &[PropertyInfo] {
+        self.inner().properties()
+    }
+    fn actions(&self) -> &[ActionInfo] {
+        self.inner().actions()
+    }
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        self.inner().worker()
+    }
+    fn admits(&self, state: &[u64]) -> bool {
+        self.inner().admits(state)
+    }
+    fn cost(&self, label: Label) -> u32 {
+        self.inner().cost(label)
+    }
+    fn undirected(&self) -> Option<u32> {
+        self.inner().undirected()
+    }
+    fn may_fault(&self) -> bool {
+        self.inner().may_fault()
+    }
+    fn render_label(&self, label: Label) -> String {
+        self.inner().render_label(label)
+    }
+    fn render_start(&self, label: Label) -> String {
+        self.inner().render_start(label)
+    }
+    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
+        self.inner().render_state(state)
+    }
+}
+
+impl<T: WrapsSpace> StateSpace for T {
+    fn words(&self) -> usize {
+        WrapsSpace::words(self)
+    }
+    fn bits(&self) -> u32 {
+        WrapsSpace::bits(self)
+    }
+    fn fields(&self) -> &[StateField] {
+        WrapsSpace::fields(self)
+    }
+    fn fingerprint(&self) -> u64 {
+        WrapsSpace::fingerprint(self)
+    }
+    fn properties(&self) -> &[PropertyInfo] {
+        WrapsSpace::properties(self)
+    }
+    fn actions(&self) -> &[ActionInfo] {
+        WrapsSpace::actions(self)
+    }
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        WrapsSpace::worker(self)
+    }
+    fn admits(&self, state: &[u64]) -> bool {
+        WrapsSpace::admits(self, state)
+    }
+    fn cost(&self, label: Label) -> u32 {
+        WrapsSpace::cost(self, label)
+    }
+    fn undirected(&self) -> Option<u32> {
+        WrapsSpace::undirected(self)
+    }
+    fn may_fault(&self) -> bool {
+        WrapsSpace::may_fault(self)
+    }
+    fn render_label(&self, label: Label) -> String {
+        WrapsSpace::render_label(self, label)
+    }
+    fn render_start(&self, label: Label) -> String {
+        WrapsSpace::render_start(self, label)
+    }
+    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
+        WrapsSpace::render_state(self, state)
+    }
+}
+
+/// A [`Worker`] made of another one. Every method is that of [`Worker`].
+#[allow(missing_docs, reason = "the documentation is that of Worker")]
+pub trait WrapsWorker: Send {
+    /// The worker inside.
+    fn inner(&self) -> &dyn Worker;
+    /// The same, to work with.
+    fn inner_mut(&mut self) -> &mut dyn Worker;
+
+    fn initial(&mut self, out: &mut Successors) {
+        self.inner_mut().initial(out);
+    }
+    fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        self.inner_mut().successors(state, out);
+    }
+    fn choices(&mut self, state: &[u64], out: &mut Choices) -> Result<(), ChoiceFault> {
+        self.inner_mut().choices(state, out)
+    }
+    fn can_leave(&mut self, state: &[u64]) -> bool {
+        self.inner_mut().can_leave(state)
+    }
+    fn check(&mut self, state: &[u64]) -> Check {
+        self.inner_mut().check(state)
+    }
+    fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
+        self.inner_mut().satisfies(state, property)
+    }
+    fn cover_counts(&self) -> &[u64] {
+        self.inner().cover_counts()
+    }
+}
+
+impl<T: WrapsWorker> Worker for T {
+    fn initial(&mut self, out: &mut Successors) {
+        WrapsWorker::initial(self, out);
+    }
+    fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        WrapsWorker::successors(self, state, out);
+    }
+    fn choices(&mut self, state: &[u64], out: &mut Choices) -> Result<(), ChoiceFault> {
+        WrapsWorker::choices(self, state, out)
+    }
+    fn can_leave(&mut self, state: &[u64]) -> bool {
+        WrapsWorker::can_leave(self, state)
+    }
+    fn check(&mut self, state: &[u64]) -> Check {
+        WrapsWorker::check(self, state)
+    }
+    fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
+        WrapsWorker::satisfies(self, state, property)
+    }
+    fn cover_counts(&self) -> &[u64] {
+        WrapsWorker::cover_counts(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Span;
+    use crate::space::PropertyKind;
+
+    /// Says something unusual in every method.
+    struct Odd {
+        fields: Vec<StateField>,
+        properties: Vec<PropertyInfo>,
+        actions: Vec<ActionInfo>,
+    }
+
+    struct OddWorker;
+
+    impl StateSpace for Odd {
+        fn words(&self) -> usize {
+            3
+        }
+        fn bits(&self) -> u32 {
+            131
+        }
+        fn fields(&self) -> &[StateField] {
+            &self.fields
+        }
+        fn fingerprint(&self) -> u64 {
+            77
+        }
+        fn properties(&self) -> &[PropertyInfo] {
+            &self.properties
+        }
+        fn actions(&self) -> &[ActionInfo] {
+            &self.actions
+        }
+        fn worker(&self) -> Box<dyn Worker + '_> {
+            Box::new(OddWorker)
+        }
+        fn admits(&self, state: &[u64]) -> bool {
+            state[0] != 9
+        }
+        fn cost(&self, label: Label) -> u32 {
+            label.0 + 5
+        }
+        fn undirected(&self) -> Option<u32> {
+            Some(8)
+        }
+        fn may_fault(&self) -> bool {
+            false
+        }
+        fn render_label(&self, label: Label) -> String {
+            format!("step {}", label.0)
+        }
+        fn render_start(&self, label: Label) -> String {
+            format!("start {}", label.0)
+        }
+        fn render_state(&self, _: &[u64]) -> Vec<(String, String)> {
+            vec![("x".into(), "1".into())]
+        }
+    }
+
+    impl Worker for OddWorker {
+        fn initial(&mut self, out: &mut Successors) {
+            out.push(Label(1), &[1, 2, 3]);
+        }
+        fn successors(&mut self, _: &[u64], out: &mut Successors) {
+            out.push(Label(2), &[4, 5, 6]);
+        }
+        fn choices(&mut self, _: &[u64], _: &mut Choices) -> Result<(), ChoiceFault> {
+            Err(ChoiceFault::Transition(Label(6)))
+        }
+        fn can_leave(&mut self, _: &[u64]) -> bool {
+            true
+        }
+        fn check(&mut self, _: &[u64]) -> Check {
+            Check::Hit(PropertyId(4))
+        }
+        fn satisfies(&mut self, _: &[u64], _: PropertyId) -> Option<bool> {
+            None
+        }
+        fn cover_counts(&self) -> &[u64] {
+            &[3, 1]
+        }
+    }
+
+    struct Around<'a>(&'a dyn StateSpace);
+
+    impl WrapsSpace for Around<'_> {
+        fn inner(&self) -> &dyn StateSpace {
+            self.0
+        }
+        fn worker(&self) -> Box<dyn Worker + '_> {
+            Box::new(AroundWorker(self.0.worker()))
+        }
+    }
+
+    struct AroundWorker<'a>(Box<dyn Worker + 'a>);
+
+    impl WrapsWorker for AroundWorker<'_> {
+        fn inner(&self) -> &dyn Worker {
+            &*self.0
+        }
+        fn inner_mut(&mut self) -> &mut dyn Worker {
+            &mut *self.0
+        }
+    }
+
+    #[test]
+    fn a_wrapper_says_what_the_inner_space_says() {
+        let field =
+            StateField { name: "x".into(), offset: 0, width: 2, group: 0, owner: None, writers: Some(3) };
+        let odd = Odd {
+            fields: vec![field],
+            properties: vec![PropertyInfo {
+                name: "p".into(),
+                kind: PropertyKind::Cover,
+                span: Span::default(),
+            }],
+            actions: vec![ActionInfo { name: "a".into(), labels: 0..9 }],
+        };
+        let around = Around(&odd);
+        let (space, inner): (&dyn StateSpace, &dyn StateSpace) = (&around, &odd);
+        assert_eq!((space.words(), space.bits(), space.fingerprint()), (3, 131, 77));
+        assert_eq!(space.fields(), inner.fields());
+        assert_eq!(space.properties(), inner.properties());
+        assert_eq!(space.actions(), inner.actions());
+        assert!(space.admits(&[1, 0, 0]) && !space.admits(&[9, 0, 0]));
+        assert_eq!((space.cost(Label(1)), space.undirected(), space.may_fault()), (6, Some(8), false));
+        assert_eq!(space.render_label(Label(2)), "step 2");
+        assert_eq!(space.render_start(Label(2)), "start 2");
+        assert_eq!(space.render_state(&[0, 0, 0]), inner.render_state(&[0, 0, 0]));
+        let mut worker = space.worker();
+        let mut out = Successors::new(3);
+        worker.initial(&mut out);
+        worker.successors(&[1, 2, 3], &mut out);
+        assert_eq!(out.states(), [1, 2, 3, 4, 5, 6]);
+        assert!(worker.can_leave(&[0, 0, 0]));
+        assert_eq!(worker.check(&[0, 0, 0]), Check::Hit(PropertyId(4)));
+        assert_eq!(worker.satisfies(&[0, 0, 0], PropertyId(0)), None);
+        assert_eq!(worker.cover_counts(), [3, 1]);
+    }
+
+    /// The names of the methods in the block that begins with this line.
+    fn methods(source: &str, begin: &str) -> Vec<String> {
+        let block = source.split(begin).nth(1).expect("the block is there");
+        let block = &block[..block.find("\n}\n").expect("it ends")];
+        let lines = block.lines().filter_map(|line| line.strip_prefix("    fn "));
+        let mut names: Vec<String> =
+            lines.map(|line| line.split(['(', '<']).next().unwrap_or_default().to_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn no_method_is_lost_in_a_wrapper() {
+        let (space, wrap) = (include_str!("space.rs"), include_str!("wrap.rs"));
+        for (of, begin) in [
+            ("pub trait StateSpace: Sync {", "impl<T: WrapsSpace> StateSpace for T {"),
+            ("pub trait Worker: Send {", "impl<T: WrapsWorker> Worker for T {"),
+        ] {
+            assert_eq!(methods(space, of), methods(wrap, begin), "{of}");
+        }
+    }
+}
