@@ -10,7 +10,9 @@ mod ground;
 mod normalise;
 mod read;
 mod soft;
+mod strata;
 pub mod tree;
+mod validate;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
 pub use ast::Task;
@@ -18,6 +20,7 @@ use ground::{Budget, GroundError, RowError};
 use hadal_system::rows::RowTask;
 use hadal_system::{Source, Span};
 pub use read::{Read, read};
+pub use validate::{Flaw, Validation, validate, validate_task};
 
 /// A task that was accepted.
 #[derive(Clone, Debug)]

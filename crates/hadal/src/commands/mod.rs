@@ -8,6 +8,7 @@ mod manual;
 mod report;
 mod runs;
 mod simulate;
+mod validate;
 
 use crate::args::{BenchArgs, CheckArgs, InspectArgs, ReportArgs, ResumeArgs, RunsArgs, SimulateArgs};
 use crate::bench;
@@ -32,6 +33,8 @@ pub enum Verb {
     Runs(RunsArgs),
     /// Make a page about a run, finished or going, from its folder.
     Report(ReportArgs),
+    /// Check a plan against a PDDL domain and problem, step by step.
+    Validate(validate::ValidateArgs),
     /// Print a shell completion script.
     Completions {
         /// For which shell.
@@ -53,6 +56,7 @@ pub fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Resume(args) => runs::resume(args),
         Verb::Runs(args) => runs::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Validate(args) => validate::run(args),
         Verb::Completions { shell } => manual::complete(*shell),
         Verb::Lsp => lsp::run(),
         Verb::Man => manual::print(),

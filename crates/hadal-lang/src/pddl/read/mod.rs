@@ -10,6 +10,7 @@ mod problem;
 mod requirement;
 
 use super::ast::{Task, Variable};
+use super::strata::strata;
 use super::tree::{self, Tree};
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
 use hadal_system::{Source, Span};
@@ -37,7 +38,13 @@ pub fn read(domain: &Source, problem: &Source) -> Result<Read, Refused> {
         let trees = tree::read(&text, &mut reader.findings);
         if !reader.findings.has_errors() {
             match part {
-                Part::Domain => reader.domain(&trees),
+                Part::Domain => {
+                    reader.domain(&trees);
+                    if let Err(span) = strata(&reader.task) {
+                        let message = "this rule depends on its own negation";
+                        reader.findings.push(Diagnostic::error(span, message));
+                    }
+                }
                 Part::Problem => reader.problem(&trees),
             }
         }
