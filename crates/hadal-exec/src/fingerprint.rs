@@ -69,6 +69,12 @@ pub fn fingerprint(system: &System, layout: &Layout, symmetry: SymmetryMode) -> 
             hash.action(action);
         }
     }
+    if !system.has_plain_steps() {
+        hash.tag(b's');
+        for action in &system.actions {
+            hash.number(action.processes.first().map_or(u64::MAX, |process| process.0.into()));
+        }
+    }
     for property in &system.properties {
         hash.tag(b'p');
         hash.text(&property.name);
@@ -79,6 +85,7 @@ pub fn fingerprint(system: &System, layout: &Layout, symmetry: SymmetryMode) -> 
             PropertyKind::Liveness => 3,
             PropertyKind::Goal => 4,
             PropertyKind::Proposition => 5,
+            PropertyKind::Rest => 6,
         });
         hash.params(&property.params);
         hash.locals(&property.locals);
@@ -163,6 +170,11 @@ impl Hash {
     }
 
     fn action(&mut self, action: &Action) {
+        if action.rank > 0 || action.then.is_some() {
+            self.tag(b'r');
+            self.number(action.rank.into());
+            self.number(action.then.map_or(u64::MAX, |process| process.0.into()));
+        }
         self.text(&action.name);
         self.params(&action.params);
         self.locals(&action.locals);
@@ -288,6 +300,10 @@ impl Hash {
             ExprKind::Call(function, arguments) => self.tagged(8, |h| {
                 h.number(function.0.into());
                 h.arguments(arguments);
+            }),
+            ExprKind::Wrap(operand, domain) => self.tagged(10, |h| {
+                h.expr(operand);
+                h.number(domain.0.into());
             }),
             ExprKind::InDomain(operand, domain) => self.tagged(9, |h| {
                 h.expr(operand);

@@ -9,6 +9,7 @@ pub mod fingerprint;
 pub mod generate;
 pub mod interpret;
 pub mod model;
+mod passing;
 pub mod reduce;
 pub mod replay;
 pub mod rows;

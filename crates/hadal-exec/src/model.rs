@@ -4,8 +4,8 @@ use hadal_system::facts::Facts;
 use hadal_system::rows::Rational;
 use hadal_system::validate::{Problem, validate};
 use hadal_system::{
-    ActionInfo, Amount, Check, ChoiceFault, Choices, Label, Layout, PropertyId, PropertyInfo, StateField,
-    StateSpace, Successors, System, Worker,
+    ActionInfo, Amount, Check, ChoiceFault, Choices, Label, Layout, ProcessId, PropertyId, PropertyInfo,
+    PropertyKind, StateField, StateSpace, Successors, System, Worker,
 };
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -15,6 +15,7 @@ use crate::compile::{CompileError, Compiled};
 use crate::fields::fields;
 use crate::fingerprint::fingerprint;
 use crate::interpret::{Interpreter, Outcome};
+use crate::passing::{Passing, Steps, Walk};
 use crate::symmetry::{Canonicaliser, Scratch, SymmetryMode};
 
 /// How a model is run.
@@ -61,6 +62,8 @@ pub struct Model {
     /// Where the engine is [`Engine::Compiled`].
     compiled: Option<Compiled>,
     symmetry: Option<Canonicaliser>,
+    /// Where some process goes on alone at times.
+    passing: Option<Passing>,
     properties: Vec<PropertyInfo>,
     actions: Vec<ActionInfo>,
     fingerprint: u64,
@@ -98,12 +101,14 @@ impl Model {
         let fingerprint = fingerprint(&system, &layout, mode);
         let properties = system.property_infos();
         let actions = action_infos(&system);
+        let passing = Passing::of(&system);
         Ok(Model {
             system,
             layout,
             options,
             compiled,
             symmetry,
+            passing,
             properties,
             actions,
             fingerprint,
@@ -172,6 +177,7 @@ impl StateSpace for Model {
                 None => Runner::Interpreted(Box::new(self.interpreter())),
             },
             symmetry: self.symmetry.as_ref().map(|it| (it, it.scratch())),
+            passing: self.passing.as_ref().map(|it| (it, Walk::new(self.words()))),
             covers: vec![0; self.properties.len()],
             chooser: None,
         })
@@ -238,10 +244,30 @@ enum Runner<'m> {
     Interpreted(Box<Interpreter<'m>>),
 }
 
+/// Single steps of a runner, with the counts of covers.
+struct Single<'r, 'm>(&'r Runner<'m>, &'r mut [u64]);
+
+impl Steps for Single<'_, '_> {
+    fn all(&mut self, state: &[u64], out: &mut Successors) {
+        match self.0 {
+            Runner::Compiled(compiled) => compiled.successors(state, out, self.1),
+            Runner::Interpreted(interpreter) => interpreter.successors(state, out, self.1),
+        }
+    }
+
+    fn alone(&mut self, process: ProcessId, state: &[u64], out: &mut Successors) {
+        match self.0 {
+            Runner::Compiled(compiled) => compiled.alone(process, state, out, self.1),
+            Runner::Interpreted(interpreter) => interpreter.alone(process, state, out, self.1),
+        }
+    }
+}
+
 struct ModelWorker<'m> {
     model: &'m Model,
     runner: Runner<'m>,
     symmetry: Option<(&'m Canonicaliser, Scratch)>,
+    passing: Option<(&'m Passing, Walk)>,
     covers: Vec<u64>,
     /// Made when choices are first asked for.
     chooser: Option<Chooser<'m>>,
@@ -271,9 +297,10 @@ impl Worker for ModelWorker<'_> {
 
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
         let from = out.len();
-        match &self.runner {
-            Runner::Compiled(compiled) => compiled.successors(state, out, &mut self.covers),
-            Runner::Interpreted(interpreter) => interpreter.successors(state, out, &mut self.covers),
+        let mut single = Single(&self.runner, &mut self.covers);
+        match &mut self.passing {
+            None => single.all(state, out),
+            Some((passing, walk)) => passing.successors(&mut single, state, walk, out),
         }
         self.canonicalise(out, from);
     }
@@ -295,7 +322,12 @@ impl Worker for ModelWorker<'_> {
     }
 
     fn can_leave(&mut self, state: &[u64]) -> bool {
+        let rests = |&id: &PropertyId| self.model.properties[id.0 as usize].kind == PropertyKind::Rest;
+        let mut resting = (0..self.model.properties.len() as u32).map(PropertyId).filter(rests);
         let interpreter = self.model.interpreter();
+        if resting.any(|id| interpreter.holds(state, id) == Ok(true)) {
+            return true;
+        }
         let system = &self.model.system;
         let labels = system.label_bases(&system.actions).last().copied().unwrap_or(0);
         (0..labels as u32).any(|label| match interpreter.fire(state, Label(label)) {

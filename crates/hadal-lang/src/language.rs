@@ -4,12 +4,12 @@
 //! command, the benches and the tests ask the registry and name no language.
 
 use crate::diagnostic::{Diagnostics, Refused, render_plain};
-use crate::{Severity, dve, murphi};
+use crate::{Severity, dve, murphi, promela};
 use hadal_system::{DeadlockNotion, Source, System};
 use std::path::{Path, PathBuf};
 
 /// Every language hadal reads. A new one is one line here.
-pub static LANGUAGES: &[&Language] = &[&murphi::LANGUAGE, &dve::LANGUAGE];
+pub static LANGUAGES: &[&Language] = &[&murphi::LANGUAGE, &dve::LANGUAGE, &promela::LANGUAGE];
 
 /// What hadal knows of a language.
 #[derive(Debug)]

@@ -13,11 +13,14 @@
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+pub mod channel;
+pub mod cpp;
 pub mod diagnostic;
 pub mod dve;
 pub mod language;
 pub mod murphi;
 pub mod pddl;
+pub mod promela;
 pub mod text;
 pub use diagnostic::{Diagnostic, Diagnostics, Refused, Severity};
 pub use language::{

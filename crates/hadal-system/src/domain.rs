@@ -76,6 +76,15 @@ impl Domain {
         self.intervals.iter().any(|&(lo, hi)| lo <= value && value <= hi)
     }
 
+    /// The value of the first interval that differs from `value` by a whole multiple of the interval's size.
+    pub fn wrap(&self, value: Value) -> Value {
+        let Some(&(lo, hi)) = self.intervals.first() else { return value };
+        let size = i128::from(hi) - i128::from(lo) + 1;
+        let offset = (i128::from(value) - i128::from(lo)).rem_euclid(size);
+        // Between `lo` and `hi`, both of 64 bits.
+        (i128::from(lo) + offset) as Value
+    }
+
     /// The place of `value` in ascending order, from 0.
     pub fn position(&self, value: Value) -> Option<u64> {
         let mut before = 0u64;
@@ -199,6 +208,18 @@ mod tests {
             assert_eq!(three.decode(three.encode(value).unwrap()), value);
         }
         assert_eq!(three.encode(Some(8)), None);
+    }
+
+    #[test]
+    fn wrapping_is_what_machine_integers_do() {
+        let byte = Domain::range(0, 255, false);
+        let short = Domain::range(-32768, 32767, false);
+        for value in [0, 1, -1, 255, 256, 257, -255, -256, 70_000, -70_000, i64::MAX, i64::MIN] {
+            assert_eq!(byte.wrap(value), i64::from(value as u8));
+            assert_eq!(short.wrap(value), i64::from(value as i16));
+        }
+        assert_eq!(Domain::range(i64::MIN, i64::MAX, false).wrap(-7), -7);
+        assert_eq!(Domain::range(5, 7, false).wrap(1), 7);
     }
 
     #[test]

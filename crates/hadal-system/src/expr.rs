@@ -50,6 +50,9 @@ pub enum ExprKind {
     Call(FunctionId, Vec<Argument>),
     /// 1 when the operand lies in the domain.
     InDomain(Box<Expr>, DomainId),
+    /// The operand brought into a domain of one interval by whole multiples of the domain's size: what a machine keeps
+    /// of a number in a field of few bits ([`crate::Domain::wrap`]).
+    Wrap(Box<Expr>, DomainId),
 }
 
 /// Operators on one value.

@@ -67,6 +67,13 @@ impl<'a> Fold<'a> {
             ExprKind::Call(id, arguments) => {
                 ExprKind::Call(*id, arguments.iter().map(|a| self.argument(a)).collect())
             }
+            ExprKind::Wrap(of, domain) => {
+                let of = self.expr(of);
+                match of.as_const() {
+                    Some(value) => ExprKind::Const(self.system.domains[*domain].wrap(value)),
+                    None => ExprKind::Wrap(Box::new(of), *domain),
+                }
+            }
             ExprKind::InDomain(of, domain) => {
                 let of = self.expr(of);
                 match of.as_const() {
@@ -392,7 +399,7 @@ fn mentions_expr(expr: &Expr, local: LocalId) -> bool {
     match &expr.kind {
         ExprKind::Const(_) => false,
         ExprKind::Read(place) | ExprKind::IsUndefined(place) => mentions_place(place, local),
-        ExprKind::Unary(_, of) | ExprKind::InDomain(of, _) => inside(of),
+        ExprKind::Unary(_, of) | ExprKind::InDomain(of, _) | ExprKind::Wrap(of, _) => inside(of),
         ExprKind::Binary(_, left, right) => inside(left) || inside(right),
         ExprKind::If(condition, yes, no) => inside(condition) || inside(yes) || inside(no),
         ExprKind::Quantified { range, body, .. } => mentions_range(range, local) || inside(body),

@@ -29,6 +29,8 @@ pub enum PropertyKind {
     Goal,
     /// Asks nothing: a predicate that questions about values refer to.
     Proposition,
+    /// A state that has it and that nothing leads away from is no deadlock: the model may end there.
+    Rest,
 }
 
 /// A property as explorers know it. A parametrised property of a model appears once per instance.
@@ -172,8 +174,8 @@ pub trait Worker: Send {
     }
 
     /// Whether something leads away from `state` that [`Worker::successors`] does not show: a transition into a state that
-    /// an assumption forbids, or into another state that a reduction takes for the same. Asked only where a deadlock is
-    /// suspected.
+    /// an assumption forbids, or into another state that a reduction takes for the same; or whether the model may rest
+    /// there ([`PropertyKind::Rest`]). Asked only where a deadlock is suspected.
     fn can_leave(&mut self, state: &[u64]) -> bool {
         let _ = state;
         false

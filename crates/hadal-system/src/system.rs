@@ -104,8 +104,12 @@ pub struct Location {
     pub name: String,
     /// While some process is here, only actions of such processes may fire.
     pub committed: bool,
-    /// Accepting, for a property process.
+    /// Accepting: runs that pass here again and again are looked for.
     pub accepting: bool,
+    /// Passing here is progress.
+    pub progress: bool,
+    /// The process may rest here for ever.
+    pub end: bool,
 }
 
 /// An edge of a control graph.
@@ -199,10 +203,16 @@ pub struct Action {
     pub guard: Expr,
     /// What it does, all at once.
     pub body: Vec<Stmt>,
-    /// The processes taking part, if the language has them.
+    /// The processes taking part, if the language has them; the one whose step it is first.
     pub processes: Vec<ProcessId>,
     /// Where its last parameter numbers the outcomes of one choice: how likely each is.
     pub outcomes: Option<Outcomes>,
+    /// It fires only where no action of a lower rank leads anywhere or meets an error. Ranks ascend along
+    /// [`System::actions`].
+    pub rank: u8,
+    /// The state it leads to is none yet: this process goes on alone, by the actions of rank 0 that it stands first in,
+    /// for as long as there is one that can fire. Only where it can go on no more is a state reached.
+    pub then: Option<ProcessId>,
     /// Where it stands.
     pub span: Span,
 }
@@ -244,6 +254,8 @@ impl Default for Action {
             body: Vec::new(),
             processes: Vec::new(),
             outcomes: None,
+            rank: 0,
+            then: None,
             span: Span::default(),
         }
     }
@@ -311,6 +323,11 @@ impl System {
     /// The function behind an id.
     pub fn function(&self, id: FunctionId) -> &Function {
         &self.functions[id.0 as usize]
+    }
+
+    /// Whether every action is a step of its own that looks at nothing but its guard: no ranks, nothing passed through.
+    pub fn has_plain_steps(&self) -> bool {
+        self.actions.iter().all(|action| action.rank == 0 && action.then.is_none())
     }
 
     /// The number of scalars of the state.

@@ -20,7 +20,9 @@ pub fn expr<'a>(expr_: &'a Expr, visit: &mut dyn FnMut(Node<'a>)) {
         match &expr_.kind {
             ExprKind::Const(_) => {}
             ExprKind::Read(p) | ExprKind::IsUndefined(p) => place(p, visit),
-            ExprKind::Unary(_, operand) | ExprKind::InDomain(operand, _) => expr(operand, visit),
+            ExprKind::Unary(_, operand) | ExprKind::InDomain(operand, _) | ExprKind::Wrap(operand, _) => {
+                expr(operand, visit)
+            }
             ExprKind::Binary(_, l, r) => {
                 expr(l, visit);
                 expr(r, visit);

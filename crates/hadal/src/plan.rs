@@ -165,7 +165,8 @@ pub fn select_properties(system: &mut System, names: &[String]) -> Result<Vec<bo
                 PropertyKind::Assumption
                 | PropertyKind::Cover
                 | PropertyKind::Liveness
-                | PropertyKind::Proposition => {}
+                | PropertyKind::Proposition
+                | PropertyKind::Rest => {}
             }
         }
     }

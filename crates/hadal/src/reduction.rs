@@ -353,6 +353,11 @@ fn stubborn<'m>(
                 .into(),
         ));
     }
+    if !model.system().has_plain_steps() {
+        return Err(Failure::Usage(
+            "--por does not know atomic sequences that branch or block, nor timeout: leave it out for this model".into(),
+        ));
+    }
     let too_many = || Failure::Usage("the model has too many rules for --por".into());
     Stubborn::new(model, deadlocks, traces).ok_or_else(too_many).map(Some)
 }

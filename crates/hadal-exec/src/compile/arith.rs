@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use hadal_system::{BinaryOp, UnaryOp};
+use hadal_system::{BinaryOp, Domain, UnaryOp};
 
 use super::emit::Emitter;
 use super::values::{Val, binary_bounds, decided};
@@ -39,6 +39,43 @@ impl Emitter<'_, '_> {
                 self.truth(zero)
             }
         }
+    }
+
+    /// Brings a value into a domain of one interval; costs nothing where its bounds lie inside already.
+    pub fn wrap(&mut self, value: Val, domain: &Domain) -> Val {
+        let (lo, hi) = (domain.min(), domain.max());
+        if let Val::Const(c) = value {
+            return Val::Const(domain.wrap(c));
+        }
+        let (least, most) = value.bounds();
+        if lo <= least && most <= hi {
+            return value;
+        }
+        let v = self.raw(value);
+        // Arithmetic modulo 2^64 agrees with that modulo a power of two.
+        let size = (hi.wrapping_sub(lo) as u64).wrapping_add(1);
+        let v = if size == 0 {
+            v
+        } else if size.is_power_of_two() {
+            let start = self.int(lo);
+            let offset = if lo == 0 { v } else { self.b.ins().isub(v, start) };
+            let mask = self.int(size.wrapping_sub(1) as i64);
+            let offset = self.b.ins().band(offset, mask);
+            if lo == 0 { offset } else { self.b.ins().iadd(offset, start) }
+        } else {
+            // Remainders first: then nothing overflows.
+            let modulus = self.int(size as i64);
+            let rest = self.b.ins().srem(v, modulus);
+            let start = self.int(lo.rem_euclid(size as i64));
+            let offset = self.b.ins().isub(rest, start);
+            let offset = self.b.ins().srem(offset, modulus);
+            let more = self.b.ins().iadd(offset, modulus);
+            let negative = self.is(IntCC::SignedLessThan, offset, 0);
+            let offset = self.b.ins().select(negative, more, offset);
+            let first = self.int(lo);
+            self.b.ins().iadd(first, offset)
+        };
+        Val::Dyn { v, lo, hi }
     }
 
     /// Applies an operator to two values, both already computed.

@@ -82,13 +82,10 @@ enum Style {
 }
 
 impl<'s> Tree<'s> {
-    /// Plans all instances of `actions`, whose first labels are `bases`.
-    pub fn plan(unit: &mut Unit<'s>, actions: &'s [Action], bases: &[u64]) -> Self {
-        let mut candidates: Vec<Candidate> = actions
-            .iter()
-            .zip(bases.windows(2))
-            .map(|(action, bases)| Candidate::new(unit, action, bases[0], bases[1] - bases[0]))
-            .collect();
+    /// Plans all instances of `actions`; beside each stand its first label and how many instances it has.
+    pub fn plan(unit: &mut Unit<'s>, actions: &[(&'s Action, u64, u64)]) -> Self {
+        let mut candidates: Vec<Candidate> =
+            actions.iter().map(|&(action, base, count)| Candidate::new(unit, action, base, count)).collect();
         choose_styles(&mut candidates);
         let mut parts = Vec::new();
         let mut items = Vec::new();

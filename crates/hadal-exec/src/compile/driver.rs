@@ -33,8 +33,17 @@ impl Driver {
         assert!(covers.len() >= self.properties, "every property has a count");
         let mut faults: Vec<Label> = Vec::new();
         let mut context = Context { faults: &raw mut faults, covers: covers.as_mut_ptr(), first: 0, last: 0 };
+        let before = out.len();
+        let mut rank = 0;
         self.with_source(state, |source| {
             for segment in segments {
+                if segment.rank > rank {
+                    // SAFETY: the list lives above; compiled code is not running.
+                    if out.len() > before || unsafe { !(*context.faults).is_empty() } {
+                        break;
+                    }
+                    rank = segment.rank;
+                }
                 match segment.kind {
                     SegmentKind::Tree { most, ordered } => {
                         self.append(segment, &mut context, source, out, most, ordered);

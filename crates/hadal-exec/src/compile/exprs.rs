@@ -48,6 +48,10 @@ impl<'s> Emitter<'_, 's> {
                 // Only functions with a result are called in expressions.
                 self.call(*function, arguments).unwrap_or(Val::Const(0))
             }
+            ExprKind::Wrap(operand, domain) => {
+                let value = self.value(operand);
+                self.wrap(value, &self.system.domains[*domain])
+            }
             ExprKind::InDomain(operand, domain) => {
                 let value = self.value(operand);
                 self.in_domain(value, &self.system.domains[*domain])

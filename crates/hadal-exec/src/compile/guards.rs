@@ -168,7 +168,9 @@ impl<'a> Reader<'a> {
                     None => false,
                 }
             }
-            ExprKind::Unary(_, operand) | ExprKind::InDomain(operand, _) => self.collect(operand, out),
+            ExprKind::Unary(_, operand) | ExprKind::InDomain(operand, _) | ExprKind::Wrap(operand, _) => {
+                self.collect(operand, out)
+            }
             ExprKind::Binary(_, left, right) => self.collect(left, out) && self.collect(right, out),
             ExprKind::If(c, t, e) => self.collect(c, out) && self.collect(t, out) && self.collect(e, out),
             ExprKind::Quantified { .. } | ExprKind::Same(..) | ExprKind::Call(..) => false,
@@ -242,6 +244,7 @@ impl<'a> Reader<'a> {
                 op.apply(left, right).map_or(Error, Value)
             }
             ExprKind::If(c, t, e) => self.evaluate(if value!(c) != 0 { t } else { e }, known),
+            ExprKind::Wrap(operand, domain) => Value(self.system.domains[*domain].wrap(value!(operand))),
             ExprKind::InDomain(operand, domain) => {
                 Value(self.system.domains[*domain].contains(value!(operand)).into())
             }
@@ -262,6 +265,12 @@ impl<'a> Reader<'a> {
             }
             ExprKind::IsUndefined(_) => Some((0, 1)),
             ExprKind::InDomain(operand, _) => self.bounds(operand).map(|_| (0, 1)),
+            ExprKind::Wrap(operand, domain) => {
+                let (lo, hi) = self.bounds(operand)?;
+                let domain = &self.system.domains[*domain];
+                let fits = domain.min() <= lo && hi <= domain.max();
+                Some(if fits { (lo, hi) } else { (domain.min(), domain.max()) })
+            }
             ExprKind::Unary(op, operand) => {
                 let (lo, hi) = self.bounds(operand)?;
                 Some(match op {

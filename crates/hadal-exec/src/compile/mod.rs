@@ -28,8 +28,10 @@ mod tests;
 mod unit;
 mod values;
 
+use std::collections::{BTreeSet, HashMap};
+
 use hadal_system::visit as walk;
-use hadal_system::{Check, Layout, PropertyId, Successors, System};
+use hadal_system::{Check, Layout, ProcessId, PropertyId, Successors, System};
 
 use driver::Driver;
 use jit::{AskFn, Code, Jit};
@@ -66,6 +68,8 @@ pub struct Compiled {
     driver: Driver,
     starts: Vec<Segment>,
     actions: Vec<Segment>,
+    /// What each process can do alone, for those that go on alone.
+    alone: HashMap<ProcessId, Segment>,
     checks: Vec<Checker<AskFn>>,
     /// By place among the properties.
     asks: Vec<AskFn>,
@@ -83,6 +87,10 @@ impl Compiled {
         let mut unit = Unit::new(system, layout, Jit::new()?);
         unit.assumptions = properties::assumption_function(&mut unit)?;
         let actions = segments::plan(&mut unit, &system.actions, Manner::Dispatch)?;
+        let mut alone = Vec::new();
+        for process in system.actions.iter().filter_map(|action| action.then).collect::<BTreeSet<_>>() {
+            alone.push((process, segments::plan_alone(&mut unit, process)?));
+        }
         let starts = segments::plan(&mut unit, &system.starts, Manner::Loops)?;
         let checks = properties::checkers(&mut unit)?;
         let mut asks = Vec::with_capacity(system.properties.len());
@@ -101,6 +109,7 @@ impl Compiled {
             driver,
             starts: starts.into_iter().map(|planned| planned.callable(&code)).collect(),
             actions: actions.into_iter().map(|planned| planned.callable(&code)).collect(),
+            alone: alone.into_iter().map(|(process, planned)| (process, planned.callable(&code))).collect(),
             checks: checks.into_iter().map(|checker| checker.callable(&code)).collect(),
             asks: asks.into_iter().map(|func| code.ask(func)).collect(),
             instances: (0..property_count as u32)
@@ -121,6 +130,13 @@ impl Compiled {
     /// Appends every successor of `state` and fault in label order; counts cover hits by [`PropertyId`].
     pub fn successors(&self, state: &[u64], out: &mut Successors, covers: &mut [u64]) {
         self.driver.expand(&self.actions, state, out, covers);
+    }
+
+    /// Appends what `process` can do alone in `state`: see [`hadal_system::Action::then`].
+    pub fn alone(&self, process: ProcessId, state: &[u64], out: &mut Successors, covers: &mut [u64]) {
+        if let Some(segment) = self.alone.get(&process) {
+            self.driver.expand(std::slice::from_ref(segment), state, out, covers);
+        }
     }
 
     /// Looks for the first broken invariant, met goal, or fault in one of them.

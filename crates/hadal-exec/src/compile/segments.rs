@@ -1,7 +1,7 @@
 //! Cutting the instances of a system into functions that append successors of consecutive labels.
 
 use cranelift_module::FuncId;
-use hadal_system::{Action, system};
+use hadal_system::{Action, ProcessId, system};
 
 use super::CompileError;
 use super::dispatch::{Tree, looping_function};
@@ -16,6 +16,8 @@ pub(super) const STRETCH: u64 = 4096;
 pub(super) struct Segment<F = ExpandFn> {
     pub expand: F,
     pub kind: SegmentKind,
+    /// It is asked only where segments of lower ranks give nothing.
+    pub rank: u8,
 }
 
 /// How a segment's function is called.
@@ -39,7 +41,7 @@ pub(super) enum Manner {
 impl Segment<FuncId> {
     /// The same with the function's address.
     pub fn callable(self, code: &Code) -> Segment {
-        Segment { expand: code.expand(self.expand), kind: self.kind }
+        Segment { expand: code.expand(self.expand), kind: self.kind, rank: self.rank }
     }
 }
 
@@ -56,18 +58,31 @@ pub(super) fn plan<'s>(
         return Err(CompileError::TooManyInstances(total));
     }
     let count = |n: usize| system::instance_count(&actions[n].params, &unit.system.domains);
-    let long: Vec<usize> = (0..actions.len()).filter(|&n| count(n) > STRETCH).collect();
+    // Long actions stand alone; the others stand together with their neighbours of the same rank.
+    let mut cuts: Vec<(usize, usize)> = Vec::new();
+    for n in 0..actions.len() {
+        match cuts.last_mut() {
+            Some((from, to))
+                if count(n) <= STRETCH
+                    && count(*from) <= STRETCH
+                    && actions[*from].rank == actions[n].rank =>
+            {
+                *to = n + 1;
+            }
+            _ => cuts.push((n, n + 1)),
+        }
+    }
     let mut segments = Vec::new();
-    let mut from = 0;
-    for at in long.into_iter().chain([actions.len()]) {
-        if from < at {
-            segments.push(tree_segment(unit, &actions[from..at], &bases[from..=at], manner)?);
-        }
-        if let Some(action) = actions.get(at) {
-            let expand = looping_function(unit, action, bases[at] as u32)?;
-            segments.push(Segment { expand, kind: SegmentKind::Loop { count: bases[at + 1] - bases[at] } });
-        }
-        from = at + 1;
+    for (from, to) in cuts {
+        let mut segment = if count(from) > STRETCH {
+            let expand = looping_function(unit, &actions[from], bases[from] as u32)?;
+            let kind = SegmentKind::Loop { count: bases[to] - bases[from] };
+            Segment { expand, kind, rank: 0 }
+        } else {
+            tree_segment(unit, &actions[from..to], &bases[from..=to], manner)?
+        };
+        segment.rank = actions[from].rank;
+        segments.push(segment);
     }
     Ok(segments)
 }
@@ -79,9 +94,41 @@ fn tree_segment<'s>(
     manner: Manner,
 ) -> Result<Segment<FuncId>, CompileError> {
     let tree = match manner {
-        Manner::Dispatch => Tree::plan(unit, actions, bases),
+        Manner::Dispatch => {
+            let list: Vec<(&Action, u64, u64)> = actions
+                .iter()
+                .zip(bases.windows(2))
+                .map(|(action, bases)| (action, bases[0], bases[1] - bases[0]))
+                .collect();
+            Tree::plan(unit, &list)
+        }
         Manner::Loops => Tree::loops(actions, bases),
     };
+    function(unit, tree, manner)
+}
+
+/// The function for what one process can do alone: the actions of rank 0 that it stands first in.
+pub(super) fn plan_alone<'s>(
+    unit: &mut Unit<'s>,
+    process: ProcessId,
+) -> Result<Segment<FuncId>, CompileError> {
+    let actions = &unit.system.actions;
+    let bases = unit.system.label_bases(actions);
+    let list: Vec<(&Action, u64, u64)> = actions
+        .iter()
+        .zip(bases.windows(2))
+        .filter(|(action, _)| action.rank == 0 && action.processes.first() == Some(&process))
+        .map(|(action, bases)| (action, bases[0], bases[1] - bases[0]))
+        .collect();
+    let tree = Tree::plan(unit, &list);
+    function(unit, tree, Manner::Dispatch)
+}
+
+fn function<'s>(
+    unit: &mut Unit<'s>,
+    tree: Tree<'s>,
+    manner: Manner,
+) -> Result<Segment<FuncId>, CompileError> {
     let kind = SegmentKind::Tree { most: tree.most_successors(), ordered: tree.is_ordered() };
     let signature = unit.jit.signature(4, 2);
     let expand = unit.build_now(signature, Covers::Count, |e, parameters| {
@@ -90,5 +137,5 @@ fn tree_segment<'s>(
         e.try_tree(tree, &outputs);
         e.close_outputs(&outputs);
     })?;
-    Ok(Segment { expand, kind })
+    Ok(Segment { expand, kind, rank: 0 })
 }

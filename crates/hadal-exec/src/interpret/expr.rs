@@ -60,6 +60,10 @@ impl Execution<'_, '_> {
                 // Only functions with a result are called in expressions, and `call` insists on the result.
                 Ok(result.expect("a function called for its value has one"))
             }
+            ExprKind::Wrap(operand, domain) => {
+                let value = self.value(operand)?;
+                Ok(self.code.system.domains[*domain].wrap(value))
+            }
             ExprKind::InDomain(operand, domain) => {
                 let value = self.value(operand)?;
                 Ok(self.code.system.domains[*domain].contains(value).into())

@@ -8,6 +8,8 @@
 //!   properties. Each starts with fresh locals.
 //! * A guard, body or assumption that meets an error is an error of that action instance. A failed assumption
 //!   statement met in a guard drops the transition too.
+//! * [`Interpreter::fire`] takes one step, whatever its rank and whoever goes on alone after it; [`Interpreter::successors`]
+//!   obeys ranks. [`crate::passing`] follows those who go on alone.
 //! * Assumption properties are evaluated in order after the body; the first that is false or faulty decides.
 //! * A cover statement counts when it runs, whatever becomes of the transition.
 //! * A property in whose evaluation an assumption statement fails asks nothing of the state: an invariant holds, any
@@ -22,8 +24,8 @@ mod stmt;
 
 use hadal_system::system::{instance_count, instance_values};
 use hadal_system::{
-    Action, Check, Label, Layout, Local, PropertyBody, PropertyId, PropertyKind, Span, Successors, System,
-    Value,
+    Action, Check, Label, Layout, Local, ProcessId, PropertyBody, PropertyId, PropertyKind, Span, Successors,
+    System, Value,
 };
 
 use crate::fault::{Fault, FaultKind};
@@ -110,7 +112,10 @@ impl<'a> Interpreter<'a> {
             let list = match property.kind {
                 PropertyKind::Invariant | PropertyKind::Goal => &mut interpreter.checked,
                 PropertyKind::Assumption => &mut interpreter.assumptions,
-                PropertyKind::Cover | PropertyKind::Liveness | PropertyKind::Proposition => continue,
+                PropertyKind::Cover
+                | PropertyKind::Liveness
+                | PropertyKind::Proposition
+                | PropertyKind::Rest => continue,
             };
             for n in 0..instance_count(&property.params, &system.domains) {
                 let values = instance_values(&property.params, &system.domains, n);
@@ -210,10 +215,39 @@ impl<'a> Interpreter<'a> {
         self.holds(state, property).ok()
     }
 
+    /// Appends what `process` can do alone in `state`: see [`Action::then`].
+    pub fn alone(&self, process: ProcessId, state: &[u64], out: &mut Successors, covers: &mut [u64]) {
+        let before = self.layout.unpack(self.system, state);
+        let led = |action: &Action| action.rank == 0 && action.processes.first() == Some(&process);
+        self.generate_some(List::Actions, &before, out, covers, led);
+    }
+
     fn generate(&self, list: List, before: &[Scalar], out: &mut Successors, covers: &mut [u64]) {
-        let mut label = 0;
+        let first = (out.len(), out.faults().len());
+        let ranks: std::collections::BTreeSet<u8> = self.list(list).iter().map(|a| a.rank).collect();
+        for rank in ranks {
+            self.generate_some(list, before, out, covers, |action| action.rank == rank);
+            if (out.len(), out.faults().len()) != first {
+                return;
+            }
+        }
+    }
+
+    fn generate_some(
+        &self,
+        list: List,
+        before: &[Scalar],
+        out: &mut Successors,
+        covers: &mut [u64],
+        wanted: impl Fn(&Action) -> bool,
+    ) {
         let mut notes = Notes::default();
-        for (at, action) in self.list(list).iter().enumerate() {
+        let bases = match list {
+            List::Starts => &self.start_bases,
+            List::Actions => &self.action_bases,
+        };
+        for (at, action) in self.list(list).iter().enumerate().filter(|(_, action)| wanted(action)) {
+            let mut label = bases[at] as u32;
             for n in 0..instance_count(&action.params, &self.system.domains) {
                 let values = instance_values(&action.params, &self.system.domains, n);
                 match self.run(list, at, &values, before, &mut notes) {

@@ -38,8 +38,11 @@ pub struct Stubborn<'m> {
 
 impl<'m> Stubborn<'m> {
     /// Prepares the reduction for the model's invariants and goals, errors, and these deadlocks. `None` where the
-    /// model has too many actions.
+    /// model has too many actions, or steps that depend on what else can fire.
     pub fn new(model: &'m Model, deadlocks: DeadlockNotion, traces: Traces) -> Option<Self> {
+        if !model.system().has_plain_steps() {
+            return None;
+        }
         let relation = Relation::of(model.system(), model.layout())?;
         let free = traces == Traces::Some && model.symmetry().is_none();
         let lengths = if free { Lengths::Free } else { Lengths::Kept };

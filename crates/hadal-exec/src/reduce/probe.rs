@@ -18,7 +18,8 @@ pub(super) fn probes(system: &System, may_fault: impl Fn(usize) -> bool) -> Vec<
             PropertyKind::Assumption
             | PropertyKind::Cover
             | PropertyKind::Liveness
-            | PropertyKind::Proposition => continue,
+            | PropertyKind::Proposition
+            | PropertyKind::Rest => continue,
         };
         let PropertyBody::State(condition) = &property.body else { continue };
         let mut split = Split { property, params: property.params.clone(), found: &mut found };

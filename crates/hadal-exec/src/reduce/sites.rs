@@ -108,7 +108,7 @@ impl<'a> Sites<'a> {
                 self.indices(right, context)?;
             }
             ExprKind::Call(..) => return None,
-            ExprKind::InDomain(of, _) => self.expr(of, context)?,
+            ExprKind::InDomain(of, _) | ExprKind::Wrap(of, _) => self.expr(of, context)?,
         }
         Some(())
     }

@@ -223,6 +223,7 @@ fn substitute(expr: &Expr, known: &[(VarId, Value)]) -> Option<Expr> {
         ExprKind::Binary(op, left, right) => ExprKind::Binary(*op, again(left)?, again(right)?),
         ExprKind::If(c, t, e) => ExprKind::If(again(c)?, again(t)?, again(e)?),
         ExprKind::InDomain(of, domain) => ExprKind::InDomain(again(of)?, *domain),
+        ExprKind::Wrap(of, domain) => ExprKind::Wrap(again(of)?, *domain),
         ExprKind::Quantified { quantifier, local, range, body } => match **range {
             hadal_system::Range::Domain(_) => ExprKind::Quantified {
                 quantifier: *quantifier,

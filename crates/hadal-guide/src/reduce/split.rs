@@ -111,7 +111,8 @@ fn pieces(system: &System, facts: &Facts) -> Vec<Piece> {
             PropertyKind::Assumption
             | PropertyKind::Cover
             | PropertyKind::Liveness
-            | PropertyKind::Proposition => continue,
+            | PropertyKind::Proposition
+            | PropertyKind::Rest => continue,
         };
         let PropertyBody::State(condition) = &property.body else { continue };
         if condition.as_const().is_some_and(|value| (value != 0) != truth) {
@@ -181,7 +182,8 @@ fn narrow(system: &System, property: Option<usize>, pieces: &[&Piece]) -> System
             PropertyKind::Assumption
             | PropertyKind::Cover
             | PropertyKind::Liveness
-            | PropertyKind::Proposition => continue,
+            | PropertyKind::Proposition
+            | PropertyKind::Rest => continue,
         };
         let met = met.unwrap_or_else(|| Expr::constant(0));
         let condition = match (asked.kind, met.as_const()) {

@@ -20,7 +20,7 @@ impl Calls<'_> {
         match &expr.kind {
             ExprKind::Const(_) => false,
             ExprKind::Read(place) | ExprKind::IsUndefined(place) => self.place(place),
-            ExprKind::Unary(_, of) | ExprKind::InDomain(of, _) => self.expr(of),
+            ExprKind::Unary(_, of) | ExprKind::InDomain(of, _) | ExprKind::Wrap(of, _) => self.expr(of),
             ExprKind::Binary(_, left, right) => self.expr(left) || self.expr(right),
             ExprKind::If(condition, yes, no) => self.expr(condition) || self.expr(yes) || self.expr(no),
             ExprKind::Quantified { range, body, .. } => self.range(range) || self.expr(body),

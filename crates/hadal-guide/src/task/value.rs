@@ -93,6 +93,11 @@ impl<'a> Machine<'a> {
                 let result = self.call(*function, arguments)?;
                 result.ok_or(End::Fault)
             }
+            ExprKind::Wrap(of, domain) => {
+                let of = self.value(of)?;
+                let domain = &self.system.domains[*domain];
+                self.map(of, |value| Some(domain.wrap(value?)))
+            }
             ExprKind::InDomain(of, domain) => {
                 let of = self.value(of)?;
                 let domain = &self.system.domains[*domain];

@@ -152,7 +152,7 @@ pub(crate) fn aims_at_all(task: Task, aim: &Target) -> bool {
     let properties = properties.iter().enumerate().all(|(n, property)| {
         let asked = question.asked.get(n).copied().unwrap_or(false);
         match property.kind {
-            PropertyKind::Assumption | PropertyKind::Proposition => true,
+            PropertyKind::Assumption | PropertyKind::Proposition | PropertyKind::Rest => true,
             PropertyKind::Invariant | PropertyKind::Goal => {
                 !asked || aim.properties.contains(&PropertyId(n as u32))
             }

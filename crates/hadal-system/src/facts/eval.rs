@@ -80,6 +80,11 @@ impl<'a> Walk<'a> {
                 ValueSet::boolean()
             }
             ExprKind::Call(id, arguments) => self.call(point, *id, arguments),
+            ExprKind::Wrap(of, domain) => {
+                let of = self.eval(point, of);
+                let inside = ValueSet::defined_of(&self.system.domains[*domain]);
+                if of.is_empty() || of.is_subset(&inside) { of } else { inside }
+            }
             ExprKind::InDomain(of, domain) => {
                 let of = self.eval(point, of);
                 let inside = ValueSet::defined_of(&self.system.domains[*domain]);
@@ -488,7 +493,7 @@ pub(super) fn has_call(expr: &Expr) -> bool {
         ExprKind::Const(_) => false,
         ExprKind::Read(at) | ExprKind::IsUndefined(at) => place(at),
         ExprKind::Unary(UnaryOp::Negate | UnaryOp::Not | UnaryOp::BitNot, of) => has_call(of),
-        ExprKind::InDomain(of, _) => has_call(of),
+        ExprKind::InDomain(of, _) | ExprKind::Wrap(of, _) => has_call(of),
         ExprKind::Binary(_, left, right) => has_call(left) || has_call(right),
         ExprKind::If(condition, yes, no) => has_call(condition) || has_call(yes) || has_call(no),
         ExprKind::Quantified { range, body, .. } => {

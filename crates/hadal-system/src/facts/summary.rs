@@ -156,7 +156,7 @@ impl Scan<'_> {
         match &expr.kind {
             ExprKind::Const(_) => {}
             ExprKind::Read(place) | ExprKind::IsUndefined(place) => self.place(place, Access::Read),
-            ExprKind::Unary(_, of) | ExprKind::InDomain(of, _) => self.expr(of),
+            ExprKind::Unary(_, of) | ExprKind::InDomain(of, _) | ExprKind::Wrap(of, _) => self.expr(of),
             ExprKind::Binary(_, left, right) => {
                 self.expr(left);
                 self.expr(right);

@@ -49,10 +49,14 @@ impl<'a> Check<'a> {
                     self.problem(expr.span, "a procedure has no value");
                 }
             }
-            ExprKind::InDomain(of, domain) => {
+            ExprKind::InDomain(of, domain) | ExprKind::Wrap(of, domain) => {
                 self.expr(code, of);
                 if !self.has_domain(*domain) {
                     self.problem(expr.span, "the domain does not exist");
+                } else if matches!(expr.kind, ExprKind::Wrap(..))
+                    && self.system.domains[*domain].intervals.len() != 1
+                {
+                    self.problem(expr.span, "a number wraps around in one interval only");
                 }
             }
         }

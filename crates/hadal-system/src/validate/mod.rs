@@ -48,6 +48,9 @@ pub fn validate(system: &System) -> Vec<Problem> {
         for function in &system.functions {
             check.function(function);
         }
+        if !system.actions.is_sorted_by_key(|action| action.rank) {
+            check.problem(Span::default(), "the ranks of actions must ascend");
+        }
         for (kind, actions) in [("start", &system.starts), ("action", &system.actions)] {
             for action in actions {
                 check.part = format!("{kind} `{}`", action.name);

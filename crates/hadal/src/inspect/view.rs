@@ -418,5 +418,6 @@ fn kind(kind: PropertyKind) -> &'static str {
         PropertyKind::Liveness => "liveness",
         PropertyKind::Goal => "goal",
         PropertyKind::Proposition => "proposition",
+        PropertyKind::Rest => "rest",
     }
 }

@@ -1,0 +1,306 @@
+//! The steps of processes as actions.
+
+use super::super::flow::{Edge, Exits};
+use super::super::model::{ElementId, ElementKind, Op, Receive, Term};
+use super::operation::asks_timeout;
+use super::term::{and, not, or};
+use super::{Env, Lowering};
+use hadal_system::{Action, Expr, Local, ProcessId, Span, Stmt};
+
+/// The most actions of a system.
+const MAX_ACTIONS: usize = 400_000;
+
+/// A step of one process, ready to be combined.
+#[derive(Clone)]
+struct Part {
+    slot: usize,
+    from: ElementId,
+    edge: Edge,
+    /// When it can be tried: control, escapes, `provided`, `else`.
+    guard: Expr,
+    /// What the guard's own variables are.
+    locals: Vec<Local>,
+    env: Env,
+}
+
+impl Lowering<'_> {
+    /// Makes all actions.
+    pub(super) fn make_actions(&mut self) {
+        for slot in 0..self.slots.len() {
+            for part in self.parts(slot) {
+                self.make(&part);
+                if self.actions.len() > MAX_ACTIONS {
+                    let span = self.model.processes[self.slots[slot].class].span;
+                    return self.error(span, format!("the processes have more than {MAX_ACTIONS} steps"));
+                }
+            }
+            self.add_death(slot);
+        }
+    }
+
+    /// The steps of a slot.
+    fn parts(&mut self, slot: usize) -> Vec<Part> {
+        let model = self.model;
+        let class = self.slots[slot].class;
+        let process = &model.processes[class];
+        let mut parts = Vec::new();
+        for state in self.controls[class].states.clone() {
+            let exits = process.exits(state);
+            for timeout in [0, 1] {
+                self.locals.clear();
+                let env = Env { slot: Some(slot), timeout };
+                if timeout == 1 && !self.any_timeout(class, &exits) {
+                    continue;
+                }
+                let provided = self.provided(slot, env);
+                let mut allowed = and(self.is_at(slot, self.location(class, state)), provided);
+                for list in exits.escapes.iter().chain([&exits.own]) {
+                    for &edge in list {
+                        if timeout == 1 && !self.edge_asks_timeout(class, edge) {
+                            continue;
+                        }
+                        let mut guard = allowed.clone();
+                        if let Some(Op::Else) = process.op(edge.element) {
+                            let others: Vec<Edge> = list
+                                .iter()
+                                .filter(|other| !matches!(process.op(other.element), Some(Op::Else)))
+                                .copied()
+                                .collect();
+                            let none = self.none_of(slot, &others, env);
+                            guard = and(guard, none);
+                        }
+                        let locals = self.locals.clone();
+                        parts.push(Part { slot, from: state, edge, guard, locals, env });
+                    }
+                    if !std::ptr::eq(list, &exits.own) {
+                        let none = self.none_of(slot, list, env);
+                        allowed = and(allowed, none);
+                    }
+                }
+            }
+        }
+        parts
+    }
+
+    fn edge_asks_timeout(&self, class: usize, edge: Edge) -> bool {
+        let process = &self.model.processes[class];
+        let mut asks = false;
+        super::slots::ops(&process.elements[edge.element], &mut |op| {
+            if let Op::Condition(term) = op {
+                asks |= asks_timeout(term);
+            }
+        });
+        asks || process.provided.as_ref().is_some_and(asks_timeout)
+    }
+
+    fn any_timeout(&self, class: usize, exits: &Exits) -> bool {
+        exits.escapes.iter().flatten().chain(&exits.own).any(|&edge| self.edge_asks_timeout(class, edge))
+    }
+
+    fn make(&mut self, part: &Part) {
+        let model = self.model;
+        let class = self.slots[part.slot].class;
+        let process = &model.processes[class];
+        let element = &process.elements[part.edge.element];
+        self.locals.clone_from(&part.locals);
+        if let ElementKind::Step(steps) = &element.kind {
+            let can = self.first_executable(steps, part.slot, part.env);
+            let body = self.d_step(steps, part.slot, part.env);
+            let guard = and(part.guard.clone(), can);
+            return self.finish(part, guard, body, element.span);
+        }
+        let Some(op) = process.op(part.edge.element) else { return };
+        match op {
+            Op::Send { channel, values, .. } => {
+                for (here, queue) in self.queues_of(channel, Some(values.len()), part.env) {
+                    self.locals.clone_from(&part.locals);
+                    let guard = and(part.guard.clone(), here);
+                    match self.queues[queue].buffer.clone() {
+                        Some(buffer) => {
+                            let guard = and(guard, buffer.has_room(channel.span));
+                            let body = self.effect(op, Some(queue), element.span, part.env);
+                            self.finish(part, guard, body, element.span);
+                        }
+                        None => self.handshakes(part, guard, queue, values, element.span),
+                    }
+                }
+            }
+            Op::Receive(receive) => {
+                let fields = receive.arguments.len();
+                for (here, queue) in self.queues_of(&receive.channel, Some(fields), part.env) {
+                    self.locals.clone_from(&part.locals);
+                    // The sender offers a rendezvous.
+                    let Some(buffer) = self.queues[queue].buffer.clone() else { continue };
+                    let finds = self.finds(receive, &buffer, part.env);
+                    let guard = and(and(part.guard.clone(), here), finds);
+                    let body = self.effect(op, Some(queue), element.span, part.env);
+                    self.finish(part, guard, body, element.span);
+                }
+            }
+            _ => {
+                let can = self.op_executable(op, part.slot, part.env);
+                let guard = and(part.guard.clone(), can);
+                let body = self.effect(op, None, element.span, part.env);
+                self.finish(part, guard, body, element.span);
+            }
+        }
+    }
+
+    /// Adds an action of one process: what it does, then what follows at once inside an atomic sequence.
+    fn finish(&mut self, part: &Part, guard: Expr, mut body: Vec<Stmt>, span: Span) {
+        if guard.as_const() == Some(0) {
+            return;
+        }
+        let class = self.slots[part.slot].class;
+        let (to, then) = self.follow(part.slot, part.edge.to, &mut body);
+        let (from, target) = (self.location(class, part.from), self.location(class, to));
+        if from != target {
+            body.push(self.goes_to(part.slot, target, span));
+        }
+        body.extend(self.noting(part.slot, span));
+        let name = self.action_name(part.slot, span);
+        let rank = part.env.timeout as u8;
+        let action = Action { name, guard, body, span, rank, then, ..Action::default() };
+        self.add(action, &[(part.slot, from, target)]);
+    }
+
+    /// Carries out what follows at once: inside an atomic sequence, statements that always can and do not branch.
+    fn follow(
+        &mut self,
+        slot: usize,
+        mut to: ElementId,
+        body: &mut Vec<Stmt>,
+    ) -> (ElementId, Option<ProcessId>) {
+        let model = self.model;
+        let process = &model.processes[self.slots[slot].class];
+        let env = Env { slot: Some(slot), timeout: 0 };
+        let mut passed = vec![to];
+        while process.is_atomic(to) && process.provided.is_none() {
+            let exits = process.exits(to);
+            let ([edge], []) = (&exits.own[..], &exits.escapes[..]) else { break };
+            let span = process.elements[edge.element].span;
+            match process.op(edge.element) {
+                Some(op) if self.is_plain(op) => body.extend(self.effect(op, None, span, env)),
+                _ => break,
+            }
+            to = edge.to;
+            if passed.contains(&to) {
+                break;
+            }
+            passed.push(to);
+        }
+        let then = process.is_atomic(to).then_some(ProcessId(slot as u32));
+        (to, then)
+    }
+
+    fn action_name(&self, slot: usize, span: Span) -> String {
+        const LONGEST: usize = 60;
+        let text: Vec<&str> = self.source.slice(span).split_whitespace().collect();
+        let mut text = text.join(" ");
+        if text.chars().count() > LONGEST {
+            text = text.chars().take(LONGEST - 3).chain("...".chars()).collect();
+        }
+        format!("{}: {text}", self.slot_name(slot))
+    }
+
+    /// The receives of other processes from a rendezvous channel.
+    fn receivers(
+        &mut self,
+        sender: usize,
+        queue: usize,
+        fields: usize,
+        timeout: i64,
+    ) -> Vec<(Part, Receive)> {
+        let mut found = Vec::new();
+        for slot in (0..self.slots.len()).filter(|&slot| slot != sender) {
+            let class = self.slots[slot].class;
+            let process = &self.model.processes[class];
+            let receives = process.elements.iter().any(|element| {
+                matches!(&element.kind, ElementKind::Op(Op::Receive(receive)) if receive.arguments.len() == fields)
+            });
+            if !receives {
+                continue;
+            }
+            for state in self.controls[class].states.clone() {
+                let exits = process.exits(state);
+                let env = Env { slot: Some(slot), timeout };
+                let mut escaped = Expr::constant(0);
+                for list in exits.escapes.iter().chain([&exits.own]) {
+                    for &edge in list {
+                        let Some(Op::Receive(receive)) = process.op(edge.element) else { continue };
+                        if receive.arguments.len() != fields {
+                            continue;
+                        }
+                        for (here, other) in self.queues_of(&receive.channel, Some(fields), env) {
+                            if other == queue {
+                                let provided = self.provided(slot, env);
+                                let guard = and(self.is_at(slot, self.location(class, state)), provided);
+                                let guard = and(and(guard, not(escaped.clone())), here);
+                                let locals = Vec::new();
+                                found.push((
+                                    Part { slot, from: state, edge, guard, locals, env },
+                                    receive.clone(),
+                                ));
+                            }
+                        }
+                    }
+                    if list.len() != exits.own.len() || !exits.escapes.is_empty() {
+                        for &edge in list {
+                            escaped = or(escaped, self.executable(slot, edge, env));
+                        }
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether somebody waits to receive these values.
+    pub(super) fn has_partner(&mut self, sender: usize, queue: usize, values: &[Term], env: Env) -> Expr {
+        let mut any = Expr::constant(0);
+        for (receiver, receive) in self.receivers(sender, queue, values.len(), env.timeout) {
+            let accepts = self.accepts(&receive, values, env, receiver.env, queue);
+            any = or(any, and(receiver.guard, accepts));
+        }
+        any
+    }
+
+    /// Adds the joint steps of a sender with everybody who may receive.
+    fn handshakes(&mut self, part: &Part, guard: Expr, queue: usize, values: &[Term], span: Span) {
+        let model = self.model;
+        let receivers = self.receivers(part.slot, queue, values.len(), part.env.timeout);
+        let locals = self.locals.clone();
+        for (receiver, receive) in receivers {
+            self.locals.clone_from(&locals);
+            let accepts = self.accepts(&receive, values, part.env, receiver.env, queue);
+            let guard = and(and(guard.clone(), receiver.guard.clone()), accepts);
+            if guard.as_const() == Some(0) {
+                continue;
+            }
+            let mut body = Vec::new();
+            // The values are those before the step; only a variable of the sender that is received into at once could differ.
+            for (n, (argument, value)) in receive.arguments.iter().zip(values).enumerate() {
+                let field = self.queues[queue].fields[n];
+                let value = self.fitted(value, field, part.env);
+                body.extend(self.store_received(argument, value, field, receiver.env));
+            }
+            let (sender_class, receiver_class) =
+                (self.slots[part.slot].class, self.slots[receiver.slot].class);
+            let sent = (self.location(sender_class, part.from), self.location(sender_class, part.edge.to));
+            body.push(self.goes_to(part.slot, sent.1, span));
+            let (to, then) = self.follow(receiver.slot, receiver.edge.to, &mut body);
+            let got = (self.location(receiver_class, receiver.from), self.location(receiver_class, to));
+            body.push(self.goes_to(receiver.slot, got.1, span));
+            body.extend(self.noting(part.slot, span));
+            let receive_span = model.processes[receiver_class].elements[receiver.edge.element].span;
+            let name = format!(
+                "{} -> {}",
+                self.action_name(part.slot, span),
+                self.action_name(receiver.slot, receive_span)
+            );
+            let rank = part.env.timeout as u8;
+            let action = Action { name, guard, body, span, rank, then, ..Action::default() };
+            self.add(action, &[(part.slot, sent.0, sent.1), (receiver.slot, got.0, got.1)]);
+        }
+    }
+}

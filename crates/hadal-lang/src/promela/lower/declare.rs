@@ -1,0 +1,419 @@
+//! The variables of the system, and the state it starts in.
+
+use super::super::model::{self, Argument, Initial, Op, Type, VarRef, Width};
+use super::slots::ops;
+use super::{Env, Lowering, Pid, Queue, Store};
+use crate::channel::Channel;
+use hadal_system::{
+    Action, Domain, DomainKind, Expr, Field, LocalKind, Place, Process, ProcessId, Range, Role, Shape,
+    ShapeId, Span, Step, Stmt, StmtKind, VarId, Variable,
+};
+use std::collections::HashSet;
+
+impl Lowering<'_> {
+    /// Declares globals, channels, then each slot's location, number and locals.
+    pub(super) fn declare(&mut self) {
+        let model = self.model;
+        let assigned = self.assigned_channels();
+        let slots = self.slots.len() as i64;
+        for (n, variable) in model.globals.iter().enumerate() {
+            let store = self.store(variable, None, assigned.contains(&(None, n)));
+            self.globals.push(store);
+        }
+        let shape = self.range_shape(0, slots);
+        self.count = self.add_variable("_nr_pr".into(), shape, Role::Data, None, Span::default());
+        if self.uses_last() {
+            let shape = self.range_shape(0, 255);
+            self.last = Some(self.add_variable("_last".into(), shape, Role::Data, None, Span::default()));
+        }
+        for slot in 0..self.slots.len() {
+            let class = self.slots[slot].class;
+            let process = &model.processes[class];
+            let name = self.slot_name(slot);
+            let shape = self.shape(Shape::Scalar(self.controls[class].domain), process.span);
+            let location = self.add_variable(name.clone(), shape, Role::Location, Some(slot), process.span);
+            self.slots[slot].location = location;
+            if let Pid::State(_) = self.slots[slot].pid {
+                let shape = self.range_shape(0, slots.max(1) - 1);
+                let pid =
+                    self.add_variable(format!("{name}._pid"), shape, Role::Data, Some(slot), process.span);
+                self.slots[slot].pid = Pid::State(pid);
+            }
+            for (n, variable) in process.variables.iter().enumerate() {
+                let changes = n < process.parameters || assigned.contains(&(Some(class), n));
+                let store = self.store(variable, Some((slot, &name)), changes);
+                self.slots[slot].stores.push(store);
+            }
+            let locations = self.location_names(class);
+            self.processes.push(Process { name, location, locations, edges: Vec::new() });
+        }
+    }
+
+    /// How a slot's instance is called.
+    pub(super) fn slot_name(&self, slot: usize) -> String {
+        let class = self.slots[slot].class;
+        let name = &*self.model.processes[class].name;
+        let name = if name == ":init:" { "init" } else { name };
+        match &self.classes[class][..] {
+            [_] => name.to_string(),
+            slots => format!("{name}[{}]", slots.iter().position(|&it| it == slot).unwrap_or(0)),
+        }
+    }
+
+    fn add_variable(
+        &mut self,
+        name: String,
+        shape: ShapeId,
+        role: Role,
+        owner: Option<usize>,
+        span: Span,
+    ) -> VarId {
+        let owner = owner.map(|slot| ProcessId(slot as u32));
+        self.variables.push(Variable { name, shape, role, owner, span });
+        VarId(self.variables.len() as u32 - 1)
+    }
+
+    /// Where a variable is kept.
+    fn store(&mut self, variable: &model::Variable, owner: Option<(usize, &str)>, changes: bool) -> Store {
+        let name = match owner {
+            Some((_, process)) => format!("{process}.{}", variable.name),
+            None => variable.name.to_string(),
+        };
+        let slot = owner.map(|(slot, _)| slot);
+        if let Initial::Channel { capacity, fields } = &variable.initial {
+            let first = self.queues.len();
+            for n in 0..variable.length.unwrap_or(1) {
+                let name = if variable.length.is_some() { format!("{name}[{n}]") } else { name.clone() };
+                self.queue(name, *capacity, fields, slot, variable.span);
+            }
+            if !changes {
+                return Store::Channels(first);
+            }
+        }
+        let element = self.type_shape(variable.ty, variable.span);
+        let shape = match variable.length {
+            Some(length) => self.array_shape(length, element, variable.span),
+            None => element,
+        };
+        Store::State(self.add_variable(name, shape, Role::Data, slot, variable.span))
+    }
+
+    fn queue(&mut self, name: String, capacity: usize, fields: &[Type], slot: Option<usize>, span: Span) {
+        let buffer = (capacity > 0).then(|| {
+            let field_shapes: Vec<ShapeId> = fields.iter().map(|&ty| self.type_shape(ty, span)).collect();
+            let record = field_shapes
+                .iter()
+                .enumerate()
+                .map(|(n, &shape)| Field { name: n.to_string(), shape })
+                .collect();
+            let message_shape = self.shape(Shape::Record(record), span);
+            let messages_shape = self.array_shape(capacity, message_shape, span);
+            let held_shape = self.range_shape(0, capacity as i64);
+            let held = self.add_variable(format!("{name}.len"), held_shape, Role::Channel, slot, span);
+            let messages = self.add_variable(name.clone(), messages_shape, Role::Channel, slot, span);
+            let index = self.domains.add(Domain::range(0, capacity as i64 - 1, false));
+            Channel {
+                held,
+                held_shape,
+                messages,
+                messages_shape,
+                message_shape,
+                field_shapes,
+                index,
+                capacity,
+            }
+        });
+        self.queues.push(Queue { name, fields: fields.to_vec(), buffer, owner: slot });
+    }
+
+    fn array_shape(&mut self, length: usize, element: ShapeId, span: Span) -> ShapeId {
+        let index = self.domains.add(Domain::range(0, length as i64 - 1, false));
+        self.shape(Shape::Array { index, element }, span)
+    }
+
+    /// The domain of the scalars of a type.
+    pub(super) fn scalar_domain(&mut self, ty: Type) -> hadal_system::DomainId {
+        let (low, high) = ty.bounds();
+        let domain = match ty {
+            Type::Number(Width::Bool) => Domain::boolean(false),
+            Type::Mtype(set) => {
+                let mut names = vec!["0".to_string()];
+                names.extend(self.model.mtypes[set].iter().map(|name| name.to_string()));
+                names.extend((names.len()..256).map(|n| n.to_string()));
+                let kind = DomainKind::Enum(names);
+                Domain { name: Some("mtype".into()), intervals: vec![(0, 255)], kind, undefined: false }
+            }
+            _ => Domain::range(low, high, false),
+        };
+        self.domains.add(domain)
+    }
+
+    pub(super) fn type_shape(&mut self, ty: Type, span: Span) -> ShapeId {
+        if let Type::Record(record) = ty {
+            let model = self.model;
+            let fields = model.records[record]
+                .fields
+                .iter()
+                .map(|field| {
+                    let element = self.type_shape(field.ty, span);
+                    let shape = match field.length {
+                        Some(length) => self.array_shape(length, element, span),
+                        None => element,
+                    };
+                    Field { name: field.name.to_string(), shape }
+                })
+                .collect();
+            return self.shape(Shape::Record(fields), span);
+        }
+        let domain = self.scalar_domain(ty);
+        self.shape(Shape::Scalar(domain), span)
+    }
+
+    /// Channel variables that are given something else than what they start with.
+    fn assigned_channels(&self) -> HashSet<(Option<usize>, usize)> {
+        let mut assigned = HashSet::new();
+        for (class, process) in self.model.processes.iter().enumerate() {
+            let mut note = |target: &model::Target| {
+                if target.ty == Type::Chan {
+                    assigned.insert(match target.var {
+                        VarRef::Global(n) => (None, n),
+                        VarRef::Local(n) => (Some(class), n),
+                    });
+                }
+            };
+            for element in &process.elements {
+                ops(element, &mut |op| match op {
+                    Op::Assign(target, _) => note(target),
+                    Op::Receive(receive) => {
+                        for argument in &receive.arguments {
+                            if let Argument::Into(target) = argument {
+                                note(target);
+                            }
+                        }
+                    }
+                    _ => {}
+                });
+            }
+        }
+        assigned
+    }
+
+    fn uses_last(&self) -> bool {
+        let mut used = false;
+        for element in self.model.processes.iter().flat_map(|process| &process.elements) {
+            super::slots::terms(element, &mut |term| used |= matches!(term.kind, model::TermKind::Last));
+        }
+        used
+    }
+
+    /// Makes the initial state: every variable has its value, every active process stands at its beginning.
+    pub(super) fn start(&mut self) -> Action {
+        let model = self.model;
+        let mut body = Vec::new();
+        for (n, variable) in model.globals.iter().enumerate() {
+            let store = self.globals[n];
+            body.extend(self.initialise(variable, store, Env { slot: None, timeout: 0 }));
+        }
+        for queue in 0..self.queues.len() {
+            body.extend(self.empty_queue(queue));
+        }
+        let mut living = 0;
+        for class in 0..model.processes.len() {
+            for (n, slot) in self.classes[class].clone().into_iter().enumerate() {
+                body.extend(self.zero_locals(slot));
+                if n < model.processes[class].active {
+                    if let Pid::State(var) = self.slots[slot].pid {
+                        let place = self.whole(var, Span::default());
+                        body.push(Stmt::new(
+                            StmtKind::Assign(place, Expr::constant(living)),
+                            Span::default(),
+                        ));
+                    }
+                    body.extend(self.begin(slot));
+                    living += 1;
+                }
+            }
+        }
+        let count = self.whole(self.count, Span::default());
+        body.push(Stmt::new(StmtKind::Assign(count, Expr::constant(living)), Span::default()));
+        if let Some(last) = self.last {
+            let place = self.whole(last, Span::default());
+            body.push(Stmt::new(StmtKind::Assign(place, Expr::constant(0)), Span::default()));
+        }
+        let locals = std::mem::take(&mut self.locals);
+        Action { name: "start".into(), locals, body, ..Action::default() }
+    }
+
+    /// Gives a slot's locals what they start with, and its location the beginning.
+    pub(super) fn begin(&mut self, slot: usize) -> Vec<Stmt> {
+        let class = self.slots[slot].class;
+        let process = &self.model.processes[class];
+        let mut body = Vec::new();
+        for (n, variable) in process.variables.iter().enumerate().skip(process.parameters) {
+            let zero = matches!(variable.initial, Initial::Zero);
+            let made = matches!(variable.initial, Initial::Channel { .. });
+            if (process.at_head[n] || made) && !zero {
+                let store = self.slots[slot].stores[n];
+                body.extend(self.initialise(variable, store, Env { slot: Some(slot), timeout: 0 }));
+            }
+        }
+        let entry = self.location(class, process.resolve(process.entry));
+        body.push(self.goes_to(slot, entry, process.span));
+        body
+    }
+
+    /// Sets a variable to what it starts with.
+    pub(super) fn initialise(&mut self, variable: &model::Variable, store: Store, env: Env) -> Vec<Stmt> {
+        let Store::State(var) = store else { return Vec::new() };
+        let span = variable.span;
+        let place = self.whole(var, span);
+        let element = |n: usize, place: &Place, shape: ShapeId| {
+            let mut steps = place.steps.clone();
+            steps.push(Step::Index(Expr::constant(n as i64)));
+            Place { steps, shape, ..place.clone() }
+        };
+        let shape = self.type_shape(variable.ty, span);
+        let elements: Vec<Place> = match variable.length {
+            Some(length) => (0..length).map(|n| element(n, &place, shape)).collect(),
+            None => vec![place.clone()],
+        };
+        match &variable.initial {
+            Initial::Zero => {
+                let mut body = self.zero(&place);
+                // Fields of records have values of their own to start with.
+                if let Type::Record(record) = variable.ty {
+                    for place in elements {
+                        body.extend(self.initialise_fields(record, &place, env));
+                    }
+                }
+                body
+            }
+            Initial::Value(value) => {
+                let value = self.fitted(value, variable.ty, env);
+                elements
+                    .into_iter()
+                    .map(|place| Stmt::new(StmtKind::Assign(place, value.clone()), span))
+                    .collect()
+            }
+            Initial::List(list) => {
+                let mut body = Vec::new();
+                for (place, value) in elements.into_iter().zip(list) {
+                    let value = self.fitted(value, variable.ty, env);
+                    body.push(Stmt::new(StmtKind::Assign(place, value), span));
+                }
+                body
+            }
+            Initial::Channel { .. } => {
+                let name = match env.slot {
+                    Some(slot) => format!("{}.{}", self.slot_name(slot), variable.name),
+                    None => variable.name.to_string(),
+                };
+                let first = self
+                    .queues
+                    .iter()
+                    .position(|queue| queue.name == name || queue.name == format!("{name}[0]"))
+                    .unwrap_or(0);
+                elements
+                    .into_iter()
+                    .enumerate()
+                    .map(|(n, place)| {
+                        let value = Expr::constant((first + n + 1) as i64);
+                        Stmt::new(StmtKind::Assign(place, value), span)
+                    })
+                    .collect()
+            }
+        }
+    }
+
+    fn initialise_fields(&mut self, record: usize, place: &Place, env: Env) -> Vec<Stmt> {
+        let model = self.model;
+        let mut body = Vec::new();
+        for (n, field) in model.records[record].fields.iter().enumerate() {
+            let Initial::Value(value) = &field.initial else {
+                if let Initial::Channel { .. } = &field.initial {
+                    self.error(
+                        field.span,
+                        "a channel inside a record is not supported yet: declare it outside",
+                    );
+                }
+                continue;
+            };
+            let value = self.fitted(value, field.ty, env);
+            let shape = self.type_shape(field.ty, field.span);
+            for at in 0..field.length.unwrap_or(1) {
+                let mut part = place.clone();
+                part.steps.push(Step::Field(n));
+                if field.length.is_some() {
+                    part.steps.push(Step::Index(Expr::constant(at as i64)));
+                }
+                part.shape = shape;
+                body.push(Stmt::new(StmtKind::Assign(part, value.clone()), field.span));
+            }
+        }
+        body
+    }
+
+    /// Sets every scalar below a place to 0.
+    pub(super) fn zero(&mut self, place: &Place) -> Vec<Stmt> {
+        let span = place.span;
+        if self.least_is_zero(place.shape) {
+            return vec![Stmt::new(StmtKind::Clear(place.clone()), span)];
+        }
+        match self.shapes[place.shape].clone() {
+            Shape::Scalar(_) => vec![Stmt::new(StmtKind::Assign(place.clone(), Expr::constant(0)), span)],
+            Shape::Array { index, element } | Shape::Multiset { slots: index, element } => {
+                let shape = self.shape(Shape::Scalar(index), span);
+                let local = self.local("element", shape, LocalKind::Bound);
+                let mut part = place.clone();
+                part.steps.push(Step::Index(Place::local(local, shape, span).read()));
+                part.shape = element;
+                let body = self.zero(&part);
+                vec![Stmt::new(StmtKind::For { local, range: Range::Domain(index), body }, span)]
+            }
+            Shape::Record(fields) => {
+                let mut body = Vec::new();
+                for (n, field) in fields.iter().enumerate() {
+                    let mut part = place.clone();
+                    part.steps.push(Step::Field(n));
+                    part.shape = field.shape;
+                    body.extend(self.zero(&part));
+                }
+                body
+            }
+        }
+    }
+
+    fn least_is_zero(&self, shape: ShapeId) -> bool {
+        match &self.shapes[shape] {
+            Shape::Scalar(domain) => self.domains[*domain].min() == 0,
+            Shape::Array { element, .. } | Shape::Multiset { element, .. } => self.least_is_zero(*element),
+            Shape::Record(fields) => fields.iter().all(|field| self.least_is_zero(field.shape)),
+        }
+    }
+
+    /// Empties a channel.
+    pub(super) fn empty_queue(&mut self, queue: usize) -> Vec<Stmt> {
+        let Some(buffer) = self.queues[queue].buffer.clone() else { return Vec::new() };
+        let mut body = Vec::new();
+        for place in buffer.contents(Span::default()) {
+            body.extend(self.zero(&place));
+        }
+        body
+    }
+
+    /// Sets everything of a slot but its location to 0.
+    pub(super) fn zero_locals(&mut self, slot: usize) -> Vec<Stmt> {
+        let mut body = Vec::new();
+        if let Pid::State(var) = self.slots[slot].pid {
+            let place = self.whole(var, Span::default());
+            body.push(Stmt::new(StmtKind::Assign(place, Expr::constant(0)), Span::default()));
+        }
+        for store in self.slots[slot].stores.clone() {
+            if let Store::State(var) = store {
+                let place = self.whole(var, Span::default());
+                body.extend(self.zero(&place));
+            }
+        }
+        body
+    }
+}
