@@ -14,6 +14,7 @@ pub mod reduce;
 pub mod replay;
 pub mod rows;
 pub mod symmetry;
+pub mod zones;
 
 pub use fault::{Fault, FaultKind};
 pub use interpret::{Interpreter, Notes, Outcome};

@@ -4,12 +4,13 @@
 //! command, the benches and the tests ask the registry and name no language.
 
 use crate::diagnostic::{Diagnostics, Refused, render_plain};
-use crate::{Severity, dve, murphi, promela};
-use hadal_system::{DeadlockNotion, Source, System};
+use crate::{Severity, dve, murphi, promela, ta};
+use hadal_system::{DeadlockNotion, Source, System, TimedSystem};
 use std::path::{Path, PathBuf};
 
 /// Every language hadal reads. A new one is one line here.
-pub static LANGUAGES: &[&Language] = &[&murphi::LANGUAGE, &dve::LANGUAGE, &promela::LANGUAGE];
+pub static LANGUAGES: &[&Language] =
+    &[&murphi::LANGUAGE, &dve::LANGUAGE, &promela::LANGUAGE, &ta::tck::LANGUAGE];
 
 /// What hadal knows of a language.
 #[derive(Debug)]
@@ -144,6 +145,8 @@ impl Loaded {
 pub enum LoadedModel {
     /// A system of guarded actions.
     System(System),
+    /// A system in real time.
+    Timed(TimedSystem),
 }
 
 impl LoadedModel {
@@ -151,6 +154,7 @@ impl LoadedModel {
     pub fn source(&self) -> &Source {
         match self {
             LoadedModel::System(system) => &system.source,
+            LoadedModel::Timed(timed) => &timed.system.source,
         }
     }
 }

@@ -21,6 +21,7 @@ pub mod language;
 pub mod murphi;
 pub mod pddl;
 pub mod promela;
+pub mod ta;
 pub mod text;
 pub use diagnostic::{Diagnostic, Diagnostics, Refused, Severity};
 pub use language::{

@@ -254,6 +254,7 @@ impl<'a> AutoSearch<'a> {
             proviso,
             path_begins_at: 0,
             counts_again: Counts::zero(self.task.space),
+            covering: None,
         };
         sweep.suit_journal();
         let verdict = match start.is_full {

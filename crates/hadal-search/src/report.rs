@@ -226,12 +226,23 @@ pub struct Report {
     pub stages: Vec<Stage>,
     /// What was done on disk, where it was used. The run can then be resumed.
     pub disk: Option<DiskFigures>,
+    /// What is left of the states up to covering, where the storage knows.
+    pub covering: Option<CoverFigures>,
     /// Figures of a search partition by partition.
     pub partition: Option<PartitionFigures>,
     /// What the answer and the figures rest on besides the search itself.
     pub proviso: Option<Proviso>,
     /// Figures of a directed search.
     pub directed: Option<DirectedFigures>,
+}
+
+/// States up to covering, at the end of a complete search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoverFigures {
+    /// Different keys: discrete parts.
+    pub discrete: u64,
+    /// States that no other covers.
+    pub maximal: u64,
 }
 
 /// A condition on an answer.

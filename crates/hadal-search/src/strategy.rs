@@ -6,6 +6,7 @@ use crate::firings::Counts;
 use crate::lane::{Lane, Parents, Task};
 use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
+use crate::layered::cover::CoverDetector;
 use crate::layered::detector::{Detector, Nothing};
 use crate::layered::hash::sample::initial_partition;
 use crate::layered::hash::structured::StructuredDetector;
@@ -33,6 +34,8 @@ const CACHE_SHARE: u64 = 28;
 const SMALL_CACHE_SHARE: u64 = 14;
 const LEAST_CACHE_SHARE: u64 = 3;
 const TABLE_SHARE: u64 = 20;
+/// Antichains in RAM, beside a small cache.
+const GROUPS_SHARE: u64 = 50;
 /// Potential buckets of the initial partition, at most, and the memory each should have.
 const MOST_BUCKETS: u64 = 1000;
 const BYTES_PER_BUCKET: u64 = 256 << 10;
@@ -63,6 +66,8 @@ pub enum Detection {
     Structured,
     /// Against recent layers, with full checks now and then.
     Partial(Bound),
+    /// Up to covering, where the space has it: antichains in RAM, then in sorted runs.
+    Cover,
 }
 
 /// Where a partition comes from.
@@ -149,6 +154,11 @@ impl Strategy {
         }
     }
 
+    /// Up to covering.
+    pub fn covering() -> Strategy {
+        Strategy { detection: Detection::Cover, cache: CacheKind::Table, ..Strategy::sorting() }
+    }
+
     fn keep(&self) -> Keep {
         Keep { bytes: self.keep_bytes, layers: self.keep_layers, diameter: self.diameter }
     }
@@ -211,9 +221,9 @@ impl<'a> StrategySearch<'a> {
         }
     }
 
-    fn detector(&self, disk: &Disk) -> Result<Box<dyn Detector>, Trouble> {
+    fn detector(&self, disk: &Disk) -> Result<Box<dyn Detector + 'a>, Trouble> {
         let (options, space) = (self.options(), self.task.space);
-        let sorted = |sorting| -> Result<Box<dyn Detector>, Trouble> {
+        let sorted = |sorting| -> Result<Box<dyn Detector + 'a>, Trouble> {
             Ok(Box::new(SortedDetector::new(disk, options, sorting)?))
         };
         let table = self.share(TABLE_SHARE);
@@ -230,6 +240,13 @@ impl<'a> StrategySearch<'a> {
             Detection::Phased => {
                 Ok(Box::new(PhasedDetector::new(disk, options, table, self.strategy.bound)?))
             }
+            Detection::Cover => match space.cover() {
+                Some(cover) => {
+                    let groups = self.governor.part(self.share(GROUPS_SHARE));
+                    Ok(Box::new(CoverDetector::new(cover, disk, options, &groups)?))
+                }
+                None => sorted(Sorting::LEVELS),
+            },
             Detection::Partial(bound) => Ok(Box::new(PartialDetector::new(disk, options, *bound)?)),
             Detection::Structured => {
                 Ok(Box::new(StructuredDetector::new(disk, options, space, self.threads.max(1))?))
@@ -253,7 +270,7 @@ impl<'a> StrategySearch<'a> {
     }
 
     /// A detector that knows the layers of the journal.
-    fn adopted(&self, disk: &Disk, journal: &Journal) -> Result<Box<dyn Detector>, Trouble> {
+    fn adopted(&self, disk: &Disk, journal: &Journal) -> Result<Box<dyn Detector + 'a>, Trouble> {
         let mut detector = self.detector(disk)?;
         journal.view_all(&mut |depth, layer| detector.adopt(depth, layer))?;
         Ok(detector)
@@ -293,7 +310,7 @@ impl<'a> StrategySearch<'a> {
         self.sweep_with(detector, start)
     }
 
-    fn sweep_with(&self, detector: Box<dyn Detector>, start: Start<'a>) -> Result<Sweep<'a>, Trouble> {
+    fn sweep_with(&self, detector: Box<dyn Detector + 'a>, start: Start<'a>) -> Result<Sweep<'a>, Trouble> {
         let Start { task, disk, ledger, journal, record } = start;
         let (layers, counts, seconds) = match record {
             Some(record) => {
@@ -304,7 +321,7 @@ impl<'a> StrategySearch<'a> {
         let cache_share = self.share(match self.strategy.detection {
             // Only initial states pass through it.
             Detection::Structured => LEAST_CACHE_SHARE,
-            Detection::Hash { .. } | Detection::Phased => SMALL_CACHE_SHARE,
+            Detection::Hash { .. } | Detection::Phased | Detection::Cover => SMALL_CACHE_SHARE,
             _ => CACHE_SHARE,
         });
         let (words, threads) = (task.space.words(), self.threads.max(1));
@@ -328,6 +345,7 @@ impl<'a> StrategySearch<'a> {
             counts: counts.clone(),
             counts_before: counts,
             counts_again: Counts::zero(task.space),
+            covering: None,
             seconds_before: seconds,
             disk,
             ledger,

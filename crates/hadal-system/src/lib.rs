@@ -19,6 +19,7 @@ pub mod space;
 pub mod state;
 pub mod stmt;
 pub mod system;
+pub mod timed;
 pub mod validate;
 pub mod visit;
 pub mod wrap;
@@ -31,8 +32,8 @@ pub use layout::Layout;
 pub use shape::{Field, Shape, ShapeId, Shapes};
 pub use source::{LineColumn, Source, Span};
 pub use space::{
-    ActionInfo, Check, Label, PropertyId, PropertyInfo, PropertyKind, StateField, StateSpace, Successors,
-    Worker,
+    ActionInfo, Check, Cover, Label, Matcher, PropertyId, PropertyInfo, PropertyKind, StateField, StateSpace,
+    Successors, Worker,
 };
 pub use stmt::{Argument, CheckKind, PrintItem, Stmt, StmtKind, SwitchArm};
 pub use system::{
@@ -40,6 +41,8 @@ pub use system::{
     Param, ParamValues, Process, ProcessId, Property, PropertyBody, Role, System, VarId, Variable,
 };
 pub use wrap::{WrapsSpace, WrapsWorker};
+
+pub use timed::TimedSystem;
 
 /// How deep calls may nest before the model is reported as running away.
 pub const MAX_CALL_DEPTH: u32 = 500;

@@ -137,6 +137,11 @@ pub trait StateSpace: Sync {
         true
     }
 
+    /// When one state makes another one needless, where the space knows more than equality.
+    fn cover(&self) -> Option<&dyn Cover> {
+        None
+    }
+
     /// How a transition is written for people.
     fn render_label(&self, label: Label) -> String;
 
@@ -147,6 +152,25 @@ pub trait StateSpace: Sync {
 
     /// The state for people: names and values.
     fn render_state(&self, state: &[u64]) -> Vec<(String, String)>;
+}
+
+/// A preorder among states with equal most significant words: whatever can be done from a state can be done from one
+/// that covers it. Every state covers itself.
+pub trait Cover: Sync {
+    /// How many of the most significant words are the key: states of different keys never cover each other.
+    fn key_words(&self) -> usize;
+
+    /// Something that compares states; each thread takes its own.
+    fn matcher(&self) -> Box<dyn Matcher + '_>;
+}
+
+/// Compares one chosen state with others of its key.
+pub trait Matcher: Send {
+    /// Chooses the state that the following questions are about.
+    fn choose(&mut self, state: &[u64]);
+
+    /// Whether `big`, of the same key, covers the chosen state.
+    fn is_covered_by(&mut self, big: &[u64]) -> bool;
 }
 
 /// Computes successors for one thread.

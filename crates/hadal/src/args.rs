@@ -4,6 +4,7 @@ use crate::detection::DetectionArgs;
 use crate::directed::DirectedArgs;
 use crate::partition::PartitionArgs;
 use crate::reduction::ReductionArgs;
+use crate::timed::TimedArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -197,6 +198,9 @@ pub struct CheckArgs {
     /// How the layered disk strategies work.
     #[command(flatten)]
     pub detection: DetectionArgs,
+    /// Questions of models in real time.
+    #[command(flatten)]
+    pub timed: TimedArgs,
     /// What to print.
     #[command(flatten)]
     pub output: OutputArgs,

@@ -18,6 +18,7 @@ mod progress;
 mod race;
 mod reduction;
 mod report;
+mod timed;
 mod trace;
 mod violation;
 

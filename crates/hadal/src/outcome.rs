@@ -10,7 +10,7 @@ use hadal_store::vfs::ReadCost;
 use serde::Serialize;
 
 /// One result. Fields are only added, never renamed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Outcome {
     /// `holds`, `violated` or `stopped`.
     pub verdict: &'static str,
@@ -22,6 +22,15 @@ pub struct Outcome {
     pub states: u64,
     /// Transitions fired.
     pub transitions: u64,
+    /// Discrete parts of zones: locations and variables without clocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discrete: Option<u64>,
+    /// Zones that no other covers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximal: Option<u64>,
+    /// The earliest time at which the goal is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fastest: Option<String>,
     /// The longest shortest distance, where the strategy knows it.
     pub depth: Option<u64>,
     /// Steps of the trace, the initial state not counted.
@@ -141,6 +150,12 @@ impl Outcome {
             grouped(self.transitions),
             self.seconds
         ));
+        if let (Some(discrete), Some(maximal)) = (self.discrete, self.maximal) {
+            lines.push(format!("  {} discrete parts, {} maximal zones", grouped(discrete), grouped(maximal)));
+        }
+        if let Some(time) = &self.fastest {
+            lines.push(format!("  reached at time {time} at the earliest"));
+        }
         let search = (self.seconds - self.startup_seconds).max(1e-6);
         lines.push(format!(
             "  {} states/s, {} transitions/s, {} bits per state, peak memory {} ({} under a budget of {})",

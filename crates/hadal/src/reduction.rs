@@ -14,7 +14,7 @@ use hadal_system::{Label, PropertyInfo, PropertyKind, StateSpace, System};
 use serde::{Deserialize, Serialize};
 
 /// Which reductions are used.
-#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReductionArgs {
     /// Partial-order reduction: of steps that do not disturb each other, fire only some first. Keeps every kind of error and

@@ -24,8 +24,8 @@ mod stmt;
 
 use hadal_system::system::{instance_count, instance_values};
 use hadal_system::{
-    Action, Check, Label, Layout, Local, ProcessId, PropertyBody, PropertyId, PropertyKind, Span, Successors,
-    System, Value,
+    Action, Check, Expr, Label, Layout, Local, LocalId, ProcessId, PropertyBody, PropertyId, PropertyKind,
+    Span, Successors, System, Value,
 };
 
 use crate::fault::{Fault, FaultKind};
@@ -208,6 +208,23 @@ impl<'a> Interpreter<'a> {
             }
         }
         Check::Fine
+    }
+
+    /// The value of an expression that stands outside the system's actions and properties, with these locals of which
+    /// some are bound; `None` where evaluating it meets an error.
+    pub fn value_with(
+        &self,
+        state: &[u64],
+        locals: &[Local],
+        bound: &[(LocalId, Value)],
+        expr: &Expr,
+    ) -> Option<Value> {
+        let plan = FramePlan::new(self.system, locals);
+        let mut frame = plan.frame();
+        bound.iter().for_each(|&(local, value)| frame.bind(local, value));
+        let (state, notes) = (self.layout.unpack(self.system, state), &mut Notes::default());
+        let mut execution = Execution { code: self, state, frames: vec![frame], notes };
+        execution.value(expr).ok()
     }
 
     /// Whether a state has a property; `None` where evaluating it meets an error.

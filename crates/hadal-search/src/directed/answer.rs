@@ -55,6 +55,7 @@ impl Core<'_> {
             peak_memory: self.search.governor.peak(),
             stages: vec![TABLE],
             disk: None,
+            covering: None,
             partition: None,
             proviso,
             directed: Some(self.figures),

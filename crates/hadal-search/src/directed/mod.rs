@@ -213,6 +213,7 @@ pub fn not_begun(task: Task, governor: &Governor, reason: StopReason) -> Report 
         stages: vec![TABLE],
         disk: None,
         partition: None,
+        covering: None,
         proviso: None,
         directed: None,
     }

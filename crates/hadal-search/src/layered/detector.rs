@@ -4,7 +4,7 @@ use super::Trouble;
 use super::hash::structured::StructuredDetector;
 use super::journal::LayerWriter;
 use super::settling::Settling;
-use crate::report::{Buckets, Distance};
+use crate::report::{Buckets, CoverFigures, Distance};
 use hadal_store::run::RunFile;
 
 /// States of a layer, ascending.
@@ -73,6 +73,11 @@ pub(crate) trait Detector {
     /// Whether it looks states up in the runs of the journal, or only reads them from front to back.
     fn asks_runs(&self) -> bool {
         true
+    }
+
+    /// What is left of all closed states up to covering, where it tells them apart so.
+    fn covering(&mut self) -> Result<Option<CoverFigures>, Trouble> {
+        Ok(None)
     }
 
     /// What there is to tell of its buckets, where it has some.

@@ -8,6 +8,7 @@
 pub mod cache;
 mod candidates;
 mod closed_set;
+pub(crate) mod cover;
 pub(crate) mod detector;
 pub(crate) mod diagram;
 pub mod hash;

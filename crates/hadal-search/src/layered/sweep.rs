@@ -10,7 +10,7 @@ use crate::finding::Finding;
 use crate::firings::Counts;
 use crate::lane::{Lane, Sink, Task, take_finding, total_counts};
 use crate::report::{
-    DiskFigures, Layer, Proviso, Report, Stage, StopReason, Verdict, Violation, ViolationKind,
+    CoverFigures, DiskFigures, Layer, Proviso, Report, Stage, StopReason, Verdict, Violation, ViolationKind,
 };
 use hadal_store::vfs::Disk;
 use hadal_store::{Governor, Reservation};
@@ -62,6 +62,8 @@ pub(crate) struct Sweep<'a> {
     pub(crate) path_begins_at: usize,
     /// What was counted in states that were explored again.
     pub(crate) counts_again: Counts,
+    /// What is left of the states up to covering, once everything is seen.
+    pub(crate) covering: Option<CoverFigures>,
 }
 
 /// Which layers stay on disk.
@@ -100,6 +102,9 @@ impl<'a> Sweep<'a> {
                 Err(trouble) if trouble.is_disk_full() => verdict = Verdict::Stopped(StopReason::DiskFull),
                 other => other?,
             }
+        }
+        if verdict == Verdict::Holds {
+            self.covering = self.detector.covering()?;
         }
         if self.is_unsettled() {
             // The last commit stands.
@@ -341,6 +346,7 @@ impl<'a> Sweep<'a> {
                 buckets: self.detector.buckets(),
             }),
             partition: None,
+            covering: self.covering,
             proviso: self.proviso,
             directed: None,
         }

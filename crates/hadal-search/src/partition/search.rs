@@ -391,6 +391,7 @@ impl<'a> Exploration<'a> {
                 ..DiskFigures::default()
             }),
             partition: Some(self.figures_now()),
+            covering: None,
             proviso: None,
             directed: None,
         }

@@ -82,6 +82,7 @@ fn nothing_fits(search: &Search, full: OverBudget) -> Report {
         stages: vec![TABLE],
         disk: None,
         partition: None,
+        covering: None,
         proviso: None,
         directed: None,
     }
@@ -181,6 +182,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             stages: vec![TABLE],
             disk: None,
             partition: None,
+            covering: None,
             proviso: None,
             directed: None,
         }

@@ -56,6 +56,7 @@ pub fn explore(search: &Search) -> Report {
         stages: vec![TABLE],
         disk: None,
         partition: None,
+        covering: None,
         proviso: None,
         directed: None,
     };

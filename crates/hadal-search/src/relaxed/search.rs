@@ -337,6 +337,7 @@ impl<'a> Exploration<'a> {
             peak_memory: self.governor.peak(),
             stages: self.stages.clone(),
             disk,
+            covering: None,
             partition: None,
             directed: None,
             proviso: None,

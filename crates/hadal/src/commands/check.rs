@@ -17,6 +17,7 @@ use crate::plan::{Plan, model_options, select_properties};
 use crate::progress::Progress;
 use crate::race::{self, Setting};
 use crate::reduction::{Reduced, ReductionArgs};
+use crate::timed::{self, TimedArgs};
 use crate::trace::{Detail, TraceView};
 use crate::violation;
 use hadal_exec::symmetry::SymmetryMode;
@@ -36,7 +37,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Where run folders are kept unless `--disk` says otherwise.
-const DEFAULT_DISK: &str = ".hadal";
+pub(crate) const DEFAULT_DISK: &str = ".hadal";
 
 /// What the program and a small model take besides the budget: most of the fixed overhead.
 const PROGRAM_ALLOWANCE: u64 = 10 << 20;
@@ -64,10 +65,13 @@ pub struct About {
     directed: DirectedArgs,
     #[serde(default)]
     detection: DetectionArgs,
+    #[serde(default)]
+    timed: TimedArgs,
 }
 
 impl About {
-    fn of(args: &CheckArgs) -> Self {
+    /// Of a command.
+    pub fn of(args: &CheckArgs) -> Self {
         let model = std::fs::canonicalize(&args.model.model).unwrap_or_else(|_| args.model.model.clone());
         About {
             model,
@@ -82,6 +86,7 @@ impl About {
             partition: args.partition.clone(),
             directed: args.directed.clone(),
             detection: args.detection.clone(),
+            timed: args.timed.clone(),
         }
     }
 }
@@ -103,6 +108,7 @@ impl From<About> for CheckArgs {
             partition: about.partition,
             directed: about.directed,
             detection: about.detection,
+            timed: about.timed,
             property: about.property,
             deadlock: about.deadlock,
             output: OutputArgs {
@@ -120,6 +126,12 @@ impl From<About> for CheckArgs {
 /// Runs the command, or goes on with the run in the folder `resumed`; returns the exit code.
 pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
+    if timed::reads(&args.model) {
+        return timed::check(args, resumed);
+    }
+    if let Some(option) = args.timed.first_given() {
+        return Err(Failure::Usage(format!("{option} is for models in real time")));
+    }
     let mut loaded = load(&args.model)?;
     if !loaded.warnings.is_empty() && !args.output.quiet {
         eprint!("{}", loaded.warnings);
@@ -260,7 +272,7 @@ fn left_to_another(
     }
 }
 
-fn explore(
+pub(crate) fn explore(
     args: &CheckArgs,
     plan: &Plan,
     task: Task,
@@ -299,7 +311,7 @@ fn explore(
 }
 
 /// What is left of the budget for the search: a model of more than a few megabytes counts.
-fn search_budget(memory: u64) -> Result<u64, Failure> {
+pub(crate) fn search_budget(memory: u64) -> Result<u64, Failure> {
     let model = resident().saturating_sub(PROGRAM_ALLOWANCE);
     match memory.checked_sub(model).filter(|&left| left >= memory.min(LEAST_LEFT)) {
         Some(left) => Ok(left),
@@ -419,10 +431,11 @@ fn outcome(
         directed: report.directed.clone(),
         decisions: Vec::new(),
         trace: trace.filter(|_| args.output.json).map(|t| t.json(detail)),
+        ..Outcome::default()
     }
 }
 
-fn show(args: &CheckArgs, outcome: &Outcome, trace: Option<&TraceView>) -> Result<(), Failure> {
+pub(crate) fn show(args: &CheckArgs, outcome: &Outcome, trace: Option<&TraceView>) -> Result<(), Failure> {
     let detail = if args.output.full_states { Detail::WholeStates } else { Detail::Changes };
     if args.output.json {
         // The outcome is plain data: it always serialises.

@@ -30,6 +30,18 @@ pub struct StepView {
     /// What the action printed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub printed: String,
+    /// When it happens, in a model with time.
+    #[serde(flatten)]
+    pub moment: Option<Moment>,
+}
+
+/// A moment of a run in real time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Moment {
+    /// The time since the step before, exactly.
+    pub delay: String,
+    /// The time since the beginning.
+    pub time: String,
 }
 
 /// A scalar that a step changed.
@@ -88,7 +100,7 @@ impl StepView {
                 })
                 .collect(),
         };
-        StepView { action, changes, state, printed }
+        StepView { action, changes, state, printed, moment: None }
     }
 
     /// For reading, as step number `n`; 0 is the one that makes the initial state.

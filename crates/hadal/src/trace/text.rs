@@ -20,6 +20,11 @@ fn write_trace(text: &mut String, trace: &TraceView, detail: Detail) -> std::fmt
 
 /// Step number `n`, 0 being the one that makes the initial state.
 pub(super) fn write_step(text: &mut String, n: u64, step: &StepView, detail: Detail) -> std::fmt::Result {
+    if let (Some(moment), 1..) = (&step.moment, n)
+        && moment.delay != "0"
+    {
+        writeln!(text, "       wait {}, until {}", moment.delay, moment.time)?;
+    }
     match n {
         0 => writeln!(text, "start  {}", step.action)?,
         _ => writeln!(text, "{n:>5}  {}", step.action)?,

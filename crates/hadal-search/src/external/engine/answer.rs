@@ -123,6 +123,7 @@ impl Engine<'_> {
             stages: vec![Stage { storage: "buckets by cost and estimate", states: 0, depth: 0 }],
             disk: Some(disk),
             partition: None,
+            covering: None,
             proviso,
             directed: Some(directed),
         }

@@ -1,0 +1,20 @@
+//! Real time: the zone graph of a [`hadal_system::TimedSystem`] as a state space.
+//!
+//! A state is a zone in the low words and the discrete part in the high ones, so that the order of states keeps zones
+//! of one discrete part together. Zones are closed under delay and extrapolated by Extra_LU+ with bounds per location;
+//! covering is inclusion, or inclusion in the abstraction aLU (Herbreteau, Srivathsan and Walukiewicz 2012).
+
+pub mod bounds;
+mod code;
+pub mod concrete;
+pub mod cover;
+pub mod dbm;
+pub mod deadlock;
+mod pack;
+pub mod space;
+mod timing;
+
+pub use concrete::{ConcreteStep, ConcreteTrace};
+pub use cover::Covering;
+pub use dbm::Zone;
+pub use space::{Extrapolation, ZoneError, ZoneOptions, ZoneSpace};

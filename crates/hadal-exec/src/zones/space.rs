@@ -1,0 +1,662 @@
+//! The zone graph as a state space: guard, resets, invariant, delay unless time stands still, invariant, extrapolation.
+
+use hadal_system::system::instance_values;
+use hadal_system::timed::{Strictness, TimedFormula, TimedSystem};
+use hadal_system::{
+    ActionInfo, Check, Cover, Label, Layout, PropertyId, PropertyInfo, PropertyKind, Span, StateField,
+    StateSpace, Successors, System, Value, Worker,
+};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::bounds::{ClockBounds, by_location, note};
+use super::code::{Code, Compiler, Context};
+use super::cover::{Covering, ZoneCover};
+use super::dbm::{INFINITY, LARGEST_CONSTANT, NONE, Zone, constant, strict, weak};
+use super::deadlock;
+use super::pack::Packing;
+use super::timing::{Faulty, ReadyBound, ReadyReset, apply_all};
+use crate::interpret::Interpreter;
+use crate::model::{Model, ModelError, ModelOptions};
+
+/// How zones are made finitely many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Extrapolation {
+    /// By lower and upper bounds apart, the coarsest: keeps what is reachable.
+    #[default]
+    LowerUpperPlus,
+    /// By lower and upper bounds apart.
+    LowerUpper,
+    /// By largest constants, with the same sharpness as `LowerUpperPlus`: keeps deadlocks as well.
+    MaxPlus,
+    /// By largest constants.
+    Max,
+}
+
+/// How the zone graph is made.
+#[derive(Clone, Debug, Default)]
+pub struct ZoneOptions {
+    /// How the discrete part is run.
+    pub model: ModelOptions,
+    /// Abstraction of zones.
+    pub extrapolation: Extrapolation,
+    /// When a zone makes another needless.
+    pub covering: Covering,
+    /// The properties that matter, by their place in the system; all where it is empty.
+    pub asked: Vec<bool>,
+    /// Whether a last clock `now` measures the time since the start.
+    pub now: bool,
+}
+
+/// Why a timed system has no zone graph here.
+#[derive(Debug, thiserror::Error)]
+pub enum ZoneError {
+    /// The discrete part cannot be run.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A constant that is not known well enough.
+    #[error(
+        "the bound of a clock may be any number, or is beyond {LARGEST_CONSTANT}: give the variables in it ranges"
+    )]
+    Unbounded {
+        /// Where it stands.
+        span: Span,
+    },
+    /// Differences of clocks.
+    #[error("a difference of two clocks is compared: extrapolation would be unsound for it")]
+    Diagonal {
+        /// Where it stands.
+        span: Span,
+    },
+}
+
+impl ZoneError {
+    /// Where the model says so, if anywhere.
+    pub fn span(&self) -> Option<Span> {
+        match self {
+            ZoneError::Model(_) => None,
+            ZoneError::Unbounded { span } | ZoneError::Diagonal { span } => Some(*span),
+        }
+    }
+}
+
+/// What an action does with clocks.
+pub(crate) struct ReadyTiming {
+    pub(crate) guard: Vec<ReadyBound>,
+    pub(crate) resets: Vec<ReadyReset>,
+}
+
+/// A clause of a question.
+pub(crate) struct ReadyClause {
+    pub(crate) when: Code,
+    pub(crate) bounds: Vec<ReadyBound>,
+    pub(crate) deadlock: Option<bool>,
+}
+
+/// What a location means for time.
+pub(crate) struct ReadyStay {
+    pub(crate) invariant: Vec<ReadyBound>,
+    pub(crate) still: bool,
+    pub(crate) bounds: ClockBounds,
+}
+
+/// The zone graph of a timed system.
+pub struct ZoneSpace {
+    pub(crate) timed: TimedSystem,
+    pub(crate) model: Model,
+    pub(crate) options: ZoneOptions,
+    pub(crate) size: usize,
+    pub(crate) packing: Packing,
+    pub(crate) zone_words: usize,
+    pub(crate) timing: Vec<ReadyTiming>,
+    /// By process and location.
+    pub(crate) stays: Vec<Vec<ReadyStay>>,
+    /// Reads the location of each process.
+    pub(crate) locations: Vec<Code>,
+    pub(crate) rush: Vec<Code>,
+    /// Of the questions: added to the bounds of every location.
+    base: ClockBounds,
+    /// By property.
+    pub(crate) formulas: Vec<Option<Vec<ReadyClause>>>,
+    /// Properties that are asked about, by id.
+    asked: Vec<bool>,
+    bases: Vec<u64>,
+    fingerprint: u64,
+    cover: Option<ZoneCover>,
+    overflowed: AtomicBool,
+}
+
+impl ZoneSpace {
+    /// Prepares the zone graph of `timed`.
+    pub fn new(mut timed: TimedSystem, options: ZoneOptions) -> Result<Self, ZoneError> {
+        let model = Model::new(timed.system.clone(), options.model)?;
+        if options.now {
+            timed.clocks.push("now".into());
+        }
+        let size = timed.clocks.len() + 1;
+        let compiler = Compiler { system: model.system(), layout: model.layout() };
+        let mut locations_bounds = by_location(&timed)?;
+        let mut base = ClockBounds::none(size);
+        let is_asked = |n: usize| options.asked.get(n).copied().unwrap_or(options.asked.is_empty());
+        for (_, formula) in timed.formulas.iter().enumerate().filter(|(n, _)| is_asked(*n)) {
+            for bound in formula.iter().flat_map(|f| &f.clauses).flat_map(|clause| &clause.bounds) {
+                note(&timed.system, bound, &mut base)?;
+            }
+        }
+        if matches!(options.extrapolation, Extrapolation::Max | Extrapolation::MaxPlus) {
+            base.unite();
+            locations_bounds.iter_mut().flatten().for_each(ClockBounds::unite);
+        }
+        if options.now {
+            (base.lower[size - 1], base.upper[size - 1]) = (NONE, LARGEST_CONSTANT as i32);
+        }
+        let mut most = base.clone();
+        locations_bounds.iter().flatten().for_each(|bounds| {
+            most.join(bounds);
+        });
+        let below = most.upper.iter().copied().max().unwrap_or(0);
+        let above: i64 = most.lower.iter().map(|&bound| i64::from(bound.max(0))).sum();
+        let packing = Packing::new(size, i64::from(below.max(0)), above.min(LARGEST_CONSTANT));
+        let ready_timing = |timing: &hadal_system::timed::Timing| ReadyTiming {
+            guard: ReadyBound::all(compiler, &timing.guard),
+            resets: timing.resets.iter().map(|reset| ReadyReset::new(compiler, reset)).collect(),
+        };
+        let timing = timed.timing.iter().map(ready_timing).collect();
+        let system = model.system();
+        let stays = timed
+            .processes
+            .iter()
+            .zip(locations_bounds)
+            .enumerate()
+            .map(|(process, (stays, bounds))| {
+                let ready =
+                    |(n, (stay, bounds)): (usize, (&hadal_system::timed::Stay, ClockBounds))| ReadyStay {
+                        invariant: ReadyBound::all(compiler, &stay.invariant),
+                        still: stay.urgent || system.processes[process].locations[n].committed,
+                        bounds,
+                    };
+                stays.stays.iter().zip(bounds).enumerate().map(ready).collect()
+            })
+            .collect();
+        let locations =
+            system.processes.iter().map(|p| compiler.code(&system.whole(p.location).read())).collect();
+        let rush = timed.rush.iter().map(|expr| compiler.code(expr)).collect();
+        let ready_formula = |formula: &TimedFormula| {
+            let clauses = formula.clauses.iter().map(|clause| ReadyClause {
+                when: compiler.code(&clause.when),
+                bounds: ReadyBound::all(compiler, &clause.bounds),
+                deadlock: clause.deadlock,
+            });
+            clauses.collect::<Vec<_>>()
+        };
+        let formulas = timed.formulas.iter().map(|f| f.as_ref().map(ready_formula)).collect();
+        let asked = (0..model.properties().len())
+            .map(|id| {
+                let at = system.property_instance(PropertyId(id as u32)).map_or(0, |(at, _)| at);
+                is_asked(at)
+            })
+            .collect();
+        let bases = system.label_bases(&system.actions);
+        let fingerprint = fingerprint(&model, &timed, &options);
+        let mut space = ZoneSpace {
+            zone_words: packing.words(),
+            fingerprint,
+            timed,
+            options,
+            size,
+            packing,
+            timing,
+            stays,
+            locations,
+            rush,
+            base,
+            formulas,
+            asked,
+            bases,
+            cover: None,
+            overflowed: AtomicBool::new(false),
+            model,
+        };
+        space.cover = ZoneCover::new(&space);
+        Ok(space)
+    }
+
+    /// The timed system; with a last clock `now` where that was asked for.
+    pub fn timed(&self) -> &TimedSystem {
+        &self.timed
+    }
+
+    /// The model of the discrete part.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Where each scalar of the discrete part stands.
+    pub fn layout(&self) -> &Layout {
+        self.model.layout()
+    }
+
+    /// The words of a state before its discrete part.
+    pub fn zone_words(&self) -> usize {
+        self.zone_words
+    }
+
+    /// Whether a bound did not fit its bits: what was explored is then worth nothing.
+    pub fn has_overflowed(&self) -> bool {
+        self.overflowed.load(Ordering::Relaxed)
+    }
+
+    /// The zone of a state.
+    pub fn zone(&self, state: &[u64]) -> Zone {
+        let mut zone = Zone::zero(self.size - 1);
+        self.packing.unpack(state, &mut zone);
+        zone
+    }
+
+    pub(crate) fn base_bounds(&self) -> &ClockBounds {
+        &self.base
+    }
+
+    /// The action behind a label.
+    pub(crate) fn action(&self, label: Label) -> usize {
+        self.bases.partition_point(|&base| base <= u64::from(label.0)) - 1
+    }
+
+    /// The values of an action's locals, as far as they are parameters.
+    pub(crate) fn locals(&self, label: Label, into: &mut Vec<Value>) {
+        let at = self.action(label);
+        let system: &System = self.model.system();
+        let action = &system.actions[at];
+        into.clear();
+        if action.params.is_empty() {
+            return;
+        }
+        into.resize(action.locals.len(), 0);
+        let values = instance_values(&action.params, &system.domains, u64::from(label.0) - self.bases[at]);
+        for (param, value) in action.params.iter().zip(values) {
+            into[param.local.0 as usize] = value;
+        }
+    }
+
+    /// The bounds that matter in a discrete state.
+    pub(crate) fn bounds_at(&self, context: &Context, into: &mut ClockBounds) {
+        into.lower.copy_from_slice(&self.base.lower);
+        into.upper.copy_from_slice(&self.base.upper);
+        for (code, stays) in self.locations.iter().zip(&self.stays) {
+            if let Some(stay) = self.stay(code, stays, context) {
+                into.join(&stay.bounds);
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn stay<'s>(
+        &self,
+        code: &Code,
+        stays: &'s [ReadyStay],
+        context: &Context,
+    ) -> Option<&'s ReadyStay> {
+        stays.get(usize::try_from(code.value(context)?).ok()?)
+    }
+
+    /// Whether no time passes.
+    pub(crate) fn is_still(&self, context: &Context) -> Result<bool, Faulty> {
+        for (code, stays) in self.locations.iter().zip(&self.stays) {
+            if self.stay(code, stays, context).is_some_and(|stay| stay.still) {
+                return Ok(true);
+            }
+        }
+        for rush in &self.rush {
+            if rush.holds(context).ok_or(Faulty)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Keeps what satisfies the invariants of all locations; false where nothing does.
+    pub(crate) fn keep_invariants(&self, context: &Context, zone: &mut Zone) -> Result<bool, Faulty> {
+        for (code, stays) in self.locations.iter().zip(&self.stays) {
+            if let Some(stay) = self.stay(code, stays, context)
+                && !apply_all(&stay.invariant, context, zone)?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Invariant, delay, invariant; false where nothing is left.
+    pub(crate) fn settle(&self, context: &Context, zone: &mut Zone) -> Result<bool, Faulty> {
+        if !self.keep_invariants(context, zone)? {
+            return Ok(false);
+        }
+        if !self.is_still(context)? {
+            zone.up();
+            return self.keep_invariants(context, zone);
+        }
+        Ok(true)
+    }
+
+    fn extrapolate(&self, zone: &mut Zone, bounds: &ClockBounds) {
+        match self.options.extrapolation {
+            Extrapolation::LowerUpperPlus | Extrapolation::MaxPlus => {
+                zone.extrapolate_lu_plus(&bounds.lower, &bounds.upper);
+            }
+            Extrapolation::LowerUpper => zone.extrapolate_lu(&bounds.lower, &bounds.upper),
+            Extrapolation::Max => zone.extrapolate_max(&bounds.lower),
+        }
+    }
+
+    /// Whether the reachable valuations of a discrete state meet the question of a property.
+    pub(crate) fn meets(
+        &self,
+        property: usize,
+        context: &Context,
+        zone: &Zone,
+        inner: &mut dyn Worker,
+    ) -> Option<bool> {
+        let Some(Some(clauses)) = self.formulas.get(property) else { return Some(false) };
+        for clause in clauses {
+            if !clause.when.holds(context)? {
+                continue;
+            }
+            let mut part = zone.clone();
+            if !apply_all(&clause.bounds, context, &mut part).ok()? {
+                continue;
+            }
+            let met = match clause.deadlock {
+                None => true,
+                Some(stuck) => !deadlock::parts(self, inner, context, &part, stuck)?.is_empty(),
+            };
+            if met {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+}
+
+/// Identifies the zone graph across runs.
+fn fingerprint(model: &Model, timed: &TimedSystem, options: &ZoneOptions) -> u64 {
+    let text = format!(
+        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {}",
+        timed.clocks,
+        timed.timing,
+        timed.processes,
+        timed.rush,
+        timed.formulas,
+        options.extrapolation,
+        options.asked,
+        options.now
+    );
+    let mut words: Vec<u64> = text
+        .as_bytes()
+        .chunks(8)
+        .map(|chunk| chunk.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)))
+        .collect();
+    words.push(model.fingerprint());
+    hadal_system::state::hash(&words)
+}
+
+impl StateSpace for ZoneSpace {
+    fn words(&self) -> usize {
+        self.zone_words + self.model.words()
+    }
+
+    fn bits(&self) -> u32 {
+        self.zone_words as u32 * 64 + self.model.bits()
+    }
+
+    fn fields(&self) -> &[StateField] {
+        &[]
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    fn properties(&self) -> &[PropertyInfo] {
+        self.model.properties()
+    }
+
+    fn actions(&self) -> &[ActionInfo] {
+        self.model.actions()
+    }
+
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(ZoneWorker::new(self))
+    }
+
+    fn cover(&self) -> Option<&dyn Cover> {
+        self.cover.as_ref().map(|cover| cover as &dyn Cover)
+    }
+
+    fn render_label(&self, label: Label) -> String {
+        self.model.render_label(label)
+    }
+
+    fn render_start(&self, label: Label) -> String {
+        self.model.render_start(label)
+    }
+
+    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
+        let mut all = self.model.render_state(&state[self.zone_words..]);
+        all.push(("zone".into(), render(&self.zone(state), &self.timed.clocks)));
+        all
+    }
+}
+
+/// The zone for people: bounds that say something.
+pub fn render(zone: &Zone, names: &[String]) -> String {
+    let mut parts = Vec::new();
+    let name = |n: usize| names.get(n - 1).map_or("?", String::as_str);
+    let sign = |bound: i32| if bound & 1 == 1 { "<=" } else { "<" };
+    for i in 1..zone.size() {
+        let (low, high) = (zone.entry(0, i), zone.entry(i, 0));
+        if low != weak(0) {
+            parts.push(format!("{} {} {}", -constant(low), sign(low), name(i)));
+        }
+        if high != INFINITY {
+            parts.push(format!("{} {} {}", name(i), sign(high), constant(high)));
+        }
+    }
+    for i in 1..zone.size() {
+        for j in (1..zone.size()).filter(|&j| j != i) {
+            let bound = zone.entry(i, j);
+            let follows = super::dbm::add(zone.entry(i, 0), zone.entry(0, j));
+            if bound != INFINITY && bound < follows {
+                parts.push(format!("{} - {} {} {}", name(i), name(j), sign(bound), constant(bound)));
+            }
+        }
+    }
+    if parts.is_empty() { "true".into() } else { parts.join(", ") }
+}
+
+/// Computes successors of zones for one thread.
+pub(crate) struct ZoneWorker<'s> {
+    space: &'s ZoneSpace,
+    inner: Box<dyn Worker + 's>,
+    interpreter: Interpreter<'s>,
+    discrete: Successors,
+    zone: Zone,
+    next: Zone,
+    bounds: ClockBounds,
+    locals: Vec<Value>,
+    state: Vec<u64>,
+}
+
+/// What came of a step.
+enum Step {
+    Nothing,
+    Reached,
+    Fault,
+}
+
+impl<'s> ZoneWorker<'s> {
+    pub(crate) fn new(space: &'s ZoneSpace) -> Self {
+        ZoneWorker {
+            space,
+            inner: space.model.worker(),
+            interpreter: space.model.interpreter(),
+            discrete: Successors::new(space.model.words()),
+            zone: Zone::zero(space.size - 1),
+            next: Zone::zero(space.size - 1),
+            bounds: ClockBounds::none(space.size),
+            locals: Vec::new(),
+            state: vec![0; space.words()],
+        }
+    }
+
+    /// Applies the clock guard of a label to `self.next`; `None` where it meets an error.
+    fn guard(&mut self, label: Label, before: &[u64]) -> Option<bool> {
+        let space = self.space;
+        space.locals(label, &mut self.locals);
+        let action = space.action(label);
+        let shapes = &space.model.system().actions[action].locals;
+        let context = Context { state: before, locals: &self.locals, interpreter: &self.interpreter, shapes };
+        apply_all(&space.timing[action].guard, &context, &mut self.next).ok()
+    }
+
+    /// From `self.zone` by the label to `after`: the new zone stands in `self.next`.
+    fn step(&mut self, label: Label, before: &[u64], after: &[u64]) -> Step {
+        self.next.copy_from(&self.zone);
+        match self.guard(label, before) {
+            Some(true) => {}
+            Some(false) => return Step::Nothing,
+            None => return Step::Fault,
+        }
+        let space = self.space;
+        let action = space.action(label);
+        let shapes = &space.model.system().actions[action].locals;
+        let (locals, interpreter) = (&self.locals, &self.interpreter);
+        let before = Context { state: before, locals, interpreter, shapes };
+        let after = Context { state: after, locals, interpreter, shapes };
+        for reset in &space.timing[action].resets {
+            match reset.apply(&before, &after, &mut self.next) {
+                Ok(true) => {}
+                Ok(false) => return Step::Nothing,
+                Err(Faulty) => return Step::Fault,
+            }
+        }
+        let after = Context { locals: &[], shapes: &[], ..after };
+        arrive(space, &after, &mut self.next, &mut self.bounds)
+    }
+
+    /// Packs `self.next` with its discrete part.
+    fn pack(&mut self, discrete: &[u64]) {
+        let words = self.space.zone_words;
+        if !self.space.packing.pack(&self.next, &mut self.state[..words]) {
+            self.space.overflowed.store(true, Ordering::Relaxed);
+        }
+        self.state[words..].copy_from_slice(discrete);
+    }
+}
+
+/// Settles a zone in a discrete state and extrapolates it.
+fn arrive(space: &ZoneSpace, after: &Context, zone: &mut Zone, bounds: &mut ClockBounds) -> Step {
+    match space.settle(after, zone) {
+        Ok(true) => {}
+        Ok(false) => return Step::Nothing,
+        Err(Faulty) => return Step::Fault,
+    }
+    space.bounds_at(after, bounds);
+    space.extrapolate(zone, bounds);
+    Step::Reached
+}
+
+impl Worker for ZoneWorker<'_> {
+    fn initial(&mut self, out: &mut Successors) {
+        let mut starts = Successors::new(self.space.model.words());
+        self.inner.initial(&mut starts);
+        for (label, discrete) in starts.iter() {
+            self.next = Zone::zero(self.space.size - 1);
+            let context =
+                Context { state: discrete, locals: &[], interpreter: &self.interpreter, shapes: &[] };
+            match arrive(self.space, &context, &mut self.next, &mut self.bounds) {
+                Step::Reached => {
+                    self.pack(discrete);
+                    out.push(label, &self.state);
+                }
+                Step::Nothing => {}
+                Step::Fault => out.push_fault(label),
+            }
+        }
+        starts.faults().iter().for_each(|&label| out.push_fault(label));
+    }
+
+    fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        let words = self.space.zone_words;
+        let (packed, before) = state.split_at(words);
+        self.space.packing.unpack(packed, &mut self.zone);
+        let mut discrete = std::mem::replace(&mut self.discrete, Successors::new(1));
+        discrete.clear();
+        self.inner.successors(before, &mut discrete);
+        for (label, after) in discrete.iter() {
+            match self.step(label, before, after) {
+                Step::Nothing => {}
+                Step::Reached => {
+                    self.pack(after);
+                    out.push(label, &self.state);
+                }
+                Step::Fault => out.push_fault(label),
+            }
+        }
+        for &label in discrete.faults() {
+            // An error counts only where the clocks let the action fire.
+            self.next.copy_from(&self.zone);
+            if self.guard(label, before) != Some(false) {
+                out.push_fault(label);
+            }
+        }
+        self.discrete = discrete;
+    }
+
+    fn check(&mut self, state: &[u64]) -> Check {
+        let space = self.space;
+        if !space.asked.iter().any(|&asked| asked) {
+            return Check::Fine;
+        }
+        let (packed, discrete) = state.split_at(space.zone_words);
+        let mut unpacked = false;
+        let context = Context { state: discrete, locals: &[], interpreter: &self.interpreter, shapes: &[] };
+        for (id, info) in space.model.properties().iter().enumerate() {
+            if !space.asked[id] || !matches!(info.kind, PropertyKind::Invariant | PropertyKind::Goal) {
+                continue;
+            }
+            let property = PropertyId(id as u32);
+            let hit = match space.formulas.get(id) {
+                Some(Some(_)) => {
+                    if !unpacked {
+                        space.packing.unpack(packed, &mut self.zone);
+                        unpacked = true;
+                    }
+                    space.meets(id, &context, &self.zone, &mut *self.inner)
+                }
+                _ => {
+                    let wanted = info.kind == PropertyKind::Goal;
+                    self.inner.satisfies(discrete, property).map(|holds| holds == wanted)
+                }
+            };
+            match hit {
+                Some(false) => {}
+                Some(true) => return Check::Hit(property),
+                None => return Check::Fault(property),
+            }
+        }
+        Check::Fine
+    }
+
+    fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
+        self.inner.satisfies(&state[self.space.zone_words..], property)
+    }
+
+    fn cover_counts(&self) -> &[u64] {
+        self.inner.cover_counts()
+    }
+}
+
+/// The earliest time a zone has on its last clock, and whether it is taken itself.
+pub fn earliest(zone: &Zone) -> (i32, Strictness) {
+    let bound = zone.entry(0, zone.size() - 1);
+    (-constant(bound), if bound == strict(constant(bound)) { Strictness::Strict } else { Strictness::Weak })
+}

@@ -1,0 +1,192 @@
+//! Covering as duplicate detection: a state is needless where another one of the same key covers it (zones of timed
+//! automata; Daws and Tripakis 1998, Herbreteau, Srivathsan and Walukiewicz 2012).
+//!
+//! A layer is defined as a set, so that threads, budgets and kills change nothing: a candidate is accepted unless a
+//! closed state covers it, another candidate strictly covers it, or an equivalent one is smaller in packed order.
+//! Covering is transitive, so candidates may be dropped early. Closed states are antichains in RAM ([`groups`]) and, when
+//! memory is short, in sorted runs ([`runs`]), whose order keeps the states of one key together.
+
+mod antichain;
+mod groups;
+mod runs;
+mod stream;
+
+use super::Trouble;
+use super::candidates::Candidates;
+use super::detector::{Detector, Found, LayerView};
+use super::journal::LayerWriter;
+use crate::report::CoverFigures;
+use antichain::Antichain;
+use groups::Groups;
+use hadal_store::run::{RunOptions, RunReader};
+use hadal_store::vfs::Disk;
+use hadal_store::{Governor, Reservation};
+use hadal_system::Cover;
+use runs::ClosedRuns;
+use stream::Stream;
+
+/// Closed states.
+enum Closed<'a> {
+    Ram(Groups<'a>),
+    Runs(ClosedRuns<'a>),
+}
+
+/// Finds new states up to covering.
+pub(crate) struct CoverDetector<'a> {
+    cover: &'a dyn Cover,
+    candidates: Candidates,
+    closed: Closed<'a>,
+    antichain: Antichain<'a>,
+    /// A batch freed of what closed states cover.
+    batch: Vec<u64>,
+    disk: Disk,
+    options: RunOptions,
+    /// Dropped when offered, since the layer began.
+    dropped: u64,
+    _memory: Reservation,
+}
+
+impl<'a> CoverDetector<'a> {
+    /// Nothing is closed yet; antichains in RAM take their memory from `groups`.
+    pub(crate) fn new(
+        cover: &'a dyn Cover,
+        disk: &Disk,
+        options: RunOptions,
+        groups: &Governor,
+    ) -> Result<Self, Trouble> {
+        let most = (disk.governor.limit() / 32).clamp(32 << 10, 64 << 20);
+        let words = options.shape.words();
+        Ok(CoverDetector {
+            cover,
+            candidates: Candidates::new(disk, options, most as usize / 8),
+            closed: Closed::Ram(Groups::new(cover, words, groups)),
+            antichain: Antichain::new(cover, words),
+            batch: Vec::new(),
+            disk: disk.clone(),
+            options,
+            dropped: 0,
+            // One batch of candidates, and its copy.
+            _memory: disk.governor.try_reserve(2 * most, "candidates")?,
+        })
+    }
+
+    fn add(&mut self, layer: LayerView) -> Result<(), Trouble> {
+        match layer {
+            LayerView::States(states) => self.add_states(states),
+            LayerView::Run(run) => {
+                if let Closed::Runs(closed) = &mut self.closed {
+                    return closed.add_run(run.clone());
+                }
+                let mut reader = RunReader::open(run)?;
+                let mut block = Vec::new();
+                while reader.next_block(&mut block)? {
+                    self.add_states(&block)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn add_states(&mut self, states: &[u64]) -> Result<(), Trouble> {
+        let words = self.options.shape.words();
+        let mut done = 0;
+        if let Closed::Ram(groups) = &mut self.closed {
+            while done < states.len() {
+                if !groups.add(&states[done..done + words]) {
+                    break;
+                }
+                done += words;
+            }
+            if done == states.len() {
+                return Ok(());
+            }
+            let run = groups.write(&self.disk, &self.options)?;
+            let mut closed = ClosedRuns::new(self.cover, &self.disk, self.options)?;
+            closed.add_run(run)?;
+            self.closed = Closed::Runs(closed);
+        }
+        match &mut self.closed {
+            Closed::Runs(closed) => closed.add_states(&states[done..]),
+            Closed::Ram(_) => Ok(()),
+        }
+    }
+}
+
+impl Detector for CoverDetector<'_> {
+    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
+        let Closed::Ram(groups) = &mut self.closed else { return self.candidates.add(batch) };
+        let words = self.options.shape.words();
+        self.batch.clear();
+        for state in batch.chunks_exact(words) {
+            if groups.covers(state) {
+                self.dropped += 1;
+            } else {
+                self.batch.extend_from_slice(state);
+            }
+        }
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        self.candidates.add(&self.batch)
+    }
+
+    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
+        self.candidates.reduce()?;
+        let mut found = Found { earlier: std::mem::take(&mut self.dropped), ..Found::default() };
+        {
+            let words = self.options.shape.words();
+            let mut merge = Stream::new(self.candidates.merge()?, words);
+            let mut pass = match &mut self.closed {
+                Closed::Ram(_) => None,
+                Closed::Runs(closed) => Some(closed.pass(self.candidates.states())?),
+            };
+            let key_words = self.cover.key_words();
+            let mut group: Vec<u64> = Vec::new();
+            while merge.next_group(key_words, &mut group)? {
+                let before = group.len();
+                if let Some(pass) = &mut pass {
+                    pass.subtract(&mut group)?;
+                }
+                found.earlier += ((before - group.len()) / words) as u64;
+                let left = group.len();
+                self.antichain.keep_maximal(&mut group);
+                found.within += ((left - group.len()) / words) as u64;
+                layer.write(&group)?;
+            }
+        }
+        found.within += self.candidates.merged_away();
+        self.candidates.clear();
+        // What merging found equal is not told apart.
+        Ok(found)
+    }
+
+    fn closed(&mut self, _: u64, layer: LayerView) -> Result<(), Trouble> {
+        self.add(layer)
+    }
+
+    fn adopt(&mut self, _: u64, layer: LayerView) -> Result<(), Trouble> {
+        self.add(layer)
+    }
+
+    fn asks_runs(&self) -> bool {
+        matches!(self.closed, Closed::Runs(_))
+    }
+
+    fn covering(&mut self) -> Result<Option<CoverFigures>, Trouble> {
+        Ok(Some(match &mut self.closed {
+            Closed::Ram(groups) => groups.figures(),
+            Closed::Runs(closed) => closed.figures()?,
+        }))
+    }
+
+    fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
+        self.candidates.hand_over(to)
+    }
+
+    fn name(&self) -> &'static str {
+        match self.closed {
+            Closed::Ram(_) => "antichains",
+            Closed::Runs(_) => "sorted antichains",
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Closed states on disk: sorted runs, few of them, merged to antichains as they grow.
+
+use super::super::Trouble;
+use super::antichain::Antichain;
+use super::stream::Stream;
+use crate::report::CoverFigures;
+use hadal_store::Reservation;
+use hadal_store::merge::{BlockSource, MemorySource, RunMerge};
+use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
+use hadal_store::shape::Records;
+use hadal_store::sort::sort_records;
+use hadal_store::vfs::Disk;
+use hadal_system::Cover;
+use hadal_system::state::compare;
+use std::cmp::Ordering;
+
+/// A run is merged with the one before it where that is less than so many times as long.
+const RATIO: u64 = 3;
+/// Closed states of one key that are compared at a time.
+const BLOCK_STATES: usize = 4096;
+
+pub(super) struct ClosedRuns<'a> {
+    cover: &'a dyn Cover,
+    disk: Disk,
+    options: RunOptions,
+    /// From long to short.
+    runs: Vec<RunFile>,
+    /// States of small layers.
+    recent: Vec<u64>,
+    most_recent: usize,
+    _memory: Reservation,
+}
+
+impl<'a> ClosedRuns<'a> {
+    pub(super) fn new(cover: &'a dyn Cover, disk: &Disk, options: RunOptions) -> Result<Self, Trouble> {
+        let most = (disk.governor.limit() / 64).clamp(32 << 10, 16 << 20);
+        Ok(ClosedRuns {
+            cover,
+            disk: disk.clone(),
+            options,
+            runs: Vec::new(),
+            recent: Vec::new(),
+            most_recent: most as usize / 8,
+            _memory: disk.governor.try_reserve(2 * most, "recent layers")?,
+        })
+    }
+
+    fn words(&self) -> usize {
+        self.options.shape.words()
+    }
+
+    pub(super) fn add_states(&mut self, states: &[u64]) -> Result<(), Trouble> {
+        for part in states.chunks(self.most_recent.max(self.words()) / self.words() * self.words()) {
+            if self.recent.len() + part.len() > self.most_recent {
+                self.flush()?;
+            }
+            self.recent.extend_from_slice(part);
+            sort_records(self.options.shape, &mut self.recent);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Trouble> {
+        if self.recent.is_empty() {
+            return Ok(());
+        }
+        let mut run = RunWriter::create(&self.disk, RunKind::Closed, &self.options)?;
+        run.push_all(Records::new(self.options.shape, &self.recent))?;
+        self.recent.clear();
+        self.add_run(run.finish()?)
+    }
+
+    pub(super) fn add_run(&mut self, run: RunFile) -> Result<(), Trouble> {
+        self.runs.push(run);
+        while let [.., long, short] = self.runs.as_slice()
+            && long.records() < RATIO * short.records()
+        {
+            let run = self.merge(&[long.clone(), short.clone()])?;
+            self.runs.truncate(self.runs.len() - 2);
+            self.runs.push(run);
+        }
+        Ok(())
+    }
+
+    /// One run of the maximal states of several.
+    fn merge(&self, runs: &[RunFile]) -> Result<RunFile, Trouble> {
+        let mut stream = self.stream(runs, &[])?;
+        let mut antichain = Antichain::new(self.cover, self.words());
+        let mut run = RunWriter::create(&self.disk, RunKind::Closed, &self.options)?;
+        let mut group = Vec::new();
+        while stream.next_group(self.cover.key_words(), &mut group)? {
+            antichain.keep_maximal(&mut group);
+            run.push_all(Records::new(self.options.shape, &group))?;
+        }
+        Ok(run.finish()?)
+    }
+
+    fn stream<'s>(&self, runs: &[RunFile], recent: &'s [u64]) -> Result<Stream<'s>, Trouble> {
+        let mut sources: Vec<Box<dyn BlockSource + 's>> = Vec::new();
+        for run in runs {
+            sources.push(Box::new(RunReader::open(run)?));
+        }
+        if !recent.is_empty() {
+            sources.push(Box::new(MemorySource::new(Records::new(self.options.shape, recent))));
+        }
+        Ok(Stream::new(RunMerge::new(self.options.shape, sources), self.words()))
+    }
+
+    /// One pass over all closed states for ascending groups of candidates.
+    pub(super) fn pass(&self, _candidates: u64) -> Result<Pass<'_>, Trouble> {
+        Ok(Pass {
+            stream: self.stream(&self.runs, &self.recent)?,
+            antichain: Antichain::new(self.cover, self.words()),
+            key_words: self.cover.key_words(),
+            words: self.words(),
+            closed: Vec::new(),
+        })
+    }
+
+    pub(super) fn figures(&self) -> Result<CoverFigures, Trouble> {
+        let mut stream = self.stream(&self.runs, &self.recent)?;
+        let mut antichain = Antichain::new(self.cover, self.words());
+        let mut figures = CoverFigures::default();
+        let mut group = Vec::new();
+        while stream.next_group(self.cover.key_words(), &mut group)? {
+            antichain.keep_maximal(&mut group);
+            figures.discrete += 1;
+            figures.maximal += (group.len() / self.words()) as u64;
+        }
+        Ok(figures)
+    }
+}
+
+/// Closed states being passed.
+pub(super) struct Pass<'s> {
+    stream: Stream<'s>,
+    antichain: Antichain<'s>,
+    key_words: usize,
+    words: usize,
+    closed: Vec<u64>,
+}
+
+impl Pass<'_> {
+    /// Removes from a group of candidates of one key what closed states cover. Keys ascend from call to call. However
+    /// many closed states a key has, few are in RAM at a time.
+    pub(super) fn subtract(&mut self, group: &mut Vec<u64>) -> Result<(), Trouble> {
+        let first = self.words - self.key_words;
+        let Some(key) = group.get(first..self.words).map(<[u64]>::to_vec) else { return Ok(()) };
+        loop {
+            self.closed.clear();
+            while let Some(state) = self.stream.peek()? {
+                match compare(&state[first..], &key) {
+                    Ordering::Less => {}
+                    Ordering::Equal => self.closed.extend_from_slice(state),
+                    Ordering::Greater => break,
+                }
+                self.stream.step();
+                if self.closed.len() >= BLOCK_STATES * self.words {
+                    break;
+                }
+            }
+            if self.closed.is_empty() {
+                return Ok(());
+            }
+            self.antichain.subtract(group, &self.closed);
+        }
+    }
+}

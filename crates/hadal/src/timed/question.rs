@@ -1,0 +1,81 @@
+//! What is asked of a timed model: its own properties, labels, deadlock.
+
+use super::wants_deadlocks;
+use crate::args::CheckArgs;
+use crate::failure::Failure;
+use hadal_system::timed::{Clause, TimedFormula, TimedSystem};
+use hadal_system::{Expr, Property, PropertyBody, PropertyKind, Span};
+
+/// Adds what the command asks for to the model's properties; says which are asked about, by property.
+pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failure> {
+    let own = timed.system.properties.len();
+    timed.formulas.resize(own, None);
+    for name in &args.property {
+        if !timed.system.properties.iter().any(|p| p.name == *name) {
+            let known: Vec<_> = timed.system.properties.iter().map(|p| format!("`{}`", p.name)).collect();
+            let known = match known.is_empty() {
+                true => "it has none".to_owned(),
+                false => format!("it has {}", known.join(", ")),
+            };
+            return Err(Failure::Usage(format!("the model has no property `{name}`; {known}")));
+        }
+    }
+    let named = !args.property.is_empty() || args.timed.label.is_some();
+    let mut asked: Vec<bool> = timed
+        .system
+        .properties
+        .iter()
+        .map(|property| match property.kind {
+            PropertyKind::Assumption => true,
+            PropertyKind::Goal => args.property.contains(&property.name),
+            _ => !named || args.property.contains(&property.name),
+        })
+        .collect();
+    if let Some(labels) = &args.timed.label {
+        let when = labels_hold(timed, labels)?;
+        add(timed, (labels.clone(), PropertyKind::Goal), when, None);
+        asked.push(true);
+    }
+    if wants_deadlocks(args) {
+        let everywhere = Expr::constant(1);
+        add(timed, ("deadlock".into(), PropertyKind::Invariant), everywhere, Some(true));
+        asked.push(true);
+    }
+    Ok(asked)
+}
+
+/// Whether something that is asked is about deadlock.
+pub fn asks_deadlock(timed: &TimedSystem, asked: &[bool]) -> bool {
+    let formulas = timed.formulas.iter().zip(asked).filter(|(_, asked)| **asked);
+    formulas.flat_map(|(formula, _)| formula).any(TimedFormula::asks_deadlock)
+}
+
+fn add(timed: &mut TimedSystem, (name, kind): (String, PropertyKind), when: Expr, deadlock: Option<bool>) {
+    timed.system.properties.push(Property {
+        name,
+        kind,
+        params: Vec::new(),
+        locals: Vec::new(),
+        body: PropertyBody::State(Expr::constant(i64::from(kind == PropertyKind::Invariant))),
+        span: Span::default(),
+    });
+    let clauses = vec![Clause { when, bounds: Vec::new(), deadlock }];
+    timed.formulas.push(Some(TimedFormula { clauses }));
+}
+
+/// The condition that every one of the labels is there.
+fn labels_hold(timed: &TimedSystem, labels: &str) -> Result<Expr, Failure> {
+    let mut all = Vec::new();
+    for name in labels.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let Some(label) = timed.labels.iter().find(|label| label.name == name) else {
+            let known: Vec<_> = timed.labels.iter().map(|label| format!("`{}`", label.name)).collect();
+            let known = match known.is_empty() {
+                true => "it has none".to_owned(),
+                false => format!("it has {}", known.join(", ")),
+            };
+            return Err(Failure::Usage(format!("the model has no label `{name}`; {known}")));
+        };
+        all.push(timed.label_holds(label));
+    }
+    Ok(Expr::all(all))
+}

@@ -1,0 +1,68 @@
+//! From a path of zones to a run that is shown: replayed with exact delays.
+
+use crate::failure::Failure;
+use crate::trace::{Moment, Scalar, StepView, TraceView, ViolationView};
+use hadal_exec::zones::ZoneSpace;
+use hadal_exec::zones::concrete::{ConcreteTrace, Time, TimedEnding};
+use hadal_search::{Violation, ViolationKind};
+use hadal_system::StateSpace;
+
+/// Replays and renders what was found.
+pub fn view(space: &ZoneSpace, found: &Violation) -> Result<TraceView, Failure> {
+    let ending = match found.kind {
+        ViolationKind::Invariant(id) | ViolationKind::Goal(id) | ViolationKind::PropertyFault(id) => {
+            TimedEnding::Property(id.0 as usize)
+        }
+        ViolationKind::Fault(label) => TimedEnding::Fault(label),
+        _ => TimedEnding::State,
+    };
+    let violation = describe(space, found.kind);
+    let model = space.timed().system.name.clone();
+    if found.path.is_empty() {
+        return Ok(TraceView { model, violation, shortest: found.shortest, steps: Vec::new() });
+    }
+    let trace = space.concrete(&found.path, ending).map_err(|error| Failure::Internal(error.to_string()))?;
+    Ok(TraceView { model, violation, shortest: found.shortest, steps: steps(space, &trace) })
+}
+
+fn steps(space: &ZoneSpace, trace: &ConcreteTrace) -> Vec<StepView> {
+    let mut steps: Vec<StepView> = Vec::with_capacity(trace.steps.len() + 1);
+    let shown = |state: &[u64], clocks: &[Time]| -> Vec<Scalar> {
+        let discrete = space.model().render_state(state).into_iter();
+        let discrete = discrete.map(|(name, value)| Scalar { name, value });
+        let clocks = space.timed().clocks.iter().zip(clocks);
+        discrete
+            .chain(clocks.map(|(name, time)| Scalar { name: name.clone(), value: time.to_string() }))
+            .collect()
+    };
+    for step in &trace.steps {
+        let state = shown(&step.state, &step.clocks);
+        let before = steps.last().map(|s: &StepView| s.state.clone());
+        let mut view = StepView::new(step.action.clone(), before.as_deref(), state, String::new());
+        view.moment = Some(Moment { delay: step.delay.to_string(), time: step.time.to_string() });
+        steps.push(view);
+    }
+    steps
+}
+
+fn describe(space: &ZoneSpace, kind: ViolationKind) -> ViolationView {
+    let name = |id: hadal_system::PropertyId| space.properties()[id.0 as usize].name.clone();
+    let (kind, property, message) = match kind {
+        ViolationKind::Invariant(id) if name(id) == "deadlock" => {
+            ("deadlock", Some(name(id)), "deadlock: no action can ever fire again".to_owned())
+        }
+        ViolationKind::Invariant(id) => {
+            ("invariant", Some(name(id)), format!("invariant `{}` is violated", name(id)))
+        }
+        ViolationKind::Goal(id) => ("goal", Some(name(id)), format!("goal `{}` is reached", name(id))),
+        ViolationKind::PropertyFault(id) => {
+            ("error", Some(name(id)), format!("evaluating `{}` meets an error", name(id)))
+        }
+        ViolationKind::Fault(label) => {
+            ("error", None, format!("firing `{}` meets an error of the model", space.render_label(label)))
+        }
+        ViolationKind::StartFault(_) => ("error", None, "the start meets an error of the model".to_owned()),
+        _ => ("error", None, "something is wrong in the last state".to_owned()),
+    };
+    ViolationView { kind, property, message, place: String::new(), values: Vec::new() }
+}

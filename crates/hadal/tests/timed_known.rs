@@ -1,0 +1,107 @@
+//! Zone graphs against TChecker's counts (`oracles/ta.tsv` beside the corpus): zones and transitions by equality, maximal
+//! zones under aLU, discrete parts and verdicts.
+
+mod support;
+
+use std::path::PathBuf;
+use support::{Row, Table, corpus, hadal, on_threads};
+
+/// Up to here rows run in every test.
+const QUICK_ZONES: u64 = 30_000;
+
+/// The table without its comments.
+fn oracle(models: &std::path::Path) -> Option<Table> {
+    let path = models.join("../../oracles/ta.tsv");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        println!("skipped: no oracle at {}", path.display());
+        return None;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let plain: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    let file: PathBuf = folder.path().join("ta.tsv");
+    std::fs::write(&file, plain.join("\n")).expect("it can be written");
+    Some(Table::read(&file))
+}
+
+/// What is wrong with a row, if anything.
+fn compare(models: &std::path::Path, row: Row, further: &[&str]) -> Option<String> {
+    let model = models.join(row.get("model")).display().to_string();
+    let covering = match row.get("algorithm") {
+        "reach" | "layered-reach" => "off",
+        "layered-sub" => "inclusion",
+        "layered-alu" | "aLU-covreach" => "alu",
+        _ => return None,
+    };
+    let mut arguments = vec!["check", &model, "--covering", covering, "--json"];
+    let label = row.get("labels").replace(':', ",");
+    if label != "-" {
+        arguments.extend(["--label", &label]);
+    }
+    arguments.extend(further);
+    let run = hadal(&arguments);
+    if run.code > 1 {
+        return Some(format!("{run:#?}"));
+    }
+    let result = run.json();
+    let reached = row.get("reachable") == "true";
+    let mut wrong = Vec::new();
+    if reached != (run.code == 1) {
+        wrong.push(format!("verdict {}", result["verdict"]));
+    }
+    if !reached {
+        let note = row.get("note");
+        let discrete = note.split("discrete=").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
+        let exact = row.get("algorithm") != "aLU-covreach";
+        let maximal = covering == "alu";
+        for (field, expected) in [
+            ("states", row.number("zones").filter(|_| exact)),
+            ("transitions", row.number("transitions").filter(|_| exact)),
+            ("maximal", row.number("maximal").filter(|_| maximal)),
+            ("discrete", discrete),
+        ] {
+            if expected.is_some() && result[field].as_u64() != expected {
+                wrong.push(format!("{field}: {} instead of {expected:?}", result[field]));
+            }
+        }
+    }
+    (!wrong.is_empty()).then(|| format!("{}\n  {}", run.command, wrong.join("\n  ")))
+}
+
+#[test]
+fn zones_of_tchecker_models_are_those_that_tchecker_counts() {
+    let Some(models) = corpus("ta") else { return };
+    let Some(table) = oracle(&models) else { return };
+    let rows: Vec<Row> = table
+        .rows()
+        .filter(|row| row.get("model").ends_with(".tck") && row.get("order") != "dfs")
+        .filter(|row| row.number("zones").is_some_and(|zones| zones <= QUICK_ZONES))
+        .collect();
+    assert!(rows.len() > 100, "the oracle has {} rows", rows.len());
+    let wrong: Vec<String> = on_threads(2, &rows, |&row| compare(&models, row, &["--memory", "500M"]))
+        .into_iter()
+        .flatten()
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn counts_do_not_depend_on_threads_or_memory() {
+    let Some(models) = corpus("ta") else { return };
+    let Some(table) = oracle(&models) else { return };
+    let wanted =
+        ["tchecker/fischer_6.tck", "tchecker/csmacd_5.tck", "tchecker-examples/critical-region_3_10.tck"];
+    let rows: Vec<Row> = table
+        .rows()
+        .filter(|row| wanted.contains(&row.get("model")) && row.get("algorithm").starts_with("layered"))
+        .collect();
+    assert_eq!(rows.len(), 9);
+    let ways: [&[&str]; 3] = [
+        &["--memory", "500M", "--threads", "2"],
+        &["--memory", "16M", "--threads", "1"],
+        &["--memory", "24M", "--threads", "2"],
+    ];
+    let work: Vec<(Row, &[&str])> = rows.iter().flat_map(|&row| ways.map(|way| (row, way))).collect();
+    let run = |(row, way): &(Row, &[&str])| compare(&models, *row, way);
+    let wrong: Vec<String> = on_threads(2, &work, run).into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
