@@ -213,10 +213,18 @@ impl<'m> Chooser<'m> {
         for (n, item) in self.system.rewards[reward].items.iter().enumerate() {
             let holds = satisfies(PropertyId(self.property_bases[item.when]))
                 .ok_or(ChoiceFault::Proposition(item.when))?;
-            if !holds || first_choice == out.ends.len() {
+            let place = self.items.as_ref().map_or(0, |(_, places)| places[n]);
+            if !holds {
                 continue;
             }
-            let place = self.items.as_ref().map_or(0, |(_, places)| places[n]);
+            if first_choice == out.ends.len() {
+                if item.actions.is_none() {
+                    let wrong = ChoiceFault::Proposition(item.when);
+                    let amount = self.number(place, state, &mut out.numbers).ok_or(wrong)?;
+                    out.resting = self.sum(out.resting, amount, &mut out.numbers).ok_or(wrong)?;
+                }
+                continue;
+            }
             let first = out.branches.labels()[out.range(first_choice).start];
             let wrong = ChoiceFault::Amount(first);
             let amount = self.number(place, state, &mut out.numbers).ok_or(wrong)?;

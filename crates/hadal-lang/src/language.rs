@@ -4,13 +4,13 @@
 //! command, the benches and the tests ask the registry and name no language.
 
 use crate::diagnostic::{Diagnostics, Refused, render_plain};
-use crate::{Severity, dve, murphi, promela, ta};
+use crate::{Severity, dve, murphi, prism, promela, ta};
 use hadal_system::{DeadlockNotion, Source, System, TimedSystem};
 use std::path::{Path, PathBuf};
 
 /// Every language hadal reads. A new one is one line here.
 pub static LANGUAGES: &[&Language] =
-    &[&murphi::LANGUAGE, &dve::LANGUAGE, &promela::LANGUAGE, &ta::tck::LANGUAGE];
+    &[&murphi::LANGUAGE, &dve::LANGUAGE, &prism::LANGUAGE, &promela::LANGUAGE, &ta::tck::LANGUAGE];
 
 /// What hadal knows of a language.
 #[derive(Debug)]

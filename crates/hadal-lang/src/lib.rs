@@ -20,6 +20,7 @@ pub mod dve;
 pub mod language;
 pub mod murphi;
 pub mod pddl;
+pub mod prism;
 pub mod promela;
 pub mod ta;
 pub mod text;

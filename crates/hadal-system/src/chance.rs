@@ -91,6 +91,8 @@ pub struct Choices {
     pub rewards: Vec<u32>,
     /// Numbers met so far; number 0 is 0, number 1 is 1. Kept by [`Choices::clear`].
     pub numbers: Vec<Rational>,
+    /// What a state without choices earns by itself, an index into `numbers`.
+    pub resting: u32,
     /// Which reward is wanted, an index into [`crate::System::rewards`].
     pub reward: Option<usize>,
 }
@@ -104,6 +106,7 @@ impl Choices {
             ends: Vec::new(),
             rewards: Vec::new(),
             numbers: vec![Rational::from_integer(0), Rational::from_integer(1)],
+            resting: 0,
             reward,
         }
     }
@@ -114,6 +117,7 @@ impl Choices {
         self.weights.clear();
         self.ends.clear();
         self.rewards.clear();
+        self.resting = 0;
     }
 
     /// How many choices.

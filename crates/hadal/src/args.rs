@@ -417,7 +417,7 @@ pub struct BenchArgs {
     pub html: Option<PathBuf>,
 }
 
-fn parse_override(text: &str) -> Result<(String, Given), String> {
+pub fn parse_override(text: &str) -> Result<(String, Given), String> {
     let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
     let name = name.trim();
     if name.is_empty() {

@@ -8,6 +8,7 @@ mod manual;
 mod report;
 mod runs;
 mod simulate;
+mod solve;
 mod validate;
 
 use crate::args::{BenchArgs, CheckArgs, InspectArgs, ReportArgs, ResumeArgs, RunsArgs, SimulateArgs};
@@ -21,6 +22,8 @@ use clap::Subcommand;
 pub enum Verb {
     /// Explore the model and check its properties.
     Check(CheckArgs),
+    /// Answer questions about probabilities and rewards, with proved bounds.
+    Solve(solve::SolveArgs),
     /// Walk through the model, by hand or at random.
     Simulate(SimulateArgs),
     /// Show what hadal makes of the model: layout, actions, static facts.
@@ -50,6 +53,7 @@ pub enum Verb {
 pub fn run(verb: &Verb) -> Result<u8, Failure> {
     match verb {
         Verb::Check(args) => check::run(args, None),
+        Verb::Solve(args) => solve::run(args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::Bench(args) => bench::run(args),

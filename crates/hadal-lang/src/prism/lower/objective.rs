@@ -1,0 +1,295 @@
+//! Questions: PRISM's properties to [`Objective`]s over propositions of the system.
+
+use super::super::ast::{Bound, Earning, Expr, Kind, ModelKind, Op, Path, Property, Query, RewardName, Use};
+use super::Lowered;
+use super::names::Placed;
+use crate::Diagnostics;
+use hadal_system::Span;
+use hadal_system::chance::{
+    Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths, Relation, Sense, Summary,
+};
+use hadal_system::rows::Rational;
+use std::collections::HashMap;
+
+impl Lowered {
+    /// Adds the constants, labels and formulas of a property file.
+    pub fn extend(
+        &mut self,
+        file: &super::File,
+        given: &HashMap<String, Rational>,
+        diagnostics: &mut Diagnostics,
+    ) {
+        self.names.define(&file.constants, given, diagnostics);
+        for label in &file.labels {
+            self.labels.insert(label.name.clone(), label.value.clone());
+        }
+        for formula in &file.formulas {
+            self.names.formulas.insert(formula.name.clone(), formula.value.clone());
+        }
+    }
+
+    /// The question behind a property. `others` are the properties it may name.
+    pub fn objective(&mut self, property: &Property, text: String, others: &[Property]) -> Placed<Objective> {
+        let name = property.name.clone().unwrap_or_default();
+        let mut asking = Asking { model: self, others, depth: 0 };
+        let (asked, states, summary) = asking.question(&property.asks)?;
+        Ok(Objective { name, text, asked, states, summary })
+    }
+}
+
+struct Asking<'a> {
+    model: &'a mut Lowered,
+    others: &'a [Property],
+    depth: usize,
+}
+
+impl Asking<'_> {
+    fn question(&mut self, expr: &Expr) -> Placed<(Asked, Formula, Summary)> {
+        if let Kind::Filter(op, what, states) = &expr.kind {
+            let states = match states {
+                Some(states) => self.formula(states)?,
+                None => Formula::Constant(true),
+            };
+            let summary = summary(op).ok_or_else(|| (expr.span, format!("there is no filter `{op}`")))?;
+            let (asked, ..) = self.question(what)?;
+            return Ok((asked, states, summary));
+        }
+        let (asked, filter) = match &expr.kind {
+            Kind::Probability(query) => {
+                let measure = Measure::Probability(self.path(&query.of)?);
+                (self.used(measure, query, expr.span)?, &query.filter)
+            }
+            Kind::Reward(name, query) => {
+                let reward = self.reward(name.as_ref(), expr.span)?;
+                let measure = Measure::Earned(reward, self.horizon(&query.of, expr.span)?);
+                (self.used(measure, query, expr.span)?, &query.filter)
+            }
+            _ => return Ok((Asked::Truth(self.formula(expr)?), Formula::Initial, Summary::All)),
+        };
+        let of_all = match &asked {
+            Asked::Value(_, Sense::Least) => Summary::Least,
+            Asked::Value(_, Sense::Greatest) => Summary::Greatest,
+            Asked::Truth(_) => Summary::All,
+        };
+        let Some((states, op)) = filter else { return Ok((asked, Formula::Initial, of_all)) };
+        let summary = match op {
+            Some(op) => summary(op).ok_or_else(|| (expr.span, format!("there is no filter `{op}`")))?,
+            None => Summary::Only,
+        };
+        Ok((asked, self.formula(states)?, summary))
+    }
+
+    fn used<T>(&mut self, measure: Measure, query: &Query<T>, span: Span) -> Placed<Asked> {
+        match &query.used {
+            Use::Value(Some(sense)) => Ok(Asked::Value(measure, *sense)),
+            Use::Value(None) if self.model.kind != ModelKind::Mdp => Ok(Asked::Value(measure, Sense::Least)),
+            Use::Value(None) => {
+                Err((span, "in a model with choices write `min=?` or `max=?` instead of `=?`".into()))
+            }
+            Use::Compare(relation, bound) => Ok(Asked::Truth(self.compares(measure, *relation, bound)?)),
+        }
+    }
+
+    fn compares(&mut self, measure: Measure, relation: Relation, bound: &Expr) -> Placed<Formula> {
+        let value = self.model.names.term(bound)?.constant();
+        let bound =
+            value.ok_or_else(|| (bound.span, "a bound has to be known before the search".to_owned()))?;
+        Ok(Formula::Compares { value: Box::new(measure), relation, bound })
+    }
+
+    /// A predicate on states, some of whose parts may ask for values.
+    fn formula(&mut self, expr: &Expr) -> Placed<Formula> {
+        if let Some(plain) = self.plain(expr) {
+            let condition = self.model.names.condition(&plain)?;
+            return Ok(match condition.as_const() {
+                Some(value) => Formula::Constant(value != 0),
+                None => Formula::Proposition(self.model.proposition(condition, expr.span)),
+            });
+        }
+        match &expr.kind {
+            Kind::Label(name) => self.label(name, expr.span),
+            Kind::Not(operand) => Ok(Formula::Not(Box::new(self.formula(operand)?))),
+            Kind::Binary(op, left, right) => {
+                let (left, right) = (Box::new(self.formula(left)?), Box::new(self.formula(right)?));
+                match op {
+                    Op::And => Ok(Formula::And(left, right)),
+                    Op::Or => Ok(Formula::Or(left, right)),
+                    Op::Implies => Ok(Formula::Or(Box::new(Formula::Not(left)), right)),
+                    Op::Iff => {
+                        let both = Formula::And(left.clone(), right.clone());
+                        let neither =
+                            Formula::And(Box::new(Formula::Not(left)), Box::new(Formula::Not(right)));
+                        Ok(Formula::Or(Box::new(both), Box::new(neither)))
+                    }
+                    _ => Err((expr.span, "values cannot be compared with each other here".into())),
+                }
+            }
+            Kind::Probability(query) => {
+                let measure = Measure::Probability(self.path(&query.of)?);
+                self.nested(measure, query, expr.span)
+            }
+            Kind::Reward(name, query) => {
+                let reward = self.reward(name.as_ref(), expr.span)?;
+                let measure = Measure::Earned(reward, self.horizon(&query.of, expr.span)?);
+                self.nested(measure, query, expr.span)
+            }
+            _ => Err((expr.span, "this question cannot stand here".into())),
+        }
+    }
+
+    fn nested<T>(&mut self, measure: Measure, query: &Query<T>, span: Span) -> Placed<Formula> {
+        match &query.used {
+            Use::Compare(relation, bound) => self.compares(measure, *relation, bound),
+            Use::Value(_) => Err((span, "inside a formula a bound such as `>=0.5` is needed".into())),
+        }
+    }
+
+    fn label(&mut self, name: &str, span: Span) -> Placed<Formula> {
+        match name {
+            "init" => return Ok(Formula::Initial),
+            "deadlock" => return Ok(Formula::Deadlock),
+            _ => {}
+        }
+        let named = self.others.iter().find(|p| p.name.as_deref() == Some(name));
+        match named {
+            Some(property) if self.depth < 64 => {
+                self.depth += 1;
+                let formula = self.formula(&property.asks);
+                self.depth -= 1;
+                formula
+            }
+            _ => Err((span, format!("there is no label \"{name}\""))),
+        }
+    }
+
+    /// The expression without labels, where it asks for no value.
+    fn plain(&self, expr: &Expr) -> Option<Expr> {
+        let one = |e: &Expr| self.plain(e).map(Box::new);
+        let kind = match &expr.kind {
+            Kind::Label(name) => return self.model.labels.get(name).cloned(),
+            Kind::Not(operand) => Kind::Not(one(operand)?),
+            Kind::Negate(operand) => Kind::Negate(one(operand)?),
+            Kind::Binary(op, left, right) => Kind::Binary(*op, one(left)?, one(right)?),
+            Kind::If(condition, then, otherwise) => Kind::If(one(condition)?, one(then)?, one(otherwise)?),
+            Kind::Call(name, arguments) => {
+                Kind::Call(name.clone(), arguments.iter().map(|a| self.plain(a)).collect::<Option<_>>()?)
+            }
+            Kind::Probability(_) | Kind::Reward(..) | Kind::Filter(..) | Kind::Unsupported(_) => return None,
+            other => other.clone(),
+        };
+        Some(Expr { kind, span: expr.span })
+    }
+
+    fn path(&mut self, path: &Path) -> Placed<Paths> {
+        let truth = || Formula::Constant(true);
+        let not = |f: Formula| Formula::Not(Box::new(f));
+        Ok(match path {
+            Path::State(expr) => Paths::Until(truth(), self.formula(expr)?, Limit::Steps(0, Some(0))),
+            Path::Next(of, _) => Paths::Next(self.state(of)?),
+            Path::Finally(of, bounds, _) => Paths::Until(truth(), self.state(of)?, self.limit(bounds)?),
+            Path::Globally(of, bounds, _) => {
+                Paths::Not(Box::new(Paths::Until(truth(), not(self.state(of)?), self.limit(bounds)?)))
+            }
+            Path::Until(left, right, bounds, _) => {
+                Paths::Until(self.state(left)?, self.state(right)?, self.limit(bounds)?)
+            }
+            Path::WeakUntil(left, right, bounds, _) => {
+                let (left, right) = (self.state(left)?, self.state(right)?);
+                let fails = Formula::And(Box::new(not(left)), Box::new(not(right.clone())));
+                Paths::Not(Box::new(Paths::Until(not(right), fails, self.limit(bounds)?)))
+            }
+            Path::Release(left, right, bounds, _) => {
+                let (left, right) = (self.state(left)?, self.state(right)?);
+                Paths::Not(Box::new(Paths::Until(not(left), not(right), self.limit(bounds)?)))
+            }
+            Path::Combined(span) => return Err((*span, NESTED.into())),
+        })
+    }
+
+    fn state(&mut self, path: &Path) -> Placed<Formula> {
+        match path {
+            Path::State(expr) => self.formula(expr),
+            Path::Next(_, span)
+            | Path::Finally(_, _, span)
+            | Path::Globally(_, _, span)
+            | Path::Until(_, _, _, span)
+            | Path::WeakUntil(_, _, _, span)
+            | Path::Release(_, _, _, span)
+            | Path::Combined(span) => Err((*span, NESTED.into())),
+        }
+    }
+
+    fn limit(&mut self, bounds: &[Bound]) -> Placed<Limit> {
+        let bound = match bounds {
+            [] => return Ok(Limit::None),
+            [bound] => bound,
+            [_, second, ..] => return Err((second.span, "hadal takes one bound at a time".into())),
+        };
+        let mut number = |bound: &Option<(Expr, bool)>, outward: i64| -> Placed<Option<u64>> {
+            let Some((expr, strict)) = bound else { return Ok(None) };
+            let value = self.model.names.number(expr)? + if *strict { outward } else { 0 };
+            u64::try_from(value).map(Some).map_err(|_| (expr.span, "a bound is not negative".into()))
+        };
+        let (low, high) = (number(&bound.low, 1)?, number(&bound.high, -1)?);
+        if self.model.kind == ModelKind::Ctmc {
+            return Err((bound.span, "hadal does not bound continuous time".into()));
+        }
+        match &bound.reward {
+            None => Ok(Limit::Steps(low.unwrap_or(0), high)),
+            Some(name) => match (low, high) {
+                (None, Some(high)) => Ok(Limit::Reward(self.reward(name.as_ref(), bound.span)?, high)),
+                _ => Err((bound.span, "a bound on rewards is an upper one".into())),
+            },
+        }
+    }
+
+    fn reward(&self, name: Option<&RewardName>, span: Span) -> Placed<usize> {
+        let rewards = &self.model.system.rewards;
+        match name {
+            None if rewards.is_empty() => Err((span, "the model has no rewards".into())),
+            None => Ok(0),
+            Some(RewardName::Name(name, span)) => rewards
+                .iter()
+                .position(|r| r.name == *name)
+                .ok_or_else(|| (*span, format!("the model has no rewards \"{name}\""))),
+            Some(RewardName::Number(n, span)) => usize::try_from(*n - 1)
+                .ok()
+                .filter(|&n| n < rewards.len())
+                .ok_or_else(|| (*span, format!("the model has {} reward(s)", rewards.len()))),
+        }
+    }
+
+    fn horizon(&mut self, earning: &Earning, span: Span) -> Placed<Horizon> {
+        let mut steps = |expr: &Expr| -> Placed<u64> {
+            let value = self.model.names.number(expr)?;
+            u64::try_from(value).map_err(|_| (expr.span, "a number of steps is not negative".into()))
+        };
+        let timed = matches!(earning, Earning::Cumulative(_) | Earning::Instant(_));
+        if timed && self.model.kind == ModelKind::Ctmc {
+            return Err((span, "hadal does not bound continuous time".into()));
+        }
+        Ok(match earning {
+            Earning::Reach(expr) => Horizon::Reach(self.formula(expr)?),
+            Earning::Cumulative(expr) => Horizon::Steps(steps(expr)?),
+            Earning::Instant(expr) => Horizon::Instant(steps(expr)?),
+            Earning::Total => Horizon::Total,
+            Earning::LongRun => return Err((span, "hadal does not answer long-run averages".into())),
+        })
+    }
+}
+
+const NESTED: &str = "hadal does not answer nested temporal operators in questions about values";
+
+fn summary(op: &str) -> Option<Summary> {
+    Some(match op {
+        "min" => Summary::Least,
+        "max" => Summary::Greatest,
+        "sum" | "+" => Summary::Sum,
+        "avg" => Summary::Mean,
+        "count" => Summary::Count,
+        "forall" | "&" => Summary::All,
+        "exists" | "|" => Summary::Some,
+        "state" => Summary::Only,
+        _ => return None,
+    })
+}

@@ -1,0 +1,472 @@
+//! From a question about a model to its answer: which propositions and rewards it needs, one exploration, then values.
+
+use crate::bounded::{Rule, Sweep, indicator, unfold};
+use crate::build::{BuildOptions, Built, build};
+use crate::graph::Graph;
+use crate::values::{Exact, Values};
+use crate::{Precision, SolveError, reach};
+use dashu_ratio::RBig;
+use hadal_system::chance::{
+    Asked, Formula, Horizon, Limit, Measure, Objective, Path, Relation, Sense, Summary,
+};
+use hadal_system::rows::Rational;
+use hadal_system::{PropertyId, StateSpace, System};
+use std::collections::BTreeSet;
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Between what the value lies; `None` for a question of truth.
+    pub value: Option<(f64, f64)>,
+    /// The value itself, where it was asked for; `None` inside: infinite.
+    pub exact: Option<Exact>,
+    /// Whether the formula holds, for a question of truth.
+    pub verdict: Option<bool>,
+    /// How many states satisfy the formula, where that was asked for.
+    pub count: Option<u64>,
+    /// States of the graph.
+    pub states: u64,
+    /// Choices of the graph.
+    pub choices: u64,
+    /// Branches of the graph.
+    pub branches: u64,
+    /// Sweeps over the component that needed most.
+    pub sweeps: u64,
+    /// States without a choice of their own.
+    pub deadlocks: u64,
+}
+
+/// How a question is answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How sharp.
+    pub precision: Precision,
+    /// How many bytes the graph may take.
+    pub memory: Option<u64>,
+    /// How many states it may have.
+    pub max_states: Option<u64>,
+}
+
+/// Explores `space`, a state space of `system`, and answers.
+pub fn answer(
+    space: &dyn StateSpace,
+    system: &System,
+    objective: &Objective,
+    options: Options,
+) -> Result<Answer, SolveError> {
+    let mut needs = Needs::default();
+    needs.asked(&objective.asked);
+    needs.formula(&objective.states);
+    let propositions: Vec<usize> = needs.propositions.into_iter().collect();
+    let rewards: Vec<usize> = needs.rewards.into_iter().collect();
+    let bases = system.property_bases();
+    let mut build_options = BuildOptions {
+        reward: rewards.first().copied(),
+        marks: propositions.iter().map(|&p| PropertyId(bases[p])).collect(),
+        memory: options.memory,
+        max_states: options.max_states,
+    };
+    let built = build(space, &build_options)?;
+    let mut others = Vec::new();
+    for &reward in rewards.iter().skip(1) {
+        build_options.reward = Some(reward);
+        build_options.marks.clear();
+        others.push((reward, build(space, &build_options)?.graph));
+    }
+    let mut solver = Solver {
+        system,
+        built: &built,
+        first: rewards.first().copied(),
+        others,
+        propositions,
+        options,
+        sweeps: 0,
+    };
+    solver.answer(objective)
+}
+
+/// What a question refers to.
+#[derive(Default)]
+struct Needs {
+    propositions: BTreeSet<usize>,
+    rewards: BTreeSet<usize>,
+}
+
+impl Needs {
+    fn asked(&mut self, asked: &Asked) {
+        match asked {
+            Asked::Value(measure, _) => self.measure(measure),
+            Asked::Truth(formula) => self.formula(formula),
+        }
+    }
+
+    fn formula(&mut self, formula: &Formula) {
+        match formula {
+            Formula::Proposition(p) => {
+                self.propositions.insert(*p);
+            }
+            Formula::Not(f) => self.formula(f),
+            Formula::And(l, r) | Formula::Or(l, r) => {
+                self.formula(l);
+                self.formula(r);
+            }
+            Formula::Compares { value, .. } => self.measure(value),
+            Formula::Constant(_) | Formula::Initial | Formula::Deadlock => {}
+        }
+    }
+
+    fn measure(&mut self, measure: &Measure) {
+        match measure {
+            Measure::Probability(path) => self.path(path),
+            Measure::Earned(reward, horizon) => {
+                self.rewards.insert(*reward);
+                if let Horizon::Reach(formula) = horizon {
+                    self.formula(formula);
+                }
+            }
+        }
+    }
+
+    fn path(&mut self, path: &Path) {
+        match path {
+            Path::Next(f) => self.formula(f),
+            Path::Until(l, r, limit) => {
+                self.formula(l);
+                self.formula(r);
+                if let Limit::Reward(reward, _) = limit {
+                    self.rewards.insert(*reward);
+                }
+            }
+            Path::Not(path) => self.path(path),
+        }
+    }
+}
+
+struct Solver<'a> {
+    system: &'a System,
+    built: &'a Built,
+    /// The reward of the first graph.
+    first: Option<usize>,
+    /// Graphs with other rewards.
+    others: Vec<(usize, Graph)>,
+    propositions: Vec<usize>,
+    options: Options,
+    sweeps: u64,
+}
+
+impl Solver<'_> {
+    fn graph(&self) -> &Graph {
+        &self.built.graph
+    }
+
+    fn graph_with(&self, reward: usize) -> &Graph {
+        match self.others.iter().find(|(other, _)| *other == reward && self.first != Some(reward)) {
+            Some((_, graph)) => graph,
+            None => &self.built.graph,
+        }
+    }
+
+    fn answer(&mut self, objective: &Objective) -> Result<Answer, SolveError> {
+        let chosen = self.formula(&objective.states)?;
+        let states: Vec<usize> = (0..self.graph().states()).filter(|&s| chosen[s]).collect();
+        let mut answer = Answer {
+            value: None,
+            exact: None,
+            verdict: None,
+            count: None,
+            states: self.graph().states() as u64,
+            choices: self.graph().choices() as u64,
+            branches: self.graph().branches() as u64,
+            sweeps: 0,
+            deadlocks: self.graph().deadlocks.len() as u64,
+        };
+        match &objective.asked {
+            Asked::Truth(formula) => {
+                let holds = self.formula(formula)?;
+                let count = states.iter().filter(|&&s| holds[s]).count();
+                match objective.summary {
+                    Summary::Some => answer.verdict = Some(count > 0),
+                    Summary::Count => answer.count = Some(count as u64),
+                    _ => answer.verdict = Some(count == states.len()),
+                }
+            }
+            Asked::Value(measure, sense) => {
+                if states.is_empty() {
+                    return Err(SolveError::NoState);
+                }
+                let values = self.sharp(measure, *sense, &states)?;
+                summarise(&values, &states, objective.summary, &mut answer)?;
+            }
+        }
+        answer.sweeps = self.sweeps;
+        Ok(answer)
+    }
+
+    /// The values of a measure, so sharp that those of `states` have the precision that is asked for.
+    fn sharp(&mut self, measure: &Measure, sense: Sense, states: &[usize]) -> Result<Values, SolveError> {
+        let wanted = self.options.precision;
+        let mut precision = wanted;
+        for _ in 0..4 {
+            let values = self.measure(measure, sense, precision)?;
+            let wide = |&s: &usize| {
+                let (low, high) = (values.lower[s], values.upper[s]);
+                low.is_finite() && high - low > wanted.relative * high
+            };
+            if !states.iter().any(wide) {
+                return Ok(values);
+            }
+            precision.relative /= 8.0;
+        }
+        self.measure(measure, sense, precision)
+    }
+
+    fn formula(&mut self, formula: &Formula) -> Result<Vec<bool>, SolveError> {
+        let n = self.graph().states();
+        Ok(match formula {
+            Formula::Constant(value) => vec![*value; n],
+            Formula::Proposition(p) => {
+                let at = self.propositions.iter().position(|q| q == p);
+                at.map_or_else(|| vec![false; n], |at| self.built.marks[at].clone())
+            }
+            Formula::Initial => {
+                let mut list = vec![false; n];
+                self.graph().initial.iter().for_each(|&s| list[s as usize] = true);
+                list
+            }
+            Formula::Deadlock => {
+                let mut list = vec![false; n];
+                self.graph().deadlocks.iter().for_each(|&s| list[s as usize] = true);
+                list
+            }
+            Formula::Not(f) => self.formula(f)?.into_iter().map(|v| !v).collect(),
+            Formula::And(l, r) => both(self.formula(l)?, &self.formula(r)?, |a, b| a && b),
+            Formula::Or(l, r) => both(self.formula(l)?, &self.formula(r)?, |a, b| a || b),
+            Formula::Compares { value, relation, bound } => {
+                let sense = relation.hardest();
+                let mut precision = self.options.precision;
+                let mut values = self.measure(value, sense, precision)?;
+                let decide = |values: &Values| -> Option<Vec<bool>> {
+                    (0..n).map(|s| compare(values, s, *relation, bound)).collect()
+                };
+                for _ in 0..3 {
+                    if let Some(decided) = decide(&values) {
+                        return Ok(decided);
+                    }
+                    precision.relative /= 64.0;
+                    values = self.measure(value, sense, precision)?;
+                }
+                precision = Precision { exact: true, ..self.options.precision };
+                values = self.measure(value, sense, precision)?;
+                decide(&values).ok_or(SolveError::Undecided)?
+            }
+        })
+    }
+
+    fn measure(
+        &mut self,
+        measure: &Measure,
+        sense: Sense,
+        precision: Precision,
+    ) -> Result<Values, SolveError> {
+        let values = match measure {
+            Measure::Probability(path) => self.path(path, sense, precision)?,
+            Measure::Earned(reward, horizon) => self.earned(*reward, horizon, sense, precision)?,
+        };
+        self.sweeps = self.sweeps.max(values.sweeps);
+        Ok(values)
+    }
+
+    fn earned(
+        &mut self,
+        reward: usize,
+        horizon: &Horizon,
+        sense: Sense,
+        precision: Precision,
+    ) -> Result<Values, SolveError> {
+        let n = self.graph().states();
+        match horizon {
+            Horizon::Reach(formula) => {
+                let target = self.formula(formula)?;
+                reach::earned_before(self.graph_with(reward), &target, sense, precision)
+            }
+            Horizon::Total => reach::earned_for_ever(self.graph_with(reward), sense, precision),
+            Horizon::Steps(steps) => {
+                let sweep = Sweep { graph: self.graph_with(reward), sense, rewards: true };
+                Ok(sweep.run(indicator(&vec![false; n], precision.exact), *steps, |_| Rule::Best))
+            }
+            Horizon::Instant(steps) => {
+                if self.system.rewards[reward].items.iter().any(|i| i.actions.is_some()) {
+                    return Err(SolveError::InstantOfActions);
+                }
+                let graph = self.graph_with(reward);
+                let numbers = &graph.numbers;
+                let at = |s: usize| graph.reward_of(graph.choices_of(s).start);
+                let values = Values {
+                    lower: (0..n).map(|s| numbers.below()[at(s) as usize]).collect(),
+                    upper: (0..n).map(|s| numbers.above()[at(s) as usize]).collect(),
+                    exact: precision.exact.then(|| {
+                        (0..n).map(|s| Exact::Finite(crate::exact::fraction(&numbers.exact(at(s))))).collect()
+                    }),
+                    sweeps: 0,
+                    policy: Vec::new(),
+                };
+                let sweep = Sweep { graph, sense, rewards: false };
+                Ok(sweep.run(values, *steps, |_| Rule::Best))
+            }
+        }
+    }
+
+    fn path(&mut self, path: &Path, sense: Sense, precision: Precision) -> Result<Values, SolveError> {
+        match path {
+            Path::Not(path) => Ok(self.path(path, sense.opposite(), precision)?.complement()),
+            Path::Next(formula) => {
+                let target = self.formula(formula)?;
+                let sweep = Sweep { graph: self.graph(), sense, rewards: false };
+                Ok(sweep.run(indicator(&target, precision.exact), 1, |_| Rule::Best))
+            }
+            Path::Until(left, right, limit) => {
+                let (through, target) = (self.formula(left)?, self.formula(right)?);
+                match limit {
+                    Limit::None => reach::until(self.graph(), &through, &target, sense, precision),
+                    Limit::Steps(low, high) => {
+                        let values = match high {
+                            None => reach::until(self.graph(), &through, &target, sense, precision)?,
+                            Some(high) if high < low => {
+                                indicator(&vec![false; target.len()], precision.exact)
+                            }
+                            Some(high) => {
+                                let sweep = Sweep { graph: self.graph(), sense, rewards: false };
+                                sweep.run(indicator(&target, precision.exact), high - low, |s| {
+                                    match (target[s], through[s]) {
+                                        (true, _) => Rule::One,
+                                        (_, true) => Rule::Best,
+                                        _ => Rule::Zero,
+                                    }
+                                })
+                            }
+                        };
+                        let sweep = Sweep { graph: self.graph(), sense, rewards: false };
+                        Ok(sweep.run(values, *low, |s| if through[s] { Rule::Best } else { Rule::Zero }))
+                    }
+                    Limit::Reward(reward, most) => {
+                        let graph = self.graph_with(*reward);
+                        let (unfolded, behind) =
+                            unfold(graph, &graph.initial, *most).ok_or(SolveError::RewardBound)?;
+                        let holds = |list: &[bool]| -> Vec<bool> {
+                            behind.iter().map(|&s| list.get(s as usize).copied().unwrap_or(false)).collect()
+                        };
+                        let inner =
+                            reach::until(&unfolded, &holds(&through), &holds(&target), sense, precision)?;
+                        let n = graph.states();
+                        let mut values = Values {
+                            lower: vec![0.0; n],
+                            upper: vec![1.0; n],
+                            exact: inner.exact.as_ref().map(|_| vec![Exact::Finite(RBig::ZERO); n]),
+                            sweeps: inner.sweeps,
+                            policy: Vec::new(),
+                        };
+                        for (&start, &at) in graph.initial.iter().zip(&unfolded.initial) {
+                            values.lower[start as usize] = inner.lower[at as usize];
+                            values.upper[start as usize] = inner.upper[at as usize];
+                            if let (Some(to), Some(from)) = (&mut values.exact, &inner.exact) {
+                                to[start as usize] = from[at as usize].clone();
+                            }
+                        }
+                        Ok(values)
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn both(mut left: Vec<bool>, right: &[bool], op: impl Fn(bool, bool) -> bool) -> Vec<bool> {
+    left.iter_mut().zip(right).for_each(|(l, r)| *l = op(*l, *r));
+    left
+}
+
+/// Whether the value of a state compares so with the bound; `None` where its bounds leave that open.
+fn compare(values: &Values, state: usize, relation: Relation, bound: &Rational) -> Option<bool> {
+    if let Some(exact) = &values.exact {
+        let bound = crate::exact::fraction(bound);
+        let order = match &exact[state] {
+            Exact::Finite(value) => value.cmp(&bound),
+            Exact::Infinite => std::cmp::Ordering::Greater,
+        };
+        return Some(match relation {
+            Relation::Below => order.is_lt(),
+            Relation::AtMost => order.is_le(),
+            Relation::Above => order.is_gt(),
+            Relation::AtLeast => order.is_ge(),
+        });
+    }
+    let (low, high) = (values.lower[state], values.upper[state]);
+    let (under, over) = crate::numbers::bracket(bound);
+    let sharp = under == over;
+    let (surely, never) = match relation {
+        Relation::AtLeast => (low >= over, high < under),
+        Relation::Above => (low > over, if sharp { high <= under } else { high < under }),
+        Relation::AtMost => (high <= under, low > over),
+        Relation::Below => (high < under, if sharp { low >= over } else { low > over }),
+    };
+    match (surely, never) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
+/// Makes one value of those of several states.
+fn summarise(
+    values: &Values,
+    states: &[usize],
+    summary: Summary,
+    answer: &mut Answer,
+) -> Result<(), SolveError> {
+    let lows = || states.iter().map(|&s| values.lower[s]);
+    let highs = || states.iter().map(|&s| values.upper[s]);
+    let wide = |sum: f64, up: bool| {
+        let moved = sum * states.len() as f64 * 2.3e-16;
+        if up { sum + moved } else { sum - moved }
+    };
+    let n = states.len() as f64;
+    answer.value = Some(match summary {
+        Summary::Least => (lows().fold(f64::INFINITY, f64::min), highs().fold(f64::INFINITY, f64::min)),
+        Summary::Greatest => (lows().fold(0.0, f64::max), highs().fold(0.0, f64::max)),
+        Summary::Sum => (wide(lows().sum(), false), wide(highs().sum(), true)),
+        Summary::Mean => (wide(lows().sum::<f64>() / n, false), wide(highs().sum::<f64>() / n, true)),
+        Summary::Only => match states {
+            [one] => (values.lower[*one], values.upper[*one]),
+            _ => return Err(SolveError::NotOnly(states.len() as u64)),
+        },
+        Summary::Count | Summary::All | Summary::Some => return Err(SolveError::ValueAsTruth),
+    });
+    let Some(exact) = &values.exact else { return Ok(()) };
+    let order = |l: &&Exact, r: &&Exact| match (l, r) {
+        (Exact::Finite(l), Exact::Finite(r)) => l.cmp(r),
+        (Exact::Finite(_), Exact::Infinite) => std::cmp::Ordering::Less,
+        (Exact::Infinite, Exact::Finite(_)) => std::cmp::Ordering::Greater,
+        (Exact::Infinite, Exact::Infinite) => std::cmp::Ordering::Equal,
+    };
+    let all = || states.iter().map(|&s| &exact[s]);
+    let sum = || {
+        let mut total = RBig::ZERO;
+        for value in all() {
+            match value {
+                Exact::Finite(value) => total += value,
+                Exact::Infinite => return Exact::Infinite,
+            }
+        }
+        Exact::Finite(total)
+    };
+    answer.exact = match summary {
+        Summary::Least | Summary::Only => all().min_by(order).cloned(),
+        Summary::Greatest => all().max_by(order).cloned(),
+        Summary::Sum => Some(sum()),
+        _ => Some(match sum() {
+            Exact::Finite(total) => Exact::Finite(total / RBig::from(states.len() as u64)),
+            Exact::Infinite => Exact::Infinite,
+        }),
+    };
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! Values of decision processes: probabilities and expected rewards between proved bounds, or exactly.
+//!
+//! [`build::build`] explores a state space into a [`graph::Graph`]. Graph search settles what is certain
+//! ([`qualitative`]), end components that would leave the equations without a unique solution are collapsed
+//! ([`components`]), and what is left ([`problem`]) is solved component by component: by [`optimistic`] value iteration with
+//! a proof, or [`exact`]ly over fractions. [`answer::answer`] does all of it for a question.
+
+pub mod answer;
+pub mod bounded;
+pub mod build;
+pub mod components;
+pub mod exact;
+pub mod graph;
+pub mod iterate;
+pub mod numbers;
+pub mod optimistic;
+pub mod problem;
+pub mod qualitative;
+pub mod reach;
+pub mod table;
+pub mod task;
+pub mod trial;
+pub mod values;
+
+pub use answer::{Answer, Options, answer};
+
+/// How sharp values have to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precision {
+    /// How far the bounds may lie apart, relative to the value.
+    pub relative: f64,
+    /// Whether the values themselves are wanted.
+    pub exact: bool,
+}
+
+impl Default for Precision {
+    fn default() -> Self {
+        Precision { relative: 1e-6, exact: false }
+    }
+}
+
+/// Why a question has no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SolveError {
+    /// The graph cannot be built.
+    #[error(transparent)]
+    Build(#[from] build::BuildError),
+    /// The equations have no unique solution under some choices, which must not happen.
+    #[error("the equations of a component with {0} states are singular")]
+    Singular(usize),
+    /// No state is asked about.
+    #[error("no reachable state satisfies the filter")]
+    NoState,
+    /// A filter asks for the value of one state, and there are more.
+    #[error("the filter names {0} states; write min, max, sum or avg")]
+    NotOnly(u64),
+    /// A filter asks whether a value holds.
+    #[error("a value cannot be counted or hold: the filter needs a bound such as >=0.5")]
+    ValueAsTruth,
+    /// Bounds and exact values both leave a comparison open.
+    #[error("the comparison cannot be decided")]
+    Undecided,
+    /// Rewards of a bound have to be whole numbers.
+    #[error("a bound on rewards needs whole rewards, and few enough states")]
+    RewardBound,
+    /// `I=` looks at states only.
+    #[error("the reward of an instant is that of a state; this reward is earned by actions")]
+    InstantOfActions,
+}

@@ -1,0 +1,84 @@
+//! Exact numbers by index, with the floating-point numbers just below and above each.
+
+use hadal_system::rows::Rational;
+use std::collections::HashMap;
+
+/// Numbers met in a graph: number 0 is 0, number 1 is 1.
+#[derive(Clone, Debug)]
+pub struct Numbers {
+    exact: Vec<Rational>,
+    below: Vec<f64>,
+    above: Vec<f64>,
+    known: HashMap<Rational, u32>,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        let mut numbers =
+            Numbers { exact: Vec::new(), below: Vec::new(), above: Vec::new(), known: HashMap::new() };
+        numbers.add(Rational::from_integer(0));
+        numbers.add(Rational::from_integer(1));
+        numbers
+    }
+}
+
+impl Numbers {
+    /// The index of a value.
+    pub fn add(&mut self, value: Rational) -> u32 {
+        if let Some(&known) = self.known.get(&value) {
+            return known;
+        }
+        let at = self.exact.len() as u32;
+        let (below, above) = bracket(&value);
+        self.exact.push(value);
+        self.below.push(below);
+        self.above.push(above);
+        self.known.insert(value, at);
+        at
+    }
+
+    /// The value behind an index.
+    pub fn exact(&self, at: u32) -> Rational {
+        self.exact[at as usize]
+    }
+
+    /// Floating-point numbers not above the values, by index.
+    pub fn below(&self) -> &[f64] {
+        &self.below
+    }
+
+    /// Floating-point numbers not below the values, by index.
+    pub fn above(&self) -> &[f64] {
+        &self.above
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.exact.len()
+    }
+
+    /// Never: 0 and 1 are always there.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+}
+
+/// Floating-point numbers around a fraction that is not negative; both are it where it is one itself.
+pub fn bracket(value: &Rational) -> (f64, f64) {
+    let (above, below) = (*value.numer(), *value.denom());
+    let exact = |n: i128| n.unsigned_abs() < 1 << 53;
+    let quotient = above as f64 / below as f64;
+    // A power of two divides without rounding.
+    if exact(above) && (below & (below - 1)) == 0 && below < 1 << 100 {
+        return (quotient, quotient);
+    }
+    if exact(above) && exact(below) {
+        // One rounding, of the quotient: its neighbours lie on both sides.
+        return (quotient.next_down(), quotient.next_up());
+    }
+    let (mut low, mut high) = (quotient, quotient);
+    for _ in 0..4 {
+        (low, high) = (low.next_down(), high.next_up());
+    }
+    (low, high)
+}

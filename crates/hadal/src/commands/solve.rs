@@ -1,0 +1,235 @@
+//! `hadal solve`: values of a decision process, between proved bounds or exactly.
+
+use crate::args::{Given, parse_override, parse_size};
+use crate::failure::Failure;
+use clap::Args;
+use hadal_exec::{Model, ModelOptions};
+use hadal_lang::prism;
+use hadal_system::Source;
+use hadal_system::chance::Objective;
+use hadal_value::build::BuildError;
+use hadal_value::values::Exact;
+use hadal_value::{Answer, Options, Precision, SolveError};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Arguments of `solve`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "EXAMPLES:\n  \
+    hadal solve models/gambler.prism --formula 'Pmax=? [ F \"rich\" ]'\n  \
+    hadal solve coin.prism -D K=4 --property disagree --exact\n\n\
+    EXIT CODES:\n  0 solved, or the formula holds   1 the formula does not hold   2 wrong input or command   \
+    3 stopped by a limit")]
+pub struct SolveArgs {
+    /// The model: PRISM's language for mdp, dtmc and ctmc.
+    pub model: PathBuf,
+    /// Give a constant of the model or of the question a value; may be repeated.
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = parse_override)]
+    pub define: Vec<(String, Given)>,
+    /// Answer this property of the file beside the model, by its name or number.
+    #[arg(long, value_name = "NAME", conflicts_with = "formula")]
+    pub property: Option<String>,
+    /// Answer this question.
+    #[arg(long, value_name = "TEXT")]
+    pub formula: Option<String>,
+    /// The properties. Default: the .props or .pctl file beside the model with its name, or with its name up to a dot or digit.
+    #[arg(long, value_name = "FILE")]
+    pub properties: Option<PathBuf>,
+    /// The value itself, as a fraction.
+    #[arg(long)]
+    pub exact: bool,
+    /// How far the bounds may lie apart, relative to the value.
+    #[arg(long, value_name = "WIDTH", default_value_t = 1e-6)]
+    pub precision: f64,
+    /// How much memory the graph may take.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub memory: Option<u64>,
+    /// Stop when more states are found.
+    #[arg(long, value_name = "N")]
+    pub max_states: Option<u64>,
+    /// One JSON object instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the verb; returns the exit code.
+pub fn run(args: &SolveArgs) -> Result<u8, Failure> {
+    if args.precision.is_nan() || args.precision <= 0.0 || args.precision >= 1.0 {
+        return Err(Failure::Usage("--precision lies between 0 and 1".into()));
+    }
+    let started = Instant::now();
+    let (loaded, objectives) = questions(args)?;
+    let model = Model::new(loaded.into_system(), ModelOptions::default())
+        .map_err(|error| Failure::Usage(format!("{}: {error}", args.model.display())))?;
+    let options = Options {
+        precision: Precision { relative: args.precision, exact: args.exact },
+        memory: args.memory,
+        max_states: args.max_states,
+    };
+    let mut code = 0;
+    for objective in &objectives {
+        match hadal_value::answer(&model, model.system(), objective, options) {
+            Ok(answer) => {
+                code = code.max(u8::from(answer.verdict == Some(false)));
+                print(args, objective, &answer, started);
+            }
+            Err(SolveError::Build(
+                error @ (BuildError::Memory { .. } | BuildError::States(_) | BuildError::TooLarge),
+            )) => {
+                stopped(args, objective, &error.to_string());
+                return Ok(3);
+            }
+            Err(SolveError::Build(BuildError::Fault { reason, state, .. })) => {
+                let state: Vec<String> =
+                    state.iter().map(|(name, value)| format!("  {name} = {value}")).collect();
+                return Err(Failure::Usage(format!(
+                    "the model has an error: {reason}; in the state\n{}",
+                    state.join("\n")
+                )));
+            }
+            Err(error) => return Err(Failure::Usage(format!("{}: {error}", objective.text))),
+        }
+    }
+    Ok(code)
+}
+
+/// Reads the model and what is asked of it: one question, or every property of the file beside it.
+fn questions(args: &SolveArgs) -> Result<(prism::Loaded, Vec<Objective>), Failure> {
+    let read = |path: &Path| -> Result<Source, Failure> {
+        let text = std::fs::read(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
+        Ok(Source::new(path.display().to_string(), String::from_utf8_lossy(&text).into_owned()))
+    };
+    let refused = |refused| Failure::from(hadal_lang::LoadError::Refused(refused));
+    let define: Vec<(String, hadal_lang::Given)> = args
+        .define
+        .iter()
+        .map(|(name, given)| match given {
+            Given::Number(value) => (name.clone(), hadal_lang::Given::Number(*value)),
+            Given::Text(text) => (name.clone(), hadal_lang::Given::Text(text.clone())),
+        })
+        .collect();
+    let source = read(&args.model)?;
+    let mut loaded = prism::load(source, &prism::definitions(&define)?).map_err(refused)?;
+    let beside = args.properties.clone().or_else(|| properties_beside(&args.model));
+    if let Some(path) = &beside {
+        loaded.add_properties(read(path)?).map_err(refused)?;
+    }
+    let mut objectives = Vec::new();
+    if let Some(text) = &args.formula {
+        objectives.push(loaded.formula(text).map_err(refused)?);
+    } else if let Some(name) = &args.property {
+        match loaded.property(name) {
+            Some(objective) => objectives.push(objective.map_err(refused)?),
+            None => {
+                let known = loaded.properties().join(", ");
+                return Err(Failure::Usage(match beside {
+                    Some(path) => format!("{} has no property `{name}`; it has {known}", path.display()),
+                    None => format!("no property file lies beside {}; write --formula", args.model.display()),
+                }));
+            }
+        }
+    } else {
+        for name in loaded.properties() {
+            match loaded.property(&name) {
+                Some(Ok(objective)) => objectives.push(objective),
+                Some(Err(refused)) => eprintln!("{}", hadal_lang::language::render_refusal(&refused)),
+                None => {}
+            }
+        }
+        if objectives.is_empty() {
+            return Err(Failure::Usage("nothing is asked: write --property NAME or --formula TEXT".into()));
+        }
+    }
+    Ok((loaded, objectives))
+}
+
+/// The property file that belongs to a model: the same name, or the longest part of it before a dot or a digit.
+fn properties_beside(model: &Path) -> Option<PathBuf> {
+    let folder = model.parent()?;
+    let stem = model.file_stem()?.to_str()?;
+    let mut names = vec![stem.to_owned()];
+    names.extend(stem.rmatch_indices('.').map(|(at, _)| stem[..at].to_owned()));
+    let bare = stem.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '.');
+    names.push(bare.to_owned());
+    let endings = ["props", "pctl", "csl"];
+    let all = names.iter().flat_map(|name| endings.map(|ending| folder.join(format!("{name}.{ending}"))));
+    all.into_iter().find(|path| path.is_file())
+}
+
+fn exact_text(exact: &Exact) -> String {
+    match exact {
+        Exact::Finite(value) => value.to_string(),
+        Exact::Infinite => "infinity".into(),
+    }
+}
+
+fn stopped(args: &SolveArgs, objective: &Objective, reason: &str) {
+    if args.json {
+        let object = serde_json::json!({
+            "property": objective.name, "formula": objective.text, "verdict": "stopped", "reason": reason,
+        });
+        println!("{object}");
+    } else {
+        println!("stopped: {reason}");
+    }
+}
+
+fn print(args: &SolveArgs, objective: &Objective, answer: &Answer, started: Instant) {
+    let verdict = answer.verdict.map(|holds| if holds { "holds" } else { "violated" });
+    if args.json {
+        // JSON has no infinity: a bound that is not finite is text.
+        let number = |value: f64| match serde_json::Number::from_f64(value) {
+            Some(number) => serde_json::Value::Number(number),
+            None => serde_json::Value::String("infinity".into()),
+        };
+        let mut object = serde_json::json!({
+            "property": objective.name,
+            "formula": objective.text,
+            "states": answer.states,
+            "choices": answer.choices,
+            "branches": answer.branches,
+            "sweeps": answer.sweeps,
+            "tier": "ram",
+            "deadlocks": answer.deadlocks,
+            "seconds": started.elapsed().as_secs_f64(),
+        });
+        if let Some((lower, upper)) = answer.value {
+            object["lower"] = number(lower);
+            object["upper"] = number(upper);
+        }
+        if let Some(exact) = &answer.exact {
+            object["exact"] = exact_text(exact).into();
+        }
+        if let Some(verdict) = verdict {
+            object["verdict"] = verdict.into();
+        }
+        if let Some(count) = answer.count {
+            object["count"] = count.into();
+        }
+        println!("{object}");
+        return;
+    }
+    let name = if objective.name.is_empty() { String::new() } else { format!("{}: ", objective.name) };
+    println!("{name}{}", objective.text);
+    if answer.deadlocks > 0 {
+        println!("  warning: {} state(s) without a choice loop for ever", answer.deadlocks);
+    }
+    match (answer.value, &answer.exact) {
+        (_, Some(exact)) => println!("  value     {}", exact_text(exact)),
+        (Some((lower, upper)), None) if lower == upper => println!("  value     {lower}"),
+        _ => {}
+    }
+    if let Some((lower, upper)) = answer.value {
+        println!("  between   {lower:?} and {upper:?}");
+    }
+    if let Some(verdict) = verdict {
+        println!("  {verdict}");
+    }
+    if let Some(count) = answer.count {
+        println!("  {count} state(s)");
+    }
+    println!(
+        "  {} states, {} choices, {} branches; {} sweeps",
+        answer.states, answer.choices, answer.branches, answer.sweeps
+    );
+}
