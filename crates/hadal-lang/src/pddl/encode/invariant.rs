@@ -5,7 +5,7 @@
 //! instance of a candidate is checked against the ground rows, so an invariant may hold for some objects only, and what
 //! unreachable instances of a schema would break breaks nothing.
 
-use super::prune::Truth;
+use super::prune::{Lists, Truth};
 use crate::pddl::ground::{GroundChange, GroundEffect, GroundRow, GroundTask, Literal, Relation};
 use std::collections::{HashSet, VecDeque};
 
@@ -59,6 +59,39 @@ pub(crate) fn groups(task: &GroundTask, truth: &[Truth]) -> Vec<Vec<u32>> {
         }
     }
     groups
+}
+
+/// Drops rows and effects that need two atoms of one group; says whether there were any.
+pub(crate) fn drop_excluded(task: &mut GroundTask, groups: &[Vec<u32>]) -> bool {
+    let pairs = groups
+        .iter()
+        .enumerate()
+        .flat_map(|(group, atoms)| atoms.iter().map(move |&atom| (atom, group as u32)));
+    let groups_of = Lists::of(pairs.collect(), task.initial.len());
+    let mut seen: Vec<u32> = Vec::new();
+    let mut excluded = |literals: &[&[Literal]]| {
+        seen.clear();
+        for literal in literals.iter().copied().flatten() {
+            if let Literal::Atom(atom, true) = literal {
+                seen.extend(groups_of.get(*atom));
+            }
+        }
+        seen.sort_unstable();
+        seen.windows(2).any(|pair| pair[0] == pair[1])
+    };
+    let before = task.rows.len();
+    let mut dropped = false;
+    task.rows.retain_mut(|row| {
+        if excluded(&[&row.needs]) {
+            return false;
+        }
+        let effects = row.effects.len();
+        row.effects.retain(|effect| effect.when.is_empty() || !excluded(&[&row.needs, &effect.when]));
+        dropped |= effects != row.effects.len();
+        !row.effects.is_empty()
+    });
+    task.rules.retain(|(_, body)| !excluded(&[body]));
+    dropped || before != task.rows.len()
 }
 
 struct Finder<'a> {
@@ -126,7 +159,8 @@ impl<'a> Finder<'a> {
                 self.instance[atom as usize] = instance;
             }
         }
-        let mut fit: Vec<bool> = weight.iter().map(|&weight| weight == 1).collect();
+        // A further part may raise the weight at the start to 1, none lowers it.
+        let mut fit: Vec<bool> = weight.iter().map(|&weight| weight <= 1).collect();
         let total = fit.iter().filter(|&&fit| fit).count();
         let mut left = total;
         let mut refined = Vec::new();
@@ -145,7 +179,7 @@ impl<'a> Finder<'a> {
                 }
                 self.work += row.effects.len() as u64;
                 let failure = self.failure(row, effect as usize, instance);
-                if let Some(failure) = failure {
+                if let Some(failure) = failure.filter(|_| !self.needs_two(row, effect as usize, instance)) {
                     fit[instance as usize] = false;
                     left -= 1;
                     if refined.is_empty() && failure == Failure::Unbalanced {
@@ -193,6 +227,18 @@ impl<'a> Finder<'a> {
             }
         }
         (!balanced).then_some(Failure::Unbalanced)
+    }
+
+    /// Whether the effect happens only where two atoms of the instance are true: never, as long as the invariant holds.
+    fn needs_two(&self, row: &GroundRow, effect: usize, instance: u32) -> bool {
+        let needed = row.needs.iter().chain(&row.effects[effect].when);
+        let mut first = NONE;
+        needed.into_iter().any(|literal| match literal {
+            Literal::Atom(atom, true) if self.instance[*atom as usize] == instance && *atom != first => {
+                std::mem::replace(&mut first, *atom) != NONE
+            }
+            _ => false,
+        })
     }
 
     /// Whether `atom` is true whenever `effect` happens.

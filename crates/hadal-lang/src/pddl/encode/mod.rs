@@ -5,19 +5,28 @@ mod invariant;
 mod lower;
 mod numbers;
 mod prune;
+mod relevance;
 mod values;
 mod variables;
 
 use super::ground::{GroundError, GroundTask};
 use hadal_system::rows::RowTask;
+use prune::Truth;
 use variables::Variables;
 
 /// Encodes a ground task.
 pub(crate) fn encode(mut task: GroundTask) -> Result<RowTask, GroundError> {
-    let truth = prune::prune(&mut task);
-    let groups = invariant::groups(&task, &truth);
+    let mut truth = prune::prune(&mut task);
+    let mut groups = invariant::groups(&task, &truth);
+    if invariant::drop_excluded(&mut task, &groups) {
+        truth = prune::prune(&mut task);
+        for group in &mut groups {
+            group.retain(|&atom| truth[atom as usize] == Truth::Open);
+        }
+    }
     let variables = Variables::cover(&task, &truth, groups);
     let mut rows = lower::lower(&task, &variables).map_err(GroundError::Elsewhere)?;
+    relevance::drop_irrelevant(&mut rows);
     values::drop_unused(&mut rows);
     Ok(rows)
 }

@@ -1,6 +1,6 @@
 //! The tables that rows are made in: numbers of atoms, of numeric fluents, of auxiliary atoms.
 
-use super::condition::{Guides, Literal};
+use super::condition::{Guides, Literal, Memory};
 use super::facts::{Facts, Overflow};
 use super::join::value;
 use super::objective::Objective;
@@ -31,6 +31,7 @@ pub(crate) struct Builder<'a> {
     pub(crate) numbers: Vec<(u32, Vec<u32>)>,
     number_index: Vec<(Relation, Vec<u32>)>,
     pub(crate) guides: Guides,
+    pub(crate) memory: Memory,
     pub(crate) objective: Objective,
 }
 
@@ -61,6 +62,7 @@ impl<'a> Builder<'a> {
             numbers: Vec::new(),
             number_index,
             guides: Guides::new(),
+            memory: Memory::new(),
             objective,
         }
     }

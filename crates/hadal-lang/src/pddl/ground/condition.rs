@@ -5,9 +5,10 @@ use super::facts::Overflow;
 use super::join::{Binding, join, value};
 use super::rule::{Body, relax};
 use super::terms::{Compared, Join};
-use crate::pddl::ast::{Comparator, Number, Variable};
+use crate::pddl::ast::{Comparator, Number, Term, Variable};
 use crate::pddl::normalise::{Condition, Quantified, negate};
 use hadal_system::rows::Sign;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A conjunct of a ground condition.
@@ -48,8 +49,21 @@ impl Conjunction {
     }
 }
 
-/// The bodies that find where a quantifier matters, made once per quantifier.
-pub(crate) type Guides = std::collections::HashMap<usize, Rc<Vec<Body>>>;
+/// What is known about each quantifier, by its address: conditions stay where they are while rows are made.
+pub(crate) type Guides = HashMap<usize, Rc<Guide>>;
+
+/// Where a quantifier matters, and what it depends on.
+pub(crate) struct Guide {
+    bodies: Vec<Body>,
+    /// Slots outside that it names.
+    used: Vec<u32>,
+}
+
+/// Quantifiers under bindings that were met before: many instances of a schema differ in other arguments only.
+pub(crate) type Memory = HashMap<(usize, Vec<u32>), Ground>;
+
+/// Ground quantifiers that are remembered at most.
+const MAX_MEMORY: usize = 1 << 16;
 
 impl Builder<'_> {
     /// Adds the conjuncts of `condition` to `out`; false where one of them is false.
@@ -63,18 +77,6 @@ impl Builder<'_> {
             Condition::And(parts) => {
                 for part in parts {
                     if !self.conjoin(part, objects, out)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            }
-            Condition::Forall(of) => {
-                let outside = objects.len();
-                for tuple in self.matters(of, objects, false).chunks(of.variables.len().max(1)) {
-                    objects.extend_from_slice(&tuple[..of.variables.len()]);
-                    let holds = self.conjoin(&of.body, objects, out);
-                    objects.truncate(outside);
-                    if !holds? {
                         return Ok(false);
                     }
                 }
@@ -143,10 +145,35 @@ impl Builder<'_> {
         objects: &mut Vec<u32>,
         exists: bool,
     ) -> Result<Ground, Overflow> {
-        let outside = objects.len();
+        let guide = self.guide_of(of, objects, exists);
+        let known = (guide.used.len() < objects.len()).then(|| {
+            let used = guide.used.iter().map(|&slot| objects[slot as usize]).collect::<Vec<u32>>();
+            (std::ptr::from_ref(of) as usize, used)
+        });
+        if let Some(ground) = known.as_ref().and_then(|key| self.memory.get(key)) {
+            return Ok(ground.clone());
+        }
+        let ground = self.expand(of, &guide, objects, exists)?;
+        if let Some(key) = known
+            && self.memory.len() < MAX_MEMORY
+        {
+            self.memory.insert(key, ground.clone());
+        }
+        Ok(ground)
+    }
+
+    fn expand(
+        &mut self,
+        of: &Quantified,
+        guide: &Guide,
+        objects: &mut Vec<u32>,
+        exists: bool,
+    ) -> Result<Ground, Overflow> {
+        let (outside, own) = (objects.len(), of.variables.len());
+        let tuples = if own == 0 { vec![0] } else { self.enumerate(&guide.bodies, objects, own) };
         let mut list = Vec::new();
-        for tuple in self.matters(of, objects, exists).chunks(of.variables.len().max(1)) {
-            objects.extend_from_slice(&tuple[..of.variables.len()]);
+        for tuple in tuples.chunks(own.max(1)) {
+            objects.extend_from_slice(&tuple[..own]);
             let part = self.ground(&of.body, objects);
             objects.truncate(outside);
             match (part?, exists) {
@@ -159,26 +186,24 @@ impl Builder<'_> {
         Ok(gather(list, !exists))
     }
 
-    /// The values of a quantifier's variables that its truth depends on: where the body (of `exists`) or its negation (of
-    /// `forall`) is not excluded by what is reachable. Tuples in one flat list; one with nothing for no variables.
-    fn matters(&mut self, of: &Quantified, objects: &[u32], exists: bool) -> Vec<u32> {
-        if of.variables.is_empty() {
-            return vec![0];
-        }
-        let key = std::ptr::from_ref(of) as usize;
+    /// Where a quantifier's truth may depend on its variables: where the body (of `exists`) or its negation (of `forall`)
+    /// is not excluded by what is reachable.
+    fn guide_of(&mut self, of: &Quantified, objects: &[u32], exists: bool) -> Rc<Guide> {
         let traits = self.facts.traits;
-        let bodies = self.guides.entry(key).or_insert_with(|| {
+        let guide = self.guides.entry(std::ptr::from_ref(of) as usize).or_insert_with(|| {
             let outer = (0..objects.len()).map(|slot| Variable { slot: slot as u32, sort: 0 });
             let variables: Vec<Variable> = outer.chain(of.variables.iter().cloned()).collect();
             let body = vec![Body::over(&variables)];
-            Rc::new(if exists {
-                relax(&of.body, body, traits)
-            } else {
-                relax(&negate(&of.body), body, traits)
-            })
+            let bodies =
+                if exists { relax(&of.body, body, traits) } else { relax(&negate(&of.body), body, traits) };
+            let mut used = Vec::new();
+            slots_of(&of.body, &mut used);
+            used.retain(|&slot| (slot as usize) < objects.len());
+            used.sort_unstable();
+            used.dedup();
+            Rc::new(Guide { bodies, used })
         });
-        let bodies = Rc::clone(bodies);
-        self.enumerate(&bodies, objects, of.variables.len())
+        Rc::clone(guide)
     }
 
     /// What the `count` slots after `objects` may hold so that one of `bodies` is true; ascending, each once.
@@ -233,5 +258,43 @@ fn gather(mut list: Vec<Ground>, conjunction: bool) -> Ground {
         (1, _) => list.remove(0),
         (_, true) => Ground::And(list),
         (_, false) => Ground::Or(list),
+    }
+}
+
+/// The slots that a condition names, its own included.
+fn slots_of(condition: &Condition, slots: &mut Vec<u32>) {
+    let mut terms = |terms: &[Term]| {
+        slots.extend(terms.iter().filter_map(|term| match term {
+            Term::Variable(slot) => Some(*slot),
+            Term::Object(_) => None,
+        }));
+    };
+    match condition {
+        Condition::Constant(_) => {}
+        Condition::Atom(atom, _) => terms(&atom.terms),
+        Condition::Equal(left, right, _) => terms(&[*left, *right]),
+        Condition::Compare(_, left, right, _) => {
+            number_slots(left, slots);
+            number_slots(right, slots);
+        }
+        Condition::And(parts) | Condition::Or(parts) => parts.iter().for_each(|part| slots_of(part, slots)),
+        Condition::Exists(of) | Condition::Forall(of) => slots_of(&of.body, slots),
+    }
+}
+
+fn number_slots(number: &Number, slots: &mut Vec<u32>) {
+    match number {
+        Number::Fluent(atom) => slots.extend(atom.terms.iter().filter_map(|term| match term {
+            Term::Variable(slot) => Some(*slot),
+            Term::Object(_) => None,
+        })),
+        Number::Add(parts) | Number::Multiply(parts) => {
+            parts.iter().for_each(|part| number_slots(part, slots))
+        }
+        Number::Subtract(left, right) | Number::Divide(left, right) => {
+            number_slots(left, slots);
+            number_slots(right, slots);
+        }
+        Number::Constant(_) | Number::Violated(_) | Number::TotalTime | Number::GoalAchieved => {}
     }
 }
