@@ -84,6 +84,7 @@ pub mod partition;
 pub mod ram;
 pub mod relaxed;
 pub mod report;
+pub mod strategies;
 pub mod strategy;
 pub mod tiles;
 

@@ -98,48 +98,10 @@ pub struct Strategy {
     pub bound: Option<Bound>,
 }
 
-/// Every name, in the order of docs/strategies.md.
-pub const NAMES: [&str; 13] = [
-    "sort",
-    "sort-single-file",
-    "sort-file-per-layer",
-    "sort-separate",
-    "hash",
-    "phased",
-    "partial",
-    "layered",
-    "structured",
-    "stern-dill",
-    "della-penna",
-    "mr-bfs",
-    "frontier",
-];
-
 impl Strategy {
-    /// The strategy of this name, with its usual settings.
+    /// The layered strategy of this name, with its usual settings ([`crate::strategies`] has them all).
     pub fn named(name: &str) -> Option<Strategy> {
-        let with = |detection| Strategy { detection, ..Strategy::sorting() };
-        let sampled = PartitionSource::Sampled(Sampling::Deep);
-        Some(match name {
-            "sort" => with(Detection::Sort),
-            "sort-single-file" => with(Detection::SortSingleFile),
-            "sort-file-per-layer" => with(Detection::SortFilePerLayer),
-            "sort-separate" => with(Detection::SortSeparate),
-            "hash" => with(Detection::Hash { partition: sampled, split_by: SplitBy::SmallestLargest }),
-            "phased" => with(Detection::Phased),
-            "partial" => with(Detection::Partial(Bound::Auto)),
-            "structured" => Strategy { cache: CacheKind::Off, ..with(Detection::Structured) },
-            "layered" => with(Detection::SortFilePerLayer),
-            "stern-dill" => Strategy { cache: CacheKind::Table, ..with(Detection::SortPerBatch) },
-            "della-penna" => Strategy { cache: CacheKind::Table, ..with(Detection::Partial(Bound::Random)) },
-            "mr-bfs" => Strategy { cache: CacheKind::Buffer, ..with(Detection::Partial(Bound::Layers(2))) },
-            "frontier" => Strategy {
-                cache: CacheKind::Buffer,
-                keep_layers: Some(3),
-                ..with(Detection::SortFilePerLayer)
-            },
-            _ => return None,
-        })
+        crate::strategies::StrategyInfo::named(name)?.settings()
     }
 
     /// By sorting, everything kept.

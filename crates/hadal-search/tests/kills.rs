@@ -14,7 +14,8 @@ use hadal_search::layered::ledger::Ledger;
 use hadal_search::layered::partial::Bound;
 use hadal_search::partition::{self, PartitionOptions, PartitionSearch};
 use hadal_search::ram::{Search, breadth};
-use hadal_search::strategy::{self, NAMES, Strategy, StrategySearch};
+use hadal_search::strategies;
+use hadal_search::strategy::{self, Strategy, StrategySearch};
 use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict};
 use hadal_store::Governor;
 use hadal_store::manifest::{OpenError, RunFolder, Verify};
@@ -74,8 +75,8 @@ impl Way {
     fn layered(random: &mut Random, space: &dyn StateSpace) -> Self {
         let (threads, budget) = (1 + random.below(3) as usize, random.one_of(&[2 << 20, 3 << 20, 5 << 20]));
         // Frontier search deletes layers: its counts may differ, and say so.
-        let names: Vec<&str> = NAMES
-            .into_iter()
+        let names: Vec<&str> = strategies::on_disk()
+            .map(|(name, _)| name)
             .filter(|&name| name != "frontier" && (name != "structured" || !space.fields().is_empty()))
             .collect();
         if random.below(names.len() as u64 + 1) == 0 {
@@ -310,8 +311,9 @@ fn many_runs_killed_at_every_commit_and_between_resume_to_the_same_numbers() {
 fn hundreds_of_spills_do_not_change_the_numbers() {
     let space = Grid::torus(3, 24).scrambled();
     let case = Case::new(&space, DeadlockNotion::Off).expect("a suitable size");
-    for name in NAMES.into_iter().filter(|&name| name != "frontier" && name != "structured") {
-        let strategy = Strategy { cache: CacheKind::Off, ..Strategy::named(name).expect("it has a name") };
+    for (name, usual) in strategies::on_disk().filter(|&(name, _)| name != "frontier" && name != "structured")
+    {
+        let strategy = Strategy { cache: CacheKind::Off, ..usual };
         let way = Way { how: How::Layered(Box::new(strategy)), threads: 2, budget: 2 << 20 };
         let folder = FaultyFolder::new(Faults::default());
         let report = case.run(&way, Arc::new(folder), &Begin::New).unwrap_or_else(|e| panic!("{name}: {e}"));

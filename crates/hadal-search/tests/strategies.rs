@@ -8,7 +8,7 @@ use hadal_search::layered::cache::CacheKind;
 use hadal_search::layered::hash::{Sampling, SplitBy};
 use hadal_search::layered::partial::Bound;
 use hadal_search::strategy::{
-    Detection, Explored, NAMES, PartitionSource, Strategy, StrategySearch, explore, resume,
+    Detection, Explored, PartitionSource, Strategy, StrategySearch, explore, resume,
 };
 use hadal_search::{
     Control, DeadlockNotion, Limits, Proviso, Question, Report, StopReason, Task, Verdict, ViolationKind,
@@ -61,10 +61,8 @@ fn named(name: &str) -> Strategy {
 
 /// Strategies that keep all layers, and so count exactly on every graph, and need not know the scalars of states.
 fn exact() -> Vec<(&'static str, Strategy)> {
-    NAMES
-        .iter()
-        .filter(|&&name| name != "frontier" && name != "structured")
-        .map(|&name| (name, named(name)))
+    hadal_search::strategies::on_disk()
+        .filter(|&(name, _)| name != "frontier" && name != "structured")
         .collect()
 }
 
@@ -289,7 +287,7 @@ fn a_full_disk_pauses_or_is_relieved_of_old_layers_as_asked() {
 #[test]
 fn traces_are_shortest_and_connected_also_when_layers_were_deleted() {
     let grid = Grid::torus(3, 20).with_fields().with(PropertyKind::Invariant, |p| p != [9, 8, 10]);
-    for name in NAMES {
+    for (name, _) in hadal_search::strategies::on_disk() {
         for keep_layers in [None, Some(2), Some(5)] {
             let strategy = named(name);
             let deletes = matches!(strategy.detection, Detection::SortFilePerLayer);

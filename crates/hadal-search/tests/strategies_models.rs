@@ -6,7 +6,7 @@ mod spaces;
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::cache::CacheKind;
-use hadal_search::strategy::{NAMES, Strategy, StrategySearch, explore, resume};
+use hadal_search::strategy::{Strategy, StrategySearch, explore, resume};
 use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Task, Verdict};
 use hadal_store::Governor;
 use hadal_store::vfs::{Faults, FaultyFolder, Survival, Vfs};
@@ -17,8 +17,7 @@ use std::sync::Arc;
 
 /// Strategies that keep every layer.
 fn exact() -> impl Iterator<Item = (&'static str, Strategy)> {
-    let kept = NAMES.into_iter().filter(|&name| name != "frontier");
-    kept.map(|name| (name, Strategy::named(name).unwrap()))
+    hadal_search::strategies::on_disk().filter(|&(name, _)| name != "frontier")
 }
 
 struct Run<'a> {

@@ -1,11 +1,10 @@
-//! The command line as it is typed. [`crate::plan`] turns it into something validated.
+//! The command line as it is typed. [`hadal_check`] turns it into something validated.
 
-use crate::detection::DetectionArgs;
-use crate::directed::DirectedArgs;
-use crate::partition::PartitionArgs;
-use crate::reduction::ReductionArgs;
 use crate::timed::TimedArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hadal_check::options::{Budget, parse_size};
+use hadal_check::{Detecting, Directing, Engine, Limits, Partitioning, Reductions, Strategy, SymmetryMode};
+use hadal_exec::model::ModelOptions;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -63,6 +62,21 @@ pub struct ModelArgs {
     pub interpret: bool,
 }
 
+impl ModelArgs {
+    /// How the model is to be run.
+    pub fn model_options(&self) -> ModelOptions {
+        ModelOptions {
+            engine: if self.interpret { Engine::Interpreted } else { Engine::Compiled },
+            symmetry: match self.symmetry {
+                Symmetry::Off => SymmetryMode::Off,
+                Symmetry::Heuristic => SymmetryMode::Heuristic,
+                Symmetry::Exact => SymmetryMode::Exact,
+                Symmetry::Auto => SymmetryMode::Auto,
+            },
+        }
+    }
+}
+
 /// What becomes of a DVE transition that meets an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum ModelErrors {
@@ -99,54 +113,6 @@ pub enum Deadlock {
     Stuttering,
 }
 
-/// How states are visited and stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-pub enum Strategy {
-    /// A table in RAM, then a decision diagram, then the disk, as the budget demands. Shortest traces.
-    Auto,
-    /// Breadth-first in RAM: shortest traces.
-    Bfs,
-    /// Depth-first in RAM.
-    Dfs,
-    /// Certainly new states at once, the others in batches: faster on deep graphs; depths are not known.
-    Relaxed,
-    /// Partition by partition, split as the budget demands. Traces need not be shortest.
-    Part,
-    /// On disk, layer by layer: duplicates found by sorting, closed states in runs that merge as they grow.
-    Sort,
-    /// As sort, closed states in one file.
-    SortSingleFile,
-    /// As sort, closed states in one file per layer.
-    SortFilePerLayer,
-    /// As sort, candidates merged on their own first.
-    SortSeparate,
-    /// On disk: duplicates found in hash buckets.
-    Hash,
-    /// On disk: duplicates found in phases of sorted candidates.
-    Phased,
-    /// On disk: compared with recent layers, with full checks now and then; counts are exact.
-    Partial,
-    /// On disk: old layers are deleted when there is no room (--keep-layers, --keep-bytes).
-    Layered,
-    /// On disk: states in tables by some of their scalars, of which those that successors fall into are in RAM.
-    Structured,
-    /// As Stern and Dill's disk Murphi: a pass over all old states whenever memory is full.
-    SternDill,
-    /// As Della Penna et al.: a random number of recent layers is looked at, with full checks now and then.
-    DellaPenna,
-    /// As Munagala and Ranade's external search: two layers are looked at, with full checks now and then.
-    MrBfs,
-    /// As Korf's frontier search: only the last layers are kept.
-    Frontier,
-}
-
-impl Strategy {
-    /// As it is typed.
-    pub fn name(self) -> String {
-        self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
-    }
-}
-
 /// How a trace is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TraceFormat {
@@ -177,7 +143,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "DIR")]
     pub disk: Option<PathBuf>,
     /// How states are visited and stored.
-    #[arg(long, value_enum, default_value_t = Strategy::Auto)]
+    #[arg(long, default_value_t = Strategy::default())]
     pub strategy: Strategy,
     /// Check only this property (by name); may be repeated. Errors of the model itself are always reported. Goals of a
     /// BEEM description beside the model are looked for only when they are named.
@@ -188,16 +154,16 @@ pub struct CheckArgs {
     pub deadlock: Option<Deadlock>,
     /// What is left out of the search.
     #[command(flatten)]
-    pub reduction: ReductionArgs,
+    pub reduction: Reductions,
     /// Directed search.
     #[command(flatten)]
-    pub directed: DirectedArgs,
+    pub directed: Directing,
     /// How `--strategy part` works.
     #[command(flatten)]
-    pub partition: PartitionArgs,
+    pub partition: Partitioning,
     /// How the layered disk strategies work.
     #[command(flatten)]
-    pub detection: DetectionArgs,
+    pub detection: Detecting,
     /// Questions of models in real time.
     #[command(flatten)]
     pub timed: TimedArgs,
@@ -240,6 +206,26 @@ pub enum WhenFull {
     Pause,
     /// Delete the oldest layers and go on: states in them may be counted again, which the verdict then says.
     DeleteLayers,
+}
+
+impl LimitArgs {
+    /// For the check.
+    pub fn budget(&self) -> Budget {
+        Budget {
+            memory: self.memory,
+            threads: self.threads.map(usize::from),
+            disk: self.disk_limit,
+            limits: Limits {
+                max_states: self.max_states,
+                max_depth: self.max_depth,
+                time: self.time_limit,
+                when_full: match self.when_full {
+                    WhenFull::Pause => hadal_check::WhenFull::Pause,
+                    WhenFull::DeleteLayers => hadal_check::WhenFull::DeleteLayers,
+                },
+            },
+        }
+    }
 }
 
 /// What a search prints.
@@ -436,26 +422,6 @@ pub fn parse_override(text: &str) -> Result<(String, Given), String> {
     Ok((name.to_owned(), given))
 }
 
-/// Reads `512`, `64K`, `500M`, `8G`, `1.5T`, with or without `B` or `iB`.
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    let lower = text.trim().to_ascii_lowercase();
-    let bare = lower.trim_end_matches("ib").trim_end_matches('b');
-    let (digits, factor) = match bare.chars().last() {
-        Some('k') => (&bare[..bare.len() - 1], 1u64 << 10),
-        Some('m') => (&bare[..bare.len() - 1], 1 << 20),
-        Some('g') => (&bare[..bare.len() - 1], 1 << 30),
-        Some('t') => (&bare[..bare.len() - 1], 1 << 40),
-        _ => (bare, 1),
-    };
-    let number: f64 =
-        digits.trim().parse().map_err(|_| format!("`{text}` is not a size such as 500M or 8G"))?;
-    let bytes = number * factor as f64;
-    if !(0.0..9e18).contains(&bytes) {
-        return Err(format!("`{text}` is not a sensible size"));
-    }
-    Ok(bytes as u64)
-}
-
 /// Reads `90`, `90s`, `10m`, `2h`, `1d`.
 fn parse_time(text: &str) -> Result<std::time::Duration, String> {
     let lower = text.trim().to_ascii_lowercase();
@@ -482,12 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_times_read_as_people_write_them() {
-        assert_eq!(parse_size("500M"), Ok(500 << 20));
-        assert_eq!(parse_size("1.5GiB"), Ok(3 << 29));
-        assert_eq!(parse_size("64kb"), Ok(64 << 10));
-        assert!(parse_size("lots").is_err());
-        assert!(parse_size("-1G").is_err());
+    fn times_and_definitions_read_as_people_write_them() {
         assert_eq!(parse_time("2h"), Ok(std::time::Duration::from_secs(7200)));
         assert_eq!(parse_time("90"), Ok(std::time::Duration::from_secs(90)));
         assert!(parse_time("soon").is_err());

@@ -1,5 +1,6 @@
 //! What can go wrong outside the model's answer, with its exit code.
 
+use hadal_check::CheckError;
 use std::path::PathBuf;
 
 /// A command that could not be carried out.
@@ -36,6 +37,17 @@ impl Failure {
         match self {
             Failure::File { .. } | Failure::Refused { .. } | Failure::Usage(_) => 2,
             Failure::Internal(_) | Failure::Damaged(_) => 4,
+        }
+    }
+}
+
+impl From<CheckError> for Failure {
+    fn from(error: CheckError) -> Self {
+        match error {
+            CheckError::Question(why) => Failure::Usage(why),
+            CheckError::File { path, error } => Failure::File { path, error },
+            CheckError::Damaged(why) => Failure::Damaged(why),
+            CheckError::Internal(why) => Failure::Internal(why),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::progress::{grouped, size};
 use crate::trace::TraceView;
+use hadal_check::memory::peak_resident;
 use hadal_search::Buckets;
 use hadal_search::directed::DirectedFigures;
 use hadal_search::partition::PartitionFigures;
@@ -60,7 +61,7 @@ pub struct Outcome {
     /// How states were stored, in order.
     pub storage: Vec<StorageFigures>,
     /// What was used.
-    pub strategy: String,
+    pub strategy: &'static str,
     /// How symmetry was used.
     pub symmetry: &'static str,
     /// What left states out of the search: the counts are those of the reduced space.
@@ -326,23 +327,4 @@ pub fn begin_peak() -> u64 {
     // 5 resets the peak (proc(5)); where that is refused, the peak counts from the start.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     before
-}
-
-/// Memory that this process has resident, in bytes.
-pub fn resident() -> u64 {
-    status_bytes("VmRSS:")
-}
-
-/// The most memory this process had resident since [`begin_peak`], in bytes.
-pub fn peak_resident() -> u64 {
-    status_bytes("VmHWM:")
-}
-
-/// A figure of /proc/self/status; 0 where the system has none.
-fn status_bytes(name: &str) -> u64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    text.lines()
-        .find_map(|line| line.strip_prefix(name))
-        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok())
-        .map_or(0, |kib| kib * 1024)
 }

@@ -3,21 +3,18 @@
 use crate::failure::Failure;
 use crate::trace::{Scalar, StepView, TraceView, ViolationView};
 use hadal_exec::model::Model;
-use hadal_exec::replay::{Ending, Trace, TraceEnd, replay};
+use hadal_exec::replay::{Trace, TraceEnd};
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
 use hadal_search::{Violation, ViolationKind};
 use hadal_system::{PropertyId, Span, StateSpace};
 
 /// Replays and renders a violation.
 pub fn view(model: &Model, found: &Violation) -> Result<TraceView, Failure> {
-    let ending = match found.kind {
-        ViolationKind::Invariant(id) | ViolationKind::Goal(id) | ViolationKind::PropertyFault(id) => {
-            Ending::Property(id)
-        }
-        ViolationKind::Fault(label) | ViolationKind::StartFault(label) => Ending::Fault(label),
-        ViolationKind::Deadlock | ViolationKind::Liveness(_) | ViolationKind::Uncovered(_) => Ending::State,
-    };
-    let trace = replay(model, &found.path, ending).map_err(|error| Failure::Internal(error.to_string()))?;
+    Ok(render(model, found, &hadal_check::run::replayed(model, found)?))
+}
+
+/// Renders a violation that was replayed.
+pub fn render(model: &Model, found: &Violation, trace: &Trace) -> TraceView {
     let mut steps: Vec<StepView> = Vec::with_capacity(trace.steps.len());
     for step in &trace.steps {
         let state: Vec<Scalar> =
@@ -25,12 +22,12 @@ pub fn view(model: &Model, found: &Violation) -> Result<TraceView, Failure> {
         let before = steps.last().map(|s: &StepView| s.state.clone());
         steps.push(StepView::new(step.action.clone(), before.as_deref(), state, step.printed.clone()));
     }
-    Ok(TraceView {
+    TraceView {
         model: model.system().name.clone(),
-        violation: describe(model, found.kind, &trace),
+        violation: describe(model, found.kind, trace),
         shortest: found.shortest,
         steps,
-    })
+    }
 }
 
 fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView {

@@ -144,6 +144,11 @@ pub(crate) struct Tally<'a> {
 }
 
 impl Ledger {
+    /// What was wrong with newer commits when the run was opened.
+    pub fn damaged(&self) -> &[hadal_store::error::Corrupted] {
+        self.folder.damaged()
+    }
+
     /// For a run in `folder`; `about` is kept for whoever resumes it.
     pub fn new(folder: RunFolder, about: serde_json::Value) -> Self {
         let record = folder.manifest().and_then(RunRecord::of);

@@ -25,7 +25,8 @@ pub fn without_properties(mut system: System) -> System {
             PropertyKind::Assumption
             | PropertyKind::Cover
             | PropertyKind::Liveness
-            | PropertyKind::Proposition => {}
+            | PropertyKind::Proposition
+            | PropertyKind::Rest => {}
         }
     }
     system

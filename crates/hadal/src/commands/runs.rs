@@ -3,8 +3,8 @@
 use crate::args::{CheckArgs, ResumeArgs, RunsArgs, RunsVerb};
 use crate::commands::check;
 use crate::failure::Failure;
-use crate::folder::{self, RunPlace};
 use crate::progress::{grouped, size};
+use hadal_check::folder::{self, RunPlace};
 
 /// `hadal runs [rm RUN...]`
 pub fn run(args: &RunsArgs) -> Result<u8, Failure> {
@@ -21,7 +21,9 @@ pub fn run(args: &RunsArgs) -> Result<u8, Failure> {
                         path.display()
                     )));
                 }
-                RunPlace::existing(path).remove();
+                RunPlace::existing(path)
+                    .remove()
+                    .map_err(|error| Failure::File { path: path.clone(), error })?;
             }
         }
         None => {

@@ -6,9 +6,9 @@
 use crate::args::SimulateArgs;
 use crate::failure::Failure;
 use crate::load::load;
-use crate::plan::select_properties;
 use crate::trace::{Detail, Scalar, StepView, ViolationView};
 use crate::violation;
+use hadal_check::properties::select_properties;
 use hadal_exec::model::{Engine, Model, ModelOptions};
 use hadal_exec::symmetry::{Canonicaliser, Scratch, SymmetryMode};
 use hadal_exec::{Interpreter, Notes, Outcome};

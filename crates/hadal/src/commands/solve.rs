@@ -1,8 +1,9 @@
 //! `hadal solve`: values of a decision process, between proved bounds or exactly.
 
-use crate::args::{Given, parse_override, parse_size};
+use crate::args::{Given, parse_override};
 use crate::failure::Failure;
 use clap::Args;
+use hadal_check::options::parse_size;
 use hadal_exec::{Model, ModelOptions};
 use hadal_lang::prism;
 use hadal_system::Source;

@@ -47,7 +47,9 @@ fn flag(name: &str, key: &str, value: &Value, words: &mut Vec<String>) {
 fn is_default(key: &str, value: &str) -> bool {
     matches!(
         (key, value),
-        ("symmetry" | "strategy", "Auto") | ("part_heuristic", "Adaptive") | ("model_errors", "Report")
+        ("symmetry" | "strategy", "Auto" | "auto")
+            | ("part_heuristic", "Adaptive")
+            | ("model_errors", "Report")
     )
 }
 

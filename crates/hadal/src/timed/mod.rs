@@ -3,21 +3,20 @@
 mod question;
 mod view;
 
-use crate::args::{CheckArgs, Deadlock, ModelArgs, Strategy};
-use crate::commands::check::{About, DEFAULT_DISK, explore, search_budget, show, trouble};
+use crate::args::{CheckArgs, Deadlock, ModelArgs};
+use crate::commands::check::{options, show};
 use crate::failure::Failure;
-use crate::folder::RunPlace;
-use crate::outcome::{Outcome, StorageFigures, begin_peak, cpu_seconds, peak_resident, reason};
-use crate::plan::{Plan, model_options};
+use crate::outcome::{Outcome, StorageFigures, begin_peak, cpu_seconds, reason};
 use crate::progress::Progress;
 use crate::trace::{Detail, TraceView};
 use clap::{Args, ValueEnum};
+use hadal_check::memory::peak_resident;
+use hadal_check::{Reductions, SpaceCheck, SpaceOutcome, SpaceRun};
 use hadal_exec::zones::{Covering, Extrapolation, ZoneError, ZoneOptions, ZoneSpace};
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
 use hadal_lang::{Language, LoadedModel};
-use hadal_search::strategy::{self, StrategySearch};
-use hadal_search::{Control, DeadlockNotion, Question, Report, Task, Verdict};
-use hadal_store::Governor;
+use hadal_search::strategy::Strategy as Layered;
+use hadal_search::{DeadlockNotion, Question, Report, Verdict};
 use hadal_system::{Source, StateSpace, TimedSystem};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -104,81 +103,47 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
     refuse_others(args)?;
     let Loaded { mut timed, language } = load(&args.model, args.output.quiet)?;
-    let plan = Plan::new(args, language, &timed.system)?;
+    let plan = options(args, language, resumed);
     let asked = question::ask(&mut timed, args)?;
     let deadlocks = question::asks_deadlock(&timed, &asked);
     let covering = covering(args, deadlocks)?;
-    let options = ZoneOptions {
-        model: model_options(args.model.symmetry, args.model.interpret),
+    let zones = ZoneOptions {
+        model: args.model.model_options(),
         extrapolation: if deadlocks { Extrapolation::MaxPlus } else { Extrapolation::LowerUpperPlus },
         covering,
         asked: asked.clone(),
         now: false,
     };
     let source = timed.system.source.clone();
-    let space = ZoneSpace::new(timed, options).map_err(|error| refused(&source, &error))?;
+    let space = ZoneSpace::new(timed, zones).map_err(|error| refused(&source, &error))?;
     let question = Question { deadlock: DeadlockNotion::Off, asked };
     let startup = begun.elapsed();
     let (startup_cpu, startup_peak) = (cpu_seconds(), begin_peak());
 
     let progress = Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?;
-    let control = Arc::new(Control::new(plan.limits));
-    let interrupt = Arc::clone(&control);
+    let search =
+        SpaceCheck::of(&space).question(question).options(plan).usually(Layered::covering()).begin()?;
+    let control = search.control();
+    let interrupt = Arc::clone(control);
     ctrlc::set_handler(move || interrupt.interrupt())
         .map_err(|error| Failure::Internal(format!("cannot handle interrupts: {error}")))?;
-    let governor = Governor::new(search_budget(plan.memory)?);
-    let place = match resumed {
-        Some(path) => RunPlace::existing(path),
-        None => RunPlace::new(args.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK)), &args.model.model),
-    }
-    .limited_to(args.limits.disk_limit);
-    let task = Task { space: &space, question: &question, control: &control };
-    let report = progress.during(&control, &governor, || -> Result<Report, Failure> {
-        if args.strategy != Strategy::Auto {
-            return explore(args, &plan, task, &governor, &place, resumed).map_err(trouble);
-        }
-        // Paths, strings and numbers always serialise.
-        let about = serde_json::to_value(About::of(args)).unwrap_or_default();
-        let ledger = || match resumed {
-            Some(_) => place.open(&governor, space.fingerprint(), &about),
-            None => place.create(&governor, space.fingerprint(), &about),
-        };
-        let strategy = strategy::Strategy::covering();
-        let search = StrategySearch {
-            task,
-            ledger: &ledger,
-            governor: &governor,
-            threads: plan.threads,
-            strategy: &strategy,
-        };
-        let explored = match resumed {
-            Some(_) => strategy::resume(&search),
-            None => strategy::explore(&search),
-        };
-        explored.map(|explored| explored.report).map_err(trouble)
-    });
-    progress.tell(&control);
-    let report = report?;
+    let found = progress.during(control, search.governor(), || search.finish());
+    progress.tell(control);
+    let SpaceOutcome { report, warnings, run } = found?;
     if space.has_overflowed() {
         return Err(Failure::Internal("a bound of a zone does not fit its bits".into()));
     }
-    let kept = place.is_used()
-        && !crate::folder::is_left_over(&place.path)
-        && (resumed.is_some() || args.disk.is_some() || matches!(report.verdict, Verdict::Stopped(_)));
     let trace = match &report.verdict {
         Verdict::Violated(found) => Some(view::view(&space, found)?),
         _ => None,
     };
-    if place.is_used() && !kept {
-        place.remove();
-    }
-    let mut outcome = outcome(args, &plan, &space, &report, trace.as_ref());
+    let mut outcome = outcome(args, &search, &space, &report, trace.as_ref());
     outcome.seconds = begun.elapsed().as_secs_f64();
     outcome.startup_seconds = startup.as_secs_f64();
     outcome.startup_peak_memory_bytes = startup_peak;
     outcome.startup_cpu_seconds = startup_cpu;
-    outcome.warnings = control.warnings();
-    outcome.run = kept.then(|| place.path.display().to_string());
+    outcome.warnings = warnings;
+    outcome.run = run.map(|path| path.display().to_string());
     progress.event(serde_json::json!({ "event": "result", "result": outcome }));
     show(args, &outcome, trace.as_ref())?;
     Ok(Outcome::exit_code(&report))
@@ -189,10 +154,10 @@ fn refuse_others(args: &CheckArgs) -> Result<(), Failure> {
     let refuse = |what: &str| {
         Err(Failure::Usage(format!("{what} does not know clocks: time couples all processes. Leave it out")))
     };
-    if args.reduction != crate::reduction::ReductionArgs::default() {
+    if args.reduction != Reductions::default() {
         return refuse("a reduction (--por, --coi, --safe-abstraction, --decompose)");
     }
-    if args.directed.plan()?.is_some() {
+    if args.directed.is_asked() {
         return refuse("directed search");
     }
     Ok(())
@@ -200,13 +165,11 @@ fn refuse_others(args: &CheckArgs) -> Result<(), Failure> {
 
 fn covering(args: &CheckArgs, deadlocks: bool) -> Result<Covering, Failure> {
     let chosen = match (args.timed.covering, args.strategy) {
-        (Some(chosen), Strategy::Auto) => Some(chosen),
-        (None, Strategy::Auto) => None,
+        (chosen, strategy) if strategy.is_default() => chosen,
         (None | Some(CoveringChoice::Off), _) => Some(CoveringChoice::Off),
         (Some(_), other) => {
             return Err(Failure::Usage(format!(
-                "--strategy {} compares states by equality: leave it out, or give --covering off",
-                other.name()
+                "--strategy {other} compares states by equality: leave it out, or give --covering off"
             )));
         }
     };
@@ -224,12 +187,12 @@ fn covering(args: &CheckArgs, deadlocks: bool) -> Result<Covering, Failure> {
 
 fn outcome(
     args: &CheckArgs,
-    plan: &Plan,
+    search: &SpaceRun,
     space: &ZoneSpace,
     report: &Report,
     trace: Option<&TraceView>,
 ) -> Outcome {
-    let (verdict, reason, property) = reason(report, trace, plan.memory);
+    let (verdict, reason, property) = reason(report, trace, search.memory());
     let detail = if args.output.full_states { Detail::WholeStates } else { Detail::Changes };
     Outcome {
         verdict,
@@ -244,7 +207,7 @@ fn outcome(
         cpu_seconds: cpu_seconds(),
         peak_memory_bytes: peak_resident(),
         peak_budget_bytes: report.peak_memory,
-        memory_budget_bytes: plan.memory,
+        memory_budget_bytes: search.memory(),
         disk_bytes: report.disk.map_or(0, |d| d.bytes),
         disk_bytes_read: report.disk.map_or(0, |d| d.read),
         disk_bytes_written: report.disk.map_or(0, |d| d.written),
@@ -253,9 +216,9 @@ fn outcome(
             .iter()
             .map(|s| StorageFigures { storage: s.storage, states: s.states, depth: s.depth })
             .collect(),
-        strategy: plan.strategy.name(),
+        strategy: args.strategy.info().name,
         symmetry: "off",
-        threads: plan.threads,
+        threads: search.threads(),
         state_bits: space.bits(),
         state_bytes: space.words() as u64 * 8,
         layers: report.layers.clone(),

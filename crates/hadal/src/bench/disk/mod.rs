@@ -14,17 +14,15 @@ use super::exploration::Exploration;
 use super::ours::Hadal;
 use super::scratch::Scratch;
 use super::suite::{self, Case};
-use crate::args::{BenchArgs, Strategy};
+use crate::args::BenchArgs;
 use crate::failure::Failure;
-use clap::ValueEnum;
+use hadal_search::strategies::STRATEGIES;
 use result::{DiskModel, DiskReport, DiskRun, OVERHEAD};
 
 /// The suite it measures.
 pub const SUITE: &str = "disk";
 /// What is measured unless told otherwise: the default, and one strategy of each kind.
 const USUAL: &str = "auto,sort,hash,part";
-/// Strategies that stay in RAM, and those whose counts may be too large by design.
-const LEFT_OUT: [&str; 4] = ["bfs", "dfs", "layered", "frontier"];
 
 /// Measures every chosen model; exit code 1 where a count is wrong.
 pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
@@ -54,10 +52,11 @@ pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
 
 /// The named strategies, each once.
 fn strategies(list: &str) -> Result<Vec<String>, Failure> {
-    let known: Vec<String> = Strategy::value_variants()
+    // What stays in RAM is what they are compared with, and what deletes layers may count too much by design.
+    let known: Vec<String> = STRATEGIES
         .iter()
-        .map(|strategy| strategy.name())
-        .filter(|name| !LEFT_OUT.contains(&name.as_str()))
+        .filter(|strategy| !strategy.stays_in_ram() && strategy.promises.counts)
+        .map(|strategy| strategy.name.to_owned())
         .collect();
     if list == "all" {
         return Ok(known);

@@ -4,8 +4,9 @@ use super::instances::Instance;
 use crate::args::Clock;
 use crate::bench::scratch::Scratch;
 use crate::failure::Failure;
-use crate::folder::RunPlace;
-use crate::outcome::{begin_peak, cpu_seconds, peak_resident};
+use crate::outcome::{begin_peak, cpu_seconds};
+use hadal_check::folder::RunPlace;
+use hadal_check::memory::peak_resident;
 use hadal_guide::{Target, priority};
 use hadal_search::directed::{self, DirectedOptions, DirectedSearch, Order};
 use hadal_search::external::{self, ExternalOptions, ExternalSearch};
@@ -126,7 +127,7 @@ pub fn on_disk(
         threads,
         options: ExternalOptions::default(),
     });
-    let explored = explored.map_err(crate::commands::check::trouble)?;
+    let explored = explored.map_err(hadal_check::CheckError::from)?;
     let figures = &explored.figures;
     let measured = Measured {
         expanded: figures.expanded,
@@ -136,7 +137,7 @@ pub fn on_disk(
         bucket_bound: figures.bucket_bound,
         ..watch.stop(&explored.report)
     };
-    place.remove();
+    place.remove().map_err(|error| Failure::File { path: place.path.clone(), error })?;
     Ok(measured)
 }
 

@@ -1,9 +1,10 @@
 //! `--find` unless an order is named: a guided search and breadth-first search take turns of counted work, so that a guide
 //! that misleads, or takes long to prepare, costs little, and every run comes to the same answer by the same way.
 
-use crate::directed::{self, Asked, DirectedPlan, Explored, OnDisk};
-use crate::failure::Failure;
+use crate::directed::{self, Asked, DirectedPlan, OnDisk};
+use crate::error::CheckError;
 use crate::preparation::Preparation;
+use crate::searching::Explored;
 use hadal_exec::model::Model;
 use hadal_search::directed::{Running, Turns};
 use hadal_search::ram::{Search, breadth};
@@ -23,7 +24,7 @@ const MOST_INSTANCES: u64 = 16;
 
 /// What a directed search has to go by.
 #[derive(Clone, Copy)]
-pub struct Setting<'a> {
+pub(crate) struct Setting<'a> {
     /// The model, for guides.
     pub model: &'a Model,
     /// What to explore.
@@ -37,7 +38,7 @@ pub struct Setting<'a> {
 }
 
 /// Explores as planned.
-pub fn explore(plan: &DirectedPlan, setting: Setting, disk: OnDisk) -> Result<Explored, Failure> {
+pub(crate) fn explore(plan: &DirectedPlan, setting: Setting, disk: OnDisk) -> Result<Explored, CheckError> {
     if plan.races() && !disk.resumed {
         return race(plan, setting);
     }
@@ -50,7 +51,7 @@ fn is_decided(report: &Report) -> bool {
 }
 
 /// Both searches, each with half of the memory: the first turn that decides gives the answer.
-fn race(plan: &DirectedPlan, setting: Setting) -> Result<Explored, Failure> {
+fn race(plan: &DirectedPlan, setting: Setting) -> Result<Explored, CheckError> {
     let (task, half) = (setting.task, setting.governor.limit() / 2);
     let running = if setting.threads > 1 { Running::Together } else { Running::InTurns };
     let turns = Turns::new(LEAST_START + size(setting.model.system()) * START_PER_NODE, running);
@@ -80,7 +81,7 @@ fn race(plan: &DirectedPlan, setting: Setting) -> Result<Explored, Failure> {
         (guided.join(), blind)
     });
     task.control.set_pace(None);
-    let failed = || Failure::Internal("the guided search ended without an answer".into());
+    let failed = || CheckError::Internal("the guided search ended without an answer".into());
     Ok(joined(guided.map_err(|_| failed())??, blind, &turns))
 }
 

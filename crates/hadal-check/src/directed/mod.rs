@@ -1,13 +1,12 @@
-//! Directed search from the command line: what `--find`, `--guide`, `--order` and `--priority` stand for.
+//! Directed search: what `find`, `guide`, `order` and `priority` stand for.
 
 mod explore;
 mod probe;
 
-pub use explore::{Asked, Explored, OnDisk, explore, safety_part};
-pub use probe::probe;
+pub(crate) use explore::{Asked, OnDisk, explore, nothing_yet, safety_part};
+pub(crate) use probe::probe;
 
-use crate::failure::Failure;
-use clap::{Args, ValueEnum};
+use crate::error::CheckError;
 use hadal_search::directed::{Expansion, Order, Tie, Trust};
 use hadal_search::external::{ExternalOptions, Flush, Steps, TraceBy};
 use serde::{Deserialize, Serialize};
@@ -16,59 +15,61 @@ use serde::{Deserialize, Serialize};
 const DEFAULT_ORDER: Order = Order::Weighted(5000);
 
 /// Options of directed search.
-#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
-pub struct DirectedArgs {
+pub struct Directing {
     /// Look for what is wrong, or for the goal that is named, where a guide says it is near. Finds errors in few states;
     /// the trace need not be shortest.
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub find: bool,
     /// Estimates that guide the search (implies --find): auto, or a name that docs/directed.md explains.
-    #[arg(long, value_name = "NAME")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     pub guide: Option<String>,
     /// Which state next (implies --find): alternate, greedy, astar, wastar:W, ehc, beam:WIDTH, ida, bfhs, bfs, dfs, ucs;
     /// external-astar works on disk (docs/external-astar.md).
-    #[arg(long, value_name = "NAME")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     pub order: Option<String>,
     /// With --order astar and external-astar, where the search works on disk: how the trace is rebuilt.
-    #[arg(long, value_enum, value_name = "WAY")]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "WAY"))]
     pub trace_by: Option<TraceWay>,
     /// With --order external-astar: do not look for traces that cost more. A run that found nothing goes on with a larger one
     /// by `hadal resume RUN --cost-bound N`.
-    #[arg(long, value_name = "N")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub cost_bound: Option<u64>,
     /// With --order external-astar: write successors only when their turn comes, and generate them a second time for that.
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub defer_flush: bool,
     /// With --order external-astar: merge, subtract and expand in separate steps with files between them, to measure what
     /// doing all of it in one pass saves.
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub no_pipeline: bool,
     /// Which transitions first (implies --find): none, useless, context, preferred and others that docs/directed.md
     /// explains.
-    #[arg(long, value_name = "NAME")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     pub priority: Option<String>,
     /// Which of two equally good states comes first: lifo, fifo, deep, random:SEED.
-    #[arg(long, value_name = "RULE")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
     pub tie: Option<String>,
     /// With a directed search: take the transitions of each state in an order drawn by this seed.
-    #[arg(long, value_name = "N")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub seed: Option<u64>,
     /// With a directed search: look at all successors of a state before going on, or go on as soon as one is better than
     /// the state.
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "HOW"))]
     pub expand: Option<Expand>,
     /// With a directed search in RAM: hold what the guide promises against every transition and what is found. No state is left
     /// out then; a broken promise is an internal error.
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub check_h: bool,
     /// With a directed search: follow the rules behind published figures to the letter.
-    #[arg(long, value_enum, value_name = "RULES")]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "RULES"))]
     pub calibration: Option<Calibration>,
 }
 
 /// Rules to repeat published figures by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Calibration {
     /// Wehrle (2011): states are inserted unless closed, errors noticed when taken out, ties last in first out,
     /// transitions by channel and process.
@@ -76,7 +77,8 @@ pub enum Calibration {
 }
 
 /// How states are expanded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Expand {
     /// All successors are looked at at once.
     Whole,
@@ -85,7 +87,8 @@ pub enum Expand {
 }
 
 /// How a trace is rebuilt from disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum TraceWay {
     /// States on disk carry a word about their parent.
     Parents,
@@ -110,7 +113,7 @@ const EXTERNAL: &str = "external-astar";
 
 /// A directed search as asked for, checked.
 #[derive(Clone, Debug)]
-pub struct DirectedPlan {
+pub(crate) struct DirectedPlan {
     guide: String,
     order: Order,
     /// Whether it works on disk from the beginning.
@@ -130,29 +133,35 @@ pub struct DirectedPlan {
     calibration: Option<Calibration>,
 }
 
-impl DirectedArgs {
+impl Directing {
+    /// Whether the search is to be directed.
+    pub fn is_asked(&self) -> bool {
+        self.find || self.guide.is_some() || self.order.is_some() || self.priority.is_some()
+    }
+
     /// What is asked for; nothing where the search is not to be directed.
-    pub fn plan(&self) -> Result<Option<DirectedPlan>, Failure> {
-        let asked = self.find || self.guide.is_some() || self.order.is_some() || self.priority.is_some();
-        if !asked {
+    pub(crate) fn plan(&self) -> Result<Option<DirectedPlan>, CheckError> {
+        if !self.is_asked() {
             if self.check_h {
-                return Err(Failure::Usage("--check-h belongs to a directed search: add --guide".into()));
+                return Err(CheckError::Question(
+                    "--check-h belongs to a directed search: add --guide".into(),
+                ));
             }
             if self.cost_bound.is_some() || self.defer_flush || self.no_pipeline {
-                return Err(Failure::Usage(format!(
+                return Err(CheckError::Question(format!(
                     "--cost-bound, --defer-flush and --no-pipeline go with --order {EXTERNAL}"
                 )));
             }
             return match (&self.tie, self.seed, self.calibration, self.trace_by, self.expand) {
                 (None, None, None, None, None) => Ok(None),
-                _ => Err(Failure::Usage(
+                _ => Err(CheckError::Question(
                     "--tie, --seed, --expand, --calibration and --trace-by belong to a directed search: add --find"
                         .into(),
                 )),
             };
         }
         let wrong =
-            |option: &str, text: &str, why: String| Failure::Usage(format!("--{option} {text}: {why}"));
+            |option: &str, text: &str, why: String| CheckError::Question(format!("--{option} {text}: {why}"));
         let seeded = self.calibration.is_some();
         let external = self.order.as_deref() == Some(EXTERNAL);
         let order = match &self.order {
@@ -166,24 +175,26 @@ impl DirectedArgs {
             None => None,
         };
         if seeded && !matches!(order, Order::Greedy | Order::AStar | Order::Breadth | Order::Depth) {
-            return Err(Failure::Usage("--calibration goes with --order greedy, astar, bfs or dfs".into()));
+            return Err(CheckError::Question(
+                "--calibration goes with --order greedy, astar, bfs or dfs".into(),
+            ));
         }
         let has_priority = self.priority.as_deref().is_some_and(|name| name != "none");
         if external && (seeded || has_priority || self.tie.is_some() || self.seed.is_some()) {
-            return Err(Failure::Usage(format!(
+            return Err(CheckError::Question(format!(
                 "--order {EXTERNAL} expands whole buckets: leave out --priority, --tie, --seed and --calibration"
             )));
         }
         if self.trace_by.is_some() && order != Order::AStar {
-            return Err(Failure::Usage(format!("--trace-by goes with --order astar or {EXTERNAL}")));
+            return Err(CheckError::Question(format!("--trace-by goes with --order astar or {EXTERNAL}")));
         }
         if !external && (self.cost_bound.is_some() || self.defer_flush || self.no_pipeline) {
-            return Err(Failure::Usage(format!(
+            return Err(CheckError::Question(format!(
                 "--cost-bound, --defer-flush and --no-pipeline go with --order {EXTERNAL}"
             )));
         }
         if self.check_h && (external || order == Order::IterativeDeepening) {
-            return Err(Failure::Usage(
+            return Err(CheckError::Question(
                 "--check-h needs all states in RAM: choose another --order, astar for instance".into(),
             ));
         }
@@ -192,14 +203,14 @@ impl DirectedArgs {
             Order::HillClimbing | Order::Beam(_) | Order::IterativeDeepening | Order::BreadthHeuristic
         );
         if many_queues && has_priority {
-            return Err(Failure::Usage(format!(
+            return Err(CheckError::Question(format!(
                 "--order {order} has no queues that --priority could fill: choose greedy, astar, wastar, bfs, dfs or ucs"
             )));
         }
         let by_queues =
             matches!(order, Order::Greedy | Order::AStar | Order::Weighted(_)) && !external && !seeded;
         if self.expand == Some(Expand::Partial) && !by_queues {
-            return Err(Failure::Usage(
+            return Err(CheckError::Question(
                 "--expand partial goes with --order greedy, astar and wastar, without --calibration".into(),
             ));
         }
@@ -233,12 +244,12 @@ impl DirectedArgs {
 
 impl DirectedPlan {
     /// Whether it works on disk, or may go on there.
-    pub fn uses_disk(&self) -> bool {
+    pub(crate) fn uses_disk(&self) -> bool {
         self.external || self.order == Order::AStar
     }
 
     /// Whether breadth-first search is to run beside it.
-    pub fn races(&self) -> bool {
+    pub(crate) fn races(&self) -> bool {
         self.race
     }
 }

@@ -1,6 +1,7 @@
 //! Run folders: where a search keeps what does not fit the memory budget, and what is needed to resume it.
 
-use crate::failure::Failure;
+use crate::error::CheckError;
+use hadal_search::Control;
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::{Ledger, RunRecord};
 use hadal_store::error::WriteError;
@@ -10,11 +11,15 @@ use hadal_store::{Disk, Governor};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Set aside so that the last commit still fits a full disk.
 const RESERVE_BYTES: u64 = 1 << 20;
 /// Threads that read ahead and write behind.
 const IO_THREADS: usize = 2;
+
+/// Runs that this process named before.
+static OTHERS: AtomicU64 = AtomicU64::new(0);
 
 /// The folder of this search. It exists once it is opened.
 pub struct RunPlace {
@@ -31,15 +36,19 @@ const TABLES: &str = "tables";
 
 impl RunPlace {
     /// A new folder below `parent`, named after the model and the moment.
-    pub fn new(parent: &Path, model: &Path) -> Self {
+    pub fn new(parent: &Path, model: &str) -> Self {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let stem = model.file_stem().map_or("model".into(), |s| s.to_string_lossy().into_owned());
-        RunPlace {
-            path: parent.join(format!("{stem}-{}-{}", now.as_millis(), std::process::id())),
-            limit: None,
-            opened: Cell::new(false),
-            tables: Cell::new(false),
-        }
+        // A name may hold anything; a folder's name may not.
+        let stem: String =
+            model.chars().map(|c| if c == '/' || c == '\\' || c == '\0' { '_' } else { c }).collect();
+        let stem = if stem.is_empty() { "model" } else { &stem };
+        let named = format!("{stem}-{}-{}", now.as_millis(), std::process::id());
+        // Two checks of one process may begin in the same millisecond.
+        let path = match OTHERS.fetch_add(1, Ordering::Relaxed) {
+            0 => parent.join(named),
+            others => parent.join(format!("{named}-{others}")),
+        };
+        RunPlace::existing(&path)
     }
 
     /// A folder that is there already.
@@ -100,9 +109,6 @@ impl RunPlace {
         let threads = IoThreads::new(IO_THREADS);
         let folder =
             RunFolder::open(vfs, threads, governor.clone(), fingerprint, RESERVE_BYTES, Verify::Tails)?;
-        for damage in folder.damaged() {
-            eprintln!("warning: {damage}; going on from the commit before");
-        }
         Ok(Ledger::new(folder, about.clone()))
     }
 
@@ -128,22 +134,28 @@ impl RunPlace {
         Ok(Disk::new(vfs, IoThreads::new(IO_THREADS), governor.clone(), next))
     }
 
-    /// Removes the folder if there is nothing in it but tables.
-    pub fn remove_tables(&self) {
+    /// Removes the folder if there is nothing in it but tables; warns where it cannot.
+    pub(crate) fn discard_tables(&self, control: &Control) {
         if self.tables.get() && !self.is_used() {
-            self.remove();
+            self.discard(control);
+        }
+    }
+
+    /// Removes the folder and everything in it; warns where it cannot.
+    pub(crate) fn discard(&self, control: &Control) {
+        if self.remove().is_err() {
+            control.warn(format!("cannot remove {}", self.path.display()));
         }
     }
 
     /// Removes the folder and everything in it.
-    pub fn remove(&self) {
-        if std::fs::remove_dir_all(&self.path).is_err() {
-            eprintln!("warning: cannot remove {}", self.path.display());
-        }
+    pub fn remove(&self) -> std::io::Result<()> {
+        let removed = std::fs::remove_dir_all(&self.path);
         // The folder above goes too, if this was the last run in it.
         if let Some(parent) = self.path.parent() {
             let _ = std::fs::remove_dir(parent);
         }
+        removed
     }
 }
 
@@ -160,12 +172,13 @@ pub struct KnownRun {
 }
 
 /// Looks at a run without opening it.
-pub fn look_at(path: &Path) -> Result<KnownRun, Failure> {
-    let vfs = Folder::open(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
+pub fn look_at(path: &Path) -> Result<KnownRun, CheckError> {
+    let vfs = Folder::open(path).map_err(|error| CheckError::File { path: path.to_owned(), error })?;
     let manifest: Manifest =
-        RunFolder::peek(&vfs).map_err(|error| Failure::Damaged(format!("{}: {error}", path.display())))?;
-    let (mut record, about) = RunRecord::of(&manifest)
-        .ok_or_else(|| Failure::Damaged(format!("{}: not a run of this version of hadal", path.display())))?;
+        RunFolder::peek(&vfs).map_err(|error| CheckError::Damaged(format!("{}: {error}", path.display())))?;
+    let (mut record, about) = RunRecord::of(&manifest).ok_or_else(|| {
+        CheckError::Damaged(format!("{}: not a run of this version of hadal", path.display()))
+    })?;
     // Whoever commits that it is running holds the lock.
     if record.status == "running" && !RunFolder::is_in_use(&vfs).unwrap_or(true) {
         record.status = "interrupted, resumable".into();

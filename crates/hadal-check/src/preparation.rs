@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const STEP: u64 = 64 << 10;
 
 /// What preparing a guide goes by; what it claims is held as long as this is.
-pub struct Preparation<'a> {
+pub(crate) struct Preparation<'a> {
     control: &'a Control,
     pace: Option<Arc<GuidedPace>>,
     held: Mutex<Held>,
@@ -26,20 +26,20 @@ struct Held {
 
 impl<'a> Preparation<'a> {
     /// For a search with these limits and this budget, which takes turns where it has a pace.
-    pub fn new(control: &'a Control, governor: &Governor, pace: Option<Arc<GuidedPace>>) -> Self {
+    pub(crate) fn new(control: &'a Control, governor: &Governor, pace: Option<Arc<GuidedPace>>) -> Self {
         let reservation = governor.empty("what the guide knows of the model");
         Preparation { control, pace, held: Mutex::new(Held { reservation, bytes: 0, stopped: None }) }
     }
 
     /// Told that another search follows with the same guide.
-    pub fn begin_another(&self) {
+    pub(crate) fn begin_another(&self) {
         if let Some(pace) = &self.pace {
             pace.begin_another();
         }
     }
 
     /// Why it was called off.
-    pub fn stopped(&self) -> Option<StopReason> {
+    pub(crate) fn stopped(&self) -> Option<StopReason> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).stopped.clone()
     }
 

@@ -1,7 +1,8 @@
 //! The guided probe that `auto` begins with where a goal is named.
 
-use super::explore::{Asked, Explored, Guides, guides, target};
+use super::explore::{Asked, Guides, guides, target};
 use crate::preparation::Preparation;
+use crate::searching::Explored;
 use hadal_exec::model::Model;
 use hadal_guide::{Room, priority};
 use hadal_search::directed::{self, DirectedOptions, DirectedSearch};
@@ -18,7 +19,7 @@ const PROBE_SHARE: u64 = 4;
 
 /// Where a named goal may be reachable, a short guided search before the breadth-first one. What it finds is replaced by a
 /// shortest trace where a bounded breadth-first search finds one. Nothing where the other search is to go on.
-pub fn probe(model: &Model, task: Task, governor: &Governor) -> Option<Explored> {
+pub(crate) fn probe(model: &Model, task: Task, governor: &Governor) -> Option<Explored> {
     let properties = task.space.properties();
     task.question.of_kind(properties, PropertyKind::Goal).next()?;
     let target = target(task.space, task.question, Asked::Named);

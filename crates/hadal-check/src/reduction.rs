@@ -1,12 +1,12 @@
 //! `--por`, `--coi`, `--safe-abstraction`, `--decompose`: what each may leave out of this question, the searches that
 //! remain, and the way from what they find back to the model.
 
-use crate::directed::Explored;
-use crate::failure::Failure;
-use clap::{Args, ValueEnum};
+use crate::error::CheckError;
+use crate::run::replayed;
+use crate::searching::Explored;
 use hadal_exec::model::{Engine, Model, ModelOptions};
 use hadal_exec::reduce::{self as stubborn_sets, Stubborn};
-use hadal_exec::replay::{Ending, TraceEnd, replay};
+use hadal_exec::replay::TraceEnd;
 use hadal_exec::symmetry::SymmetryMode;
 use hadal_guide::reduce::{self, LabelTrace, Part, Stage, TraceEnding};
 use hadal_search::{DeadlockNotion, Question, Report, Verdict, Violation, ViolationKind};
@@ -14,29 +14,31 @@ use hadal_system::{Label, PropertyInfo, PropertyKind, StateSpace, System};
 use serde::{Deserialize, Serialize};
 
 /// Which reductions are used.
-#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
-pub struct ReductionArgs {
+pub struct Reductions {
     /// Partial-order reduction: of steps that do not disturb each other, fire only some first. Keeps every kind of error and
     /// visits fewer states; with `=shortest` shortest traces are kept as well (docs/reductions.md).
-    #[arg(long, value_enum, value_name = "TRACES", num_args = 0..=1, require_equals = true, default_missing_value = "some")]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "TRACES", num_args = 0..=1, require_equals = true, default_missing_value = "some"))]
     pub por: Option<Traces>,
     /// Cone of influence: leave out variables and actions that cannot influence the properties asked about. Needs
     /// --deadlock off (or --property). Keeps shortest traces.
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub coi: bool,
     /// Safe abstraction: leave out parts that depend on nothing else and can always be brought where they are needed.
     /// Needs --deadlock off (or --property). Traces are lifted to the whole model and need not be shortest.
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub safe_abstraction: bool,
     /// Decomposition: answer a question about parts that have nothing to do with each other part by part. Needs --deadlock
     /// off (or --property).
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub decompose: bool,
 }
 
 /// What partial-order reduction keeps of traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Traces {
     /// Some trace to every kind of error.
     Some,
@@ -45,11 +47,11 @@ pub enum Traces {
 }
 
 /// The searches that remain of a question.
-pub struct Reduced {
+pub(crate) struct Reduced {
     /// The model as it was, where a search is not about it: what is found is shown on it.
     whole: Option<Model>,
     parts: Vec<PartModel>,
-    args: ReductionArgs,
+    args: Reductions,
     /// The reductions in use, as results name them.
     pub names: Vec<String>,
     /// What was left out, or why nothing was, line by line.
@@ -65,11 +67,11 @@ struct PartModel {
 impl Reduced {
     /// Makes the reductions that the question allows.
     pub fn new(
-        args: &ReductionArgs,
+        args: &Reductions,
         system: System,
         options: ModelOptions,
         question: &Question,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CheckError> {
         let mut reduced = Reduced {
             whole: None,
             parts: Vec::new(),
@@ -94,8 +96,9 @@ impl Reduced {
         if args.por.is_some() {
             reduced.names.push("partial order".into());
         }
-        let make =
-            |system, options| Model::new(system, options).map_err(|error| Failure::Usage(error.to_string()));
+        let make = |system, options| {
+            Model::new(system, options).map_err(|error| CheckError::Question(error.to_string()))
+        };
         if stages.is_empty() && parts.is_empty() {
             let model = make(system, options)?;
             reduced.parts.push(PartModel { model, stages, property: None });
@@ -180,8 +183,8 @@ impl Reduced {
     pub fn search(
         &self,
         question: &Question,
-        search: impl Fn(&Model, &dyn StateSpace, usize) -> Result<Explored, Failure>,
-    ) -> Result<Explored, Failure> {
+        search: impl Fn(&Model, &dyn StateSpace, usize) -> Result<Explored, CheckError>,
+    ) -> Result<Explored, CheckError> {
         let mut sum: Option<Explored> = None;
         // The property whose parts are being looked for, and the ways to those that were found.
         let mut found: Option<(usize, ViolationKind, Vec<Label>)> = None;
@@ -229,7 +232,7 @@ impl Reduced {
         }
         // There is at least one search, and `merge` has made its report the sum.
         sum.map(|mut sum| self.explained(&mut sum))
-            .ok_or_else(|| Failure::Internal("no search was made".into()))
+            .ok_or_else(|| CheckError::Internal("no search was made".into()))
     }
 
     /// What was found, with what was decided here in front.
@@ -240,7 +243,7 @@ impl Reduced {
     }
 
     /// The violation on the whole model.
-    fn lift(&self, part: &PartModel, found: &Violation) -> Result<Violation, Failure> {
+    fn lift(&self, part: &PartModel, found: &Violation) -> Result<Violation, CheckError> {
         if part.stages.is_empty() || found.path.is_empty() {
             return Ok(found.clone());
         }
@@ -255,17 +258,10 @@ impl Reduced {
     }
 
     /// The actions of the whole model that lead to what was found.
-    fn labels(&self, part: &PartModel, found: &Violation) -> Result<LabelTrace, Failure> {
-        let ending = match found.kind {
-            ViolationKind::Fault(label) | ViolationKind::StartFault(label) => Ending::Fault(label),
-            ViolationKind::Invariant(id) | ViolationKind::Goal(id) | ViolationKind::PropertyFault(id) => {
-                Ending::Property(id)
-            }
-            _ => Ending::State,
-        };
-        let trace = replay(&part.model, &found.path, ending).map_err(internal)?;
+    fn labels(&self, part: &PartModel, found: &Violation) -> Result<LabelTrace, CheckError> {
+        let trace = replayed(&part.model, found)?;
         let mut labels = trace.steps.iter().map(|step| step.label);
-        let start = labels.next().ok_or_else(|| Failure::Internal("a trace without states".into()))?;
+        let start = labels.next().ok_or_else(|| CheckError::Internal("a trace without states".into()))?;
         let ending = match trace.end {
             TraceEnd::Fault { label, .. } => TraceEnding::Fault(label),
             _ => TraceEnding::State,
@@ -275,8 +271,8 @@ impl Reduced {
     }
 }
 
-fn internal(error: impl std::fmt::Display) -> Failure {
-    Failure::Internal(error.to_string())
+fn internal(error: impl std::fmt::Display) -> CheckError {
+    CheckError::Internal(error.to_string())
 }
 
 /// Adds a search's figures to the sum.
@@ -329,17 +325,17 @@ fn unkept(properties: &[PropertyInfo], question: &Question) -> Option<String> {
 
 /// The model reduced by stubborn sets, where that is asked for.
 fn stubborn<'m>(
-    args: &ReductionArgs,
+    args: &Reductions,
     model: &'m Model,
     question: &Question,
-) -> Result<Option<Stubborn<'m>>, Failure> {
+) -> Result<Option<Stubborn<'m>>, CheckError> {
     let traces = match args.por {
         None => return Ok(None),
         Some(Traces::Some) => stubborn_sets::Traces::Some,
         Some(Traces::Shortest) => stubborn_sets::Traces::Shortest,
     };
     if let Some(lost) = unkept(model.properties(), question) {
-        return Err(Failure::Usage(format!(
+        return Err(CheckError::Question(format!(
             "--por keeps errors, not what is covered or stays reachable: `{lost}` asks for that. Leave out --por, or name \
              other properties with --property"
         )));
@@ -347,17 +343,17 @@ fn stubborn<'m>(
     let deadlocks = question.deadlock;
     let heuristic = model.symmetry().is_some_and(|it| it.mode() == SymmetryMode::Heuristic);
     if heuristic && deadlocks == DeadlockNotion::Stuttering {
-        return Err(Failure::Usage(
+        return Err(CheckError::Question(
             "--por cannot tell deadlocks from steps between symmetric states with heuristic symmetry: give --symmetry \
              exact or off, or --deadlock stuck or off"
                 .into(),
         ));
     }
     if !model.system().has_plain_steps() {
-        return Err(Failure::Usage(
+        return Err(CheckError::Question(
             "--por does not know atomic sequences that branch or block, nor timeout: leave it out for this model".into(),
         ));
     }
-    let too_many = || Failure::Usage("the model has too many rules for --por".into());
+    let too_many = || CheckError::Question("the model has too many rules for --por".into());
     Stubborn::new(model, deadlocks, traces).ok_or_else(too_many).map(Some)
 }

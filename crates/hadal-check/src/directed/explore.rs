@@ -2,9 +2,10 @@
 //! proper, in RAM or on disk.
 
 use super::{Calibration, DirectedPlan, EXTERNAL};
-use crate::failure::Failure;
+use crate::error::CheckError;
 use crate::preparation::Preparation;
 use crate::race::Setting;
+use crate::searching::Explored;
 use hadal_exec::model::Model;
 use hadal_guide::{Guide, GuideError, Meter, OpenDisk, Room, Target, priority, registry};
 use hadal_search::directed::{self, DirectedOptions, DirectedSearch, Expansion, Insertion, Order, Traces};
@@ -23,24 +24,14 @@ const DESCENT_STATES: u64 = 125;
 /// The share of the budget that tables of guides may use.
 const TABLE_SHARE: u64 = 4;
 
-/// What a directed search came to, and how it was set up.
-pub struct Explored {
-    /// The answer.
-    pub report: Report,
-    /// What was decided and why, line by line.
-    pub decisions: Vec<String>,
-}
-
-impl Explored {
-    /// Nothing was looked at, and nothing found.
-    pub fn nothing_yet(task: Task, governor: &Governor) -> Self {
-        let report = directed::not_begun(task, governor, StopReason::Incomplete);
-        Explored { report: Report { verdict: Verdict::Holds, ..report }, decisions: Vec::new() }
-    }
+/// Nothing was looked at, and nothing found.
+pub(crate) fn nothing_yet(task: Task, governor: &Governor) -> Explored {
+    let report = directed::not_begun(task, governor, StopReason::Incomplete);
+    Explored { report: Report { verdict: Verdict::Holds, ..report }, decisions: Vec::new() }
 }
 
 /// What is asked without liveness properties, which need all of the states at once; none where there are none.
-pub fn safety_part(question: &Question, properties: &[PropertyInfo]) -> Option<Question> {
+pub(crate) fn safety_part(question: &Question, properties: &[PropertyInfo]) -> Option<Question> {
     question.of_kind(properties, PropertyKind::Liveness).next()?;
     let mut asked = question.asked.clone();
     for (asked, property) in asked.iter_mut().zip(properties) {
@@ -50,7 +41,7 @@ pub fn safety_part(question: &Question, properties: &[PropertyInfo]) -> Option<Q
 }
 
 /// The disk of a directed search, which is used where RAM is not enough.
-pub struct OnDisk<'a> {
+pub(crate) struct OnDisk<'a> {
     /// Opens the run folder.
     pub ledger: &'a dyn Fn() -> Result<Ledger, Trouble>,
     /// Opens the folder of tables that guides look up.
@@ -62,12 +53,12 @@ pub struct OnDisk<'a> {
 }
 
 /// Explores as planned, without anything beside it.
-pub fn explore(
+pub(crate) fn explore(
     plan: &DirectedPlan,
     setting: Setting,
     preparation: &Preparation,
     disk: Option<OnDisk>,
-) -> Result<Explored, Failure> {
+) -> Result<Explored, CheckError> {
     let Setting { model, task, asked, governor, .. } = setting;
     let target = target(task.space, task.question, asked);
     let mut decisions = vec![format!("  looking for {}", describe(&target, model))];
@@ -86,7 +77,7 @@ pub fn explore(
             let reason = preparation.stopped().unwrap_or(StopReason::Interrupted);
             return Ok(Explored { report: directed::not_begun(task, governor, reason), decisions });
         }
-        Err(error) => return Err(Failure::Usage(format!("--guide {}: {error}", plan.guide))),
+        Err(error) => return Err(CheckError::Question(format!("--guide {}: {error}", plan.guide))),
     };
     // What the guide holds is not there for the search.
     let held = governor.current();
@@ -94,7 +85,7 @@ pub fn explore(
     let setting = Setting { governor: &left, ..setting };
     let explored = explore_with(plan, setting, (&guides, &target), preparation, disk, decisions);
     if let Some(why) = guides.guide.failure() {
-        return Err(Failure::Damaged(format!("a table of the guide cannot be read: {why}")));
+        return Err(CheckError::Damaged(format!("a table of the guide cannot be read: {why}")));
     }
     let mut explored = explored?;
     explored.report.peak_memory += held;
@@ -108,7 +99,7 @@ fn explore_with(
     preparation: &Preparation,
     disk: Option<OnDisk>,
     mut decisions: Vec<String>,
-) -> Result<Explored, Failure> {
+) -> Result<Explored, CheckError> {
     let Setting { model, task, governor, .. } = setting;
     let guide = &*guides.guide;
     let disk = match disk {
@@ -127,8 +118,8 @@ fn explore_with(
     // layer leaves nothing out.
     let reduced = task.space.fingerprint() != model.fingerprint();
     let sorted_by = Target { faults: target.faults || reduced, ..target.clone() };
-    let priority =
-        priority::build(priority, model, &sorted_by, guide).map_err(|why| Failure::Usage(why.to_string()))?;
+    let priority = priority::build(priority, model, &sorted_by, guide)
+        .map_err(|why| CheckError::Question(why.to_string()))?;
     let options = DirectedOptions {
         order: plan.order,
         tie: plan.tie,
@@ -161,7 +152,7 @@ fn explore_with(
     let mut report = directed::explore(&search);
     if let Some(audit) = report.directed.as_ref().and_then(|figures| figures.audit.as_ref()) {
         if let Some(broken) = &audit.broken {
-            return Err(Failure::Internal(format!("guide {} breaks its word: {broken}", guide.name())));
+            return Err(CheckError::Internal(format!("guide {} breaks its word: {broken}", guide.name())));
         }
         decisions.push(format!("  {} transitions agree with what the guide promises", audit.transitions));
     }
@@ -214,13 +205,12 @@ fn external(
     governor: &Governor,
     disk: OnDisk,
     mut decisions: Vec<String>,
-) -> Result<Explored, Failure> {
+) -> Result<Explored, CheckError> {
     let trace_by = plan.trace_by.map(TraceBy::from).unwrap_or_default();
     let options = ExternalOptions { trace_by, ..plan.writing.clone() };
     let (ledger, threads) = (disk.ledger, disk.threads);
     let search = ExternalSearch { task, guide, aim, ledger, governor, threads, options };
-    let explored = if disk.resumed { external::resume(&search) } else { external::search(&search) };
-    let explored = explored.map_err(crate::commands::check::trouble)?;
+    let explored = if disk.resumed { external::resume(&search)? } else { external::search(&search)? };
     let figures = &explored.figures;
     decisions.push(format!(
         "  {} buckets by cost and estimate, {} states expanded of {} generated; duplicates up to {} rows back",
@@ -249,7 +239,7 @@ fn external(
 
 /// Whether the user names properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub(crate) enum Asked {
     /// Only those are asked about.
     Named,
     /// Everything is.

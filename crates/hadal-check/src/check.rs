@@ -1,0 +1,139 @@
+//! The builder: a model, then what is asked and how, then an answer.
+
+use crate::directed::Directing;
+use crate::error::CheckError;
+use crate::options::Options;
+use crate::reduction::Traces;
+use crate::run::{Outcome, Prepared};
+use crate::strategy::Strategy;
+use hadal_exec::model::Engine;
+use hadal_exec::symmetry::SymmetryMode;
+use hadal_search::Limits;
+use hadal_system::{DeadlockNotion, System};
+use std::path::Path;
+
+/// A question about a system: [`Check::of`], then what differs from the usual, then [`Check::run`].
+#[derive(Clone, Debug)]
+#[must_use = "a check does nothing until it is run"]
+pub struct Check {
+    system: System,
+    options: Options,
+}
+
+impl Check {
+    /// Everything the model asks: its properties but goals, deadlocks, and errors of the model itself.
+    pub fn of(system: System) -> Self {
+        Check { system, options: Options::default() }
+    }
+
+    /// The same, with everything chosen at once.
+    pub fn with_options(system: System, options: Options) -> Self {
+        Check { system, options }
+    }
+
+    /// What is chosen so far, for choices without a verb of their own.
+    pub fn options_mut(&mut self) -> &mut Options {
+        &mut self.options
+    }
+
+    /// Asks about this property, and only about those that are named so.
+    pub fn property(mut self, name: impl Into<String>) -> Self {
+        self.options.properties.push(name.into());
+        self.options.deadlock = DeadlockNotion::Off;
+        self
+    }
+
+    /// Asks about deadlocks in this notion.
+    pub fn deadlock(mut self, notion: DeadlockNotion) -> Self {
+        self.options.deadlock = notion;
+        self
+    }
+
+    /// Looks where a guide says that what is wrong is near. Finds errors in few states; the trace need not be shortest.
+    pub fn find(mut self) -> Self {
+        self.options.directing.find = true;
+        self
+    }
+
+    /// A directed search with its options.
+    pub fn directed(mut self, directing: Directing) -> Self {
+        self.options.directing = directing;
+        self
+    }
+
+    /// Partial-order reduction: of steps that do not disturb each other, fires only some first.
+    pub fn por(mut self, traces: Traces) -> Self {
+        self.options.reductions.por = Some(traces);
+        self
+    }
+
+    /// Cone of influence: leaves out what cannot influence the properties asked about.
+    pub fn cone_of_influence(mut self) -> Self {
+        self.options.reductions.coi = true;
+        self
+    }
+
+    /// Answers a question about parts that have nothing to do with each other part by part.
+    pub fn decompose(mut self) -> Self {
+        self.options.reductions.decompose = true;
+        self
+    }
+
+    /// Visits and stores states in this way.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.options.strategy = strategy;
+        self
+    }
+
+    /// How far symmetry is used.
+    pub fn symmetry(mut self, mode: SymmetryMode) -> Self {
+        self.options.model.symmetry = mode;
+        self
+    }
+
+    /// Whether the model runs as machine code.
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.options.model.engine = engine;
+        self
+    }
+
+    /// The memory budget in bytes.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.options.budget.memory = Some(bytes);
+        self
+    }
+
+    /// Threads, at least 1.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.options.budget.threads = Some(threads.max(1));
+        self
+    }
+
+    /// When to stop.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.options.budget.limits = limits;
+        self
+    }
+
+    /// Keeps run folders here; a run that used the disk stays when it is done.
+    pub fn disk(mut self, folder: impl AsRef<Path>) -> Self {
+        self.options.place.disk = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Goes on with the run in this folder, which must be of the same model and question.
+    pub fn resume(mut self, run: impl AsRef<Path>) -> Self {
+        self.options.place.resumed = Some(run.as_ref().to_owned());
+        self
+    }
+
+    /// Checks the choices against each other, reduces the model where that is asked for, and compiles it.
+    pub fn prepare(self) -> Result<Prepared, CheckError> {
+        Prepared::new(self.system, self.options)
+    }
+
+    /// Explores to the end, or to a limit.
+    pub fn run(self) -> Result<Outcome, CheckError> {
+        self.prepare()?.begin()?.finish()
+    }
+}

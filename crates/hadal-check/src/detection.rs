@@ -1,0 +1,231 @@
+//! Options of the strategies that detect duplicates layer by layer on disk (docs/strategies.md), and running one of them.
+
+use crate::error::CheckError;
+#[cfg(feature = "clap")]
+use crate::options::parse_size;
+use crate::searching::Begin;
+use crate::strategy::Strategy;
+use hadal_search::Report;
+use hadal_search::layered::Trouble;
+use hadal_search::layered::cache::CacheKind;
+use hadal_search::layered::hash::{Sampling, SplitBy};
+use hadal_search::layered::partial::Bound;
+use hadal_search::strategy::{self, Detection, PartitionSource, StrategySearch};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Options of the layered strategies; each belongs to some of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(default)]
+pub struct Detecting {
+    /// With a layered disk strategy: what is remembered of generated states before they are written.
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "KIND"))]
+    pub cache: Option<CacheChoice>,
+    /// With --strategy partial, hash or phased: compare with this many recent layers, or with as many as the duplicates
+    /// seen ask for (auto), and with all now and then.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "LAYERS|auto", value_parser = parse_bound, alias = "partial"))]
+    pub bound: Option<Bound>,
+    /// With --strategy layered: most layers kept on disk.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub keep_layers: Option<u64>,
+    /// With --strategy layered: most bytes of layers kept on disk.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE", value_parser = parse_size))]
+    pub keep_bytes: Option<u64>,
+    /// With --strategy layered or frontier: no shortest path is longer than this, so what is deeper was seen before.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "DEPTH"))]
+    pub diameter: Option<u64>,
+    /// With --strategy hash: part states by these scalars (comma-separated), or as in this file of --save-partition.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAMES|FILE"))]
+    pub partition: Option<String>,
+    /// With --strategy hash: how the scalars are chosen that states are parted by at first.
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "RULE", conflicts_with = "partition"))]
+    pub first_partition: Option<SamplingChoice>,
+    /// With --strategy hash: write the partition to this file at the end.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub save_partition: Option<PathBuf>,
+    /// With --strategy hash: what a bucket that is too large is split by.
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "RULE"))]
+    pub split_by: Option<SplitChoice>,
+}
+
+/// What is remembered of generated states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum CacheChoice {
+    /// Nothing: small sorted batches.
+    Off,
+    /// Nothing, but batches as large as memory allows, written without repetitions.
+    Buffer,
+    /// A table that is emptied when full.
+    Table,
+    /// A table that forgets its older half when full.
+    Lru,
+}
+
+/// How the first scalars are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum SamplingChoice {
+    /// Those with the most values in a sample that goes deep.
+    Sampled,
+    /// One more than sampled.
+    OneMore,
+    /// Those with the most values in the first states of a breadth-first search.
+    Bfs,
+    /// Any that vary.
+    Random,
+}
+
+impl From<CacheChoice> for CacheKind {
+    fn from(choice: CacheChoice) -> Self {
+        match choice {
+            CacheChoice::Off => CacheKind::Off,
+            CacheChoice::Buffer => CacheKind::Buffer,
+            CacheChoice::Table => CacheKind::Table,
+            CacheChoice::Lru => CacheKind::Lru,
+        }
+    }
+}
+
+impl SamplingChoice {
+    fn sampling(self) -> Sampling {
+        match self {
+            SamplingChoice::Sampled => Sampling::Deep,
+            SamplingChoice::OneMore => Sampling::OneMore,
+            SamplingChoice::Bfs => Sampling::BreadthFirst,
+            SamplingChoice::Random => Sampling::Random(RANDOM_SEED),
+        }
+    }
+}
+
+/// The same choice in every run.
+const RANDOM_SEED: u64 = 1;
+
+/// What a bucket is split by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum SplitChoice {
+    /// The scalar whose largest new bucket is smallest.
+    MinMax,
+    /// The scalar with the fewest values.
+    Fewest,
+    /// Any scalar.
+    Random,
+}
+
+impl Detecting {
+    /// The strategy with these options, or none where `strategy` is not one of the layered ones; refuses options that
+    /// would do nothing.
+    pub(crate) fn strategy(&self, strategy: Strategy) -> Result<Option<strategy::Strategy>, CheckError> {
+        let Some(mut chosen) = strategy.settings() else {
+            return match self.given().next() {
+                None => Ok(None),
+                Some(option) => Err(refuse(option, strategy)),
+            };
+        };
+        if self.cache.is_some() && matches!(chosen.detection, Detection::Structured) {
+            return Err(CheckError::Question(format!(
+                "--cache would do nothing with --strategy {strategy}, which knows duplicates at once"
+            )));
+        }
+        if let Some(option) = self.given().find(|option| !strategy.takes(option)) {
+            return Err(refuse(option, strategy));
+        }
+        if let Some(cache) = self.cache {
+            chosen.cache = cache.into();
+        }
+        match (&mut chosen.detection, self.bound) {
+            (Detection::Partial(recent), Some(bound)) => *recent = bound,
+            (_, bound) => chosen.bound = bound,
+        }
+        if strategy.takes("keep-layers") && self.keep_layers.is_none() && self.keep_bytes.is_none() {
+            return Err(CheckError::Question(format!(
+                "--strategy {strategy} deletes old layers: say when, with --keep-layers N or --keep-bytes SIZE"
+            )));
+        }
+        chosen.keep_layers = self.keep_layers.or(chosen.keep_layers);
+        chosen.keep_bytes = self.keep_bytes;
+        chosen.diameter = self.diameter;
+        if let Detection::Hash { partition, split_by } = &mut chosen.detection {
+            if let Some(text) = &self.partition {
+                *partition = partition_source(text)?;
+            }
+            if let Some(choice) = self.first_partition {
+                *partition = PartitionSource::Sampled(choice.sampling());
+            }
+            *split_by = match self.split_by {
+                None | Some(SplitChoice::MinMax) => SplitBy::SmallestLargest,
+                Some(SplitChoice::Fewest) => SplitBy::Fewest,
+                Some(SplitChoice::Random) => SplitBy::Random,
+            };
+        }
+        Ok(Some(chosen))
+    }
+
+    /// The options that are given, by their names in the table of strategies.
+    fn given(&self) -> impl Iterator<Item = &'static str> {
+        let given = [
+            (self.cache.is_some(), "cache"),
+            (self.bound.is_some(), "bound"),
+            (self.keep_layers.is_some(), "keep-layers"),
+            (self.keep_bytes.is_some(), "keep-bytes"),
+            (self.diameter.is_some(), "diameter"),
+            (self.partition.is_some(), "partition"),
+            (self.first_partition.is_some(), "first-partition"),
+            (self.save_partition.is_some(), "save-partition"),
+            (self.split_by.is_some(), "split-by"),
+        ];
+        given.into_iter().filter_map(|(given, name)| given.then_some(name))
+    }
+
+    /// Explores, or goes on with a run, and saves the partition where that is asked.
+    pub(crate) fn explore(&self, search: &StrategySearch, begin: Begin) -> Result<Report, Trouble> {
+        let explored = match begin {
+            Begin::Resumed => strategy::resume(search)?,
+            Begin::New => strategy::explore(search)?,
+        };
+        if let (Some(path), Some(text)) = (&self.save_partition, &explored.partition)
+            && let Err(error) = std::fs::write(path, text)
+        {
+            search.task.control.warn(format!("cannot save the partition to {}: {error}", path.display()));
+        }
+        Ok(explored.report)
+    }
+}
+
+/// Says to which strategies an option belongs.
+fn refuse(option: &str, strategy: Strategy) -> CheckError {
+    let mut names: Vec<&str> =
+        Strategy::all().filter(|other| other.takes(option)).map(|other| other.info().name).collect();
+    let last = names.pop().unwrap_or_default();
+    let of = match (option, names.as_slice()) {
+        ("cache", _) => "the layered disk strategies".to_owned(),
+        (_, []) => format!("--strategy {last}"),
+        (_, others) => format!("--strategy {} and {last}", others.join(", ")),
+    };
+    CheckError::Question(format!(
+        "--{option} belongs to {of}; it would do nothing with --strategy {strategy}"
+    ))
+}
+
+#[cfg(feature = "clap")]
+fn parse_bound(text: &str) -> Result<Bound, String> {
+    match text {
+        "auto" => Ok(Bound::Auto),
+        layers => match layers.parse() {
+            Ok(layers @ 1..) => Ok(Bound::Layers(layers)),
+            _ => Err("a number of layers, at least 1, or auto".into()),
+        },
+    }
+}
+
+fn partition_source(text: &str) -> Result<PartitionSource, CheckError> {
+    if !Path::new(text).is_file() {
+        return Ok(PartitionSource::Names(text.split(',').map(|name| name.trim().to_owned()).collect()));
+    }
+    match std::fs::read_to_string(text) {
+        Ok(saved) => Ok(PartitionSource::Saved(saved)),
+        Err(error) => Err(CheckError::Question(format!("cannot read the partition {text}: {error}"))),
+    }
+}

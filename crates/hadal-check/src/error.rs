@@ -1,0 +1,49 @@
+//! Why a question gets no answer.
+
+use hadal_search::layered::Trouble;
+use hadal_store::manifest::OpenError;
+use std::path::PathBuf;
+
+/// A check that could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The question, or the way to answer it, makes no sense as put.
+    #[error("{0}")]
+    Question(String),
+    /// A file cannot be read or written.
+    #[error("{path}: {error}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A run on disk cannot be used.
+    #[error("{0}")]
+    Damaged(String),
+    /// hadal is wrong.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl From<Trouble> for CheckError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::OverBudget(over) => CheckError::Question(format!(
+                "{over}; give it more with --memory ({} MiB at least)",
+                (over.limit + over.asked) >> 20
+            )),
+            Trouble::Write(error) => CheckError::Question(error.to_string()),
+            Trouble::Commit(error) => CheckError::Question(error.to_string()),
+            Trouble::Setup(error) => CheckError::Question(error.to_string()),
+            Trouble::Partition(error) => CheckError::Question(error.to_string()),
+            Trouble::Liveness => CheckError::Question(trouble.to_string()),
+            Trouble::Open(error @ (OpenError::Locked | OpenError::OtherModel { .. })) => {
+                CheckError::Question(error.to_string())
+            }
+            Trouble::Open(error) => CheckError::Damaged(error.to_string()),
+            Trouble::NothingToResume => CheckError::Damaged(trouble.to_string()),
+            Trouble::Read(error) => CheckError::Damaged(error.to_string()),
+        }
+    }
+}

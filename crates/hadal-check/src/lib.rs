@@ -1,0 +1,65 @@
+//! A question becomes a run: the library that the command, tests and other programs call.
+//!
+//! [`Check`] is given a [`System`](hadal_system::System) and options, chooses how to search, reduces the model where that
+//! is asked for, races a guided search against a blind one, goes to disk when memory is full, lifts what it finds back to
+//! the model and replays it. The [`Outcome`] is typed; nothing is printed.
+//!
+//! ```
+//! use hadal_check::{Check, Verdict};
+//! # let text = "var x: 0..3; startstate x := 0; end; rule x < 3 ==> x := x + 1; end; invariant \"small\" x < 3;";
+//! # let source = hadal_system::Source::new("counter.m", text);
+//! let system = hadal_lang::murphi::load(source, &[])?.system;
+//! let outcome = Check::of(system).memory(64 << 20).threads(1).run()?;
+//! let trace = outcome.trace.expect("the invariant does not hold");
+//! assert!(matches!(outcome.report.verdict, Verdict::Violated(_)));
+//! assert_eq!(trace.steps.len(), 4);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Looking for an error where a guide says it is near, with steps in one order only:
+//!
+//! ```
+//! use hadal_check::{Check, Traces};
+//! # let text = "var x: 0..3; startstate x := 0; end; rule x < 3 ==> x := x + 1; end; invariant \"small\" x < 3;";
+//! # let source = hadal_system::Source::new("counter.m", text);
+//! # let system = hadal_lang::murphi::load(source, &[])?.system;
+//! let outcome = Check::of(system).property("small").por(Traces::Some).find().memory(64 << 20).run()?;
+//! assert_eq!(outcome.trace.map(|trace| trace.steps.len()), Some(4));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod check;
+pub mod detection;
+pub mod directed;
+pub mod error;
+pub mod folder;
+pub mod memory;
+pub mod options;
+pub mod partition;
+mod plan;
+mod preparation;
+pub mod properties;
+mod race;
+pub mod reduction;
+pub mod run;
+mod searching;
+pub mod space;
+pub mod strategy;
+
+pub use check::Check;
+pub use detection::Detecting;
+pub use directed::Directing;
+pub use error::CheckError;
+pub use folder::RunPlace;
+pub use options::Options;
+pub use partition::Partitioning;
+pub use reduction::{Reductions, Traces};
+pub use run::{Outcome, Prepared, Run};
+pub use space::{SpaceCheck, SpaceOutcome, SpaceRun};
+pub use strategy::Strategy;
+
+// What options and outcomes are made of.
+pub use hadal_exec::model::Engine;
+pub use hadal_exec::symmetry::SymmetryMode;
+pub use hadal_search::{Limits, Report, StopReason, Verdict, Violation, ViolationKind, WhenFull};
+pub use hadal_system::DeadlockNotion;

@@ -1,0 +1,72 @@
+//! Partition by partition: the options, and going from a trace to a shortest one.
+
+use crate::folder::RunPlace;
+use crate::searching::Begin;
+use hadal_search::auto::{self, AutoSearch};
+use hadal_search::layered::Trouble;
+use hadal_search::partition::{self, Heuristic, PartitionOptions, PartitionSearch};
+use hadal_search::{Report, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// Options of `--strategy part`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(default)]
+pub struct Partitioning {
+    /// With --strategy part: what partitions are split by. adaptive, sa, ss, rd, ee, pd, de; to compare with: s-ghc,
+    /// d-ghc, s-lhc, d-lhc (docs/partition.md).
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", default_value = "adaptive", value_parser = parse_heuristic))]
+    pub part_heuristic: Heuristic,
+    /// With --strategy part: keep at most this many states in RAM, even if more fit the memory budget.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub part_states: Option<u64>,
+    /// With --strategy part: search again breadth-first for a shortest trace.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub shortest: bool,
+}
+
+#[cfg(feature = "clap")]
+fn parse_heuristic(text: &str) -> Result<Heuristic, String> {
+    let known = Heuristic::ALL.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    known.map(|&(_, heuristic)| heuristic).ok_or_else(|| {
+        let names: Vec<&str> = Heuristic::ALL.iter().map(|&(name, _)| name).collect();
+        format!("no such heuristic; there are {}", names.join(", "))
+    })
+}
+
+impl Partitioning {
+    /// Explores partition by partition in the run folder `place`, which the search's ledger opens.
+    pub(crate) fn explore(
+        &self,
+        search: AutoSearch,
+        place: &RunPlace,
+        begin: Begin,
+    ) -> Result<Report, Trouble> {
+        let AutoSearch { task, ledger, governor, .. } = search;
+        let options = PartitionOptions {
+            heuristic: self.part_heuristic,
+            resident_states: self.part_states,
+            ..PartitionOptions::default()
+        };
+        let search = PartitionSearch { task, ledger, governor, options };
+        let mut report = match begin {
+            Begin::New => partition::explore(&search)?,
+            Begin::Resumed => partition::resume(&search)?,
+        };
+        let not_shortest = matches!(&report.verdict, Verdict::Violated(found) if !found.shortest);
+        if self.shortest && not_shortest {
+            let again = place.beside("shortest");
+            let ledger = || again.create(governor, task.space.fingerprint(), &serde_json::Value::Null);
+            let found = auto::explore(&AutoSearch { task, ledger: &ledger, governor, threads: 1 })?;
+            if again.is_used() {
+                again.discard(task.control);
+            }
+            // A limit may end this search earlier; the trace there is stays.
+            if let Verdict::Violated(_) = found.verdict {
+                report.verdict = found.verdict;
+            }
+            report.peak_memory = report.peak_memory.max(found.peak_memory);
+        }
+        Ok(report)
+    }
+}

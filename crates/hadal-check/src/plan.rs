@@ -1,0 +1,77 @@
+//! From options to a validated plan: everything a search needs, with defaults filled in.
+
+use crate::directed::DirectedPlan;
+use crate::error::CheckError;
+use crate::memory::{LEAST_MEMORY, default_memory, default_threads};
+use crate::options::Options;
+use hadal_search::WhenFull;
+use hadal_search::strategies::Explorer;
+use hadal_search::strategy::Strategy as Layered;
+
+/// What a check will do.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// Budget in bytes.
+    pub(crate) memory: u64,
+    /// Threads.
+    pub(crate) threads: usize,
+    /// The strategy with its options, where it is one of the layered ones on disk.
+    pub(crate) layered: Option<Layered>,
+    /// A directed search, where one is asked for.
+    pub(crate) directed: Option<DirectedPlan>,
+}
+
+impl Plan {
+    /// Validates the options against each other and what is asked.
+    pub(crate) fn new(options: &Options, asks_liveness: bool) -> Result<Self, CheckError> {
+        let strategy = options.strategy;
+        let layered = options.detecting.strategy(strategy)?;
+        let directed = options.directing.plan()?;
+        if directed.is_some() && !strategy.is_default() {
+            return Err(CheckError::Question(format!(
+                "a directed search has an order of its own: leave out --strategy {strategy}"
+            )));
+        }
+        let limits = &options.budget.limits;
+        let has_layers = directed.is_none() && strategy.promises.layers;
+        if limits.max_depth.is_some() && !has_layers {
+            return Err(CheckError::Question(
+                "--max-depth needs breadth-first layers: leave out --strategy, --find and what implies it"
+                    .into(),
+            ));
+        }
+        // A directed search in RAM looks for errors first and leaves liveness to the search after it.
+        let keeps_liveness = match &directed {
+            Some(directed) => !directed.uses_disk(),
+            None => strategy.promises.liveness,
+        };
+        if !keeps_liveness && asks_liveness {
+            return Err(CheckError::Question(
+                "the model has liveness properties, which --strategy auto and bfs check, and --find after it found no \
+                 error: leave out --strategy (or --order astar and external-astar), or choose other properties with \
+                 --property"
+                    .into(),
+            ));
+        }
+        if strategy.stays_in_ram() && options.budget.disk.is_some() {
+            return Err(CheckError::Question(format!(
+                "--disk-limit would do nothing with --strategy {strategy}, which stays in RAM"
+            )));
+        }
+        let layers_on_disk = matches!(strategy.explorer, Explorer::Auto | Explorer::Layered(_));
+        if limits.when_full == WhenFull::DeleteLayers && !layers_on_disk {
+            return Err(CheckError::Question(format!(
+                "--when-full delete-layers would do nothing with --strategy {strategy}, which keeps no layers on disk"
+            )));
+        }
+        let memory = options.budget.memory.unwrap_or_else(default_memory);
+        if memory < LEAST_MEMORY {
+            return Err(CheckError::Question(format!(
+                "--memory {memory} is too small: buffers alone take some megabytes; give at least {}M",
+                LEAST_MEMORY >> 20
+            )));
+        }
+        let threads = options.budget.threads.unwrap_or_else(default_threads).clamp(1, 64);
+        Ok(Plan { memory, threads, layered, directed })
+    }
+}

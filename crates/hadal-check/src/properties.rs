@@ -1,0 +1,53 @@
+//! Which of a model's properties a question is about.
+
+use crate::error::CheckError;
+use hadal_system::{Expr, PropertyBody, PropertyKind, System};
+
+/// Leaves only the named properties, or all but goals where none is named (and all assumptions, which are part of the
+/// model): the others become trivial.
+pub fn select_properties(system: &mut System, names: &[String]) -> Result<Vec<bool>, CheckError> {
+    for name in names {
+        if !system.properties.iter().any(|p| p.name == *name) {
+            let known: Vec<_> = system.properties.iter().map(|p| format!("`{}`", p.name)).collect();
+            let known = if known.is_empty() {
+                "it has none".to_owned()
+            } else {
+                format!("it has {}", known.join(", "))
+            };
+            return Err(CheckError::Question(format!("the model has no property `{name}`; {known}")));
+        }
+    }
+    let mut asked = Vec::new();
+    let bases = system.property_bases();
+    for (n, property) in system.properties.iter_mut().enumerate() {
+        // A goal is a question of its own: meeting it would end the search for everything else.
+        let selected = match names {
+            [] => !matches!(property.kind, PropertyKind::Goal | PropertyKind::Proposition),
+            names => names.contains(&property.name),
+        };
+        asked.extend(std::iter::repeat_n(selected, (bases[n + 1] - bases[n]) as usize));
+        if !selected {
+            match property.kind {
+                PropertyKind::Invariant => property.body = PropertyBody::State(Expr::constant(1)),
+                PropertyKind::Goal => property.body = PropertyBody::State(Expr::constant(0)),
+                PropertyKind::Assumption
+                | PropertyKind::Cover
+                | PropertyKind::Liveness
+                | PropertyKind::Proposition
+                | PropertyKind::Rest => {}
+            }
+        }
+    }
+    Ok(asked)
+}
+
+/// Whether a property process accepts infinite runs: then that no state is wrong does not answer what is asked.
+pub(crate) fn has_accepting_property(system: &System) -> bool {
+    system.processes.iter().any(|process| process.locations.iter().any(|location| location.accepting))
+}
+
+/// Whether naming these properties, or none, asks about liveness.
+pub(crate) fn asks_liveness(names: &[String], system: &System) -> bool {
+    let mut liveness = system.properties.iter().filter(|p| p.kind == PropertyKind::Liveness);
+    liveness.any(|p| names.is_empty() || names.contains(&p.name))
+}

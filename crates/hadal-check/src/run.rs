@@ -1,0 +1,193 @@
+//! A check on its way: [`Prepared`] is the compiled model with its plan, [`Run`] a search whose clock runs, [`Outcome`]
+//! what it came to.
+
+use crate::error::CheckError;
+use crate::folder::{self, RunPlace};
+use crate::memory::search_budget;
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::properties::{asks_liveness, has_accepting_property, select_properties};
+use crate::reduction::Reduced;
+use crate::searching::{Explored, Searching};
+use hadal_exec::model::Model;
+use hadal_exec::replay::{self, Ending, Trace};
+use hadal_search::{Control, Question, Report, StopReason, Verdict, Violation, ViolationKind};
+use hadal_store::Governor;
+use hadal_system::System;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where run folders are kept unless a folder is named.
+const DEFAULT_DISK: &str = ".hadal";
+
+/// A question whose options were checked and whose model is compiled.
+pub struct Prepared {
+    options: Options,
+    plan: Plan,
+    question: Question,
+    reduced: Reduced,
+    /// Whether what is asked is about infinite runs besides, which no search of states answers.
+    accepts: bool,
+    /// The model's name, which the run's folder is named after.
+    name: String,
+}
+
+impl Prepared {
+    pub(crate) fn new(mut system: System, options: Options) -> Result<Self, CheckError> {
+        let plan = Plan::new(&options, asks_liveness(&options.properties, &system))?;
+        let name = system.name.clone();
+        let asked = select_properties(&mut system, &options.properties)?;
+        let accepts = options.properties.is_empty() && has_accepting_property(&system);
+        let question = Question { deadlock: options.deadlock, asked };
+        let reduced = Reduced::new(&options.reductions, system, options.model, &question)?;
+        Ok(Prepared { options, plan, question, reduced, accepts, name })
+    }
+
+    /// The model that results are about: under a reduction, what is left of it.
+    pub fn model(&self) -> &Model {
+        self.reduced.model()
+    }
+
+    /// The model that traces are shown on.
+    pub fn shown(&self) -> &Model {
+        self.reduced.shown()
+    }
+
+    /// The reductions in use, as results name them.
+    pub fn reductions(&self) -> &[String] {
+        &self.reduced.names
+    }
+
+    /// What the reductions asked for left out, or why nothing, line by line.
+    pub fn notes(&self) -> &[String] {
+        &self.reduced.notes
+    }
+
+    /// The memory budget in bytes.
+    pub fn memory(&self) -> u64 {
+        self.plan.memory
+    }
+
+    /// What is used, as results name it.
+    pub fn strategy(&self) -> &'static str {
+        match self.plan.directed {
+            Some(_) => "directed",
+            None => self.options.strategy.info().name,
+        }
+    }
+
+    /// The threads that a search with this result used.
+    pub fn threads(&self, report: &Report) -> usize {
+        match &self.plan.directed {
+            // Alone in RAM there is one.
+            Some(directed) if !directed.races() && report.disk.is_none() => 1,
+            _ => self.plan.threads,
+        }
+    }
+
+    /// Starts the clock and opens the budget.
+    pub fn begin(&self) -> Result<Run<'_>, CheckError> {
+        Ok(Run { prepared: self, session: Session::open(&self.options, self.plan.memory, &self.name)? })
+    }
+}
+
+/// What every search has: reins, a budget, a folder.
+pub(crate) struct Session {
+    pub(crate) control: Arc<Control>,
+    pub(crate) governor: Governor,
+    pub(crate) place: RunPlace,
+}
+
+impl Session {
+    /// Starts the clock and opens the budget.
+    pub(crate) fn open(options: &Options, memory: u64, name: &str) -> Result<Self, CheckError> {
+        let control = Arc::new(Control::new(options.budget.limits));
+        let governor = Governor::new(search_budget(memory)?);
+        let place = &options.place;
+        let parent = place.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK));
+        let folder = match &place.resumed {
+            Some(path) => RunPlace::existing(path),
+            None => RunPlace::new(parent, place.name.as_deref().unwrap_or(name)),
+        };
+        Ok(Session { control, governor, place: folder.limited_to(options.budget.disk) })
+    }
+
+    /// The folder, where there is one to keep; else it goes.
+    pub(crate) fn keep(&self, options: &Options, report: &Report) -> Option<PathBuf> {
+        let wanted = options.place.resumed.is_some()
+            || options.place.disk.is_some()
+            || matches!(report.verdict, Verdict::Stopped(_));
+        if !self.place.is_used() {
+            return None;
+        }
+        if wanted && !folder::is_left_over(&self.place.path) {
+            return Some(self.place.path.clone());
+        }
+        self.place.discard(&self.control);
+        None
+    }
+}
+
+/// A search that has begun.
+pub struct Run<'p> {
+    prepared: &'p Prepared,
+    session: Session,
+}
+
+/// What a check came to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The answer with its figures.
+    pub report: Report,
+    /// Where something is wrong: the way there, replayed action by action on the interpreter.
+    pub trace: Option<Trace>,
+    /// What was decided and why, line by line.
+    pub decisions: Vec<String>,
+    /// What was told while the search ran.
+    pub warnings: Vec<String>,
+    /// The run's folder, where it is kept.
+    pub run: Option<PathBuf>,
+}
+
+impl Run<'_> {
+    /// The reins: figures of the search while it goes on, and a way to stop it from another thread.
+    pub fn control(&self) -> &Arc<Control> {
+        &self.session.control
+    }
+
+    /// The memory budget of the search.
+    pub fn governor(&self) -> &Governor {
+        &self.session.governor
+    }
+
+    /// Explores to the end, or to a limit.
+    pub fn finish(&self) -> Result<Outcome, CheckError> {
+        let Prepared { options, plan, question, reduced, accepts, .. } = self.prepared;
+        let Session { control, governor, place } = &self.session;
+        let searching = Searching { options, plan, question, control, governor, place };
+        let explored =
+            reduced.search(question, |model, space, number| searching.explore(model, space, number));
+        let Explored { mut report, decisions } = explored?;
+        let trace = match &report.verdict {
+            Verdict::Violated(found) => Some(replayed(reduced.shown(), found)?),
+            _ => None,
+        };
+        let run = self.session.keep(options, &report);
+        if *accepts && report.verdict == Verdict::Holds {
+            report.verdict = Verdict::Stopped(StopReason::Unanswered);
+        }
+        Ok(Outcome { report, trace, decisions, warnings: control.warnings(), run })
+    }
+}
+
+/// A violation, replayed action by action on the interpreter.
+pub fn replayed(model: &Model, found: &Violation) -> Result<Trace, CheckError> {
+    let ending = match found.kind {
+        ViolationKind::Invariant(id) | ViolationKind::Goal(id) | ViolationKind::PropertyFault(id) => {
+            Ending::Property(id)
+        }
+        ViolationKind::Fault(label) | ViolationKind::StartFault(label) => Ending::Fault(label),
+        ViolationKind::Deadlock | ViolationKind::Liveness(_) | ViolationKind::Uncovered(_) => Ending::State,
+    };
+    replay::replay(model, &found.path, ending).map_err(|error| CheckError::Internal(error.to_string()))
+}

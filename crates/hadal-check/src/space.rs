@@ -1,0 +1,162 @@
+//! A check of a state space of one's own: the same options, folders and answers, without a model in a language.
+//!
+//! ```
+//! use hadal_check::{SpaceCheck, Verdict};
+//! use hadal_search::tiles::Tiles;
+//!
+//! let puzzle = Tiles::parse("125340678").expect("a board of three by three");
+//! let outcome = SpaceCheck::of(&puzzle).memory(64 << 20).threads(1).run()?;
+//! let Verdict::Violated(found) = outcome.report.verdict else { panic!("it has a solution") };
+//! assert_eq!(found.path.len() - 1, 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use crate::error::CheckError;
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::run::Session;
+use crate::searching::{Begin, Searching};
+use crate::strategy::Strategy;
+use hadal_search::strategies::Explorer;
+use hadal_search::strategy::Strategy as Layered;
+use hadal_search::{Control, DeadlockNotion, Question, Report, Task};
+use hadal_store::Governor;
+use hadal_system::{PropertyKind, StateSpace};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A question about a state space: [`SpaceCheck::of`], then what differs from the usual, then [`SpaceCheck::run`].
+#[must_use = "a check does nothing until it is run"]
+pub struct SpaceCheck<'s> {
+    space: &'s dyn StateSpace,
+    question: Question,
+    options: Options,
+    usual: Option<Layered>,
+}
+
+/// What the check of a space came to.
+#[derive(Clone, Debug)]
+pub struct SpaceOutcome {
+    /// The answer with its figures.
+    pub report: Report,
+    /// What was told while the search ran.
+    pub warnings: Vec<String>,
+    /// The run's folder, where it is kept.
+    pub run: Option<PathBuf>,
+}
+
+impl<'s> SpaceCheck<'s> {
+    /// All properties of the space, and no deadlocks.
+    pub fn of(space: &'s dyn StateSpace) -> Self {
+        let question = Question::everything(space.properties(), DeadlockNotion::Off);
+        SpaceCheck { space, question, options: Options::default(), usual: None }
+    }
+
+    /// Asks this.
+    pub fn question(mut self, question: Question) -> Self {
+        self.question = question;
+        self
+    }
+
+    /// With everything chosen at once. What needs a model (reductions, directed search) is refused.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The memory budget in bytes.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.options.budget.memory = Some(bytes);
+        self
+    }
+
+    /// Threads, at least 1.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.options.budget.threads = Some(threads.max(1));
+        self
+    }
+
+    /// Visits and stores states in this way.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.options.strategy = strategy;
+        self
+    }
+
+    /// Unless a strategy is named, explores with these settings of the layered loop instead of `auto`: up to covering, say.
+    pub fn usually(mut self, settings: Layered) -> Self {
+        self.usual = Some(settings);
+        self
+    }
+
+    /// Checks the choices against each other, opens the budget and starts the clock.
+    pub fn begin(self) -> Result<SpaceRun<'s>, CheckError> {
+        let properties = self.space.properties();
+        let asks_liveness = self.question.of_kind(properties, PropertyKind::Liveness).next().is_some();
+        let mut plan = Plan::new(&self.options, asks_liveness)?;
+        if plan.directed.is_some() || self.options.reductions != Default::default() {
+            return Err(CheckError::Question(
+                "directed search and reductions need a model, not only its state space: leave them out"
+                    .into(),
+            ));
+        }
+        if matches!(self.options.strategy.explorer, Explorer::Auto) {
+            plan.layered = self.usual;
+        }
+        let session = Session::open(&self.options, plan.memory, "space")?;
+        Ok(SpaceRun { space: self.space, question: self.question, options: self.options, plan, session })
+    }
+
+    /// Explores to the end, or to a limit.
+    pub fn run(self) -> Result<SpaceOutcome, CheckError> {
+        self.begin()?.finish()
+    }
+}
+
+/// The search of a space that has begun.
+pub struct SpaceRun<'s> {
+    space: &'s dyn StateSpace,
+    question: Question,
+    options: Options,
+    plan: Plan,
+    session: Session,
+}
+
+impl SpaceRun<'_> {
+    /// The reins: figures of the search while it goes on, and a way to stop it from another thread.
+    pub fn control(&self) -> &Arc<Control> {
+        &self.session.control
+    }
+
+    /// The memory budget of the search.
+    pub fn governor(&self) -> &Governor {
+        &self.session.governor
+    }
+
+    /// The memory budget in bytes, the model's share included.
+    pub fn memory(&self) -> u64 {
+        self.plan.memory
+    }
+
+    /// Threads.
+    pub fn threads(&self) -> usize {
+        self.plan.threads
+    }
+
+    /// Explores to the end, or to a limit.
+    pub fn finish(&self) -> Result<SpaceOutcome, CheckError> {
+        let Session { control, governor, place } = &self.session;
+        let searching = Searching {
+            options: &self.options,
+            plan: &self.plan,
+            question: &self.question,
+            control,
+            governor,
+            place,
+        };
+        let begin = if self.options.place.resumed.is_some() { Begin::Resumed } else { Begin::New };
+        let task = Task { space: self.space, question: &self.question, control };
+        let report = searching.by_strategy(task, begin)?;
+        let run = self.session.keep(&self.options, &report);
+        Ok(SpaceOutcome { report, warnings: control.warnings(), run })
+    }
+}
