@@ -1,6 +1,7 @@
 //! Every model of the corpus loads, or is refused for a reason that stands in `docs/languages/murphi.md`.
 //!
-//! The corpus is not part of the repository: `hadal_testkit::corpus` says where it is looked for.
+//! The corpus is not part of the repository: `HADAL_CORPUS` names its folder (default `../shared/models` beside the
+//! workspace). Without it the tests print a line and pass.
 
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::{Severity, murphi};
@@ -10,7 +11,14 @@ use std::path::{Path, PathBuf};
 
 /// The Murphi part of the corpus, if it is there.
 fn corpus() -> Option<PathBuf> {
-    hadal_testkit::corpus::find("murphi")
+    let root = std::env::var_os("HADAL_CORPUS")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models"), PathBuf::from);
+    let murphi = root.join("murphi");
+    if murphi.is_dir() {
+        return Some(murphi);
+    }
+    println!("skipped: no corpus at {} (set HADAL_CORPUS)", root.display());
+    None
 }
 
 fn models_below(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -423,7 +423,7 @@ pub fn parse_override(text: &str) -> Result<(String, Given), String> {
 }
 
 /// Reads `90`, `90s`, `10m`, `2h`, `1d`.
-fn parse_time(text: &str) -> Result<std::time::Duration, String> {
+pub fn parse_time(text: &str) -> Result<std::time::Duration, String> {
     let lower = text.trim().to_ascii_lowercase();
     let (digits, factor) = match lower.chars().last() {
         Some('s') => (&lower[..lower.len() - 1], 1.0),

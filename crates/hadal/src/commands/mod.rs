@@ -5,6 +5,7 @@ pub mod check;
 mod inspect;
 mod lsp;
 mod manual;
+mod plan;
 mod report;
 mod runs;
 mod simulate;
@@ -24,6 +25,8 @@ pub enum Verb {
     Check(CheckArgs),
     /// Answer questions about probabilities and rewards, with proved bounds.
     Solve(solve::SolveArgs),
+    /// Find a plan for a task in PDDL.
+    Plan(plan::PlanArgs),
     /// Walk through the model, by hand or at random.
     Simulate(SimulateArgs),
     /// Show what hadal makes of the model: layout, actions, static facts.
@@ -54,6 +57,7 @@ pub fn run(verb: &Verb) -> Result<u8, Failure> {
     match verb {
         Verb::Check(args) => check::run(args, None),
         Verb::Solve(args) => solve::run(args),
+        Verb::Plan(args) => plan::run(args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::Bench(args) => bench::run(args),

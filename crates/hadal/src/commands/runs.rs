@@ -54,6 +54,9 @@ pub fn run(args: &RunsArgs) -> Result<u8, Failure> {
 /// `hadal resume RUN`: the command of the run, with the limits of this one.
 pub fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
     let known = folder::look_at(&args.run)?;
+    if let Some(planned) = super::plan::resume(args, &known.about) {
+        return planned;
+    }
     let mut original: CheckArgs = serde_json::from_value::<check::About>(known.about)
         .map_err(|error| {
             Failure::Damaged(format!("{}: its command cannot be read: {error}", args.run.display()))

@@ -43,7 +43,8 @@ impl Engine<'_> {
             open,
             closed,
         };
-        let section = serde_json::to_vec(&record)?;
+        // Numbers, strings and lists of them always serialise.
+        let section = serde_json::to_vec(&record).unwrap_or_default();
         let standing = Standing {
             status,
             states: self.figures.expanded,

@@ -1,0 +1,286 @@
+//! Fact landmarks of a ground task and orders between them.
+//!
+//! Landmarks of the delete relaxation are found all at once: the landmarks of a fact are itself and what all its achievers
+//! share, as a greatest fixpoint (Zhu and Givan 2003; Keyder, Richter and Helmert 2010 for the statement with one fact).
+//! Orders are natural, greedy-necessary (every first achiever needs it) and reasonable (Hoffmann, Porteous and Sebastia
+//! 2004; Richter and Westphal 2010). Reasonable orders that would close a cycle are left out.
+
+use super::relaxed::{NO_ROW, Relaxed};
+use hadal_exec::rows::RowWorker;
+
+/// More bits of landmark sets than this are not kept.
+const MOST_BITS: u64 = 1 << 32;
+/// Turns of the fixpoint, counted in operators looked at.
+const MOST_WORK: u64 = 400_000_000;
+
+/// A landmark and its orders.
+#[derive(Clone, Debug, Default)]
+pub struct Landmark {
+    /// The fact.
+    pub fact: u32,
+    /// Whether the goal asks for it.
+    pub is_goal: bool,
+    /// What the cheapest row that achieves it for the first time costs.
+    pub cost: u32,
+    /// Landmarks that come before it.
+    pub before: Vec<u32>,
+    /// Landmarks after it of which it is a greedy-necessary condition.
+    pub needed_for: Vec<u32>,
+}
+
+/// The landmarks of a task, from its initial state.
+#[derive(Clone, Debug, Default)]
+pub struct Landmarks {
+    /// All of them.
+    pub all: Vec<Landmark>,
+    /// Those that the initial state has accepted.
+    pub initial: Vec<u64>,
+    /// The landmark of each fact; `u32::MAX` where it is none.
+    of_fact: Vec<u32>,
+}
+
+impl Landmarks {
+    /// Finds the landmarks of a relaxed task. There are none where finding them would take too much.
+    pub fn new(task: &Relaxed, worker: &mut RowWorker) -> Self {
+        let none = || Landmarks { initial: vec![0], ..Landmarks::default() };
+        let Some(sets) = Sets::new(task, worker) else { return none() };
+        if !task.goal.iter().all(|&fact| sets.reached[fact as usize]) {
+            return none();
+        }
+        let mut is_landmark = vec![false; task.facts()];
+        for &fact in &task.goal {
+            sets.of(fact).for_each(|landmark| is_landmark[landmark as usize] = true);
+        }
+        let mut found = Landmarks { of_fact: vec![u32::MAX; task.facts()], ..Landmarks::default() };
+        for fact in (0..task.facts() as u32).filter(|&fact| is_landmark[fact as usize]) {
+            // Facts that follow, differences and comparisons are not read off a state at once.
+            if task.value_of(fact).is_none() {
+                continue;
+            }
+            found.of_fact[fact as usize] = found.all.len() as u32;
+            let is_goal = task.goal.binary_search(&fact).is_ok();
+            found.all.push(Landmark { fact, is_goal, ..Landmark::default() });
+        }
+        found.order(task, &sets);
+        found.order_reasonably(task);
+        let count = found.all.len();
+        found.initial = vec![0; count.div_ceil(64).max(1)];
+        let start = task.space().initial();
+        for at in 0..count {
+            if task.holds(start, found.all[at].fact) && found.all[at].before.is_empty() {
+                found.initial[at / 64] |= 1 << (at % 64);
+            }
+        }
+        found
+    }
+
+    /// Words of a set of landmarks.
+    pub fn words(&self) -> usize {
+        self.initial.len()
+    }
+
+    /// The landmark that a fact is.
+    #[inline]
+    pub fn of_fact(&self, fact: u32) -> Option<u32> {
+        self.of_fact.get(fact as usize).copied().filter(|&at| at != u32::MAX)
+    }
+
+    fn order(&mut self, task: &Relaxed, sets: &Sets) {
+        for at in 0..self.all.len() {
+            let fact = self.all[at].fact;
+            let mut before: Vec<u32> = sets.of(fact).filter_map(|other| self.of_fact(other)).collect();
+            before.retain(|&other| other as usize != at);
+            // What every first achiever needs.
+            let mut shared: Option<Vec<u32>> = None;
+            let mut cost = u32::MAX;
+            for &operator in task.added_by.get(fact) {
+                let needs = task.needs.get(operator);
+                let is_first = needs.iter().all(|&need| sets.reached[need as usize] && !sets.has(need, fact));
+                if !is_first {
+                    continue;
+                }
+                if task.rows[operator as usize] != NO_ROW {
+                    cost = cost.min(task.costs[operator as usize]);
+                } else {
+                    cost = 0;
+                }
+                match &mut shared {
+                    None => shared = Some(needs.to_vec()),
+                    Some(shared) => shared.retain(|need| needs.binary_search(need).is_ok()),
+                }
+            }
+            self.all[at].cost = if cost == u32::MAX { 0 } else { cost };
+            if !sets.initial[fact as usize] {
+                for need in shared.unwrap_or_default() {
+                    if let Some(other) = self.of_fact(need) {
+                        self.all[other as usize].needed_for.push(at as u32);
+                    }
+                }
+            } else {
+                before.clear();
+            }
+            self.all[at].before = before;
+        }
+    }
+
+    /// Adds reasonable orders: achieving `first` after `second` would undo `second`.
+    fn order_reasonably(&mut self, task: &Relaxed) {
+        let count = self.all.len();
+        let mut parents: Vec<Vec<u32>> = vec![Vec::new(); count];
+        for at in 0..count {
+            for &child in &self.all[at].needed_for {
+                parents[child as usize].push(at as u32);
+            }
+        }
+        let mut orders = Vec::new();
+        for second in 0..count as u32 {
+            let mut others: Vec<u32> = Vec::new();
+            if self.all[second as usize].is_goal {
+                others.extend((0..count as u32).filter(|&other| self.all[other as usize].is_goal));
+            } else {
+                // What must hold together with it, or before that, for something that needs it.
+                for &child in &self.all[second as usize].needed_for {
+                    for &other in self.all[child as usize].before.iter().chain(&parents[child as usize]) {
+                        others.push(other);
+                    }
+                }
+                others.sort_unstable();
+                others.dedup();
+            }
+            for &first in others.iter().filter(|&&first| first != second) {
+                if self.interferes(task, &parents, first, second) {
+                    orders.push((first, second));
+                }
+            }
+        }
+        for (first, second) in orders {
+            if !self.all[second as usize].before.contains(&first) && !self.leads(second, first) {
+                self.all[second as usize].before.push(first);
+            }
+        }
+    }
+
+    /// Whether making `first` true makes `second` false.
+    fn interferes(&self, task: &Relaxed, parents: &[Vec<u32>], first: u32, second: u32) -> bool {
+        let excludes = |a: u32, b: u32| {
+            let (a, b) = (self.all[a as usize].fact, self.all[b as usize].fact);
+            let (a, b) = (task.value_of(a), task.value_of(b));
+            a.zip(b).is_some_and(|(a, b)| a.0 == b.0 && a.1 != b.1)
+        };
+        excludes(first, second)
+            || parents[first as usize].iter().any(|&needed| needed != second && excludes(needed, second))
+    }
+
+    /// Whether `from` must come before `to` by the orders so far.
+    fn leads(&self, from: u32, to: u32) -> bool {
+        let mut seen = vec![false; self.all.len()];
+        let mut open = vec![to];
+        while let Some(at) = open.pop() {
+            if at == from {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[at as usize], true) {
+                open.extend_from_slice(&self.all[at as usize].before);
+            }
+        }
+        false
+    }
+}
+
+/// For each fact the facts that are on every relaxed way to it.
+struct Sets {
+    words: usize,
+    bits: Vec<u64>,
+    reached: Vec<bool>,
+    initial: Vec<bool>,
+}
+
+impl Sets {
+    fn new(task: &Relaxed, worker: &mut RowWorker) -> Option<Self> {
+        let facts = task.facts();
+        let words = facts.div_ceil(64);
+        if facts as u64 * facts as u64 > MOST_BITS {
+            return None;
+        }
+        let mut sets = Sets {
+            words,
+            bits: vec![0; facts * words],
+            reached: vec![false; facts],
+            initial: vec![false; facts],
+        };
+        let mut queue = std::collections::VecDeque::new();
+        let mut queued = vec![false; task.operators()];
+        task.facts_of(task.space().initial(), worker, |fact| {
+            sets.reached[fact as usize] = true;
+            sets.initial[fact as usize] = true;
+            sets.bits[fact as usize * words + fact as usize / 64] |= 1 << (fact % 64);
+        });
+        let mut unmet = task.need_counts.clone();
+        for fact in (0..facts as u32).filter(|&fact| sets.initial[fact as usize]) {
+            for &operator in task.needed_by.get(fact) {
+                unmet[operator as usize] -= 1;
+            }
+        }
+        for operator in (0..task.operators() as u32).filter(|&at| unmet[at as usize] == 0) {
+            queue.push_back(operator);
+            queued[operator as usize] = true;
+        }
+        let (mut joined, mut work) = (vec![0u64; words], 0u64);
+        while let Some(operator) = queue.pop_front() {
+            queued[operator as usize] = false;
+            joined.fill(0);
+            for &need in task.needs.get(operator) {
+                let from = need as usize * words;
+                joined.iter_mut().zip(&sets.bits[from..from + words]).for_each(|(to, from)| *to |= from);
+            }
+            work += (words * (1 + task.needs.get(operator).len() + task.adds.get(operator).len())) as u64;
+            if work > MOST_WORK {
+                return None;
+            }
+            for &fact in task.adds.get(operator) {
+                if sets.initial[fact as usize] {
+                    continue;
+                }
+                let own = fact as usize * words;
+                let target = &mut sets.bits[own..own + words];
+                let mut changed = false;
+                if sets.reached[fact as usize] {
+                    // The fact itself never leaves its set.
+                    let own_word = fact as usize / 64;
+                    for (at, (to, from)) in target.iter_mut().zip(&joined).enumerate() {
+                        let from = if at == own_word { from | 1 << (fact % 64) } else { *from };
+                        changed |= *to & from != *to;
+                        *to &= from;
+                    }
+                } else {
+                    target.copy_from_slice(&joined);
+                    target[fact as usize / 64] |= 1 << (fact % 64);
+                    sets.reached[fact as usize] = true;
+                    changed = true;
+                    for &next in task.needed_by.get(fact) {
+                        unmet[next as usize] -= 1;
+                    }
+                }
+                if changed {
+                    for &next in task.needed_by.get(fact) {
+                        if unmet[next as usize] == 0 && !std::mem::replace(&mut queued[next as usize], true) {
+                            queue.push_back(next);
+                        }
+                    }
+                }
+            }
+        }
+        Some(sets)
+    }
+
+    fn has(&self, fact: u32, landmark: u32) -> bool {
+        self.bits[fact as usize * self.words + landmark as usize / 64] >> (landmark % 64) & 1 == 1
+    }
+
+    fn of(&self, fact: u32) -> impl Iterator<Item = u32> + '_ {
+        let own = &self.bits[fact as usize * self.words..(fact as usize + 1) * self.words];
+        own.iter().enumerate().flat_map(|(at, &word)| {
+            (0..64u32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at as u32 * 64 + bit)
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! A* in RAM (Hart, Nilsson and Raphael 1968) with estimates that are computed late: a state waits with what its parent's
+//! estimate says of it, and is estimated when its turn comes (Tolpin et al. 2013). Admissible estimates need not be
+//! consistent; a state reached at less cost is opened again. Steps may cost nothing.
+
+use crate::open::Open;
+use crate::states::{Chunks, Node, States, path};
+use crate::stop::Watch;
+use hadal_exec::rows::{Firing, RowSpace};
+use hadal_guide::{Distance, Estimator};
+use hadal_search::StopReason;
+use hadal_system::StateSpace;
+
+/// The estimate is computed.
+const ESTIMATED: u32 = 1;
+/// The state is expanded at its cost.
+const CLOSED: u32 = 2;
+
+/// What a search came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// A cheapest plan.
+    Plan(Vec<u32>),
+    /// There is none below the bound.
+    Exhausted,
+    /// It ended before it knew.
+    Stopped(StopReason),
+}
+
+/// What a search did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// States met.
+    pub states: u64,
+    /// States expanded, again where they were opened again.
+    pub expanded: u64,
+    /// Estimates computed.
+    pub evaluated: u64,
+    /// Transitions.
+    pub generated: u64,
+    /// The best lower bound on the cost of a plan.
+    pub lower_bound: u64,
+}
+
+impl Figures {
+    /// Adds what another search did.
+    pub(crate) fn add(&mut self, other: Figures) {
+        self.states = self.states.max(other.states);
+        self.expanded += other.expanded;
+        self.evaluated += other.evaluated;
+        self.generated += other.generated;
+        self.lower_bound = self.lower_bound.max(other.lower_bound);
+    }
+}
+
+/// Searches for a cheapest plan that costs less than `bound`.
+pub(crate) fn search(
+    space: &RowSpace,
+    estimator: &mut dyn Estimator,
+    watch: &mut Watch,
+    bound: u32,
+    figures: &mut Figures,
+) -> End {
+    let mut states = States::new(space.words());
+    let mut nodes: Chunks<Node> = Chunks::new(1);
+    let mut flags: Chunks<u32> = Chunks::new(1);
+    let mut open = Open::default();
+    let mut worker = space.row_worker();
+    let mut state = space.initial().to_vec();
+    states.insert(&state);
+    nodes.push(&[Node::default()]);
+    flags.push(&[0]);
+    open.push((0, 0), (0, 0));
+    while let Some(((f, _), (at, g))) = open.pop() {
+        let node = nodes.get(at)[0];
+        if node.g != g || flags.get(at)[0] & CLOSED != 0 {
+            continue;
+        }
+        figures.lower_bound = figures.lower_bound.max(u64::from(f));
+        state.copy_from_slice(states.get(at));
+        let mut h = node.h;
+        if flags.get(at)[0] & ESTIMATED == 0 {
+            figures.evaluated += 1;
+            let estimate = estimator.estimate(&state, None);
+            flags.get_mut(at)[0] |= ESTIMATED;
+            if estimate == Distance::INFINITE {
+                flags.get_mut(at)[0] |= CLOSED;
+                nodes.get_mut(at)[0].h = u32::MAX;
+                continue;
+            }
+            h = h.max(estimate.0);
+            nodes.get_mut(at)[0].h = h;
+            let total = g.saturating_add(h);
+            if total >= bound {
+                continue;
+            }
+            if total > f {
+                open.push((total, h), (at, g));
+                continue;
+            }
+        }
+        if h == 0 && worker.is_goal(&state) {
+            figures.states = u64::from(states.len());
+            return End::Plan(path(&nodes, at));
+        }
+        flags.get_mut(at)[0] |= CLOSED;
+        figures.expanded += 1;
+        let mut overflow = false;
+        worker.expand(&state, |row, firing, next| {
+            let Firing::Reached(cost) = firing else { return };
+            figures.generated += 1;
+            let Some(g) = g.checked_add(cost).filter(|&g| g < u32::MAX / 2) else {
+                overflow = true;
+                return;
+            };
+            let inherited = h.saturating_sub(cost);
+            let (to, new) = states.insert(next);
+            if new {
+                nodes.push(&[Node { parent: at, row, g, h: inherited }]);
+                flags.push(&[0]);
+            } else {
+                let known = &mut nodes.get_mut(to)[0];
+                if known.g <= g {
+                    return;
+                }
+                // What the way says of a state holds for every way to it.
+                *known = Node { parent: at, row, g, h: known.h.max(inherited) };
+                let flag = &mut flags.get_mut(to)[0];
+                if known.h == u32::MAX {
+                    return;
+                }
+                *flag &= !CLOSED;
+            }
+            let h = nodes.get(to)[0].h;
+            let total = g.saturating_add(h);
+            if total < bound {
+                open.push((total, h), (to, g));
+            }
+        });
+        if overflow {
+            return End::Stopped(StopReason::CostBound);
+        }
+        let count = u64::from(states.len());
+        let bytes = || states.bytes() + nodes.bytes() + flags.bytes() + open.bytes();
+        if let Some(reason) = watch.must_stop(0, count, bytes) {
+            figures.states = count;
+            return End::Stopped(reason);
+        }
+    }
+    figures.states = u64::from(states.len());
+    End::Exhausted
+}
