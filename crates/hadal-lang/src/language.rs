@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Every language hadal reads. A new one is one line here.
 pub static LANGUAGES: &[&Language] =
-    &[&murphi::LANGUAGE, &dve::LANGUAGE, &prism::LANGUAGE, &promela::LANGUAGE, &ta::tck::LANGUAGE];
+    &[&murphi::LANGUAGE, &dve::LANGUAGE, &prism::LANGUAGE, &promela::LANGUAGE, &ta::tck::LANGUAGE, &ta::uppaal::LANGUAGE];
 
 /// What hadal knows of a language.
 #[derive(Debug)]
@@ -81,6 +81,8 @@ pub struct LoadOptions {
     pub define: Vec<(String, Given)>,
     /// What becomes of transitions that meet an error.
     pub errors: ModelErrors,
+    /// A file of queries that takes the place of the model's own, where the language has such files.
+    pub queries: Option<PathBuf>,
 }
 
 impl LoadOptions {

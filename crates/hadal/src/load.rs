@@ -42,6 +42,7 @@ impl ModelArgs {
                 ModelErrors::Report => hadal_lang::ModelErrors::Report,
                 ModelErrors::State => hadal_lang::ModelErrors::ErrorState,
             },
+            queries: None,
         }
     }
 }

@@ -36,8 +36,13 @@ fn tame_allocator() {
 
 fn main() -> ExitCode {
     tame_allocator();
-    let cli = Cli::parse();
-    match commands::run(&cli.verb) {
+    // A plan for one model in real time has options of its own.
+    let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    let ran = match timed::plan::is_meant(&arguments) {
+        true => timed::plan::command(&arguments),
+        false => commands::run(&Cli::parse().verb),
+    };
+    match ran {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             eprintln!("error: {failure}");

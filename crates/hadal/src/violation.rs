@@ -27,6 +27,7 @@ pub fn render(model: &Model, found: &Violation, trace: &Trace) -> TraceView {
         violation: describe(model, found.kind, trace),
         shortest: found.shortest,
         steps,
+        chart: None,
     }
 }
 

@@ -18,7 +18,7 @@ fn expectations() -> Vec<Expectation> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(bundled()).expect("the models are there") {
         let path = entry.expect("an entry").path();
-        let Some("m" | "dve" | "mdve") = path.extension().and_then(|e| e.to_str()) else { continue };
+        let Some("m" | "dve" | "mdve" | "xta") = path.extension().and_then(|e| e.to_str()) else { continue };
         let text = std::fs::read_to_string(&path).expect("a model can be read");
         let before = found.len();
         for line in text.lines() {

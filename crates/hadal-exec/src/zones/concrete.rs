@@ -90,10 +90,10 @@ pub enum TimedEnding {
 
 /// `t[left] - t[right]` is at most `constant`, or less.
 #[derive(Clone, Copy, Debug)]
-struct Difference {
-    left: usize,
-    right: usize,
-    constant: i64,
+pub(crate) struct Difference {
+    pub(crate) left: usize,
+    pub(crate) right: usize,
+    pub(crate) constant: i64,
     strict: bool,
 }
 
@@ -130,8 +130,32 @@ impl ZoneSpace {
         labels: &[Label],
         ending: TimedEnding,
     ) -> Result<ConcreteTrace, ConcreteError> {
-        let interpreter = self.model.interpreter();
         let discrete: Vec<&[u64]> = path.iter().map(|state| &state[self.zone_words..]).collect();
+        let all = self.differences(&discrete, labels, ending)?;
+        let times = solve(&all, discrete.len() + 1).ok_or(ConcreteError::NoDelays)?;
+        let interpreter = self.model.interpreter();
+        Walk { space: self, interpreter: &interpreter }.replay(&discrete, labels, &times)
+    }
+
+    /// Replays a run at these whole times: of each step, and of the end.
+    pub(crate) fn replay_at(
+        &self,
+        discrete: &[&[u64]],
+        labels: &[Label],
+        times: &[i64],
+    ) -> Result<ConcreteTrace, ConcreteError> {
+        let interpreter = self.model.interpreter();
+        Walk { space: self, interpreter: &interpreter }.replay(discrete, labels, &(times.to_vec(), 1))
+    }
+
+    /// What the times of a run must satisfy: time 0 is the beginning, time n that of step n, the last that of the end.
+    pub(crate) fn differences(
+        &self,
+        discrete: &[&[u64]],
+        labels: &[Label],
+        ending: TimedEnding,
+    ) -> Result<Vec<Difference>, ConcreteError> {
+        let interpreter = self.model.interpreter();
         let walk = Walk { space: self, interpreter: &interpreter };
         let faulty = |n: usize| move |Faulty| ConcreteError::NotReplayed(n);
         let mut settings: Settings = vec![(0, 0); self.size];
@@ -164,8 +188,7 @@ impl ZoneSpace {
                 }
             }
         }
-        let times = solve(&all, end + 1).ok_or(ConcreteError::NoDelays)?;
-        walk.replay(&discrete, labels, &times)
+        Ok(all)
     }
 }
 

@@ -11,6 +11,7 @@ pub mod cover;
 pub mod dbm;
 pub mod deadlock;
 mod pack;
+pub mod priced;
 pub mod space;
 mod timing;
 

@@ -8,3 +8,4 @@ pub mod compose;
 pub mod network;
 mod shift;
 pub mod tck;
+pub mod uppaal;

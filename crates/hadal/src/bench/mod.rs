@@ -25,6 +25,7 @@ mod scratch;
 mod statistics;
 mod suite;
 mod text;
+mod timed;
 
 use crate::args::{BenchArgs, Clock};
 use crate::failure::Failure;
@@ -51,6 +52,8 @@ pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
         lamborn::SUITE => return lamborn::run(args),
         partition::SUITE => return partition::run(args),
         peers::SUITE => return peers::run(args),
+        timed::ZONES => return timed::zones(args),
+        timed::LANDING => return timed::landing(args),
         _ => {}
     }
     let cases = suite::chosen(&args.suite, args)?;
@@ -67,7 +70,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
 
 /// Options that a suite would not look at.
 fn refuse_what_does_nothing(args: &BenchArgs) -> Result<(), Failure> {
-    let timed = ["quick", "murphi", "dve", "peers", "korf"];
+    let timed = ["quick", "murphi", "dve", "peers", "korf", "ta"];
     let given: [(&str, bool, &[&str]); 5] = [
         ("--strategies", args.strategies.is_some(), &["disk", "partition"]),
         ("--budgets", args.budgets.is_some(), &["disk", "partition"]),

@@ -12,6 +12,8 @@ pub fn list(suites: &[Suite]) -> String {
     let tables = [
         ("lamborn", "the tables of Lamborn's dissertation with our columns beside them"),
         ("directed", "the tables of Wehrle's dissertation with our columns, and models with errors"),
+        ("ta", "zone graphs of timed automata, with TChecker beside them where it is installed"),
+        ("landing", "aircraft landing: the cheapest schedules, broadening against plain branch and bound"),
         ("korf", "Korf's hundred 15-puzzles by External A* within 1 GiB, beside the published figures"),
     ];
     lines.chain(tables.map(|(name, about)| format!("{name:14} {:3}         {about}\n", ""))).collect()

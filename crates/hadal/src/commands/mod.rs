@@ -41,6 +41,8 @@ pub enum Verb {
     Report(ReportArgs),
     /// Check a plan against a PDDL domain and problem, step by step.
     Validate(validate::ValidateArgs),
+    /// Write aircraft landing as a priced model in real time, from a file of the OR-Library.
+    Landing(crate::timed::landing::LandingArgs),
     /// Print a shell completion script.
     Completions {
         /// For which shell.
@@ -65,6 +67,7 @@ pub fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Runs(args) => runs::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Validate(args) => validate::run(args),
+        Verb::Landing(args) => crate::timed::landing::run(args),
         Verb::Completions { shell } => manual::complete(*shell),
         Verb::Lsp => lsp::run(),
         Verb::Man => manual::print(),

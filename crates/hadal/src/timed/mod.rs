@@ -1,5 +1,9 @@
 //! `hadal check` of models in real time: zones, covering, runs with delays.
 
+mod fastest;
+mod gantt;
+pub mod landing;
+pub mod plan;
 mod question;
 mod view;
 
@@ -10,16 +14,16 @@ use crate::outcome::{Outcome, StorageFigures, begin_peak, cpu_seconds, reason};
 use crate::progress::Progress;
 use crate::trace::{Detail, TraceView};
 use clap::{Args, ValueEnum};
-use hadal_check::memory::peak_resident;
+use hadal_check::memory::{default_memory, peak_resident};
 use hadal_check::{Reductions, SpaceCheck, SpaceOutcome, SpaceRun};
 use hadal_exec::zones::{Covering, Extrapolation, ZoneError, ZoneOptions, ZoneSpace};
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
-use hadal_lang::{Language, LoadedModel};
+use hadal_lang::{Language, LoadOptions, LoadedModel};
 use hadal_search::strategy::Strategy as Layered;
 use hadal_search::{DeadlockNotion, Question, Report, Verdict};
 use hadal_system::{Source, StateSpace, TimedSystem};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -44,6 +48,9 @@ pub struct TimedArgs {
     /// Look for a state whose locations have this label (of a .tck model); several, parted by commas, must hold together.
     #[arg(long, value_name = "NAME", help_heading = "Real time")]
     pub label: Option<String>,
+    /// Ask the queries of this file (UPPAAL's .q) instead of the model's own.
+    #[arg(long, value_name = "FILE", help_heading = "Real time")]
+    pub queries: Option<PathBuf>,
     /// Look for the run that reaches the goal at the earliest time.
     #[arg(long, help_heading = "Real time")]
     pub fastest: bool,
@@ -55,6 +62,7 @@ impl TimedArgs {
         let given = [
             (self.covering.is_some(), "--covering"),
             (self.label.is_some(), "--label"),
+            (self.queries.is_some(), "--queries"),
             (self.fastest, "--fastest"),
         ];
         given.iter().find(|(given, _)| *given).map(|(_, name)| *name)
@@ -75,8 +83,9 @@ pub struct Loaded {
 }
 
 /// Reads a model in real time.
-pub fn load(args: &ModelArgs, quiet: bool) -> Result<Loaded, Failure> {
-    let (language, loaded) = hadal_lang::load(&args.model, &args.load_options())?;
+pub fn load(args: &ModelArgs, queries: Option<&Path>, quiet: bool) -> Result<Loaded, Failure> {
+    let options = LoadOptions { queries: queries.map(Path::to_owned), ..args.load_options() };
+    let (language, loaded) = hadal_lang::load(&args.model, &options)?;
     let warnings = loaded.render_warnings();
     if !warnings.is_empty() && !quiet {
         eprint!("{warnings}");
@@ -102,7 +111,7 @@ pub fn refused(source: &Source, error: &ZoneError) -> Failure {
 pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
     refuse_others(args)?;
-    let Loaded { mut timed, language } = load(&args.model, args.output.quiet)?;
+    let Loaded { mut timed, language } = load(&args.model, args.timed.queries.as_deref(), args.output.quiet)?;
     let plan = options(args, language, resumed);
     let asked = question::ask(&mut timed, args)?;
     let deadlocks = question::asks_deadlock(&timed, &asked);
@@ -115,6 +124,7 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         now: false,
     };
     let source = timed.system.source.clone();
+    let again = args.timed.fastest.then(|| (timed.clone(), zones.clone()));
     let space = ZoneSpace::new(timed, zones).map_err(|error| refused(&source, &error))?;
     let question = Question { deadlock: DeadlockNotion::Off, asked };
     let startup = begun.elapsed();
@@ -133,11 +143,18 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     if space.has_overflowed() {
         return Err(Failure::Internal("a bound of a zone does not fit its bits".into()));
     }
-    let trace = match &report.verdict {
+    let mut trace = match &report.verdict {
         Verdict::Violated(found) => Some(view::view(&space, found)?),
         _ => None,
     };
+    let mut earliest = None;
+    if let (Some((timed, zones)), Verdict::Violated(found)) = (again, &report.verdict) {
+        let fastest = fastest::fastest(timed, zones, found, args.limits.memory.unwrap_or_else(default_memory))?;
+        earliest = Some(fastest.time);
+        trace = fastest.trace.or(trace);
+    }
     let mut outcome = outcome(args, &search, &space, &report, trace.as_ref());
+    outcome.fastest = earliest;
     outcome.seconds = begun.elapsed().as_secs_f64();
     outcome.startup_seconds = startup.as_secs_f64();
     outcome.startup_peak_memory_bytes = startup_peak;

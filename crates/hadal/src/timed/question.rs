@@ -27,13 +27,14 @@ pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failu
         .iter()
         .map(|property| match property.kind {
             PropertyKind::Assumption => true,
-            PropertyKind::Goal => args.property.contains(&property.name),
+            PropertyKind::Goal => {
+                args.property.contains(&property.name) || (!named && args.timed.queries.is_some())
+            }
             _ => !named || args.property.contains(&property.name),
         })
         .collect();
     if let Some(labels) = &args.timed.label {
-        let when = labels_hold(timed, labels)?;
-        add(timed, (labels.clone(), PropertyKind::Goal), when, None);
+        add_labels(timed, labels)?;
         asked.push(true);
     }
     if wants_deadlocks(args) {
@@ -61,6 +62,13 @@ fn add(timed: &mut TimedSystem, (name, kind): (String, PropertyKind), when: Expr
     });
     let clauses = vec![Clause { when, bounds: Vec::new(), deadlock }];
     timed.formulas.push(Some(TimedFormula { clauses }));
+}
+
+/// Adds the goal that all of these labels, parted by commas, hold together.
+pub fn add_labels(timed: &mut TimedSystem, labels: &str) -> Result<(), Failure> {
+    let when = labels_hold(timed, labels)?;
+    add(timed, (labels.to_owned(), PropertyKind::Goal), when, None);
+    Ok(())
 }
 
 /// The condition that every one of the labels is there.

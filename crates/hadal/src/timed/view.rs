@@ -1,5 +1,6 @@
 //! From a path of zones to a run that is shown: replayed with exact delays.
 
+use super::gantt;
 use crate::failure::Failure;
 use crate::trace::{Moment, Scalar, StepView, TraceView, ViolationView};
 use hadal_exec::zones::ZoneSpace;
@@ -19,10 +20,21 @@ pub fn view(space: &ZoneSpace, found: &Violation) -> Result<TraceView, Failure> 
     let violation = describe(space, found.kind);
     let model = space.timed().system.name.clone();
     if found.path.is_empty() {
-        return Ok(TraceView { model, violation, shortest: found.shortest, steps: Vec::new() });
+        return Ok(TraceView { model, violation, shortest: found.shortest, steps: Vec::new(), chart: None });
     }
     let trace = space.concrete(&found.path, ending).map_err(|error| Failure::Internal(error.to_string()))?;
-    Ok(TraceView { model, violation, shortest: found.shortest, steps: steps(space, &trace) })
+    Ok(shown(space, found, &trace))
+}
+
+/// A run, however it was found, as it is shown.
+pub fn shown(space: &ZoneSpace, found: &Violation, trace: &ConcreteTrace) -> TraceView {
+    TraceView {
+        model: space.timed().system.name.clone(),
+        violation: describe(space, found.kind),
+        shortest: found.shortest,
+        steps: steps(space, trace),
+        chart: Some(gantt::svg(space, trace)),
+    }
 }
 
 fn steps(space: &ZoneSpace, trace: &ConcreteTrace) -> Vec<StepView> {

@@ -7,7 +7,8 @@ pub(super) fn render(trace: &TraceView) -> String {
     // Markup inside a script could end it early. In JSON, `<` stands in strings only.
     let data = trace.json(Detail::WholeStates).to_string().replace('<', "\\u003c");
     let title = escape(&format!("{}: {}", trace.model, trace.violation.message));
-    PAGE.replace("{{title}}", &title).replace("{{data}}", &data)
+    let chart = trace.chart.as_deref().unwrap_or("");
+    PAGE.replace("{{title}}", &title).replace("{{chart}}", chart).replace("{{data}}", &data)
 }
 
 fn escape(text: &str) -> String {
@@ -36,7 +37,7 @@ input { font: inherit; padding: .2rem .4rem; margin-bottom: .6rem; }
 </style></head><body>
 <header><h1></h1><pre></pre></header>
 <ol id="steps"></ol>
-<main><input type="search" placeholder="filter variables" aria-label="filter variables"> <label><input type="checkbox"> only what changed</label><pre id="printed"></pre><table></table></main>
+<main>{{chart}}<input type="search" placeholder="filter variables" aria-label="filter variables"> <label><input type="checkbox"> only what changed</label><pre id="printed"></pre><table></table></main>
 <script type="application/json" id="data">{{data}}</script>
 <script>
 const trace = JSON.parse(document.getElementById("data").textContent);
@@ -90,7 +91,7 @@ mod tests {
             values: vec![],
         };
         let steps = vec![StepView::new("a".into(), None, vec![], String::new())];
-        let page = TraceView { model: "m".into(), violation, shortest: true, steps }.html();
+        let page = TraceView { model: "m".into(), violation, shortest: true, steps, chart: None }.html();
         assert_eq!(page.matches("</script>").count(), 2, "only the page's own two scripts end");
         assert!(!page.contains("<b>"));
     }

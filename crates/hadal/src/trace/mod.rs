@@ -16,6 +16,9 @@ pub struct TraceView {
     pub shortest: bool,
     /// The steps; the first makes the initial state.
     pub steps: Vec<StepView>,
+    /// A chart over time, as SVG, for the page.
+    #[serde(skip)]
+    pub chart: Option<String>,
 }
 
 /// One step.

@@ -6,6 +6,8 @@ mod declare;
 mod lower;
 mod term;
 
+pub(super) use lower::compare_clock;
+
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
 use crate::language::{Language, LoadError, Loaded, LoadedModel, Request};
 use hadal_system::{DeadlockNotion, Source, Span};

@@ -1,0 +1,502 @@
+//! Expressions: what names stand for, values, and writes inside expressions.
+
+use super::ast::{Quantity, Term, TermKind, Type};
+use super::lower::{Code, Lowering, MAX_VALUES};
+use super::types::{Constant, Meaning, Ty};
+use crate::ta::compose::is_at;
+use hadal_system::timed::ClockRef;
+use hadal_system::{
+    Argument, BinaryOp, Domain, Expr, ExprKind, Function, LocalKind, Place, Quantifier, Range, Span, Step,
+    Stmt, StmtKind, UnaryOp,
+};
+
+/// What a path of names, indices and fields means.
+#[derive(Clone, Debug)]
+pub(super) enum Reference {
+    /// Constants, each where its condition holds.
+    Constants(Vec<(Vec<Expr>, Constant)>, Ty),
+    Place(Place, Ty),
+    Clock {
+        first: u32,
+        among: Option<(Expr, i64, i64)>,
+        ty: Ty,
+    },
+    /// Offset of the first channel, and indices that are not constant: value, first, last, stride.
+    Channel {
+        first: u32,
+        open: Vec<(Expr, i64, i64, i64)>,
+        ty: Ty,
+    },
+    Process(usize),
+    Location(usize, usize),
+}
+
+impl Lowering<'_> {
+    /// What a path means.
+    pub(super) fn reference(&mut self, code: &mut Code, term: &Term) -> Option<Reference> {
+        match &term.kind {
+            TermKind::Name(name) => match self.lookup(code.scope, name).cloned() {
+                Some(Meaning::Constant(constant, ty)) => {
+                    Some(Reference::Constants(vec![(Vec::new(), constant)], ty))
+                }
+                Some(Meaning::Place(mut place, ty)) => {
+                    place.span = term.span;
+                    Some(Reference::Place(place, ty))
+                }
+                Some(Meaning::Clock(first, ty)) => Some(Reference::Clock { first, among: None, ty }),
+                Some(Meaning::Channel(first, ty)) => Some(Reference::Channel { first, open: Vec::new(), ty }),
+                Some(Meaning::Process(process)) => Some(Reference::Process(process)),
+                Some(Meaning::Type(_) | Meaning::Function(..) | Meaning::Family(_)) => {
+                    self.error(term.span, format!("`{name}` is not a value"));
+                    None
+                }
+                None => {
+                    self.error(term.span, format!("`{name}` is not declared"));
+                    None
+                }
+            },
+            TermKind::Index(of, index) => self.indexed(code, of, index, term.span),
+            TermKind::Field(of, name) => self.field(code, of, name, term.span),
+            TermKind::Call(of, arguments) => {
+                let TermKind::Name(name) = &of.kind else { return None };
+                if let Some(Meaning::Family(family)) = self.lookup(code.scope, name).cloned() {
+                    let mut values = Vec::new();
+                    for argument in arguments {
+                        let value = self.value(code, argument)?;
+                        let Some(value) = value.as_const() else {
+                            self.error(argument.span, "a process is named by constants");
+                            return None;
+                        };
+                        values.push(value);
+                    }
+                    let found = family.get(&values).copied();
+                    if found.is_none() {
+                        self.error(term.span, "there is no such process");
+                    }
+                    return found.map(Reference::Process);
+                }
+                self.error(term.span, format!("`{name}` is not a process"));
+                None
+            }
+            _ => {
+                self.error(term.span, "expected a variable");
+                None
+            }
+        }
+    }
+
+    fn indexed(&mut self, code: &mut Code, of: &Term, index: &Term, span: Span) -> Option<Reference> {
+        let of_reference = self.reference(code, of)?;
+        let value = self.value(code, index)?;
+        let constant = value.as_const();
+        let outside = |low: i64, high: i64| constant.is_some_and(|n| n < low || n > high);
+        match of_reference {
+            Reference::Constants(all, Ty::Array { low, high, element }) => {
+                if outside(low, high) {
+                    self.error(index.span, format!("the index lies outside {low}..{high}"));
+                    return None;
+                }
+                let mut parts = Vec::new();
+                for (conditions, constants) in all {
+                    let Constant::List(list) = constants else { continue };
+                    for (n, constant_there) in (low..=high).zip(list) {
+                        match constant {
+                            Some(at) if at != n => continue,
+                            Some(_) => parts.push((conditions.clone(), constant_there)),
+                            None => {
+                                let mut conditions = conditions.clone();
+                                conditions.push(Expr::binary(
+                                    BinaryOp::Equal,
+                                    value.clone(),
+                                    Expr::constant(n),
+                                ));
+                                parts.push((conditions, constant_there));
+                            }
+                        }
+                    }
+                }
+                if parts.len() as i64 > MAX_VALUES {
+                    self.error(span, "the table of constants is too large");
+                    return None;
+                }
+                Some(Reference::Constants(parts, *element))
+            }
+            Reference::Place(mut place, Ty::Array { element, .. }) => {
+                place.shape = self.shape(&element, span)?;
+                place.steps.push(Step::Index(value));
+                place.span = span;
+                Some(Reference::Place(place, *element))
+            }
+            Reference::Clock { first, among: None, ty: Ty::Array { low, high, element } } => match constant {
+                Some(_) if outside(low, high) => {
+                    self.error(index.span, format!("the index lies outside {low}..{high}"));
+                    None
+                }
+                Some(n) => {
+                    let first = first + ((n - low) * element.size()) as u32;
+                    Some(Reference::Clock { first, among: None, ty: *element })
+                }
+                None if *element == Ty::Clock => {
+                    Some(Reference::Clock { first, among: Some((value, low, high - low + 1)), ty: *element })
+                }
+                None => {
+                    self.error(index.span, "the first index of an array of clock arrays is a constant");
+                    None
+                }
+            },
+            Reference::Channel { first, mut open, ty: Ty::Array { low, high, element } } => match constant {
+                Some(_) if outside(low, high) => {
+                    self.error(index.span, format!("the index lies outside {low}..{high}"));
+                    None
+                }
+                Some(n) => {
+                    let first = first + ((n - low) * element.size()) as u32;
+                    Some(Reference::Channel { first, open, ty: *element })
+                }
+                None => {
+                    open.push((value, low, high, element.size()));
+                    Some(Reference::Channel { first, open, ty: *element })
+                }
+            },
+            _ => {
+                self.error(span, "this is not an array");
+                None
+            }
+        }
+    }
+
+    fn field(&mut self, code: &mut Code, of: &Term, name: &str, span: Span) -> Option<Reference> {
+        match self.reference(code, of)? {
+            Reference::Constants(all, Ty::Struct(fields)) => {
+                let Some(at) = fields.iter().position(|(field, _)| field == name) else {
+                    self.error(span, format!("there is no field `{name}`"));
+                    return None;
+                };
+                let parts = all.into_iter().filter_map(|(conditions, constant)| match constant {
+                    Constant::List(list) => list.into_iter().nth(at).map(|part| (conditions, part)),
+                    Constant::Int(_) => None,
+                });
+                Some(Reference::Constants(parts.collect(), fields[at].1.clone()))
+            }
+            Reference::Place(mut place, Ty::Struct(fields)) => {
+                let Some(at) = fields.iter().position(|(field, _)| field == name) else {
+                    self.error(span, format!("there is no field `{name}`"));
+                    return None;
+                };
+                place.shape = self.shape(&fields[at].1, span)?;
+                place.steps.push(Step::Field(at));
+                place.span = span;
+                Some(Reference::Place(place, fields[at].1.clone()))
+            }
+            Reference::Process(process) => {
+                let locations = &self.automata[process].locations;
+                if let Some(at) = locations.iter().position(|location| location.name == name) {
+                    return Some(Reference::Location(process, at));
+                }
+                let mut inside = Code { scope: self.process_scopes[process], ..Code::default() };
+                self.reference(&mut inside, &Term { kind: TermKind::Name(name.to_owned()), span })
+            }
+            _ => {
+                self.error(span, "this has no fields");
+                None
+            }
+        }
+    }
+
+    /// A place to read or write.
+    pub(super) fn place(&mut self, code: &mut Code, term: &Term) -> Option<(Place, Ty)> {
+        match self.reference(code, term)? {
+            Reference::Place(place, ty) => Some((place, ty)),
+            _ => {
+                self.error(term.span, "expected a variable");
+                None
+            }
+        }
+    }
+
+    /// The clock a term means.
+    pub(super) fn clock_of(&mut self, code: &mut Code, term: &Term) -> Option<ClockRef> {
+        match self.reference(code, term)? {
+            Reference::Clock { first, among, ty: Ty::Clock } => Some(match among {
+                None => ClockRef::One(first),
+                Some((index, least, count)) => {
+                    ClockRef::Among { first, count: count as u32, least, index: Box::new(index) }
+                }
+            }),
+            _ => {
+                self.error(term.span, "expected a clock");
+                None
+            }
+        }
+    }
+
+    /// The value of an expression over variables.
+    pub(super) fn value(&mut self, code: &mut Code, term: &Term) -> Option<Expr> {
+        let span = term.span;
+        let kind = match &term.kind {
+            TermKind::Number(number) => ExprKind::Const(*number),
+            TermKind::Name(_) | TermKind::Index(..) | TermKind::Field(..) => return self.read(code, term),
+            TermKind::Unary(op, of) => {
+                let of = self.value(code, of)?;
+                match of.as_const().and_then(|value| op.apply(value)) {
+                    Some(value) => ExprKind::Const(value),
+                    None => ExprKind::Unary(*op, Box::new(of)),
+                }
+            }
+            TermKind::Binary(op, left, right) => {
+                let (left, right) = (self.value(code, left), self.value(code, right));
+                return Some(fold(*op, left?, right?, span));
+            }
+            TermKind::Least(left, right) | TermKind::Most(left, right) => {
+                let (left, right) = (self.value(code, left), self.value(code, right));
+                let (left, right) = (left?, right?);
+                let least = matches!(term.kind, TermKind::Least(..));
+                let op = if least { BinaryOp::LessEqual } else { BinaryOp::GreaterEqual };
+                let condition = fold(op, left.clone(), right.clone(), span);
+                return Some(choose(condition, left, right, span));
+            }
+            TermKind::If(condition, yes, no) => {
+                let parts = (self.value(code, condition), self.value(code, yes), self.value(code, no));
+                return Some(choose(parts.0?, parts.1?, parts.2?, span));
+            }
+            TermKind::Call(of, arguments) => {
+                if let TermKind::Name(name) = &of.kind
+                    && let Some(Meaning::Function(function, scope)) = self.lookup(code.scope, name).cloned()
+                {
+                    let (id, arguments) = self.call(code, (&function, scope), arguments, span)?;
+                    if self.system.functions[id.0 as usize].result.is_none() {
+                        self.error(span, format!("`{name}` gives no value"));
+                        return None;
+                    }
+                    return Some(Expr::new(ExprKind::Call(id, arguments), span));
+                }
+                return self.read(code, term);
+            }
+            TermKind::Assign(..) | TermKind::Step(..) => return self.write(code, term),
+            TermKind::Quantified(quantity, name, ty, body) => {
+                return self.quantified(code, *quantity, (name, ty), body, span);
+            }
+            TermKind::Deadlock => {
+                self.error(span, "`deadlock` stands in queries only");
+                return None;
+            }
+            TermKind::Rate(_) => {
+                self.error(
+                    span,
+                    "rates of clocks stand in invariants only, and stopwatches are not supported",
+                );
+                return None;
+            }
+            TermKind::List(_) => {
+                self.error(span, "a list stands in initialisers only");
+                return None;
+            }
+        };
+        Some(Expr::new(kind, span))
+    }
+
+    fn read(&mut self, code: &mut Code, term: &Term) -> Option<Expr> {
+        match self.reference(code, term)? {
+            Reference::Place(place, Ty::Int(..) | Ty::Bool) => Some(place.read()),
+            Reference::Constants(all, Ty::Int(..) | Ty::Bool) => {
+                if let [(conditions, Constant::Int(value))] = all.as_slice()
+                    && conditions.is_empty()
+                {
+                    return Some(Expr::new(ExprKind::Const(*value), term.span));
+                }
+                // An index outside the table is an error, as dividing by zero is.
+                let zero = Expr::new(ExprKind::Const(0), term.span);
+                let one = Expr::new(ExprKind::Const(1), term.span);
+                let error =
+                    Expr::new(ExprKind::Binary(BinaryOp::Divide, Box::new(one), Box::new(zero)), term.span);
+                let chain = all.into_iter().rev().fold(error, |otherwise, (conditions, constant)| {
+                    let value = match constant {
+                        Constant::Int(value) => value,
+                        Constant::List(_) => 0,
+                    };
+                    let value = Expr::new(ExprKind::Const(value), term.span);
+                    choose(Expr::all(conditions), value, otherwise, term.span)
+                });
+                Some(chain)
+            }
+            Reference::Location(process, location) => Some(is_at(&self.system, process, location)),
+            Reference::Clock { .. } => {
+                self.error(term.span, "a clock can only be compared and reset");
+                None
+            }
+            _ => {
+                self.error(term.span, "this is not a number");
+                None
+            }
+        }
+    }
+
+    /// Writes inside an expression: the statement goes before the one that the expression stands in.
+    pub(super) fn write(&mut self, code: &mut Code, term: &Term) -> Option<Expr> {
+        if !code.writes {
+            self.error(term.span, "nothing can be written here");
+            return None;
+        }
+        match &term.kind {
+            TermKind::Assign(op, left, right) => {
+                if op.is_none()
+                    && let Some((to, ty @ (Ty::Array { .. } | Ty::Struct(_)))) = self.quiet_place(code, left)
+                {
+                    let (from, _) = self.place(code, right)?;
+                    let _ = ty;
+                    code.out.push(Stmt::new(StmtKind::Copy { to, from }, term.span));
+                    return Some(Expr::constant(0));
+                }
+                let value = self.value(code, right)?;
+                let (place, _) = self.place(code, left)?;
+                let value = match op {
+                    None => value,
+                    Some(op) => fold(*op, place.clone().read(), value, term.span),
+                };
+                code.out.push(Stmt::new(StmtKind::Assign(place.clone(), value), term.span));
+                Some(place.read())
+            }
+            TermKind::Step(of, by, after) => {
+                let (place, ty) = self.place(code, of)?;
+                let stepped = fold(BinaryOp::Add, place.clone().read(), Expr::constant(*by), term.span);
+                let assign = Stmt::new(StmtKind::Assign(place.clone(), stepped), term.span);
+                if !after {
+                    code.out.push(assign);
+                    return Some(place.read());
+                }
+                let before = self.local(code, "before", &ty, LocalKind::Variable, term.span)?;
+                code.out.push(Stmt::new(StmtKind::Assign(before.clone(), place.read()), term.span));
+                code.out.push(assign);
+                Some(before.read())
+            }
+            _ => self.value(code, term),
+        }
+    }
+
+    /// A place, without complaints where it is none.
+    fn quiet_place(&mut self, code: &mut Code, term: &Term) -> Option<(Place, Ty)> {
+        let (errors, out) = (self.findings.list.len(), code.out.len());
+        let found = self.place(code, term);
+        self.findings.list.truncate(errors);
+        code.out.truncate(out);
+        found
+    }
+
+    /// A function and its arguments.
+    pub(super) fn call(
+        &mut self,
+        code: &mut Code,
+        (function, scope): (&std::rc::Rc<super::ast::Function>, usize),
+        arguments: &[Term],
+        span: Span,
+    ) -> Option<(hadal_system::FunctionId, Vec<Argument>)> {
+        let id = self.function(function, scope, span)?;
+        let Function { locals, parameters, .. } = self.system.functions[id.0 as usize].clone();
+        if parameters != arguments.len() {
+            self.error(span, format!("`{}` takes {parameters} arguments", function.name));
+            return None;
+        }
+        let mut all = Vec::new();
+        for (argument, local) in arguments.iter().zip(&locals) {
+            all.push(match (local.kind, self.system.shapes.scalar(local.shape)) {
+                (LocalKind::Reference, _) => Argument::Reference(self.place(code, argument)?.0),
+                (_, Some(_)) => Argument::Value(self.value(code, argument)?),
+                (_, None) => Argument::Copy(self.place(code, argument)?.0),
+            });
+        }
+        Some((id, all))
+    }
+
+    /// The values of a bounded type.
+    pub(super) fn values(&mut self, scope: usize, ty: &Type) -> Option<(i64, i64)> {
+        match self.ty(scope, ty)? {
+            Ty::Int(low, high) if high - low < MAX_VALUES => Some((low, high)),
+            Ty::Bool => Some((0, 1)),
+            _ => {
+                self.error(ty.span, format!("expected a range of at most {MAX_VALUES} values"));
+                None
+            }
+        }
+    }
+
+    /// Written out, term by term: bodies may speak of clocks and processes. Inside functions that write, a loop is kept.
+    fn quantified(
+        &mut self,
+        code: &mut Code,
+        quantity: Quantity,
+        (name, ty): (&str, &Type),
+        body: &Term,
+        span: Span,
+    ) -> Option<Expr> {
+        let (low, high) = self.values(code.scope, ty)?;
+        let outer = code.scope;
+        let (neutral, op) = match quantity {
+            Quantity::ForAll => (1, BinaryOp::And),
+            Quantity::Exists => (0, BinaryOp::Or),
+            Quantity::Sum => (0, BinaryOp::Add),
+        };
+        if code.writes && quantity != Quantity::Sum {
+            let place = self.local(code, name, &Ty::Int(low, high), LocalKind::Bound, span)?;
+            let hadal_system::Base::Local(local) = place.base else { return None };
+            code.scope = self.scope(outer);
+            self.bind(code.scope, name, Meaning::Place(place, Ty::Int(low, high)));
+            let made = code.out.len();
+            let condition = self.value(code, body);
+            if code.out.len() > made {
+                self.error(span, "nothing can be written inside a quantifier");
+            }
+            code.scope = outer;
+            let domain = self.system.domains.add(Domain::range(low, high, false));
+            let quantifier =
+                if quantity == Quantity::ForAll { Quantifier::ForAll } else { Quantifier::Exists };
+            let (range, body) = (Box::new(Range::Domain(domain)), Box::new(condition?));
+            return Some(Expr::new(ExprKind::Quantified { quantifier, local, range, body }, span));
+        }
+        let mut all = Expr::new(ExprKind::Const(neutral), span);
+        let scope = self.scope(outer);
+        for value in low..=high {
+            self.bind(scope, name, Meaning::Constant(Constant::Int(value), Ty::Int(low, high)));
+            code.scope = scope;
+            let part = self.value(code, body);
+            code.scope = outer;
+            all = fold(op, all, part?, span);
+        }
+        Some(all)
+    }
+}
+
+/// `left op right`, computed where both are known, and without what is neutral.
+pub(super) fn fold(op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
+    let known = match (op, left.as_const(), right.as_const()) {
+        (_, Some(l), Some(r)) => op.apply(l, r),
+        (BinaryOp::And, Some(0), _) => Some(0),
+        (BinaryOp::Or, Some(l), _) if l != 0 => Some(1),
+        (BinaryOp::Implies, Some(0), _) => Some(1),
+        _ => None,
+    };
+    if let Some(value) = known {
+        return Expr::new(ExprKind::Const(value), span);
+    }
+    match (op, left.as_const(), right.as_const()) {
+        (BinaryOp::And | BinaryOp::Implies, Some(_), _) | (BinaryOp::Or | BinaryOp::Add, Some(0), _) => right,
+        (BinaryOp::Or | BinaryOp::Add | BinaryOp::Subtract, _, Some(0)) => left,
+        (BinaryOp::And, _, Some(r)) if r != 0 => left,
+        _ => Expr::new(ExprKind::Binary(op, Box::new(left), Box::new(right)), span),
+    }
+}
+
+pub(super) fn choose(condition: Expr, yes: Expr, no: Expr, span: Span) -> Expr {
+    match condition.as_const() {
+        Some(0) => no,
+        Some(_) => yes,
+        None => Expr::new(ExprKind::If(Box::new(condition), Box::new(yes), Box::new(no)), span),
+    }
+}
+
+pub(super) fn negate(expr: Expr) -> Expr {
+    let span = expr.span;
+    match expr.as_const() {
+        Some(value) => Expr::new(ExprKind::Const((value == 0).into()), span),
+        None => Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(expr)), span),
+    }
+}

@@ -1,0 +1,71 @@
+//! UPPAAL's input languages: XML (`.xml`), text (`.xta`) and queries (`.q`).
+//!
+//! [`xml`] and [`xta`] read the frame, [`parse`] expressions, statements and declarations, [`lower`] instantiates templates
+//! and makes a network; [`query`] makes questions of formulas.
+
+mod ast;
+mod clock;
+mod expr;
+mod instance;
+mod lex;
+mod lower;
+mod parse;
+mod query;
+mod stmt;
+mod types;
+mod xml;
+mod xta;
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
+use crate::language::{Language, LoadError, Loaded, LoadedModel, Request};
+use hadal_system::{DeadlockNotion, Span};
+
+/// UPPAAL.
+pub static LANGUAGE: Language = Language {
+    name: "UPPAAL",
+    endings: &["xta", "xml"],
+    deadlock: DeadlockNotion::Off,
+    defines: "an integer constant of the model",
+    load,
+};
+
+fn load(request: Request) -> Result<Loaded, LoadError> {
+    let define = request.options.only_numbers(&LANGUAGE)?;
+    let mut findings = Diagnostics::default();
+    let text = request.source.text.clone();
+    let is_xml = request.path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml"));
+    let document = match is_xml {
+        true => xml::document(&text, &mut findings),
+        false => xta::document(&text, &mut findings),
+    };
+    let refused =
+        |findings: Diagnostics| Refused { source_text: request.source.clone(), diagnostics: findings };
+    let Some(mut document) = document.filter(|_| !findings.has_errors()) else {
+        findings.finish();
+        return Err(refused(findings).into());
+    };
+    // A file of queries beside a text model belongs to it.
+    let beside = request.path.with_extension("q");
+    let file = match &request.options.queries {
+        Some(file) => Some(file.clone()),
+        None => (!is_xml && beside.is_file()).then_some(beside),
+    };
+    if let Some(path) = file {
+        let text = std::fs::read_to_string(&path).map_err(|error| LoadError::File { path, error })?;
+        let mut aside = Diagnostics::default();
+        document.queries = xta::queries(&text, &mut aside);
+        // What is wrong there stands in another file.
+        for finding in aside.list {
+            findings
+                .push(Diagnostic::warning(Span::default(), format!("in the queries: {}", finding.message)));
+        }
+    }
+    let timed = lower::lower(request.source.clone(), &document, &define, &mut findings);
+    findings.finish();
+    match timed {
+        Some(timed) if !findings.has_errors() => {
+            Ok(Loaded { model: LoadedModel::Timed(timed), warnings: findings })
+        }
+        _ => Err(refused(findings).into()),
+    }
+}

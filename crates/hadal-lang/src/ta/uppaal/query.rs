@@ -1,0 +1,152 @@
+//! Questions: formulas in disjunctive form, each clause a condition on variables with bounds on clocks.
+
+use super::ast::{Quantity, Query, QueryKind, Term, TermKind};
+use super::expr::{fold, negate};
+use super::lower::{Code, Lowering};
+use super::types::{Constant, Meaning, Ty};
+use crate::diagnostic::{Diagnostic, Severity};
+use hadal_system::timed::{Bound, Clause, TimedFormula};
+use hadal_system::{BinaryOp, Expr, Property, PropertyBody, PropertyKind, UnaryOp};
+
+/// The most clauses of a formula.
+const MAX_CLAUSES: usize = 4096;
+
+impl Lowering<'_> {
+    /// Adds the question of a query; one that cannot be asked is left out with a warning.
+    pub(super) fn query(&mut self, query: &Query, formulas: &mut Vec<Option<TimedFormula>>) {
+        let before = self.findings.list.len();
+        let mut code = Code::default();
+        let always = query.kind == QueryKind::Always;
+        let clauses = self.clauses(&mut code, &query.formula, !always);
+        let refused = self.findings.list[before..].iter().any(|it| it.severity == Severity::Error);
+        let Some(clauses) = clauses.filter(|_| !refused) else {
+            let why =
+                self.findings.list[before..].first().map_or(String::new(), |it| format!(": {}", it.message));
+            self.findings.list.truncate(before);
+            let message = format!("this query is left out{why}");
+            self.findings.push(Diagnostic::warning(query.span, message));
+            return;
+        };
+        let kind = if always { PropertyKind::Invariant } else { PropertyKind::Goal };
+        formulas.resize(self.system.properties.len(), None);
+        formulas.push(Some(TimedFormula { clauses }));
+        self.system.properties.push(Property {
+            name: query.text.clone(),
+            kind,
+            params: Vec::new(),
+            locals: Vec::new(),
+            body: PropertyBody::State(Expr::constant(i64::from(always))),
+            span: query.span,
+        });
+    }
+
+    /// Whether a term speaks of clocks or deadlock.
+    fn is_timed(&self, scope: usize, term: &Term) -> bool {
+        match &term.kind {
+            TermKind::Deadlock => true,
+            TermKind::Unary(_, of) => self.is_timed(scope, of),
+            TermKind::Binary(_, left, right) => self.is_timed(scope, left) || self.is_timed(scope, right),
+            TermKind::If(a, b, c) => [a, b, c].iter().any(|part| self.is_timed(scope, part)),
+            TermKind::Quantified(.., body) => self.is_timed(scope, body),
+            _ => self.mentions_clock(scope, term),
+        }
+    }
+
+    /// The clauses under which a term is `wanted`.
+    fn clauses(&mut self, code: &mut Code, term: &Term, wanted: bool) -> Option<Vec<Clause>> {
+        let clause = |when: Expr, bounds: Vec<Bound>| Clause { when, bounds, deadlock: None };
+        let scope = code.scope;
+        if !self.is_timed(scope, term) {
+            let value = self.value(code, term)?;
+            let when = if wanted { value } else { negate(value) };
+            return Some(vec![clause(when, Vec::new())]);
+        }
+        match &term.kind {
+            TermKind::Deadlock => {
+                Some(vec![Clause { when: Expr::constant(1), bounds: Vec::new(), deadlock: Some(wanted) }])
+            }
+            TermKind::Unary(UnaryOp::Not, of) => self.clauses(code, of, !wanted),
+            TermKind::Binary(op @ (BinaryOp::And | BinaryOp::Or | BinaryOp::Implies), left, right) => {
+                let left = self.clauses(code, left, wanted != (*op == BinaryOp::Implies))?;
+                let right = self.clauses(code, right, wanted)?;
+                let together = (*op == BinaryOp::And) == wanted;
+                self.combine(left, right, together, term)
+            }
+            TermKind::Quantified(quantity @ (Quantity::ForAll | Quantity::Exists), name, ty, body) => {
+                let (low, high) = self.values(scope, ty)?;
+                let together = (*quantity == Quantity::ForAll) == wanted;
+                let mut all = vec![];
+                if together {
+                    all.push(clause(Expr::constant(1), Vec::new()));
+                }
+                let inner = self.scope(scope);
+                for value in low..=high {
+                    let meaning = Meaning::Constant(Constant::Int(value), Ty::Int(low, high));
+                    self.bind(inner, name, meaning);
+                    code.scope = inner;
+                    let part = self.clauses(code, body, wanted);
+                    code.scope = scope;
+                    all = self.combine(all, part?, together, term)?;
+                }
+                Some(all)
+            }
+            TermKind::Binary(op, left, right) => {
+                let ops: &[BinaryOp] = match (op, wanted) {
+                    (op, true) if *op != BinaryOp::NotEqual => &[*op],
+                    (BinaryOp::NotEqual, false) => &[BinaryOp::Equal],
+                    (BinaryOp::NotEqual, _) | (BinaryOp::Equal, _) => &[BinaryOp::Less, BinaryOp::Greater],
+                    (BinaryOp::Less, _) => &[BinaryOp::GreaterEqual],
+                    (BinaryOp::LessEqual, _) => &[BinaryOp::Greater],
+                    (BinaryOp::Greater, _) => &[BinaryOp::LessEqual],
+                    (BinaryOp::GreaterEqual, _) => &[BinaryOp::Less],
+                    _ => {
+                        self.error(term.span, "clocks are compared, nothing else");
+                        return None;
+                    }
+                };
+                let mut all = Vec::new();
+                for &op in ops {
+                    let bounds = self.bounds(code, op, (left, right), term.span)?;
+                    all.push(clause(Expr::constant(1), bounds));
+                }
+                Some(all)
+            }
+            _ => {
+                self.error(term.span, "clocks are compared, nothing else");
+                None
+            }
+        }
+    }
+
+    fn combine(
+        &mut self,
+        left: Vec<Clause>,
+        right: Vec<Clause>,
+        together: bool,
+        term: &Term,
+    ) -> Option<Vec<Clause>> {
+        let mut all = Vec::new();
+        if together {
+            for a in &left {
+                for b in &right {
+                    let deadlock = match (a.deadlock, b.deadlock) {
+                        (Some(a), Some(b)) if a != b => continue,
+                        (a, b) => a.or(b),
+                    };
+                    let when = fold(BinaryOp::And, a.when.clone(), b.when.clone(), term.span);
+                    let bounds = a.bounds.iter().chain(&b.bounds).cloned().collect();
+                    all.push(Clause { when, bounds, deadlock });
+                }
+            }
+        } else {
+            all.extend(left);
+            all.extend(right);
+        }
+        all.retain(|clause| clause.when.as_const() != Some(0));
+        if all.len() > MAX_CLAUSES {
+            self.error(term.span, format!("the formula has more than {MAX_CLAUSES} alternatives"));
+            return None;
+        }
+        Some(all)
+    }
+}

@@ -1,0 +1,1 @@
+E<> forall (i : id_t) Job(i).done
