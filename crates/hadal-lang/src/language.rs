@@ -9,8 +9,14 @@ use hadal_system::{DeadlockNotion, Source, System, TimedSystem};
 use std::path::{Path, PathBuf};
 
 /// Every language hadal reads. A new one is one line here.
-pub static LANGUAGES: &[&Language] =
-    &[&murphi::LANGUAGE, &dve::LANGUAGE, &prism::LANGUAGE, &promela::LANGUAGE, &ta::tck::LANGUAGE, &ta::uppaal::LANGUAGE];
+pub static LANGUAGES: &[&Language] = &[
+    &murphi::LANGUAGE,
+    &dve::LANGUAGE,
+    &prism::LANGUAGE,
+    &promela::LANGUAGE,
+    &ta::tck::LANGUAGE,
+    &ta::uppaal::LANGUAGE,
+];
 
 /// What hadal knows of a language.
 #[derive(Debug)]

@@ -85,7 +85,10 @@ fn beside_corpus(folder: &str) -> Result<PathBuf, Failure> {
 pub fn zones(args: &BenchArgs) -> Result<u8, Failure> {
     let (models, scratch) = (beside_corpus("ta")?, Scratch::new(args.disk.as_deref())?);
     let mut rows = Vec::new();
-    println!("{:42} {:>9} {:>9} {:>9} {:>9} {:>7} {:>9}", "model", "covering", "zones", "maximal", "cpu s", "bytes", "TChecker");
+    println!(
+        "{:42} {:>9} {:>9} {:>9} {:>9} {:>7} {:>9}",
+        "model", "covering", "zones", "maximal", "cpu s", "bytes", "TChecker"
+    );
     for (model, by_equality, maximal) in MODELS {
         if args.only.as_ref().is_some_and(|only| !model.contains(only.as_str())) {
             continue;
@@ -95,7 +98,8 @@ pub fn zones(args: &BenchArgs) -> Result<u8, Failure> {
                 continue;
             }
             let path = models.join(model).display().to_string();
-            let command = ["check", &path, "--covering", covering, "--threads", "1", "--json", "-q", "--memory", "2G"];
+            let command =
+                ["check", &path, "--covering", covering, "--threads", "1", "--json", "-q", "--memory", "2G"];
             let result = itself(&command.map(str::to_owned), scratch.folder())?;
             let count = |field: &str| result[field].as_u64().unwrap_or(0);
             let seconds = |field: &str| result[field].as_f64().unwrap_or(0.0);
@@ -135,7 +139,10 @@ pub fn zones(args: &BenchArgs) -> Result<u8, Failure> {
 /// Processor seconds of TChecker on a model, where it is installed.
 fn tchecker(model: &str, algorithm: &str) -> Option<f64> {
     let script = format!("TIMEFORMAT='%U'; time tck-reach -a {algorithm} -s bfs '{model}' >/dev/null 2>&1");
-    let output = Command::new("bash").args(["-c", &format!("command -v tck-reach >/dev/null && {script}")]).output().ok()?;
+    let output = Command::new("bash")
+        .args(["-c", &format!("command -v tck-reach >/dev/null && {script}")])
+        .output()
+        .ok()?;
     String::from_utf8_lossy(&output.stderr).trim().parse().ok()
 }
 
@@ -143,7 +150,10 @@ fn tchecker(model: &str, algorithm: &str) -> Option<f64> {
 pub fn landing(args: &BenchArgs) -> Result<u8, Failure> {
     let (files, scratch) = (beside_corpus("../oracles/airland")?, Scratch::new(args.disk.as_deref())?);
     let mut rows = Vec::new();
-    println!("{:14} {:>7} {:>11} {:>7} {:>7} {:>10} {:>8}", "file", "runways", "order", "cost", "known", "expanded", "s");
+    println!(
+        "{:14} {:>7} {:>11} {:>7} {:>7} {:>10} {:>8}",
+        "file", "runways", "order", "cost", "known", "expanded", "s"
+    );
     for (file, costs) in LANDINGS {
         if args.only.as_ref().is_some_and(|only| !file.contains(only.as_str())) {
             continue;

@@ -149,7 +149,8 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     };
     let mut earliest = None;
     if let (Some((timed, zones)), Verdict::Violated(found)) = (again, &report.verdict) {
-        let fastest = fastest::fastest(timed, zones, found, args.limits.memory.unwrap_or_else(default_memory))?;
+        let fastest =
+            fastest::fastest(timed, zones, found, args.limits.memory.unwrap_or_else(default_memory))?;
         earliest = Some(fastest.time);
         trace = fastest.trace.or(trace);
     }

@@ -1,11 +1,12 @@
 //! `hadal plan MODEL`: the cheapest run of a priced timed automaton.
 
 use super::{gantt, load, question, refused};
-use crate::args::{ModelArgs, ModelErrors, Symmetry, parse_size, parse_time};
+use crate::args::{ModelArgs, ModelErrors, Symmetry, parse_time};
 use crate::failure::Failure;
 use crate::outcome::cpu_seconds;
 use clap::{Parser, ValueEnum};
 use hadal_check::memory::{default_memory, peak_resident};
+use hadal_check::options::parse_size;
 use hadal_exec::zones::ZoneOptions;
 use hadal_exec::zones::priced::{Answer, Order, PricedError, PricedLimits, PricedSpace, search};
 use hadal_lang::Language;
