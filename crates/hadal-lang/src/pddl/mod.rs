@@ -38,11 +38,23 @@ pub struct Options {
     pub memory: usize,
     /// Steps of joins that grounding may take.
     pub work: u64,
+    /// How preferences are paid for.
+    pub soft: SoftGoals,
+}
+
+/// How preferences are paid for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SoftGoals {
+    /// By hidden steps after the end of the plan, so that every estimate of costs sees them.
+    #[default]
+    Collect,
+    /// By a term of the metric that is read in the last state: no further states.
+    AtEnd,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { memory: 2 << 30, work: 100_000_000_000 }
+        Options { memory: 2 << 30, work: 100_000_000_000, soft: SoftGoals::default() }
     }
 }
 
@@ -58,7 +70,7 @@ pub fn load(domain: Source, problem: Source, options: Options) -> Result<Loaded,
     let budget = Budget { bytes: options.memory, work: options.work };
     let grounded =
         ground::ground(&task, &traits, budget).map_err(|error| explain(error, &domain, &problem))?;
-    let task = encode::encode(grounded).map_err(|error| explain(error, &domain, &problem))?;
+    let task = encode::encode(grounded, options.soft).map_err(|error| explain(error, &domain, &problem))?;
     Ok(Loaded { task, warnings })
 }
 
@@ -72,9 +84,10 @@ fn explain(error: GroundError, domain: &Source, problem: &Source) -> Refused {
         RowError::Clash(span) => {
             Diagnostic::error(span, "another effect changes the same number in the same step")
         }
-        RowError::Overflow | RowError::NegativeCost => {
-            Diagnostic::error(span, "a number is too large to hold exactly")
+        RowError::NegativeCost => {
+            Diagnostic::error(span, "a step may lower the metric in a way that hadal cannot optimise")
         }
+        RowError::Overflow => Diagnostic::error(span, "a number is undefined or too large to hold exactly"),
     };
     match error {
         GroundError::OverBudget(over) => {

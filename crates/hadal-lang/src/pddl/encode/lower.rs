@@ -2,12 +2,16 @@
 
 use super::effects::{effects_of, needs_of};
 use super::numbers::Numbers;
+use super::soft::SoftWriter;
 use super::variables::{Place, Variables, atom_name};
-use crate::pddl::ground::{GroundTask, RowError};
-use hadal_system::rows::{DerivedFact, DerivedRule, FiniteVariable, Metric, Need, Row, RowTask};
+use crate::pddl::SoftGoals;
+use crate::pddl::ground::{GroundTask, Join, RowError};
+use hadal_system::rows::{
+    DerivedFact, DerivedRule, FiniteVariable, Metric, Need, Rational, Row, RowTask, Sense,
+};
 
 /// The task over variables.
-pub(crate) fn lower(task: &GroundTask, variables: &Variables) -> Result<RowTask, RowError> {
+pub(crate) fn lower(task: &GroundTask, variables: &Variables, goals: SoftGoals) -> Result<RowTask, RowError> {
     let mut numbers = Numbers::of(task, variables)?;
     let ast = task.builder.task;
     let mut out = RowTask {
@@ -60,8 +64,26 @@ pub(crate) fn lower(task: &GroundTask, variables: &Variables) -> Result<RowTask,
         Metric::Minimise(term) => Metric::Minimise(at_end(term)?),
         Metric::Maximise(term) => Metric::Maximise(at_end(term)?),
     };
+    SoftWriter { task, variables, numbers: &mut numbers, out: &mut out, first: 0 }.write(goals)?;
+    read_at_end(&mut numbers, &mut out)?;
     numbers.finish(task, &mut out);
     Ok(out)
+}
+
+/// A metric to which no step adds is one that is read in the last state.
+fn read_at_end(numbers: &mut Numbers, out: &mut RowTask) -> Result<(), RowError> {
+    let Metric::Cost { at_end: Some(term), offset, sense } = out.metric else { return Ok(()) };
+    let zero = numbers.constant(Rational::from_integer(0));
+    if out.rows.iter().any(|row| row.cost.is_some_and(|cost| cost != zero)) {
+        return Ok(());
+    }
+    out.rows.iter_mut().for_each(|row| row.cost = None);
+    let offset = numbers.constant(offset);
+    out.metric = match sense {
+        Sense::Minimise => Metric::Minimise(numbers.join(Join::Add, offset, term)?),
+        Sense::Maximise => Metric::Maximise(numbers.join(Join::Subtract, offset, term)?),
+    };
+    Ok(())
 }
 
 /// Derived facts and their rules, by strata.

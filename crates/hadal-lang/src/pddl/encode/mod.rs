@@ -6,16 +6,18 @@ mod lower;
 mod numbers;
 mod prune;
 mod relevance;
+mod soft;
 mod values;
 mod variables;
 
+use super::SoftGoals;
 use super::ground::{GroundError, GroundTask};
 use hadal_system::rows::RowTask;
 use prune::Truth;
 use variables::Variables;
 
 /// Encodes a ground task.
-pub(crate) fn encode(mut task: GroundTask) -> Result<RowTask, GroundError> {
+pub(crate) fn encode(mut task: GroundTask, goals: SoftGoals) -> Result<RowTask, GroundError> {
     let mut truth = prune::prune(&mut task);
     let mut groups = invariant::groups(&task, &truth);
     if invariant::drop_excluded(&mut task, &groups) {
@@ -25,8 +27,11 @@ pub(crate) fn encode(mut task: GroundTask) -> Result<RowTask, GroundError> {
         }
     }
     let variables = Variables::cover(&task, &truth, groups);
-    let mut rows = lower::lower(&task, &variables).map_err(GroundError::Elsewhere)?;
-    relevance::drop_irrelevant(&mut rows);
+    let mut rows = lower::lower(&task, &variables, goals).map_err(GroundError::Elsewhere)?;
+    // Where steps are counted, one that changes nothing else may matter.
+    if !task.soft.monitors.iter().any(|monitor| monitor.counts) {
+        relevance::drop_irrelevant(&mut rows);
+    }
     values::drop_unused(&mut rows);
     Ok(rows)
 }

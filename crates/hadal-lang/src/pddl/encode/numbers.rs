@@ -2,7 +2,7 @@
 
 use super::variables::{Encoded, Variables, written};
 use crate::pddl::ground::{Compared, GroundChange, GroundTask, Join, Literal, RowError, Terms};
-use hadal_system::rows::{Change, Effect, Metric, Need, NumberVariable, RowTask, Term};
+use hadal_system::rows::{Change, Effect, Metric, Need, NumberVariable, Rational, RowTask, Term};
 
 /// The terms of a ground task over its variables.
 pub(crate) struct Numbers {
@@ -78,6 +78,40 @@ impl Numbers {
             Term::Multiply(left, right) => join(Join::Multiply, left, right)?,
             Term::Divide(left, right) => join(Join::Divide, left, right)?,
         })
+    }
+
+    /// A constant.
+    pub(crate) fn constant(&mut self, value: Rational) -> u32 {
+        self.terms.constant(value)
+    }
+
+    /// Two terms joined.
+    pub(crate) fn join(&mut self, how: Join, left: u32, right: u32) -> Result<u32, RowError> {
+        self.terms.join(how, left, right)?.ok_or(RowError::Overflow)
+    }
+
+    /// `total`, plus `weight` where one of `needs` holds.
+    pub(crate) fn plus_price(
+        &mut self,
+        total: u32,
+        weight: Rational,
+        needs: &[Vec<Need>],
+    ) -> Result<u32, RowError> {
+        let one = self.terms.constant(1.into());
+        let mut none = one;
+        for needs in needs {
+            let mut all = one;
+            for need in needs {
+                let holds = self.terms.holds(*need);
+                all = self.join(Join::Multiply, all, holds)?;
+            }
+            let not = self.join(Join::Subtract, one, all)?;
+            none = self.join(Join::Multiply, none, not)?;
+        }
+        let some = self.join(Join::Subtract, one, none)?;
+        let weight = self.terms.constant(weight);
+        let price = self.join(Join::Multiply, weight, some)?;
+        self.join(Join::Add, total, price)
     }
 
     /// A term's new number.

@@ -19,6 +19,7 @@ pub(crate) fn drop_irrelevant(task: &mut RowTask) {
         !row.effects.is_empty()
     });
     task.rules.retain(|rule| relevant.derived[rule.head as usize]);
+    task.monitors.retain(|monitor| relevant.variables[monitor.variable as usize]);
     let variables = places(&relevant.variables);
     let derived = places(&relevant.derived);
     let numbers = places(&relevant.numbers);

@@ -15,6 +15,9 @@ pub(crate) fn drop_unused(task: &mut RowTask) {
             used[variable as usize] |= value == last[variable as usize];
         }
     }
+    for monitor in &task.monitors {
+        used[monitor.variable as usize] = true;
+    }
     for (variable, used) in task.variables.iter_mut().zip(&used) {
         if !used {
             variable.values.pop();

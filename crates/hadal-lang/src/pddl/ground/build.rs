@@ -67,6 +67,12 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Forgets what goes by the addresses of quantifiers, before conditions that do not last are grounded.
+    pub(crate) fn forget_quantifiers(&mut self) {
+        self.guides.clear();
+        self.memory.clear();
+    }
+
     /// Predicate and arguments of an atom that is not auxiliary.
     pub(crate) fn atom(&self, atom: u32) -> (u32, &[u32]) {
         let after = self.firsts.partition_point(|&(first, _)| first <= atom);

@@ -62,10 +62,16 @@ impl<'a> Facts<'a> {
         self.relations[atom.symbol as usize].find(&tuple[..atom.terms.len()])
     }
 
-    /// The value of a function at the start.
+    /// The value of a function at the start. One that only the metric reads and effects only raise or lower begins with 0
+    /// where the problem says nothing, as action costs often do.
     pub(crate) fn initial(&self, function: u32, tuple: &[u32]) -> Option<Rational> {
         let (keys, values) = &self.values[function as usize];
-        keys.find(tuple).map(|number| values[number as usize])
+        let function = function as usize;
+        let counts = !self.traits.static_function[function]
+            && !self.traits.read_function[function]
+            && !self.traits.assigned_function[function];
+        let known = keys.find(tuple).map(|number| values[number as usize]);
+        known.or(counts.then(Rational::default))
     }
 
     /// A number that never changes; `None` where it is undefined.

@@ -21,7 +21,7 @@ pub(crate) use terms::{Compared, Join, Terms};
 
 use super::ast::Task;
 use super::normalise::{Condition, Traits, flatten, normalise};
-use super::soft::{Wish, wishes_of};
+use super::soft::{Soft, Wish, wishes_of};
 use facts::Facts;
 use hadal_system::Span;
 use hadal_system::rows::{Metric, Rational, Sense};
@@ -70,6 +70,8 @@ pub(crate) struct GroundTask<'a> {
     pub(crate) derived: Vec<bool>,
     /// What is optimised, over the builder's terms.
     pub(crate) metric: Metric,
+    /// Preferences and constraints.
+    pub(crate) soft: Soft,
 }
 
 /// How many rules a body with disjunctions may become before parts of it get atoms of their own.
@@ -107,8 +109,9 @@ pub(crate) fn ground<'a>(
     let rules = builder.rules(&axioms).map_err(GroundError::Elsewhere)?;
     let goal = builder.goal().map_err(GroundError::Elsewhere)?;
     let metric = builder.metric().map_err(GroundError::Elsewhere)?;
+    let soft = builder.soft().map_err(GroundError::Elsewhere)?;
     let (initial, derived) = (Vec::new(), Vec::new());
-    let mut grounded = GroundTask { builder, rows, rules, goal, initial, derived, metric };
+    let mut grounded = GroundTask { builder, rows, rules, goal, initial, derived, metric, soft };
     grounded.finish();
     Ok(grounded)
 }
@@ -158,6 +161,7 @@ impl Builder<'_> {
 
     fn goal(&mut self) -> Result<Option<Vec<Literal>>, RowError> {
         let condition = normalise(&self.task.goal, true);
+        self.forget_quantifiers();
         let mut conjunction = Conjunction::default();
         if !self.conjoin(&condition, &mut Vec::new(), &mut conjunction)? {
             return Ok(None);

@@ -15,8 +15,7 @@ pub(crate) struct Objective {
     pub(crate) linear: Option<Linear>,
     /// What the model asks for.
     pub(crate) sense: Sense,
-    /// Functions that only the metric reads and effects only raise or lower: cost, not state. Where such a function has no
-    /// value at the start, it begins with 0, as action costs often do.
+    /// Functions that only the metric reads and effects only raise or lower: cost, not state.
     pub(crate) accumulates: Vec<bool>,
 }
 
@@ -132,6 +131,10 @@ impl Linear {
 impl Objective {
     /// The same metric with all its numbers in the state, read at the end.
     pub(crate) fn in_state(&self) -> Objective {
-        Objective { linear: None, sense: self.sense, accumulates: vec![false; self.accumulates.len()] }
+        Objective {
+            linear: self.linear.clone(),
+            sense: self.sense,
+            accumulates: vec![false; self.accumulates.len()],
+        }
     }
 }

@@ -20,6 +20,8 @@ impl Requirements {
                 ":negative-preconditions",
                 ":disjunctive-preconditions",
                 ":quantified-preconditions",
+                ":existential-preconditions",
+                ":universal-preconditions",
                 ":equality",
                 ":conditional-effects",
             ],

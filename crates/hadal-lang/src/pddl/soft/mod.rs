@@ -1,7 +1,11 @@
 //! PDDL3: preferences and constraints on the states of a plan.
 
+mod gather;
+mod monitor;
 mod wish;
 
+pub(crate) use gather::{GroundWish, Part, Soft};
+pub(crate) use monitor::Alternatives;
 pub(crate) use wish::{Wish, wishes_of};
 
 use super::ast::{Constraint, Formula, Watch};

@@ -1,0 +1,63 @@
+//! Where the public PDDL files are, and how domains and problems belong together.
+
+use hadal_system::Source;
+use std::path::{Path, PathBuf};
+
+/// A task of the corpus.
+pub struct CorpusTask {
+    pub domain: PathBuf,
+    pub problem: PathBuf,
+}
+
+impl CorpusTask {
+    /// Both texts.
+    pub fn sources(&self) -> (Source, Source) {
+        (source(&self.domain), source(&self.problem))
+    }
+
+    /// The plan beside the problem with the cost in its first line, where there is one.
+    pub fn plan(&self) -> Option<(String, String)> {
+        let text = std::fs::read_to_string(self.problem.with_extension("plan")).ok()?;
+        let cost = text.lines().next()?.rsplit(' ').next()?.to_string();
+        Some((text, cost))
+    }
+}
+
+fn source(path: &Path) -> Source {
+    let bytes = std::fs::read(path).unwrap();
+    Source::new(path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Every task, in order of paths; empty, with a line that says so, where the corpus is absent.
+pub fn tasks() -> Vec<CorpusTask> {
+    let root = match std::env::var_os("HADAL_CORPUS") {
+        Some(root) => PathBuf::from(root),
+        None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/models")),
+    }
+    .join("pddl");
+    let mut list = Vec::new();
+    gather(&root, &mut list);
+    if list.is_empty() {
+        println!("skipped: no PDDL corpus at {} (0 tasks)", root.display());
+    }
+    list
+}
+
+fn gather(folder: &Path, list: &mut Vec<CorpusTask>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            gather(&path, list);
+            continue;
+        }
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let Some(stem) = name.strip_suffix(".pddl").filter(|_| !name.contains("domain")) else { continue };
+        let candidates =
+            ["domain.pddl".to_string(), format!("domain_{stem}.pddl"), format!("{stem}-domain.pddl")];
+        if let Some(domain) = candidates.iter().map(|name| folder.join(name)).find(|domain| domain.exists()) {
+            list.push(CorpusTask { domain, problem: path });
+        }
+    }
+}

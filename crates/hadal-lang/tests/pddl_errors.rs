@@ -1,0 +1,148 @@
+//! What is wrong with a text is said where it stands, several mistakes in one go; nothing panics on any text.
+
+use hadal_lang::diagnostic::render_plain;
+use hadal_lang::pddl::{self, Options};
+use hadal_system::Source;
+
+fn findings(domain: &str, problem: &str) -> String {
+    let options = Options { memory: 1 << 26, work: 1_000_000, ..Options::default() };
+    match pddl::load(Source::new("d.pddl", domain), Source::new("p.pddl", problem), options) {
+        Ok(loaded) => loaded.warnings.iter().map(|(source, finding)| render_plain(source, finding)).collect(),
+        Err(refused) => refused
+            .diagnostics
+            .list
+            .iter()
+            .map(|finding| render_plain(&refused.source_text, finding))
+            .collect(),
+    }
+}
+
+const DOMAIN: &str = "(define (domain d) (:requirements :adl :fluents) (:types t)
+ (:predicates (p ?x - t) (q)) (:functions (f) (g ?x - t))
+ (:action a :parameters (?x - t) :precondition (p ?x) :effect (and (q) (increase (f) (g ?x)))))";
+const PROBLEM: &str = "(define (problem x) (:domain d) (:objects o - t) (:init (p o) (= (f) 0) (= (g o) 1.5))
+ (:goal (q)) (:metric minimize (f)))";
+
+#[test]
+fn several_mistakes_are_reported_with_carets_in_one_go() {
+    let text = findings(
+        "(define (domain d) (:predicates (near ?x ?y))
+ (:action a :parameters (?x - thing) :precondition (and (nea ?x ?x) (near ?x) (near ?x ?z)) :effect (near ?x ?x)))",
+        PROBLEM,
+    );
+    assert_eq!(text.matches("error:").count(), 4, "{text}");
+    assert!(text.contains("unknown type `thing`"), "{text}");
+    assert!(text.contains("unknown predicate `nea`") && text.contains("did you mean `near`?"), "{text}");
+    assert!(text.contains("predicate `near` takes 2 arguments, not 1"), "{text}");
+    assert!(text.contains("d.pddl:2:88: error: unknown variable `?z`"), "{text}");
+}
+
+#[test]
+fn what_is_not_supported_gets_a_caret() {
+    let durative = DOMAIN.replace("(:action a", "(:durative-action b :duration (= ?duration 1)) (:action a");
+    assert!(findings(&durative, PROBLEM).contains("actions with durations are not supported"));
+    let timed = PROBLEM.replace("(p o)", "(p o) (at 5 (q))");
+    assert!(findings(DOMAIN, &timed).contains("literals that come true at a time are not supported"));
+    let object = DOMAIN.replace("(:functions (f)", "(:functions (where ?x - t) - t (f)");
+    assert!(findings(&object, PROBLEM).contains("functions whose values are objects are not supported"));
+    let chance = DOMAIN.replace("(and (q)", "(and (probabilistic 0.5 (q))");
+    assert!(findings(&chance, PROBLEM).contains("outcomes of chance are not part of a plan"));
+    let circle = DOMAIN.replace("(q)) (:functions", "(q) (r)) (:derived (r) (not (r))) (:functions");
+    assert!(findings(&circle, PROBLEM).contains("this rule depends on its own negation"));
+}
+
+#[test]
+fn doubts_are_warnings() {
+    assert_eq!(findings(DOMAIN, PROBLEM), "");
+    let quiet = DOMAIN.replace(":adl :fluents", ":strips");
+    let text = findings(&quiet, PROBLEM);
+    assert!(text.contains("warning: `:typing` is used but not declared"), "{text}");
+    let text = findings(DOMAIN, &PROBLEM.replace("(= (f) 0)", "(= (h) 0)"));
+    assert!(text.contains("the domain has no function `h`"), "{text}");
+}
+
+#[test]
+fn grounding_stops_at_its_budget() {
+    let objects: Vec<String> = (0..200).map(|number| format!("o{number}")).collect();
+    let domain =
+        "(define (domain d) (:predicates (p ?x)) (:action a :parameters (?u ?v ?w ?x ?y) :effect (p ?u)))";
+    let problem =
+        format!("(define (problem x) (:domain d) (:objects {}) (:init) (:goal (p o1)))", objects.join(" "));
+    assert!(findings(domain, &problem).contains("grounding needs more than it may take"));
+}
+
+#[test]
+fn no_mutation_of_a_text_panics() {
+    let mut seed = 0x2545_f491_4f6c_dd1du64;
+    let mut draw = |bound: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed % bound as u64) as usize
+    };
+    let domain = "(define (domain d) (:requirements :adl :fluents :constraints) (:types a b - t)
+ (:constants k - a) (:predicates (p ?x - t) (q) (r ?x ?y - t) (at ?x - (either a b)) (d ?x - t))
+ (:functions (f) (g ?x - t) - number) (:derived (d ?x - t) (exists (?y - t) (and (r ?x ?y) (d ?y))))
+ (:action a :parameters (?x - t ?y - a) :precondition (and (p ?x) (or (q) (not (r ?x k)) (> (g ?x) (/ (f) 2)))
+   (preference w (forall (?z - t) (imply (p ?z) (= ?z ?x)))))
+  :effect (and (q) (forall (?z - t) (when (p ?z) (and (not (p ?z)) (scale-down (g ?z) 3)))) (increase (f) (- (g ?x))))))";
+    let problem = "(define (problem x) (:domain d) (:objects o - a n - b) (:init (p o) (at o) (not (q)) (= (f) 0)
+  (= (g o) 1.5) (= (g n) -2)) (:goal (and (q) (preference z (d k)))) (:constraints (and (always-within 3 (q) (p o))
+  (preference v (hold-during 1 2 (q))))) (:metric maximize (- (* 2 (f)) (is-violated z))))";
+    let words = [
+        "(",
+        ")",
+        "and",
+        "not",
+        "?x",
+        "-",
+        "0",
+        "1e99",
+        "either",
+        ":effect",
+        "forall",
+        "preference",
+        "999999999999999999",
+        "o",
+        "=",
+        "probabilistic",
+        ";",
+        "é",
+    ];
+    for _ in 0..4000 {
+        let mut texts = [domain.to_string(), problem.to_string()];
+        for _ in 0..1 + draw(3) {
+            let text = &mut texts[draw(2)];
+            let mut at = draw(text.len() + 1);
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            let mut end = (at + draw(12)).min(text.len());
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            if draw(2) == 0 && end > at {
+                text.replace_range(at..end, "");
+            } else {
+                text.insert_str(at, &format!(" {} ", words[draw(words.len())]));
+            }
+        }
+        findings(&texts[0], &texts[1]);
+        let _ = pddl::validate(
+            &Source::new("d", &*texts[0]),
+            &Source::new("p", &*texts[1]),
+            "(a o o)\n(a n k)\n(",
+        );
+    }
+}
+
+#[test]
+fn bottomless_nesting_is_refused() {
+    for opening in ["(not ", "(and ", "(forall (?z - t) ", "(when (q) "] {
+        let deep = format!("{}(q){}", opening.repeat(50_000), ")".repeat(50_000));
+        let domain = DOMAIN.replace("(p ?x) :effect", &format!("{deep} :effect"));
+        assert!(findings(&domain, PROBLEM).contains("lists nest deeper than"));
+    }
+    let wide = format!("(and {})", "(q) ".repeat(100_000));
+    assert_eq!(findings(&DOMAIN.replace("(p ?x) :effect", &format!("{wide} :effect")), PROBLEM), "");
+}
