@@ -8,6 +8,7 @@ use crate::plan::Plan;
 use crate::race::{self, Setting};
 use hadal_exec::model::Model;
 use hadal_search::auto::{self, AutoSearch};
+use hadal_search::distrust::Distrusted;
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::ram::{Search, breadth, depth};
@@ -17,6 +18,7 @@ use hadal_search::strategy::StrategySearch;
 use hadal_search::{Control, Question, Report, StopReason, Task, Verdict};
 use hadal_store::Governor;
 use hadal_system::StateSpace;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a search came to, and how it was set up.
 #[derive(Debug)]
@@ -63,10 +65,17 @@ impl Searching<'_> {
             false => Begin::New,
         };
         let one = Searching { place, ..*self };
+        let refused = AtomicBool::new(false);
+        let distrusted = Distrusted::new(space, self.control, &refused);
+        let space = if begin == Begin::Resumed { &distrusted as &dyn StateSpace } else { space };
         let task = Task { space, question: self.question, control: self.control };
         let explored = one.explore_one(model, task, begin);
         if let Some(beside) = beside.filter(RunPlace::is_used) {
             beside.discard(self.control);
+        }
+        if refused.load(Ordering::Relaxed) {
+            let why = "a file of the run holds what is no state of the model";
+            return Err(CheckError::Damaged(format!("{why}: it was made for another one, or changed since")));
         }
         explored
     }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use hadal_exec::Interpreter;
 use hadal_exec::compile::Compiled;
-use hadal_exec::generate::{self, Size};
 use hadal_system::{Layout, PropertyId, Source, Successors, System};
+use hadal_testkit::generate::{self, Size};
 
 fn main() -> ExitCode {
     let mut files = Vec::new();

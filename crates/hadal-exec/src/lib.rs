@@ -6,7 +6,6 @@ pub mod compile;
 pub mod fault;
 mod fields;
 pub mod fingerprint;
-pub mod generate;
 pub mod interpret;
 pub mod model;
 mod passing;

@@ -11,12 +11,12 @@ use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use hadal_exec::compile::Compiled;
-use hadal_exec::generate::{self, Scalarsets, Size};
 use hadal_exec::symmetry::Canonicaliser;
 use hadal_exec::{Interpreter, SymmetryMode};
 use hadal_system::{
     BinaryOp, Domain, Expr, ExprKind, Label, Layout, PropertyId, Source, Successors, System, UnaryOp,
 };
+use hadal_testkit::generate::{self, Scalarsets, Size};
 use support::*;
 
 /// What one engine says about one state. Both promise successors and faults in the order of their labels.
@@ -216,14 +216,7 @@ fn a_difference_would_be_noticed() {
 
 /// The corpus, if it is there.
 fn corpus() -> Option<PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let root =
-        std::env::var_os("HADAL_CORPUS").map_or_else(|| workspace.join("../shared/models"), PathBuf::from);
-    if root.is_dir() {
-        return Some(root);
-    }
-    println!("skipped: no corpus at {} (set HADAL_CORPUS)", root.display());
-    None
+    hadal_testkit::corpus::find("")
 }
 
 fn files(folder: &Path, extensions: &[&str], out: &mut Vec<PathBuf>) {

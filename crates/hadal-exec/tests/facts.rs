@@ -1,13 +1,13 @@
 //! The static facts of a system are held against what its actions really do, on generated systems: sets called "may"
 //! cover everything that happens, sets called "must" and known values are never wrong.
 
-use hadal_exec::generate::{self, Size};
 use hadal_exec::{Interpreter, Notes, Outcome};
 use hadal_system::facts::{Facts, Footprint, ValueSet};
 use hadal_system::fold::Fold;
 use hadal_system::system::{instance_count, instance_values};
 use hadal_system::validate::validate;
 use hadal_system::{Action, Label, Layout, Param, ParamValues, PropertyId, PropertyKind, System, Value};
+use hadal_testkit::generate::{self, Size};
 
 const SEEDS: std::ops::Range<u64> = 0..200;
 const STATES: usize = 24;

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use hadal_exec::generate::{self, Size};
 use hadal_exec::{Engine, FaultKind, Interpreter, Model, ModelOptions, Outcome, SymmetryMode};
 use hadal_system::{Label, Layout, StateSpace, Successors};
+use hadal_testkit::generate::{self, Size};
 
 /// The states reachable within a bound, and how many transitions met an error.
 fn explore(model: &Model, bound: usize) -> (usize, usize, usize) {

@@ -4,10 +4,10 @@ mod support;
 
 use std::collections::HashMap;
 
-use hadal_exec::generate::{self, Size};
 use hadal_exec::replay::{Ending, ReplayError, TraceEnd, replay};
 use hadal_exec::{Engine, FaultKind, Model, ModelOptions, Outcome, SymmetryMode};
 use hadal_system::*;
+use hadal_testkit::generate::{self, Size};
 use support::*;
 
 const MODES: [SymmetryMode; 3] = [SymmetryMode::Off, SymmetryMode::Heuristic, SymmetryMode::Exact];

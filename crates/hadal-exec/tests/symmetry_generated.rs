@@ -2,10 +2,10 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use hadal_exec::generate::{self, Size};
 use hadal_exec::symmetry::Canonicaliser;
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
 use hadal_system::{StateSpace, Successors, System};
+use hadal_testkit::generate::{self, Size};
 
 /// The reachable states, or none where there are more than `bound` of them.
 fn reachable(system: &System, symmetry: SymmetryMode, bound: usize) -> Option<HashSet<Vec<u64>>> {

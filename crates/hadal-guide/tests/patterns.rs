@@ -3,12 +3,12 @@
 mod truth;
 
 use hadal_exec::Model;
-use hadal_exec::generate::{self, Size};
 use hadal_guide::registry::Prepared;
 use hadal_guide::{CalledOff, Guide, GuideError, Meter, OpenDisk, Room, Target};
 use hadal_store::vfs::{Faults, FaultyFolder, IoThreads, Vfs};
 use hadal_store::{Disk, Governor, WriteError};
 use hadal_system::{Source, StateSpace};
+use hadal_testkit::generate::{self, Size};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use truth::{assert_promises, model, truth, with_a_far_goal};

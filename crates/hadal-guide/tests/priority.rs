@@ -1,6 +1,5 @@
 //! Priority layers on the worked examples of Wehrle 2011 (ch. 3 and 4) and against the truth.
 
-use hadal_exec::generate;
 use hadal_exec::model::{Model, ModelOptions};
 use hadal_guide::priority::context::Contexts;
 use hadal_guide::priority::edges::{Edges, Reduction};
@@ -10,6 +9,7 @@ use hadal_guide::priority::{self, Priority, published_order};
 use hadal_guide::{Guide, Step, Target, registry};
 use hadal_system::facts::{Facts, SlotSet};
 use hadal_system::{Label, Source, StateSpace, Successors};
+use hadal_testkit::generate;
 use std::collections::BTreeSet;
 
 fn dve(text: &str) -> Model {

@@ -3,13 +3,14 @@
 mod truth;
 
 use hadal_exec::SymmetryMode;
-use hadal_exec::generate::{self, Size};
 use hadal_guide::registry::{self, NAMES, Prepared};
 use hadal_guide::{Distance, Mask, Target};
 use hadal_lang::dve::Options;
 use hadal_lang::dve::beem::Description;
 use hadal_lang::language::ModelErrors;
 use hadal_system::{Label, Source, StateSpace, Successors, System};
+use hadal_testkit::Random;
+use hadal_testkit::generate::{self, Size};
 use truth::{assert_promises, model, model_with, truth, with_a_far_goal};
 
 fn check_all(system: System, what: &str, most: usize) -> bool {
@@ -144,11 +145,8 @@ fn promises_hold_on_the_bundled_models() {
 
 /// A small DVE model, drawn: processes with loops and jumps, and bytes that overflow now and then.
 fn drawn_dve(seed: u64) -> String {
-    let mut random = seed;
-    let mut below = |n: u64| {
-        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (random >> 33) % n
-    };
+    let mut random = Random::new(seed);
+    let mut below = |n: usize| random.below(n);
     let mut text = format!("byte x = {}, y = {};\n", 240 + below(12), below(3));
     for process in 0..2 + below(2) {
         let states = 2 + below(3);

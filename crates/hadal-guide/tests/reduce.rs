@@ -1,11 +1,11 @@
 //! Reductions of systems keep answers, and lifted traces replay on the system they were made of.
 
-use hadal_exec::generate::{self, Size};
 use hadal_exec::{Engine, Interpreter, Model, ModelOptions, Outcome, SymmetryMode};
 use hadal_guide::reduce::{LabelTrace, Stage, TraceEnding, cone, lift, safe, split, states};
 use hadal_system::{
     Check, Label, Layout, PropertyBody, PropertyId, PropertyKind, StateSpace, Successors, System,
 };
+use hadal_testkit::generate::{self, Size};
 use std::collections::HashMap;
 
 /// The first thing wrong in breadth-first order: a trace to it, and the property unless an action fails.

@@ -1,7 +1,6 @@
 //! Every model of the corpus loads, or is refused for a reason that stands in `docs/languages/murphi.md`.
 //!
-//! The corpus is not part of the repository: `HADAL_CORPUS` names its folder (default `../shared/models` beside the
-//! workspace). Without it the tests print a line and pass.
+//! The corpus is not part of the repository: `hadal_testkit::corpus` says where it is looked for.
 
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::{Severity, murphi};
@@ -11,14 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The Murphi part of the corpus, if it is there.
 fn corpus() -> Option<PathBuf> {
-    let root = std::env::var_os("HADAL_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models"), PathBuf::from);
-    let murphi = root.join("murphi");
-    if murphi.is_dir() {
-        return Some(murphi);
-    }
-    println!("skipped: no corpus at {} (set HADAL_CORPUS)", root.display());
-    None
+    hadal_testkit::corpus::find("murphi")
 }
 
 fn models_below(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -9,7 +9,6 @@ use hadal_lang::{Diagnostics, Severity};
 use hadal_system::{Source, validate::validate};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const SMALL_MODELS: &[&str] = &[
@@ -51,8 +50,7 @@ impl Random {
 
 fn seeds() -> Vec<String> {
     let mut seeds: Vec<String> = SMALL_MODELS.iter().map(|m| (*m).to_owned()).collect();
-    let root = std::env::var_os("HADAL_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models"), PathBuf::from);
+    let root = hadal_testkit::corpus::root();
     let mut folders = vec![root.join("murphi")];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {

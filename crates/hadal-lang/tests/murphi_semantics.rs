@@ -6,7 +6,7 @@ use hadal_lang::murphi;
 use hadal_system::{Check, Label, Layout, PropertyId, PropertyKind, Source, Successors, System};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// When a state counts as a deadlock.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -127,14 +127,7 @@ fn system(text: &str, overrides: &[(&str, i64)]) -> System {
 }
 
 fn corpus() -> Option<PathBuf> {
-    let root = std::env::var_os("HADAL_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models"), PathBuf::from);
-    let folder = root.join("murphi");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no corpus at {} (set HADAL_CORPUS)", root.display());
-    None
+    hadal_testkit::corpus::find("murphi")
 }
 
 /// One-feature models whose outcome is about something else than the language, see `docs/languages/murphi.md`; and

@@ -272,6 +272,11 @@ pub(crate) fn total_counts(lanes: &[Lane], space: &dyn StateSpace) -> Counts {
     total
 }
 
+/// Whether the lanes hold something that was found.
+pub(crate) fn has_found(lanes: &[Lane]) -> bool {
+    lanes.iter().any(|lane| lane.finding.is_some())
+}
+
 /// The reported one of everything the lanes found; they forget it.
 pub(crate) fn take_finding(lanes: &mut [Lane]) -> Option<Finding> {
     let mut best = None;

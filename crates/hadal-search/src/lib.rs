@@ -74,6 +74,7 @@
 pub mod auto;
 pub mod control;
 pub mod directed;
+pub mod distrust;
 pub mod estimate;
 pub mod external;
 pub mod finding;

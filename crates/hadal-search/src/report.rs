@@ -258,6 +258,9 @@ pub enum Proviso {
         /// What it was told.
         bound: u64,
     },
+    /// Something wrong was met in a layer that is not finished. It is not reported: which violation is, is decided when the
+    /// layer is finished, so that it does not depend on time, threads or memory.
+    WrongSeen,
     /// States and transitions were left out from which nothing that is asked about can be reached.
     Pruned {
         /// How many.

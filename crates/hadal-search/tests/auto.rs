@@ -230,3 +230,19 @@ fn layers_written_to_be_streamed_are_resumed_and_asked_like_others() {
         }
     }
 }
+
+#[test]
+fn the_reported_violation_does_not_depend_on_when_the_table_is_full() {
+    let grid = Grid::torus(3, 121).with(PropertyKind::Invariant, |p| p.iter().sum::<u64>() != 45);
+    let whole = auto(&grid, 1, 1 << 30);
+    let Verdict::Violated(expected) = &whole.verdict else { panic!("{:?}", whole.verdict) };
+    let mut left_table = 0;
+    for budget in 6..14 {
+        let report = auto(&grid, 2, budget << 19);
+        let Verdict::Violated(found) = &report.verdict else { panic!("{budget}: {:?}", report.verdict) };
+        assert_eq!((found.kind, found.path.last()), (expected.kind, expected.path.last()), "{budget}");
+        assert_eq!(found.path.len(), expected.path.len(), "{budget}");
+        left_table += usize::from(storages(&report).len() > 1);
+    }
+    assert!(left_table > 2, "{left_table}");
+}

@@ -5,7 +5,6 @@
 
 mod spaces;
 
-use hadal_exec::generate::{self, Size};
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
 use hadal_search::auto::{self, AutoSearch};
 use hadal_search::layered::Trouble;
@@ -21,6 +20,7 @@ use hadal_store::Governor;
 use hadal_store::manifest::{OpenError, RunFolder, Verify};
 use hadal_store::vfs::{Faults, FaultyFolder, IoThreads, Survival, Vfs};
 use hadal_system::{PropertyKind, Source, StateSpace};
+use hadal_testkit::generate::{self, Size};
 use spaces::{Grid, RandomGraph};
 use std::path::Path;
 use std::sync::Arc;

@@ -2,13 +2,15 @@
 
 mod spaces;
 
+use hadal_search::distrust::Distrusted;
 use hadal_search::ram::{Search, breadth, depth};
 use hadal_search::{
     Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind,
 };
 use hadal_store::Governor;
-use hadal_system::{PropertyId, PropertyKind, StateSpace};
+use hadal_system::{PropertyId, PropertyKind, StateSpace, WrapsSpace};
 use spaces::Grid;
+use std::sync::atomic::AtomicBool;
 
 fn explore(space: &dyn StateSpace, threads: usize, budget: u64, limits: Limits, order: Order) -> Report {
     let question = Question::everything(space.properties(), DeadlockNotion::Off);
@@ -118,4 +120,62 @@ fn limits_stop_and_are_never_called_holds() {
     assert_eq!(report.verdict, Verdict::Stopped(StopReason::DepthLimit));
     assert_eq!(report.states, 1 + 6 + 18);
     assert_eq!(report.depth, Some(2));
+}
+
+#[test]
+fn a_violation_is_reported_when_its_layer_is_finished_or_not_at_all() {
+    let grid = Grid::torus(3, 101).with(PropertyKind::Invariant, |p| p.iter().sum::<u64>() != 30);
+    let whole = explore(&grid, 1, PLENTY, Limits::default(), Order::Breadth);
+    assert!(matches!(whole.verdict, Verdict::Violated(_)), "{:?}", whole.verdict);
+    let (mut waived, mut stopped) = (0, 0);
+    for threads in [1, 3] {
+        for part in 0..24 {
+            let limits = Limits { max_states: Some(whole.states * part / 20), ..Limits::default() };
+            let report = explore(&grid, threads, PLENTY, limits, Order::Breadth);
+            match report.verdict {
+                Verdict::Stopped(StopReason::StateLimit) => {
+                    assert_eq!(report.proviso, None, "what was seen is fine");
+                    stopped += 1;
+                }
+                verdict => {
+                    assert_eq!(verdict, whole.verdict);
+                    assert_eq!(report.states, whole.states);
+                    waived += usize::from(part < 20);
+                }
+            }
+            let report = explore(&grid, threads, (200 + 200 * part) << 10, Limits::default(), Order::Breadth);
+            match report.verdict {
+                Verdict::Stopped(StopReason::Memory { .. }) => {}
+                verdict => assert_eq!(verdict, whole.verdict),
+            }
+        }
+    }
+    assert!(waived > 0 && stopped > 10, "{waived} {stopped}");
+}
+
+/// A grid of which only a part is admitted.
+struct Narrow<'a>(&'a Grid, u64);
+
+impl WrapsSpace for Narrow<'_> {
+    fn inner(&self) -> &dyn StateSpace {
+        self.0
+    }
+    fn admits(&self, state: &[u64]) -> bool {
+        state[0] & 0xFFFF_FFFF < self.1
+    }
+}
+
+#[test]
+fn what_is_no_state_ends_a_search_that_distrusts_its_files() {
+    let grid = Grid::torus(2, 9);
+    for (admitted, trusts) in [(9, true), (5, false)] {
+        let narrow = Narrow(&grid, admitted);
+        let (control, refused) = (Control::new(Limits::default()), AtomicBool::new(false));
+        let space = Distrusted::new(&narrow, &control, &refused);
+        let question = Question::everything(grid.properties(), DeadlockNotion::Off);
+        let task = Task { space: &space, question: &question, control: &control };
+        let report = breadth::explore(&Search { task, governor: &Governor::new(PLENTY), threads: 1 });
+        assert_eq!(refused.into_inner(), !trusts);
+        assert!(!trusts || report.verdict == Verdict::Holds && report.states == 81);
+    }
 }

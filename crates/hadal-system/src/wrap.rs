@@ -6,7 +6,7 @@
 
 use crate::chance::{ChoiceFault, Choices};
 use crate::space::{
-    ActionInfo, Check, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker,
+    ActionInfo, Check, Cover, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker,
 };
 
 /// A [`StateSpace`] made of another one. Every method is that of [`StateSpace`].
@@ -47,6 +47,9 @@ pub trait WrapsSpace: Sync {
     }
     fn may_fault(&self) -> bool {
         self.inner().may_fault()
+    }
+    fn cover(&self) -> Option<&dyn Cover> {
+        self.inner().cover()
     }
     fn render_label(&self, label: Label) -> String {
         self.inner().render_label(label)
@@ -92,6 +95,9 @@ impl<T: WrapsSpace> StateSpace for T {
     }
     fn may_fault(&self) -> bool {
         WrapsSpace::may_fault(self)
+    }
+    fn cover(&self) -> Option<&dyn Cover> {
+        WrapsSpace::cover(self)
     }
     fn render_label(&self, label: Label) -> String {
         WrapsSpace::render_label(self, label)
@@ -163,7 +169,7 @@ impl<T: WrapsWorker> Worker for T {
 mod tests {
     use super::*;
     use crate::source::Span;
-    use crate::space::PropertyKind;
+    use crate::space::{Matcher, PropertyKind};
 
     /// Says something unusual in every method.
     struct Odd {
@@ -208,6 +214,9 @@ mod tests {
         fn may_fault(&self) -> bool {
             false
         }
+        fn cover(&self) -> Option<&dyn Cover> {
+            Some(self)
+        }
         fn render_label(&self, label: Label) -> String {
             format!("step {}", label.0)
         }
@@ -216,6 +225,15 @@ mod tests {
         }
         fn render_state(&self, _: &[u64]) -> Vec<(String, String)> {
             vec![("x".into(), "1".into())]
+        }
+    }
+
+    impl Cover for Odd {
+        fn key_words(&self) -> usize {
+            2
+        }
+        fn matcher(&self) -> Box<dyn Matcher + '_> {
+            unreachable!("nothing is matched")
         }
     }
 
@@ -286,6 +304,7 @@ mod tests {
         assert_eq!(space.actions(), inner.actions());
         assert!(space.admits(&[1, 0, 0]) && !space.admits(&[9, 0, 0]));
         assert_eq!((space.cost(Label(1)), space.undirected(), space.may_fault()), (6, Some(8), false));
+        assert_eq!(space.cover().map(|cover| cover.key_words()), Some(2));
         assert_eq!(space.render_label(Label(2)), "step 2");
         assert_eq!(space.render_start(Label(2)), "start 2");
         assert_eq!(space.render_state(&[0, 0, 0]), inner.render_state(&[0, 0, 0]));

@@ -258,6 +258,12 @@ pub fn reason(
                     " (layers before depth {before} were deleted: states and transitions may be counted more than once)"
                 ));
             }
+            if report.proviso == Some(Proviso::WrongSeen) {
+                told = told.replace("; what was seen is fine", "");
+                told.push_str(
+                    "; something wrong was seen in a layer that is not finished: go on to have it reported",
+                );
+            }
             ("stopped", told, None)
         }
     }
@@ -265,7 +271,7 @@ pub fn reason(
 
 fn holds_reason(proviso: Option<Proviso>) -> String {
     match proviso {
-        None => "every reachable state was visited and nothing is wrong".into(),
+        None | Some(Proviso::WrongSeen) => "every reachable state was visited and nothing is wrong".into(),
         Some(Proviso::LayersDeleted { before }) => format!(
             "every reachable state was visited and nothing is wrong (layers before depth {before} were deleted: states \
              and transitions may be counted more than once)"

@@ -77,21 +77,21 @@ fn compare_goals(corpus: &Path, row: Row) -> Vec<String> {
     compared.flatten().collect()
 }
 
-fn meet(sizes: std::ops::Range<u64>, compare: impl Fn(&Path, Row) -> Vec<String> + Sync) -> usize {
-    let Some(corpus) = corpus("dve") else { return usize::MAX };
+fn meet(sizes: std::ops::Range<u64>, compare: impl Fn(&Path, Row) -> Vec<String> + Sync) -> Option<usize> {
+    let corpus = corpus("dve")?;
     let table = Table::read(&corpus.join("KNOWN.tsv"));
     let size = |row: &Row| published(*row, &STATES).into_iter().max();
     let rows: Vec<Row> = table.rows().filter(|row| size(row).is_some_and(|n| sizes.contains(&n))).collect();
     let wrong: Vec<String> =
         on_threads(2, &rows, |&row| compare(&corpus, row)).into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    rows.len()
+    Some(rows.len())
 }
 
 #[test]
 fn published_dve_counts_are_met() {
     let met = meet(0..QUICK_STATES, |corpus, row| Vec::from_iter(compare_counts(corpus, row)));
-    assert!(met > 80, "only {met} rows found");
+    assert!(met.is_none_or(|met| met > 80), "only {met:?} rows found");
 }
 
 #[test]

@@ -93,8 +93,8 @@ fn meet(
     sizes: std::ops::Range<u64>,
     threads: usize,
     ways: impl Fn(u64) -> Vec<&'static str> + Sync,
-) -> usize {
-    let Some(corpus) = corpus("murphi") else { return usize::MAX };
+) -> Option<usize> {
+    let corpus = corpus("murphi")?;
     let table = Table::read(&corpus.join("KNOWN.tsv"));
     let size = |row: &Row| row.number("states").expect("a number of states");
     let rows: Vec<Row> = table.rows().filter(|row| sizes.contains(&size(row))).collect();
@@ -109,7 +109,7 @@ fn meet(
     });
     let wrong: Vec<String> = wrong.into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    rows.len()
+    Some(rows.len())
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn published_murphi_figures_are_met() {
         0..INTERPRETED_STATES => vec!["--threads 1", "--threads 2", "--threads 2 --interpret"],
         _ => vec!["--threads 1", "--threads 2"],
     });
-    assert!(met > 30, "only {met} rows found");
+    assert!(met.is_none_or(|met| met > 30), "only {met:?} rows found");
 }
 
 /// `cargo test --release -p hadal --test murphi_known -- --ignored`

@@ -5,12 +5,12 @@ use crate::estimate::formula::{Combine, FormulaGuide, Graphs, Other, Shape};
 use crate::estimate::pattern::Patterns;
 use crate::estimate::relaxed::{Kind, Network, Relaxed, Supporter};
 use crate::room::Room;
-use hadal_exec::generate::{self, Size};
 use hadal_system::guide::Guide;
 use hadal_system::guide::Mask;
 use hadal_system::guide::Target;
 use hadal_system::guide::Unmetered;
 use hadal_system::{Label, StateSpace};
+use hadal_testkit::generate::{self, Size};
 use std::sync::Arc;
 use truth::{assert_promises, model, truth, with_a_far_goal};
 

@@ -4,16 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The folder of DVE models, or `None` (with a printed line) where there is no corpus.
 pub fn folder() -> Option<PathBuf> {
-    let root = match std::env::var_os("HADAL_CORPUS") {
-        Some(path) => PathBuf::from(path),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models"),
-    };
-    let folder = root.join("dve");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no corpus at {} (set HADAL_CORPUS)", folder.display());
-    None
+    hadal_testkit::corpus::find("dve")
 }
 
 /// Every file below `folder` with this ending, in order.

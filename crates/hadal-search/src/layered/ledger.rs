@@ -216,9 +216,8 @@ impl Ledger {
             journal: journal.record(),
         };
         let mut sections = BTreeMap::new();
-        // Numbers, strings and lists of them always serialise.
-        sections.insert(SECTION.to_owned(), serde_json::to_vec(&record).unwrap_or_default());
-        sections.insert(ABOUT.to_owned(), serde_json::to_vec(&self.about).unwrap_or_default());
+        sections.insert(SECTION.to_owned(), serde_json::to_vec(&record)?);
+        sections.insert(ABOUT.to_owned(), serde_json::to_vec(&self.about)?);
         let runs = journal.runs().collect();
         self.folder.commit(Commit { runs, files: Vec::new(), sections })?;
         self.committed = Some(Instant::now());
@@ -295,9 +294,8 @@ impl Ledger {
             journal: JournalRecord::without_layers(standing.states),
         };
         let mut sections = BTreeMap::new();
-        // Numbers, strings and lists of them always serialise.
-        sections.insert(SECTION.to_owned(), serde_json::to_vec(&record).unwrap_or_default());
-        sections.insert(ABOUT.to_owned(), serde_json::to_vec(&self.about).unwrap_or_default());
+        sections.insert(SECTION.to_owned(), serde_json::to_vec(&record)?);
+        sections.insert(ABOUT.to_owned(), serde_json::to_vec(&self.about)?);
         sections.insert(name.to_owned(), section);
         self.folder.commit(Commit { runs, files: Vec::new(), sections })?;
         self.committed = Some(Instant::now());

@@ -61,6 +61,9 @@ pub enum Trouble {
     /// A partition that does not suit the states.
     #[error(transparent)]
     Partition(#[from] hash::PartitionError),
+    /// What is to be committed cannot be put into words: a path that is not UTF-8, for instance.
+    #[error("what a run has to remember cannot be written down: {0}")]
+    Record(#[from] serde_json::Error),
     /// A question that layers do not answer.
     #[error("liveness properties need every state at hand: use the strategies auto or bfs")]
     Liveness,

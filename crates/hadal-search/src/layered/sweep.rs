@@ -8,7 +8,7 @@ use super::{Trouble, path};
 use crate::control::WhenFull;
 use crate::finding::Finding;
 use crate::firings::Counts;
-use crate::lane::{Lane, Sink, Task, take_finding, total_counts};
+use crate::lane::{Lane, Sink, Task, has_found, take_finding, total_counts};
 use crate::report::{
     CoverFigures, DiskFigures, Layer, Proviso, Report, Stage, StopReason, Verdict, Violation, ViolationKind,
 };
@@ -149,11 +149,11 @@ impl<'a> Sweep<'a> {
             if stopped.is_none() {
                 self.drain()?;
             }
-            if let Some(finding) = take_finding(&mut self.lanes) {
-                return self.violated(finding, depth);
-            }
             if let Some(reason) = stopped {
                 return Ok(Verdict::Stopped(reason));
+            }
+            if let Some(finding) = take_finding(&mut self.lanes) {
+                return self.violated(finding, depth);
             }
             let mut layer = self.journal.writer();
             let begun = Instant::now();
@@ -347,7 +347,7 @@ impl<'a> Sweep<'a> {
             }),
             partition: None,
             covering: self.covering,
-            proviso: self.proviso,
+            proviso: if has_found(&self.lanes) { Some(Proviso::WrongSeen) } else { self.proviso },
             directed: None,
         }
     }
@@ -398,8 +398,7 @@ impl<'a> Sweep<'a> {
             structured.enter(same[0].0 as usize)?;
             self.figures.seconds.detecting += begun.elapsed().as_secs_f64();
             loop {
-                let control = self.task.control;
-                if let Some(reason) = control.must_stop(control.gauges.states.load(Ordering::Relaxed)) {
+                if let Some(reason) = self.limit() {
                     return Ok(Some(reason));
                 }
                 let begun = Instant::now();
@@ -415,6 +414,13 @@ impl<'a> Sweep<'a> {
         Ok(None)
     }
 
+    /// The limit that is met, if one is. Where something is wrong, the layer is finished rather than a number of states kept.
+    fn limit(&self) -> Option<StopReason> {
+        let control = self.task.control;
+        let reason = control.must_stop(control.gauges.states.load(Ordering::Relaxed))?;
+        (reason != StopReason::StateLimit || !has_found(&self.lanes)).then_some(reason)
+    }
+
     /// Expands a block of states, draining the cache whenever it is full.
     fn expand_block(&mut self, block: &[u64]) -> Result<Option<StopReason>, Trouble> {
         if self.detector.structured().is_some() {
@@ -422,8 +428,7 @@ impl<'a> Sweep<'a> {
         }
         let left = Left::all();
         loop {
-            let control = self.task.control;
-            if let Some(reason) = control.must_stop(control.gauges.states.load(Ordering::Relaxed)) {
+            if let Some(reason) = self.limit() {
                 return Ok(Some(reason));
             }
             let begun = Instant::now();

@@ -325,8 +325,7 @@ impl<'a> Exploration<'a> {
         };
         let files = self.partitions.iter().flat_map(Partition::files);
         let runs = files.chain(self.trail.files()).chain(&queues).collect();
-        // Numbers, strings and lists of them always serialise.
-        let section = serde_json::to_vec(&record).unwrap_or_default();
+        let section = serde_json::to_vec(&record)?;
         let (states, transitions) = (self.trail.len(), record.transitions);
         let actions = counts.actions(self.task.space);
         let standing = Standing { status, states, transitions, covers: &counts.covers, actions, seconds };

@@ -9,13 +9,13 @@ use super::{liveness, path};
 use crate::control::Done;
 use crate::finding::Finding;
 use crate::firings::Counts;
-use crate::lane::{Lane, Parents, take_finding, total_counts};
-use crate::report::{Layer, Report, Spent, Stage, StopReason, Verdict, Violation, ViolationKind};
+use crate::lane::{Lane, Parents, has_found, take_finding, total_counts};
+use crate::report::{Layer, Proviso, Report, Spent, Stage, StopReason, Verdict, Violation, ViolationKind};
 use hadal_store::OverBudget;
 use hadal_store::table::{StateRef, StateTable};
 use hadal_system::PropertyKind;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// States a thread takes at a time.
@@ -131,16 +131,8 @@ impl<'t, 'a> Walk<'t, 'a> {
             let (known, begun) = (self.table.len(), Instant::now());
             match self.expand(&layer, depth, width, lanes) {
                 Ended::Whole => {}
-                early => {
-                    // What was found so far is real, even if the layer is not complete.
-                    return match take_finding(lanes) {
-                        Some(finding) => {
-                            self.close_layer();
-                            Ended::Decided(self.violated(finding))
-                        }
-                        None => early,
-                    };
-                }
+                // What was found so far waits in the lanes: another storage may finish the layer.
+                early => return early,
             }
             let after: u64 = lanes.iter().map(|l| l.transitions).sum();
             let unique = self.table.len() - known;
@@ -183,7 +175,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             disk: None,
             partition: None,
             covering: None,
-            proviso: None,
+            proviso: has_found(lanes).then_some(Proviso::WrongSeen),
             directed: None,
         }
     }
@@ -240,10 +232,15 @@ impl<'t, 'a> Walk<'t, 'a> {
         control.gauges.expanded.store(0, Ordering::Relaxed);
         let next = AtomicU64::new(0);
         let ended: Mutex<Ended> = Mutex::new(Ended::Whole);
+        let found = AtomicBool::new(false);
         let work = |lane: &mut Lane<'a>| {
             while let Some(piece) = take_piece(layer, &next) {
                 control.gauges.states.store(self.table.len(), Ordering::Relaxed);
-                if let Some(reason) = control.must_stop(self.table.len()) {
+                found.fetch_or(lane.finding.is_some(), Ordering::Relaxed);
+                // Where something is wrong, the layer is finished rather than a number of states kept.
+                let limit = control.must_stop(self.table.len());
+                let waived = limit == Some(StopReason::StateLimit) && found.load(Ordering::Relaxed);
+                if let Some(reason) = limit.filter(|_| !waived) {
                     next.store(NO_MORE, Ordering::Relaxed);
                     *ended.lock().unwrap_or_else(|e| e.into_inner()) = Ended::Stopped(reason);
                     return;

@@ -255,8 +255,7 @@ impl<'a> Exploration<'a> {
         };
         let (states, covers) = (closed.states(), &record.covers);
         let standing = Standing { status, states, transitions, covers, actions, seconds };
-        // Numbers, strings and lists of them always serialise.
-        let section = (SECTION, serde_json::to_vec(&record).unwrap_or_default());
+        let section = (SECTION, serde_json::to_vec(&record)?);
         let runs = closed.journal.runs().collect();
         closed.ledger.commit_section(section, runs, standing)
     }

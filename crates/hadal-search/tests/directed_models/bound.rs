@@ -1,12 +1,12 @@
 //! Iterative context bounding: no trace has fewer switches than the one that is found.
 
 use crate::truth::{Asked, Truth, figures, model, run};
-use hadal_exec::generate;
 use hadal_exec::{Model, SymmetryMode};
 use hadal_guide::{priority, registry};
 use hadal_search::directed::{DirectedOptions, Insertion, Order, Tie};
 use hadal_search::{DeadlockNotion, Verdict, ViolationKind};
 use hadal_system::Label;
+use hadal_testkit::generate;
 use std::collections::{BTreeSet, VecDeque};
 
 /// The processes that take part in each label.

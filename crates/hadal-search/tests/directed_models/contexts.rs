@@ -1,13 +1,13 @@
 //! The exact criterion of interference contexts: what it leaves out is never missed.
 
 use crate::truth::{Asked, Truth, figures, model, run};
-use hadal_exec::generate;
 use hadal_exec::reduce::{self, Stubborn};
 use hadal_exec::{Model, SymmetryMode};
 use hadal_guide::{Target, priority, registry};
 use hadal_search::directed::{DirectedOptions, Insertion, Order, Tie, Traces};
 use hadal_search::{DeadlockNotion, Question, Verdict};
 use hadal_system::{StateSpace, System};
+use hadal_testkit::generate;
 
 /// How often something was left out, and how often what was looked for was found nevertheless.
 #[derive(Default, Debug)]

@@ -2,12 +2,12 @@
 
 use crate::truth::{Asked, Truth, model, run, without_properties};
 use hadal_exec::SymmetryMode;
-use hadal_exec::generate::{self, Size};
 use hadal_guide::registry::{self, Prepared};
 use hadal_guide::{Guide, Priority, priority};
 use hadal_search::DeadlockNotion;
 use hadal_search::directed::{DirectedOptions, Insertion, Order, Tie, Traces};
 use hadal_system::System;
+use hadal_testkit::generate::{self, Size};
 
 const QUEUED: [Order; 7] = [
     Order::Greedy,

@@ -51,14 +51,9 @@ pub fn in_ram(space: &dyn StateSpace, deadlock: DeadlockNotion) -> Report {
     breadth::explore(&Search { task, governor: &Governor::unlimited(), threads: 1 })
 }
 
-/// The corpus: `HADAL_CORPUS`, else beside the workspace.
+/// The corpus, if it is there.
 pub fn corpus() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
-    let corpus = std::env::var_os("HADAL_CORPUS").map_or_else(beside, PathBuf::from);
-    if !corpus.is_dir() {
-        println!("skipped: no corpus at {} (set HADAL_CORPUS)", corpus.display());
-    }
-    corpus.is_dir().then_some(corpus)
+    hadal_testkit::corpus::find("")
 }
 
 /// A model of the corpus.

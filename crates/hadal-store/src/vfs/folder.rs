@@ -2,7 +2,9 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
+#[cfg(target_os = "linux")]
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -56,6 +58,8 @@ impl Folder {
         caching: Caching,
     ) -> io::Result<Arc<dyn VfsFile>> {
         let path = self.path.join(name);
+        // Elsewhere files go through the page cache.
+        #[cfg(target_os = "linux")]
         if caching == Caching::Direct {
             let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
             match options.clone().custom_flags(direct).open(&path) {

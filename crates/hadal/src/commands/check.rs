@@ -115,7 +115,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     if !loaded.warnings.is_empty() && !args.output.quiet {
         eprint!("{}", loaded.warnings);
     }
-    let options = options(args, loaded.language, resumed);
+    let options = options(args, loaded.language, resumed)?;
     let prepared = Check::with_options(loaded.system, options).prepare()?;
     if !args.output.quiet {
         prepared.notes().iter().for_each(|note| eprintln!("{note}"));
@@ -153,9 +153,13 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
 }
 
 /// What the arguments ask of the library.
-pub(crate) fn options(args: &CheckArgs, language: &Language, resumed: Option<&Path>) -> Options {
+pub(crate) fn options(
+    args: &CheckArgs,
+    language: &Language,
+    resumed: Option<&Path>,
+) -> Result<Options, Failure> {
     let stem = args.model.model.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    Options {
+    Ok(Options {
         properties: args.property.clone(),
         deadlock: match args.deadlock {
             // Naming properties asks about those only, unless deadlock is asked for as well.
@@ -176,10 +180,10 @@ pub(crate) fn options(args: &CheckArgs, language: &Language, resumed: Option<&Pa
             disk: args.disk.clone(),
             name: stem,
             resumed: resumed.map(Path::to_owned),
-            // Paths, strings and numbers always serialise.
-            about: serde_json::to_value(About::of(args)).unwrap_or_default(),
+            about: serde_json::to_value(About::of(args))
+                .map_err(|error| Failure::Usage(format!("a run cannot remember this command: {error}")))?,
         },
-    }
+    })
 }
 
 /// The result as it is shown; the times before the search are the caller's.

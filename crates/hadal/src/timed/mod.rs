@@ -112,7 +112,7 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
     refuse_others(args)?;
     let Loaded { mut timed, language } = load(&args.model, args.timed.queries.as_deref(), args.output.quiet)?;
-    let plan = options(args, language, resumed);
+    let plan = options(args, language, resumed)?;
     let asked = question::ask(&mut timed, args)?;
     let deadlocks = question::asks_deadlock(&timed, &asked);
     let covering = covering(args, deadlocks)?;

@@ -73,15 +73,10 @@ pub fn bundled_model(name: &str) -> String {
     bundled().join(name).display().to_string()
 }
 
-/// A folder of the corpus (`HADAL_CORPUS`, else beside the workspace), if it is there.
+/// A folder of the corpus, if it is there.
+#[track_caller]
 pub fn corpus(folder: &str) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
-    let path = std::env::var_os("HADAL_CORPUS").map_or_else(beside, PathBuf::from).join(folder);
-    if path.is_dir() {
-        return Some(path.canonicalize().expect("it is there"));
-    }
-    println!("skipped: no corpus at {} (set HADAL_CORPUS)", path.display());
-    None
+    hadal_testkit::corpus::find(folder).map(|path| path.canonicalize().expect("it is there"))
 }
 
 /// Does `work` for every item on `threads` threads; the answers in the items' order.

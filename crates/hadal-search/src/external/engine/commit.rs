@@ -43,8 +43,7 @@ impl Engine<'_> {
             open,
             closed,
         };
-        // Numbers, strings and lists of them always serialise.
-        let section = serde_json::to_vec(&record).unwrap_or_default();
+        let section = serde_json::to_vec(&record)?;
         let standing = Standing {
             status,
             states: self.figures.expanded,

@@ -10,18 +10,17 @@ mod expr;
 mod function;
 mod network;
 mod place;
-mod rng;
 mod stmt;
 mod symmetric;
 mod types;
 
+use crate::random::Random;
 use hadal_system::{
     Action, BinaryOp, DomainId, Expr, FunctionId, Local, LocalId, LocalKind, Param, ParamValues, ProcessId,
     Property, PropertyBody, PropertyKind, Role, ShapeId, Source, Span, Stmt, StmtKind, System, VarId,
     Variable,
 };
 pub use network::{components, network};
-use rng::Rng;
 
 /// How large the system may become and what it may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +70,7 @@ pub fn system(seed: u64, size: Size) -> System {
 
 /// The system under construction.
 struct Generator {
-    rng: Rng,
+    rng: Random,
     size: Size,
     system: System,
     /// Shapes that variables and locals may have.
@@ -137,7 +136,7 @@ impl Scope {
 impl Generator {
     fn new(seed: u64, size: Size) -> Self {
         Generator {
-            rng: Rng::new(seed),
+            rng: Random::new(seed),
             size,
             system: empty_system(format!("seed{seed}")),
             shapes: Vec::new(),

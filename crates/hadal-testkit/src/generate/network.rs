@@ -4,8 +4,8 @@
 //! processes are rings that only move themselves: free inputs. What is asked is that some processes never stand at
 //! certain locations together; a few networks also meet errors.
 
-use super::rng::Rng;
 use super::{action, empty_system, property, variable};
+use crate::random::Random;
 use hadal_system::{
     Action, ActionId, BinaryOp, ControlEdge, Domain, Expr, ExprKind, Location, Place, Process, ProcessId,
     PropertyBody, PropertyKind, Role, Shape, Span, Stmt, StmtKind, System, UnaryOp, Value, VarId,
@@ -47,7 +47,7 @@ pub fn components(seed: u64) -> System {
 }
 
 struct Network {
-    rng: Rng,
+    rng: Random,
     system: System,
     /// Per process, its location variable and how many locations there are.
     locations: Vec<(VarId, usize)>,
@@ -62,7 +62,7 @@ struct Part {
 impl Network {
     fn new(seed: u64, kind: &str) -> Self {
         let system = empty_system(format!("{kind} {seed}"));
-        Network { rng: Rng::new(seed ^ 0x6E65_7477), system, locations: Vec::new() }
+        Network { rng: Random::new(seed ^ 0x6E65_7477), system, locations: Vec::new() }
     }
 
     /// Adds a part without actions.
