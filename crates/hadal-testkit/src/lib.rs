@@ -2,6 +2,8 @@
 
 pub mod corpus;
 pub mod generate;
+pub mod mutate;
 pub mod random;
 
+pub use mutate::mutate;
 pub use random::Random;

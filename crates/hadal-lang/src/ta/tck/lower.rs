@@ -268,7 +268,10 @@ impl<'t> Lowering<'t, '_> {
     }
 
     fn attributes_of_location(&mut self, it: &Declaration<'t>) {
-        let (Some(&process), 3) = (self.processes.get(it.fields[1].text), it.fields.len()) else { return };
+        if it.fields.len() != 3 {
+            return;
+        }
+        let Some(&process) = self.processes.get(it.fields[1].text) else { return };
         let Some(&location) = self.locations.get(&(process, it.fields[2].text)) else { return };
         let mut scope = Scope::default();
         if let Some(invariant) = it.attribute("invariant").filter(|text| !text.text.is_empty())

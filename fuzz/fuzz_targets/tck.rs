@@ -1,0 +1,4 @@
+//! The tck front end on any text.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| hadal_fuzz::read_model("fuzzed.tck", data));
