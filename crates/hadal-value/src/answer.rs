@@ -87,13 +87,13 @@ pub fn answer(
 
 /// What a question refers to.
 #[derive(Default)]
-struct Needs {
-    propositions: BTreeSet<usize>,
-    rewards: BTreeSet<usize>,
+pub(crate) struct Needs {
+    pub propositions: BTreeSet<usize>,
+    pub rewards: BTreeSet<usize>,
 }
 
 impl Needs {
-    fn asked(&mut self, asked: &Asked) {
+    pub fn asked(&mut self, asked: &Asked) {
         match asked {
             Asked::Value(measure, _) => self.measure(measure),
             Asked::Truth(formula) => self.formula(formula),

@@ -8,7 +8,9 @@
 pub mod answer;
 pub mod bounded;
 pub mod build;
+pub mod chances;
 pub mod components;
+pub mod disk;
 pub mod exact;
 pub mod graph;
 pub mod iterate;
@@ -63,7 +65,19 @@ pub enum SolveError {
     /// Rewards of a bound have to be whole numbers.
     #[error("a bound on rewards needs whole rewards, and few enough states")]
     RewardBound,
+    /// The graph on disk cannot be built or read.
+    #[error("{0}")]
+    Disk(String),
+    /// Only some questions are answered from disk.
+    #[error("on disk hadal answers unbounded probabilities and rewards of the initial states")]
+    NotOnDisk,
     /// `I=` looks at states only.
     #[error("the reward of an instant is that of a state; this reward is earned by actions")]
     InstantOfActions,
+}
+
+impl From<disk::DiskError> for SolveError {
+    fn from(error: disk::DiskError) -> Self {
+        SolveError::Disk(error.to_string())
+    }
 }

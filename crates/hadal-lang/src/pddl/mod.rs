@@ -5,6 +5,7 @@
 //! supported stands in `docs/languages/pddl.md`.
 
 pub mod ast;
+mod chance;
 mod encode;
 mod ground;
 mod normalise;
@@ -16,6 +17,7 @@ mod validate;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
 pub use ast::Task;
+pub use chance::{Chances, load_chances};
 use ground::{Budget, GroundError, RowError};
 use hadal_system::rows::RowTask;
 use hadal_system::{Source, Span};

@@ -3,10 +3,12 @@
 
 mod floor;
 mod racetrack;
+mod space;
 mod tiles;
 
 pub use floor::WetFloor;
 pub use racetrack::{Racetrack, TrackError};
+pub use space::TaskSpace;
 pub use tiles::Tiles;
 
 /// What the values of several outcomes become.

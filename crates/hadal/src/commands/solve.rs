@@ -4,14 +4,21 @@ use crate::args::{Given, parse_override};
 use crate::failure::Failure;
 use clap::Args;
 use hadal_check::options::parse_size;
+use hadal_exec::rows::RowSpace;
 use hadal_exec::{Model, ModelOptions};
 use hadal_lang::prism;
-use hadal_system::Source;
-use hadal_system::chance::Objective;
+use hadal_store::vfs::{Folder, IoThreads};
+use hadal_store::{Disk, Governor};
+use hadal_system::chance::{
+    Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths, Reward, Sense, Summary,
+};
+use hadal_system::{Expr, Property, PropertyBody, PropertyKind, Source, Span, StateSpace, System};
 use hadal_value::build::BuildError;
+use hadal_value::chances::RowChances;
 use hadal_value::values::Exact;
 use hadal_value::{Answer, Options, Precision, SolveError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Arguments of `solve`.
@@ -22,12 +29,15 @@ use std::time::Instant;
     EXIT CODES:\n  0 solved, or the formula holds   1 the formula does not hold   2 wrong input or command   \
     3 stopped by a limit")]
 pub struct SolveArgs {
-    /// The model: PRISM's language for mdp, dtmc and ctmc.
+    /// The model: PRISM's language for mdp, dtmc and ctmc; or a domain in PPDDL.
     pub model: PathBuf,
+    /// The problem of a domain in PPDDL, where it is not in the same file.
+    pub problem: Option<PathBuf>,
     /// Give a constant of the model or of the question a value; may be repeated.
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = parse_override)]
     pub define: Vec<(String, Given)>,
-    /// Answer this property of the file beside the model, by its name or number.
+    /// Answer this property of the file beside the model, by its name or number. Of a problem in PPDDL: goal (how likely it is
+    /// reached, the default) or steps (how many it takes).
     #[arg(long, value_name = "NAME", conflicts_with = "formula")]
     pub property: Option<String>,
     /// Answer this question.
@@ -45,6 +55,9 @@ pub struct SolveArgs {
     /// How much memory the graph may take.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
+    /// Go on in this folder when the memory does not suffice.
+    #[arg(long, value_name = "DIR")]
+    pub disk: Option<PathBuf>,
     /// Stop when more states are found.
     #[arg(long, value_name = "N")]
     pub max_states: Option<u64>,
@@ -59,20 +72,46 @@ pub fn run(args: &SolveArgs) -> Result<u8, Failure> {
         return Err(Failure::Usage("--precision lies between 0 and 1".into()));
     }
     let started = Instant::now();
+    let is_pddl = args
+        .model
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("pddl") || e.eq_ignore_ascii_case("ppddl"));
+    if is_pddl || args.problem.is_some() {
+        let (space, system, objective) = ppddl(args)?;
+        return solve_all(args, &space, &system, &[objective], started);
+    }
     let (loaded, objectives) = questions(args)?;
     let model = Model::new(loaded.into_system(), ModelOptions::default())
         .map_err(|error| Failure::Usage(format!("{}: {error}", args.model.display())))?;
+    solve_all(args, &model, model.system(), &objectives, started)
+}
+
+fn solve_all(
+    args: &SolveArgs,
+    space: &dyn StateSpace,
+    system: &System,
+    objectives: &[Objective],
+    started: Instant,
+) -> Result<u8, Failure> {
     let options = Options {
         precision: Precision { relative: args.precision, exact: args.exact },
         memory: args.memory,
         max_states: args.max_states,
     };
     let mut code = 0;
-    for objective in &objectives {
-        match hadal_value::answer(&model, model.system(), objective, options) {
+    for objective in objectives {
+        let mut tier = "ram";
+        let mut answer = hadal_value::answer(space, system, objective, options);
+        if let (Err(SolveError::Build(BuildError::Memory { .. } | BuildError::TooLarge)), Some(folder)) =
+            (&answer, &args.disk)
+        {
+            tier = "semi-external";
+            answer = on_disk(args, folder, space, system, objective);
+        }
+        match answer {
             Ok(answer) => {
                 code = code.max(u8::from(answer.verdict == Some(false)));
-                print(args, objective, &answer, started);
+                print(args, objective, &answer, (tier, started));
             }
             Err(SolveError::Build(
                 error @ (BuildError::Memory { .. } | BuildError::States(_) | BuildError::TooLarge),
@@ -83,15 +122,94 @@ pub fn run(args: &SolveArgs) -> Result<u8, Failure> {
             Err(SolveError::Build(BuildError::Fault { reason, state, .. })) => {
                 let state: Vec<String> =
                     state.iter().map(|(name, value)| format!("  {name} = {value}")).collect();
+                let state = state.join("\n");
                 return Err(Failure::Usage(format!(
-                    "the model has an error: {reason}; in the state\n{}",
-                    state.join("\n")
+                    "the model has an error: {reason}; in the state\n{state}"
                 )));
             }
             Err(error) => return Err(Failure::Usage(format!("{}: {error}", objective.text))),
         }
     }
     Ok(code)
+}
+
+/// Answers from a graph in a folder of its own below `folder`, which goes afterwards.
+fn on_disk(
+    args: &SolveArgs,
+    folder: &Path,
+    space: &dyn StateSpace,
+    system: &System,
+    objective: &Objective,
+) -> Result<Answer, SolveError> {
+    let path = folder.join(format!("values-{}", std::process::id()));
+    let failed = |error: std::io::Error| SolveError::Disk(format!("{}: {error}", path.display()));
+    let vfs = Folder::create(path.clone()).map_err(failed)?;
+    let governor = Governor::new(args.memory.unwrap_or(1 << 30));
+    let disk = Disk::new(Arc::new(vfs), IoThreads::new(1), governor, 0);
+    let precision = Precision { relative: args.precision, exact: args.exact };
+    let answer = hadal_value::disk::answer(space, system, objective, precision, &disk);
+    drop(disk);
+    // What is left behind is only space.
+    let _ = std::fs::remove_dir_all(&path);
+    answer
+}
+
+/// A problem in PPDDL and the question about its goal.
+fn ppddl(args: &SolveArgs) -> Result<(RowChances, System, Objective), Failure> {
+    let read = |path: &Path| -> Result<String, Failure> {
+        let text = std::fs::read(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    };
+    let text = read(&args.model)?;
+    let name = args.model.display().to_string();
+    let (domain, problem) = match &args.problem {
+        Some(path) => (Source::new(name, text), Source::new(path.display().to_string(), read(path)?)),
+        None => {
+            let lower = text.to_ascii_lowercase();
+            let at =
+                lower.rfind("(define").filter(|&at| lower[at..].contains("(problem")).ok_or_else(|| {
+                    Failure::Usage(format!("{name}: there is no problem in this file; name its file, too"))
+                })?;
+            (Source::new(name.clone(), text[..at].to_owned()), Source::new(name, text[at..].to_owned()))
+        }
+    };
+    let chances = hadal_lang::pddl::load_chances(domain, problem, hadal_lang::pddl::Options::default())
+        .map_err(|refused| Failure::from(hadal_lang::LoadError::Refused(refused)))?;
+    let space = RowSpace::new(chances.task).map_err(|error| Failure::Usage(error.to_string()))?;
+    let space = RowChances::new(space, chances.outcome_of, chances.weights);
+    let goal = Property {
+        name: "goal".into(),
+        kind: PropertyKind::Proposition,
+        params: Vec::new(),
+        locals: Vec::new(),
+        body: PropertyBody::State(Expr::constant(1)),
+        span: Span::default(),
+    };
+    let steps = Reward { name: "steps".into(), items: Vec::new() };
+    let system = System { properties: vec![goal], rewards: vec![steps], ..System::default() };
+    let reached = Formula::Proposition(0);
+    let (text, asked) = match args.property.as_deref().unwrap_or("goal") {
+        "goal" => {
+            let path = Paths::Until(Formula::Constant(true), reached, Limit::None);
+            ("Pmax=? [ F goal ]", Asked::Value(Measure::Probability(path), Sense::Greatest))
+        }
+        "steps" => {
+            ("Rmin=? [ F goal ]", Asked::Value(Measure::Earned(0, Horizon::Reach(reached)), Sense::Least))
+        }
+        other => {
+            return Err(Failure::Usage(format!(
+                "a problem in PPDDL has the properties goal and steps, not {other}"
+            )));
+        }
+    };
+    let objective = Objective {
+        name: args.property.clone().unwrap_or_else(|| "goal".into()),
+        text: text.into(),
+        asked,
+        states: Formula::Initial,
+        summary: Summary::Greatest,
+    };
+    Ok((space, system, objective))
 }
 
 /// Reads the model and what is asked of it: one question, or every property of the file beside it.
@@ -175,7 +293,7 @@ fn stopped(args: &SolveArgs, objective: &Objective, reason: &str) {
     }
 }
 
-fn print(args: &SolveArgs, objective: &Objective, answer: &Answer, started: Instant) {
+fn print(args: &SolveArgs, objective: &Objective, answer: &Answer, (tier, started): (&str, Instant)) {
     let verdict = answer.verdict.map(|holds| if holds { "holds" } else { "violated" });
     if args.json {
         // JSON has no infinity: a bound that is not finite is text.
@@ -190,7 +308,7 @@ fn print(args: &SolveArgs, objective: &Objective, answer: &Answer, started: Inst
             "choices": answer.choices,
             "branches": answer.branches,
             "sweeps": answer.sweeps,
-            "tier": "ram",
+            "tier": tier,
             "deadlocks": answer.deadlocks,
             "seconds": started.elapsed().as_secs_f64(),
         });

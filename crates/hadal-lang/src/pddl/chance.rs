@@ -1,0 +1,241 @@
+//! PPDDL (Younes, Littman 2004): effects left to chance become one schema per outcome, so that the grounder needs to know
+//! nothing of them; outcomes of the same instance are put together again by their numbers.
+//!
+//! Probabilistic effects that stand side by side are independent draws; nested ones multiply; under `when` the draw matters
+//! only where the condition holds. Rewards are left out: the question is how likely the goal is, or how many steps it takes.
+
+use super::ast::{Action, Atom, Effect, Formula, Number, Task, Term, Update, Variable};
+use super::{Budget, Options, Read, encode, explain, ground, normalise, read, refuse};
+use crate::diagnostic::{Diagnostic, Refused};
+use hadal_system::rows::{Rational, RowTask};
+use hadal_system::{Source, Span};
+use num_traits::{CheckedMul, Zero};
+use std::collections::HashMap;
+
+/// More outcomes of one schema than this are refused.
+const MAX_OUTCOMES: usize = 4096;
+
+/// A ground task whose rows are outcomes.
+#[derive(Clone, Debug)]
+pub struct Chances {
+    /// One row per outcome of a ground action. Outcomes that change nothing may be missing.
+    pub task: RowTask,
+    /// By row: which ground action it is an outcome of, and which outcome.
+    pub outcome_of: Vec<(u32, u32)>,
+    /// By ground action: how likely each of its outcomes is.
+    pub weights: Vec<Vec<Rational>>,
+    /// What the reader may want to know, each with the text it is about.
+    pub warnings: Vec<(Source, Diagnostic)>,
+}
+
+/// Reads and grounds a domain and a problem whose effects may be left to chance.
+pub fn load_chances(domain: Source, problem: Source, options: Options) -> Result<Chances, Refused> {
+    let Read { mut task, warnings, .. } = read(&domain, &problem)?;
+    if !task.init.draws.is_empty() {
+        return Err(refuse(
+            &problem,
+            Diagnostic::error(Span::default(), "an initial state left to chance is not supported"),
+        ));
+    }
+    // What is asked is the goal: neither metric nor rewards bear on it.
+    task.metric = None;
+    task.goal_reward = None;
+    let mut actions = Vec::new();
+    // By new schema: the schema it comes from, which outcome it is, and how likely.
+    let mut of: Vec<(u32, u32)> = Vec::new();
+    let mut weights: Vec<Vec<Rational>> = Vec::new();
+    for (number, action) in task.actions.iter().enumerate() {
+        let effect = without_rewards(&task, &action.effect);
+        let outcomes = outcomes(&task, &effect).ok_or_else(|| {
+            let message = format!("this action has more than {MAX_OUTCOMES} outcomes");
+            refuse(&domain, Diagnostic::error(action.span, message))
+        })?;
+        weights.push(outcomes.iter().map(|o| o.0).collect());
+        for (n, (_, effect)) in outcomes.into_iter().enumerate() {
+            of.push((number as u32, n as u32));
+            actions.push(Action { effect, ..action.clone() });
+        }
+    }
+    task.actions = actions;
+    let traits = normalise::Traits::of(&task);
+    let budget = Budget { bytes: options.memory, work: options.work };
+    let grounded =
+        ground::ground(&task, &traits, budget).map_err(|error| explain(error, &domain, &problem))?;
+    let task = encode::encode(grounded).map_err(|error| explain(error, &domain, &problem))?;
+    let mut instances: HashMap<(u32, Vec<u32>), u32> = HashMap::new();
+    let mut outcome_of = Vec::with_capacity(task.rows.len());
+    let mut of_instance = Vec::new();
+    for row in &task.rows {
+        let (schema, outcome) = of.get(row.schema as usize).copied().unwrap_or((0, 0));
+        let next = instances.len() as u32;
+        let instance = *instances.entry((schema, row.arguments.clone())).or_insert(next);
+        if instance == next {
+            of_instance.push(weights[schema as usize].clone());
+        }
+        outcome_of.push((instance, outcome));
+    }
+    Ok(Chances { task, outcome_of, weights: of_instance, warnings })
+}
+
+/// The effect without what it earns.
+fn without_rewards(task: &Task, effect: &Effect) -> Effect {
+    let nothing = || Effect::And(Vec::new());
+    match effect {
+        Effect::And(list) => Effect::And(list.iter().map(|e| without_rewards(task, e)).collect()),
+        Effect::Forall(variables, e) => Effect::Forall(variables.clone(), Box::new(without_rewards(task, e))),
+        Effect::When(condition, e) => Effect::When(condition.clone(), Box::new(without_rewards(task, e))),
+        Effect::Probabilistic(list) => {
+            Effect::Probabilistic(list.iter().map(|(p, e)| (*p, without_rewards(task, e))).collect())
+        }
+        Effect::Update(update) => match task.functions.get(update.target.symbol as usize) {
+            Some(function) if function.name == "reward" => nothing(),
+            _ => effect.clone(),
+        },
+        Effect::Add(_) | Effect::Delete(_) => effect.clone(),
+    }
+}
+
+/// Every way the effect may turn out; `None` where there are too many.
+fn outcomes(task: &Task, effect: &Effect) -> Option<Vec<(Rational, Effect)>> {
+    let one = Rational::from_integer(1);
+    Some(match effect {
+        Effect::And(list) => product(list.iter().map(|e| outcomes(task, e)))?,
+        Effect::When(condition, inner) => outcomes(task, inner)?
+            .into_iter()
+            .map(|(p, e)| (p, Effect::When(condition.clone(), Box::new(e))))
+            .collect(),
+        Effect::Forall(variables, inner) => {
+            if !is_chancy(inner) {
+                return Some(vec![(one, effect.clone())]);
+            }
+            let mut bindings: Vec<HashMap<u32, u32>> = vec![HashMap::new()];
+            for variable in variables {
+                let members = task.universe.members.get(variable.sort as usize)?;
+                let mut more = Vec::new();
+                for binding in &bindings {
+                    for &object in members {
+                        let mut next = binding.clone();
+                        next.insert(variable.slot, object);
+                        more.push(next);
+                    }
+                }
+                bindings = more;
+            }
+            product(bindings.iter().map(|binding| outcomes(task, &bound_effect(inner, binding))))?
+        }
+        Effect::Probabilistic(list) => {
+            let mut all = Vec::new();
+            let mut left = one;
+            for (p, inner) in list {
+                left -= p;
+                for (q, e) in outcomes(task, inner)? {
+                    all.push((p.checked_mul(&q)?, e));
+                }
+            }
+            if !left.is_zero() {
+                all.push((left, Effect::And(Vec::new())));
+            }
+            all.retain(|(p, _)| !p.is_zero());
+            all
+        }
+        Effect::Add(_) | Effect::Delete(_) | Effect::Update(_) => vec![(one, effect.clone())],
+    })
+}
+
+/// Independent draws side by side.
+fn product(parts: impl Iterator<Item = Option<Vec<(Rational, Effect)>>>) -> Option<Vec<(Rational, Effect)>> {
+    let mut all = vec![(Rational::from_integer(1), Vec::new())];
+    for part in parts {
+        let part = part?;
+        if all.len().checked_mul(part.len())? > MAX_OUTCOMES {
+            return None;
+        }
+        let mut more = Vec::with_capacity(all.len() * part.len());
+        for (p, done) in &all {
+            for (q, e) in &part {
+                let mut together: Vec<Effect> = done.clone();
+                together.push(e.clone());
+                more.push((p.checked_mul(q)?, together));
+            }
+        }
+        all = more;
+    }
+    Some(all.into_iter().map(|(p, list)| (p, Effect::And(list))).collect())
+}
+
+fn is_chancy(effect: &Effect) -> bool {
+    match effect {
+        Effect::And(list) => list.iter().any(is_chancy),
+        Effect::Forall(_, inner) | Effect::When(_, inner) => is_chancy(inner),
+        Effect::Probabilistic(_) => true,
+        Effect::Add(_) | Effect::Delete(_) | Effect::Update(_) => false,
+    }
+}
+
+type Binding = HashMap<u32, u32>;
+
+fn bound_term(term: &Term, binding: &Binding) -> Term {
+    match term {
+        Term::Variable(slot) => binding.get(slot).map_or(*term, |&object| Term::Object(object)),
+        Term::Object(_) => *term,
+    }
+}
+
+fn bound_atom(atom: &Atom, binding: &Binding) -> Atom {
+    Atom { symbol: atom.symbol, terms: atom.terms.iter().map(|t| bound_term(t, binding)).collect() }
+}
+
+/// Inner variables have slots of their own, so nothing is hidden.
+fn bound_formula(formula: &Formula, binding: &Binding) -> Formula {
+    let one = |f: &Formula| Box::new(bound_formula(f, binding));
+    let all = |list: &[Formula]| list.iter().map(|f| bound_formula(f, binding)).collect();
+    let kept = |variables: &Vec<Variable>| variables.clone();
+    match formula {
+        Formula::Constant(_) => formula.clone(),
+        Formula::Atom(atom) => Formula::Atom(bound_atom(atom, binding)),
+        Formula::Equal(l, r) => Formula::Equal(bound_term(l, binding), bound_term(r, binding)),
+        Formula::Compare(how, l, r) => {
+            Formula::Compare(*how, Box::new(bound_number(l, binding)), Box::new(bound_number(r, binding)))
+        }
+        Formula::Not(f) => Formula::Not(one(f)),
+        Formula::And(list) => Formula::And(all(list)),
+        Formula::Or(list) => Formula::Or(all(list)),
+        Formula::Exists(variables, f) => Formula::Exists(kept(variables), one(f)),
+        Formula::Forall(variables, f) => Formula::Forall(kept(variables), one(f)),
+        Formula::Preference(name, f) => Formula::Preference(*name, one(f)),
+    }
+}
+
+fn bound_number(number: &Number, binding: &Binding) -> Number {
+    let one = |n: &Number| Box::new(bound_number(n, binding));
+    let all = |list: &[Number]| list.iter().map(|n| bound_number(n, binding)).collect();
+    match number {
+        Number::Fluent(atom) => Number::Fluent(bound_atom(atom, binding)),
+        Number::Add(list) => Number::Add(all(list)),
+        Number::Multiply(list) => Number::Multiply(all(list)),
+        Number::Subtract(l, r) => Number::Subtract(one(l), one(r)),
+        Number::Divide(l, r) => Number::Divide(one(l), one(r)),
+        Number::Constant(_) | Number::Violated(_) | Number::TotalTime | Number::GoalAchieved => {
+            number.clone()
+        }
+    }
+}
+
+fn bound_effect(effect: &Effect, binding: &Binding) -> Effect {
+    let one = |e: &Effect| Box::new(bound_effect(e, binding));
+    match effect {
+        Effect::And(list) => Effect::And(list.iter().map(|e| bound_effect(e, binding)).collect()),
+        Effect::Forall(variables, e) => Effect::Forall(variables.clone(), one(e)),
+        Effect::When(condition, e) => Effect::When(bound_formula(condition, binding), one(e)),
+        Effect::Add(atom) => Effect::Add(bound_atom(atom, binding)),
+        Effect::Delete(atom) => Effect::Delete(bound_atom(atom, binding)),
+        Effect::Update(update) => Effect::Update(Update {
+            target: bound_atom(&update.target, binding),
+            value: bound_number(&update.value, binding),
+            ..update.clone()
+        }),
+        Effect::Probabilistic(list) => {
+            Effect::Probabilistic(list.iter().map(|(p, e)| (*p, bound_effect(e, binding))).collect())
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A ground task whose rows are outcomes of chance, as a space with choices.
+
+use hadal_exec::rows::RowSpace;
+use hadal_system::rows::Rational;
+use hadal_system::{
+    ActionInfo, Check, ChoiceFault, Choices, Label, PropertyId, PropertyInfo, StateField, StateSpace,
+    Successors, Worker,
+};
+use std::collections::HashMap;
+
+/// Rows grouped into ground actions, each with its outcomes.
+pub struct RowChances {
+    space: RowSpace,
+    /// By row: the ground action and which outcome of it.
+    outcome_of: Vec<(u32, u32)>,
+    /// By ground action: how likely its outcomes are.
+    weights: Vec<Vec<Rational>>,
+}
+
+impl RowChances {
+    /// Puts rows together: `outcome_of` says of each row which ground action it belongs to and which outcome of it it is,
+    /// `weights` how likely the outcomes of each ground action are. Outcomes without a row change nothing.
+    pub fn new(space: RowSpace, outcome_of: Vec<(u32, u32)>, weights: Vec<Vec<Rational>>) -> Self {
+        RowChances { space, outcome_of, weights }
+    }
+}
+
+impl StateSpace for RowChances {
+    fn words(&self) -> usize {
+        self.space.words()
+    }
+
+    fn bits(&self) -> u32 {
+        self.space.bits()
+    }
+
+    fn fields(&self) -> &[StateField] {
+        self.space.fields()
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.space.fingerprint()
+    }
+
+    fn properties(&self) -> &[PropertyInfo] {
+        self.space.properties()
+    }
+
+    fn actions(&self) -> &[ActionInfo] {
+        self.space.actions()
+    }
+
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(ChanceWorker {
+            chances: self,
+            inner: self.space.worker(),
+            found: Successors::new(self.words()),
+            order: Vec::new(),
+            numbers: HashMap::from([(Rational::from_integer(0), 0), (Rational::from_integer(1), 1)]),
+        })
+    }
+
+    fn render_label(&self, label: Label) -> String {
+        self.space.render_label(label)
+    }
+
+    fn render_start(&self, label: Label) -> String {
+        self.space.render_start(label)
+    }
+
+    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
+        self.space.render_state(state)
+    }
+}
+
+struct ChanceWorker<'c> {
+    chances: &'c RowChances,
+    inner: Box<dyn Worker + 'c>,
+    found: Successors,
+    /// Ground action, outcome, and place among the successors.
+    order: Vec<(u32, u32, u32)>,
+    numbers: HashMap<Rational, u32>,
+}
+
+impl ChanceWorker<'_> {
+    fn number(&mut self, value: Rational, numbers: &mut Vec<Rational>) -> u32 {
+        *self.numbers.entry(value).or_insert_with(|| {
+            numbers.push(value);
+            numbers.len() as u32 - 1
+        })
+    }
+}
+
+impl Worker for ChanceWorker<'_> {
+    fn initial(&mut self, out: &mut Successors) {
+        self.inner.initial(out);
+    }
+
+    fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        self.inner.successors(state, out);
+    }
+
+    fn check(&mut self, state: &[u64]) -> Check {
+        self.inner.check(state)
+    }
+
+    fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
+        self.inner.satisfies(state, property)
+    }
+
+    fn can_leave(&mut self, state: &[u64]) -> bool {
+        self.inner.can_leave(state)
+    }
+
+    fn choices(&mut self, state: &[u64], out: &mut Choices) -> Result<(), ChoiceFault> {
+        self.found.clear();
+        self.inner.successors(state, &mut self.found);
+        if let Some(&label) = self.found.faults().first() {
+            return Err(ChoiceFault::Transition(label));
+        }
+        self.order.clear();
+        for (n, label) in self.found.labels().iter().enumerate() {
+            let (action, outcome) = self.chances.outcome_of[label.0 as usize];
+            self.order.push((action, outcome, n as u32));
+        }
+        self.order.sort_unstable();
+        // Rows of a disjunction say the same: one is enough.
+        self.order.dedup_by_key(|entry| (entry.0, entry.1));
+        let earned = u32::from(out.reward.is_some());
+        let mut at = 0;
+        while at < self.order.len() {
+            let (action, _, first) = self.order[at];
+            let label = self.found.labels()[first as usize];
+            let mut missing = Rational::from_integer(1);
+            while at < self.order.len() && self.order[at].0 == action {
+                let (_, outcome, n) = self.order[at];
+                let weight = self.chances.weights[action as usize][outcome as usize];
+                missing -= weight;
+                out.branches.push(label, self.found.state(n as usize));
+                let number = self.number(weight, &mut out.numbers);
+                out.weights.push(number);
+                at += 1;
+            }
+            if missing != Rational::from_integer(0) {
+                out.branches.push(label, state);
+                let number = self.number(missing, &mut out.numbers);
+                out.weights.push(number);
+            }
+            out.ends.push(out.weights.len() as u32);
+            out.rewards.push(earned);
+        }
+        out.resting = earned;
+        Ok(())
+    }
+}

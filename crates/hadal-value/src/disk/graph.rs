@@ -1,0 +1,346 @@
+//! A decision process on disk: states numbered by their rank, edges by two external sorts, no sort per sweep.
+//!
+//! Breadth-first layers are subtracted from all earlier ones; the merged layers number the states. Each state is expanded
+//! once more in the order of ranks and sends `(target state, source rank, position)`; sorted by target these meet the states
+//! and become `(source rank, position, target rank)`, sorted back.
+
+use super::sorter::{Sorter, options};
+use crate::numbers::Numbers;
+use hadal_store::error::{MergeError, ReadError, WriteError};
+use hadal_store::{Disk, LevelPolicy, Levels, RunFile, RunKind, RunReader, RunWriter};
+use hadal_system::{ChoiceFault, Choices, PropertyId, StateSpace, Successors};
+use num_traits::CheckedAdd;
+
+/// Branches of one state that can be told apart.
+const POSITIONS: u32 = 24;
+/// How much larger each run of a set of states is than the next newer one.
+const RATIO: u64 = 3;
+/// Marks the last branch of a choice.
+const LAST: u64 = 1 << 63;
+
+/// Why a graph cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum DiskError {
+    /// The model has an error.
+    #[error("the model has an error in a state: {0}")]
+    Fault(String),
+    /// Reading failed.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Writing failed.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// Merging failed.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
+    /// The values do not fit the budget.
+    #[error("the values of {states} states take {bytes} bytes, more than the budget")]
+    Values {
+        /// How many states.
+        states: u64,
+        /// What their values take.
+        bytes: u64,
+    },
+    /// More than can be numbered.
+    #[error("a state has more branches than {}", 1u32 << POSITIONS)]
+    TooLarge,
+    /// A file of the folder does not belong to this model, or is damaged.
+    #[error("{0}")]
+    Damaged(String),
+    /// A file operation failed.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// A graph on disk.
+#[derive(Debug)]
+pub struct DiskGraph {
+    /// How many states.
+    pub states: u64,
+    /// How many choices.
+    pub choices: u64,
+    /// How many branches.
+    pub branches: u64,
+    /// Weights and rewards.
+    pub numbers: Numbers,
+    /// States without a choice of their own: they loop.
+    pub deadlocks: u64,
+    /// Ranks of the initial states.
+    pub initial: Vec<u64>,
+    /// For each proposition asked for, whether each state has it.
+    pub marks: Vec<Vec<bool>>,
+    /// The states, sorted: a state's place is its rank.
+    pub ranks: RunFile,
+    edges: RunFile,
+}
+
+/// What a graph is written for.
+#[derive(Clone, Debug, Default)]
+pub struct DiskOptions {
+    /// Which reward is written down.
+    pub reward: Option<usize>,
+    /// The propositions whose states are marked.
+    pub marks: Vec<PropertyId>,
+}
+
+impl DiskGraph {
+    /// Explores `space` and writes its graph.
+    pub fn build(space: &dyn StateSpace, wanted: &DiskOptions, disk: &Disk) -> Result<Self, DiskError> {
+        let ranks = explore(space, disk)?;
+        let mut graph = DiskGraph {
+            states: ranks.records(),
+            choices: 0,
+            branches: 0,
+            numbers: Numbers::default(),
+            deadlocks: 0,
+            initial: Vec::new(),
+            marks: vec![Vec::new(); wanted.marks.len()],
+            edges: ranks.clone(),
+            ranks,
+        };
+        graph.edges = graph.write_edges(space, wanted, disk)?;
+        Ok(graph)
+    }
+
+    fn write_edges(
+        &mut self,
+        space: &dyn StateSpace,
+        wanted: &DiskOptions,
+        disk: &Disk,
+    ) -> Result<RunFile, DiskError> {
+        let (words, limit) = (space.words(), disk.governor.limit());
+        let mut worker = space.worker();
+        let mut starts = Successors::new(words);
+        worker.initial(&mut starts);
+        let mut initial: Vec<&[u64]> = starts.iter().map(|(_, state)| state).collect();
+        initial.sort_unstable();
+        initial.dedup();
+
+        let mut by_target = Sorter::new(disk, options(words + 2, space.fingerprint(), limit), limit / 4);
+        let mut choices = Choices::new(words, wanted.reward);
+        let mut known: Vec<u32> = Vec::new();
+        let mut record = vec![0; words + 2];
+        let mut kept: Vec<(usize, u32)> = Vec::new();
+        let (mut reader, mut block) = (RunReader::open(&self.ranks)?, Vec::new());
+        let mut rank = 0u64;
+        while reader.next_block(&mut block)? {
+            for state in block.chunks_exact(words) {
+                if initial.contains(&state) {
+                    self.initial.push(rank);
+                }
+                let told =
+                    |f: ChoiceFault| DiskError::Fault(format!("{f:?} in {:?}", space.render_state(state)));
+                for (mark, &property) in self.marks.iter_mut().zip(&wanted.marks) {
+                    let wrong = ChoiceFault::Proposition(property.0 as usize);
+                    mark.push(worker.satisfies(state, property).ok_or_else(|| told(wrong))?);
+                }
+                choices.clear();
+                worker.choices(state, &mut choices).map_err(told)?;
+                for number in &choices.numbers[known.len()..] {
+                    known.push(self.numbers.add(*number));
+                }
+                if choices.branches.len() >= 1 << POSITIONS {
+                    return Err(DiskError::TooLarge);
+                }
+                let mut push = |position: usize, target: &[u64], weight: u32, reward: u32, last: bool| {
+                    record[0] = u64::from(weight) | u64::from(reward) << 32 | if last { LAST } else { 0 };
+                    record[1] = rank << POSITIONS | position as u64;
+                    record[2..].copy_from_slice(target);
+                    by_target.push(&record)
+                };
+                for n in 0..choices.len() {
+                    let reward = known[choices.rewards[n] as usize];
+                    kept.clear();
+                    for b in choices.range(n) {
+                        let weight = known[choices.weights[b] as usize];
+                        let same =
+                            |k: &&mut (usize, u32)| choices.branches.state(k.0) == choices.branches.state(b);
+                        match kept.iter_mut().find(same) {
+                            Some(first) => {
+                                let sum =
+                                    self.numbers.exact(first.1).checked_add(&self.numbers.exact(weight));
+                                first.1 = self.numbers.add(sum.ok_or(DiskError::TooLarge)?);
+                            }
+                            None => kept.push((b, weight)),
+                        }
+                    }
+                    for (n, &(b, weight)) in kept.iter().enumerate() {
+                        push(b, choices.branches.state(b), weight, reward, n + 1 == kept.len())?;
+                    }
+                    self.branches += kept.len() as u64;
+                }
+                if choices.is_empty() {
+                    push(0, state, 1, known[choices.resting as usize], true)?;
+                    self.branches += 1;
+                    self.deadlocks += 1;
+                }
+                self.choices += choices.len().max(1) as u64;
+                rank += 1;
+            }
+        }
+        drop(reader);
+        let by_target = by_target.into_run()?;
+        self.join(&by_target, words, space.fingerprint(), disk)
+    }
+
+    /// Replaces target states by their ranks and sorts edges by where they come from.
+    fn join(
+        &self,
+        by_target: &RunFile,
+        words: usize,
+        fingerprint: u64,
+        disk: &Disk,
+    ) -> Result<RunFile, DiskError> {
+        let limit = disk.governor.limit();
+        let mut by_source = Sorter::new(disk, options(3, fingerprint, limit), limit / 4);
+        let mut states = Cursor::open(&self.ranks, words)?;
+        let mut edges = Cursor::open(by_target, words + 2)?;
+        let mut rank = 0u64;
+        while let Some(edge) = edges.head()? {
+            loop {
+                match states.head()? {
+                    Some(state) if state == &edge[2..] => break,
+                    Some(_) => {
+                        states.step();
+                        rank += 1;
+                    }
+                    None => {
+                        return Err(DiskError::Damaged("an edge leads to a state that was not found".into()));
+                    }
+                }
+            }
+            by_source.push(&[edge[0], rank, edge[1]])?;
+            edges.step();
+        }
+        Ok(by_source.into_run()?)
+    }
+
+    /// Tells every state in the order of ranks, with its choices.
+    pub fn scan(&self, mut each: impl FnMut(u64, &Row)) -> Result<(), DiskError> {
+        let (mut reader, mut block) = (RunReader::open(&self.edges)?, Vec::new());
+        let mut row = Row::default();
+        let mut current = 0u64;
+        while reader.next_block(&mut block)? {
+            for record in block.chunks_exact(3) {
+                let source = record[2] >> POSITIONS;
+                if source != current {
+                    each(current, &row);
+                    row.clear();
+                    current = source;
+                }
+                row.branches.push((record[1], record[0] as u32));
+                if record[0] & LAST != 0 {
+                    row.ends.push(row.branches.len() as u32);
+                    row.rewards.push((record[0] >> 32) as u32 & 0x7FFF_FFFF);
+                }
+            }
+        }
+        if !row.branches.is_empty() {
+            each(current, &row);
+        }
+        Ok(())
+    }
+
+    /// What the files take, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.ranks.bytes() + self.edges.bytes()
+    }
+}
+
+/// The choices of one state.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Rank of the target and number of the weight of every branch, choice by choice.
+    pub branches: Vec<(u64, u32)>,
+    /// Where each choice ends.
+    pub ends: Vec<u32>,
+    /// The reward of each choice, as a number.
+    pub rewards: Vec<u32>,
+}
+
+impl Row {
+    fn clear(&mut self) {
+        self.branches.clear();
+        self.ends.clear();
+        self.rewards.clear();
+    }
+
+    /// The branches and the reward of each choice.
+    pub fn choices(&self) -> impl Iterator<Item = (&[(u64, u32)], u32)> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        let ranges = begins.zip(&self.ends).map(|(begin, &end)| &self.branches[begin as usize..end as usize]);
+        ranges.zip(self.rewards.iter().copied())
+    }
+}
+
+/// One record after the other.
+struct Cursor {
+    reader: RunReader,
+    stride: usize,
+    block: Vec<u64>,
+    at: usize,
+}
+
+impl Cursor {
+    fn open(run: &RunFile, stride: usize) -> Result<Self, ReadError> {
+        Ok(Cursor { reader: RunReader::open(run)?, stride, block: Vec::new(), at: 0 })
+    }
+
+    fn head(&mut self) -> Result<Option<&[u64]>, ReadError> {
+        if self.at >= self.block.len() {
+            self.at = 0;
+            if !self.reader.next_block(&mut self.block)? {
+                self.block.clear();
+                return Ok(None);
+            }
+        }
+        Ok(Some(&self.block[self.at..self.at + self.stride]))
+    }
+
+    fn step(&mut self) {
+        self.at += self.stride;
+    }
+}
+
+/// Every reachable state, sorted.
+fn explore(space: &dyn StateSpace, disk: &Disk) -> Result<RunFile, DiskError> {
+    let (words, limit) = (space.words(), disk.governor.limit());
+    let options = options(words, space.fingerprint(), limit);
+    let mut worker = space.worker();
+    let mut found = Sorter::new(disk, options, limit / 3);
+    let mut next = Successors::new(words);
+    worker.initial(&mut next);
+    for (_, state) in next.iter() {
+        found.push(state)?;
+    }
+    let mut reached = Levels::new(disk, options, LevelPolicy::Merging { ratio: RATIO });
+    let mut layer = found.drain_into_new(&reached)?;
+    let mut block = Vec::new();
+    while layer.records() > 0 {
+        reached.add_run(layer.clone())?;
+        let mut reader = RunReader::open(&layer)?;
+        while reader.next_block(&mut block)? {
+            for state in block.chunks_exact(words) {
+                next.clear();
+                worker.successors(state, &mut next);
+                if let Some(&label) = next.faults().first() {
+                    let name = space.render_label(label);
+                    return Err(DiskError::Fault(format!(
+                        "`{name}` meets an error in {:?}",
+                        space.render_state(state)
+                    )));
+                }
+                for (_, to) in next.iter() {
+                    found.push(to)?;
+                }
+            }
+        }
+        drop(reader);
+        layer = found.drain_into_new(&reached)?;
+    }
+    reached.compact()?;
+    match reached.runs().next() {
+        Some(run) => Ok(run.clone()),
+        None => Ok(RunWriter::create(disk, RunKind::Closed, &options)?.finish()?),
+    }
+}
