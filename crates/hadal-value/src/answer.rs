@@ -3,6 +3,7 @@
 use crate::bounded::{Rule, Sweep, indicator, unfold};
 use crate::build::{BuildOptions, Built, build};
 use crate::graph::Graph;
+use crate::policy::induced;
 use crate::values::{Exact, Values};
 use crate::{Precision, SolveError, reach};
 use dashu_ratio::RBig;
@@ -10,7 +11,7 @@ use hadal_system::chance::{
     Asked, Formula, Horizon, Limit, Measure, Objective, Path, Relation, Sense, Summary,
 };
 use hadal_system::rows::Rational;
-use hadal_system::{PropertyId, StateSpace, System};
+use hadal_system::{Label, PropertyId, StateSpace, System};
 use std::collections::BTreeSet;
 
 /// What was found.
@@ -34,6 +35,17 @@ pub struct Answer {
     pub sweeps: u64,
     /// States without a choice of their own.
     pub deadlocks: u64,
+    /// The policy, where one was asked for and the question has one.
+    pub policy: Option<Policy>,
+}
+
+/// A policy: what is done in each state that can be reached under it.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// States with the label their choice begins with.
+    pub steps: Vec<(Vec<u64>, Label)>,
+    /// Between what the value lies when the policy is followed, solved anew from the chain under it.
+    pub value: (f64, f64),
 }
 
 /// How a question is answered.
@@ -179,6 +191,7 @@ impl Solver<'_> {
             branches: self.graph().branches() as u64,
             sweeps: 0,
             deadlocks: self.graph().deadlocks.len() as u64,
+            policy: None,
         };
         match &objective.asked {
             Asked::Truth(formula) => {
@@ -196,10 +209,50 @@ impl Solver<'_> {
                 }
                 let values = self.sharp(measure, *sense, &states)?;
                 summarise(&values, &states, objective.summary, &mut answer)?;
+                if let Some(policy) = &values.policy {
+                    answer.policy = Some(self.follow(measure, *sense, policy)?);
+                }
             }
         }
         answer.sweeps = self.sweeps;
         Ok(answer)
+    }
+
+    /// What comes of a policy from the initial states.
+    fn follow(&mut self, measure: &Measure, sense: Sense, policy: &[u32]) -> Result<Policy, SolveError> {
+        // The question of a complement is solved for the opposite.
+        let (inner, sense, negated) = match measure {
+            Measure::Probability(Path::Not(path)) => {
+                (Measure::Probability((**path).clone()), sense.opposite(), true)
+            }
+            other => (other.clone(), sense, false),
+        };
+        let precision = Precision { exact: false, policy: false, ..self.options.precision };
+        let graph = match &inner {
+            Measure::Earned(reward, _) => self.graph_with(*reward),
+            Measure::Probability(_) => self.graph(),
+        };
+        let (chain, states) = induced(graph, policy);
+        let values = match &inner {
+            Measure::Earned(_, Horizon::Reach(formula)) => {
+                let target = self.formula(formula)?;
+                let target: Vec<bool> = states.iter().map(|&s| target[s as usize]).collect();
+                reach::earned_before(&chain, &target, sense, precision)?
+            }
+            Measure::Probability(Path::Until(left, right, _)) => {
+                let (through, target) = (self.formula(left)?, self.formula(right)?);
+                let of = |list: &[bool]| -> Vec<bool> { states.iter().map(|&s| list[s as usize]).collect() };
+                reach::until(&chain, &of(&through), &of(&target), sense, precision)?
+            }
+            _ => return Err(SolveError::NoPolicy),
+        };
+        let values = if negated { values.complement() } else { values };
+        let at = |list: &[f64]| chain.initial.iter().map(|&s| list[s as usize]).fold(f64::INFINITY, f64::min);
+        let most = chain.initial.iter().map(|&s| values.upper[s as usize]).fold(0.0, f64::max);
+        let label = |s: u32| self.built.labels[policy[s as usize] as usize];
+        let steps =
+            states.iter().map(|&s| (self.built.states.state(s as usize).to_vec(), label(s))).collect();
+        Ok(Policy { steps, value: (at(&values.lower), most) })
     }
 
     /// The values of a measure, so sharp that those of `states` have the precision that is asked for.
@@ -308,7 +361,7 @@ impl Solver<'_> {
                         (0..n).map(|s| Exact::Finite(crate::exact::fraction(&numbers.exact(at(s))))).collect()
                     }),
                     sweeps: 0,
-                    policy: Vec::new(),
+                    policy: None,
                 };
                 let sweep = Sweep { graph, sense, rewards: false };
                 Ok(sweep.run(values, *steps, |_| Rule::Best))
@@ -363,7 +416,7 @@ impl Solver<'_> {
                             upper: vec![1.0; n],
                             exact: inner.exact.as_ref().map(|_| vec![Exact::Finite(RBig::ZERO); n]),
                             sweeps: inner.sweeps,
-                            policy: Vec::new(),
+                            policy: None,
                         };
                         for (&start, &at) in graph.initial.iter().zip(&unfolded.initial) {
                             values.lower[start as usize] = inner.lower[at as usize];

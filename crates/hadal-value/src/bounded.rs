@@ -33,7 +33,8 @@ impl Sweep<'_> {
     /// The values after `steps` more steps.
     pub fn run(&self, from: Values, steps: u64, rule: impl Fn(usize) -> Rule) -> Values {
         let n = self.graph.states();
-        let mut values = from;
+        // Under a bound the best choice depends on what is left of it: there is no policy of states alone.
+        let mut values = Values { policy: None, ..from };
         let (mut low, mut high) = (vec![0.0; n], vec![0.0; n]);
         for _ in 0..steps {
             let mut changed = false;
@@ -131,7 +132,7 @@ pub fn indicator(states: &[bool], exact: bool) -> Values {
         upper: states.iter().map(value).collect(),
         exact: exact.then(|| states.iter().map(sharp).collect()),
         sweeps: 0,
-        policy: Vec::new(),
+        policy: None,
     }
 }
 

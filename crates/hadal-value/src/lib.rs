@@ -16,6 +16,7 @@ pub mod graph;
 pub mod iterate;
 pub mod numbers;
 pub mod optimistic;
+pub mod policy;
 pub mod problem;
 pub mod qualitative;
 pub mod reach;
@@ -33,11 +34,13 @@ pub struct Precision {
     pub relative: f64,
     /// Whether the values themselves are wanted.
     pub exact: bool,
+    /// Whether a policy is wanted.
+    pub policy: bool,
 }
 
 impl Default for Precision {
     fn default() -> Self {
-        Precision { relative: 1e-6, exact: false }
+        Precision { relative: 1e-6, exact: false, policy: false }
     }
 }
 
@@ -71,6 +74,9 @@ pub enum SolveError {
     /// Only some questions are answered from disk.
     #[error("on disk hadal answers unbounded probabilities and rewards of the initial states")]
     NotOnDisk,
+    /// The best choice depends on more than the state.
+    #[error("this question has no policy of states alone")]
+    NoPolicy,
     /// `I=` looks at states only.
     #[error("the reward of an instant is that of a state; this reward is earned by actions")]
     InstantOfActions,

@@ -14,6 +14,8 @@ use std::ops::Range;
 const HALF_ULP: f64 = 1.1102230246251565e-16;
 /// Below this, products may lose digits to underflow.
 const TINY: f64 = 1e-280;
+/// Over how many sweeps the rate of convergence is measured.
+const MEMORY: usize = 8;
 /// After this many sweeps over a component its bounds stay as they are.
 const MAX_SWEEPS: u64 = 2_000_000;
 
@@ -170,6 +172,7 @@ impl Backup<'_> {
     fn component(&self, range: Range<usize>, share: f64, slack: f64, bounds: &mut Bounds) -> u64 {
         let mut sweeps = 0;
         let mut step = slack / 2.0;
+        let mut before = [f64::INFINITY; MEMORY];
         loop {
             // From below, until the values hardly grow.
             loop {
@@ -182,8 +185,19 @@ impl Backup<'_> {
                     }
                 }
                 sweeps += 1;
-                if growth <= step || sweeps > MAX_SWEEPS {
+                let earlier = std::mem::replace(&mut before[sweeps as usize % MEMORY], growth);
+                if growth == 0.0 || sweeps > MAX_SWEEPS {
                     break;
+                }
+                if growth <= step {
+                    // Growth that shrinks by `rate` a sweep adds up to growth / (1 - rate): a guess before that is below the
+                    // share would be refuted.
+                    let rate = (growth / earlier).powf(1.0 / MEMORY as f64).min(0.999_999);
+                    let enough = slack * (1.0 - rate) / 2.0;
+                    if growth <= enough {
+                        break;
+                    }
+                    step = enough;
                 }
             }
             for node in range.clone() {

@@ -4,6 +4,7 @@ use crate::components::{NONE, end_components};
 use crate::exact;
 use crate::graph::{Graph, Reverse};
 use crate::optimistic;
+use crate::policy::Solved;
 use crate::problem::{Known, Problem};
 use crate::qualitative::{can_reach, certain};
 use crate::values::{Exact, Values};
@@ -38,7 +39,7 @@ pub fn until(
         Sense::Least => Vec::new(),
     };
     let problem = Problem::new(graph, &known, &groups, sense, false);
-    finish(graph, &problem, &known, precision)
+    finish(graph, &problem, (&known, &groups, target), precision)
 }
 
 /// What is earned before a target is reached, in every state; infinite where it may never be.
@@ -68,7 +69,7 @@ pub fn earned_before(
         Sense::Greatest => Vec::new(),
     };
     let problem = Problem::new(graph, &known, &groups, sense, true);
-    finish(graph, &problem, &known, precision)
+    finish(graph, &problem, (&known, &groups, target), precision)
 }
 
 /// What is earned for ever, in every state.
@@ -113,14 +114,15 @@ pub fn earned_for_ever(graph: &Graph, sense: Sense, precision: Precision) -> Res
         })
         .collect();
     let problem = Problem::new(graph, &known, &groups, sense, true);
-    finish(graph, &problem, &known, precision)
+    let precision = Precision { policy: false, ..precision };
+    finish(graph, &problem, (&known, &groups, &[]), precision)
 }
 
 /// Solves the equations and puts known values beside what they give.
 fn finish(
     graph: &Graph,
     problem: &Problem,
-    known: &[Known],
+    (known, groups, target): (&[Known], &[u32], &[bool]),
     precision: Precision,
 ) -> Result<Values, SolveError> {
     let bounds = optimistic::solve(problem, &graph.numbers, precision.relative);
@@ -131,7 +133,9 @@ fn finish(
         upper: Vec::with_capacity(n),
         exact: None,
         sweeps: bounds.sweeps,
-        policy: Vec::new(),
+        policy: precision
+            .policy
+            .then(|| Solved { graph, problem, known, groups, bounds: &bounds, target }.policy()),
     };
     let mut exactly = Vec::new();
     for (state, &known) in known.iter().enumerate() {

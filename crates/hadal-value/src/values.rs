@@ -22,9 +22,8 @@ pub struct Values {
     pub exact: Option<Vec<Exact>>,
     /// Sweeps over the component that needed most.
     pub sweeps: u64,
-    /// For each state the choice of the graph that attains its value, where one does; empty where values do not come from
-    /// one choice per state.
-    pub policy: Vec<u32>,
+    /// For each state a choice of the graph that attains its value up to the precision, where a policy was asked for.
+    pub policy: Option<Vec<u32>>,
 }
 
 impl Values {

@@ -63,6 +63,7 @@ pub fn answer(
         branches: graph.branches,
         sweeps: values.sweeps,
         deadlocks: graph.deadlocks,
+        policy: None,
     };
     if let Some((relation, bound)) = compared {
         let (under, over) = crate::numbers::bracket(&bound);

@@ -49,6 +49,9 @@ pub struct SolveArgs {
     /// The value itself, as a fraction.
     #[arg(long)]
     pub exact: bool,
+    /// Write a policy that attains the value up to the precision to this file: a line per state, its variables and what to do.
+    #[arg(long, value_name = "FILE", conflicts_with = "disk")]
+    pub policy: Option<PathBuf>,
     /// How far the bounds may lie apart, relative to the value.
     #[arg(long, value_name = "WIDTH", default_value_t = 1e-6)]
     pub precision: f64,
@@ -94,7 +97,7 @@ fn solve_all(
     started: Instant,
 ) -> Result<u8, Failure> {
     let options = Options {
-        precision: Precision { relative: args.precision, exact: args.exact },
+        precision: Precision { relative: args.precision, exact: args.exact, policy: args.policy.is_some() },
         memory: args.memory,
         max_states: args.max_states,
     };
@@ -111,6 +114,9 @@ fn solve_all(
         match answer {
             Ok(answer) => {
                 code = code.max(u8::from(answer.verdict == Some(false)));
+                if let Some(path) = &args.policy {
+                    write_policy(path, space, &answer)?;
+                }
                 print(args, objective, &answer, (tier, started));
             }
             Err(SolveError::Build(
@@ -133,6 +139,23 @@ fn solve_all(
     Ok(code)
 }
 
+/// Writes what is done in each state that the policy reaches.
+fn write_policy(path: &Path, space: &dyn StateSpace, answer: &Answer) -> Result<(), Failure> {
+    let Some(policy) = &answer.policy else {
+        return Err(Failure::Usage("this question has no policy of states alone".into()));
+    };
+    let mut text = String::new();
+    for (state, label) in &policy.steps {
+        let values: Vec<String> =
+            space.render_state(state).iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let action = if label.0 == u32::MAX { "rest".into() } else { space.render_label(*label) };
+        // The first outcome stands for the choice.
+        let action = action.split(", outcome:").next().unwrap_or_default();
+        text.push_str(&format!("{}\t{action}\n", values.join(" ")));
+    }
+    std::fs::write(path, text).map_err(|error| Failure::File { path: path.to_owned(), error })
+}
+
 /// Answers from a graph in a folder of its own below `folder`, which goes afterwards.
 fn on_disk(
     args: &SolveArgs,
@@ -146,7 +169,7 @@ fn on_disk(
     let vfs = Folder::create(path.clone()).map_err(failed)?;
     let governor = Governor::new(args.memory.unwrap_or(1 << 30));
     let disk = Disk::new(Arc::new(vfs), IoThreads::new(1), governor, 0);
-    let precision = Precision { relative: args.precision, exact: args.exact };
+    let precision = Precision { relative: args.precision, exact: args.exact, policy: args.policy.is_some() };
     let answer = hadal_value::disk::answer(space, system, objective, precision, &disk);
     drop(disk);
     // What is left behind is only space.
@@ -316,6 +339,11 @@ fn print(args: &SolveArgs, objective: &Objective, answer: &Answer, (tier, starte
             object["lower"] = number(lower);
             object["upper"] = number(upper);
         }
+        if let Some(policy) = &answer.policy {
+            object["policy_states"] = policy.steps.len().into();
+            object["policy_lower"] = number(policy.value.0);
+            object["policy_upper"] = number(policy.value.1);
+        }
         if let Some(exact) = &answer.exact {
             object["exact"] = exact_text(exact).into();
         }
@@ -340,6 +368,10 @@ fn print(args: &SolveArgs, objective: &Objective, answer: &Answer, (tier, starte
     }
     if let Some((lower, upper)) = answer.value {
         println!("  between   {lower:?} and {upper:?}");
+    }
+    if let Some(policy) = &answer.policy {
+        let (lower, upper) = policy.value;
+        println!("  policy    of {} states gives between {lower:?} and {upper:?}", policy.steps.len());
     }
     if let Some(verdict) = verdict {
         println!("  {verdict}");

@@ -16,8 +16,17 @@ use hadal_system::rows::RowTask;
 use prune::Truth;
 use variables::Variables;
 
+/// Which rows are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// Those that may help to reach the goal.
+    Relevant,
+    /// All that can fire: where rows are outcomes of chance, the bad ones count, too.
+    All,
+}
+
 /// Encodes a ground task.
-pub(crate) fn encode(mut task: GroundTask, goals: SoftGoals) -> Result<RowTask, GroundError> {
+pub(crate) fn encode(mut task: GroundTask, goals: SoftGoals, keep: Rows) -> Result<RowTask, GroundError> {
     let mut truth = prune::prune(&mut task);
     let mut groups = invariant::groups(&task, &truth);
     if invariant::drop_excluded(&mut task, &groups) {
@@ -29,7 +38,7 @@ pub(crate) fn encode(mut task: GroundTask, goals: SoftGoals) -> Result<RowTask, 
     let variables = Variables::cover(&task, &truth, groups);
     let mut rows = lower::lower(&task, &variables, goals).map_err(GroundError::Elsewhere)?;
     // Where steps are counted, one that changes nothing else may matter.
-    if !task.soft.monitors.iter().any(|monitor| monitor.counts) {
+    if keep == Rows::Relevant && !task.soft.monitors.iter().any(|monitor| monitor.counts) {
         relevance::drop_irrelevant(&mut rows);
     }
     values::drop_unused(&mut rows);

@@ -18,16 +18,16 @@ const MAX_OUTCOMES: usize = 1 << 16;
 /// A command with its names looked up.
 #[derive(Clone, Debug)]
 pub(super) struct Lowered {
-    guard: Expr,
-    updates: Vec<(Term, Vec<Write>)>,
+    pub guard: Expr,
+    pub updates: Vec<(Term, Vec<Write>)>,
 }
 
 /// One assignment.
 #[derive(Clone, Debug)]
-struct Write {
-    var: VarId,
-    value: Expr,
-    span: hadal_system::Span,
+pub(super) struct Write {
+    pub var: VarId,
+    pub value: Expr,
+    pub span: hadal_system::Span,
     reads: Vec<VarId>,
 }
 
@@ -107,9 +107,16 @@ fn lower_write(
     let value = names.term(&assignment.value)?;
     let value = if known.is_bool { value.into_bool() } else { value.into_int() };
     let value = value.map_err(|wrong| (assignment.value.span, wrong))?;
-    let mut reads = Vec::new();
-    variables_in(&value, &mut reads);
-    Ok(Write { var: known.var, value, span, reads })
+    Ok(Write::new(known.var, value, span))
+}
+
+impl Write {
+    /// Gives `var` this value.
+    pub fn new(var: VarId, value: Expr, span: hadal_system::Span) -> Self {
+        let mut reads = Vec::new();
+        variables_in(&value, &mut reads);
+        Write { var, value, span, reads }
+    }
 }
 
 /// The action of a joint command; `None` where it can never happen.

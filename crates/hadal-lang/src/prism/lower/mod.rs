@@ -1,6 +1,7 @@
 //! A parsed model to a [`System`]: every combination of commands that can act together is an action with outcomes.
 
 mod command;
+mod merge;
 mod modules;
 mod names;
 mod objective;
@@ -57,7 +58,7 @@ pub fn lower(
         ModelKind::Ctmc => Chance::Racing,
     };
     let mut system = System { name: source.name.to_string(), source, chance, ..System::default() };
-    let modules = modules::written_out(file, diagnostics);
+    let mut modules = modules::written_out(file, diagnostics);
     if modules.is_empty() && !diagnostics.has_errors() {
         diagnostics.push(Diagnostic::error(Span::default(), "the model has no module"));
     }
@@ -88,10 +89,11 @@ pub fn lower(
         Err((span, wrong)) => diagnostics.push(Diagnostic::error(span, wrong)),
     }
 
-    let lowered = command::lower_commands(&modules, &mut names, &owner, diagnostics);
+    let mut lowered = command::lower_commands(&modules, &mut names, &owner, diagnostics);
     if diagnostics.has_errors() {
         return None;
     }
+    merge::merge(&mut modules, &mut lowered, &system);
     let mut actions = Vec::new();
     for joint in modules::joints(file, &modules, diagnostics) {
         if let Some(action) = command::action(&joint, &modules, &lowered, &mut system, diagnostics) {

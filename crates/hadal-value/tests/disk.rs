@@ -1,0 +1,153 @@
+//! Values from disk against those in RAM, at budgets that force many spills.
+
+use hadal_exec::{Model, ModelOptions};
+use hadal_lang::prism;
+use hadal_store::vfs::{Folder, IoThreads};
+use hadal_store::{Disk, Governor};
+use hadal_system::rows::Rational;
+use hadal_system::{Choices, PropertyId, Source, StateSpace};
+use hadal_value::disk::{self, DiskGraph, DiskOptions, Jacobi, jacobi};
+use hadal_value::task::{Task, TaskSpace, WetFloor};
+use hadal_value::{Options, Precision, answer};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+fn folder(path: &Path, budget: u64) -> Disk {
+    let folder = Folder::create(path.join("files")).expect("a folder");
+    Disk::new(Arc::new(folder), IoThreads::new(1), Governor::new(budget), 0)
+}
+
+const WALK: &str = "mdp const int N; module walk
+        x : [0..N] init 1; y : [0..N] init 1; k : [0..3];
+        [right] x<N & x>0 & y>0 -> 0.5 : (x'=x+1) & (k'=mod(k+1,4)) + 0.5 : (x'=x-1);
+        [up] y<N & y>0 & x>0 -> 0.4 : (y'=y+1) + 0.6 : (y'=y-1) & (k'=0);
+        [] x=0 | y=0 -> true;
+        [] x=N | y=N -> true;
+    endmodule
+    rewards [right] true : 2; [up] true : 1; endrewards
+    label \"out\" = x=N | y=N; label \"home\" = x=0 | y=0;";
+
+#[test]
+fn answers_from_disk_are_those_of_ram() {
+    let given = HashMap::from([("N".to_owned(), Rational::from_integer(20))]);
+    for question in [
+        "Pmin=? [ F \"out\" ]",
+        "Pmax=? [ F \"out\" ]",
+        "Pmax=? [ k<3 U \"home\" ]",
+        "Pmin=? [ G !\"out\" ]",
+        "Rmax=? [ F \"out\" | \"home\" ]",
+        "Rmin=? [ F \"out\" | \"home\" ]",
+    ] {
+        let mut loaded = prism::load(Source::new("walk", WALK), &given).expect("a model");
+        let objective = loaded.formula(question).unwrap_or_else(|r| panic!("{:?}", r.diagnostics));
+        let model = Model::new(loaded.into_system(), ModelOptions::default()).expect("a model that runs");
+        let precision = Precision::default();
+        let ram =
+            answer(&model, model.system(), &objective, Options { precision, memory: None, max_states: None })
+                .expect("an answer");
+        let place = tempfile::tempdir().expect("a place");
+        let disk = folder(place.path(), 256 << 10);
+        let found = disk::answer(&model, model.system(), &objective, precision, &disk).expect("an answer");
+        assert_eq!(
+            (found.states, found.choices, found.branches),
+            (ram.states, ram.choices, ram.branches),
+            "{question}"
+        );
+        let (ram, found) = (ram.value.expect("a value"), found.value.expect("a value"));
+        assert!(found.0 <= ram.1 && ram.0 <= found.1, "{question}: {found:?} and {ram:?}");
+        assert!(found.1 - found.0 <= 3e-6 * found.1, "{question}: {found:?}");
+    }
+}
+
+/// Value iteration in the order of ranks, in obvious code.
+fn reference(space: &dyn StateSpace, sweeps: usize) -> Vec<f64> {
+    let mut worker = space.worker();
+    let mut rows: BTreeMap<u64, Vec<(f64, Vec<(u64, f64)>)>> = BTreeMap::new();
+    let mut starts = hadal_system::Successors::new(1);
+    worker.initial(&mut starts);
+    let mut open = vec![starts.state(0)[0]];
+    let mut choices = Choices::new(1, Some(0));
+    let near = |r: &Rational| *r.numer() as f64 / *r.denom() as f64;
+    while let Some(state) = open.pop() {
+        if rows.contains_key(&state) {
+            continue;
+        }
+        choices.clear();
+        worker.choices(&[state], &mut choices).expect("choices");
+        let mut list = Vec::new();
+        for n in 0..choices.len() {
+            let branches: Vec<(u64, f64)> = choices
+                .range(n)
+                .map(|b| (choices.branches.state(b)[0], near(&choices.numbers[choices.weights[b] as usize])))
+                .collect();
+            open.extend(branches.iter().map(|b| b.0));
+            list.push((near(&choices.numbers[choices.rewards[n] as usize]), branches));
+        }
+        rows.insert(state, list);
+    }
+    let mut values: BTreeMap<u64, f64> = rows.keys().map(|&s| (s, 0.0)).collect();
+    for _ in 0..sweeps {
+        values = rows
+            .iter()
+            .map(|(&state, list)| {
+                let best = list
+                    .iter()
+                    .map(|(cost, branches)| branches.iter().fold(*cost, |sum, (to, p)| sum + p * values[to]))
+                    .fold(f64::INFINITY, f64::min);
+                (state, if list.is_empty() { 0.0 } else { best })
+            })
+            .collect();
+    }
+    values.into_values().collect()
+}
+
+#[test]
+fn sweeps_on_disk_are_those_in_ram_bit_by_bit_and_go_on_after_a_stop() {
+    let floor = WetFloor::new(30, 0.3);
+    let space = TaskSpace::new(&floor).expect("a decision task");
+    let place = tempfile::tempdir().expect("a place");
+    let disk = folder(place.path(), 128 << 10);
+    let wanted = DiskOptions { reward: Some(0), marks: vec![PropertyId(0)] };
+    let graph = DiskGraph::build(&space, &wanted, &disk).expect("a graph");
+    assert_eq!(graph.states, 900);
+    let target = graph.marks[0].clone();
+    let how = Jacobi { target: &target, residual: 1e-4, most_sweeps: u64::MAX, file: None };
+    let (values, residuals) = jacobi(&graph, how).expect("values");
+    assert_eq!(values, reference(&space, residuals.len()));
+
+    // Stopped after five sweeps, and again after nine, then to the end.
+    let file = place.path().join("values");
+    for most_sweeps in [5, 9, u64::MAX] {
+        let how = Jacobi { most_sweeps, file: Some(&file), ..how };
+        let (resumed, _) = jacobi(&graph, how).expect("values");
+        if most_sweeps == u64::MAX {
+            assert_eq!(resumed, values);
+        }
+    }
+    // A flipped byte is found.
+    let mut bytes = std::fs::read(&file).expect("the values");
+    let at = bytes.len() / 2;
+    bytes[at] ^= 1;
+    std::fs::write(&file, bytes).expect("written");
+    assert!(jacobi(&graph, Jacobi { file: Some(&file), ..how }).is_err());
+}
+
+#[test]
+fn the_floor_on_disk_takes_the_sweeps_of_the_table() {
+    // The table begins with values 0, which is how sweeps on disk begin.
+    for (side, sweeps, value) in [(5, 16, 8.398584), (10, 29, 18.398601), (20, 55, 39.291859)] {
+        let floor = WetFloor::new(side, 0.3);
+        let space = TaskSpace::new(&floor).expect("a decision task");
+        let place = tempfile::tempdir().expect("a place");
+        let disk = folder(place.path(), 128 << 10);
+        let wanted = DiskOptions { reward: Some(0), marks: vec![PropertyId(0)] };
+        let graph = DiskGraph::build(&space, &wanted, &disk).expect("a graph");
+        let target = graph.marks[0].clone();
+        let how = Jacobi { target: &target, residual: 1e-4, most_sweeps: u64::MAX, file: None };
+        let (values, residuals) = jacobi(&graph, how).expect("values");
+        assert_eq!(residuals.len(), sweeps);
+        assert!((values[graph.initial[0] as usize] - value).abs() < 1e-6);
+        assert_eq!(floor.initial(), 0);
+    }
+}
