@@ -84,6 +84,11 @@ pub enum SolveError {
 
 impl From<disk::DiskError> for SolveError {
     fn from(error: disk::DiskError) -> Self {
-        SolveError::Disk(error.to_string())
+        match error {
+            disk::DiskError::Fault(reason) => {
+                SolveError::Build(build::BuildError::Fault { reason, state: Vec::new(), label: None })
+            }
+            other => SolveError::Disk(other.to_string()),
+        }
     }
 }

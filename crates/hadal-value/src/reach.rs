@@ -74,6 +74,7 @@ pub fn earned_before(
 
 /// What is earned for ever, in every state.
 pub fn earned_for_ever(graph: &Graph, sense: Sense, precision: Precision) -> Result<Values, SolveError> {
+    let precision = Precision { policy: false, ..precision };
     let anywhere = vec![true; graph.states()];
     let free = end_components(graph, &anywhere, |c| graph.reward_of(c) == 0).0;
     if sense == Sense::Least {
@@ -114,7 +115,6 @@ pub fn earned_for_ever(graph: &Graph, sense: Sense, precision: Precision) -> Res
         })
         .collect();
     let problem = Problem::new(graph, &known, &groups, sense, true);
-    let precision = Precision { policy: false, ..precision };
     finish(graph, &problem, (&known, &groups, &[]), precision)
 }
 

@@ -20,8 +20,8 @@ fn folder(path: &Path, budget: u64) -> Disk {
 
 const WALK: &str = "mdp const int N; module walk
         x : [0..N] init 1; y : [0..N] init 1; k : [0..3];
-        [right] x<N & x>0 & y>0 -> 0.5 : (x'=x+1) & (k'=mod(k+1,4)) + 0.5 : (x'=x-1);
-        [up] y<N & y>0 & x>0 -> 0.4 : (y'=y+1) + 0.6 : (y'=y-1) & (k'=0);
+        [right] x<N & x>0 & y<N & y>0 -> 0.5 : (x'=x+1) & (k'=mod(k+1,4)) + 0.5 : (x'=x-1);
+        [up] x<N & x>0 & y<N & y>0 -> 0.4 : (y'=y+1) + 0.6 : (y'=y-1) & (k'=0);
         [] x=0 | y=0 -> true;
         [] x=N | y=N -> true;
     endmodule
@@ -47,7 +47,7 @@ fn answers_from_disk_are_those_of_ram() {
             answer(&model, model.system(), &objective, Options { precision, memory: None, max_states: None })
                 .expect("an answer");
         let place = tempfile::tempdir().expect("a place");
-        let disk = folder(place.path(), 256 << 10);
+        let disk = folder(place.path(), 1 << 20);
         let found = disk::answer(&model, model.system(), &objective, precision, &disk).expect("an answer");
         assert_eq!(
             (found.states, found.choices, found.branches),
@@ -107,7 +107,7 @@ fn sweeps_on_disk_are_those_in_ram_bit_by_bit_and_go_on_after_a_stop() {
     let floor = WetFloor::new(30, 0.3);
     let space = TaskSpace::new(&floor).expect("a decision task");
     let place = tempfile::tempdir().expect("a place");
-    let disk = folder(place.path(), 128 << 10);
+    let disk = folder(place.path(), 1 << 20);
     let wanted = DiskOptions { reward: Some(0), marks: vec![PropertyId(0)] };
     let graph = DiskGraph::build(&space, &wanted, &disk).expect("a graph");
     assert_eq!(graph.states, 900);
@@ -140,7 +140,7 @@ fn the_floor_on_disk_takes_the_sweeps_of_the_table() {
         let floor = WetFloor::new(side, 0.3);
         let space = TaskSpace::new(&floor).expect("a decision task");
         let place = tempfile::tempdir().expect("a place");
-        let disk = folder(place.path(), 128 << 10);
+        let disk = folder(place.path(), 1 << 20);
         let wanted = DiskOptions { reward: Some(0), marks: vec![PropertyId(0)] };
         let graph = DiskGraph::build(&space, &wanted, &disk).expect("a graph");
         let target = graph.marks[0].clone();

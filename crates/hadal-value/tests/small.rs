@@ -65,7 +65,7 @@ fn a_die_out_of_coins_is_fair() {
     }
     assert_eq!(value(DIE, "R{\"flips\"}=? [ F s=7 ]"), "11/3");
     assert_eq!(value(DIE, "P=? [ F<=3 s=7 ]"), "3/4");
-    assert_eq!(value(DIE, "P=? [ F[4,5] s=7 ]"), "1");
+    assert_eq!(value(DIE, "P=? [ F[4,5] s=7 ]"), "15/16");
     assert_eq!(value(DIE, "P=? [ G s<7 ]"), "0");
     assert_eq!(value(DIE, "P=? [ X s=1 ]"), "1/2");
     assert_eq!(value(DIE, "P=? [ s!=2 U d=1 ]"), "1/6");

@@ -61,8 +61,8 @@ pub fn load_chances(domain: Source, problem: Source, options: Options) -> Result
     let budget = Budget { bytes: options.memory, work: options.work };
     let grounded =
         ground::ground(&task, &traits, budget).map_err(|error| explain(error, &domain, &problem))?;
-    let task =
-        encode::encode(grounded, options.soft, encode::Rows::All).map_err(|error| explain(error, &domain, &problem))?;
+    let task = encode::encode(grounded, options.soft, encode::Rows::All)
+        .map_err(|error| explain(error, &domain, &problem))?;
     let mut instances: HashMap<(u32, Vec<u32>), u32> = HashMap::new();
     let mut outcome_of = Vec::with_capacity(task.rows.len());
     let mut of_instance = Vec::new();

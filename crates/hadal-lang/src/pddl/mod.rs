@@ -72,7 +72,8 @@ pub fn load(domain: Source, problem: Source, options: Options) -> Result<Loaded,
     let budget = Budget { bytes: options.memory, work: options.work };
     let grounded =
         ground::ground(&task, &traits, budget).map_err(|error| explain(error, &domain, &problem))?;
-    let task = encode::encode(grounded, options.soft, encode::Rows::Relevant).map_err(|error| explain(error, &domain, &problem))?;
+    let task = encode::encode(grounded, options.soft, encode::Rows::Relevant)
+        .map_err(|error| explain(error, &domain, &problem))?;
     Ok(Loaded { task, warnings })
 }
 

@@ -226,7 +226,7 @@ impl Solver<'_> {
             self.graph.scan(|rank, row| {
                 let rank = rank as usize;
                 if self.known[rank] == Known::Open {
-                    let new = self.best(row, lower, numbers, lowered);
+                    let new = self.best(rank, row, lower, (numbers, lowered));
                     if new > lower[rank] {
                         growth = growth.max((new - lower[rank]) / new);
                         lower[rank] = new;
@@ -277,14 +277,14 @@ impl Solver<'_> {
                 if self.known[rank] != Known::Open {
                     return;
                 }
-                let new = self.best(row, upper, above, raised).min(self.most);
+                let new = self.best(rank, row, upper, (above, raised)).min(self.most);
                 if new <= upper[rank] {
                     up &= new == upper[rank];
                     upper[rank] = new;
                 } else {
                     down = false;
                 }
-                lower[rank] = lower[rank].max(self.best(row, lower, below, lowered));
+                lower[rank] = lower[rank].max(self.best(rank, row, lower, (below, lowered)));
                 refuted |= upper[rank] < lower[rank];
             })?;
             values.sweeps += 1;
@@ -301,9 +301,19 @@ impl Solver<'_> {
         Ok(false)
     }
 
-    fn best(&self, row: &Row, values: &[f64], numbers: &[f64], round: fn(f64, usize) -> f64) -> f64 {
+    /// The value of a state by its best choice. Choices that only stay are left out: they attain no value of their own.
+    fn best(
+        &self,
+        rank: usize,
+        row: &Row,
+        values: &[f64],
+        (numbers, round): (&[f64], fn(f64, usize) -> f64),
+    ) -> f64 {
         let mut best: Option<f64> = None;
         for (branches, reward) in row.choices() {
+            if matches!(branches, [(target, _)] if *target as usize == rank) {
+                continue;
+            }
             let mut sum = if self.rewards { numbers[reward as usize] } else { 0.0 };
             if let [(target, 1)] = branches
                 && sum == 0.0

@@ -125,6 +125,10 @@ fn solve_all(
                 stopped(args, objective, &error.to_string());
                 return Ok(3);
             }
+            Err(error @ (SolveError::Disk(_) | SolveError::NotOnDisk)) => {
+                stopped(args, objective, &error.to_string());
+                return Ok(3);
+            }
             Err(SolveError::Build(BuildError::Fault { reason, state, .. })) => {
                 let state: Vec<String> =
                     state.iter().map(|(name, value)| format!("  {name} = {value}")).collect();
