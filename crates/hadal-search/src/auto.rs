@@ -5,16 +5,16 @@ use crate::firings::Counts;
 use crate::lane::{Lane, Parents, Task};
 use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
-use crate::layered::detector::{Detector, LayerView, Nothing};
-use crate::layered::diagram::DiagramDetector;
+use crate::layered::detector::{Detector, Nothing};
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord, Tally};
 use crate::layered::room::{self, make_fit};
-use crate::layered::sorted::{SortedDetector, Sorting};
 use crate::layered::sweep::{Keep, Sweep};
 use crate::ram::Search;
-use crate::ram::breadth::{Ended, Range, TABLE, Walk, needed};
+use crate::ram::breadth::{Ended, Range, TABLE, Walk};
 use crate::report::{DiskFigures, Layer, Report, Stage, StopReason, Verdict};
+use crate::run::storage::{Room, on_disk};
+use crate::run::{Buffers, RUNNING, closed_set, out_of_memory, run_options, sorted_runs, status};
 use crate::strategy::{Strategy, StrategySearch};
 use hadal_store::run::RunOptions;
 use hadal_store::shape::RecordShape;
@@ -75,7 +75,7 @@ pub fn explore(search: &AutoSearch) -> Result<Report, Trouble> {
             let liveness = search.task.question.of_kind(properties, PropertyKind::Liveness).next().is_some();
             if liveness || begun.ranges.len() < 2 {
                 // Marking backwards needs every state at hand; and without room for the initial states there is no search.
-                return Ok(walk.report(&lanes, Verdict::Stopped(StopReason::Memory { needed: needed(full) })));
+                return Ok(walk.report(&lanes, Verdict::Stopped(out_of_memory(full))));
             }
             let so_far = walk.report(&lanes, Verdict::Stopped(StopReason::DiskFull));
             table.drop_index();
@@ -152,15 +152,7 @@ impl<'a> AutoSearch<'a> {
     }
 
     pub(crate) fn options(&self) -> RunOptions {
-        let shape = RecordShape::states(self.task.space.words());
-        let usual = RunOptions::new(shape, self.task.space.fingerprint());
-        // A small budget cannot spare the usual buffers for each of a dozen open runs.
-        let most = (self.governor.limit() / 512).max(8 << 10) as usize;
-        RunOptions {
-            block_bytes: usual.block_bytes.min(most),
-            chunk_bytes: usual.chunk_bytes.min(most),
-            ..usual
-        }
+        run_options(self.task.space, self.governor, Buffers::Many)
     }
 
     /// Moves what the full table holds to the journal and a detector, and goes on with the pieces `left`.
@@ -197,7 +189,7 @@ impl<'a> AutoSearch<'a> {
         let actions = begun.counts.actions(self.task.space);
         let (layers, covers) = (&begun.layers, &begun.counts.covers);
         let tally = Tally { layers, covers, actions, seconds, stages: &stages };
-        ledger.commit(&mut journal, tally, "running")?;
+        ledger.commit(&mut journal, tally, RUNNING)?;
         let finished: u64 = begun.layers.iter().map(|layer| layer.transitions).sum();
         let fired: u64 = lanes.iter().map(|lane| lane.transitions).sum();
         self.sweep(Sweeping {
@@ -329,27 +321,17 @@ impl<'a> AutoSearch<'a> {
         journal: &Journal,
         elastic: &Governor,
     ) -> Result<(Box<dyn Detector + 'a>, Stage), Trouble> {
-        let budget = elastic.part(self.share(DIAGRAM_SHARE));
-        let space = self.task.space;
         let states = (0..journal.depth()).map(|d| journal.states(d)).sum();
         let depth = journal.depth() as u64 - 1;
-        let diagram = DiagramDetector::new(space.words(), space.bits(), self.threads, &budget).and_then(
-            |mut diagram| {
-                journal.view_all(&mut |depth, layer: LayerView| diagram.adopt(depth, layer))?;
-                Ok(diagram)
-            },
-        );
-        match diagram {
-            Ok(diagram) if !diagram.struggles() => {
-                Ok((Box::new(diagram), Stage { storage: "diagram", states, depth }))
-            }
-            unfit @ (Ok(_) | Err(Trouble::OverBudget(_) | Trouble::Setup(_))) => {
-                drop(unfit);
-                let stage = Stage { storage: "sorted runs", states, depth };
-                Ok((on_disk(disk, self.options(), journal, self.share(SCREEN_SHARE))?, stage))
-            }
-            Err(other) => Err(other),
-        }
+        let room = Room {
+            disk,
+            options: self.options(),
+            diagram: elastic.part(self.share(DIAGRAM_SHARE)),
+            screen: self.share(SCREEN_SHARE),
+            threads: self.threads,
+        };
+        let (detector, tier) = closed_set(self.task.space, journal, room)?;
+        Ok((detector, Stage { storage: tier.name(), states, depth }))
     }
 
     /// Writes layers of the table to a new journal.
@@ -388,8 +370,8 @@ impl<'a> AutoSearch<'a> {
             seconds,
             stages: &report.stages,
         };
-        let Verdict::Stopped(reason) = &report.verdict else { return Ok(None) };
-        ledger.commit(&mut journal, tally, &format!("stopped: {reason}"))?;
+        let Verdict::Stopped(_) = &report.verdict else { return Ok(None) };
+        ledger.commit(&mut journal, tally, &status(&report.verdict))?;
         let traffic = &disk.traffic;
         Ok(Some(DiskFigures {
             bytes: journal.bytes(),
@@ -398,23 +380,6 @@ impl<'a> AutoSearch<'a> {
             ..DiskFigures::default()
         }))
     }
-}
-
-/// A detector on disk that knows no layer yet, with a filter of at most `screen` bytes.
-fn sorted_runs(disk: &Disk, options: RunOptions, screen: u64) -> Result<SortedDetector, Trouble> {
-    Ok(SortedDetector::new(disk, options, Sorting::LEVELS)?.screened(screen))
-}
-
-/// A detector on disk that knows the layers of the journal, with a filter of at most `screen` bytes.
-pub(crate) fn on_disk<'a>(
-    disk: &Disk,
-    options: RunOptions,
-    journal: &Journal,
-    screen: u64,
-) -> Result<Box<dyn Detector + 'a>, Trouble> {
-    let mut detector = sorted_runs(disk, options, screen)?;
-    journal.view_all(&mut |depth, layer| detector.adopt(depth, layer))?;
-    Ok(Box::new(detector))
 }
 
 /// States in ascending order, under the budget.

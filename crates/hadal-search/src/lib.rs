@@ -85,6 +85,7 @@ pub mod partition;
 pub mod ram;
 pub mod relaxed;
 pub mod report;
+mod run;
 pub mod strategies;
 pub mod strategy;
 pub mod tiles;

@@ -20,10 +20,10 @@ use crate::layered::room::{self, Fitted, make_fit};
 use crate::layered::sorted::{Merging, Passes, SortedDetector, Sorting};
 use crate::layered::sweep::{Keep, Sweep};
 use crate::report::{DeadlockNotion, Layer, Question, Report, Stage, StopReason, Verdict};
+use crate::run::{Buffers, run_options};
 use hadal_store::Governor;
 use hadal_store::levels::LevelPolicy;
 use hadal_store::run::RunOptions;
-use hadal_store::shape::RecordShape;
 use hadal_store::vfs::Disk;
 use hadal_system::PropertyKind;
 use std::sync::atomic::Ordering;
@@ -172,15 +172,7 @@ impl<'a> StrategySearch<'a> {
     }
 
     fn options(&self) -> RunOptions {
-        let shape = RecordShape::states(self.task.space.words());
-        let usual = RunOptions::new(shape, self.task.space.fingerprint());
-        // A small budget cannot spare the usual buffers for each of a dozen open runs.
-        let most = (self.governor.limit() / 256).max(8 << 10) as usize;
-        RunOptions {
-            block_bytes: usual.block_bytes.min(most),
-            chunk_bytes: usual.chunk_bytes.min(most),
-            ..usual
-        }
+        run_options(self.task.space, self.governor, Buffers::Few)
     }
 
     fn detector(&self, disk: &Disk) -> Result<Box<dyn Detector + 'a>, Trouble> {

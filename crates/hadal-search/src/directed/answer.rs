@@ -7,9 +7,9 @@ use super::order::{Order, Tie};
 use super::{Traces, aims_at, shorten};
 use crate::finding::Finding;
 use crate::lane::total_counts;
-use crate::ram::breadth::{TABLE, needed};
+use crate::ram::breadth::TABLE;
 use crate::report::{Proviso, Report, StopReason, Verdict, Violation, ViolationKind};
-use hadal_system::PropertyKind;
+use crate::run::{Answer, complete, out_of_memory};
 
 impl Core<'_> {
     /// The answer with its figures.
@@ -28,12 +28,12 @@ impl Core<'_> {
                 Verdict::Violated(Violation { kind: finding.kind, path, shortest })
             }
             End::Stopped(reason) => Verdict::Stopped(reason),
-            End::Full(full) => Verdict::Stopped(StopReason::Memory { needed: needed(full) }),
+            End::Full(full) => Verdict::Stopped(out_of_memory(full)),
             End::Incomplete => Verdict::Stopped(StopReason::Incomplete),
             End::Exhausted => {
                 let left_out = self.figures.hopeless + self.figures.cut;
                 proviso = (left_out > 0).then_some(Proviso::Pruned { left_out });
-                self.complete(&counts.covers)
+                complete(self.search.task, &counts.covers)
             }
         };
         self.figures.audit = self.audited();
@@ -44,35 +44,15 @@ impl Core<'_> {
             .map(|(_, queue)| queue.pops)
             .sum();
         self.figures.deferred_share = deferred as f64 / self.figures.pops.max(1) as f64;
-        Report {
+        let answer = Answer {
             verdict,
             states,
             transitions: self.figures.generated,
-            depth: None,
-            layers: Vec::new(),
-            actions: counts.actions(space),
-            covers: counts.covers,
-            peak_memory: self.search.governor.peak(),
+            counts: &counts,
             stages: vec![TABLE],
-            disk: None,
-            covering: None,
-            partition: None,
-            proviso,
-            directed: Some(self.figures),
-        }
-    }
-
-    /// Everything was seen: what remains is what was never covered.
-    fn complete(&self, covers: &[u64]) -> Verdict {
-        let properties = self.search.task.space.properties();
-        let mut asked = self.search.task.question.of_kind(properties, PropertyKind::Cover);
-        match asked.find(|cover| covers[cover.0 as usize] == 0) {
-            Some(cover) => {
-                let kind = ViolationKind::Uncovered(cover);
-                Verdict::Violated(Violation { kind, path: Vec::new(), shortest: false })
-            }
-            None => Verdict::Holds,
-        }
+        };
+        let report = answer.report(self.search.task, self.search.governor);
+        Report { proviso, directed: Some(self.figures), ..report }
     }
 
     fn violation(&mut self, finding: Finding, at: u32) -> Violation {

@@ -30,8 +30,9 @@ pub use turns::{GuidedPace, Running, Turns};
 
 use self::core::{Core, End};
 use crate::lane::Task;
-use crate::ram::breadth::{TABLE, needed};
+use crate::ram::breadth::TABLE;
 use crate::report::{Report, StopReason, Verdict, ViolationKind};
+use crate::run::out_of_memory;
 use hadal_store::Governor;
 use hadal_system::guide::{Guide, Priority, Target};
 use hadal_system::{PropertyId, PropertyKind};
@@ -181,7 +182,7 @@ pub fn explore(search: &DirectedSearch) -> Report {
     let mut core = match Core::new(search) {
         Ok(core) => core,
         Err(full) => {
-            let reason = StopReason::Memory { needed: needed(full) };
+            let reason = out_of_memory(full);
             return not_begun(search.task, search.governor, reason);
         }
     };
@@ -201,20 +202,5 @@ pub fn explore(search: &DirectedSearch) -> Report {
 
 /// The answer of a search that was stopped before it began.
 pub fn not_begun(task: Task, governor: &Governor, reason: StopReason) -> Report {
-    Report {
-        verdict: Verdict::Stopped(reason),
-        states: 0,
-        transitions: 0,
-        depth: None,
-        layers: Vec::new(),
-        covers: vec![0; task.space.properties().len()],
-        actions: Vec::new(),
-        peak_memory: governor.peak(),
-        stages: vec![TABLE],
-        disk: None,
-        partition: None,
-        covering: None,
-        proviso: None,
-        directed: None,
-    }
+    Report::of_nothing(task, governor, Verdict::Stopped(reason), TABLE)
 }

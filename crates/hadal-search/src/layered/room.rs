@@ -5,6 +5,7 @@ use super::journal::Journal;
 use super::ledger::{Ledger, RunRecord, Tally};
 use crate::control::WhenFull;
 use crate::estimate;
+use crate::run::RUNNING;
 use hadal_store::run::RunOptions;
 
 /// Before this share of the disk is used, bytes per state say little.
@@ -57,7 +58,7 @@ fn deleted_layers(ledger: &mut Ledger, options: RunOptions, record: &RunRecord) 
     for _ in 0..2 {
         let &RunRecord { ref layers, ref covers, ref actions, seconds, .. } = record;
         let tally = Tally { layers, covers, actions: actions.clone(), seconds, stages: &[] };
-        match ledger.commit(&mut journal, tally, "running") {
+        match ledger.commit(&mut journal, tally, RUNNING) {
             // What was committed before stands.
             Err(full) if full.is_disk_full() => return Ok(false),
             other => other?,

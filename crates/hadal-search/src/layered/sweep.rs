@@ -12,9 +12,9 @@ use crate::lane::{Lane, Sink, Task, has_found, take_finding, total_counts};
 use crate::report::{
     CoverFigures, DiskFigures, Layer, Proviso, Report, Stage, StopReason, Verdict, Violation, ViolationKind,
 };
+use crate::run::{Answer, RUNNING, complete, status};
 use hadal_store::vfs::Disk;
 use hadal_store::{Governor, Reservation};
-use hadal_system::PropertyKind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -114,12 +114,7 @@ impl<'a> Sweep<'a> {
             // What detection needs can be made again from the layers, and its room is needed to commit them.
             self.detector = Box::new(Nothing);
         }
-        let status = match &verdict {
-            Verdict::Holds => "holds".to_owned(),
-            Verdict::Violated(_) => "violated".to_owned(),
-            Verdict::Stopped(reason) => format!("stopped: {reason}"),
-        };
-        match self.commit(&status) {
+        match self.commit(&status(&verdict)) {
             // What was committed before stands, and the reason is the same.
             Err(trouble) if trouble.is_disk_full() => {}
             other => other?,
@@ -132,7 +127,7 @@ impl<'a> Sweep<'a> {
             let depth = self.journal.depth() - 1;
             if self.layers.len() > depth {
                 // The run was committed when its last layer was expanded: there is nothing left to do.
-                return Ok(self.complete());
+                return Ok(complete(self.task, &self.counts.covers));
             }
             let limits = &self.task.control.limits;
             if limits.max_depth.is_some_and(|max| depth as u64 >= max) && self.rest.is_none() {
@@ -141,7 +136,7 @@ impl<'a> Sweep<'a> {
             if let Some(bound) = self.keep.diameter.filter(|&bound| depth as u64 > bound) {
                 // Whatever is here was met before, in a layer that is gone.
                 self.proviso = Some(Proviso::Diameter { bound });
-                return Ok(self.complete());
+                return Ok(complete(self.task, &self.counts.covers));
             }
             let before = self.fired() - std::mem::take(&mut self.transitions_before);
             let mark = self.disk_mark();
@@ -174,7 +169,7 @@ impl<'a> Sweep<'a> {
             }
             pushed?;
             if unique == 0 {
-                return Ok(self.complete());
+                return Ok(complete(self.task, &self.counts.covers));
             }
             self.task.control.gauges.states.fetch_add(unique, Ordering::Relaxed);
             let (detector, begun) = (&mut self.detector, Instant::now());
@@ -191,7 +186,7 @@ impl<'a> Sweep<'a> {
                 self.task.control.warn(warning);
             }
             if self.ledger.as_ref().is_some_and(Ledger::is_due) && !self.is_unsettled() {
-                self.commit("running")?;
+                self.commit(RUNNING)?;
             }
         }
     }
@@ -269,7 +264,7 @@ impl<'a> Sweep<'a> {
         let detector = &mut self.detector;
         self.journal.view_last(&mut |layer| detector.closed(0, layer))?;
         self.counts = self.counts_now();
-        Ok(empty.then(|| self.complete()))
+        Ok(empty.then(|| complete(self.task, &self.counts.covers)))
     }
 
     fn commit(&mut self, status: &str) -> Result<(), Trouble> {
@@ -328,16 +323,16 @@ impl<'a> Sweep<'a> {
     /// The figures, with this verdict.
     pub(crate) fn report(&self, verdict: Verdict) -> Report {
         let traffic = &self.disk.traffic;
-        Report {
+        let answer = Answer {
             verdict,
             states: (0..self.journal.depth()).map(|depth| self.journal.states(depth)).sum(),
             transitions: self.layers.iter().map(|layer| layer.transitions).sum(),
+            counts: &self.counts,
+            stages: self.stages.clone(),
+        };
+        Report {
             depth: Some((self.journal.depth() as u64).saturating_sub(1)),
             layers: self.layers.clone(),
-            covers: self.counts.covers.clone(),
-            actions: self.counts.actions(self.task.space),
-            peak_memory: self.governor.peak(),
-            stages: self.stages.clone(),
             disk: Some(DiskFigures {
                 bytes: self.journal.bytes(),
                 read: traffic.bytes_read(),
@@ -345,10 +340,9 @@ impl<'a> Sweep<'a> {
                 read_cost: traffic.speed.cost(),
                 buckets: self.detector.buckets(),
             }),
-            partition: None,
             covering: self.covering,
             proviso: if has_found(&self.lanes) { Some(Proviso::WrongSeen) } else { self.proviso },
-            directed: None,
+            ..answer.report(self.task, &self.governor)
         }
     }
 
@@ -464,19 +458,6 @@ impl<'a> Sweep<'a> {
             self.figures.seconds.detecting += begun.elapsed().as_secs_f64();
             offered?;
         }
-    }
-
-    /// The whole space has been seen.
-    fn complete(&self) -> Verdict {
-        let properties = self.task.space.properties();
-        let covers = &self.counts.covers;
-        for cover in self.task.question.of_kind(properties, PropertyKind::Cover) {
-            if covers[cover.0 as usize] == 0 {
-                let kind = ViolationKind::Uncovered(cover);
-                return Verdict::Violated(Violation { kind, path: Vec::new(), shortest: true });
-            }
-        }
-        Verdict::Holds
     }
 
     /// Turns what was found while expanding layer `depth` into a violation with its path.

@@ -17,11 +17,10 @@ use crate::firings::Counts;
 use crate::lane::{Lane, Parents, Task, total_counts};
 use crate::layered::Trouble;
 use crate::layered::ledger::{Ledger, Standing};
-use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict, Violation, ViolationKind};
+use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict, Violation};
+use crate::run::{Answer, Buffers, RUNNING, complete, run_options};
 use hadal_store::run::{RunFile, RunOptions};
-use hadal_store::shape::RecordShape;
 use hadal_store::{Governor, Reservation};
-use hadal_system::PropertyKind;
 use std::time::{Duration, Instant};
 
 /// Shares of the budget, in percent; the rest is for streams to and from files, and for what is known of partitions.
@@ -147,7 +146,7 @@ impl<'a> Exploration<'a> {
         let chooser = Chooser::new(options.heuristic, &components, sample.as_ref());
         drop(sample);
         let words = task.space.words();
-        let run_options = run_options(task, governor);
+        let run_options = run_options(task.space, governor, Buffers::Smallest);
         let disk = ledger.disk().clone();
         let half = options.resident_states.map_or(u64::MAX, |states| states / 2);
         let resident = Resident::new(words, share(RESIDENT_SHARE), half, governor)?;
@@ -217,7 +216,7 @@ impl<'a> Exploration<'a> {
                 self.evict(None)?;
                 self.commit("complete")?;
             }
-            return Ok(Some(self.complete()));
+            return Ok(Some(complete(self.task, &self.counts().covers)));
         };
         if !self.resident.partitions.is_empty() && !self.fits(next) {
             self.evict(None)?;
@@ -237,7 +236,7 @@ impl<'a> Exploration<'a> {
             }
             Ended::Due => {
                 self.evict(None)?;
-                self.commit("running")?;
+                self.commit(RUNNING)?;
             }
             Ended::Found(finding) => return self.violated(finding).map(Some),
             Ended::Stopped(reason) => {
@@ -263,19 +262,6 @@ impl<'a> Exploration<'a> {
         used + partition.states + partition.pending().min(bound / 4) <= bound / 4 * 3
     }
 
-    /// The whole space has been seen.
-    fn complete(&self) -> Verdict {
-        let covers = self.counts().covers;
-        let properties = self.task.space.properties();
-        for cover in self.task.question.of_kind(properties, PropertyKind::Cover) {
-            if covers[cover.0 as usize] == 0 {
-                let kind = ViolationKind::Uncovered(cover);
-                return Verdict::Violated(Violation { kind, path: Vec::new(), shortest: true });
-            }
-        }
-        Verdict::Holds
-    }
-
     /// Turns a finding in a state that is in RAM into a violation with its path. Nothing is committed: the state counts
     /// as seen only after it was reported.
     fn violated(&mut self, finding: Finding) -> Result<Verdict, Trouble> {
@@ -297,7 +283,7 @@ impl<'a> Exploration<'a> {
         let spacing = self.options.commit_every.max(self.commit_took * COMMIT_PART);
         // A search that goes on to disk can be resumed from then on.
         if !self.can_be_resumed || self.committed.elapsed() >= spacing {
-            self.commit("running")
+            self.commit(RUNNING)
         } else {
             Ok(())
         }
@@ -373,16 +359,14 @@ impl<'a> Exploration<'a> {
         let traffic = &self.ledger.disk().traffic;
         let files = self.partitions.iter().flat_map(Partition::files).chain(self.trail.files());
         let counts = self.counts();
-        Report {
+        let answer = Answer {
             verdict,
             states: self.trail.len(),
             transitions: self.transitions(),
-            depth: None,
-            layers: Vec::new(),
-            actions: counts.actions(self.task.space),
-            covers: counts.covers,
-            peak_memory: self.governor.peak(),
+            counts: &counts,
             stages: vec![Stage { storage: "partitions", states: 0, depth: 0 }],
+        };
+        Report {
             disk: Some(DiskFigures {
                 bytes: files.map(RunFile::bytes).sum(),
                 read: traffic.bytes_read(),
@@ -390,16 +374,7 @@ impl<'a> Exploration<'a> {
                 ..DiskFigures::default()
             }),
             partition: Some(self.figures_now()),
-            covering: None,
-            proviso: None,
-            directed: None,
+            ..answer.report(self.task, &self.governor)
         }
     }
-}
-
-fn run_options(task: Task, governor: &Governor) -> RunOptions {
-    let usual = RunOptions::new(RecordShape::states(task.space.words()), task.space.fingerprint());
-    // A small budget cannot spare the usual buffers.
-    let most = (governor.limit() / 512).max(4 << 10) as usize;
-    RunOptions { block_bytes: usual.block_bytes.min(most), chunk_bytes: usual.chunk_bytes.min(most), ..usual }
 }

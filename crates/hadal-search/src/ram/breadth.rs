@@ -11,6 +11,7 @@ use crate::finding::Finding;
 use crate::firings::Counts;
 use crate::lane::{Lane, Parents, has_found, take_finding, total_counts};
 use crate::report::{Layer, Proviso, Report, Spent, Stage, StopReason, Verdict, Violation, ViolationKind};
+use crate::run::{Answer, complete, out_of_memory};
 use hadal_store::OverBudget;
 use hadal_store::table::{StateRef, StateTable};
 use hadal_system::PropertyKind;
@@ -64,28 +65,14 @@ pub fn explore(search: &Search) -> Report {
         Ended::Whole => Verdict::Holds,
         Ended::Decided(verdict) => verdict,
         Ended::Stopped(reason) => Verdict::Stopped(reason),
-        Ended::Full(_, full) => Verdict::Stopped(StopReason::Memory { needed: needed(full) }),
+        Ended::Full(_, full) => Verdict::Stopped(out_of_memory(full)),
     };
     walk.report(&lanes, verdict)
 }
 
 fn nothing_fits(search: &Search, full: OverBudget) -> Report {
-    Report {
-        verdict: Verdict::Stopped(StopReason::Memory { needed: full.limit.saturating_add(full.asked) }),
-        states: 0,
-        transitions: 0,
-        depth: Some(0),
-        layers: Vec::new(),
-        covers: vec![0; search.task.space.properties().len()],
-        actions: Vec::new(),
-        peak_memory: search.governor.peak(),
-        stages: vec![TABLE],
-        disk: None,
-        partition: None,
-        covering: None,
-        proviso: None,
-        directed: None,
-    }
+    let verdict = Verdict::Stopped(StopReason::Memory { needed: full.limit.saturating_add(full.asked) });
+    Report { depth: Some(0), ..Report::of_nothing(search.task, search.governor, verdict, TABLE) }
 }
 
 pub(crate) struct Walk<'t, 'a> {
@@ -162,22 +149,16 @@ impl<'t, 'a> Walk<'t, 'a> {
         let depth =
             self.layer_ranges().take_while(|layer| !layer.is_empty()).count().saturating_sub(1) as u64;
         let counts = total_counts(lanes, self.search.task.space);
-        Report {
+        let answer = Answer {
             verdict,
             states: self.table.len(),
             transitions: lanes.iter().map(|lane| lane.transitions).sum(),
-            depth: Some(depth),
-            actions: counts.actions(self.search.task.space),
-            covers: counts.covers,
-            layers: self.layers,
-            peak_memory: self.search.governor.peak(),
+            counts: &counts,
             stages: vec![TABLE],
-            disk: None,
-            partition: None,
-            covering: None,
-            proviso: has_found(lanes).then_some(Proviso::WrongSeen),
-            directed: None,
-        }
+        };
+        let report = answer.report(self.search.task, self.search.governor);
+        let proviso = has_found(lanes).then_some(Proviso::WrongSeen);
+        Report { depth: Some(depth), layers: self.layers, proviso, ..report }
     }
 
     /// The whole space has been seen: what remains are questions about all of it.
@@ -201,13 +182,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             }
         }
         let covers = total_counts(lanes, self.search.task.space).covers;
-        for cover in self.search.task.question.of_kind(properties, PropertyKind::Cover) {
-            if covers[cover.0 as usize] == 0 {
-                let kind = ViolationKind::Uncovered(cover);
-                return Verdict::Violated(Violation { kind, path: Vec::new(), shortest: true });
-            }
-        }
-        Verdict::Holds
+        complete(self.search.task, &covers)
     }
 
     /// Ends the layer that was being built and begins the next.
@@ -286,11 +261,6 @@ impl<'t, 'a> Walk<'t, 'a> {
             path::shortest(self.search, self.table, &self.layer_ranges().collect::<Vec<_>>(), finding.state);
         Verdict::Violated(Violation { kind: finding.kind, path, shortest: true })
     }
-}
-
-/// A budget that would go further.
-pub(crate) fn needed(full: OverBudget) -> u64 {
-    full.limit.saturating_add(full.asked.max(full.limit / 2))
 }
 
 fn ranges(from: &[u64], to: &[u64]) -> Vec<Range> {

@@ -7,10 +7,9 @@ use super::Search;
 use super::breadth::TABLE;
 use crate::finding::Finding;
 use crate::lane::{Lane, Parents, take_finding, total_counts};
-use crate::report::{Report, StopReason, Verdict, Violation, ViolationKind};
-use hadal_store::OverBudget;
+use crate::report::{Report, StopReason, Verdict, Violation};
+use crate::run::{Answer, complete, out_of_memory};
 use hadal_store::table::{StateRef, StateTable};
-use hadal_system::PropertyKind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 
@@ -44,27 +43,11 @@ enum End {
 /// Liveness properties need breadth-first layers: ask about them there.
 pub fn explore(search: &Search) -> Report {
     let writers = search.threads.max(1);
-    let mut report = Report {
-        verdict: Verdict::Holds,
-        states: 0,
-        transitions: 0,
-        depth: None,
-        layers: Vec::new(),
-        covers: Vec::new(),
-        actions: Vec::new(),
-        peak_memory: 0,
-        stages: vec![TABLE],
-        disk: None,
-        partition: None,
-        covering: None,
-        proviso: None,
-        directed: None,
-    };
     let table = match StateTable::new(search.task.space.words(), 1, writers, search.governor) {
         Ok(table) => table,
         Err(full) => {
-            report.verdict = Verdict::Stopped(out_of_memory(full));
-            return report;
+            let verdict = Verdict::Stopped(out_of_memory(full));
+            return Report::of_nothing(search.task, search.governor, verdict, TABLE);
         }
     };
     let mut lanes: Vec<Lane> = (0..writers).map(|n| Lane::new(search.task, n, Parents::Kept)).collect();
@@ -78,32 +61,14 @@ pub fn explore(search: &Search) -> Report {
     };
     let finding = take_finding(&mut lanes);
     let counts = total_counts(&lanes, search.task.space);
-    report.actions = counts.actions(search.task.space);
-    report.covers = counts.covers;
-    report.verdict = match (finding, end) {
+    let verdict = match (finding, end) {
         (Some(finding), _) => Verdict::Violated(violation(&table, finding)),
         (None, End::Stopped(reason)) => Verdict::Stopped(reason),
-        (None, _) => uncovered(search, &report.covers),
+        (None, _) => complete(search.task, &counts.covers),
     };
-    report.states = table.len();
-    report.transitions = lanes.iter().map(|l| l.transitions).sum();
-    report.peak_memory = search.governor.peak();
-    report
-}
-
-fn out_of_memory(full: OverBudget) -> StopReason {
-    StopReason::Memory { needed: full.limit.saturating_add(full.asked.max(full.limit / 2)) }
-}
-
-fn uncovered(search: &Search, covers: &[u64]) -> Verdict {
-    let properties = search.task.space.properties();
-    match search.task.question.of_kind(properties, PropertyKind::Cover).find(|c| covers[c.0 as usize] == 0) {
-        Some(cover) => {
-            let kind = ViolationKind::Uncovered(cover);
-            Verdict::Violated(Violation { kind, path: Vec::new(), shortest: false })
-        }
-        None => Verdict::Holds,
-    }
+    let transitions = lanes.iter().map(|l| l.transitions).sum();
+    let answer = Answer { verdict, states: table.len(), transitions, counts: &counts, stages: vec![TABLE] };
+    answer.report(search.task, search.governor)
 }
 
 fn violation(table: &StateTable, finding: Finding) -> Violation {

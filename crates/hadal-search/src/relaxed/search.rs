@@ -2,21 +2,21 @@
 
 use super::pool::{Class, Pool};
 use super::record::{RelaxedRecord, SECTION, WaitingSet};
-use crate::auto::{AutoSearch, on_disk};
+use crate::auto::AutoSearch;
 use crate::firings::Counts;
 use crate::lane::{Lane, Parents, Task, total_counts};
 use crate::layered::Trouble;
 use crate::layered::detector::{Detector, LayerView};
-use crate::layered::diagram::DiagramDetector;
 use crate::layered::journal::{Journal, LayerReader};
 use crate::layered::ledger::{Ledger, Standing};
 use crate::layered::sweep::{Ended as BlockEnded, Left};
-use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict, Violation, ViolationKind};
+use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict};
+use crate::run::storage::{Room, on_disk};
+use crate::run::{Answer, RUNNING, Tier, closed_set, complete, status};
 use hadal_store::run::RunOptions;
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::{Governor, Reservation};
-use hadal_system::PropertyKind;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
@@ -130,22 +130,15 @@ impl<'a> Exploration<'a> {
 
     /// Sets up what is closed outside the pool: the states of the journal.
     fn open_closed(&mut self, ledger: Ledger, journal: Journal) -> Result<(), Trouble> {
-        let space = self.task.space;
-        let budget = self.governor.part(self.governor.limit() / 100 * DIAGRAM_SHARE);
-        let diagram = DiagramDetector::new(space.words(), space.bits(), self.threads, &budget).and_then(
-            |mut diagram| {
-                journal.view_all(&mut |depth, layer| diagram.adopt(depth, layer))?;
-                Ok(diagram)
-            },
-        );
-        let (detector, on_disk): (Box<dyn Detector + 'a>, bool) = match diagram {
-            Ok(diagram) if !diagram.struggles() => (Box::new(diagram), false),
-            unfit @ (Ok(_) | Err(Trouble::OverBudget(_) | Trouble::Setup(_))) => {
-                drop(unfit);
-                (on_disk(ledger.disk(), self.options, &journal, 0)?, true)
-            }
-            Err(other) => return Err(other),
+        let room = Room {
+            disk: ledger.disk(),
+            options: self.options,
+            diagram: self.governor.part(self.governor.limit() / 100 * DIAGRAM_SHARE),
+            screen: 0,
+            threads: self.threads,
         };
+        let (detector, tier) = closed_set(self.task.space, &journal, room)?;
+        let on_disk = tier == Tier::SortedRuns;
         self.stages.push(Stage { storage: detector.name(), states: self.pool.len(), depth: 0 });
         let (waiting, reader) = (VecDeque::new(), None);
         self.closed = Some(Closed { ledger, journal, detector, on_disk, waiting, reader });
@@ -178,7 +171,7 @@ impl<'a> Exploration<'a> {
             }
             if self.closed.as_ref().is_some_and(|closed| closed.ledger.is_due()) {
                 self.decide()?;
-                self.commit("running")?;
+                self.commit(RUNNING)?;
             }
             let from_set = match &mut self.closed {
                 Some(closed) => closed.next_block(&mut block)?,
@@ -187,7 +180,7 @@ impl<'a> Exploration<'a> {
             if from_set || self.pool.take_certain(BLOCK, &mut block) {
                 self.expand(&block)?;
             } else if self.pool.len() == 0 || self.closed.is_none() {
-                return Ok(Ended::Decided(self.complete()));
+                return Ok(Ended::Decided(complete(self.task, &self.counts().covers)));
             } else {
                 self.decide()?;
             }
@@ -267,12 +260,7 @@ impl<'a> Exploration<'a> {
             // What was committed before stands.
             Err(trouble) if trouble.is_disk_full() => Ok(full()),
             Ok(Ended::Decided(verdict)) if self.closed.is_some() => {
-                let status = match &verdict {
-                    Verdict::Holds => "holds".to_owned(),
-                    Verdict::Violated(_) => "violated".to_owned(),
-                    Verdict::Stopped(reason) => format!("stopped: {reason}"),
-                };
-                let written = self.decide().and_then(|()| self.commit(&status));
+                let written = self.decide().and_then(|()| self.commit(&status(&verdict)));
                 match written {
                     Err(trouble) if trouble.is_disk_full() => Ok(full()),
                     Err(other) => Err(other),
@@ -281,18 +269,6 @@ impl<'a> Exploration<'a> {
             }
             other => other,
         }
-    }
-
-    fn complete(&self) -> Verdict {
-        let covers = self.counts().covers;
-        let properties = self.task.space.properties();
-        for cover in self.task.question.of_kind(properties, PropertyKind::Cover) {
-            if covers[cover.0 as usize] == 0 {
-                let kind = ViolationKind::Uncovered(cover);
-                return Verdict::Violated(Violation { kind, path: Vec::new(), shortest: true });
-            }
-        }
-        Verdict::Holds
     }
 
     /// Distinct states decided so far, and those of the pool that may be new.
@@ -325,22 +301,14 @@ impl<'a> Exploration<'a> {
             }
         });
         let counts = self.counts();
-        Report {
+        let answer = Answer {
             verdict,
             states: self.states(),
             transitions: self.transitions(),
-            depth: None,
-            layers: Vec::new(),
-            actions: counts.actions(self.task.space),
-            covers: counts.covers,
-            peak_memory: self.governor.peak(),
+            counts: &counts,
             stages: self.stages.clone(),
-            disk,
-            covering: None,
-            partition: None,
-            directed: None,
-            proviso: None,
-        }
+        };
+        Report { disk, ..answer.report(self.task, &self.governor) }
     }
 }
 

@@ -9,9 +9,9 @@ use super::Engine;
 use crate::directed::{DirectedFigures, aims_at, may_prune};
 use crate::finding::Finding;
 use crate::layered::Trouble;
-use crate::report::{DiskFigures, Proviso, Report, Stage, Verdict, Violation, ViolationKind};
+use crate::report::{DiskFigures, Proviso, Report, Stage, Verdict, Violation};
+use crate::run::{Answer, complete};
 use hadal_store::run::RunFile;
-use hadal_system::PropertyKind;
 
 impl Engine<'_> {
     fn trail(&self) -> Trail<'_> {
@@ -67,14 +67,7 @@ impl Engine<'_> {
 
     /// The whole space has been seen.
     pub(super) fn complete(&self) -> Verdict {
-        let properties = self.search.task.space.properties();
-        for cover in self.search.task.question.of_kind(properties, PropertyKind::Cover) {
-            if self.counts.covers[cover.0 as usize] == 0 {
-                let kind = ViolationKind::Uncovered(cover);
-                return Verdict::Violated(Violation { kind, path: Vec::new(), shortest: true });
-            }
-        }
-        Verdict::Holds
+        complete(self.search.task, &self.counts.covers)
     }
 
     /// Completes the figures.
@@ -111,21 +104,14 @@ impl Engine<'_> {
             external: Some(figures.clone()),
             ..DirectedFigures::default()
         };
-        Report {
+        let answer = Answer {
             verdict,
             states: figures.expanded,
             transitions: figures.generated,
-            depth: None,
-            layers: Vec::new(),
-            actions: self.counts.actions(self.search.task.space),
-            covers: self.counts.covers.clone(),
-            peak_memory: self.search.governor.peak(),
+            counts: &self.counts,
             stages: vec![Stage { storage: "buckets by cost and estimate", states: 0, depth: 0 }],
-            disk: Some(disk),
-            partition: None,
-            covering: None,
-            proviso,
-            directed: Some(directed),
-        }
+        };
+        let report = answer.report(self.search.task, self.search.governor);
+        Report { disk: Some(disk), proviso, directed: Some(directed), ..report }
     }
 }

@@ -5,6 +5,7 @@ use super::super::spill;
 use super::Engine;
 use crate::layered::Trouble;
 use crate::layered::ledger::Standing;
+use crate::run::RUNNING;
 use std::time::Instant;
 
 /// Commits take at most one part in so many of the time.
@@ -16,7 +17,7 @@ impl Engine<'_> {
         let spacing = least.max(self.commit_took * COMMIT_PART);
         match self.committed {
             Some(at) if at.elapsed() < spacing && !least.is_zero() => Ok(()),
-            _ => self.commit("running"),
+            _ => self.commit(RUNNING),
         }
     }
 

@@ -27,6 +27,7 @@ use crate::lane::{Lane, Parents};
 use crate::layered::Trouble;
 use crate::layered::ledger::Ledger;
 use crate::report::{StopReason, Verdict, Violation};
+use crate::run::{Buffers, RUNNING};
 use hadal_store::Reservation;
 use hadal_store::error::ReadError;
 use hadal_store::run::{Codec, RunOptions};
@@ -110,8 +111,7 @@ impl<'a> Engine<'a> {
         let share = |percent: u64| governor.limit() / 100 * percent;
         let shape = mode.shape(task.space.words());
         let usual = RunOptions::new(shape, task.space.fingerprint());
-        // A small budget cannot spare the usual buffers for each of a dozen open runs.
-        let most = (governor.limit() / 512).max(4 << 10) as usize;
+        let most = Buffers::Smallest.most(governor);
         let shelf = Shelf {
             disk: disk.clone(),
             options: RunOptions {
@@ -227,7 +227,7 @@ impl<'a> Engine<'a> {
 
     /// Searches to an answer.
     pub(super) fn run(mut self) -> Result<Explored, Trouble> {
-        self.commit("running")?;
+        self.commit(RUNNING)?;
         let found = match self.work() {
             Err(trouble) if trouble.is_disk_full() => Found::Stopped(StopReason::DiskFull),
             other => other?,

@@ -1,0 +1,12 @@
+//! What every search does at its beginning and its end, written once: buffers for small budgets, the closed set in its
+//! tiers, the answer of a complete search, the words of a commit, the report.
+
+pub(crate) mod answer;
+pub(crate) mod options;
+pub(crate) mod report;
+pub(crate) mod storage;
+
+pub(crate) use answer::{RUNNING, complete, out_of_memory, status};
+pub(crate) use options::{Buffers, run_options};
+pub(crate) use report::Answer;
+pub(crate) use storage::{Tier, closed_set, sorted_runs};

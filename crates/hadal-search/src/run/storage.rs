@@ -1,0 +1,81 @@
+//! The closed set behind a journal: a decision diagram in RAM, or sorted runs on disk where that does not fit.
+
+use crate::layered::Trouble;
+use crate::layered::detector::Detector;
+use crate::layered::diagram::DiagramDetector;
+use crate::layered::journal::Journal;
+use crate::layered::sorted::{SortedDetector, Sorting};
+use hadal_store::Governor;
+use hadal_store::run::RunOptions;
+use hadal_store::vfs::Disk;
+use hadal_system::StateSpace;
+
+/// Where a closed set is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tier {
+    /// In a diagram in RAM.
+    Diagram,
+    /// In sorted runs on disk.
+    SortedRuns,
+}
+
+impl Tier {
+    /// As reports name it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Tier::Diagram => "diagram",
+            Tier::SortedRuns => "sorted runs",
+        }
+    }
+}
+
+/// What a closed set is made in.
+pub(crate) struct Room<'r> {
+    pub(crate) disk: &'r Disk,
+    pub(crate) options: RunOptions,
+    /// Memory of the diagram.
+    pub(crate) diagram: Governor,
+    /// The most bytes of the filter before sorted runs.
+    pub(crate) screen: u64,
+    pub(crate) threads: usize,
+}
+
+/// A diagram that knows the journal's layers, or sorted runs where that does not fit or does not suit the states.
+pub(crate) fn closed_set<'a>(
+    space: &dyn StateSpace,
+    journal: &Journal,
+    room: Room,
+) -> Result<(Box<dyn Detector + 'a>, Tier), Trouble> {
+    let made = DiagramDetector::new(space.words(), space.bits(), room.threads, &room.diagram);
+    let diagram = made.and_then(|mut diagram| {
+        journal.view_all(&mut |depth, layer| diagram.adopt(depth, layer))?;
+        Ok(diagram)
+    });
+    match diagram {
+        Ok(diagram) if !diagram.struggles() => Ok((Box::new(diagram), Tier::Diagram)),
+        unfit @ (Ok(_) | Err(Trouble::OverBudget(_) | Trouble::Setup(_))) => {
+            // What it held is needed for the next.
+            drop(unfit);
+            let detector = on_disk(room.disk, room.options, journal, room.screen)?;
+            Ok((detector, Tier::SortedRuns))
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// A detector on disk that knows no layer yet, with a filter of at most `screen` bytes.
+pub(crate) fn sorted_runs(disk: &Disk, options: RunOptions, screen: u64) -> Result<SortedDetector, Trouble> {
+    Ok(SortedDetector::new(disk, options, Sorting::LEVELS)?.screened(screen))
+}
+
+/// A detector on disk that knows the layers of the journal, with a filter of at most `screen` bytes.
+pub(crate) fn on_disk<'a>(
+    disk: &Disk,
+    options: RunOptions,
+    journal: &Journal,
+    screen: u64,
+) -> Result<Box<dyn Detector + 'a>, Trouble> {
+    let mut detector = sorted_runs(disk, options, screen)?;
+    journal.view_all(&mut |depth, layer| detector.adopt(depth, layer))?;
+    Ok(Box::new(detector))
+}
