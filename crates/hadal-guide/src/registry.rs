@@ -322,3 +322,24 @@ fn unknown(name: &str) -> GuideError {
         NAMES.iter().map(|(name, _)| *name).chain(["pdb:NAMES", "pdb=SIZE", "expr:TEXT", "max(a, b)"]);
     GuideError::Unknown { name: name.into(), known: known.collect::<Vec<_>>().join(", ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// docs/guides.md has a row for every name but `auto`, and names none that does not exist.
+    #[test]
+    fn the_document_has_a_row_for_every_guide() {
+        let text = include_str!("../../../docs/guides.md");
+        let rows = text.lines().skip_while(|line| !line.starts_with("| name |")).skip(2);
+        let mut told = std::collections::BTreeSet::new();
+        for row in rows.take_while(|line| line.starts_with('|')) {
+            told.extend(row.split('|').nth(1).unwrap_or_default().split('`').skip(1).step_by(2));
+        }
+        // These take what stands with them.
+        for pattern in ["pdb:...", "pdb=SIZE", "expr:...", "max(a, b)"] {
+            assert!(told.remove(pattern), "{pattern}");
+        }
+        assert_eq!(told, NAMES.iter().map(|(name, _)| *name).filter(|name| *name != "auto").collect());
+    }
+}

@@ -26,9 +26,8 @@ pub struct Directing {
     /// Estimates that guide the search (implies --find): auto, or a name that docs/directed.md explains.
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     pub guide: Option<String>,
-    /// Which state next (implies --find): alternate, greedy, astar, wastar:W, ehc, beam:WIDTH, ida, bfhs, bfs, dfs, ucs;
-    /// external-astar works on disk (docs/external-astar.md).
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    /// Which state next (implies --find): one of [`hadal_search::directed::orders`], or external-astar, which works on disk.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help = order_help()))]
     pub order: Option<String>,
     /// With --order astar and external-astar, where the search works on disk: how the trace is rebuilt.
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "WAY"))]
@@ -65,6 +64,14 @@ pub struct Directing {
     /// With a directed search: follow the rules behind published figures to the letter.
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "RULES"))]
     pub calibration: Option<Calibration>,
+}
+
+#[cfg(feature = "clap")]
+fn order_help() -> String {
+    let all = hadal_search::directed::orders::list();
+    format!(
+        "Which state next (implies --find): {all}; {EXTERNAL} works on disk (docs/directed.md, docs/external-astar.md)"
+    )
 }
 
 /// Rules to repeat published figures by.
@@ -198,17 +205,12 @@ impl Directing {
                 "--check-h needs all states in RAM: choose another --order, astar for instance".into(),
             ));
         }
-        let many_queues = matches!(
-            order,
-            Order::HillClimbing | Order::Beam(_) | Order::IterativeDeepening | Order::BreadthHeuristic
-        );
-        if many_queues && has_priority {
+        if !order.info().has_queues && has_priority {
             return Err(CheckError::Question(format!(
                 "--order {order} has no queues that --priority could fill: choose greedy, astar, wastar, bfs, dfs or ucs"
             )));
         }
-        let by_queues =
-            matches!(order, Order::Greedy | Order::AStar | Order::Weighted(_)) && !external && !seeded;
+        let by_queues = order.info().expands_in_part && !external && !seeded;
         if self.expand == Some(Expand::Partial) && !by_queues {
             return Err(CheckError::Question(
                 "--expand partial goes with --order greedy, astar and wastar, without --calibration".into(),

@@ -98,3 +98,20 @@ fn interference_steps(name: &str) -> Option<u32> {
         rest => rest.strip_prefix(':')?.parse().ok(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// docs/directed.md has a row for every name, and names none that does not exist.
+    #[test]
+    fn the_document_has_a_row_for_every_priority() {
+        let text = include_str!("../../../../docs/directed.md");
+        let rows = text.lines().skip_while(|line| !line.starts_with("| `--priority` |")).skip(2);
+        let mut told = std::collections::BTreeSet::new();
+        for row in rows.take_while(|line| line.starts_with('|')) {
+            told.extend(row.split('|').nth(1).unwrap_or_default().split('`').skip(1).step_by(2));
+        }
+        assert_eq!(told, NAMES.iter().map(|(name, _)| *name).collect());
+    }
+}

@@ -71,7 +71,7 @@ impl Core<'_> {
             self.figures.switches = Some(u64::from(self.nodes.get(at).queue));
         }
         let optimal = self.is_optimal(finding.kind);
-        let in_order = options.tie.unwrap_or_else(|| options.order.default_tie()) == Tie::Fifo;
+        let in_order = options.tie.unwrap_or_else(|| options.order.info().tie) == Tie::Fifo;
         let breadth = options.order == Order::Breadth
             && in_order
             && self.has_one_queue()
@@ -90,7 +90,7 @@ impl Core<'_> {
     /// at.
     fn is_optimal(&self, kind: ViolationKind) -> bool {
         let order = self.search.options.order;
-        order.is_optimal()
+        order.info().optimal
             && self.has_one_queue()
             && !self.keeps_context
             && (order == Order::UniformCost && self.leaves_out_no(kind)

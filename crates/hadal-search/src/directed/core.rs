@@ -96,7 +96,7 @@ impl<'a> Core<'a> {
         let keeps_context = search.priority.keeps_context();
         let words = search.task.space.words() + usize::from(keeps_context);
         let options = &search.options;
-        let tie = options.tie.unwrap_or_else(|| options.order.default_tie());
+        let tie = options.tie.unwrap_or_else(|| options.order.info().tie);
         let figures = DirectedFigures {
             guide: search.guide.name(),
             order: options.order.to_string(),

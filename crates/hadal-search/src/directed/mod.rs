@@ -20,6 +20,7 @@ mod limits;
 mod nodes;
 mod open;
 mod order;
+pub mod orders;
 mod shorten;
 mod turns;
 

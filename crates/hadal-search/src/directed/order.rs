@@ -1,5 +1,6 @@
 //! Which open state comes next: the orders of directed search and how equals are told apart.
 
+use super::orders::{ORDERS, OrderInfo};
 use std::fmt;
 use std::str::FromStr;
 
@@ -44,25 +45,26 @@ impl Order {
         )
     }
 
-    /// Whether the trace is cheapest if the guide is admissible and nothing else disturbs the order.
-    pub fn is_optimal(self) -> bool {
-        matches!(
-            self,
-            Order::AStar | Order::IterativeDeepening | Order::BreadthHeuristic | Order::UniformCost
-        )
+    /// Its entry in the table.
+    pub fn info(self) -> &'static OrderInfo {
+        let name = self.name();
+        // Every order has an entry, which a test makes sure of.
+        ORDERS.iter().find(|info| info.name == name).unwrap_or(&ORDERS[0])
     }
 
-    /// Whether estimates decide the order (and not only what is left out).
-    pub fn is_guided(self) -> bool {
-        !matches!(self, Order::Breadth | Order::Depth | Order::UniformCost)
-    }
-
-    /// How ties are broken unless the user says.
-    pub fn default_tie(self) -> Tie {
+    fn name(self) -> &'static str {
         match self {
-            Order::AStar | Order::Weighted(_) => Tie::Deep,
-            Order::Breadth | Order::UniformCost | Order::BreadthHeuristic => Tie::Fifo,
-            _ => Tie::Lifo,
+            Order::Greedy => "greedy",
+            Order::AStar => "astar",
+            Order::Weighted(_) => "wastar",
+            Order::HillClimbing => "ehc",
+            Order::Beam(_) => "beam",
+            Order::IterativeDeepening => "ida",
+            Order::BreadthHeuristic => "bfhs",
+            Order::Breadth => "bfs",
+            Order::Depth => "dfs",
+            Order::UniformCost => "ucs",
+            Order::Alternating => "alternate",
         }
     }
 }
@@ -70,18 +72,10 @@ impl Order {
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Order::Greedy => f.write_str("greedy"),
-            Order::AStar => f.write_str("astar"),
             Order::Weighted(weight) if weight % 1000 == 0 => write!(f, "wastar:{}", weight / 1000),
             Order::Weighted(weight) => write!(f, "wastar:{}", f64::from(*weight) / 1000.0),
-            Order::HillClimbing => f.write_str("ehc"),
             Order::Beam(width) => write!(f, "beam:{width}"),
-            Order::IterativeDeepening => f.write_str("ida"),
-            Order::BreadthHeuristic => f.write_str("bfhs"),
-            Order::Breadth => f.write_str("bfs"),
-            Order::Depth => f.write_str("dfs"),
-            Order::UniformCost => f.write_str("ucs"),
-            Order::Alternating => f.write_str("alternate"),
+            other => f.write_str(other.name()),
         }
     }
 }
@@ -90,40 +84,7 @@ impl FromStr for Order {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let lower = text.to_ascii_lowercase();
-        let (name, argument) = match lower.split_once(':') {
-            Some((name, argument)) => (name, Some(argument)),
-            None => (lower.as_str(), None),
-        };
-        let plain = |order| match argument {
-            None => Ok(order),
-            Some(_) => Err(format!("`{name}` takes no argument")),
-        };
-        match name {
-            "greedy" => plain(Order::Greedy),
-            "astar" => plain(Order::AStar),
-            "ehc" => plain(Order::HillClimbing),
-            "ida" => plain(Order::IterativeDeepening),
-            "bfhs" => plain(Order::BreadthHeuristic),
-            "bfs" => plain(Order::Breadth),
-            "dfs" => plain(Order::Depth),
-            "ucs" => plain(Order::UniformCost),
-            "alternate" => plain(Order::Alternating),
-            "wastar" => {
-                let weight: f64 = argument.unwrap_or("5").parse().map_err(|_| "write it as wastar:2.5")?;
-                if !(1.0..=1_000_000.0).contains(&weight) {
-                    return Err("the weight is at least 1 and at most 1000000".into());
-                }
-                Ok(Order::Weighted((weight * 1000.0).round() as u32))
-            }
-            "beam" => match argument.unwrap_or("1000").parse() {
-                Ok(width) if width > 0 => Ok(Order::Beam(width)),
-                _ => Err("write it as beam:1000".into()),
-            },
-            _ => Err("no such order; there are alternate, greedy, astar, wastar:W, ehc, beam:WIDTH, ida, bfhs, bfs, \
-                      dfs, ucs"
-                .into()),
-        }
+        OrderInfo::parse(text)
     }
 }
 
