@@ -1,12 +1,14 @@
-//! A* in RAM (Hart, Nilsson and Raphael 1968) with estimates that are computed late: a state waits with what its parent's
-//! estimate says of it, and is estimated when its turn comes (Tolpin et al. 2013). Admissible estimates need not be
-//! consistent; a state reached at less cost is opened again. Steps may cost nothing.
+//! A* in RAM (Hart, Nilsson and Raphael 1968). Where most states are expanded anyway, they are estimated late: a state waits
+//! with what its parent's estimate says of it, and is estimated when its turn comes (Tolpin et al. 2013). Where there are
+//! many more states than expansions, successors are estimated together, from what is known of their parent. Admissible
+//! estimates need not be consistent; a state reached at less cost is opened again. Steps may cost nothing.
 
 use crate::open::Open;
 use crate::states::{Chunks, Node, States, path};
 use crate::stop::Watch;
 use hadal_exec::rows::{Firing, RowSpace};
-use hadal_guide::{Distance, Estimator};
+use hadal_guide::Distance;
+use hadal_guide::plan::Cuts;
 use hadal_search::StopReason;
 use hadal_system::StateSpace;
 
@@ -14,6 +16,35 @@ use hadal_system::StateSpace;
 const ESTIMATED: u32 = 1;
 /// The state is expanded at its cost.
 const CLOSED: u32 = 2;
+
+/// Expansions before the two ways are weighed.
+const TRIED: u64 = 64;
+
+/// Estimates for A*.
+pub(crate) trait Bounding {
+    /// Of a state.
+    fn estimate(&mut self, state: &[u64]) -> Distance;
+
+    /// Readies what the last estimate found for the successors of its state.
+    fn keep(&mut self);
+
+    /// Of the state that `row` leads to from the one that was kept.
+    fn estimate_after(&mut self, state: &[u64], row: u32) -> Distance;
+}
+
+impl Bounding for Cuts<'_> {
+    fn estimate(&mut self, state: &[u64]) -> Distance {
+        Distance(self.cost(state, None))
+    }
+
+    fn keep(&mut self) {
+        Cuts::keep(self);
+    }
+
+    fn estimate_after(&mut self, state: &[u64], row: u32) -> Distance {
+        Distance(self.cost_after(state, row))
+    }
+}
 
 /// What a search came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +86,7 @@ impl Figures {
 /// Searches for a cheapest plan that costs less than `bound`.
 pub(crate) fn search(
     space: &RowSpace,
-    estimator: &mut dyn Estimator,
+    estimator: &mut dyn Bounding,
     watch: &mut Watch,
     bound: u32,
     figures: &mut Figures,
@@ -70,6 +101,8 @@ pub(crate) fn search(
     nodes.push(&[Node::default()]);
     flags.push(&[0]);
     open.push((0, 0), (0, 0));
+    // Successors that wait to be estimated, and the state that was estimated last.
+    let (mut fresh, mut at_hand): (Vec<u32>, Option<u32>) = (Vec::new(), None);
     while let Some(((f, _), (at, g))) = open.pop() {
         let node = nodes.get(at)[0];
         if node.g != g || flags.get(at)[0] & CLOSED != 0 {
@@ -80,7 +113,8 @@ pub(crate) fn search(
         let mut h = node.h;
         if flags.get(at)[0] & ESTIMATED == 0 {
             figures.evaluated += 1;
-            let estimate = estimator.estimate(&state, None);
+            let estimate = estimator.estimate(&state);
+            at_hand = Some(at);
             flags.get_mut(at)[0] |= ESTIMATED;
             if estimate == Distance::INFINITE {
                 flags.get_mut(at)[0] |= CLOSED;
@@ -105,6 +139,8 @@ pub(crate) fn search(
         flags.get_mut(at)[0] |= CLOSED;
         figures.expanded += 1;
         let mut overflow = false;
+        // Estimating a state for its successors' sake is worth it where it has enough of them.
+        let together = figures.expanded > TRIED && u64::from(states.len()) > figures.expanded * 3 / 2;
         worker.expand(&state, |row, firing, next| {
             let Firing::Reached(cost) = firing else { return };
             figures.generated += 1;
@@ -117,6 +153,10 @@ pub(crate) fn search(
             if new {
                 nodes.push(&[Node { parent: at, row, g, h: inherited }]);
                 flags.push(&[0]);
+                if together {
+                    fresh.push(to);
+                    return;
+                }
             } else {
                 let known = &mut nodes.get_mut(to)[0];
                 if known.g <= g {
@@ -138,6 +178,31 @@ pub(crate) fn search(
         });
         if overflow {
             return End::Stopped(StopReason::CostBound);
+        }
+        if !fresh.is_empty() {
+            if at_hand != Some(at) {
+                estimator.estimate(&state);
+                figures.evaluated += 1;
+            }
+            estimator.keep();
+            at_hand = None;
+            for to in fresh.drain(..) {
+                let node = nodes.get(to)[0];
+                figures.evaluated += 1;
+                let estimate = estimator.estimate_after(states.get(to), node.row);
+                flags.get_mut(to)[0] |= ESTIMATED;
+                if estimate == Distance::INFINITE {
+                    flags.get_mut(to)[0] |= CLOSED;
+                    nodes.get_mut(to)[0].h = u32::MAX;
+                    continue;
+                }
+                let h = node.h.max(estimate.0);
+                nodes.get_mut(to)[0].h = h;
+                let total = node.g.saturating_add(h);
+                if total < bound {
+                    open.push((total, h), (to, node.g));
+                }
+            }
         }
         let count = u64::from(states.len());
         let bytes = || states.bytes() + nodes.bytes() + flags.bytes() + open.bytes();

@@ -8,7 +8,7 @@ use crate::astar::{End, Figures};
 use crate::open::Fifo;
 use crate::states::{Chunks, Node, States, path};
 use crate::stop::Watch;
-use hadal_exec::rows::{Firing, RowSpace};
+use hadal_exec::rows::{Firing, RowSpace, RowWorker};
 use hadal_guide::plan::{Exploration, LandmarkCount};
 use hadal_guide::{Distance, Estimator};
 use hadal_search::StopReason;
@@ -69,25 +69,12 @@ impl Queues {
     }
 }
 
-/// Searches for a plan that costs less than the bound.
-pub(crate) fn search(
-    space: &RowSpace,
-    guides: &mut Guides,
-    watch: &mut Watch,
-    manner: Manner,
-    figures: &mut Figures,
-) -> End {
-    let mut search = Lazy::new(space, guides, manner, figures);
-    let end = search.run(watch);
-    search.figures.states = u64::from(search.states.len());
-    end
-}
-
-struct Lazy<'s, 'g, 'f> {
+/// A search that goes on where it was left.
+pub(crate) struct Lazy<'s, 'g> {
     space: &'s RowSpace,
-    guides: &'f mut Guides<'g>,
+    guides: Guides<'g>,
     manner: Manner,
-    figures: &'f mut Figures,
+    worker: RowWorker<'s>,
     states: States,
     nodes: Chunks<Node>,
     /// What each state has accepted of landmarks.
@@ -96,101 +83,116 @@ struct Lazy<'s, 'g, 'f> {
     /// Rows that the estimates of the state at hand prefer.
     preferred: Vec<bool>,
     rows: Vec<u32>,
+    begun: bool,
 }
 
-impl<'s, 'g, 'f> Lazy<'s, 'g, 'f> {
-    fn new(
-        space: &'s RowSpace,
-        guides: &'f mut Guides<'g>,
-        manner: Manner,
-        figures: &'f mut Figures,
-    ) -> Self {
+/// A state as it is met.
+#[derive(Clone, Copy)]
+struct Met {
+    parent: u32,
+    row: u32,
+    /// What the way to it costs.
+    g: u32,
+    /// What the way to it counts for the search.
+    counted: u32,
+}
+
+impl<'s, 'g> Lazy<'s, 'g> {
+    pub(crate) fn new(space: &'s RowSpace, guides: Guides<'g>, manner: Manner) -> Self {
         let landmark_words = guides.landmarks.landmarks().words();
         Lazy {
             space,
             manner,
-            figures,
+            worker: space.row_worker(),
             states: States::new(space.words()),
             nodes: Chunks::new(1),
             accepted: Chunks::new(landmark_words),
             queues: Queues { queues: Default::default(), turns: [0; 4], best: [u32::MAX; 2] },
             preferred: vec![false; space.task().rows.len()],
             rows: Vec::new(),
+            begun: false,
             guides,
         }
     }
 
-    fn run(&mut self, watch: &mut Watch) -> End {
-        let mut worker = self.space.row_worker();
-        let words = self.space.words();
-        let (mut from, mut state) = (vec![0; words], self.space.initial().to_vec());
+    /// Goes on until there is a plan, nothing is left, or it must stop.
+    pub(crate) fn go_on(&mut self, watch: &mut Watch, figures: &mut Figures) -> End {
         let mut accepted = vec![0; self.guides.landmarks.landmarks().words()];
-        let (mut parent, mut row, mut g, mut counted) = (NOBODY, 0, 0u32, 0u32);
-        loop {
-            let (at, new) = self.states.insert(&state);
-            // A state that was met before is expanded again only where a cheaper way is worth something.
-            let cheaper = !new && self.manner.weight.is_some() && {
-                let known = self.nodes.get(at)[0];
-                known.h != u32::MAX && g < known.g
-            };
-            if new || cheaper {
-                match parent {
-                    NOBODY => accepted.copy_from_slice(&self.guides.landmarks.landmarks().initial),
-                    parent => accepted.copy_from_slice(self.accepted.get(parent)),
-                }
-                let parent = if parent == NOBODY { 0 } else { parent };
-                let node = Node { parent, row, g, h: counted };
-                let landmarks = self.guides.landmarks.progress(&mut accepted, &state);
-                if new {
-                    self.nodes.push(&[node]);
-                    self.accepted.push(&accepted);
-                } else {
-                    self.nodes.get_mut(at)[0] = node;
-                    self.accepted.get_mut(at).copy_from_slice(&accepted);
-                }
-                self.figures.evaluated += 1;
-                let estimate = self.guides.relaxed.estimate(&state, None);
-                if estimate == Distance::INFINITE {
-                    self.nodes.get_mut(at)[0].h = u32::MAX;
-                } else {
-                    if worker.is_goal(&state) {
-                        return End::Plan(path(&self.nodes, at));
-                    }
-                    self.queues.note([estimate.0, landmarks]);
-                    worker.applicable(&state, &mut self.rows);
-                    self.open(at, [estimate.0, landmarks], &accepted, counted);
-                }
+        let (mut from, mut state) = (self.space.initial().to_vec(), self.space.initial().to_vec());
+        if !std::mem::replace(&mut self.begun, true) {
+            let met = Met { parent: NOBODY, row: 0, g: 0, counted: 0 };
+            if let Some(plan) = self.visit(met, &state, &mut accepted, figures) {
+                return plan;
             }
+        }
+        loop {
             let count = u64::from(self.states.len());
+            figures.states = figures.states.max(count);
             let bytes =
                 || self.states.bytes() + self.nodes.bytes() + self.accepted.bytes() + self.queues.bytes();
-            if let Some(reason) = watch.must_stop(self.figures.evaluated, count, bytes) {
+            if let Some(reason) = watch.must_stop(figures.evaluated, count, bytes) {
                 return End::Stopped(reason);
             }
-            // The next transition that leads somewhere.
-            loop {
-                let Some(next) = self.queues.pop() else { return End::Exhausted };
-                (parent, row) = next;
-                let node = self.nodes.get(parent)[0];
-                from.copy_from_slice(self.states.get(parent));
-                let Firing::Reached(cost) = worker.fire(&from, row, &mut state) else { continue };
-                self.figures.generated += 1;
-                let Some(sum) = node.g.checked_add(cost).filter(|&sum| sum < u32::MAX / 2) else {
-                    return End::Stopped(StopReason::CostBound);
-                };
-                if sum >= self.manner.bound {
-                    continue;
-                }
-                g = sum;
-                counted = node.h.saturating_add(cost).saturating_add(u32::from(self.manner.plus_one));
-                break;
+            let Some((parent, row)) = self.queues.pop() else { return End::Exhausted };
+            let node = self.nodes.get(parent)[0];
+            from.copy_from_slice(self.states.get(parent));
+            let Firing::Reached(cost) = self.worker.fire(&from, row, &mut state) else { continue };
+            figures.generated += 1;
+            let Some(g) = node.g.checked_add(cost).filter(|&sum| sum < u32::MAX / 2) else {
+                return End::Stopped(StopReason::CostBound);
+            };
+            if g >= self.manner.bound {
+                continue;
+            }
+            let counted = node.h.saturating_add(cost).saturating_add(u32::from(self.manner.plus_one));
+            if let Some(plan) = self.visit(Met { parent, row, g, counted }, &state, &mut accepted, figures) {
+                return plan;
             }
         }
     }
 
+    /// Estimates a state that is new, or reached at less cost where that counts, and opens its transitions.
+    fn visit(&mut self, met: Met, state: &[u64], accepted: &mut [u64], figures: &mut Figures) -> Option<End> {
+        let (at, new) = self.states.insert(state);
+        let cheaper = !new && self.manner.weight.is_some() && {
+            let known = self.nodes.get(at)[0];
+            known.h != u32::MAX && met.g < known.g
+        };
+        if !new && !cheaper {
+            return None;
+        }
+        match met.parent {
+            NOBODY => accepted.copy_from_slice(&self.guides.landmarks.landmarks().initial),
+            parent => accepted.copy_from_slice(self.accepted.get(parent)),
+        }
+        let parent = if met.parent == NOBODY { 0 } else { met.parent };
+        let node = Node { parent, row: met.row, g: met.g, h: met.counted };
+        let landmarks = self.guides.landmarks.progress(accepted, state);
+        if new {
+            self.nodes.push(&[node]);
+            self.accepted.push(accepted);
+        } else {
+            self.nodes.get_mut(at)[0] = node;
+            self.accepted.get_mut(at).copy_from_slice(accepted);
+        }
+        figures.evaluated += 1;
+        let estimate = self.guides.relaxed.estimate(state, None);
+        if estimate == Distance::INFINITE {
+            self.nodes.get_mut(at)[0].h = u32::MAX;
+            return None;
+        }
+        if self.worker.is_goal(state) {
+            return Some(End::Plan(path(&self.nodes, at)));
+        }
+        figures.expanded += 1;
+        self.queues.note([estimate.0, landmarks]);
+        self.worker.applicable(state, &mut self.rows);
+        self.open(at, [estimate.0, landmarks], accepted, met.counted);
+        None
+    }
+
     /// Puts the transitions of the state at hand into the queues.
     fn open(&mut self, at: u32, estimates: [u32; 2], accepted: &[u64], counted: u32) {
-        self.figures.expanded += 1;
         for label in self.guides.relaxed.preferred() {
             self.preferred[label.0 as usize] = true;
         }

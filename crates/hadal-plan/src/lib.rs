@@ -8,12 +8,15 @@ mod external;
 mod finish;
 mod lazy;
 mod open;
+mod page;
 mod plan;
 mod planner;
 mod states;
 mod stop;
+mod width;
 
 pub use astar::Figures;
 pub use external::{Kept, OnDisk};
+pub use page::html;
 pub use plan::{Plan, ReplayError, decimal};
 pub use planner::{Answer, Outcome, PlanError, Planner};

@@ -3,9 +3,10 @@
 use crate::astar::{self, End, Figures};
 use crate::external::{self, Counting, OnDisk};
 use crate::finish::{self, AtEnd};
-use crate::lazy::{self, Guides, Manner};
+use crate::lazy::{Guides, Lazy, Manner};
 use crate::plan::{Plan, ReplayError};
 use crate::stop::Watch;
+use crate::width::Width;
 use hadal_exec::rows::{RowError, RowSpace};
 use hadal_guide::plan::{CostKind, LandmarkCount, LmCut, Relaxation, Relaxed, RelaxedGuide};
 use hadal_search::layered::Trouble;
@@ -19,6 +20,12 @@ const IMPROVING: u64 = 4;
 const LEAST_IMPROVING: u64 = 20_000;
 /// Without a limit of time, so many states are looked at for a better end.
 const STATES_FOR_ENDS: u64 = 2_000_000;
+/// Estimates that greedy search has before width search has its first turn; each next turn is four times as long.
+const FIRST_ESTIMATES: u64 = 4_000;
+/// States of the first turn of width search.
+const FIRST_STATES: u64 = 100_000;
+/// Width search has one part in so many of the memory.
+const WIDTH_SHARE: u64 = 4;
 /// The weights of the searches that improve a plan.
 const WEIGHTS: [u32; 4] = [5, 3, 2, 1];
 
@@ -191,9 +198,7 @@ impl Planner<'_> {
     fn first(&self, space: &RowSpace, outcome: &mut Outcome) -> Result<(), PlanError> {
         let mut end = End::Stopped(StopReason::Memory { needed: 0 });
         if !self.disk.resumed && !self.external {
-            let manner = Manner { weight: None, plus_one: false, bound: u32::MAX };
-            end = self.lazily(space, CostKind::Unit, manner, u64::MAX, &mut outcome.figures);
-            outcome.searches.push("lazy greedy with h^FF and landmarks, steps".to_owned());
+            end = self.in_turns(space, outcome);
         }
         if matches!(&end, End::Stopped(reason) if external::wants_memory(reason)) {
             outcome.searches.push("External A* by h^FF alone".to_owned());
@@ -204,6 +209,44 @@ impl Planner<'_> {
             end = ended.end;
         }
         self.note(space, outcome, end)
+    }
+
+    /// Greedy search by estimates and width search, in turns of counted work; the first goes on alone in the end.
+    fn in_turns(&self, space: &RowSpace, outcome: &mut Outcome) -> End {
+        let relaxed = RelaxedGuide::new(Relaxed::new(space, CostKind::Unit), Relaxation::Plan);
+        let landmarks = LandmarkCount::new(space, CostKind::Unit);
+        let guides = Guides { relaxed: relaxed.exploration(), landmarks: &landmarks };
+        let manner = Manner { weight: None, plus_one: false, bound: u32::MAX };
+        let mut lazy = Lazy::new(space, guides, manner);
+        let share = self.governor.part(self.governor.limit() / WIDTH_SHARE);
+        let mut width =
+            Some((Width::new(space, relaxed.exploration()), Watch::new(self.control, &share, u64::MAX)));
+        outcome.searches.push("lazy greedy with h^FF and landmarks, steps".to_owned());
+        let (mut estimates, mut states) = (FIRST_ESTIMATES, FIRST_STATES);
+        let mut figures = Figures::default();
+        let end = loop {
+            let most = if width.is_some() { estimates } else { u64::MAX };
+            let mut watch = Watch::new(self.control, self.governor, most);
+            match lazy.go_on(&mut watch, &mut figures) {
+                End::Stopped(StopReason::Incomplete) if width.is_some() => {}
+                end => break end,
+            }
+            if estimates == FIRST_ESTIMATES {
+                outcome.searches.push("width search, in turns".to_owned());
+            }
+            if let Some((search, watch)) = &mut width {
+                match search.go_on(states, watch, &mut outcome.figures) {
+                    End::Stopped(StopReason::Incomplete) => {}
+                    // Estimates may know more; this one had its share.
+                    End::Stopped(StopReason::Memory { .. } | StopReason::CostBound) => width = None,
+                    end => break end,
+                }
+            }
+            estimates *= 4;
+            states *= 4;
+        };
+        outcome.figures.add(figures);
+        end
     }
 
     /// Searches for better plans until the limit, or for as long as it took to find the first a few times over.
@@ -219,7 +262,13 @@ impl Planner<'_> {
         manners.reverse();
         while let Some(weight) = manners.pop() {
             let Some(plan) = &outcome.plan else { return Ok(()) };
-            let manner = Manner { weight, plus_one: !steps_only, bound: units(space, &plan.rows) };
+            let bound = units(space, &plan.rows);
+            if bound == 0 {
+                // Nothing costs less than nothing.
+                outcome.optimal = true;
+                return Ok(());
+            }
+            let manner = Manner { weight, plus_one: !steps_only, bound };
             let mut figures = Figures::default();
             let end = self.lazily(space, kind, manner, left, &mut figures);
             left = left.saturating_sub(figures.evaluated);
@@ -325,9 +374,9 @@ impl Planner<'_> {
     ) -> End {
         let relaxed = RelaxedGuide::new(Relaxed::new(space, kind), Relaxation::Plan);
         let landmarks = LandmarkCount::new(space, kind);
-        let mut guides = Guides { relaxed: relaxed.exploration(), landmarks: &landmarks };
+        let guides = Guides { relaxed: relaxed.exploration(), landmarks: &landmarks };
         let mut watch = Watch::new(self.control, self.governor, most);
-        lazy::search(space, &mut guides, &mut watch, manner, figures)
+        Lazy::new(space, guides, manner).go_on(&mut watch, figures)
     }
 }
 

@@ -34,7 +34,7 @@ impl<'a> Watch<'a> {
         if evaluations >= self.most_evaluations {
             return Some(StopReason::Incomplete);
         }
-        if self.ticks % EVERY != 0 {
+        if !self.ticks.is_multiple_of(EVERY) {
             return None;
         }
         self.look(states, bytes())

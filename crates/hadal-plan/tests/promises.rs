@@ -47,7 +47,10 @@ fn guides_keep_their_promises_against_true_distances() {
                 }
             }
         }
-        // LM-cut is never below h^max.
+        // LM-cut is never below h^max where rows do one thing only; conditional effects share their row's cost.
+        if drawing.conditional {
+            continue;
+        }
         let (mut max, mut cut) = (max.exploration(), cut.cuts());
         for state in &truth.states {
             assert!(cut.cost(state, None) >= max.cost(state, None), "{drawing:?}");

@@ -82,10 +82,10 @@ impl Derivation {
         counters.resize(self.rules.len(), u32::MAX);
         for stratum in self.strata.windows(2) {
             queue.clear();
-            for at in stratum[0]..stratum[1] {
-                let rule = &self.rules[at];
+            let own = stratum[0]..stratum[1];
+            for (rule, counter) in self.rules[own.clone()].iter().zip(&mut counters[own]) {
                 if holds(rule.base, facts) {
-                    counters[at] = rule.waits;
+                    *counter = rule.waits;
                     if rule.waits == 0 {
                         queue.push(rule.head);
                     }

@@ -44,7 +44,7 @@ impl Generator {
                 let keep = sizes[variable as usize] > 1
                     && value < sizes[variable as usize]
                     && seen.len() < DEEPEST
-                    && !seen.iter().any(|&other| other == variable);
+                    && !seen.contains(&variable);
                 match keep {
                     true => seen.push(variable),
                     false => left.push((variable, value)),

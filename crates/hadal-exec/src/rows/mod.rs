@@ -29,6 +29,7 @@ use hadal_system::{
     ActionInfo, Label, PropertyInfo, PropertyKind, Span, StateField, StateSpace, Successors, Worker,
 };
 use numeric::{Amount, Terms};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use table::{Condition, Table};
 
@@ -76,7 +77,8 @@ pub struct RowSpace {
     properties: Vec<PropertyInfo>,
     actions: Vec<ActionInfo>,
     fields: Vec<StateField>,
-    fingerprint: u64,
+    /// Made when first asked for: only runs on disk want it.
+    fingerprint: OnceLock<u64>,
     /// A number did not fit its bits.
     overflowed: AtomicBool,
     /// A number did not fit any bits, or a cost was negative.
@@ -122,7 +124,7 @@ impl RowSpace {
         let mut space = RowSpace {
             actions: actions(&task),
             fields: fields(&task, &layout),
-            fingerprint: 0,
+            fingerprint: OnceLock::new(),
             initial: vec![0; layout.words],
             overflowed: AtomicBool::new(false),
             faulted: AtomicBool::new(false),
@@ -141,7 +143,6 @@ impl RowSpace {
             properties,
         };
         space.initial = space.pack_initial()?;
-        space.fingerprint = space.compute_fingerprint();
         Ok(space)
     }
 
@@ -249,15 +250,26 @@ impl RowSpace {
     }
 
     fn compute_fingerprint(&self) -> u64 {
+        use std::fmt::Write;
         // The task's text form names everything that decides states and transitions.
-        let mut words: Vec<u64> = Vec::new();
-        let text = format!("{:?}|{:?}", self.task, self.layout);
-        words.extend(text.as_bytes().chunks(8).map(|chunk| {
+        let mut digest = Digest(0);
+        // Digesting never fails.
+        let _ = write!(digest, "{:?}|{:?}|{:?}", self.task, self.layout, self.widths);
+        digest.0
+    }
+}
+
+/// Folds text into a number as it is written.
+struct Digest(u64);
+
+impl std::fmt::Write for Digest {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        for chunk in text.as_bytes().chunks(8) {
             let mut bytes = [0; 8];
             bytes[..chunk.len()].copy_from_slice(chunk);
-            u64::from_le_bytes(bytes)
-        }));
-        hadal_system::state::hash(&words)
+            self.0 = hadal_system::state::hash(&[self.0, u64::from_le_bytes(bytes), chunk.len() as u64]);
+        }
+        Ok(())
     }
 }
 
@@ -275,7 +287,7 @@ impl StateSpace for RowSpace {
     }
 
     fn fingerprint(&self) -> u64 {
-        self.fingerprint
+        *self.fingerprint.get_or_init(|| self.compute_fingerprint())
     }
 
     fn properties(&self) -> &[PropertyInfo] {

@@ -9,7 +9,7 @@ use super::relaxed::{NO_ROW, Relaxed};
 use hadal_exec::rows::RowWorker;
 
 /// More bits of landmark sets than this are not kept.
-const MOST_BITS: u64 = 1 << 32;
+const MOST_BITS: u64 = 1 << 30;
 /// Turns of the fixpoint, counted in operators looked at.
 const MOST_WORK: u64 = 400_000_000;
 

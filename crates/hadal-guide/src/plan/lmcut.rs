@@ -176,7 +176,19 @@ pub struct Cuts<'g> {
     stack: Vec<u32>,
     touched: Vec<u32>,
     cut: Vec<u32>,
+    /// The landmarks of the last estimate: what each counts, and its rows, one after the other.
+    landmarks: Vec<Found>,
     rows: Vec<u32>,
+    /// Those of the state whose successors are estimated.
+    parent: Vec<Found>,
+    parent_rows: Vec<u32>,
+}
+
+/// A landmark: what it counts, and where its rows stand.
+#[derive(Clone, Copy)]
+struct Found {
+    counts: u32,
+    rows: (u32, u32),
 }
 
 impl<'g> Cuts<'g> {
@@ -202,18 +214,56 @@ impl<'g> Cuts<'g> {
             stack: Vec::new(),
             touched: Vec::new(),
             cut: Vec::new(),
+            landmarks: Vec::new(),
             rows: Vec::new(),
+            parent: Vec::new(),
+            parent_rows: Vec::new(),
         }
     }
 
     /// The sum of the landmarks of `state`, without the rows in `off`.
     pub fn cost(&mut self, state: &[u64], off: Option<&Mask>) -> u32 {
+        self.begin(off);
+        self.explore(state);
+        self.sum_up(0)
+    }
+
+    /// Takes the landmarks of the last estimate for those of a state whose successors are estimated next.
+    pub fn keep(&mut self) {
+        std::mem::swap(&mut self.landmarks, &mut self.parent);
+        std::mem::swap(&mut self.rows, &mut self.parent_rows);
+    }
+
+    /// The sum of the landmarks of a state that `row` leads to from the one whose landmarks were kept. Landmarks without
+    /// that row are landmarks here, too, and are not looked for again (Pommerening and Helmert 2013).
+    pub fn cost_after(&mut self, state: &[u64], row: u32) -> u32 {
+        self.begin(None);
+        let mut total = 0;
+        for at in 0..self.parent.len() {
+            let Found { counts, rows } = self.parent[at];
+            let held = &self.parent_rows[rows.0 as usize..rows.1 as usize];
+            if held.binary_search(&row).is_ok() {
+                continue;
+            }
+            total = add(total, counts);
+            for &row in held {
+                for &operator in &self.guide.by_row[row as usize] {
+                    self.operators[operator as usize].cost -= counts;
+                }
+            }
+        }
+        self.explore(state);
+        self.sum_up(total)
+    }
+
+    /// Finds cuts until the goal is reached for nothing.
+    fn sum_up(&mut self, mut total: u32) -> u32 {
         let goal = self.guide.graph.goal;
-        self.explore(state, off);
+        self.landmarks.clear();
+        self.rows.clear();
         if self.facts[goal as usize] == INFINITE {
             return INFINITE;
         }
-        let mut total = 0;
         while self.facts[goal as usize] != 0 {
             self.mark_goal_zone();
             self.find_cut();
@@ -229,19 +279,22 @@ impl<'g> Cuts<'g> {
         total
     }
 
-    fn explore(&mut self, state: &[u64], off: Option<&Mask>) {
+    /// Full costs again, and without some rows.
+    fn begin(&mut self, off: Option<&Mask>) {
+        self.operators.copy_from_slice(&self.fresh);
+        for label in off.into_iter().flat_map(Mask::iter) {
+            // One fact more than it has: it never fires.
+            for &operator in self.guide.by_row.get(label.0 as usize).into_iter().flatten() {
+                self.operators[operator as usize].unmet += 1;
+            }
+        }
+    }
+
+    /// h^max from a state.
+    fn explore(&mut self, state: &[u64]) {
         let guide = self.guide;
         let graph = &guide.graph;
         self.facts.fill(INFINITE);
-        self.operators.copy_from_slice(&self.fresh);
-        if let Some(off) = off {
-            for label in off.iter() {
-                // One fact more than it has: it never fires.
-                for &operator in guide.by_row.get(label.0 as usize).into_iter().flatten() {
-                    self.operators[operator as usize].unmet += 1;
-                }
-            }
-        }
         self.queue.clear();
         self.start.clear();
         let start = &mut self.start;
@@ -329,12 +382,21 @@ impl<'g> Cuts<'g> {
     /// Uses up the cost of a landmark in the rows of the cut.
     fn lower(&mut self, by: u32) {
         let guide = self.guide;
-        self.rows.clear();
+        let from = self.rows.len();
+        // Operators of one row may all be in the cut.
         self.rows.extend(self.cut.iter().map(|&operator| guide.task.rows[operator as usize]));
-        self.rows.sort_unstable();
-        self.rows.dedup();
+        self.rows[from..].sort_unstable();
+        let mut kept = from;
+        for at in from..self.rows.len() {
+            if at == from || self.rows[at] != self.rows[kept - 1] {
+                self.rows[kept] = self.rows[at];
+                kept += 1;
+            }
+        }
+        self.rows.truncate(kept);
+        self.landmarks.push(Found { counts: by, rows: (from as u32, kept as u32) });
         self.queue.clear();
-        for &row in &self.rows {
+        for &row in &self.rows[from..] {
             for &operator in &guide.by_row[row as usize] {
                 let it = &mut self.operators[operator as usize];
                 it.cost -= by;

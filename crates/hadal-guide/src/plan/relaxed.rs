@@ -355,18 +355,18 @@ impl<'s> Builder<'s> {
                 continue;
             }
             let mut by = 0.0;
-            if let (Change::Increase(_, term), Some(linear)) = (change, linear(task, held.term)) {
-                if let Some(amount) = constant(task, term) {
-                    let towards = linear.factors.get(&number).copied().unwrap_or(0.0) * amount;
-                    let helps = match held.sign {
-                        Sign::Positive | Sign::NotNegative => towards > 0.0,
-                        Sign::Zero | Sign::NotZero => towards != 0.0,
-                    };
-                    if !helps {
-                        continue;
-                    }
-                    by = towards;
+            if let (Change::Increase(_, term), Some(linear)) = (change, linear(task, held.term))
+                && let Some(amount) = constant(task, term)
+            {
+                let towards = linear.factors.get(&number).copied().unwrap_or(0.0) * amount;
+                let helps = match held.sign {
+                    Sign::Positive | Sign::NotNegative => towards > 0.0,
+                    Sign::Zero | Sign::NotZero => towards != 0.0,
+                };
+                if !helps {
+                    continue;
                 }
+                by = towards;
             }
             let operator = self.add(row, union(needs, when), vec![fact]);
             if by != 0.0 {
@@ -467,13 +467,12 @@ fn linear(task: &RowTask, term: u32) -> Option<Linear> {
     let mut needed = vec![false; term as usize + 1];
     needed[term as usize] = true;
     for at in (0..=term as usize).rev() {
-        if needed[at] {
-            if let Term::Add(a, b) | Term::Subtract(a, b) | Term::Multiply(a, b) | Term::Divide(a, b) =
-                task.terms[at]
-            {
-                needed[a as usize] = true;
-                needed[b as usize] = true;
-            }
+        if let Term::Add(a, b) | Term::Subtract(a, b) | Term::Multiply(a, b) | Term::Divide(a, b) =
+            task.terms[at]
+            && needed[at]
+        {
+            needed[a as usize] = true;
+            needed[b as usize] = true;
         }
     }
     let mut forms: HashMap<u32, Linear> = HashMap::new();

@@ -46,6 +46,11 @@ impl Corpus {
         std::fs::canonicalize(twin).ok()
     }
 
+    /// A folder of it.
+    pub fn path_of(&self, folder: &str) -> PathBuf {
+        self.root.join(folder)
+    }
+
     /// The model of a case.
     pub fn path(&self, case: &Case) -> PathBuf {
         self.root.join(&case.model)

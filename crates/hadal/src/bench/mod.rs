@@ -19,6 +19,7 @@ mod ours;
 mod page;
 mod partition;
 mod peers;
+mod planning;
 mod result;
 mod rumur;
 mod scratch;
@@ -54,6 +55,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
         peers::SUITE => return peers::run(args),
         timed::ZONES => return timed::zones(args),
         timed::LANDING => return timed::landing(args),
+        planning::SUITE => return planning::run(args),
         _ => {}
     }
     let cases = suite::chosen(&args.suite, args)?;
@@ -70,7 +72,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, Failure> {
 
 /// Options that a suite would not look at.
 fn refuse_what_does_nothing(args: &BenchArgs) -> Result<(), Failure> {
-    let timed = ["quick", "murphi", "dve", "peers", "korf", "ta"];
+    let timed = ["quick", "murphi", "dve", "peers", "korf", "ta", "planning"];
     let given: [(&str, bool, &[&str]); 5] = [
         ("--strategies", args.strategies.is_some(), &["disk", "partition"]),
         ("--budgets", args.budgets.is_some(), &["disk", "partition"]),

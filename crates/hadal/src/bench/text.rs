@@ -14,6 +14,7 @@ pub fn list(suites: &[Suite]) -> String {
         ("directed", "the tables of Wehrle's dissertation with our columns, and models with errors"),
         ("ta", "zone graphs of timed automata, with TChecker beside them where it is installed"),
         ("landing", "aircraft landing: the cheapest schedules, broadening against plain branch and bound"),
+        ("planning", "two tasks of every PDDL domain, any plan and a best one, beside Fast Downward"),
         ("korf", "Korf's hundred 15-puzzles by External A* within 1 GiB, beside the published figures"),
     ];
     lines.chain(tables.map(|(name, about)| format!("{name:14} {:3}         {about}\n", ""))).collect()

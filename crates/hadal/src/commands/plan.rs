@@ -72,6 +72,9 @@ pub struct PlanArgs {
     /// Write the plan to this file.
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
+    /// Write the plan as a page for the browser to this file: each step, what it changes, and which objects take part.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Say which searches were done.
     #[arg(long)]
     pub explain: bool,
@@ -204,6 +207,7 @@ pub fn resume(args: &ResumeArgs, about: &serde_json::Value) -> Option<Result<u8,
         disk_limit: limits.disk_limit,
         json: args.output.json,
         plan: None,
+        html: None,
         explain: args.output.explain,
         quiet: args.output.quiet,
     };
@@ -259,6 +263,11 @@ fn carry_out(args: &PlanArgs, resumed: Option<(&PathBuf, Option<Vec<u32>>)>) -> 
     if let (Some(path), Some(plan)) = (&args.plan, &outcome.plan) {
         std::fs::write(path, plan.text(&outcome.task))
             .map_err(|error| Failure::File { path: path.clone(), error })?;
+    }
+    if let (Some(path), Some(plan)) = (&args.html, &outcome.plan) {
+        let page =
+            hadal_plan::html(plan, &outcome.task).map_err(|error| Failure::Internal(error.to_string()))?;
+        std::fs::write(path, page).map_err(|error| Failure::File { path: path.clone(), error })?;
     }
     let shown = Shown {
         verdict: verdict(&outcome.answer),

@@ -1,0 +1,208 @@
+//! Best-first width search (Lipovetzky and Geffner 2017, BFWS(f5) with novelty one): states with a fact that is new among
+//! states with as many unmet goals and as much of a relaxed plan behind them come first, then those with fewer unmet goals.
+//!
+//! It hardly estimates anything, so it looks at many states in little time, and finds its way where estimates mislead. It
+//! keeps every state, and so ends only where there is no more to see.
+
+use crate::astar::{End, Figures};
+use crate::open::Open;
+use crate::states::{Chunks, Node, States, path};
+use crate::stop::Watch;
+use hadal_exec::rows::{Firing, RowSpace, RowWorker};
+use hadal_guide::plan::Exploration;
+use hadal_guide::{Distance, Estimator};
+use hadal_search::StopReason;
+use hadal_system::StateSpace;
+use hadal_system::rows::{Change, Need};
+use std::collections::HashMap;
+
+/// Facts of a relaxed plan that are counted.
+const COUNTED: usize = 64;
+/// States without anything new come after all others.
+const OLD: u32 = 1 << 24;
+
+/// What is remembered of a state besides the way to it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    /// Which relaxed plan its facts are counted in.
+    plan: u32,
+    /// Those that were reached on the way.
+    reached: u64,
+}
+
+/// A search that goes on where it was left.
+pub(crate) struct Width<'s, 'g> {
+    space: &'s RowSpace,
+    relaxed: Exploration<'g>,
+    worker: RowWorker<'s>,
+    states: States,
+    nodes: Chunks<Node>,
+    marks: Chunks<Mark>,
+    open: Open,
+    /// The facts of each relaxed plan.
+    plans: Vec<Vec<(u32, u32)>>,
+    /// Facts seen, by unmet goals and reached facts of a relaxed plan.
+    seen: HashMap<(u32, u32), Vec<u64>>,
+    /// The first number of each variable's facts.
+    first: Vec<u32>,
+    facts: usize,
+    begun: bool,
+}
+
+impl<'s, 'g> Width<'s, 'g> {
+    pub(crate) fn new(space: &'s RowSpace, relaxed: Exploration<'g>) -> Self {
+        let mut facts = 0;
+        let first = space.task().variables.iter().map(|variable| {
+            facts += variable.values.len() as u32;
+            facts - variable.values.len() as u32
+        });
+        let first = first.collect();
+        Width {
+            space,
+            relaxed,
+            worker: space.row_worker(),
+            states: States::new(space.words()),
+            nodes: Chunks::new(1),
+            marks: Chunks::new(1),
+            open: Open::default(),
+            plans: Vec::new(),
+            seen: HashMap::new(),
+            first,
+            facts: facts as usize,
+            begun: false,
+        }
+    }
+
+    /// Goes on until there is a plan, nothing is left, or there are so many states.
+    pub(crate) fn go_on(&mut self, most_states: u64, watch: &mut Watch, figures: &mut Figures) -> End {
+        let mut state = self.space.initial().to_vec();
+        if !std::mem::replace(&mut self.begun, true) {
+            self.states.insert(&state);
+            self.nodes.push(&[Node { h: u32::MAX, ..Node::default() }]);
+            self.marks.push(&[Mark::default()]);
+            if self.worker.is_goal(&state) {
+                return End::Plan(Vec::new());
+            }
+            if self.enter(0, &state, 0).is_none() {
+                return End::Exhausted;
+            }
+        }
+        let mut found = Vec::new();
+        while let Some((_, (at, depth))) = self.open.pop() {
+            state.copy_from_slice(self.states.get(at));
+            figures.expanded += 1;
+            let g = self.nodes.get(at)[0].g;
+            let mut overflow = false;
+            found.clear();
+            let (states, nodes, marks) = (&mut self.states, &mut self.nodes, &mut self.marks);
+            self.worker.expand(&state, |row, firing, next| {
+                let Firing::Reached(cost) = firing else { return };
+                figures.generated += 1;
+                let Some(g) = g.checked_add(cost).filter(|&g| g < u32::MAX / 2) else {
+                    overflow = true;
+                    return;
+                };
+                let (to, new) = states.insert(next);
+                if new {
+                    nodes.push(&[Node { parent: at, row, g, h: u32::MAX }]);
+                    marks.push(&[Mark::default()]);
+                    found.push(to);
+                }
+            });
+            if overflow {
+                return End::Stopped(StopReason::CostBound);
+            }
+            for &to in &found {
+                state.copy_from_slice(self.states.get(to));
+                if self.worker.is_goal(&state) {
+                    return End::Plan(path(&self.nodes, to));
+                }
+                self.enter(to, &state, depth + 1);
+            }
+            let count = u64::from(self.states.len());
+            figures.states = figures.states.max(count);
+            let bytes = || {
+                let seen = self.seen.len() as u64 * (self.facts as u64 / 8 + 64);
+                self.states.bytes() + self.nodes.bytes() + self.marks.bytes() + self.open.bytes() + seen
+            };
+            if let Some(reason) = watch.must_stop(0, count, bytes) {
+                return End::Stopped(reason);
+            }
+            if count >= most_states {
+                return End::Stopped(StopReason::Incomplete);
+            }
+        }
+        End::Exhausted
+    }
+
+    /// Opens a state; `None` where no way leads from it to the goal.
+    fn enter(&mut self, at: u32, state: &[u64], depth: u32) -> Option<()> {
+        let goals = self.unmet(state);
+        let parent = self.nodes.get(at)[0].parent;
+        let before = self.nodes.get(parent)[0].h;
+        let mut mark = self.marks.get(parent)[0];
+        if goals < before {
+            // A goal more: what a relaxed plan from here wants is counted from now on.
+            if self.relaxed.estimate(state, None) == Distance::INFINITE {
+                return None;
+            }
+            mark = Mark { plan: self.plans.len() as u32, reached: 0 };
+            let wanted = self.wanted(state);
+            self.plans.push(wanted);
+        } else {
+            for (bit, &(variable, value)) in self.plans[mark.plan as usize].iter().enumerate() {
+                let place = self.space.layout().finite[variable as usize];
+                if place.get(state) == u64::from(value) {
+                    mark.reached |= 1 << bit;
+                }
+            }
+        }
+        self.marks.get_mut(at)[0] = mark;
+        self.nodes.get_mut(at)[0].h = goals;
+        let is_new = self.note((goals, mark.reached.count_ones()), state);
+        let key = goals + if is_new { 0 } else { OLD };
+        self.open.push((key, depth), (at, depth));
+        Some(())
+    }
+
+    fn unmet(&self, state: &[u64]) -> u32 {
+        let value = |variable: u32| self.space.layout().finite[variable as usize].get(state);
+        let unmet = self.space.task().goal.iter().filter(|need| match **need {
+            Need::Is(variable, wanted) => value(variable) != u64::from(wanted),
+            Need::IsNot(variable, wanted) => value(variable) == u64::from(wanted),
+            Need::Derived(_) | Need::NotDerived(_) | Need::Compares(_) => false,
+        });
+        unmet.count() as u32
+    }
+
+    /// What the rows of the last relaxed plan make true that does not hold.
+    fn wanted(&self, state: &[u64]) -> Vec<(u32, u32)> {
+        let mut wanted = Vec::new();
+        for label in self.relaxed.supporters().unwrap_or_default() {
+            for effect in &self.space.task().rows[label.0 as usize].effects {
+                if let Change::Set(variable, value) = effect.change
+                    && self.space.layout().finite[variable as usize].get(state) != u64::from(value)
+                {
+                    wanted.push((variable, value));
+                }
+            }
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        wanted.truncate(COUNTED);
+        wanted
+    }
+
+    /// Whether a state has a fact that is new among its like; all its facts are known from now on.
+    fn note(&mut self, like: (u32, u32), state: &[u64]) -> bool {
+        let words = self.facts.div_ceil(64);
+        let seen = self.seen.entry(like).or_insert_with(|| vec![0; words]);
+        let mut is_new = false;
+        for (place, first) in self.space.layout().finite.iter().zip(&self.first) {
+            let fact = (first + place.get(state) as u32) as usize;
+            is_new |= seen[fact / 64] >> (fact % 64) & 1 == 0;
+            seen[fact / 64] |= 1 << (fact % 64);
+        }
+        is_new
+    }
+}
