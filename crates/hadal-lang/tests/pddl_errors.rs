@@ -137,6 +137,16 @@ fn no_mutation_of_a_text_panics() {
 }
 
 #[test]
+fn endless_parameter_lists_are_refused() {
+    let variables: Vec<String> = (0..100).map(|number| format!("?v{number}")).collect();
+    let variables = variables.join(" ");
+    let domain = DOMAIN.replace("(?x - t) :precondition", &format!("({variables} ?x - t) :precondition"));
+    assert!(findings(&domain, PROBLEM).contains("a list has more than 60 variables"));
+    let domain = DOMAIN.replace("(q)) (:functions", &format!("(q) (wide {variables})) (:functions"));
+    assert!(findings(&domain, PROBLEM).contains("a list has more than 60 variables"));
+}
+
+#[test]
 fn bottomless_nesting_is_refused() {
     for opening in ["(not ", "(and ", "(forall (?z - t) ", "(when (q) "] {
         let deep = format!("{}(q){}", opening.repeat(50_000), ")".repeat(50_000));

@@ -4,6 +4,7 @@ mod effects;
 mod invariant;
 mod lower;
 mod numbers;
+mod pairs;
 mod prune;
 mod relevance;
 mod soft;
@@ -40,6 +41,9 @@ pub(crate) fn encode(mut task: GroundTask, goals: SoftGoals, keep: Rows) -> Resu
     // Where steps are counted, one that changes nothing else may matter.
     if keep == Rows::Relevant && !task.soft.monitors.iter().any(|monitor| monitor.counts) {
         relevance::drop_irrelevant(&mut rows);
+        if pairs::drop_unreachable(&mut rows) {
+            relevance::drop_irrelevant(&mut rows);
+        }
     }
     values::drop_unused(&mut rows);
     Ok(rows)

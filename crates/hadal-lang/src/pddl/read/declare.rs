@@ -9,6 +9,9 @@ use hadal_system::Span;
 /// One entry of a typed list: its name, where it stands, its types.
 pub(super) type Typed<'a> = (&'a str, Span, Vec<u32>);
 
+/// How many variables one list may declare: joins keep a tuple's columns in a word.
+const MAX_VARIABLES: usize = 60;
+
 /// The number of the type `object`.
 const OBJECT: u32 = 0;
 
@@ -111,7 +114,11 @@ impl Reader {
 
     /// Declares variables at the end of `scope` and returns them.
     pub(super) fn declare_variables(&mut self, items: &[Tree], scope: &mut Scope) -> Vec<Variable> {
-        let list = self.typed_list(items, true);
+        let mut list = self.typed_list(items, true);
+        if let Some((_, span, _)) = list.get(MAX_VARIABLES) {
+            self.error(*span, format!("a list has more than {MAX_VARIABLES} variables"));
+            list.truncate(MAX_VARIABLES);
+        }
         let mut declared: Vec<Variable> = Vec::with_capacity(list.len());
         let first = scope.names.len();
         for (name, span, types) in list {

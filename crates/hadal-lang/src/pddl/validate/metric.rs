@@ -23,11 +23,7 @@ fn gather(view: &View, formula: &Formula, objects: &mut Vec<u32>, list: &mut Vec
                 false
             });
         }
-        Formula::Preference(Some(name), inner) => {
-            if !view.is(inner, true, objects) {
-                list.push(*name);
-            }
-        }
+        Formula::Preference(Some(name), inner) if !view.is(inner, true, objects) => list.push(*name),
         _ => {}
     }
 }
