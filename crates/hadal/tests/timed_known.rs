@@ -105,3 +105,33 @@ fn counts_do_not_depend_on_threads_or_memory() {
     let wrong: Vec<String> = on_threads(2, &work, run).into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn a_search_that_is_stopped_and_resumed_keeps_its_counts() {
+    let Some(models) = corpus("ta") else { return };
+    let model = models.join("tchecker/fischer_6.tck").display().to_string();
+    for (covering, expected) in [("off", [5798, 12432, 5798]), ("alu", [3458, 9132, 2378])] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let disk = folder.path().display().to_string();
+        let begin = ["check", &model, "--covering", covering, "--json", "--disk", &disk, "--memory", "16M"];
+        let stopped = hadal(&[&begin[..], &["--max-states", "300"]].concat()).expect_code(3).json();
+        let run = stopped["run"].as_str().expect("it can be resumed").to_owned();
+        hadal(&["resume", &run, "--json", "--memory", "64M", "--max-states", "2000"]).expect_code(3);
+        let result = hadal(&["resume", &run, "--json", "--memory", "20M"]).expect_code(0).json();
+        let found = ["states", "transitions", "maximal"].map(|field| result[field].as_u64().unwrap_or(0));
+        assert_eq!(found, expected, "{covering}");
+    }
+}
+
+#[test]
+fn a_directed_search_finds_what_a_blind_one_finds() {
+    let Some(models) = corpus("ta") else { return };
+    let model = models.join("tchecker/fischer_4_5_10.tck").display().to_string();
+    let blind = hadal(&["check", &model, "--label", "cs1,cs2", "--json"]).expect_code(1).json();
+    let astar =
+        hadal(&["check", &model, "--label", "cs1,cs2", "--json", "--order", "astar"]).expect_code(1).json();
+    assert_eq!(blind["trace_length"], 6);
+    assert_eq!(astar["trace_length"], 6, "A* with an admissible guide finds a shortest trace");
+    let right = models.join("tchecker/fischer_4.tck").display().to_string();
+    hadal(&["check", &right, "--label", "cs1,cs2", "--json", "--find"]).expect_code(0);
+}

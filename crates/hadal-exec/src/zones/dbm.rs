@@ -99,15 +99,11 @@ impl Zone {
     pub fn close(&mut self) -> bool {
         let n = self.size;
         for k in 0..n {
-            for i in 0..n {
+            for i in (0..n).filter(|&i| i != k) {
                 let through = self.bounds[i * n + k];
-                if through == INFINITY || i == k {
-                    continue;
-                }
-                for j in 0..n {
-                    let sum = add(through, self.bounds[k * n + j]);
-                    let entry = &mut self.bounds[i * n + j];
-                    *entry = (*entry).min(sum);
+                if through != INFINITY {
+                    let (row, by) = two_rows(&mut self.bounds, n, i, k);
+                    tighten(row, through, by);
                 }
             }
         }
@@ -127,14 +123,12 @@ impl Zone {
         self.bounds[i * n + j] = bound;
         for a in 0..n {
             let before = add(self.bounds[a * n + i], bound);
-            if before == INFINITY || (a != i && before >= self.bounds[a * n + j]) {
+            // The row of `j` itself cannot become tighter: the zone would be empty.
+            if before == INFINITY || a == j || (a != i && before >= self.bounds[a * n + j]) {
                 continue;
             }
-            for b in 0..n {
-                let sum = add(before, self.bounds[j * n + b]);
-                let entry = &mut self.bounds[a * n + b];
-                *entry = (*entry).min(sum);
-            }
+            let (row, by) = two_rows(&mut self.bounds, n, a, j);
+            tighten(row, before, by);
         }
         true
     }
@@ -294,6 +288,29 @@ impl Zone {
         if changed {
             self.close();
         }
+    }
+}
+
+/// Two different rows of a matrix, the first to be written.
+#[inline]
+fn two_rows(bounds: &mut [i32], n: usize, write: usize, read: usize) -> (&mut [i32], &[i32]) {
+    debug_assert_ne!(write, read);
+    if write < read {
+        let (before, after) = bounds.split_at_mut(read * n);
+        (&mut before[write * n..write * n + n], &after[..n])
+    } else {
+        let (before, after) = bounds.split_at_mut(write * n);
+        (&mut after[..n], &before[read * n..read * n + n])
+    }
+}
+
+/// `row[j] = min(row[j], through + by[j])`, in a loop without branches; `through` is finite.
+#[inline]
+fn tighten(row: &mut [i32], through: i32, by: &[i32]) {
+    for (entry, &bound) in row.iter_mut().zip(by) {
+        let sum = through.wrapping_add(bound).wrapping_sub((through | bound) & 1);
+        let sum = if bound == INFINITY { INFINITY } else { sum };
+        *entry = (*entry).min(sum);
     }
 }
 

@@ -140,17 +140,30 @@ fn labels(automata: &[Automaton]) -> Vec<LocationLabel> {
     labels
 }
 
-/// The initial locations, in front of what the reader initialises.
+/// One start for every choice of initial locations, in front of what the reader initialises.
 fn add_start(system: &mut System, automata: &[Automaton]) {
-    if system.starts.is_empty() {
-        system.starts.push(Action { name: "start".into(), ..Action::default() });
-    }
-    let assign = |(process, automaton): (usize, &Automaton)| {
+    let rest = system.starts.pop().unwrap_or_else(|| Action { name: "start".into(), ..Action::default() });
+    let mut ways: Vec<Vec<Stmt>> = vec![Vec::new()];
+    for (process, automaton) in automata.iter().enumerate() {
         let place = system.whole(system.processes[process].location);
-        Stmt::new(StmtKind::Assign(place, Expr::constant(automaton.initial as i64)), automaton.span)
-    };
-    let body: Vec<Stmt> = automata.iter().enumerate().map(assign).collect();
-    system.starts[0].body.splice(0..0, body);
+        let enter = |&at: &usize| {
+            Stmt::new(StmtKind::Assign(place.clone(), Expr::constant(at as i64)), automaton.span)
+        };
+        ways = ways
+            .iter()
+            .flat_map(|way| {
+                automaton
+                    .initial
+                    .iter()
+                    .map(enter)
+                    .map(move |stmt| way.iter().cloned().chain([stmt]).collect())
+            })
+            .collect();
+    }
+    for mut body in ways {
+        body.extend(rest.body.iter().cloned());
+        system.starts.push(Action { body, ..rest.clone() });
+    }
 }
 
 /// States that break what an invariant asks of variables do not exist.

@@ -21,8 +21,8 @@ pub struct Automaton {
     pub name: String,
     /// Its locations.
     pub locations: Vec<Place>,
-    /// Where it starts.
-    pub initial: usize,
+    /// Where it may start.
+    pub initial: Vec<usize>,
     /// Its edges.
     pub edges: Vec<Edge>,
     /// Where it stands.

@@ -1,5 +1,6 @@
 //! `hadal check` of models in real time: zones, covering, runs with delays.
 
+mod directed;
 mod fastest;
 mod gantt;
 pub mod landing;
@@ -112,7 +113,9 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
     refuse_others(args)?;
     let Loaded { mut timed, language } = load(&args.model, args.timed.queries.as_deref(), args.output.quiet)?;
-    let plan = options(args, language, resumed)?;
+    let mut plan = options(args, language, resumed)?;
+    // A guide sees the discrete part only, so the search is put together here.
+    let directing = args.directed.is_asked().then(|| std::mem::take(&mut plan.directing));
     let asked = question::ask(&mut timed, args)?;
     let deadlocks = question::asks_deadlock(&timed, &asked);
     let covering = covering(args, deadlocks)?;
@@ -131,13 +134,22 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let (startup_cpu, startup_peak) = (cpu_seconds(), begin_peak());
 
     let progress = Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?;
-    let search =
-        SpaceCheck::of(&space).question(question).options(plan).usually(Layered::covering()).begin()?;
+    let search = SpaceCheck::of(&space)
+        .question(question.clone())
+        .options(plan)
+        .usually(Layered::covering())
+        .begin()?;
     let control = search.control();
     let interrupt = Arc::clone(control);
     ctrlc::set_handler(move || interrupt.interrupt())
         .map_err(|error| Failure::Internal(format!("cannot handle interrupts: {error}")))?;
-    let found = progress.during(control, search.governor(), || search.finish());
+    let found = progress.during(control, search.governor(), || match &directing {
+        None => search.finish().map_err(Failure::from),
+        Some(directing) => {
+            let report = directed::explore(directing, &space, &question, (control, search.governor()))?;
+            Ok(SpaceOutcome { report, warnings: control.warnings(), run: None })
+        }
+    });
     progress.tell(control);
     let SpaceOutcome { report, warnings, run } = found?;
     if space.has_overflowed() {
@@ -175,13 +187,18 @@ fn refuse_others(args: &CheckArgs) -> Result<(), Failure> {
     if args.reduction != Reductions::default() {
         return refuse("a reduction (--por, --coi, --safe-abstraction, --decompose)");
     }
-    if args.directed.is_asked() {
-        return refuse("directed search");
-    }
-    Ok(())
+    directed::refuse(&args.directed)
 }
 
 fn covering(args: &CheckArgs, deadlocks: bool) -> Result<Covering, Failure> {
+    if args.directed.is_asked() {
+        return match args.timed.covering {
+            None | Some(CoveringChoice::Off) => Ok(Covering::Equality),
+            Some(_) => Err(Failure::Usage(
+                "a directed search compares zones by equality: leave out --covering".into(),
+            )),
+        };
+    }
     let chosen = match (args.timed.covering, args.strategy) {
         (chosen, strategy) if strategy.is_default() => chosen,
         (None | Some(CoveringChoice::Off), _) => Some(CoveringChoice::Off),
@@ -239,6 +256,7 @@ fn outcome(
         threads: search.threads(),
         state_bits: space.bits(),
         state_bytes: space.words() as u64 * 8,
+        directed: report.directed.clone(),
         layers: report.layers.clone(),
         actions: report.actions.clone(),
         read_cost: report.disk.and_then(|d| d.read_cost),

@@ -4,7 +4,7 @@ use super::wants_deadlocks;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
 use hadal_system::timed::{Clause, TimedFormula, TimedSystem};
-use hadal_system::{Expr, Property, PropertyBody, PropertyKind, Span};
+use hadal_system::{Expr, ExprKind, Property, PropertyBody, PropertyKind, Span, UnaryOp};
 
 /// Adds what the command asks for to the model's properties; says which are asked about, by property.
 pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failure> {
@@ -52,12 +52,19 @@ pub fn asks_deadlock(timed: &TimedSystem, asked: &[bool]) -> bool {
 }
 
 fn add(timed: &mut TimedSystem, (name, kind): (String, PropertyKind), when: Expr, deadlock: Option<bool>) {
+    // Guides look at the discrete part of what is asked.
+    let body = match kind {
+        PropertyKind::Invariant => {
+            Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(when.clone())), when.span)
+        }
+        _ => when.clone(),
+    };
     timed.system.properties.push(Property {
         name,
         kind,
         params: Vec::new(),
         locals: Vec::new(),
-        body: PropertyBody::State(Expr::constant(i64::from(kind == PropertyKind::Invariant))),
+        body: PropertyBody::State(body),
         span: Span::default(),
     });
     let clauses = vec![Clause { when, bounds: Vec::new(), deadlock }];

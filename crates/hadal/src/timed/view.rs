@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::trace::{Moment, Scalar, StepView, TraceView, ViolationView};
 use hadal_exec::zones::ZoneSpace;
 use hadal_exec::zones::concrete::{ConcreteTrace, Time, TimedEnding};
+use hadal_exec::zones::dbm::INFINITY;
 use hadal_search::{Violation, ViolationKind};
 use hadal_system::StateSpace;
 
@@ -17,7 +18,7 @@ pub fn view(space: &ZoneSpace, found: &Violation) -> Result<TraceView, Failure> 
         ViolationKind::Fault(label) => TimedEnding::Fault(label),
         _ => TimedEnding::State,
     };
-    let violation = describe(space, found.kind);
+    let violation = describe(space, found);
     let model = space.timed().system.name.clone();
     if found.path.is_empty() {
         return Ok(TraceView { model, violation, shortest: found.shortest, steps: Vec::new(), chart: None });
@@ -30,7 +31,7 @@ pub fn view(space: &ZoneSpace, found: &Violation) -> Result<TraceView, Failure> 
 pub fn shown(space: &ZoneSpace, found: &Violation, trace: &ConcreteTrace) -> TraceView {
     TraceView {
         model: space.timed().system.name.clone(),
-        violation: describe(space, found.kind),
+        violation: describe(space, found),
         shortest: found.shortest,
         steps: steps(space, trace),
         chart: Some(gantt::svg(space, trace)),
@@ -57,11 +58,23 @@ fn steps(space: &ZoneSpace, trace: &ConcreteTrace) -> Vec<StepView> {
     steps
 }
 
-fn describe(space: &ZoneSpace, kind: ViolationKind) -> ViolationView {
+/// Whether time cannot go on for ever in the last state of a path.
+fn is_timelock(space: &ZoneSpace, found: &Violation) -> bool {
+    found.path.last().is_some_and(|state| {
+        let zone = space.zone(state);
+        (1..zone.size()).any(|clock| zone.entry(clock, 0) != INFINITY)
+    })
+}
+
+fn describe(space: &ZoneSpace, found: &Violation) -> ViolationView {
     let name = |id: hadal_system::PropertyId| space.properties()[id.0 as usize].name.clone();
-    let (kind, property, message) = match kind {
+    let (kind, property, message) = match found.kind {
         ViolationKind::Invariant(id) if name(id) == "deadlock" => {
-            ("deadlock", Some(name(id)), "deadlock: no action can ever fire again".to_owned())
+            let time = match is_timelock(space, found) {
+                true => "and time cannot go on (a timelock)",
+                false => "though time goes on",
+            };
+            ("deadlock", Some(name(id)), format!("deadlock: no action can ever fire again, {time}"))
         }
         ViolationKind::Invariant(id) => {
             ("invariant", Some(name(id)), format!("invariant `{}` is violated", name(id)))

@@ -134,7 +134,6 @@ impl<'t> Lowering<'t, '_> {
                     self.network.processes.push(Automaton {
                         name: name.text.to_owned(),
                         span: name.span(),
-                        initial: usize::MAX,
                         ..Automaton::default()
                     });
                     self.edge_events.push(Vec::new());
@@ -154,13 +153,10 @@ impl<'t> Lowering<'t, '_> {
             }
         }
         for at in 0..self.network.processes.len() {
-            let automaton = &mut self.network.processes[at];
-            if automaton.initial == usize::MAX {
-                automaton.initial = 0;
-                if !automaton.locations.is_empty() {
-                    let (span, name) = (automaton.span, automaton.name.clone());
-                    self.error(span, format!("process `{name}` has no initial location"));
-                }
+            let automaton = &self.network.processes[at];
+            if automaton.initial.is_empty() && !automaton.locations.is_empty() {
+                let (span, name) = (automaton.span, automaton.name.clone());
+                self.error(span, format!("process `{name}` has no initial location"));
             }
         }
         declare_locations(&mut self.network.system, &self.network.processes);
@@ -256,11 +252,7 @@ impl<'t> Lowering<'t, '_> {
         };
         automaton.locations.push(place);
         if it.attribute("initial").is_some() {
-            if automaton.initial != usize::MAX {
-                self.findings.push(Diagnostic::error(name.span(), "a second initial location"));
-            } else {
-                automaton.initial = at;
-            }
+            automaton.initial.push(at);
         }
         if self.locations.insert((process, name.text), at).is_some() {
             self.error(name.span(), format!("location `{}` is declared twice", name.text));

@@ -160,7 +160,7 @@ impl Lowering<'_> {
         self.automata.push(Automaton {
             name,
             locations: locations.collect(),
-            initial: initial.unwrap_or(0),
+            initial: vec![initial.unwrap_or(0)],
             edges: Vec::new(),
             span: template.span,
         });

@@ -28,6 +28,12 @@ impl Lowering<'_> {
             return;
         };
         let kind = if always { PropertyKind::Invariant } else { PropertyKind::Goal };
+        // Guides look at the discrete part of what is asked.
+        let discrete = clauses
+            .iter()
+            .map(|clause| clause.when.clone())
+            .reduce(|left, right| fold(BinaryOp::Or, left, right, query.span))
+            .unwrap_or_else(|| Expr::constant(0));
         formulas.resize(self.system.properties.len(), None);
         formulas.push(Some(TimedFormula { clauses }));
         self.system.properties.push(Property {
@@ -35,7 +41,7 @@ impl Lowering<'_> {
             kind,
             params: Vec::new(),
             locals: Vec::new(),
-            body: PropertyBody::State(Expr::constant(i64::from(always))),
+            body: PropertyBody::State(if always { negate(discrete) } else { discrete }),
             span: query.span,
         });
     }

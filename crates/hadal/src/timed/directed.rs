@@ -1,0 +1,122 @@
+//! Directed search on zones: guides estimate on the discrete part, and keep what they promise, since every step of the
+//! zone graph is one of the discrete system (Kupferschmid et al. 2006, on guiding the search in timed automata).
+
+use crate::failure::Failure;
+use hadal_check::Directing;
+use hadal_exec::zones::ZoneSpace;
+use hadal_guide::registry::Prepared;
+use hadal_search::directed::{self, DirectedOptions, DirectedSearch, Order};
+use hadal_search::{Control, Question, Report, Task};
+use hadal_store::Governor;
+use hadal_system::guide::{Distance, Estimator, Guide, Mask, NoPriority, Promises, Target};
+use hadal_system::{Label, PropertyId, PropertyKind, StateSpace};
+
+/// What is used unless an order is named: traces stay short.
+const USUAL_ORDER: Order = Order::Weighted(5000);
+
+/// A guide of the discrete part.
+struct OverZones<'g> {
+    guide: Box<dyn Guide + 'g>,
+    /// Words of the zone, in front.
+    skip: usize,
+}
+
+struct OverZonesEstimator<'g> {
+    estimator: Box<dyn Estimator + 'g>,
+    skip: usize,
+}
+
+impl Guide for OverZones<'_> {
+    fn name(&self) -> String {
+        self.guide.name()
+    }
+
+    fn promises(&self) -> Promises {
+        self.guide.promises()
+    }
+
+    fn estimator(&self) -> Box<dyn Estimator + '_> {
+        Box::new(OverZonesEstimator { estimator: self.guide.estimator(), skip: self.skip })
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.guide.failure()
+    }
+}
+
+impl Estimator for OverZonesEstimator<'_> {
+    fn estimate(&mut self, state: &[u64], off: Option<&Mask>) -> Distance {
+        self.estimator.estimate(&state[self.skip..], off)
+    }
+
+    fn work(&self) -> u64 {
+        self.estimator.work()
+    }
+
+    fn supporters(&self) -> Option<&[Label]> {
+        self.estimator.supporters()
+    }
+
+    fn preferred(&self) -> &[Label] {
+        self.estimator.preferred()
+    }
+}
+
+/// Options of directed search that do not go with zones.
+pub fn refuse(args: &Directing) -> Result<(), Failure> {
+    let refused = |what: &str| Err(Failure::Usage(format!("{what} is not supported with clocks")));
+    if args.order.as_deref() == Some("external-astar") {
+        return refused("--order external-astar");
+    }
+    if args.priority.as_deref().is_some_and(|name| name != "none") {
+        return refused("--priority");
+    }
+    if args.calibration.is_some() || args.check_h || args.trace_by.is_some() || args.cost_bound.is_some() {
+        return refused("--calibration, --check-h, --trace-by or --cost-bound");
+    }
+    Ok(())
+}
+
+/// Looks for what is asked where a guide says it is near.
+pub fn explore(
+    args: &Directing,
+    space: &ZoneSpace,
+    question: &Question,
+    (control, governor): (&Control, &Governor),
+) -> Result<Report, Failure> {
+    let wrong = |what: String| Failure::Usage(what);
+    let order: Order = match &args.order {
+        Some(text) => text.parse().map_err(|why| wrong(format!("--order {text}: {why}")))?,
+        None => USUAL_ORDER,
+    };
+    let tie = match &args.tie {
+        Some(text) => Some(text.parse().map_err(|why| wrong(format!("--tie {text}: {why}")))?),
+        None => None,
+    };
+    let properties = space
+        .properties()
+        .iter()
+        .enumerate()
+        .filter(|(_, info)| matches!(info.kind, PropertyKind::Invariant | PropertyKind::Goal))
+        .map(|(n, _)| PropertyId(n as u32))
+        .filter(|&id| question.asks(id));
+    let target = Target { properties: properties.collect(), ..Target::default() };
+    if target.properties.is_empty() {
+        return Err(wrong("--find needs something to look for: name a property or a --label".into()));
+    }
+    let prepared = Prepared::new(space.model(), &target).map_err(|error| wrong(error.to_string()))?;
+    let name = args.guide.as_deref().unwrap_or("auto");
+    let chosen = if name == "auto" { prepared.choose().name } else { name };
+    let guide = prepared.guide(chosen).map_err(|error| wrong(format!("--guide {name}: {error}")))?;
+    let guide = OverZones { guide, skip: space.zone_words() };
+    let options = DirectedOptions { order, tie, seed: args.seed, ..DirectedOptions::default() };
+    let task = Task { space, question, control };
+    Ok(directed::explore(&DirectedSearch {
+        task,
+        governor,
+        guide: &guide,
+        aim: &target,
+        priority: &NoPriority,
+        options,
+    }))
+}
