@@ -153,9 +153,14 @@ impl ZoneSpace {
         locations_bounds.iter().flatten().for_each(|bounds| {
             most.join(bounds);
         });
-        let below = most.upper.iter().copied().max().unwrap_or(0);
+        // Of the sharper abstractions, closing adds lower bounds up.
+        let positive = most.upper.iter().map(|&bound| i64::from(bound.max(0)));
+        let below = match options.extrapolation {
+            Extrapolation::LowerUpperPlus | Extrapolation::MaxPlus => positive.max().unwrap_or(0),
+            Extrapolation::LowerUpper | Extrapolation::Max => positive.sum::<i64>().min(LARGEST_CONSTANT),
+        };
         let above: i64 = most.lower.iter().map(|&bound| i64::from(bound.max(0))).sum();
-        let packing = Packing::new(size, i64::from(below.max(0)), above.min(LARGEST_CONSTANT));
+        let packing = Packing::new(size, below, above.min(LARGEST_CONSTANT));
         let ready_timing = |timing: &hadal_system::timed::Timing| ReadyTiming {
             guard: ReadyBound::all(compiler, &timing.guard),
             resets: timing.resets.iter().map(|reset| ReadyReset::new(compiler, reset)).collect(),
