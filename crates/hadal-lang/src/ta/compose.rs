@@ -14,6 +14,9 @@ use hadal_system::{
     Role, Shape, Stmt, StmtKind, System, UnaryOp, VarId, Variable,
 };
 
+/// The most initial states.
+const MAX_STARTS: usize = 4096;
+
 /// Adds a variable for the location of each process, so that expressions may speak of them. `automata` give names and
 /// locations only.
 pub fn declare_locations(system: &mut System, automata: &[Automaton]) {
@@ -74,6 +77,13 @@ pub(super) fn any(parts: impl IntoIterator<Item = Expr>) -> Expr {
 pub fn compose(network: Network, joints: &[Joint], findings: &mut Diagnostics) -> TimedSystem {
     let Network { system, clocks, processes: automata } = network;
     let mut timed = TimedSystem { system, clocks, ..TimedSystem::default() };
+    let starts = automata.iter().fold(1usize, |ways, it| ways.saturating_mul(it.initial.len()));
+    if starts > MAX_STARTS {
+        let span = automata.first().map_or_else(Default::default, |automaton| automaton.span);
+        findings
+            .push(Diagnostic::error(span, format!("more than {MAX_STARTS} choices of initial locations")));
+        return timed;
+    }
     let composer = Composer::new(&timed.system, &automata);
     let mut actions = Vec::with_capacity(joints.len());
     for joint in joints {

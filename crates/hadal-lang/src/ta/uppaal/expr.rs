@@ -10,6 +10,9 @@ use hadal_system::{
     Stmt, StmtKind, UnaryOp,
 };
 
+/// The most expressions that are made.
+const MAX_WORK: u64 = 20_000_000;
+
 /// What a path of names, indices and fields means.
 #[derive(Clone, Debug)]
 pub(super) enum Reference {
@@ -96,6 +99,10 @@ impl Lowering<'_> {
                     self.error(index.span, format!("the index lies outside {low}..{high}"));
                     return None;
                 }
+                if constant.is_none() && (all.len() as i64).saturating_mul(high - low + 1) > MAX_VALUES {
+                    self.error(span, "the table of constants is too large");
+                    return None;
+                }
                 let mut parts = Vec::new();
                 for (conditions, constants) in all {
                     let Constant::List(list) = constants else { continue };
@@ -114,10 +121,6 @@ impl Lowering<'_> {
                             }
                         }
                     }
-                }
-                if parts.len() as i64 > MAX_VALUES {
-                    self.error(span, "the table of constants is too large");
-                    return None;
                 }
                 Some(Reference::Constants(parts, *element))
             }
@@ -233,6 +236,16 @@ impl Lowering<'_> {
     /// The value of an expression over variables.
     pub(super) fn value(&mut self, code: &mut Code, term: &Term) -> Option<Expr> {
         let span = term.span;
+        self.work += 1;
+        if self.work > MAX_WORK {
+            if self.work == MAX_WORK + 1 {
+                self.error(
+                    span,
+                    "the model is too large when its quantifiers and selections are written out",
+                );
+            }
+            return None;
+        }
         let kind = match &term.kind {
             TermKind::Number(number) => ExprKind::Const(*number),
             TermKind::Name(_) | TermKind::Index(..) | TermKind::Field(..) => return self.read(code, term),
@@ -410,7 +423,7 @@ impl Lowering<'_> {
     /// The values of a bounded type.
     pub(super) fn values(&mut self, scope: usize, ty: &Type) -> Option<(i64, i64)> {
         match self.ty(scope, ty)? {
-            Ty::Int(low, high) if high - low < MAX_VALUES => Some((low, high)),
+            Ty::Int(low, high) if high.saturating_sub(low) < MAX_VALUES => Some((low, high)),
             Ty::Bool => Some((0, 1)),
             _ => {
                 self.error(ty.span, format!("expected a range of at most {MAX_VALUES} values"));

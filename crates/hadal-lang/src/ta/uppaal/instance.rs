@@ -93,14 +93,14 @@ impl Lowering<'_> {
         let mut ways: Vec<Vec<i64>> = vec![Vec::new()];
         for parameter in &template.parameters {
             let (low, high) = self.range_of_parameter(parameter)?;
+            if (ways.len() as i64).saturating_mul(high.saturating_sub(low).saturating_add(1)) > MAX_VALUES {
+                self.error(parameter.span, format!("more than {MAX_VALUES} processes"));
+                return None;
+            }
             ways = ways
                 .iter()
                 .flat_map(|way| (low..=high).map(move |value| way.iter().copied().chain([value]).collect()))
                 .collect();
-            if ways.len() as i64 > MAX_VALUES {
-                self.error(parameter.span, format!("more than {MAX_VALUES} processes"));
-                return None;
-            }
         }
         let mut family = HashMap::new();
         for way in ways {
@@ -192,16 +192,16 @@ impl Lowering<'_> {
         for (n, (_, ty)) in written.select.iter().enumerate() {
             let (low, high) = self.values(filled.scope, ty)?;
             ranges.push((low, high));
+            if (ways.len() as i64).saturating_mul(high - low + 1) > MAX_VALUES {
+                self.error(written.span, format!("more than {MAX_VALUES} ways to select"));
+                return None;
+            }
             ways = ways
                 .iter()
                 .flat_map(|way| {
                     (low..=high).map(move |value| way.iter().copied().chain([(n, value)]).collect())
                 })
                 .collect();
-            if ways.len() as i64 > MAX_VALUES {
-                self.error(written.span, format!("more than {MAX_VALUES} ways to select"));
-                return None;
-            }
         }
         for way in ways {
             let scope = self.scope(filled.scope);
@@ -253,6 +253,10 @@ impl Lowering<'_> {
         };
         let mut ways: Vec<(u32, Vec<Expr>)> = vec![(first, conditions)];
         for (value, low, high, stride) in open {
+            if (ways.len() as i64).saturating_mul(high - low + 1) > MAX_VALUES {
+                self.error(channel.span, "the channel may be any of too many");
+                return None;
+            }
             let mut next = Vec::new();
             for (channel, conditions) in &ways {
                 for n in low..=high {
@@ -262,10 +266,6 @@ impl Lowering<'_> {
                 }
             }
             ways = next;
-            if ways.len() as i64 > MAX_VALUES {
-                self.error(channel.span, "the channel may be any of too many");
-                return None;
-            }
         }
         for (channel, conditions) in ways {
             self.push_edge(process, edge.clone(), conditions, Some((channel, *sends)));

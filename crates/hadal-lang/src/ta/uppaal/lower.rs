@@ -8,7 +8,7 @@ use crate::ta::network::{Automaton, Network};
 use hadal_system::timed::TimedSystem;
 use hadal_system::{
     Action, Base, Domain, Expr, Field, FunctionId, Local, LocalId, LocalKind, Place, Role, Shape, ShapeId,
-    Source, Span, Step, Stmt, StmtKind, System, VarId, Variable,
+    Shapes, Source, Span, Step, Stmt, StmtKind, System, VarId, Variable,
 };
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -36,6 +36,8 @@ pub(super) struct Lowering<'f> {
     /// Channel and direction of each edge, by process.
     pub(super) syncs: Vec<Vec<Option<(u32, bool)>>>,
     pub(super) define: HashMap<String, i64>,
+    /// Expressions made so far: quantifiers that are written out may be too many.
+    pub(super) work: u64,
     pub(super) findings: &'f mut Diagnostics,
 }
 
@@ -68,6 +70,7 @@ pub(super) fn lower(
         process_scopes: Vec::new(),
         syncs: Vec::new(),
         define: define.iter().cloned().collect(),
+        work: 0,
         findings,
     };
     lowering.declarations(&document.declarations, 0, "");
@@ -177,7 +180,7 @@ impl Lowering<'_> {
         let mut ty = self.ty(scope, &declared.ty)?;
         for dimension in declared.dimensions.iter().rev() {
             let (low, high) = match dimension {
-                Dimension::Size(size) => (0, self.number(scope, size)? - 1),
+                Dimension::Size(size) => (0, self.number(scope, size)?.saturating_sub(1)),
                 Dimension::Type(of) => match self.ty(scope, of)? {
                     Ty::Int(low, high) => (low, high),
                     Ty::Bool => (0, 1),
@@ -187,11 +190,15 @@ impl Lowering<'_> {
                     }
                 },
             };
-            if high - low + 1 < 1 || high - low >= MAX_VALUES {
+            if high < low || high.saturating_sub(low) >= MAX_VALUES {
                 self.error(declared.span, format!("an array has between 1 and {MAX_VALUES} elements"));
                 return None;
             }
             ty = Ty::Array { low, high, element: Box::new(ty) };
+            if ty.size() > Shapes::MAX_SLOTS as i64 {
+                self.error(declared.span, "the array is too large");
+                return None;
+            }
         }
         Some(ty)
     }

@@ -32,8 +32,10 @@ impl Ty {
     /// How many scalars (or clocks, or channels) it has.
     pub(super) fn size(&self) -> i64 {
         match self {
-            Ty::Array { low, high, element } => (high - low + 1).saturating_mul(element.size()),
-            Ty::Struct(fields) => fields.iter().map(|(_, ty)| ty.size()).sum(),
+            Ty::Array { low, high, element } => {
+                high.saturating_sub(*low).saturating_add(1).saturating_mul(element.size())
+            }
+            Ty::Struct(fields) => fields.iter().fold(0, |sum: i64, (_, ty)| sum.saturating_add(ty.size())),
             _ => 1,
         }
     }
