@@ -116,7 +116,7 @@ impl<'m> Chooser<'m> {
                 n += 1;
             }
             if self.complete[action as usize] != n - begin && self.system.chance != Chance::Racing {
-                self.to_one(begin, out, label)?;
+                self.scale_to_one(begin, out, label)?;
             }
             out.ends.push(n as u32);
             out.rewards.push(0);
@@ -168,7 +168,7 @@ impl<'m> Chooser<'m> {
     }
 
     /// Makes sure that the weights from `begin` on add up to 1.
-    fn to_one(&mut self, begin: usize, out: &mut Choices, label: Label) -> Result<(), ChoiceFault> {
+    fn scale_to_one(&mut self, begin: usize, out: &mut Choices, label: Label) -> Result<(), ChoiceFault> {
         let weights = &mut out.weights[begin..];
         let sum = weights
             .iter()

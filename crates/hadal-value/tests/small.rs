@@ -69,7 +69,7 @@ fn a_die_out_of_coins_is_fair() {
     assert_eq!(value(DIE, "P=? [ G s<7 ]"), "0");
     assert_eq!(value(DIE, "P=? [ X s=1 ]"), "1/2");
     assert_eq!(value(DIE, "P=? [ s!=2 U d=1 ]"), "1/6");
-    assert_eq!(value(DIE, "P=? [ s!=2 W d=1 ]"), "1/6");
+    assert_eq!(value(DIE, "P=? [ s!=2 W d=1 ]"), "1/2");
     assert_eq!(value(DIE, "R{\"flips\"}=? [ C<=3 ]"), "3");
     assert_eq!(value(DIE, "R{\"flips\"}=? [ C ]"), "11/3");
     assert_eq!(value(DIE, "R{\"flips\"}=? [ I=3 ]"), "1/4");

@@ -1,0 +1,62 @@
+//! `hadal solve` through the command: fixed names of the JSON object, exit codes, files beside the model, policies.
+
+mod support;
+
+use support::{bundled, hadal};
+
+fn model(name: &str) -> String {
+    bundled().join(name).display().to_string()
+}
+
+#[test]
+fn bundled_models_have_their_values() {
+    for (file, property, exact) in [
+        ("gambler.prism", "rich", "729/1261"),
+        ("gambler.prism", "bold", "729/2825"),
+        ("gambler.prism", "games", "20450/1357"),
+        ("gambler.prism", "quick", "243/625"),
+        ("agreement.prism", "disagree", "11/84"),
+        ("agreement.prism", "steps", "48"),
+        ("agreement.prism", "steps_min", "27"),
+    ] {
+        let run = hadal(&["solve", &model(file), "--property", property, "--exact", "--json"]);
+        assert_eq!(run.code, 0, "{run:?}");
+        let found = run.json();
+        assert_eq!(found["exact"], exact, "{file} {property}");
+        let (lower, upper) =
+            (found["lower"].as_f64().expect("a bound"), found["upper"].as_f64().expect("a bound"));
+        let (above, below) = exact.split_once('/').unwrap_or((exact, "1"));
+        let value = above.parse::<f64>().expect("a number") / below.parse::<f64>().expect("a number");
+        assert!(lower <= value && value <= upper && upper - lower <= 1e-5 * upper, "{found}");
+        for name in ["states", "choices", "branches", "sweeps", "tier"] {
+            assert!(!found[name].is_null(), "{name}: {found}");
+        }
+    }
+}
+
+#[test]
+fn bounds_hold_or_are_violated_with_their_exit_codes() {
+    let gambler = model("gambler.prism");
+    let run = hadal(&["solve", &gambler, "--property", "fair", "--json"]);
+    assert_eq!((run.code, &run.json()["verdict"]), (0, &"holds".into()));
+    let run = hadal(&["solve", &gambler, "--formula", "P>=0.3 [ F \"rich\" ]", "--json"]);
+    assert_eq!((run.code, &run.json()["verdict"]), (1, &"violated".into()));
+    let run = hadal(&["solve", &gambler, "--formula", "Pmax=? [ F coins=99 ", "--json"]);
+    assert_eq!(run.code, 2);
+    let run = hadal(&["solve", &gambler, "-D", "N=20", "--property", "rich", "--max-states", "5", "--json"]);
+    assert_eq!((run.code, &run.json()["verdict"]), (3, &"stopped".into()));
+}
+
+#[test]
+fn a_policy_is_written_and_attains_the_value() {
+    let place = tempfile::tempdir().expect("a place");
+    let file = place.path().join("policy").display().to_string();
+    let run = hadal(&["solve", &model("gambler.prism"), "--property", "rich", "--policy", &file, "--json"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let found = run.json();
+    let followed = found["policy_lower"].as_f64().expect("a bound");
+    assert!((followed - 729.0 / 1261.0).abs() < 1e-5, "{found}");
+    let text = std::fs::read_to_string(&file).expect("the policy");
+    assert_eq!(text.lines().count() as u64, found["policy_states"].as_u64().expect("a number"));
+    assert!(text.starts_with("coins=2\tone\n"), "{text}");
+}
