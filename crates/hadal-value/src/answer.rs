@@ -44,7 +44,7 @@ pub struct Answer {
 pub struct Policy {
     /// States with the label their choice begins with.
     pub steps: Vec<(Vec<u64>, Label)>,
-    /// Between what the value lies when the policy is followed, solved anew from the chain under it.
+    /// Between what the value of the initial states lies when the policy is followed, solved anew from the chain under it.
     pub value: (f64, f64),
 }
 

@@ -133,7 +133,7 @@ pub fn end_components(graph: &Graph, states: &[bool], allowed: impl Fn(usize) ->
                     }
                 }
             }
-            if !killed && whole || !killed && piece.len() > 1 {
+            if !killed && (whole || piece.len() > 1) {
                 if piece.iter().any(|&s| graph.choices_of(s as usize).any(|c| alive[c])) {
                     piece.iter().for_each(|&s| result[s as usize] = found);
                     found += 1;

@@ -60,10 +60,13 @@ fn answers_from_disk_are_those_of_ram() {
     }
 }
 
+/// What a choice costs, and where it leads how likely.
+type Choice = (f64, Vec<(u64, f64)>);
+
 /// Value iteration in the order of ranks, in obvious code.
 fn reference(space: &dyn StateSpace, sweeps: usize) -> Vec<f64> {
     let mut worker = space.worker();
-    let mut rows: BTreeMap<u64, Vec<(f64, Vec<(u64, f64)>)>> = BTreeMap::new();
+    let mut rows: BTreeMap<u64, Vec<Choice>> = BTreeMap::new();
     let mut starts = hadal_system::Successors::new(1);
     worker.initial(&mut starts);
     let mut open = vec![starts.state(0)[0]];

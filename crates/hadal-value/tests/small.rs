@@ -24,7 +24,8 @@ fn ask(model: &str, question: &str) -> Answer {
 fn value(model: &str, question: &str) -> String {
     let found = ask(model, question);
     let (low, high) = found.value.expect("a value");
-    if let Some(policy) = &found.policy {
+    // A policy is followed from the initial states, a filter asks about others.
+    if let Some(policy) = found.policy.as_ref().filter(|_| !question.contains(['{', '('])) {
         assert!(
             policy.value.0 <= high * 1.00001 && low <= policy.value.1 * 1.00001,
             "{question}: {policy:?}"

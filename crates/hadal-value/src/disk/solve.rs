@@ -12,6 +12,9 @@ const MAX_TRIES: u64 = 64;
 /// Scans after which bounds stay as they are.
 const MAX_SCANS: u64 = 100_000;
 
+/// How a sum of so many products is moved outward.
+type Rounding = fn(f64, usize) -> f64;
+
 /// Bounds of all states.
 #[derive(Clone, Debug)]
 pub struct DiskValues {
@@ -302,13 +305,7 @@ impl Solver<'_> {
     }
 
     /// The value of a state by its best choice. Choices that only stay are left out: they attain no value of their own.
-    fn best(
-        &self,
-        rank: usize,
-        row: &Row,
-        values: &[f64],
-        (numbers, round): (&[f64], fn(f64, usize) -> f64),
-    ) -> f64 {
+    fn best(&self, rank: usize, row: &Row, values: &[f64], (numbers, round): (&[f64], Rounding)) -> f64 {
         let mut best: Option<f64> = None;
         for (branches, reward) in row.choices() {
             if matches!(branches, [(target, _)] if *target as usize == rank) {
