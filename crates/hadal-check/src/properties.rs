@@ -43,7 +43,8 @@ pub fn select_properties(system: &mut System, names: &[String]) -> Result<Vec<bo
 
 /// Whether a property process accepts infinite runs: then that no state is wrong does not answer what is asked.
 pub(crate) fn has_accepting_property(system: &System) -> bool {
-    system.processes.iter().any(|process| process.locations.iter().any(|location| location.accepting))
+    !system.unanswered.is_empty()
+        || system.processes.iter().any(|process| process.locations.iter().any(|location| location.accepting))
 }
 
 /// Whether naming these properties, or none, asks about liveness.

@@ -8,6 +8,7 @@ mod fields;
 pub mod fingerprint;
 pub mod interpret;
 pub mod model;
+pub mod follow;
 mod passing;
 pub mod reduce;
 pub mod replay;

@@ -9,6 +9,7 @@
 use hadal_system::{Label, PropertyId, PropertyKind, StateSpace};
 
 use crate::fault::Fault;
+use crate::follow::{self, Fired, Wanted};
 use crate::interpret::{Interpreter, Notes, Outcome};
 use crate::model::Model;
 use crate::symmetry::{Canonicaliser, Scratch, SymmetryMode};
@@ -33,6 +34,8 @@ pub struct TraceStep {
     pub state: Vec<u64>,
     /// What the model printed on the way.
     pub printed: String,
+    /// The search passes through this state: a process goes on alone.
+    pub inner: bool,
 }
 
 /// How a path is to end, as the explorer saw it.
@@ -105,7 +108,30 @@ pub fn replay(model: &Model, path: &[Vec<u64>], ending: Ending) -> Result<Trace,
     let mut steps: Vec<TraceStep> = Vec::with_capacity(path.len());
     for (n, wanted) in path.iter().enumerate() {
         let from = steps.last().map(|step| step.state.clone());
-        steps.push(replay.step(from.as_deref(), wanted).ok_or(ReplayError::NoStep { step: n })?);
+        match from.filter(|_| !model.system().has_plain_steps()) {
+            Some(from) => {
+                let way = follow::way(model, &from, Wanted::State(wanted));
+                replay.push(way.ok_or(ReplayError::NoStep { step: n })?, &mut steps);
+            }
+            None => {
+                let from = steps.last().map(|step| step.state.clone());
+                steps.push(replay.step(from.as_deref(), wanted).ok_or(ReplayError::NoStep { step: n })?);
+            }
+        }
+    }
+    if let (Ending::Fault(label), Some(last), false) = (ending, steps.last(), model.system().has_plain_steps())
+        && let Some(way) = follow::way(model, &last.state, Wanted::Fault(label))
+        && let Some((failing, passed)) = way.split_last()
+        && let Err(fault) = &failing.to
+    {
+        let mut trace = Trace { steps, end: TraceEnd::State };
+        replay.push(passed.to_vec(), &mut trace.steps);
+        if let (Some(last), false) = (trace.steps.last_mut(), passed.is_empty()) {
+            last.inner = true;
+        }
+        let (label, action) = (failing.label, model.render_label(failing.label));
+        trace.end = TraceEnd::Fault { label, action, printed: failing.printed.clone(), fault: fault.clone() };
+        return Ok(trace);
     }
     let last = steps.last().map(|step| step.state.as_slice());
     let end = match ending {
@@ -141,6 +167,16 @@ impl<'m> Replay<'m> {
         }
     }
 
+    /// Appends single steps that are one step of the search.
+    fn push(&self, way: Vec<Fired>, steps: &mut Vec<TraceStep>) {
+        let last = way.len().saturating_sub(1);
+        for (n, step) in way.into_iter().enumerate() {
+            let Ok(state) = step.to else { continue };
+            let action = self.model.render_label(step.label);
+            steps.push(TraceStep { label: step.label, action, state, printed: step.printed, inner: n < last });
+        }
+    }
+
     /// A transition out of `from` (an initial state where there is none) to a state that `wanted` stands for.
     fn step(&mut self, from: Option<&[u64]>, wanted: &[u64]) -> Option<TraceStep> {
         let mut reached = Vec::new();
@@ -158,7 +194,7 @@ impl<'m> Replay<'m> {
             } else if state != wanted {
                 continue;
             }
-            return Some(TraceStep { label, action: self.render(from, label), state, printed });
+            return Some(TraceStep { label, action: self.render(from, label), state, printed, inner: false });
         }
         let (exact, scratch) = self.exact.as_mut()?;
         let mut canonical = |state: &[u64]| {
@@ -168,7 +204,7 @@ impl<'m> Replay<'m> {
         };
         let wanted = canonical(wanted);
         let (label, state, printed) = reached.into_iter().find(|(_, state, _)| canonical(state) == wanted)?;
-        Some(TraceStep { label, action: self.render(from, label), state, printed })
+        Some(TraceStep { label, action: self.render(from, label), state, printed, inner: false })
     }
 
     /// The instance that meets an error in the last state: the one the explorer saw, else another of the same action,

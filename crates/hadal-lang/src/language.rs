@@ -34,9 +34,14 @@ pub struct Language {
 }
 
 impl Language {
-    /// The language of a file, by its ending.
+    /// The language of a file, by its ending. Both Promela and PRISM models are called `.pm`: the text decides.
     pub fn of(path: &Path) -> Option<&'static Language> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        if ending == "pm" {
+            let text = std::fs::read(path).unwrap_or_default();
+            let prism = prism::recognises(&String::from_utf8_lossy(&text));
+            return Some(if prism { &prism::LANGUAGE } else { &promela::LANGUAGE });
+        }
         LANGUAGES.iter().copied().find(|language| language.endings.contains(&ending.as_str()))
     }
 
@@ -89,6 +94,8 @@ pub struct LoadOptions {
     pub errors: ModelErrors,
     /// A file of queries that takes the place of the model's own, where the language has such files.
     pub queries: Option<PathBuf>,
+    /// How many processes of a type may live at once, by the type's name, where processes come and go.
+    pub processes: Vec<(String, usize)>,
 }
 
 impl LoadOptions {

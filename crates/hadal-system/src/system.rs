@@ -48,6 +48,8 @@ pub struct System {
     pub actions: Vec<Action>,
     /// What is asked of the model.
     pub properties: Vec<Property>,
+    /// What the text asks besides and this system does not carry, by name: whatever is found, nobody may say that it holds.
+    pub unanswered: Vec<String>,
     /// How the choices of a state are resolved, where values are asked for.
     pub chance: Chance,
     /// What can be earned.

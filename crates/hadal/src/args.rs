@@ -57,6 +57,10 @@ pub struct ModelArgs {
     /// DiVinE does.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ModelErrors::Report)]
     pub model_errors: ModelErrors,
+    /// Promela only: how many processes of a type may live at once, where more are started than the text shows. Found by
+    /// itself where it is not said: the search begins again with more room.
+    #[arg(long, value_name = "TYPE=N", value_parser = parse_processes)]
+    pub processes: Vec<(String, usize)>,
     /// Run the model by interpretation instead of machine code (slow: for comparing the two).
     #[arg(long)]
     pub interpret: bool,
@@ -74,6 +78,13 @@ impl ModelArgs {
                 Symmetry::Auto => SymmetryMode::Auto,
             },
         }
+    }
+}
+
+fn parse_processes(text: &str) -> Result<(String, usize), String> {
+    match text.split_once('=').map(|(name, count)| (name, count.parse())) {
+        Some((name, Ok(count @ 1..=255))) if !name.is_empty() => Ok((name.to_owned(), count)),
+        _ => Err("write TYPE=N with N from 1 to 255".into()),
     }
 }
 

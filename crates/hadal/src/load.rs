@@ -43,6 +43,7 @@ impl ModelArgs {
                 ModelErrors::State => hadal_lang::ModelErrors::ErrorState,
             },
             queries: None,
+            processes: self.processes.clone(),
         }
     }
 }

@@ -20,7 +20,9 @@ pub fn render(model: &Model, found: &Violation, trace: &Trace) -> TraceView {
         let state: Vec<Scalar> =
             model.render_state(&step.state).into_iter().map(|(name, value)| Scalar { name, value }).collect();
         let before = steps.last().map(|s: &StepView| s.state.clone());
-        steps.push(StepView::new(step.action.clone(), before.as_deref(), state, step.printed.clone()));
+        let mut view = StepView::new(step.action.clone(), before.as_deref(), state, step.printed.clone());
+        view.inner = step.inner;
+        steps.push(view);
     }
     TraceView {
         model: model.system().name.clone(),

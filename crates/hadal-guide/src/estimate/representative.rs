@@ -13,19 +13,24 @@ use hadal_system::guide::{Estimator, Guide, Promises};
 pub struct Representative<'m> {
     inner: Box<dyn Guide + 'm>,
     symmetric: bool,
+    /// A step of the search is one action: where processes go on alone it is several, and fewer steps than the guide counts
+    /// may suffice.
+    plain: bool,
 }
 
 impl<'m> Representative<'m> {
     /// The guide, with what it can promise in this model.
     pub fn wrap(inner: Box<dyn Guide + 'm>, model: &Model, target: &Target) -> Box<dyn Guide + 'm> {
-        if model.symmetry().is_none() || inner.name() == "blind" {
+        let plain = model.system().has_plain_steps();
+        if (model.symmetry().is_none() && plain) || inner.name() == "blind" {
             return inner;
         }
         let bases = model.system().property_bases();
         let asked = |id: u32| target.properties.iter().any(|property| property.0 == id);
         // All instances of a property, or none.
         let whole = |range: &[u32]| (range[0]..range[1]).all(asked) || !(range[0]..range[1]).any(asked);
-        Box::new(Representative { inner, symmetric: bases.windows(2).all(whole) })
+        let symmetric = model.symmetry().is_none() || bases.windows(2).all(whole);
+        Box::new(Representative { inner, symmetric, plain })
     }
 }
 
@@ -37,7 +42,7 @@ impl Guide for Representative<'_> {
     fn promises(&self) -> Promises {
         let inner = self.inner.promises();
         Promises {
-            admissible: inner.admissible && self.symmetric,
+            admissible: inner.admissible && self.symmetric && self.plain,
             consistent: false,
             safe: inner.safe && self.symmetric,
             monotone: inner.monotone,

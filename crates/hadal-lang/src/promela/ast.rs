@@ -154,6 +154,8 @@ pub struct Stmt {
 pub enum StmtKind {
     /// Declares a variable.
     Declare(Variable),
+    /// Declares a variable that the text does not show.
+    Temporary(Variable),
     /// Waits for a condition.
     Condition(Expr),
     /// Can fire where no other option can.

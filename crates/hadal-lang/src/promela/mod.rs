@@ -38,7 +38,8 @@ pub static LANGUAGE: Language = Language {
             let bytes = std::fs::read(folder.join(name)).ok()?;
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
-        let options = Options { definitions: &definitions, include: &include, ..Options::default() };
+        let instances = &request.options.processes;
+        let options = Options { definitions: &definitions, include: &include, instances };
         Ok(load(request.source, options)?.into())
     },
 };
@@ -60,8 +61,26 @@ impl Default for Options<'_> {
     }
 }
 
-/// The word before a formula.
-const FORMULA: &str = "ltl";
+/// Reads the error that says that more processes of a type are started than there is room for: the type, and the room.
+pub fn no_room(message: &str) -> Option<(&str, usize)> {
+    let (_, rest) = message.split_once(lower::NO_ROOM)?;
+    let (room, rest) = rest.trim_start().split_once(' ')?;
+    let name = rest.split('`').nth(1)?;
+    Some((name, room.parse().ok()?))
+}
+
+/// What a text asks besides assertions: the name, the word it begins with, and where it stands.
+fn questions(tree: &ast::Tree) -> Vec<(String, &str, Span)> {
+    let claims = tree.claims.iter().chain(&tree.traces);
+    let claims = claims.map(|claim| (&claim.name, &*claim.word.text, claim.word.span));
+    let formulas = tree.formulas.iter().map(|formula| (&formula.name, "ltl", formula.span));
+    claims
+        .chain(formulas)
+        .map(|(name, word, span)| {
+            (name.as_ref().map_or_else(|| word.to_owned(), |name| name.text.to_string()), word, span)
+        })
+        .collect()
+}
 
 /// Loads a model.
 pub fn load(source: Source, options: Options) -> Result<Lowered, Refused> {
@@ -75,19 +94,13 @@ pub fn load(source: Source, options: Options) -> Result<Lowered, Refused> {
             system = lower::lower(&model, source.clone(), options.instances, &mut findings);
         }
     }
-    let asked =
-        tree.claims.iter().chain(&tree.traces).map(|claim| (&claim.name, &claim.word.text, claim.word.span));
-    let formulas = tree.formulas.iter().map(|formula| (&formula.name, &FORMULA, formula.span));
-    let asked = asked.map(|(name, word, span)| (name, &**word, span));
-    for (name, word, span) in asked.chain(formulas.map(|(name, word, span)| (name, *word, span))) {
-        let name = name.as_ref().map_or(String::new(), |name| format!(" `{}`", name.text));
-        findings.push(
-            Diagnostic::warning(
-                Span::new(span.start as usize, span.start as usize + word.len()),
-                format!("{word}{name} is not checked"),
-            )
-            .label("this version looks for deadlocks and broken assertions only"),
-        );
+    for (name, word, span) in questions(&tree) {
+        let message = format!("`{name}` is not checked");
+        let place = Span::new(span.start as usize, span.start as usize + word.len());
+        findings.push(Diagnostic::warning(place, message).label("only deadlocks and assertions are looked at"));
+        if let Some(system) = &mut system {
+            system.unanswered.push(name);
+        }
     }
     findings.finish();
     match system {

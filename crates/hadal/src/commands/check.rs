@@ -21,7 +21,7 @@ use hadal_system::{PropertyKind, StateSpace};
 use serde::{Deserialize, Serialize};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// The part of a command that decides what is explored: kept in the run's folder, so that `resume` can repeat it.
@@ -33,6 +33,8 @@ pub struct About {
     interpret: bool,
     #[serde(default)]
     model_errors: ModelErrors,
+    #[serde(default)]
+    processes: Vec<(String, usize)>,
     property: Vec<String>,
     deadlock: Option<Deadlock>,
     #[serde(default)]
@@ -58,6 +60,7 @@ impl About {
             symmetry: args.model.symmetry,
             interpret: args.model.interpret,
             model_errors: args.model.model_errors,
+            processes: args.model.processes.clone(),
             property: args.property.clone(),
             deadlock: args.deadlock,
             strategy: Some(args.strategy),
@@ -79,6 +82,7 @@ impl From<About> for CheckArgs {
                 symmetry: about.symmetry,
                 interpret: about.interpret,
                 model_errors: about.model_errors,
+                processes: about.processes,
             },
             limits: LimitArgs::default(),
             disk: None,
@@ -127,9 +131,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let progress = Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?;
     let search = prepared.begin()?;
     let control = search.control();
-    let interrupt = Arc::clone(control);
-    ctrlc::set_handler(move || interrupt.interrupt())
-        .map_err(|error| Failure::Internal(format!("cannot handle interrupts: {error}")))?;
+    interrupt_stops(control)?;
     let found = progress.during(control, search.governor(), || search.finish());
     progress.tell(control);
     let found = found?;
@@ -139,6 +141,14 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         }
         _ => None,
     };
+    if let Some(again) = trace.as_ref().and_then(|trace| with_more_room(args, &trace.violation.message)) {
+        if !args.output.quiet
+            && let Some((name, room)) = again.model.processes.last()
+        {
+            eprintln!("more processes `{name}` live at once than there was room for: again, with room for {room}");
+        }
+        return run(&again, None);
+    }
     let exit_code = Outcome::exit_code(&found.report);
     let outcome = Outcome {
         seconds: begun.elapsed().as_secs_f64(),
@@ -150,6 +160,32 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     progress.event(serde_json::json!({ "event": "result", "result": outcome }));
     show(args, &outcome, trace.as_ref())?;
     Ok(exit_code)
+}
+
+/// Lets an interrupt stop the search that runs now.
+fn interrupt_stops(control: &Arc<hadal_search::Control>) -> Result<(), Failure> {
+    static CURRENT: Mutex<Option<Arc<hadal_search::Control>>> = Mutex::new(None);
+    let current = || CURRENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let first = current().replace(Arc::clone(control)).is_none();
+    if !first {
+        return Ok(());
+    }
+    ctrlc::set_handler(move || {
+        if let Some(control) = &*current() {
+            control.interrupt();
+        }
+    })
+    .map_err(|error| Failure::Internal(format!("cannot handle interrupts: {error}")))
+}
+
+/// The same question with twice the room for a type of processes, where what was found is only that there was too little.
+fn with_more_room(args: &CheckArgs, message: &str) -> Option<CheckArgs> {
+    const MOST: usize = 255;
+    let (name, room) = hadal_lang::promela::no_room(message)?;
+    let mut again = args.clone();
+    again.model.processes.retain(|(known, _)| known != name);
+    again.model.processes.push((name.to_owned(), (2 * room).min(MOST)));
+    (room < MOST).then_some(again)
 }
 
 /// What the arguments ask of the library.
@@ -211,7 +247,7 @@ fn outcome(args: &CheckArgs, prepared: &Prepared, found: Found, trace: Option<&T
         depth: report.depth,
         trace_length: trace
             .filter(|t| !t.steps.is_empty())
-            .map(|t| t.steps.len() as u64 - 1 + u64::from(t.ends_in_action())),
+            .map(TraceView::length),
         seconds: 0.0,
         startup_seconds: 0.0,
         cpu_seconds: cpu_seconds(),

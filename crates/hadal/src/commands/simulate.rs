@@ -11,9 +11,9 @@ use crate::violation;
 use hadal_check::properties::select_properties;
 use hadal_exec::model::{Engine, Model, ModelOptions};
 use hadal_exec::symmetry::{Canonicaliser, Scratch, SymmetryMode};
-use hadal_exec::{Interpreter, Notes, Outcome};
+use hadal_exec::{Interpreter, Notes, Outcome, follow};
 use hadal_search::{Violation, ViolationKind};
-use hadal_system::{Check, DeadlockNotion, Label, StateSpace};
+use hadal_system::{Check, DeadlockNotion, Label, ProcessId, StateSpace};
 use std::io::{BufRead, ErrorKind, IsTerminal, Write};
 
 /// Runs the command; returns the exit code: 1 where the walk met something wrong.
@@ -183,6 +183,8 @@ struct Walk<'m> {
 struct Visit {
     state: Vec<u64>,
     step: StepView,
+    /// Who goes on alone from here.
+    then: Option<ProcessId>,
 }
 
 impl<'m> Walk<'m> {
@@ -215,6 +217,13 @@ impl<'m> Walk<'m> {
         let actions = if self.path.is_empty() { &system.starts } else { &system.actions };
         let instances = system.label_bases(actions).last().copied().unwrap_or(0);
         self.enabled.clear();
+        if let (Some(visit), false) = (self.path.last(), system.has_plain_steps()) {
+            for step in follow::steps(self.model, &self.interpreter, &visit.state, visit.then) {
+                let leads = step.to.map_or(Leads::Nowhere, Leads::To);
+                self.enabled.push(Choice { label: step.label, printed: step.printed, leads });
+            }
+            return;
+        }
         // `Model::new` refuses systems with more instances than labels.
         for label in (0..instances as u32).map(Label) {
             let mut notes = Notes { printed: Some(String::new()), ..Notes::default() };
@@ -276,7 +285,12 @@ impl<'m> Walk<'m> {
         let before = self.path.last().map(|visit| visit.step.state.as_slice());
         let step = StepView::new(self.name(*label), before, scalars, printed.clone());
         let check = self.interpreter.check(state);
-        self.path.push(Visit { state: state.clone(), step });
+        let system = self.model.system();
+        let then = match self.path.is_empty() {
+            true => None,
+            false => system.instance(&system.actions, *label).and_then(|it| it.action.then),
+        };
+        self.path.push(Visit { state: state.clone(), step, then });
         self.find_enabled();
         self.show_step(out)?;
         match check {

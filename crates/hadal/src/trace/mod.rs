@@ -33,6 +33,9 @@ pub struct StepView {
     /// What the action printed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub printed: String,
+    /// A process goes on alone after it: it is no step of the search by itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub inner: bool,
     /// When it happens, in a model with time.
     #[serde(flatten)]
     pub moment: Option<Moment>,
@@ -103,7 +106,7 @@ impl StepView {
                 })
                 .collect(),
         };
-        StepView { action, changes, state, printed, moment: None }
+        StepView { action, changes, state, printed, inner: false, moment: None }
     }
 
     /// For reading, as step number `n`; 0 is the one that makes the initial state.
@@ -138,6 +141,13 @@ impl TraceView {
     /// Whether one more action was fired from the last state, and met an error.
     pub fn ends_in_action(&self) -> bool {
         self.violation.kind == "error" && self.violation.property.is_none()
+    }
+
+    /// Its length in steps of the search.
+    pub fn length(&self) -> u64 {
+        // An error inside what one process does alone is met by the step that began it.
+        let whole = self.steps.iter().filter(|step| !step.inner).count() as u64;
+        whole.saturating_sub(1) + u64::from(self.ends_in_action())
     }
 
     /// For reading.

@@ -293,7 +293,7 @@ fn labels_of(body: &[ast::Stmt]) -> Vec<&str> {
 
 fn declared_in<'t>(body: &'t [ast::Stmt], out: &mut Vec<&'t ast::Variable>) {
     super::flow::walk(body, &mut |stmt| {
-        if let ast::StmtKind::Declare(variable) = &stmt.kind {
+        if let ast::StmtKind::Declare(variable) | ast::StmtKind::Temporary(variable) = &stmt.kind {
             out.push(variable);
         }
     });

@@ -75,7 +75,7 @@ impl Checker<'_> {
         let mut ids = Vec::new();
         for stmt in list {
             let makes = match &stmt.kind {
-                StmtKind::Exclusive => false,
+                StmtKind::Exclusive | StmtKind::Temporary(_) => false,
                 StmtKind::Declare(variable) => {
                     !head && !matches!(variable.initial, Some(ast::Initial::Channel(..)))
                 }
@@ -89,7 +89,7 @@ impl Checker<'_> {
         let mut around = around.clone();
         for (n, stmt) in list.iter().enumerate() {
             let Some(id) = ids[n] else {
-                if let StmtKind::Declare(variable) = &stmt.kind {
+                if let StmtKind::Declare(variable) | StmtKind::Temporary(variable) = &stmt.kind {
                     let variable = self.variable(variable);
                     self.scopes.declare(variable);
                 }

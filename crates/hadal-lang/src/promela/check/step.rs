@@ -27,6 +27,10 @@ impl Checker<'_> {
                 }
             }
             StmtKind::Exclusive => {}
+            StmtKind::Temporary(variable) => {
+                let variable = self.variable(variable);
+                self.scopes.declare(variable);
+            }
             StmtKind::If(options) => {
                 let options = options.iter().map(|option| self.steps(option)).collect();
                 steps.push(Step::If(options, stmt.span));

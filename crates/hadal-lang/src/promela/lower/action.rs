@@ -1,7 +1,7 @@
 //! The steps of processes as actions.
 
 use super::super::flow::{Edge, Exits};
-use super::super::model::{ElementId, ElementKind, Op, Receive, Term};
+use super::super::model::{ElementId, ElementKind, Op, Process, Receive, Step, Term};
 use super::operation::asks_timeout;
 use super::term::{and, not, or};
 use super::{Env, Lowering};
@@ -104,6 +104,16 @@ impl Lowering<'_> {
         let element = &process.elements[part.edge.element];
         self.locals.clone_from(&part.locals);
         if let ElementKind::Step(steps) = &element.kind {
+            if let Some(Step::Op(Op::Send { channel, values, .. }, _)) = steps.first() {
+                for (here, queue) in self.queues_of(channel, Some(values.len()), part.env) {
+                    if self.queues[queue].buffer.is_none() {
+                        self.locals.clone_from(&part.locals);
+                        let guard = and(part.guard.clone(), here);
+                        self.handshakes(part, guard, queue, values, element.span);
+                    }
+                }
+                self.locals.clone_from(&part.locals);
+            }
             let can = self.first_executable(steps, part.slot, part.env);
             let body = self.d_step(steps, part.slot, part.env);
             let guard = and(part.guard.clone(), can);
@@ -215,10 +225,8 @@ impl Lowering<'_> {
         for slot in (0..self.slots.len()).filter(|&slot| slot != sender) {
             let class = self.slots[slot].class;
             let process = &self.model.processes[class];
-            let receives = process.elements.iter().any(|element| {
-                matches!(&element.kind, ElementKind::Op(Op::Receive(receive)) if receive.arguments.len() == fields)
-            });
-            if !receives {
+            let receives = |element| first_receive(process, element).is_some_and(|it| it.arguments.len() == fields);
+            if !(0..process.elements.len()).any(receives) {
                 continue;
             }
             for state in self.controls[class].states.clone() {
@@ -227,7 +235,7 @@ impl Lowering<'_> {
                 let mut escaped = Expr::constant(0);
                 for list in exits.escapes.iter().chain([&exits.own]) {
                     for &edge in list {
-                        let Some(Op::Receive(receive)) = process.op(edge.element) else { continue };
+                        let Some(receive) = first_receive(process, edge.element) else { continue };
                         if receive.arguments.len() != fields {
                             continue;
                         }
@@ -287,6 +295,13 @@ impl Lowering<'_> {
             let (sender_class, receiver_class) =
                 (self.slots[part.slot].class, self.slots[receiver.slot].class);
             let sent = (self.location(sender_class, part.from), self.location(sender_class, part.edge.to));
+            // What follows inside a d_step belongs to the same step.
+            for side in [&receiver, part] {
+                let class = self.slots[side.slot].class;
+                if let ElementKind::Step(steps) = &model.processes[class].elements[side.edge.element].kind {
+                    body.extend(self.rest_of_step(&steps[1..], side.slot, side.env));
+                }
+            }
             body.push(self.goes_to(part.slot, sent.1, span));
             let (to, then) = self.follow(receiver.slot, receiver.edge.to, &mut body);
             let got = (self.location(receiver_class, receiver.from), self.location(receiver_class, to));
@@ -302,5 +317,17 @@ impl Lowering<'_> {
             let action = Action { name, guard, body, span, rank, then, ..Action::default() };
             self.add(action, &[(part.slot, sent.0, sent.1), (receiver.slot, got.0, got.1)]);
         }
+    }
+}
+
+/// The receive that an element begins with.
+fn first_receive(process: &Process, element: ElementId) -> Option<&Receive> {
+    match &process.elements[element].kind {
+        ElementKind::Op(Op::Receive(receive)) => Some(receive),
+        ElementKind::Step(steps) => match steps.first() {
+            Some(Step::Op(Op::Receive(receive), _)) => Some(receive),
+            _ => None,
+        },
+        _ => None,
     }
 }

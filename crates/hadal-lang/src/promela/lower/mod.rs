@@ -16,6 +16,8 @@ mod slots;
 mod step;
 mod term;
 
+pub use run::NO_ROOM;
+
 use super::model::{ElementId, Model, Type};
 use crate::channel::Channel;
 use crate::diagnostic::{Diagnostic, Diagnostics};

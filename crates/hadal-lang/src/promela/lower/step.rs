@@ -19,6 +19,11 @@ impl Lowering<'_> {
         self.steps(steps, &Within { env, slot, running: None }, true)
     }
 
+    /// What follows the first statement of a `d_step`.
+    pub(super) fn rest_of_step(&mut self, steps: &[Step], slot: usize, env: Env) -> Vec<Stmt> {
+        self.steps(steps, &Within { env, slot, running: None }, false)
+    }
+
     /// Statements; `first` where the first one is known to be possible.
     fn steps(&mut self, steps: &[Step], within: &Within, first: bool) -> Vec<Stmt> {
         let mut body = Vec::new();

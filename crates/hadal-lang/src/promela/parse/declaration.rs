@@ -114,6 +114,7 @@ impl Parser<'_> {
             true => {
                 let length = self.expression()?;
                 self.expect("]")?;
+                self.arrays.insert(name.text.clone());
                 Some(length)
             }
             false => None,

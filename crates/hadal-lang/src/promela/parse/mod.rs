@@ -10,7 +10,7 @@ use super::ast::{Claim, Formula, Name, Tree};
 use crate::cpp::lex::{Kind, Token};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use hadal_system::Span;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// The deepest nesting of expressions, statements and inlined calls.
@@ -36,6 +36,8 @@ pub fn parse(tokens: Vec<Token>, findings: &mut Diagnostics) -> Tree {
         errors: 0,
         inlined: 0,
         angle: 0,
+        arrays: HashSet::new(),
+        counters: 0,
     };
     for pair in parser.tokens.windows(2) {
         if pair[0].is("@") && pair[1].kind == Kind::Name {
@@ -58,6 +60,8 @@ pub fn parse_expression(tokens: Vec<Token>, findings: &mut Diagnostics) -> Optio
         errors: 0,
         inlined: 0,
         angle: 0,
+        arrays: HashSet::new(),
+        counters: 0,
     };
     let expr = parser.expression().ok()?;
     if parser.peek().kind != Kind::End {
@@ -84,6 +88,10 @@ struct Parser<'f> {
     inlined: usize,
     /// More than 0 where `>` closes a list of arguments.
     angle: usize,
+    /// Names that stand for arrays somewhere.
+    arrays: HashSet<Rc<str>>,
+    /// How many counters the text does not show.
+    counters: usize,
 }
 
 impl Parser<'_> {

@@ -1,6 +1,8 @@
 //! Statements; `for`, `select` and inlined calls become what they stand for.
 
-use super::super::ast::{Expr, ExprKind, Place, Receive, Stmt, StmtKind};
+use super::super::ast::{
+    Argument, Expr, ExprKind, Name, Place, Receive, Stmt, StmtKind, Type, Variable,
+};
 use super::{Bad, MAX_INLINED, Parsed, Parser};
 use crate::cpp::lex::{Kind, Token};
 use hadal_system::Span;
@@ -340,6 +342,10 @@ impl Parser<'_> {
         let (from, to) = if self.eat_word("in") {
             let array = self.place()?;
             let span = array.span;
+            if array.index.is_some() || !self.arrays.contains(&array.name.text) {
+                self.expect(")")?;
+                return self.for_messages(place, array, begin, list);
+            }
             // The check stage knows how long the array is.
             let length = ExprKind::Channel("length", array);
             let last = binary("-", Expr { kind: length, span }, number(1, span));
@@ -361,6 +367,37 @@ impl Parser<'_> {
         option.push(plain(StmtKind::Assign(place.clone(), changed(place.clone(), "+", span))));
         let otherwise = vec![plain(StmtKind::Else), plain(StmtKind::Break)];
         list.push(plain(StmtKind::Assign(place, from)));
+        list.push(plain(StmtKind::Do(vec![option, otherwise])));
+        Ok(())
+    }
+
+    /// `for (message in channel)`: every message is taken out, looked at, and put back.
+    fn for_messages(&mut self, message: Place, channel: Place, begin: Span, list: &mut Vec<Stmt>) -> Parsed<()> {
+        self.expect("{")?;
+        let mut body = self.sequence("}")?;
+        self.expect("}")?;
+        let span = begin.to(channel.span);
+        let plain = |kind| Stmt { labels: Vec::new(), kind, span };
+        self.counters += 1;
+        let name = Name { text: format!("for {}", self.counters).into(), span };
+        let counter = Place { name: name.clone(), index: None, field: None, span };
+        let variable =
+            Variable { name, ty: Type::Int, length: None, initial: None, hidden: false };
+        let value = Expr { kind: ExprKind::Place(counter.clone()), span };
+        let all = Expr { kind: ExprKind::Channel("len", channel.clone()), span };
+        let arguments = vec![Argument::Place(message.clone())];
+        let take = Receive { channel: channel.clone(), arguments, random: false, keep: false };
+        let values = vec![Expr { kind: ExprKind::Place(message), span }];
+        let mut option = vec![
+            plain(StmtKind::Condition(binary("<", value, all))),
+            plain(StmtKind::Receive(take)),
+            plain(StmtKind::Send { channel, values, sorted: false }),
+        ];
+        option.append(&mut body);
+        option.push(plain(StmtKind::Assign(counter.clone(), changed(counter.clone(), "+", span))));
+        let otherwise = vec![plain(StmtKind::Else), plain(StmtKind::Break)];
+        list.push(plain(StmtKind::Temporary(variable)));
+        list.push(plain(StmtKind::Assign(counter, number(0, span))));
         list.push(plain(StmtKind::Do(vec![option, otherwise])));
         Ok(())
     }
