@@ -48,7 +48,7 @@ fn accepts(text: &str) -> bool {
 #[test]
 fn damaged_models_are_refused_or_accepted_but_never_panic() {
     if let Err(refused) = promela::load(Source::new("whole.pml", MODEL), Options::default()) {
-        panic!("{:?}", refused.diagnostics.list);
+        panic!("{:#?}", refused.diagnostics.list);
     }
     let words: Vec<&str> = MODEL.split_inclusive(|c: char| !c.is_alphanumeric()).collect();
     let mut numbers = Numbers(7);
@@ -70,7 +70,7 @@ fn damaged_models_are_refused_or_accepted_but_never_panic() {
 
 #[test]
 fn deep_nesting_and_endless_macros_are_refused() {
-    let deep = 100_000;
+    let deep = 20_000;
     let around = |inside: String| format!("byte x; active proctype A() {{ {inside} }}");
     assert!(!accepts(&around(format!("x = {}1{}", "(".repeat(deep), ")".repeat(deep)))));
     assert!(!accepts(&around(format!("{}skip{}", "{".repeat(deep), "}".repeat(deep)))));

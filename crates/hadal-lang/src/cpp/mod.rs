@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The most tokens that come out.
-const MAX_TOKENS: usize = 4_000_000;
+const MAX_TOKENS: usize = 1_000_000;
 /// The most macros that are expanded inside each other, and files that include each other.
 const MAX_NESTING: usize = 200;
 
@@ -35,7 +35,7 @@ pub fn preprocess(
     include: Include,
     findings: &mut Diagnostics,
 ) -> Vec<Token> {
-    let mut state = State { macros: HashMap::new(), out: Vec::new(), include, findings, overflow: false };
+    let mut state = State { macros: HashMap::new(), out: Vec::new(), include, findings, overflow: false, nesting: 0 };
     for (name, value) in definitions {
         let mut body = lex::lex(value, state.findings);
         body.pop();
@@ -55,6 +55,8 @@ struct State<'a> {
     include: Include<'a>,
     findings: &'a mut Diagnostics,
     overflow: bool,
+    /// How many lists of arguments are being expanded.
+    nesting: usize,
 }
 
 /// A conditional that is open.
@@ -218,7 +220,7 @@ impl State<'_> {
             if self.overflow {
                 return;
             }
-            if inside.len() >= MAX_NESTING {
+            if inside.len() + self.nesting >= MAX_NESTING {
                 self.error(span, "macros are nested too deeply");
                 self.overflow = true;
                 return;
@@ -231,7 +233,8 @@ impl State<'_> {
                         continue;
                     }
                     let Some((arguments, next)) = arguments(tokens, at) else {
-                        self.error(span, format!("the call of the macro `{}` needs `)`", token.text));
+                        let wrong = format!("the call of the macro `{}` needs `)`, or is nested too deeply", token.text);
+                        self.error(span, wrong);
                         return;
                     };
                     at = next;
@@ -279,7 +282,9 @@ impl State<'_> {
 
     fn expanded(&mut self, tokens: &[Token], place: Option<Span>, inside: &mut Vec<Rc<str>>) -> Vec<Token> {
         let before = std::mem::take(&mut self.out);
-        self.expand(tokens, place, inside);
+        self.nesting += 1;
+        stacker::maybe_grow(128 << 10, 1 << 20, || self.expand(tokens, place, inside));
+        self.nesting -= 1;
         std::mem::replace(&mut self.out, before)
     }
 
@@ -296,7 +301,7 @@ impl State<'_> {
 /// The arguments of a call whose `(` stands at `at`, and what follows its `)`.
 fn arguments(tokens: &[Token], at: usize) -> Option<(Vec<Vec<Token>>, usize)> {
     let mut list = vec![Vec::new()];
-    let mut depth = 0;
+    let mut depth = 0_i32;
     for (n, token) in tokens.iter().enumerate().skip(at) {
         if token.is("(") || token.is("{") || token.is("[") {
             depth += 1;
@@ -305,6 +310,9 @@ fn arguments(tokens: &[Token], at: usize) -> Option<(Vec<Vec<Token>>, usize)> {
         }
         if depth == 0 {
             return Some((list, n + 1));
+        }
+        if depth > MAX_NESTING as i32 {
+            return None;
         }
         if depth == 1 && token.is(",") {
             list.push(Vec::new());

@@ -182,6 +182,7 @@ fn run(args: &TimedPlanArgs) -> Result<u8, Failure> {
         define: args.define.iter().map(|(n, v)| (n.clone(), crate::args::Given::Number(*v))).collect(),
         symmetry: Symmetry::Off,
         interpret: false,
+        processes: Vec::new(),
         model_errors: ModelErrors::Report,
     };
     let mut timed = load(&model, None, args.quiet)?.timed;

@@ -272,7 +272,11 @@ impl Checker<'_> {
             self.error(name.span, message);
         }
         let arguments = arguments.iter().map(|argument| self.term(argument)).collect();
-        let priority = priority.map(|priority| self.term(priority));
+        let priority = priority.map(|priority| {
+            let term = self.term(priority);
+            self.same_priority(super::constant(&term).unwrap_or(0), priority.span);
+            term
+        });
         TermKind::Run(Box::new(Run { process, arguments, priority }))
     }
 

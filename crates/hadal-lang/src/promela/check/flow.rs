@@ -188,6 +188,7 @@ impl Checker<'_> {
                 None => nothing(),
             },
             StmtKind::SetPriority(pid, priority) => {
+                self.same_priority(0, stmt.span);
                 let pid = self.term(pid);
                 Op::SetPriority(pid, self.term(priority))
             }

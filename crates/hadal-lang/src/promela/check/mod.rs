@@ -183,9 +183,14 @@ impl Checker<'_> {
                 Initial::Channel { capacity: value.clamp(0, MAX_CAPACITY) as usize, fields }
             }
         };
-        if let (Type::Record(_), false) = (ty, matches!(initial, Initial::Zero)) {
-            self.error(variable.name.span, "a record cannot be given a value; assign its fields");
-        }
+        let initial = match (ty, initial) {
+            (Type::Record(_), Initial::Value(_) | Initial::List(_)) => {
+                let finding = Diagnostic::warning(variable.name.span, "a record starts with 0 everywhere");
+                self.findings.push(finding.label("the value is ignored, as SPIN does"));
+                Initial::Zero
+            }
+            (_, initial) => initial,
+        };
         Variable {
             name: variable.name.text.clone(),
             ty,
@@ -215,6 +220,14 @@ impl Checker<'_> {
                 }
             }
             scalar => out.push(scalar),
+        }
+    }
+
+    /// Refuses priorities that would let some processes move before others.
+    pub(super) fn same_priority(&mut self, priority: i64, span: Span) {
+        if priority != 1 {
+            let finding = Diagnostic::error(span, "processes of different priority are not supported");
+            self.findings.push(finding.help("leave priorities out: then every order of steps is explored"));
         }
     }
 
@@ -254,6 +267,7 @@ impl Checker<'_> {
         }
         if let Some(priority) = &process.priority {
             made.priority = self.constant(priority);
+            self.same_priority(made.priority, priority.span);
         }
         for parameter in &process.parameters {
             let variable = self.variable(parameter);

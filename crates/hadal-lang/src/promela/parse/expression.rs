@@ -246,7 +246,11 @@ impl Parser<'_> {
     pub(super) fn arguments(&mut self, close: &str) -> Parsed<Vec<Argument>> {
         let angle = std::mem::replace(&mut self.angle, usize::from(close == ">"));
         let mut list = Vec::new();
-        let mut nested = false;
+        // The whole list may stand in parentheses.
+        let mut nested = self.peek().is("(") && self.is_parenthesised_list();
+        if nested {
+            self.take();
+        }
         let mut failed = None;
         loop {
             match self.argument() {
@@ -274,6 +278,25 @@ impl Parser<'_> {
             self.expect(")")?;
         }
         Ok(list)
+    }
+
+    /// Whether the parenthesis here closes only after a comma.
+    fn is_parenthesised_list(&self) -> bool {
+        let mut depth = 0;
+        for n in 0.. {
+            let token = self.ahead(n);
+            if token.is("(") {
+                depth += 1;
+            } else if token.is(")") {
+                depth -= 1;
+            } else if token.is(",") && depth == 1 {
+                return true;
+            }
+            if depth == 0 || token.kind == Kind::End {
+                break;
+            }
+        }
+        false
     }
 
     fn argument(&mut self) -> Parsed<Argument> {
