@@ -82,8 +82,9 @@ impl Reduced {
         let mut stages: Vec<Stage> = Vec::new();
         let mut parts: Vec<Part> = Vec::new();
         if args.coi || args.safe_abstraction || args.decompose {
-            let whole = (!system.has_plain_steps())
-                .then(|| "atomic sequences that branch or block, and timeout, depend on everything".to_owned());
+            let whole = (!system.has_plain_steps()).then(|| {
+                "atomic sequences that branch or block, and timeout, depend on everything".to_owned()
+            });
             match whole.or_else(|| obstacle(&system.property_infos(), question)) {
                 Some(why) => reduced.notes.push(format!("nothing is left out of the model: {why}")),
                 None => {

@@ -21,7 +21,12 @@ pub struct Fired {
 }
 
 /// Every single step out of `state`. Where `alone` goes on alone and can, only what it does; else what ranks allow.
-pub fn steps(model: &Model, interpreter: &Interpreter, state: &[u64], alone: Option<ProcessId>) -> Vec<Fired> {
+pub fn steps(
+    model: &Model,
+    interpreter: &Interpreter,
+    state: &[u64],
+    alone: Option<ProcessId>,
+) -> Vec<Fired> {
     let system = model.system();
     if let Some(process) = alone {
         let led = fired(system, interpreter, state, |action| {

@@ -119,7 +119,8 @@ pub fn replay(model: &Model, path: &[Vec<u64>], ending: Ending) -> Result<Trace,
             }
         }
     }
-    if let (Ending::Fault(label), Some(last), false) = (ending, steps.last(), model.system().has_plain_steps())
+    if let (Ending::Fault(label), Some(last), false) =
+        (ending, steps.last(), model.system().has_plain_steps())
         && let Some(way) = follow::way(model, &last.state, Wanted::Fault(label))
         && let Some((failing, passed)) = way.split_last()
         && let Err(fault) = &failing.to
@@ -173,7 +174,13 @@ impl<'m> Replay<'m> {
         for (n, step) in way.into_iter().enumerate() {
             let Ok(state) = step.to else { continue };
             let action = self.model.render_label(step.label);
-            steps.push(TraceStep { label: step.label, action, state, printed: step.printed, inner: n < last });
+            steps.push(TraceStep {
+                label: step.label,
+                action,
+                state,
+                printed: step.printed,
+                inner: n < last,
+            });
         }
     }
 

@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 const REFUSED: &[&str] = &["case/first.spin", "ltsmin/zune.pml", "spin-examples/priorities.pml"];
 
 fn models_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> =
-        std::fs::read_dir(folder).expect("the corpus can be read").map(|e| e.expect("an entry").path()).collect();
+    let mut entries: Vec<_> = std::fs::read_dir(folder)
+        .expect("the corpus can be read")
+        .map(|e| e.expect("an entry").path())
+        .collect();
     entries.sort();
     for path in entries {
         let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
@@ -45,7 +47,10 @@ fn every_model_loads_or_is_refused_for_a_listed_reason() {
             let bytes = std::fs::read(parent.join(name)).ok()?;
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
-        match promela::load(Source::new(name.clone(), text), Options { include: &include, ..Options::default() }) {
+        match promela::load(
+            Source::new(name.clone(), text),
+            Options { include: &include, ..Options::default() },
+        ) {
             Ok(model) => {
                 assert!(!REFUSED.contains(&name.as_str()), "{name} loads now");
                 let problems = validate(&model.system);

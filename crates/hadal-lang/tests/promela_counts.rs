@@ -55,9 +55,17 @@ const SMALL: &[(&str, usize, usize)] = &[
     // A variable that is declared in the middle is set by a step.
     ("byte x; active proctype A() { x = 1; byte y; y = x; { byte z = 2; x = z } }", 7, 6),
     // An atomic sequence that blocks can be seen.
-    ("bit a, b; active proctype A() { atomic { a = 1; b == 1; a = 0 } } active proctype B() { b = 1 }", 9, 11),
+    (
+        "bit a, b; active proctype A() { atomic { a = 1; b == 1; a = 0 } } active proctype B() { b = 1 }",
+        9,
+        11,
+    ),
     // Messages that must match; sorted messages; messages taken from the middle.
-    ("chan c = [2] of { byte, byte }; byte x; active proctype A() { c!1,2; c!3,4; c??3,x; c?1,x; x = 0 }", 7, 6),
+    (
+        "chan c = [2] of { byte, byte }; byte x; active proctype A() { c!1,2; c!3,4; c??3,x; c?1,x; x = 0 }",
+        7,
+        6,
+    ),
     // Arithmetic wraps.
     ("byte x = 254; short y = 32767; active proctype A() { x = x + 3; y++; x == 1 && y == -32768 }", 5, 4),
 ];

@@ -81,7 +81,8 @@ fn deep_nesting_and_endless_macros_are_refused() {
         macros.push_str(&format!("#define A{n} (A{} + A{})\n", n - 1, n - 1));
     }
     assert!(!accepts(&(macros + "active proctype A() { A59 > 0 }")));
-    let nested = format!("#define F(x) x\nactive proctype A() {{ {}1{} }}", "F(".repeat(deep), ")".repeat(deep));
+    let nested =
+        format!("#define F(x) x\nactive proctype A() {{ {}1{} }}", "F(".repeat(deep), ")".repeat(deep));
     accepts(&nested);
 }
 
@@ -93,5 +94,8 @@ fn several_mistakes_are_told_at_once() {
     let text = "byte x;\nactive proctype A() { y = 1; z = 2; goto nowhere }\n";
     let refused = promela::load(Source::new("wrong.pml", text), Options::default()).expect_err("wrong");
     let messages: Vec<&str> = refused.diagnostics.list.iter().map(|d| d.message.as_str()).collect();
-    assert_eq!(messages, ["there is no variable `y`", "there is no variable `z`", "there is no label `nowhere`"]);
+    assert_eq!(
+        messages,
+        ["there is no variable `y`", "there is no variable `z`", "there is no label `nowhere`"]
+    );
 }

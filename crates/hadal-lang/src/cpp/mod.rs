@@ -35,7 +35,8 @@ pub fn preprocess(
     include: Include,
     findings: &mut Diagnostics,
 ) -> Vec<Token> {
-    let mut state = State { macros: HashMap::new(), out: Vec::new(), include, findings, overflow: false, nesting: 0 };
+    let mut state =
+        State { macros: HashMap::new(), out: Vec::new(), include, findings, overflow: false, nesting: 0 };
     for (name, value) in definitions {
         let mut body = lex::lex(value, state.findings);
         body.pop();
@@ -233,7 +234,10 @@ impl State<'_> {
                         continue;
                     }
                     let Some((arguments, next)) = arguments(tokens, at) else {
-                        let wrong = format!("the call of the macro `{}` needs `)`, or is nested too deeply", token.text);
+                        let wrong = format!(
+                            "the call of the macro `{}` needs `)`, or is nested too deeply",
+                            token.text
+                        );
                         self.error(span, wrong);
                         return;
                     };

@@ -97,7 +97,8 @@ pub fn load(source: Source, options: Options) -> Result<Lowered, Refused> {
     for (name, word, span) in questions(&tree) {
         let message = format!("`{name}` is not checked");
         let place = Span::new(span.start as usize, span.start as usize + word.len());
-        findings.push(Diagnostic::warning(place, message).label("only deadlocks and assertions are looked at"));
+        findings
+            .push(Diagnostic::warning(place, message).label("only deadlocks and assertions are looked at"));
         if let Some(system) = &mut system {
             system.unanswered.push(name);
         }

@@ -145,7 +145,9 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         if !args.output.quiet
             && let Some((name, room)) = again.model.processes.last()
         {
-            eprintln!("more processes `{name}` live at once than there was room for: again, with room for {room}");
+            eprintln!(
+                "more processes `{name}` live at once than there was room for: again, with room for {room}"
+            );
         }
         return run(&again, None);
     }
@@ -245,9 +247,7 @@ fn outcome(args: &CheckArgs, prepared: &Prepared, found: Found, trace: Option<&T
         states: report.states,
         transitions: report.transitions,
         depth: report.depth,
-        trace_length: trace
-            .filter(|t| !t.steps.is_empty())
-            .map(TraceView::length),
+        trace_length: trace.filter(|t| !t.steps.is_empty()).map(TraceView::length),
         seconds: 0.0,
         startup_seconds: 0.0,
         cpu_seconds: cpu_seconds(),

@@ -225,7 +225,8 @@ impl Lowering<'_> {
         for slot in (0..self.slots.len()).filter(|&slot| slot != sender) {
             let class = self.slots[slot].class;
             let process = &self.model.processes[class];
-            let receives = |element| first_receive(process, element).is_some_and(|it| it.arguments.len() == fields);
+            let receives =
+                |element| first_receive(process, element).is_some_and(|it| it.arguments.len() == fields);
             if !(0..process.elements.len()).any(receives) {
                 continue;
             }

@@ -333,6 +333,13 @@ impl Lowering<'_> {
         fields: Option<usize>,
         env: Env,
     ) -> Vec<(Expr, usize)> {
+        if let (Some(first), Some(fields)) = (self.constant_channels(target, env), fields)
+            && self.queues[first].fields.len() != fields
+        {
+            let wanted = self.queues[first].fields.len();
+            self.error(target.span, format!("the channel's messages have {wanted} fields, not {fields}"));
+            return Vec::new();
+        }
         if let Some(first) = self.constant_channels(target, env) {
             let Some(Segment::Index(index)) = target.path.first() else {
                 return vec![(Expr::constant(1), first)];

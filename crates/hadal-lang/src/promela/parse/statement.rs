@@ -1,8 +1,6 @@
 //! Statements; `for`, `select` and inlined calls become what they stand for.
 
-use super::super::ast::{
-    Argument, Expr, ExprKind, Name, Place, Receive, Stmt, StmtKind, Type, Variable,
-};
+use super::super::ast::{Argument, Expr, ExprKind, Name, Place, Receive, Stmt, StmtKind, Type, Variable};
 use super::{Bad, MAX_INLINED, Parsed, Parser};
 use crate::cpp::lex::{Kind, Token};
 use hadal_system::Span;
@@ -372,7 +370,13 @@ impl Parser<'_> {
     }
 
     /// `for (message in channel)`: every message is taken out, looked at, and put back.
-    fn for_messages(&mut self, message: Place, channel: Place, begin: Span, list: &mut Vec<Stmt>) -> Parsed<()> {
+    fn for_messages(
+        &mut self,
+        message: Place,
+        channel: Place,
+        begin: Span,
+        list: &mut Vec<Stmt>,
+    ) -> Parsed<()> {
         self.expect("{")?;
         let mut body = self.sequence("}")?;
         self.expect("}")?;
@@ -381,8 +385,7 @@ impl Parser<'_> {
         self.counters += 1;
         let name = Name { text: format!("for {}", self.counters).into(), span };
         let counter = Place { name: name.clone(), index: None, field: None, span };
-        let variable =
-            Variable { name, ty: Type::Int, length: None, initial: None, hidden: false };
+        let variable = Variable { name, ty: Type::Int, length: None, initial: None, hidden: false };
         let value = Expr { kind: ExprKind::Place(counter.clone()), span };
         let all = Expr { kind: ExprKind::Channel("len", channel.clone()), span };
         let arguments = vec![Argument::Place(message.clone())];
