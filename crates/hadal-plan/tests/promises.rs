@@ -47,8 +47,8 @@ fn guides_keep_their_promises_against_true_distances() {
                 }
             }
         }
-        // LM-cut is never below h^max where rows do one thing only; conditional effects share their row's cost.
-        if drawing.conditional {
+        // LM-cut is never below h^max where a row is one operator; otherwise operators share their row's cost.
+        if drawing.conditional || drawing.numbers {
             continue;
         }
         let (mut max, mut cut) = (max.exploration(), cut.cuts());
