@@ -42,6 +42,8 @@ pub mod properties;
 mod race;
 pub mod reduction;
 pub mod run;
+pub mod running;
+mod runs;
 mod searching;
 pub mod space;
 pub mod strategy;
@@ -55,6 +57,7 @@ pub use options::Options;
 pub use partition::Partitioning;
 pub use reduction::{Reductions, Traces};
 pub use run::{Outcome, Prepared, Run};
+pub use running::{Fair, Liveness, Running};
 pub use space::{SpaceCheck, SpaceOutcome, SpaceRun};
 pub use strategy::Strategy;
 

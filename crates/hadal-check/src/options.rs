@@ -4,6 +4,7 @@ use crate::detection::Detecting;
 use crate::directed::Directing;
 use crate::partition::Partitioning;
 use crate::reduction::Reductions;
+use crate::running::Running;
 use crate::strategy::Strategy;
 use hadal_exec::model::{Engine, ModelOptions};
 use hadal_exec::symmetry::SymmetryMode;
@@ -28,6 +29,8 @@ pub struct Options {
     pub partitioning: Partitioning,
     /// How the layered disk strategies work.
     pub detecting: Detecting,
+    /// Questions about infinite runs.
+    pub running: Running,
     /// How the model is run.
     pub model: ModelOptions,
     /// What the search may take.
@@ -72,6 +75,7 @@ impl Default for Options {
             reductions: Reductions::default(),
             partitioning: Partitioning::default(),
             detecting: Detecting::default(),
+            running: Running::default(),
             model: ModelOptions { engine: Engine::Compiled, symmetry: SymmetryMode::Auto },
             budget: Budget::default(),
             place: Place::default(),

@@ -1,7 +1,7 @@
 //! Which of a model's properties a question is about.
 
 use crate::error::CheckError;
-use hadal_system::{Expr, PropertyBody, PropertyKind, System};
+use hadal_system::{Expr, Property, PropertyBody, PropertyKind, System};
 
 /// Leaves only the named properties, or all but goals where none is named (and all assumptions, which are part of the
 /// model): the others become trivial.
@@ -34,6 +34,8 @@ pub fn select_properties(system: &mut System, names: &[String]) -> Result<Vec<bo
                 | PropertyKind::Cover
                 | PropertyKind::Liveness
                 | PropertyKind::Proposition
+                | PropertyKind::Formula
+                | PropertyKind::Acceptance
                 | PropertyKind::Rest => {}
             }
         }
@@ -41,14 +43,23 @@ pub fn select_properties(system: &mut System, names: &[String]) -> Result<Vec<bo
     Ok(asked)
 }
 
-/// Whether a property process accepts infinite runs: then that no state is wrong does not answer what is asked.
-pub(crate) fn has_accepting_property(system: &System) -> bool {
-    !system.unanswered.is_empty()
-        || system.processes.iter().any(|process| process.locations.iter().any(|location| location.accepting))
+/// Whether the model asks about infinite runs what no property says: that no state is wrong does not answer it.
+pub(crate) fn has_unanswered(system: &System) -> bool {
+    let accepting =
+        system.processes.iter().any(|process| process.locations.iter().any(|location| location.accepting));
+    let answered = system.properties.iter().any(|property| property.kind == PropertyKind::Acceptance);
+    !system.unanswered.is_empty() || accepting && !answered
 }
 
-/// Whether naming these properties, or none, asks about liveness.
+/// Whether naming these properties, or none, asks about infinite runs, which seeing every state does not answer.
 pub(crate) fn asks_liveness(names: &[String], system: &System) -> bool {
-    let mut liveness = system.properties.iter().filter(|p| p.kind == PropertyKind::Liveness);
+    let by_reaching = |p: &Property| matches!(&p.body, PropertyBody::Claim(claim) if claim.is_reachability());
+    let mut liveness = system.properties.iter().filter(|p| p.kind.is_about_runs() && !by_reaching(p));
     liveness.any(|p| names.is_empty() || names.contains(&p.name))
+}
+
+/// Whether runs are asked about that a claim accepts.
+pub(crate) fn asks_acceptance(system: &System, asked: &[bool]) -> bool {
+    let about = |kind| matches!(kind, PropertyKind::Formula | PropertyKind::Acceptance);
+    system.property_infos().iter().zip(asked).any(|(property, asked)| *asked && about(property.kind))
 }

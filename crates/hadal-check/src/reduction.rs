@@ -3,6 +3,7 @@
 
 use crate::error::CheckError;
 use crate::run::replayed;
+use crate::runs;
 use crate::searching::Explored;
 use hadal_exec::model::{Engine, Model, ModelOptions};
 use hadal_exec::reduce::{self as stubborn_sets, Stubborn};
@@ -185,8 +186,8 @@ impl Reduced {
     /// Makes the searches. `search` is given the model, the space to explore and the number of the search.
     pub fn search(
         &self,
-        question: &Question,
-        search: impl Fn(&Model, &dyn StateSpace, usize) -> Result<Explored, CheckError>,
+        (question, way): (&Question, runs::Way),
+        search: impl Fn(&Model, &dyn StateSpace, &Question, usize) -> Result<Explored, CheckError>,
     ) -> Result<Explored, CheckError> {
         let mut sum: Option<Explored> = None;
         // The property whose parts are being looked for, and the ways to those that were found.
@@ -198,7 +199,10 @@ impl Reduced {
             }
             let stubborn = stubborn(&self.args, &part.model, question)?;
             let space: &dyn StateSpace = stubborn.as_ref().map_or(&part.model, |it| it);
-            let mut explored = search(&part.model, space, number)?;
+            let mut explored =
+                runs::search(&part.model, space, (question, way), |space, question, beside| {
+                    search(&part.model, space, question, number + beside)
+                })?;
             let verdict = std::mem::replace(&mut explored.report.verdict, Verdict::Holds);
             merge(&mut sum, explored);
             let Some(sum) = &mut sum else { continue };
@@ -215,6 +219,11 @@ impl Reduced {
             };
             violation.shortest &= stubborn.is_none_or(|it| it.keeps_shortest());
             let fails = matches!(violation.kind, ViolationKind::Fault(_) | ViolationKind::StartFault(_));
+            let of_runs = matches!(violation.kind, ViolationKind::Prefix(_) | ViolationKind::Cycle { .. });
+            if of_runs {
+                sum.report.verdict = Verdict::Violated(violation);
+                return Ok(self.explained(sum));
+            }
             if self.whole.is_none() || fails || part.property.is_none() {
                 sum.report.verdict = Verdict::Violated(self.lift(part, &violation)?);
                 return Ok(self.explained(sum));
@@ -279,7 +288,7 @@ fn internal(error: impl std::fmt::Display) -> CheckError {
 }
 
 /// Adds a search's figures to the sum.
-fn merge(sum: &mut Option<Explored>, explored: Explored) {
+pub(crate) fn merge(sum: &mut Option<Explored>, explored: Explored) {
     let Some(sum) = sum else {
         *sum = Some(explored);
         return;
@@ -322,7 +331,7 @@ fn obstacle(properties: &[PropertyInfo], question: &Question) -> Option<String> 
 fn unkept(properties: &[PropertyInfo], question: &Question) -> Option<String> {
     let mut asked = properties.iter().zip(&question.asked).filter(|(_, asked)| **asked);
     asked
-        .find(|(property, _)| matches!(property.kind, PropertyKind::Cover | PropertyKind::Liveness))
+        .find(|(property, _)| property.kind == PropertyKind::Cover || property.kind.is_about_runs())
         .map(|(property, _)| property.name.clone())
 }
 

@@ -6,12 +6,16 @@ use crate::folder::{self, RunPlace};
 use crate::memory::search_budget;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::properties::{asks_liveness, has_accepting_property, select_properties};
+use crate::properties::{asks_acceptance, asks_liveness, has_unanswered, select_properties};
 use crate::reduction::Reduced;
+use crate::runs::Way;
 use crate::searching::{Explored, Searching};
 use hadal_exec::model::Model;
+use hadal_exec::product::Product;
 use hadal_exec::replay::{self, Ending, Trace};
-use hadal_search::{Control, Question, Report, StopReason, Verdict, Violation, ViolationKind};
+use hadal_exec::symmetry::SymmetryMode;
+use hadal_search::ram::Search;
+use hadal_search::{Control, Question, Report, StopReason, Task, Verdict, Violation, ViolationKind};
 use hadal_store::Governor;
 use hadal_system::System;
 use std::path::{Path, PathBuf};
@@ -25,22 +29,28 @@ pub struct Prepared {
     options: Options,
     plan: Plan,
     question: Question,
+    /// Whether the model asks more than its properties say.
+    unanswered: bool,
     reduced: Reduced,
-    /// Whether what is asked is about infinite runs besides, which no search of states answers.
-    accepts: bool,
     /// The model's name, which the run's folder is named after.
     name: String,
 }
 
 impl Prepared {
     pub(crate) fn new(mut system: System, options: Options) -> Result<Self, CheckError> {
-        let plan = Plan::new(&options, asks_liveness(&options.properties, &system))?;
+        let plan =
+            Plan::new(&options, options.running.is_usual() && asks_liveness(&options.properties, &system))?;
         let name = system.name.clone();
         let asked = select_properties(&mut system, &options.properties)?;
-        let accepts = options.properties.is_empty() && has_accepting_property(&system);
+        let unanswered = options.properties.is_empty() && has_unanswered(&system);
+        let mut model = options.model;
+        if asks_acceptance(&system, &asked) {
+            // A loop of representatives need not be a loop.
+            model.symmetry = SymmetryMode::Off;
+        }
         let question = Question { deadlock: options.deadlock, asked };
-        let reduced = Reduced::new(&options.reductions, system, options.model, &question)?;
-        Ok(Prepared { options, plan, question, reduced, accepts, name })
+        let reduced = Reduced::new(&options.reductions, system, model, &question)?;
+        Ok(Prepared { options, plan, question, reduced, unanswered, name })
     }
 
     /// The model that results are about: under a reduction, what is left of it.
@@ -162,20 +172,27 @@ impl Run<'_> {
 
     /// Explores to the end, or to a limit.
     pub fn finish(&self) -> Result<Outcome, CheckError> {
-        let Prepared { options, plan, question, reduced, accepts, .. } = self.prepared;
+        let Prepared { options, plan, question, reduced, .. } = self.prepared;
         let Session { control, governor, place } = &self.session;
         let searching = Searching { options, plan, question, control, governor, place };
-        let explored =
-            reduced.search(question, |model, space, number| searching.explore(model, space, number));
+        let engine = |product: &Product, question: &Question| {
+            let task = Task { space: product, question, control };
+            options.running.explore(&Search { task, governor, threads: plan.threads })
+        };
+        let engine = options.running.has_engine().then_some(&engine as &dyn Fn(&Product, &Question) -> _);
+        let way = Way { fairness: options.running.fair.into(), engine, seeds: options.running.seeds() };
+        let explored = reduced.search((question, way), |model, space, question, number| {
+            searching.explore(model, space, question, number)
+        });
         let Explored { mut report, decisions } = explored?;
+        if self.prepared.unanswered && report.verdict == Verdict::Holds {
+            report.verdict = Verdict::Stopped(StopReason::Unanswered);
+        }
         let trace = match &report.verdict {
             Verdict::Violated(found) => Some(replayed(reduced.shown(), found)?),
             _ => None,
         };
         let run = self.session.keep(options, &report);
-        if *accepts && report.verdict == Verdict::Holds {
-            report.verdict = Verdict::Stopped(StopReason::Unanswered);
-        }
         Ok(Outcome { report, trace, decisions, warnings: control.warnings(), run })
     }
 }
@@ -187,7 +204,19 @@ pub fn replayed(model: &Model, found: &Violation) -> Result<Trace, CheckError> {
             Ending::Property(id)
         }
         ViolationKind::Fault(label) | ViolationKind::StartFault(label) => Ending::Fault(label),
-        ViolationKind::Deadlock | ViolationKind::Liveness(_) | ViolationKind::Uncovered(_) => Ending::State,
+        ViolationKind::Deadlock
+        | ViolationKind::Liveness(_)
+        | ViolationKind::Uncovered(_)
+        | ViolationKind::Prefix(_)
+        | ViolationKind::Cycle { .. } => Ending::State,
     };
-    replay::replay(model, &found.path, ending).map_err(|error| CheckError::Internal(error.to_string()))
+    let replayed = match found.kind {
+        ViolationKind::Cycle { loop_from, .. } => {
+            let back = found.path.get(loop_from);
+            replay::replay_run(model, &found.path.iter().chain(back).cloned().collect::<Vec<_>>())
+        }
+        ViolationKind::Prefix(_) => replay::replay_run(model, &found.path),
+        _ => replay::replay(model, &found.path, ending),
+    };
+    replayed.map_err(|error| CheckError::Internal(error.to_string()))
 }

@@ -55,6 +55,7 @@ impl Searching<'_> {
         &self,
         model: &Model,
         space: &dyn StateSpace,
+        question: &Question,
         number: usize,
     ) -> Result<Explored, CheckError> {
         let beside = (number > 0)
@@ -64,11 +65,11 @@ impl Searching<'_> {
             true => Begin::Resumed,
             false => Begin::New,
         };
-        let one = Searching { place, ..*self };
+        let one = Searching { place, question, ..*self };
         let refused = AtomicBool::new(false);
         let distrusted = Distrusted::new(space, self.control, &refused);
         let space = if begin == Begin::Resumed { &distrusted as &dyn StateSpace } else { space };
-        let task = Task { space, question: self.question, control: self.control };
+        let task = Task { space, question, control: self.control };
         let explored = one.explore_one(model, task, begin);
         if let Some(beside) = beside.filter(RunPlace::is_used) {
             beside.discard(self.control);
@@ -87,6 +88,7 @@ impl Searching<'_> {
         let is_auto = matches!(self.options.strategy.explorer, Explorer::Auto);
         if is_auto
             && self.options.place.resumed.is_none()
+            && task.space.properties() == model.properties()
             && let Some(found) = directed::probe(model, task, self.governor)
         {
             return Ok(found);
@@ -109,7 +111,7 @@ impl Searching<'_> {
         let tables = |governor: &Governor| place.tables(governor);
         let threads = self.plan.threads;
         let disk = OnDisk { ledger: &ledger, tables: &tables, resumed, threads };
-        let safety = directed::safety_part(question, task.space.properties());
+        let safety = directed::safety_part(question, task.space);
         let first = Task { question: safety.as_ref().unwrap_or(question), ..task };
         let setting = Setting { model, task: first, asked, governor, threads };
         // A search that may leave the rest to another keeps nothing on disk: what is there is that other's.

@@ -86,12 +86,15 @@ pub fn fingerprint(system: &System, layout: &Layout, symmetry: SymmetryMode) -> 
             PropertyKind::Goal => 4,
             PropertyKind::Proposition => 5,
             PropertyKind::Rest => 6,
+            PropertyKind::Formula => 7,
+            PropertyKind::Acceptance => 8,
         });
         hash.params(&property.params);
         hash.locals(&property.locals);
         match &property.body {
             PropertyBody::State(condition) => hash.tagged(0, |h| h.expr(condition)),
             PropertyBody::Statements => hash.tag(1),
+            PropertyBody::Claim(claim) => hash.tagged(2, |h| h.text(&format!("{claim:?}"))),
         }
     }
     hash.tag(b'l');

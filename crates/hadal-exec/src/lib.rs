@@ -10,6 +10,7 @@ pub mod follow;
 pub mod interpret;
 pub mod model;
 mod passing;
+pub mod product;
 pub mod reduce;
 pub mod replay;
 pub mod rows;

@@ -143,6 +143,18 @@ pub fn replay(model: &Model, path: &[Vec<u64>], ending: Ending) -> Result<Trace,
     Ok(Trace { steps, end })
 }
 
+/// Finds and verifies the concrete run of `path`, which may stay in a state that nothing leads away from.
+pub fn replay_run(model: &Model, path: &[Vec<u64>]) -> Result<Trace, ReplayError> {
+    let mut replay = Replay::new(model);
+    let mut steps: Vec<TraceStep> = Vec::with_capacity(path.len());
+    for (n, wanted) in path.iter().enumerate() {
+        let from = steps.last().map(|step| step.state.clone());
+        let step = replay.step(from.as_deref(), wanted).or_else(|| replay.stay(from.as_deref()?, wanted));
+        steps.push(step.ok_or(ReplayError::NoStep { step: n })?);
+    }
+    Ok(Trace { steps, end: TraceEnd::State })
+}
+
 struct Replay<'m> {
     model: &'m Model,
     interpreter: Interpreter<'m>,
@@ -212,6 +224,21 @@ impl<'m> Replay<'m> {
         let wanted = canonical(wanted);
         let (label, state, printed) = reached.into_iter().find(|(_, state, _)| canonical(state) == wanted)?;
         Some(TraceStep { label, action: self.render(from, label), state, printed, inner: false })
+    }
+
+    /// The step that stays in `wanted`, where nothing else can happen.
+    fn stay(&self, from: &[u64], wanted: &[u64]) -> Option<TraceStep> {
+        let stuck =
+            self.labels(Some(from)).all(|label| matches!(self.run(Some(from), label).0, Outcome::Disabled));
+        let label = Label(self.labels(Some(from)).count() as u32);
+        let action = "(nothing can happen any more)".to_owned();
+        (stuck && from == wanted).then(|| TraceStep {
+            label,
+            action,
+            state: from.to_vec(),
+            printed: String::new(),
+            inner: false,
+        })
     }
 
     /// The instance that meets an error in the last state: the one the explorer saw, else another of the same action,

@@ -96,6 +96,9 @@ pub struct LoadOptions {
     pub queries: Option<PathBuf>,
     /// How many processes of a type may live at once, by the type's name, where processes come and go.
     pub processes: Vec<(String, usize)>,
+    /// Expressions of the model's language: they become its last properties, of the kind
+    /// [`hadal_system::PropertyKind::Proposition`], in this order and named by their text.
+    pub propositions: Vec<String>,
 }
 
 impl LoadOptions {

@@ -75,6 +75,16 @@ impl Automaton {
         64 - cubes.fold(0, |all, cube| all | cube.positive | cube.negative).leading_zeros()
     }
 
+    /// The automaton over other atoms: the n-th becomes `numbers[n]`.
+    pub fn renumbered(&self, numbers: &[u32]) -> Automaton {
+        let mut renamed = self.clone();
+        for edge in renamed.edges.iter_mut().flatten() {
+            edge.guard = edge.guard.renumbered(numbers);
+        }
+        renamed.tidy();
+        renamed
+    }
+
     /// Makes one edge of edges with the same target and marks, and drops those that can never be taken.
     pub fn tidy(&mut self) {
         for edges in &mut self.edges {

@@ -156,6 +156,19 @@ impl Guard {
         other.cubes.iter().all(|cube| cube.is_covered_by(&self.cubes))
     }
 
+    /// The guard over other atoms: the n-th becomes `numbers[n]`. Atoms may become one; atoms without a number stay.
+    pub fn renumbered(&self, numbers: &[u32]) -> Guard {
+        let number = |atom: u32| numbers.get(atom as usize).copied().unwrap_or(atom);
+        let moved = |mask: u64| {
+            (0..64u32).filter(|atom| mask >> atom & 1 == 1).fold(0u64, |all, atom| all | 1 << number(atom))
+        };
+        let cubes = self
+            .cubes
+            .iter()
+            .map(|cube| Cube { positive: moved(cube.positive), negative: moved(cube.negative) });
+        Guard::of(cubes.filter(|cube| cube.positive & cube.negative == 0))
+    }
+
     /// How it is written with these names of atoms.
     pub fn show(&self, name: &dyn Fn(u32) -> String) -> String {
         let shown = |cube: &Cube| {

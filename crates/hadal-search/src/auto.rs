@@ -22,7 +22,6 @@ use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::table::StateTable;
 use hadal_store::vfs::Disk;
 use hadal_store::{Governor, OverBudget, Reservation};
-use hadal_system::PropertyKind;
 use std::sync::atomic::Ordering;
 
 /// Shares of the budget, in percent. While the table is left, its states without the index, a sorted copy of a layer and
@@ -71,10 +70,8 @@ pub fn explore(search: &AutoSearch) -> Result<Report, Trouble> {
         }
         Ended::Full(left, full) => {
             let begun = Begun::of(&mut walk);
-            let properties = search.task.space.properties();
-            let liveness = search.task.question.of_kind(properties, PropertyKind::Liveness).next().is_some();
-            if liveness || begun.ranges.len() < 2 {
-                // Marking backwards needs every state at hand; and without room for the initial states there is no search.
+            if begun.ranges.len() < 2 {
+                // Without room for the initial states there is no search.
                 return Ok(walk.report(&lanes, Verdict::Stopped(out_of_memory(full))));
             }
             let so_far = walk.report(&lanes, Verdict::Stopped(StopReason::DiskFull));

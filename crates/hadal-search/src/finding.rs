@@ -27,6 +27,7 @@ impl Finding {
             Check::Hit(id) if !question.asks(id) => return None,
             Check::Hit(id) => match properties[id.0 as usize].kind {
                 PropertyKind::Goal => ViolationKind::Goal(id),
+                PropertyKind::Formula => ViolationKind::Prefix(id),
                 _ => ViolationKind::Invariant(id),
             },
             Check::Fault(id) => ViolationKind::PropertyFault(id),
@@ -58,5 +59,7 @@ fn rank(kind: &ViolationKind) -> (u8, u32) {
         ViolationKind::Fault(label) => (5, label.0),
         ViolationKind::Liveness(id) => (6, id.0),
         ViolationKind::Uncovered(id) => (7, id.0),
+        ViolationKind::Prefix(id) => (8, id.0),
+        ViolationKind::Cycle { property, .. } => (9, property.0),
     }
 }

@@ -73,12 +73,14 @@
 
 pub mod auto;
 pub mod control;
+pub mod cycles;
 pub mod directed;
 pub mod distrust;
 pub mod estimate;
 pub mod external;
 pub mod finding;
 mod firings;
+mod fixpoint;
 mod lane;
 pub mod layered;
 pub mod partition;

@@ -5,7 +5,7 @@ use crate::firings::ActionFirings;
 use crate::partition::PartitionFigures;
 use hadal_store::vfs::ReadCost;
 pub use hadal_system::DeadlockNotion;
-use hadal_system::{Label, PropertyId, PropertyInfo, PropertyKind};
+use hadal_system::{Label, PropertyId, PropertyInfo, PropertyKind, StateSpace};
 use serde::{Deserialize, Serialize};
 
 /// What to look for.
@@ -26,6 +26,21 @@ impl Question {
     /// Whether this property is asked about.
     pub fn asks(&self, property: PropertyId) -> bool {
         self.asked.get(property.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether something is asked about infinite runs, which seeing every state does not answer.
+    pub fn asks_about_runs(&self, space: &dyn StateSpace) -> bool {
+        let answered = space.acceptance().filter(|it| it.by_reaching).map(|it| it.property.0 as usize);
+        let mut asked = space.properties().iter().zip(&self.asked).enumerate();
+        asked.any(|(n, (property, asked))| *asked && property.kind.is_about_runs() && Some(n) != answered)
+    }
+
+    /// The verdict when every state was seen and none is wrong.
+    pub fn seen_all(&self, space: &dyn StateSpace) -> Verdict {
+        match self.asks_about_runs(space) {
+            true => Verdict::Stopped(StopReason::Unanswered),
+            false => Verdict::Holds,
+        }
     }
 
     /// The asked properties of one kind.
@@ -124,6 +139,15 @@ pub enum ViolationKind {
     Liveness(PropertyId),
     /// The whole space was seen and this was never met.
     Uncovered(PropertyId),
+    /// Whatever follows the last state, the formula is broken.
+    Prefix(PropertyId),
+    /// From the last state the path goes on in the one numbered `loop_from`, and so for ever: a run that is accepted.
+    Cycle {
+        /// The property it breaks.
+        property: PropertyId,
+        /// The state of the path to which the last one leads back.
+        loop_from: usize,
+    },
 }
 
 /// One breadth-first layer, and what became of the states generated from it.

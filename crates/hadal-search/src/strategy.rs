@@ -25,7 +25,6 @@ use hadal_store::Governor;
 use hadal_store::levels::LevelPolicy;
 use hadal_store::run::RunOptions;
 use hadal_store::vfs::Disk;
-use hadal_system::PropertyKind;
 use std::sync::atomic::Ordering;
 
 /// Shares of the budget, in percent. Sorting what is in the cache takes about as much again.
@@ -310,8 +309,7 @@ impl<'a> StrategySearch<'a> {
     }
 
     fn run(&self, start: Start<'a>) -> Result<Explored, Trouble> {
-        let properties = self.task.space.properties();
-        if self.task.question.of_kind(properties, PropertyKind::Liveness).next().is_some() {
+        if self.task.question.asks_about_runs(self.task.space) {
             return Err(Trouble::Liveness);
         }
         let disk = start.disk.clone();

@@ -5,6 +5,7 @@
 //! 64-bit words. Explorers see neither: they see a [`StateSpace`], which a Rust user may implement directly.
 
 pub mod chance;
+pub mod claim;
 pub mod deadlock;
 pub mod domain;
 pub mod expr;
@@ -25,6 +26,7 @@ pub mod visit;
 pub mod wrap;
 
 pub use chance::{Amount, Chance, ChoiceFault, Choices, Outcomes, Reward, RewardItem};
+pub use claim::Claim;
 pub use deadlock::DeadlockNotion;
 pub use domain::{Domain, DomainId, DomainKind, Domains, ScalarsetId, Value};
 pub use expr::{Base, BinaryOp, Expr, ExprKind, Place, Quantifier, Range, Step, UnaryOp};
@@ -32,8 +34,8 @@ pub use layout::Layout;
 pub use shape::{Field, Shape, ShapeId, Shapes};
 pub use source::{LineColumn, Source, Span};
 pub use space::{
-    ActionInfo, Check, Cover, Label, Matcher, PropertyId, PropertyInfo, PropertyKind, StateField, StateSpace,
-    Successors, Worker,
+    Acceptance, ActionInfo, Check, Cover, Label, Matcher, PropertyId, PropertyInfo, PropertyKind, StateField,
+    StateSpace, Successors, Worker,
 };
 pub use stmt::{Argument, CheckKind, PrintItem, Stmt, StmtKind, SwitchArm};
 pub use system::{

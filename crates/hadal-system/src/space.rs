@@ -27,10 +27,36 @@ pub enum PropertyKind {
     Liveness,
     /// Some reachable state has it: reaching one ends the search and is reported as found.
     Goal,
-    /// Asks nothing: a predicate that questions about values refer to.
+    /// Asks nothing: a predicate that formulas and questions about values refer to.
     Proposition,
     /// A state that has it and that nothing leads away from is no deadlock: the model may end there.
     Rest,
+    /// No infinite run is accepted by the automaton of a claim: the negation of a formula, or a claim as it was written.
+    Formula,
+    /// No infinite run has it infinitely often.
+    Acceptance,
+}
+
+impl PropertyKind {
+    /// Whether it is a question about infinite runs: seeing every state does not answer it.
+    pub fn is_about_runs(self) -> bool {
+        matches!(self, PropertyKind::Liveness | PropertyKind::Formula | PropertyKind::Acceptance)
+    }
+}
+
+/// Which infinite runs of a space are accepted: those that take transitions of every set infinitely often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acceptance {
+    /// The property that an accepted run breaks.
+    pub property: PropertyId,
+    /// How many sets, at most 64. With none, every infinite run inside a component is accepted.
+    pub sets: u32,
+    /// Whether the sets are sets of states: all transitions out of a state belong to the same ones.
+    pub on_states: bool,
+    /// Whether every cycle inside a component is accepted, whatever sets it meets.
+    pub weak: bool,
+    /// Whether a wrong run is one that reaches a state in which [`Worker::check`] finds the property broken.
+    pub by_reaching: bool,
 }
 
 /// A property as explorers know it. A parametrised property of a model appears once per instance.
@@ -117,6 +143,11 @@ pub trait StateSpace: Sync {
     fn admits(&self, state: &[u64]) -> bool {
         let _ = state;
         true
+    }
+
+    /// Which infinite runs are accepted, where the space has such.
+    fn acceptance(&self) -> Option<Acceptance> {
+        None
     }
 
     /// What a transition costs, at least 1: paths are measured in it where they are not measured in transitions.
@@ -216,6 +247,26 @@ pub trait Worker: Send {
     fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
         let _ = (state, property);
         Some(false)
+    }
+
+    /// Sets `marks` to the acceptance sets of each transition in `out`, which are all those out of `state`.
+    fn marks(&mut self, state: &[u64], out: &Successors, marks: &mut Vec<u64>) {
+        let _ = state;
+        marks.clear();
+        marks.resize(out.len(), 0);
+    }
+
+    /// The acceptance sets of a state, where they are sets of states.
+    fn state_marks(&mut self, state: &[u64]) -> u64 {
+        let _ = state;
+        0
+    }
+
+    /// A number that no transition back can change: cycles stay inside states with the same number. `None` where no accepted
+    /// cycle passes the state.
+    fn component(&mut self, state: &[u64]) -> Option<u32> {
+        let _ = state;
+        Some(0)
     }
 
     /// How often each property was covered by statements since this worker was made, by [`PropertyId`].

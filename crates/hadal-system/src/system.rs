@@ -243,6 +243,8 @@ pub enum PropertyBody {
     State(Expr),
     /// Hits are counted by statements on the way ([`crate::StmtKind::Cover`]).
     Statements,
+    /// Runs that an automaton accepts.
+    Claim(crate::claim::Claim),
 }
 
 impl Default for Action {

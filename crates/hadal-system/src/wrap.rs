@@ -6,7 +6,8 @@
 
 use crate::chance::{ChoiceFault, Choices};
 use crate::space::{
-    ActionInfo, Check, Cover, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker,
+    Acceptance, ActionInfo, Check, Cover, Label, PropertyId, PropertyInfo, StateField, StateSpace,
+    Successors, Worker,
 };
 
 /// A [`StateSpace`] made of another one. Every method is that of [`StateSpace`].
@@ -38,6 +39,9 @@ pub trait WrapsSpace: Sync {
     }
     fn admits(&self, state: &[u64]) -> bool {
         self.inner().admits(state)
+    }
+    fn acceptance(&self) -> Option<Acceptance> {
+        self.inner().acceptance()
     }
     fn cost(&self, label: Label) -> u32 {
         self.inner().cost(label)
@@ -86,6 +90,9 @@ impl<T: WrapsSpace> StateSpace for T {
     }
     fn admits(&self, state: &[u64]) -> bool {
         WrapsSpace::admits(self, state)
+    }
+    fn acceptance(&self) -> Option<Acceptance> {
+        WrapsSpace::acceptance(self)
     }
     fn cost(&self, label: Label) -> u32 {
         WrapsSpace::cost(self, label)
@@ -136,6 +143,15 @@ pub trait WrapsWorker: Send {
     fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
         self.inner_mut().satisfies(state, property)
     }
+    fn marks(&mut self, state: &[u64], out: &Successors, marks: &mut Vec<u64>) {
+        self.inner_mut().marks(state, out, marks);
+    }
+    fn state_marks(&mut self, state: &[u64]) -> u64 {
+        self.inner_mut().state_marks(state)
+    }
+    fn component(&mut self, state: &[u64]) -> Option<u32> {
+        self.inner_mut().component(state)
+    }
     fn cover_counts(&self) -> &[u64] {
         self.inner().cover_counts()
     }
@@ -159,6 +175,15 @@ impl<T: WrapsWorker> Worker for T {
     }
     fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
         WrapsWorker::satisfies(self, state, property)
+    }
+    fn marks(&mut self, state: &[u64], out: &Successors, marks: &mut Vec<u64>) {
+        WrapsWorker::marks(self, state, out, marks);
+    }
+    fn state_marks(&mut self, state: &[u64]) -> u64 {
+        WrapsWorker::state_marks(self, state)
+    }
+    fn component(&mut self, state: &[u64]) -> Option<u32> {
+        WrapsWorker::component(self, state)
     }
     fn cover_counts(&self) -> &[u64] {
         WrapsWorker::cover_counts(self)

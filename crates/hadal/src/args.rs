@@ -1,9 +1,12 @@
 //! The command line as it is typed. [`hadal_check`] turns it into something validated.
 
+use crate::formulas::FormulaArgs;
 use crate::timed::TimedArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hadal_check::options::{Budget, parse_size};
-use hadal_check::{Detecting, Directing, Engine, Limits, Partitioning, Reductions, Strategy, SymmetryMode};
+use hadal_check::{
+    Detecting, Directing, Engine, Limits, Partitioning, Reductions, Running, Strategy, SymmetryMode,
+};
 use hadal_exec::model::ModelOptions;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -163,6 +166,12 @@ pub struct CheckArgs {
     /// Whether and how to look for deadlocks. Unless it is given: on, or off where properties are named.
     #[arg(long, value_enum)]
     pub deadlock: Option<Deadlock>,
+    /// Formulas and claims.
+    #[command(flatten)]
+    pub formulas: FormulaArgs,
+    /// Questions about infinite runs.
+    #[command(flatten)]
+    pub running: Running,
     /// What is left out of the search.
     #[command(flatten)]
     pub reduction: Reductions,

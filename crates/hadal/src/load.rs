@@ -17,7 +17,12 @@ pub struct Model {
 
 /// Reads and checks a model of states and actions.
 pub fn load(args: &ModelArgs) -> Result<Model, Failure> {
-    let (language, loaded) = hadal_lang::load(&args.model, &args.load_options())?;
+    load_with(args, &args.load_options())
+}
+
+/// [`load`], with these options.
+pub fn load_with(args: &ModelArgs, options: &LoadOptions) -> Result<Model, Failure> {
+    let (language, loaded) = hadal_lang::load(&args.model, options)?;
     let warnings = loaded.render_warnings();
     match loaded.model {
         LoadedModel::System(system) => Ok(Model { system, language, warnings }),
@@ -44,6 +49,7 @@ impl ModelArgs {
             },
             queries: None,
             processes: self.processes.clone(),
+            propositions: Vec::new(),
         }
     }
 }

@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod commands;
 mod failure;
+mod formulas;
 mod inspect;
 mod load;
 mod lsp;

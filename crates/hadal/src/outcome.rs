@@ -36,6 +36,9 @@ pub struct Outcome {
     pub depth: Option<u64>,
     /// Steps of the trace, the initial state not counted.
     pub trace_length: Option<u64>,
+    /// How many of them repeat for ever, where the trace is a run that does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_length: Option<u64>,
     /// Wall-clock seconds from start to verdict.
     pub seconds: f64,
     /// Seconds of it spent before the search: reading, checking, compiling.
@@ -306,8 +309,8 @@ fn stop_reason(reason: &StopReason, memory: u64) -> String {
             "this order leaves states out without proof; nothing was found among those that were seen".into()
         }
         StopReason::Unanswered => {
-            "every reachable state was visited and none is wrong, but the model's property process accepts runs, and \
-             accepting cycles are not searched for (name properties with --property to ask about those alone)"
+            "every reachable state was visited and none is wrong, but this search does not answer what is asked about \
+             infinite runs (name properties with --property to ask about others alone)"
                 .into()
         }
     }

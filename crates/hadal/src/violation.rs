@@ -28,6 +28,14 @@ pub fn render(model: &Model, found: &Violation, trace: &Trace) -> TraceView {
         model: model.system().name.clone(),
         violation: describe(model, found.kind, trace),
         shortest: found.shortest,
+        loop_from: match found.kind {
+            ViolationKind::Cycle { loop_from, .. } => {
+                // What one process does alone is several steps of one transition.
+                let whole = |(_, step): &(usize, &StepView)| !step.inner;
+                steps.iter().enumerate().filter(whole).nth(loop_from).map(|(n, _)| n)
+            }
+            _ => None,
+        },
         steps,
         chart: None,
     }
@@ -85,6 +93,16 @@ fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView 
                 "liveness property `{}` is violated: from the last state it can never be reached",
                 info(id).name
             ),
+        ),
+        (ViolationKind::Prefix(id), _) => plain(
+            "formula",
+            Some(id),
+            format!("`{}` is violated, whatever follows the last state", info(id).name),
+        ),
+        (ViolationKind::Cycle { property, .. }, _) => plain(
+            "cycle",
+            Some(property),
+            format!("`{}` is violated by a run that repeats its last steps for ever", info(property).name),
         ),
         (ViolationKind::Uncovered(id), _) => {
             plain("cover", Some(id), format!("cover property `{}` is never met", info(id).name))

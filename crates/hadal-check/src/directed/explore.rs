@@ -14,7 +14,7 @@ use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::{DeadlockNotion, Question, Report, StopReason, Task, Verdict};
 use hadal_store::Governor;
-use hadal_system::{PropertyId, PropertyInfo, PropertyKind, StateSpace};
+use hadal_system::{PropertyId, PropertyKind, StateSpace};
 
 /// The priority layer unless the user says, and where the guide knows nothing.
 const DEFAULT_PRIORITY: &str = "preferred";
@@ -31,11 +31,11 @@ pub(crate) fn nothing_yet(task: Task, governor: &Governor) -> Explored {
 }
 
 /// What is asked without liveness properties, which need all of the states at once; none where there are none.
-pub(crate) fn safety_part(question: &Question, properties: &[PropertyInfo]) -> Option<Question> {
-    question.of_kind(properties, PropertyKind::Liveness).next()?;
+pub(crate) fn safety_part(question: &Question, space: &dyn StateSpace) -> Option<Question> {
+    question.asks_about_runs(space).then_some(())?;
     let mut asked = question.asked.clone();
-    for (asked, property) in asked.iter_mut().zip(properties) {
-        *asked &= property.kind != PropertyKind::Liveness;
+    for (asked, property) in asked.iter_mut().zip(space.properties()) {
+        *asked &= !property.kind.is_about_runs();
     }
     Some(Question { asked, ..question.clone() })
 }

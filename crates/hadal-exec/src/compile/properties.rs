@@ -81,7 +81,7 @@ pub(super) fn checkers(unit: &mut Unit) -> Result<Vec<Checker<FuncId>>, CompileE
         let count = system::instance_count(&property.params, &system.domains);
         let cost = match &property.body {
             PropertyBody::State(condition) => expr_cost(condition) + 10,
-            PropertyBody::Statements => 10,
+            PropertyBody::Statements | PropertyBody::Claim(_) => 10,
         };
         let total = (count as usize).saturating_mul(cost);
         if count > 1 && total > left {

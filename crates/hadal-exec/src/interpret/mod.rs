@@ -115,7 +115,9 @@ impl<'a> Interpreter<'a> {
                 PropertyKind::Cover
                 | PropertyKind::Liveness
                 | PropertyKind::Proposition
-                | PropertyKind::Rest => continue,
+                | PropertyKind::Rest
+                | PropertyKind::Formula
+                | PropertyKind::Acceptance => continue,
             };
             for n in 0..instance_count(&property.params, &system.domains) {
                 let values = instance_values(&property.params, &system.domains, n);

@@ -19,7 +19,9 @@ pub(super) fn probes(system: &System, may_fault: impl Fn(usize) -> bool) -> Vec<
             | PropertyKind::Cover
             | PropertyKind::Liveness
             | PropertyKind::Proposition
-            | PropertyKind::Rest => continue,
+            | PropertyKind::Rest
+            | PropertyKind::Formula
+            | PropertyKind::Acceptance => continue,
         };
         let PropertyBody::State(condition) = &property.body else { continue };
         let mut split = Split { property, params: property.params.clone(), found: &mut found };

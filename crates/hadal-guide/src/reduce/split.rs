@@ -112,7 +112,9 @@ fn pieces(system: &System, facts: &Facts) -> Vec<Piece> {
             | PropertyKind::Cover
             | PropertyKind::Liveness
             | PropertyKind::Proposition
-            | PropertyKind::Rest => continue,
+            | PropertyKind::Rest
+            | PropertyKind::Formula
+            | PropertyKind::Acceptance => continue,
         };
         let PropertyBody::State(condition) = &property.body else { continue };
         if condition.as_const().is_some_and(|value| (value != 0) != truth) {
@@ -183,7 +185,9 @@ fn narrow(system: &System, property: Option<usize>, pieces: &[&Piece]) -> System
             | PropertyKind::Cover
             | PropertyKind::Liveness
             | PropertyKind::Proposition
-            | PropertyKind::Rest => continue,
+            | PropertyKind::Rest
+            | PropertyKind::Formula
+            | PropertyKind::Acceptance => continue,
         };
         let met = met.unwrap_or_else(|| Expr::constant(0));
         let condition = match (asked.kind, met.as_const()) {

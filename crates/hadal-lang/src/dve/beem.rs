@@ -111,16 +111,6 @@ pub fn goals(
             }
         }
     };
-    let later: Vec<&str> = description
-        .properties
-        .iter()
-        .filter(|(_, is_goal, _)| !is_goal)
-        .map(|(name, _, _)| name.as_str())
-        .collect();
-    if !later.is_empty() {
-        let message = format!("LTL properties of the description are left out: {}", later.join(", "));
-        findings.push(Diagnostic::warning(Span::default(), message));
-    }
     for (name, _, formula) in description.properties.iter().filter(|(_, is_goal, _)| *is_goal) {
         match goal(formula, description, &macros, model) {
             Ok(condition) => goals.push(Goal { name: name.clone(), condition }),
@@ -131,6 +121,73 @@ pub fn goals(
         }
     }
     goals
+}
+
+/// Expressions that become propositions, as goals; what cannot be understood is an error.
+pub(super) fn propositions(texts: &[String], model: &Model, findings: &mut Diagnostics) -> Vec<Goal> {
+    let mut goals = Vec::new();
+    for text in texts {
+        let term = understood(text).and_then(|expression| {
+            let mut problems = Diagnostics::default();
+            let told = |problems: &Diagnostics| {
+                problems.list.first().map_or_else(String::new, |it| it.message.clone())
+            };
+            resolve(&expression, model, &mut problems).ok_or_else(|| told(&problems))
+        });
+        match term {
+            Ok(condition) => goals.push(Goal { name: text.clone(), condition }),
+            Err(problem) => {
+                findings
+                    .push(Diagnostic::error(Span::default(), format!("the proposition `{text}`: {problem}")));
+            }
+        }
+    }
+    goals
+}
+
+impl Description {
+    /// The LTL properties with the propositions put in place of their names, each in parentheses: name and formula.
+    pub fn formulas(&self, overrides: &[(String, i64)]) -> Vec<(String, Result<String, String>)> {
+        let mut parameters = self.instance.clone();
+        parameters.extend(overrides.iter().map(|(name, value)| (name.clone(), value.to_string())));
+        let family = self.family.as_deref().unwrap_or("");
+        let macros = expand(family, &parameters, Limits::default())
+            .or_else(|_| expand("", &parameters, Limits::default()))
+            .map_err(|failure| failure.message);
+        let put = |formula: &str| -> Result<String, String> {
+            let macros = macros.as_ref().map_err(Clone::clone)?;
+            // `p0U(...)` means `p0 U (...)`: names and operators are written together now and then.
+            let known = |word: &str| self.propositions.iter().any(|(name, _)| name == word);
+            let mut spaced = String::new();
+            let mut rest = formula;
+            while let Some(at) = rest.find(is_part) {
+                let length = rest[at..].find(|c| !is_part(c)).unwrap_or(rest.len() - at);
+                let word = &rest[at..at + length];
+                spaced.push_str(&rest[..at]);
+                match word.strip_suffix(['U', 'R', 'W']).filter(|name| !known(word) && known(name)) {
+                    Some(name) => spaced.push_str(&format!("{name} {}", &word[name.len()..])),
+                    None => spaced.push_str(word),
+                }
+                rest = &rest[at + length..];
+            }
+            spaced.push_str(rest);
+            let bracketed = Description {
+                propositions: self
+                    .propositions
+                    .iter()
+                    .map(|(name, text)| (name.clone(), format!("({text})")))
+                    .collect(),
+                ..self.clone()
+            };
+            substitute(&spaced, &bracketed, macros)
+        };
+        let formulas = self.properties.iter().filter(|(_, is_goal, _)| !is_goal);
+        formulas.map(|(name, _, formula)| (name.clone(), put(formula))).collect()
+    }
+}
+
+fn is_part(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
 fn goal(
@@ -244,6 +301,8 @@ mod tests {
         let loaded = super::super::load_with(Source::new("p.7.dve", model), options).expect("accepted");
         assert_eq!(loaded.system.properties.len(), 1);
         assert_eq!(loaded.system.properties[0].name, "prop1");
-        assert_eq!(loaded.warnings.list.len(), 1);
+        assert!(loaded.warnings.list.is_empty());
+        let formulas = description.formulas(&[]);
+        assert_eq!(formulas, [("prop2".to_string(), Ok("G (P->x >= 3 && P.q)".to_string()))]);
     }
 }

@@ -18,7 +18,7 @@ pub mod token;
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
 use crate::language::{Language, LoadError, Lowered, ModelErrors};
 use beem::Description;
-use hadal_system::{DeadlockNotion, Source, Span};
+use hadal_system::{DeadlockNotion, Property, PropertyKind, Source, Span, System};
 
 /// DVE, for the registry. The goals of a BEEM description beside the model become properties.
 pub static LANGUAGE: Language = Language {
@@ -34,6 +34,7 @@ pub static LANGUAGE: Language = Language {
             texts: &request.options.texts(),
             description: description.as_ref(),
             errors: request.options.errors,
+            propositions: &request.options.propositions,
         };
         Ok(load_with(request.source, options)?.into())
     },
@@ -50,6 +51,8 @@ pub struct Options<'a> {
     pub description: Option<&'a Description>,
     /// What becomes of transitions that meet an error.
     pub errors: ModelErrors,
+    /// Expressions that become propositions.
+    pub propositions: &'a [String],
 }
 
 /// Loads a model or, where the name ends in `.mdve`, a family. `overrides` give values to a family's parameters and
@@ -111,19 +114,11 @@ pub fn load_with(source: Source, options: Options) -> Result<Lowered, Refused> {
             }
             None => Vec::new(),
         };
-        if let Some(property) = model.property {
-            let process = &model.processes[property];
-            if process.locations.iter().any(|location| location.accepting) {
-                findings.push(
-                    Diagnostic::warning(
-                        process.span,
-                        format!("accepting cycles of `{}` are not searched for", process.name),
-                    )
-                    .label("the property process moves along with the system"),
-                );
-            }
-        }
-        lower::lower(&model, &goals, options.errors, text.clone(), &mut findings)
+        let mut goals = goals;
+        goals.extend(beem::propositions(options.propositions, &model, &mut findings));
+        let mut system = lower::lower(&model, &goals, options.errors, text.clone(), &mut findings)?;
+        move_propositions(&mut system, options.propositions.len());
+        Some(system)
     });
     findings.finish();
     match system {
@@ -135,6 +130,15 @@ pub fn load_with(source: Source, options: Options) -> Result<Lowered, Refused> {
             Err(Refused { source_text: text, diagnostics: findings })
         }
     }
+}
+
+/// The last `count` goals become propositions, and the last properties.
+fn move_propositions(system: &mut System, count: usize) {
+    let goals =
+        system.properties.iter().rposition(|p| p.kind == PropertyKind::Goal).map_or(0, |last| last + 1);
+    let moved: Vec<_> = system.properties.drain(goals.saturating_sub(count)..goals).collect();
+    let named = |p: Property| Property { kind: PropertyKind::Proposition, ..p };
+    system.properties.extend(moved.into_iter().map(named));
 }
 
 /// Whether `name` stands as a word in `text`.

@@ -158,7 +158,10 @@ pub(crate) fn aims_at_all(task: Task, aim: &Target) -> bool {
             PropertyKind::Invariant | PropertyKind::Goal => {
                 !asked || aim.properties.contains(&PropertyId(n as u32))
             }
-            PropertyKind::Cover | PropertyKind::Liveness => !asked,
+            PropertyKind::Cover
+            | PropertyKind::Liveness
+            | PropertyKind::Formula
+            | PropertyKind::Acceptance => !asked,
         }
     });
     let deadlocks = question.deadlock != crate::report::DeadlockNotion::Off;

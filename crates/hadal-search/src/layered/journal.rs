@@ -384,6 +384,54 @@ impl Journal {
         Ok(())
     }
 
+    /// The layers in groups that are read together: those that share a small bundle, the others one by one.
+    pub(crate) fn groups(&self) -> Vec<std::ops::Range<usize>> {
+        let mut groups: Vec<std::ops::Range<usize>> = Vec::new();
+        let mut depth = 0;
+        while depth < self.layers.len() {
+            let together = match self.layers[depth].body {
+                Body::Bundled(bundle) => self.bundled_from(bundle, depth),
+                _ => 0,
+            };
+            groups.push(depth..depth + together.max(1));
+            depth += together.max(1);
+        }
+        groups
+    }
+
+    /// How many layers from `first` on stand one after the other in a bundle; none where they are too large for the memory
+    /// of small layers.
+    fn bundled_from(&self, bundle: usize, first: usize) -> usize {
+        let same = |entry: &&Entry| matches!(entry.body, Body::Bundled(other) if other == bundle);
+        let together = self.layers[first..].iter().take_while(same);
+        let (count, states) =
+            together.fold((0, 0), |(count, states), entry| (count + 1, states + entry.states));
+        if states as usize * self.words() > self.most_resident * 2 { 0 } else { count }
+    }
+
+    /// Gives a group of layers to `take`, each with its depth.
+    pub(crate) fn view_group(
+        &self,
+        group: &std::ops::Range<usize>,
+        take: &mut dyn FnMut(usize, &[u64]) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        if let (Body::Bundled(bundle), true) = (&self.layers[group.start].body, group.len() > 1) {
+            let mut states = |depth: u64, layer: LayerView<'_>| match layer {
+                LayerView::States(states) => take(depth as usize, states),
+                LayerView::Run(_) => Ok(()),
+            };
+            return self.view_bundle(*bundle, group.start, &mut states).map(|_| ());
+        }
+        let mut block = Vec::new();
+        for depth in group.clone() {
+            let mut reader = self.reader(depth)?;
+            while reader.next_block(&mut block)? {
+                take(depth, &block)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Gives the layers from `first` on that stand one after the other in a bundle to `take`; says how many. A bundle
     /// too large for the memory of small layers, written under a larger budget, is left to [`Journal::view`].
     fn view_bundle(
@@ -393,11 +441,9 @@ impl Journal {
         take: &mut dyn FnMut(u64, LayerView) -> Result<(), Trouble>,
     ) -> Result<usize, Trouble> {
         let Some(run) = &self.bundles[bundle] else { return Ok(0) };
-        let same = |entry: &&Entry| matches!(entry.body, Body::Bundled(other) if other == bundle);
-        let count = self.layers[first..].iter().take_while(same).count();
         let words = self.options.shape.words();
-        let states: u64 = self.layers[first..first + count].iter().map(|entry| entry.states).sum();
-        if states as usize * words > self.most_resident * 2 {
+        let count = self.bundled_from(bundle, first);
+        if count == 0 {
             return Ok(0);
         }
         let mut ends = Vec::with_capacity(count);

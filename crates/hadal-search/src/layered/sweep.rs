@@ -8,11 +8,12 @@ use super::{Trouble, path};
 use crate::control::WhenFull;
 use crate::finding::Finding;
 use crate::firings::Counts;
+use crate::fixpoint::{JournalClosed, Pass};
 use crate::lane::{Lane, Sink, Task, has_found, take_finding, total_counts};
 use crate::report::{
     CoverFigures, DiskFigures, Layer, Proviso, Report, Stage, StopReason, Verdict, Violation, ViolationKind,
 };
-use crate::run::{Answer, RUNNING, complete, status};
+use crate::run::{Answer, RUNNING, covered, out_of_memory, status};
 use hadal_store::vfs::Disk;
 use hadal_store::{Governor, Reservation};
 use std::sync::Mutex;
@@ -127,7 +128,7 @@ impl<'a> Sweep<'a> {
             let depth = self.journal.depth() - 1;
             if self.layers.len() > depth {
                 // The run was committed when its last layer was expanded: there is nothing left to do.
-                return Ok(complete(self.task, &self.counts.covers));
+                return self.complete();
             }
             let limits = &self.task.control.limits;
             if limits.max_depth.is_some_and(|max| depth as u64 >= max) && self.rest.is_none() {
@@ -136,7 +137,7 @@ impl<'a> Sweep<'a> {
             if let Some(bound) = self.keep.diameter.filter(|&bound| depth as u64 > bound) {
                 // Whatever is here was met before, in a layer that is gone.
                 self.proviso = Some(Proviso::Diameter { bound });
-                return Ok(complete(self.task, &self.counts.covers));
+                return self.complete();
             }
             let before = self.fired() - std::mem::take(&mut self.transitions_before);
             let mark = self.disk_mark();
@@ -169,7 +170,7 @@ impl<'a> Sweep<'a> {
             }
             pushed?;
             if unique == 0 {
-                return Ok(complete(self.task, &self.counts.covers));
+                return self.complete();
             }
             self.task.control.gauges.states.fetch_add(unique, Ordering::Relaxed);
             let (detector, begun) = (&mut self.detector, Instant::now());
@@ -264,7 +265,7 @@ impl<'a> Sweep<'a> {
         let detector = &mut self.detector;
         self.journal.view_last(&mut |layer| detector.closed(0, layer))?;
         self.counts = self.counts_now();
-        Ok(empty.then(|| complete(self.task, &self.counts.covers)))
+        if empty { self.complete().map(Some) } else { Ok(None) }
     }
 
     fn commit(&mut self, status: &str) -> Result<(), Trouble> {
@@ -457,6 +458,41 @@ impl<'a> Sweep<'a> {
             }
             self.figures.seconds.detecting += begun.elapsed().as_secs_f64();
             offered?;
+        }
+    }
+
+    /// The whole space has been seen.
+    fn complete(&mut self) -> Result<Verdict, Trouble> {
+        if self.task.question.asks_about_runs(self.task.space)
+            && let Some(verdict) = self.about_runs()?
+        {
+            return Ok(verdict);
+        }
+        Ok(covered(self.task, &self.counts.covers))
+    }
+
+    /// Answers questions about infinite runs from the journal: what is needed to explore makes room first.
+    fn about_runs(&mut self) -> Result<Option<Verdict>, Trouble> {
+        if self.journal.first_kept() > 0 {
+            // States are gone that runs may pass.
+            return Ok(Some(Verdict::Stopped(StopReason::DiskFull)));
+        }
+        // A pass that is killed begins again here.
+        self.commit("every state is known; looking for runs")?;
+        self.detector = Box::new(Nothing);
+        self.cache.give_way()?;
+        let closed = match JournalClosed::new(&self.journal, &self.governor) {
+            Err(Trouble::OverBudget(full)) => {
+                return Ok(Some(Verdict::Stopped(out_of_memory(full))));
+            }
+            other => other?,
+        };
+        let (task, threads) = (self.task, self.lanes.len());
+        let pass = Pass { task, closed: &closed, governor: &self.governor, threads };
+        let stem = |depth, state| path::shortest(task, &self.journal, threads, depth, state);
+        match pass.verdict(stem) {
+            Err(Trouble::OverBudget(full)) => Ok(Some(Verdict::Stopped(out_of_memory(full)))),
+            other => other,
         }
     }
 

@@ -5,16 +5,17 @@
 //! reported, so the reported one is the same too, and its trace is shortest.
 
 use super::Search;
-use super::{liveness, path};
+use super::path;
 use crate::control::Done;
 use crate::finding::Finding;
 use crate::firings::Counts;
+use crate::fixpoint::{Pass, TableClosed};
 use crate::lane::{Lane, Parents, has_found, take_finding, total_counts};
+use crate::layered::Trouble;
 use crate::report::{Layer, Proviso, Report, Spent, Stage, StopReason, Verdict, Violation, ViolationKind};
-use crate::run::{Answer, complete, out_of_memory};
+use crate::run::{Answer, covered, out_of_memory};
 use hadal_store::OverBudget;
 use hadal_store::table::{StateRef, StateTable};
-use hadal_system::PropertyKind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -163,26 +164,21 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     /// The whole space has been seen: what remains are questions about all of it.
     fn complete(&mut self, lanes: &[Lane]) -> Verdict {
-        let properties = self.search.task.space.properties();
-        for liveness in self.search.task.question.of_kind(properties, PropertyKind::Liveness) {
-            match liveness::find_trap(
-                self.search,
-                self.table,
-                &self.layer_ranges().collect::<Vec<_>>(),
-                liveness,
-            ) {
-                liveness::Answer::Holds => {}
-                liveness::Answer::Trap(state) => {
-                    return self.violated(Finding { kind: ViolationKind::Liveness(liveness), state });
-                }
-                liveness::Answer::Fault(state) => {
-                    return self.violated(Finding { kind: ViolationKind::PropertyFault(liveness), state });
-                }
-                liveness::Answer::Stopped(reason) => return Verdict::Stopped(reason),
+        let layers: Vec<Vec<Range>> = self.layer_ranges().collect();
+        let closed = TableClosed::new(self.table, &layers);
+        let (task, governor, threads) = (self.search.task, self.search.governor, self.search.threads);
+        let pass = Pass { task, closed: &closed, governor, threads };
+        match pass.verdict(|_, state| Ok(path::shortest(self.search, self.table, &layers, state))) {
+            Ok(None) => {}
+            Ok(Some(verdict)) => return verdict,
+            Err(Trouble::OverBudget(full)) => {
+                return Verdict::Stopped(out_of_memory(full));
             }
+            // A question about runs that the space does not say how to answer.
+            Err(_) => return Verdict::Stopped(StopReason::Unanswered),
         }
         let covers = total_counts(lanes, self.search.task.space).covers;
-        complete(self.search.task, &covers)
+        covered(self.search.task, &covers)
     }
 
     /// Ends the layer that was being built and begins the next.
@@ -273,7 +269,7 @@ fn ranges(from: &[u64], to: &[u64]) -> Vec<Range> {
 }
 
 /// Takes the next piece of a layer that nobody has taken.
-pub(super) fn take_piece(layer: &[Range], next: &AtomicU64) -> Option<Range> {
+pub(crate) fn take_piece(layer: &[Range], next: &AtomicU64) -> Option<Range> {
     let mut at = next.fetch_add(PIECE, Ordering::Relaxed);
     for range in layer {
         // Pieces are cut per range, each range rounded up to whole pieces.

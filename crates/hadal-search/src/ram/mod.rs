@@ -2,7 +2,6 @@
 
 pub mod breadth;
 pub mod depth;
-mod liveness;
 mod path;
 
 use crate::lane::Task;

@@ -13,7 +13,6 @@ use crate::auto::{self, AutoSearch};
 use crate::layered::Trouble;
 use crate::layered::ledger::Ledger;
 use crate::report::{Report, Verdict};
-use hadal_system::PropertyKind;
 use search::{Ended, Exploration};
 
 /// A search whose order is relaxed.
@@ -43,9 +42,9 @@ pub fn resume(search: &RelaxedSearch) -> Result<Report, Trouble> {
 impl RelaxedSearch<'_> {
     fn refuse_liveness(&self) -> Result<(), Trouble> {
         let task = self.search.task;
-        match task.question.of_kind(task.space.properties(), PropertyKind::Liveness).next() {
-            Some(_) => Err(Trouble::Liveness),
-            None => Ok(()),
+        match task.question.asks_about_runs(task.space) {
+            true => Err(Trouble::Liveness),
+            false => Ok(()),
         }
     }
 

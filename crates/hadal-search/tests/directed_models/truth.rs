@@ -22,11 +22,7 @@ pub fn without_properties(mut system: System) -> System {
         match property.kind {
             PropertyKind::Invariant => property.body = PropertyBody::State(Expr::constant(1)),
             PropertyKind::Goal => property.body = PropertyBody::State(Expr::constant(0)),
-            PropertyKind::Assumption
-            | PropertyKind::Cover
-            | PropertyKind::Liveness
-            | PropertyKind::Proposition
-            | PropertyKind::Rest => {}
+            _ => {}
         }
     }
     system

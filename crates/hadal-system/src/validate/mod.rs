@@ -233,6 +233,11 @@ impl<'a> Check<'a> {
                         );
                     }
                 }
+                PropertyBody::Claim(claim) => {
+                    if let Some(problem) = claim.problem(self.system) {
+                        self.problem(property.span, problem);
+                    }
+                }
             }
         }
     }

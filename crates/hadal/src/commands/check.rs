@@ -4,7 +4,7 @@ use crate::args::{
     CheckArgs, Deadlock, Given, LimitArgs, ModelArgs, ModelErrors, OutputArgs, Symmetry, TraceFormat,
 };
 use crate::failure::Failure;
-use crate::load::load;
+use crate::formulas::{self, FormulaArgs};
 use crate::outcome::{CoverFigures, Outcome, StorageFigures, begin_peak, cpu_seconds, reason};
 use crate::progress::Progress;
 use crate::timed::{self, TimedArgs};
@@ -14,7 +14,7 @@ use hadal_check::memory::peak_resident;
 use hadal_check::options::Place;
 use hadal_check::{
     Check, DeadlockNotion, Detecting, Directing, Options, Outcome as Found, Partitioning, Prepared,
-    Reductions, Strategy, SymmetryMode, Verdict,
+    Reductions, Running, Strategy, SymmetryMode, Verdict,
 };
 use hadal_lang::Language;
 use hadal_system::{PropertyKind, StateSpace};
@@ -40,6 +40,10 @@ pub struct About {
     #[serde(default)]
     strategy: Option<Strategy>,
     #[serde(default)]
+    formulas: FormulaArgs,
+    #[serde(default)]
+    running: Running,
+    #[serde(default)]
     reduction: Reductions,
     #[serde(default)]
     partition: Partitioning,
@@ -64,6 +68,8 @@ impl About {
             property: args.property.clone(),
             deadlock: args.deadlock,
             strategy: Some(args.strategy),
+            formulas: args.formulas.clone(),
+            running: args.running.clone(),
             reduction: args.reduction.clone(),
             partition: args.partition.clone(),
             directed: args.directed.clone(),
@@ -87,6 +93,8 @@ impl From<About> for CheckArgs {
             limits: LimitArgs::default(),
             disk: None,
             strategy: about.strategy.unwrap_or_default(),
+            formulas: about.formulas,
+            running: about.running,
             reduction: about.reduction,
             partition: about.partition,
             directed: about.directed,
@@ -115,7 +123,9 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     if let Some(option) = args.timed.first_given() {
         return Err(Failure::Usage(format!("{option} is for models in real time")));
     }
-    let loaded = load(&args.model)?;
+    let (loaded, named) = formulas::load(&args.model, &args.formulas, &args.property)?;
+    // What is asked for by name, formulas on the command line included.
+    let args = &CheckArgs { property: named, ..args.clone() };
     if !loaded.warnings.is_empty() && !args.output.quiet {
         eprint!("{}", loaded.warnings);
     }
@@ -212,6 +222,7 @@ pub(crate) fn options(
         reductions: args.reduction.clone(),
         partitioning: args.partition.clone(),
         detecting: args.detection.clone(),
+        running: args.running.clone(),
         model: args.model.model_options(),
         budget: args.limits.budget(),
         place: Place {
@@ -248,6 +259,7 @@ fn outcome(args: &CheckArgs, prepared: &Prepared, found: Found, trace: Option<&T
         transitions: report.transitions,
         depth: report.depth,
         trace_length: trace.filter(|t| !t.steps.is_empty()).map(TraceView::length),
+        loop_length: trace.and_then(TraceView::loop_length),
         seconds: 0.0,
         startup_seconds: 0.0,
         cpu_seconds: cpu_seconds(),

@@ -419,5 +419,7 @@ fn kind(kind: PropertyKind) -> &'static str {
         PropertyKind::Goal => "goal",
         PropertyKind::Proposition => "proposition",
         PropertyKind::Rest => "rest",
+        PropertyKind::Formula => "formula",
+        PropertyKind::Acceptance => "acceptance",
     }
 }

@@ -21,7 +21,14 @@ pub fn view(space: &ZoneSpace, found: &Violation) -> Result<TraceView, Failure> 
     let violation = describe(space, found);
     let model = space.timed().system.name.clone();
     if found.path.is_empty() {
-        return Ok(TraceView { model, violation, shortest: found.shortest, steps: Vec::new(), chart: None });
+        return Ok(TraceView {
+            model,
+            violation,
+            shortest: found.shortest,
+            loop_from: None,
+            steps: Vec::new(),
+            chart: None,
+        });
     }
     let trace = space.concrete(&found.path, ending).map_err(|error| Failure::Internal(error.to_string()))?;
     Ok(shown(space, found, &trace))
@@ -33,6 +40,7 @@ pub fn shown(space: &ZoneSpace, found: &Violation, trace: &ConcreteTrace) -> Tra
         model: space.timed().system.name.clone(),
         violation: describe(space, found),
         shortest: found.shortest,
+        loop_from: None,
         steps: steps(space, trace),
         chart: Some(gantt::svg(space, trace)),
     }

@@ -29,6 +29,9 @@ header pre { margin: .4rem 0 0; overflow-x: auto; }
 #steps button[aria-current] { background: var(--mark); }
 #steps button:focus-visible { outline: 2px solid; outline-offset: -2px; }
 #steps small { opacity: .75; display: block; font-family: ui-monospace, monospace; }
+#steps li.loop { border-left: .45rem solid var(--bad); }
+#steps li.loop.first { border-top: .45rem solid var(--bad); border-top-left-radius: .8rem; }
+#steps li.loop.last { border-bottom: .45rem solid var(--bad); border-bottom-left-radius: .8rem; }
 main { overflow-y: auto; padding: .7rem 1rem; }
 table { border-collapse: collapse; font-family: ui-monospace, monospace; }
 td { padding: .1rem .8rem .1rem 0; border-bottom: 1px solid var(--line); }
@@ -53,6 +56,16 @@ trace.steps.forEach((step, n) => {
     const small = document.createElement("small");
     small.textContent = c.name + ": " + c.before + " → " + c.after;
     button.append(small);
+  }
+  if (trace.loop_from !== undefined && n > trace.loop_from) {
+    item.classList.add("loop");
+    if (n === trace.loop_from + 1) item.classList.add("first");
+    if (n === trace.steps.length - 1) {
+      item.classList.add("last");
+      const small = document.createElement("small");
+      small.textContent = "\u21ba back to the state after " + (trace.loop_from ? "step " + trace.loop_from : "the start") + ", for ever";
+      button.append(small);
+    }
   }
   button.onclick = () => show(n);
   item.append(button); list.append(item);
@@ -91,7 +104,9 @@ mod tests {
             values: vec![],
         };
         let steps = vec![StepView::new("a".into(), None, vec![], String::new())];
-        let page = TraceView { model: "m".into(), violation, shortest: true, steps, chart: None }.html();
+        let page =
+            TraceView { model: "m".into(), violation, shortest: true, loop_from: None, steps, chart: None }
+                .html();
         assert_eq!(page.matches("</script>").count(), 2, "only the page's own two scripts end");
         assert!(!page.contains("<b>"));
     }

@@ -14,6 +14,9 @@ pub struct TraceView {
     pub violation: ViolationView,
     /// Whether no shorter trace exists.
     pub shortest: bool,
+    /// Of a run that goes on for ever: the step after which the state is the one that the last step leads back to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_from: Option<usize>,
     /// The steps; the first makes the initial state.
     pub steps: Vec<StepView>,
     /// A chart over time, as SVG, for the page.
@@ -74,7 +77,7 @@ pub struct Scalar {
 /// What is wrong.
 #[derive(Clone, Debug, Serialize)]
 pub struct ViolationView {
-    /// `invariant`, `goal`, `error`, `deadlock`, `liveness` or `cover`.
+    /// `invariant`, `goal`, `error`, `deadlock`, `liveness`, `cover`, `formula` or `cycle`.
     pub kind: &'static str,
     /// The property's name, where it is one.
     pub property: Option<String>,
@@ -148,6 +151,11 @@ impl TraceView {
         // An error inside what one process does alone is met by the step that began it.
         let whole = self.steps.iter().filter(|step| !step.inner).count() as u64;
         whole.saturating_sub(1) + u64::from(self.ends_in_action())
+    }
+
+    /// How many of the last steps repeat for ever.
+    pub fn loop_length(&self) -> Option<u64> {
+        self.loop_from.map(|from| self.steps[from + 1..].iter().filter(|step| !step.inner).count() as u64)
     }
 
     /// For reading.

@@ -13,6 +13,13 @@ pub(super) fn render(trace: &TraceView, detail: Detail) -> String {
 fn write_trace(text: &mut String, trace: &TraceView, detail: Detail) -> std::fmt::Result {
     for (n, step) in trace.steps.iter().enumerate() {
         write_step(text, n as u64, step, detail)?;
+        if trace.loop_from == Some(n) {
+            writeln!(text, "  .--  here the loop begins")?;
+        }
+    }
+    if let Some(length) = trace.loop_length() {
+        let steps = if length == 1 { "step repeats".to_owned() } else { format!("{length} steps repeat") };
+        writeln!(text, "  '--  the last {steps} for ever")?;
     }
     writeln!(text)?;
     write_violation(text, &trace.violation)

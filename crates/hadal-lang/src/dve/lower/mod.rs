@@ -76,6 +76,7 @@ pub fn lower(
     let actions = lowering.actions(&steps);
     let mut properties = lowering.assertions();
     properties.extend(goals.iter().map(|goal| lowering.goal(goal)));
+    properties.extend(lowering.acceptance());
     let processes = lowering.processes(&steps);
     let name = source.name.rsplit(['/', '\\']).next().unwrap_or("model").to_string();
     Some(System {
@@ -283,6 +284,17 @@ impl Lowering<'_> {
             }
         }
         properties
+    }
+
+    /// That no run of the property process is accepted.
+    fn acceptance(&mut self) -> Option<Property> {
+        let number = self.model.property?;
+        let process = &self.model.processes[number];
+        let accepting = process.locations.iter().enumerate().filter(|(_, location)| location.accepting);
+        let here: Vec<Expr> = accepting.map(|(n, _)| self.at(number, n, process.span)).collect();
+        let either =
+            here.into_iter().reduce(|a, b| term::binary(hadal_system::BinaryOp::Or, a, b, process.span))?;
+        Some(property(process.name.clone(), PropertyKind::Acceptance, either, process.span))
     }
 
     fn goal(&mut self, goal: &Goal) -> Property {

@@ -32,7 +32,6 @@ use hadal_store::Reservation;
 use hadal_store::error::ReadError;
 use hadal_store::run::{Codec, RunOptions};
 use hadal_store::vfs::Disk;
-use hadal_system::PropertyKind;
 use hadal_system::guide::Promises;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -87,7 +86,7 @@ impl<'a> Engine<'a> {
     /// A search in a run folder.
     pub(super) fn begin(search: &'a ExternalSearch<'a>, ledger: Ledger) -> Result<Self, Trouble> {
         let task = search.task;
-        if task.question.of_kind(task.space.properties(), PropertyKind::Liveness).next().is_some() {
+        if task.question.asks_about_runs(task.space) {
             return Err(Trouble::Liveness);
         }
         let mode = match search.options.trace_by {

@@ -1,0 +1,154 @@
+//! A space seen as a graph of numbered states.
+
+use crate::finding::Finding;
+use crate::ram::Search;
+use crate::report::{StopReason, Violation, ViolationKind};
+use hadal_store::table::{StateRef, StateTable};
+use hadal_store::{OverBudget, Reservation};
+use hadal_system::{Acceptance, Successors, Worker};
+
+/// Why a search ended early.
+pub(super) enum End {
+    Full(OverBudget),
+    Stopped(StopReason),
+    Wrong(Violation),
+}
+
+impl From<OverBudget> for End {
+    fn from(full: OverBudget) -> Self {
+        End::Full(full)
+    }
+}
+
+/// A transition: where it leads, and the acceptance sets it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub(super) to: u64,
+    pub(super) marks: u64,
+}
+
+pub(super) struct Graph<'a> {
+    search: &'a Search<'a>,
+    pub(super) acceptance: Acceptance,
+    worker: Box<dyn Worker + 'a>,
+    table: StateTable,
+    out: Successors,
+    marks: Vec<u64>,
+    /// From where each state was first met; itself of an initial one.
+    parents: Vec<u64>,
+    memory: Reservation,
+    /// Transitions out of each state, counted the first time it is expanded.
+    expanded: Vec<bool>,
+    pub(super) transitions: u64,
+    steps: u64,
+}
+
+impl<'a> Graph<'a> {
+    pub(super) fn new(search: &'a Search<'a>, acceptance: Acceptance) -> Result<Self, OverBudget> {
+        let words = search.task.space.words();
+        Ok(Graph {
+            search,
+            acceptance,
+            worker: search.task.space.worker(),
+            table: StateTable::new(words, 0, 1, search.governor)?,
+            out: Successors::new(words),
+            marks: Vec::new(),
+            parents: Vec::new(),
+            memory: search.governor.empty("how states were met"),
+            expanded: Vec::new(),
+            transitions: 0,
+            steps: 0,
+        })
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.table.len()
+    }
+
+    pub(super) fn state(&self, n: u64) -> &[u64] {
+        self.table.state(StateRef::at(0, n))
+    }
+
+    pub(super) fn component(&mut self, n: u64) -> Option<u32> {
+        self.worker.component(self.table.state(StateRef::at(0, n)))
+    }
+
+    /// Whether a state is in the only acceptance set.
+    pub(super) fn accepting(&mut self, n: u64) -> bool {
+        let state = self.table.state(StateRef::at(0, n));
+        self.worker.component(state).is_some() && self.worker.state_marks(state) & 1 == 1
+    }
+
+    /// All sets, as marks.
+    pub(super) fn all(&self) -> u64 {
+        if self.acceptance.sets >= 64 { u64::MAX } else { (1 << self.acceptance.sets) - 1 }
+    }
+
+    /// The states by which a state was first met, an initial one first.
+    pub(super) fn path(&self, n: u64) -> Vec<Vec<u64>> {
+        let mut path = vec![self.state(n).to_vec()];
+        let mut at = n;
+        while self.parents[at as usize] != at {
+            at = self.parents[at as usize];
+            path.push(self.state(at).to_vec());
+        }
+        path.reverse();
+        path
+    }
+
+    pub(super) fn initial(&mut self) -> Result<Vec<u64>, End> {
+        self.out.clear();
+        self.worker.initial(&mut self.out);
+        if let Some(&label) = self.out.faults().first() {
+            let kind = ViolationKind::StartFault(label);
+            return Err(End::Wrong(Violation { kind, path: Vec::new(), shortest: true }));
+        }
+        let mut list = Vec::new();
+        self.intern(None, &mut list)?;
+        Ok(list.into_iter().map(|edge| edge.to).collect())
+    }
+
+    /// Appends the transitions out of a state to `list`.
+    pub(super) fn successors(&mut self, n: u64, list: &mut Vec<Edge>) -> Result<(), End> {
+        self.steps += 1;
+        if self.steps % 1024 == 0
+            && let Some(reason) = self.search.task.control.must_stop(self.len())
+        {
+            return Err(End::Stopped(reason));
+        }
+        let state = self.table.state(StateRef::at(0, n));
+        self.out.clear();
+        self.worker.successors(state, &mut self.out);
+        self.worker.marks(state, &self.out, &mut self.marks);
+        if let Some(&label) = self.out.faults().first() {
+            let kind = ViolationKind::Fault(label);
+            return Err(End::Wrong(Violation { kind, path: self.path(n), shortest: false }));
+        }
+        if !std::mem::replace(&mut self.expanded[n as usize], true) {
+            self.transitions += self.out.len() as u64;
+        }
+        self.intern(Some(n), list)
+    }
+
+    fn intern(&mut self, from: Option<u64>, list: &mut Vec<Edge>) -> Result<(), End> {
+        let mut fresh = Vec::new();
+        self.table.insert_all(0, self.out.states(), |_, _| {}, |_, at| fresh.push(at.number()))?;
+        self.memory.try_resize((9 * self.table.len()).next_power_of_two())?;
+        for n in fresh {
+            self.parents.push(from.unwrap_or(n));
+            self.expanded.push(false);
+            let (task, state) = (self.search.task, self.table.state(StateRef::at(0, n)));
+            let check = self.worker.check(state);
+            if let Some(found) = Finding::from_check(check, state, task.space.properties(), task.question) {
+                return Err(End::Wrong(Violation { kind: found.kind, path: self.path(n), shortest: false }));
+            }
+        }
+        for (k, (_, state)) in self.out.iter().enumerate() {
+            if let Some(at) = self.table.find(state) {
+                let marks = if from.is_some() { self.marks[k] } else { 0 };
+                list.push(Edge { to: at.number(), marks });
+            }
+        }
+        Ok(())
+    }
+}

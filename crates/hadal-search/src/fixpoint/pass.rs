@@ -1,0 +1,152 @@
+//! Going over the layers of a closed set until nothing changes.
+
+use super::bits::Bits;
+use super::closed::{Closed, Piece, Visitor};
+use crate::lane::Task;
+use crate::layered::Trouble;
+use crate::report::StopReason;
+use hadal_store::Governor;
+use hadal_system::{Successors, Worker};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// A closed set and what is needed to ask about it.
+pub(crate) struct Pass<'a, C> {
+    /// What the question is about.
+    pub(crate) task: Task<'a>,
+    /// Every reachable state.
+    pub(crate) closed: &'a C,
+    /// For bitmaps.
+    pub(crate) governor: &'a Governor,
+    /// How many threads, at least 1.
+    pub(crate) threads: usize,
+}
+
+/// Why a fixpoint was not reached.
+pub(super) enum Early {
+    Stopped(StopReason),
+    Trouble(Trouble),
+}
+
+impl<T: Into<Trouble>> From<T> for Early {
+    fn from(trouble: T) -> Self {
+        Early::Trouble(trouble.into())
+    }
+}
+
+/// Where a state stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    pub(super) number: u64,
+    pub(super) depth: usize,
+}
+
+/// What one thread looks at states with.
+pub(super) struct Look<'a> {
+    pub(super) worker: Box<dyn Worker + 'a>,
+    pub(super) out: Successors,
+    pub(super) marks: Vec<u64>,
+}
+
+impl Look<'_> {
+    /// Generates the successors of `state`.
+    pub(super) fn expand(&mut self, state: &[u64]) {
+        self.out.clear();
+        self.worker.successors(state, &mut self.out);
+    }
+}
+
+impl<'a, C: Closed> Pass<'a, C> {
+    pub(super) fn look(&self) -> Look<'a> {
+        Look {
+            worker: self.task.space.worker(),
+            out: Successors::new(self.task.space.words()),
+            marks: Vec::new(),
+        }
+    }
+
+    pub(super) fn bits(&self) -> Result<Bits, Early> {
+        Ok(Bits::new(self.closed.size(), self.governor)?)
+    }
+
+    /// Calls `visit` for every state of a group of layers; whether it returned true for one of them.
+    pub(super) fn over_group(
+        &self,
+        group: usize,
+        visit: &(impl Fn(&mut Look<'a>, &[u64], At) -> bool + Sync),
+    ) -> Result<bool, Early> {
+        if let Some(reason) = self.task.control.must_stop(0) {
+            return Err(Early::Stopped(reason));
+        }
+        let words = self.task.space.words();
+        let some = AtomicBool::new(false);
+        let mut visitors: Vec<Visitor> = (0..self.threads.max(1))
+            .map(|_| {
+                let mut look = self.look();
+                let (some, closed) = (&some, self.closed);
+                let visitor = move |piece: Piece| {
+                    let mut any = false;
+                    for (n, state) in piece.states.chunks_exact(words).enumerate() {
+                        let number = match piece.first {
+                            Some(first) => first + n as u64,
+                            None => match closed.number(state) {
+                                Some(number) => number,
+                                None => continue,
+                            },
+                        };
+                        any |= visit(&mut look, state, At { number, depth: piece.depth });
+                    }
+                    if any {
+                        some.store(true, Ordering::Relaxed);
+                    }
+                };
+                Box::new(visitor) as Visitor
+            })
+            .collect();
+        self.closed.visit(group, &mut visitors)?;
+        drop(visitors);
+        Ok(some.into_inner())
+    }
+
+    /// Goes over the layers, deepest first, again and again while `visit` changes something. Where nothing can change any
+    /// more they are left out.
+    pub(super) fn to_fixpoint(
+        &self,
+        visit: &(impl Fn(&mut Look<'a>, &[u64], u64) -> Seen + Sync),
+    ) -> Result<u32, Early> {
+        let mut alive = vec![true; self.closed.groups()];
+        for sweep in 1.. {
+            let mut changed = false;
+            for group in (0..alive.len()).rev() {
+                if !alive[group] {
+                    continue;
+                }
+                let open = AtomicU64::new(0);
+                changed |= self.over_group(group, &|look, state, at| {
+                    let seen = visit(look, state, at.number);
+                    if seen != Seen::Done {
+                        // A state that may still change.
+                        open.store(1, Ordering::Relaxed);
+                    }
+                    seen == Seen::Changed
+                })?;
+                // What changed is done; what did not may change later.
+                alive[group] = open.into_inner() > 0;
+            }
+            if !changed {
+                return Ok(sweep);
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// What came of looking at a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// It can change no more, and did not now.
+    Done,
+    /// It stays as it is for now.
+    Open,
+    /// It changed, and can change no more.
+    Changed,
+}

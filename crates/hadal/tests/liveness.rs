@@ -1,0 +1,228 @@
+//! Formulas, claims and accepted cycles, through the command.
+
+mod support;
+
+use support::{Run, corpus, hadal, on_threads};
+
+/// A lamp that two people switch: pressing lights it, a timer puts it out, and it may break.
+const LAMP: &str = "const N: 3;\n\
+    type count: 0..N;\n\
+    var lit: boolean; broken: boolean; timer: count; waiting: boolean;\n\
+    startstate lit := false; broken := false; timer := 0; waiting := false; end;\n\
+    rule \"ask\" !waiting ==> waiting := true; end;\n\
+    rule \"light\" waiting & !broken ==> lit := true; waiting := false; timer := N; end;\n\
+    rule \"tick\" timer > 0 ==> timer := timer - 1; if timer = 0 then lit := false; end; end;\n\
+    rule \"break\" !broken ==> broken := true; end;\n";
+
+fn written(folder: &tempfile::TempDir, name: &str, text: &str) -> String {
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).expect("the folder can be written to");
+    path.display().to_string()
+}
+
+fn check(model: &str, further: &[&str]) -> Run {
+    hadal(&[&["check", model, "--json", "--threads", "1"], further].concat())
+}
+
+const ENGINES: [&str; 8] = ["sweep", "ndfs", "driven", "scc", "owcty", "map", "las-bfs", "las-any"];
+
+#[test]
+fn formulas_of_a_murphi_model_are_answered_by_every_engine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lamp = written(&folder, "lamp.m", LAMP);
+    let answers = [
+        ("[] (lit -> timer > 0)", true),
+        ("[] (waiting -> <> lit)", false),
+        ("<> [] !lit || [] <> lit", true),
+        ("[] <> !lit", false),
+        ("[] (timer = N -> X timer < N) ", false),
+        ("!lit W waiting", true),
+        ("<> lit", false),
+        ("[] (broken -> [] broken)", true),
+        ("[] (broken & !lit -> [] !lit)", true),
+    ];
+    for (formula, holds) in answers {
+        for engine in ENGINES {
+            let run = check(&lamp, &["--ltl", formula, "--liveness", engine]);
+            let result = run.expect_code(i32::from(!holds)).json();
+            assert_eq!(result["verdict"], if holds { "holds" } else { "violated" }, "{formula} {engine}");
+            if let Some(length) = result["loop_length"].as_u64() {
+                let steps = result["trace"]["steps"].as_array().expect("steps");
+                assert_eq!(result["trace_length"], steps.len() - 1, "{formula} {engine}");
+                assert!(length >= 1 && result["trace"]["loop_from"].is_u64());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_safety_formula_is_an_invariant_with_a_shortest_trace() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lamp = written(&folder, "lamp.m", LAMP);
+    for find in [&[][..], &["--find"]] {
+        let result = check(&lamp, &[&["--ltl", "[] (timer < 3)"][..], find].concat()).expect_code(1).json();
+        assert_eq!(result["trace"]["violation"]["kind"], "invariant");
+        assert_eq!(result["trace_length"], 2);
+    }
+    let result = check(&lamp, &["--ltl", "[] (waiting -> X waiting)"]).expect_code(1).json();
+    assert_eq!(result["trace"]["violation"]["kind"], "formula");
+    assert!(result["loop_length"].is_null());
+}
+
+#[test]
+fn claims_and_automata_from_files_say_what_formulas_say() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lamp = written(&folder, "lamp.m", LAMP);
+    // The negation of [] (waiting -> <> lit), as SPIN prints it.
+    let claim = "never { /* !([] (waiting -> <> lit)) */\nT0_init:\n do\n :: (! (lit) && (waiting)) -> goto accept_S4\n \
+        :: (1) -> goto T0_init\n od;\naccept_S4:\n do\n :: (! (lit)) -> goto accept_S4\n od;\n}\n";
+    let never = written(&folder, "response.never", claim);
+    let automaton = "HOA: v1\nStates: 2\nStart: 0\nAP: 2 \"waiting\" \"lit\"\nacc-name: Buchi\nAcceptance: 1 Inf(0)\n\
+        --BODY--\nState: 0\n[t] 0\n[0&!1] 1\nState: 1 {0}\n[!1] 1\n--END--\n";
+    let hoa = written(&folder, "response.hoa", automaton);
+    let formula = check(&lamp, &["--ltl", "[] (waiting -> <> lit)"]).expect_code(1).json();
+    for further in [["--never", &never], ["--hoa", &hoa]] {
+        let result = check(&lamp, &further).expect_code(1).json();
+        assert_eq!(result["states"], formula["states"], "{further:?}");
+        assert_eq!(result["transitions"], formula["transitions"], "{further:?}");
+        assert_eq!(result["trace_length"], formula["trace_length"], "{further:?}");
+    }
+}
+
+#[test]
+fn formulas_beside_the_model_are_checked_with_everything_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lamp = written(&folder, "lamp.m", LAMP);
+    written(
+        &folder,
+        "lamp.ltl",
+        "# what must hold\nlight: [] (lit -> timer > 0)\nresponse: [] (waiting -> <> lit)\n",
+    );
+    let result = check(&lamp, &["--deadlock", "off"]).expect_code(1).json();
+    assert_eq!(result["property"], "response");
+    check(&lamp, &["--property", "light"]).expect_code(0);
+}
+
+#[test]
+fn weak_fairness_leaves_out_runs_that_starve_somebody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "byte turns = 0;\n\
+        process A { state a; init a; trans a -> a { }; }\n\
+        process B { state wait, done; init wait; trans wait -> done { }; }\n\
+        process C { state c0, c1; init c0; trans c0 -> c1 { guard turns == 1; }; }\n\
+        system async;\n";
+    let model = written(&folder, "starve.dve", text);
+    check(&model, &["--ltl", "<> B.done"]).expect_code(1);
+    check(&model, &["--ltl", "<> B.done", "--fair", "weak"]).expect_code(0);
+    check(&model, &["--ltl", "<> B.done", "--fair", "weak", "--liveness", "scc"]).expect_code(0);
+    // Nobody is unfair to a process that cannot move.
+    check(&model, &["--ltl", "<> C.c1", "--fair", "weak"]).expect_code(1);
+}
+
+#[test]
+fn a_deadlocked_run_stays_for_ever() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "process A { state a0, a1; init a0; trans a0 -> a1 { }; }\nsystem async;\n";
+    let model = written(&folder, "stuck.dve", text);
+    check(&model, &["--ltl", "<> A.a1"]).expect_code(0);
+    let result = check(&model, &["--ltl", "[] <> A.a0"]).expect_code(1).json();
+    assert_eq!((&result["trace_length"], &result["loop_length"]), (&2.into(), &1.into()));
+    check(&model, &["--ltl", "<> [] A.a1"]).expect_code(0);
+}
+
+#[test]
+fn bad_formulas_are_told_with_a_caret() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lamp = written(&folder, "lamp.m", LAMP);
+    for (formula, told) in [
+        ("[] (lit", "this is not closed"),
+        ("lit U waiting U broken", "parentheses"),
+        ("[] (lamp -> <> lit)", "lamp"),
+        ("[] <>", "a formula is expected here"),
+    ] {
+        let run = check(&lamp, &["--ltl", formula]).expect_code(2);
+        assert!(run.stderr.contains(told), "{formula}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_property_process_of_a_dve_model_has_its_lasso_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "process A { state a0, a1; init a0; trans a0 -> a1 { }, a1 -> a0 { }; }\n\
+        process N { state q; init q; accept q; trans q -> q { guard A.a0; }, q -> q { guard A.a1; }; }\n\
+        system async property N;\n";
+    let model = written(&folder, "ring.dve", text);
+    for engine in ENGINES {
+        let result = check(&model, &["--liveness", engine]).expect_code(1).json();
+        assert_eq!(result["trace"]["violation"]["kind"], "cycle", "{engine}");
+        assert_eq!(result["loop_length"], 2, "{engine}");
+        assert_eq!(result["property"], "N", "{engine}");
+    }
+    let text = hadal(&["check", &model]).expect_code(1).stdout;
+    assert!(text.contains("here the loop begins") && text.contains("repeat for ever"), "{text}");
+    let page = hadal(&["check", &model, "--trace", "html"]).expect_code(1).stdout;
+    assert!(page.contains("\"loop_from\":"), "the page knows the loop");
+}
+
+/// Products of BEEM's property processes: states and transitions as counted, answers as published.
+fn products(most_states: u64) {
+    let Some(models) = corpus("dve/ltl") else { return };
+    let oracle = models.join("../../../oracles/dve-ltl.tsv");
+    let Ok(text) = std::fs::read_to_string(&oracle) else {
+        println!("SKIPPED 1: no oracle at {}", oracle.display());
+        return;
+    };
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.starts_with("model"))
+        .map(|line| line.split('\t').collect())
+        .filter(|row: &Vec<&str>| row[1].parse().is_ok_and(|states: u64| states <= most_states))
+        .collect();
+    assert!(rows.len() > 20, "{} rows", rows.len());
+    let wrong = on_threads(2, &rows, |row| {
+        let model = models.join(format!("{}.dve", row[0])).display().to_string();
+        let run = check(&model, &["--deadlock", "off", "--memory", "1500M"]);
+        let result = if run.code <= 1 { run.json() } else { return Some(format!("{run:#?}")) };
+        let answer = if run.code == 0 { "yes" } else { "no" };
+        let same = |field: &str, n: usize| result[field].as_u64() == row[n].parse().ok();
+        let known =
+            [row.get(4), row.get(5)].into_iter().flatten().find(|known| ["yes", "no"].contains(known));
+        let right = same("states", 1) && same("transitions", 2) && known.is_none_or(|known| *known == answer);
+        (!right).then(|| {
+            format!("{row:?}: {answer}, {} states, {} transitions", result["states"], result["transitions"])
+        })
+    });
+    let wrong: Vec<String> = wrong.into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn products_of_beem_have_the_published_answers() {
+    products(8_000);
+}
+
+#[test]
+#[ignore = "minutes; cargo test --release -p hadal --test liveness -- --ignored"]
+fn all_products_of_beem_have_the_published_answers() {
+    products(3_000_000);
+}
+
+#[test]
+fn products_on_disk_have_the_answers_they_have_in_ram() {
+    let Some(models) = corpus("dve/ltl") else { return };
+    for (name, code) in [("bopdp.1.prop2", 1), ("bopdp.1.prop1", 0), ("anderson.4.prop4", 0)] {
+        let model = models.join(format!("{name}.dve"));
+        if !model.is_file() {
+            println!("SKIPPED 1: no {}", model.display());
+            continue;
+        }
+        let model = model.display().to_string();
+        let small = check(&model, &["--deadlock", "off", "--strategy", "sort"]);
+        assert_eq!(small.code, 2, "layered strategies say that they do not look for runs: {small:#?}");
+        let large = check(&model, &["--deadlock", "off"]).expect_code(code).json();
+        let tight = check(&model, &["--deadlock", "off", "--memory", "16M"]).expect_code(code).json();
+        assert_eq!(tight["states"], large["states"], "{name}");
+        assert_eq!(tight["loop_length"], large["loop_length"], "{name}");
+        assert_eq!(tight["trace_length"], large["trace_length"], "{name}");
+    }
+}
