@@ -126,7 +126,7 @@ fn who_goes_on_alone_is_passed_through_until_it_cannot() {
 
 #[test]
 fn numbers_wrap_around_in_every_domain() {
-    let ranges = [(0, 255), (-128, 127), (-32768, 32767), (0, 6), (-3, 3), (5, 11), (0, 1), (-100, 0)];
+    let ranges = [(0, 255), (-128, 127), (-64, 63), (0, 6), (-3, 3), (5, 11), (0, 1), (-100, 0)];
     for (low, high) in ranges {
         let mut system = system(&[(0, 0), (-300_000, 300_000)]);
         let domain: DomainId = system.domains.add(Domain::range(low, high, false));
