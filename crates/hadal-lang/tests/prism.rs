@@ -142,6 +142,9 @@ fn no_text_makes_the_parser_fail() {
         for text in [model, question] {
             let mut bytes: Vec<char> = text.chars().collect();
             for _ in 0..1 + roll(4) {
+                if bytes.is_empty() {
+                    break;
+                }
                 let at = roll(bytes.len());
                 match roll(3) {
                     0 => {
