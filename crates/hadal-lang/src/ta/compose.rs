@@ -102,7 +102,7 @@ pub fn compose(network: Network, joints: &[Joint], findings: &mut Diagnostics) -
             });
         }
         if joints[n].urgent {
-            timed.rush.push(made.action.guard.clone());
+            timed.rush.push(made.rush);
         }
         timed.system.actions.push(made.action);
         timed.timing.push(made.timing);
@@ -197,6 +197,8 @@ fn add_conditions(system: &mut System, automata: &[Automaton]) {
 struct Made {
     action: Action,
     timing: Timing,
+    /// When it is possible, as far as it depends on those who take part in any case.
+    rush: Expr,
 }
 
 struct Composer<'n> {
@@ -274,6 +276,8 @@ impl<'n> Composer<'n> {
             action.span = self.edge(first).span;
         }
         guard.extend(joint.guard.iter().cloned());
+        // Listeners come or not: they do not decide whether time must wait.
+        let rush = Expr::all(guard.iter().cloned());
         let mut chosen = Vec::new();
         let mut committed_listeners = Vec::new();
         for listeners in &joint.listeners {
@@ -319,7 +323,7 @@ impl<'n> Composer<'n> {
         }));
         action.guard = Expr::all(guard);
         timing.price = prices.into_iter().reduce(|a, b| Expr::binary(BinaryOp::Add, a, b));
-        Made { action, timing }
+        Made { action, timing, rush }
     }
 
     /// What a member does: enters its location, then its own effects; only where the conditions hold (the first in the
