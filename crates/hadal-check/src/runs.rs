@@ -10,13 +10,16 @@ use hadal_search::cycles::as_safety::{LassoSpace, Seeds};
 use hadal_search::{DeadlockNotion, Question, Verdict, Violation, ViolationKind};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
 
+/// Looks for accepted runs of a product.
+pub(crate) type Engine<'w> = dyn Fn(&Product, &Question) -> Result<Explored, CheckError> + 'w;
+
 /// How accepted runs are looked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Way<'w> {
     /// Which runs count.
     pub(crate) fairness: Fairness,
     /// A search of its own for them; the usual one where there is none.
-    pub(crate) engine: Option<&'w dyn Fn(&Product, &Question) -> Result<Explored, CheckError>>,
+    pub(crate) engine: Option<&'w Engine<'w>>,
     /// Which states may begin a loop, where loops are looked for as states to be reached.
     pub(crate) seeds: Option<Seeds>,
 }

@@ -143,8 +143,8 @@ impl Dice {
 fn reach(graph: &Graph) -> Vec<Vec<bool>> {
     let n = graph.edges.len();
     let mut reach = vec![vec![false; n]; n];
-    for s in 0..n {
-        graph.edges[s].iter().for_each(|&(to, _)| reach[s][to as usize] = true);
+    for (edges, reached) in graph.edges.iter().zip(&mut reach) {
+        edges.iter().for_each(|&(to, _)| reached[to as usize] = true);
     }
     for k in 0..n {
         for s in 0..n {

@@ -266,8 +266,8 @@ impl<'a> Interpreter<'a> {
             List::Actions => &self.action_bases,
         };
         for (at, action) in self.list(list).iter().enumerate().filter(|(_, action)| wanted(action)) {
-            let mut label = bases[at] as u32;
-            for n in 0..instance_count(&action.params, &self.system.domains) {
+            let instances = 0..instance_count(&action.params, &self.system.domains);
+            for (label, n) in (bases[at] as u32..).zip(instances) {
                 let values = instance_values(&action.params, &self.system.domains, n);
                 match self.run(list, at, &values, before, &mut notes) {
                     Outcome::Disabled | Outcome::Dropped => {}
@@ -277,7 +277,6 @@ impl<'a> Interpreter<'a> {
                 for covered in notes.covered.drain(..) {
                     covers[covered.0 as usize] += 1;
                 }
-                label += 1;
             }
         }
     }

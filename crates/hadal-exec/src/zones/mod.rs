@@ -4,6 +4,8 @@
 //! of one discrete part together. Zones are closed under delay and extrapolated by Extra_LU+ with bounds per location;
 //! covering is inclusion, or inclusion in the abstraction aLU (Herbreteau, Srivathsan and Walukiewicz 2012).
 
+#![allow(clippy::needless_range_loop, reason = "rows and columns of a matrix are numbers of clocks")]
+
 pub mod bounds;
 mod code;
 pub mod concrete;

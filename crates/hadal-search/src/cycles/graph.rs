@@ -111,7 +111,7 @@ impl<'a> Graph<'a> {
     /// Appends the transitions out of a state to `list`.
     pub(super) fn successors(&mut self, n: u64, list: &mut Vec<Edge>) -> Result<(), End> {
         self.steps += 1;
-        if self.steps % 1024 == 0
+        if self.steps.is_multiple_of(1024)
             && let Some(reason) = self.search.task.control.must_stop(self.len())
         {
             return Err(End::Stopped(reason));

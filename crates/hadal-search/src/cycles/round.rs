@@ -3,6 +3,7 @@
 use super::Seed;
 use super::graph::{Edge, End, Graph};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// The states of a cycle through the seed, the seed first, that meets every acceptance set.
 pub(super) fn close(graph: &mut Graph, seed: &Seed) -> Result<Vec<u64>, End> {
@@ -65,8 +66,8 @@ fn reach(
                     steps.reverse();
                     return Ok(Some((steps, marks)));
                 }
-                if !parents.contains_key(&edge.to) {
-                    parents.insert(edge.to, (state, edge.marks));
+                if let Entry::Vacant(unseen) = parents.entry(edge.to) {
+                    unseen.insert((state, edge.marks));
                     next.push(edge.to);
                 }
             }

@@ -124,7 +124,7 @@ impl<'p, 'a, C: Closed> Inside<'p, 'a, C> {
             self.look.expand(&state);
             let mut marks = std::mem::take(&mut self.look.marks);
             self.look.worker.marks(&state, &self.look.out, &mut marks);
-            for n in 0..self.look.out.len() {
+            for (n, &marked) in marks.iter().enumerate().take(self.look.out.len()) {
                 let to = self.look.out.state(n);
                 if self.look.worker.component(to) != own {
                     continue;
@@ -132,7 +132,7 @@ impl<'p, 'a, C: Closed> Inside<'p, 'a, C> {
                 let Some(number) = self.pass.closed.number(to).filter(|&number| self.hull.get(number)) else {
                     continue;
                 };
-                if wanted(&state, to, marks[n]) {
+                if wanted(&state, to, marked) {
                     let to = to.to_vec();
                     let mut steps = self.behind(at, words);
                     steps.push(to);

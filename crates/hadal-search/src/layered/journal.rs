@@ -15,6 +15,9 @@ use hadal_store::sort::sort_records;
 use hadal_store::vfs::Disk;
 use serde::{Deserialize, Serialize};
 
+/// Takes the states of the layer at a depth.
+pub(crate) type TakeLayer<'a> = dyn FnMut(usize, &[u64]) -> Result<(), Trouble> + 'a;
+
 /// All layers found so far.
 pub(crate) struct Journal {
     disk: Disk,
@@ -413,7 +416,7 @@ impl Journal {
     pub(crate) fn view_group(
         &self,
         group: &std::ops::Range<usize>,
-        take: &mut dyn FnMut(usize, &[u64]) -> Result<(), Trouble>,
+        take: &mut TakeLayer,
     ) -> Result<(), Trouble> {
         if let (Body::Bundled(bundle), true) = (&self.layers[group.start].body, group.len() > 1) {
             let mut states = |depth: u64, layer: LayerView<'_>| match layer {
