@@ -126,7 +126,7 @@ fn a_deadlocked_run_stays_for_ever() {
     let model = written(&folder, "stuck.dve", text);
     check(&model, &["--ltl", "<> A.a1"]).expect_code(0);
     let result = check(&model, &["--ltl", "[] <> A.a0"]).expect_code(1).json();
-    assert_eq!((&result["trace_length"], &result["loop_length"]), (&2.into(), &1.into()));
+    assert_eq!((&result["trace_length"], &result["loop_length"]), (&3.into(), &1.into()));
     check(&model, &["--ltl", "<> [] A.a1"]).expect_code(0);
 }
 

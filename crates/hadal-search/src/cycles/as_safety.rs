@@ -58,6 +58,12 @@ impl<'s> LassoSpace<'s> {
         let Verdict::Violated(found) = verdict else { return verdict };
         let words = self.inner.words();
         let kind = match found.kind {
+            // The claim was over before a loop began.
+            ViolationKind::Goal(property)
+                if property == self.property && found.path.last().is_none_or(|last| last[words] == STEM) =>
+            {
+                ViolationKind::Prefix(property)
+            }
             ViolationKind::Goal(property) if property == self.property => {
                 let loop_from = found.path.iter().position(|state| state[words] != STEM).unwrap_or(0);
                 ViolationKind::Cycle { property, loop_from }

@@ -13,8 +13,9 @@ use hadal_system::Acceptance;
 
 /// The loop, and the layer of the state it begins with.
 pub(super) fn find<C: Closed>(pass: &Pass<C>, acceptance: Acceptance, hull: &Bits) -> Result<Answer, Early> {
+    // States before a cycle are in the hull as well: the deepest are nearest to the end.
     let mut first = None;
-    for group in 0..pass.closed.groups() {
+    for group in (0..pass.closed.groups()).rev() {
         first = pass.least(group, |_, _, number| hull.get(number))?;
         if first.is_some() {
             break;
