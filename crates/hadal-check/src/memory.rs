@@ -5,7 +5,7 @@ use crate::error::CheckError;
 /// The least budget in which every strategy works.
 pub const LEAST_MEMORY: u64 = 16 << 20;
 /// What the program and a small model take besides the budget: most of the fixed overhead.
-const PROGRAM_ALLOWANCE: u64 = 10 << 20;
+const PROGRAM_ALLOWANCE: u64 = 14 << 20;
 /// A search has this much left beside a large model.
 const LEAST_LEFT: u64 = 12 << 20;
 

@@ -50,6 +50,8 @@ pub struct System {
     pub properties: Vec<Property>,
     /// What the text asks besides and this system does not carry, by name: whatever is found, nobody may say that it holds.
     pub unanswered: Vec<String>,
+    /// Formulas of temporal logic in the text, by name, for whoever can make claims of them; they are unanswered until then.
+    pub formulas: Vec<(String, String)>,
     /// How the choices of a state are resolved, where values are asked for.
     pub chance: Chance,
     /// What can be earned.

@@ -53,6 +53,7 @@ pub fn load(
     model: &ModelArgs,
     args: &FormulaArgs,
     properties: &[String],
+    own: Own,
 ) -> Result<(Model, Vec<String>), Failure> {
     let plain = load::load(model)?;
     let mut named = properties.to_vec();
@@ -70,16 +71,48 @@ pub fn load(
     }
     written.extend(beside(&model.model)?);
     written.extend(described(model, &plain, properties)?);
+    let own = of_text(&plain, own, &named);
+    if !own.is_empty() {
+        let names: Vec<String> = own.iter().map(|one| one.name.clone()).collect();
+        let before = written.len();
+        written.extend(own);
+        match with_all(model, &plain, &written) {
+            Ok(mut loaded) => {
+                loaded.system.unanswered.retain(|name| !names.contains(name));
+                return Ok((loaded, named));
+            }
+            // A formula that nobody understands stays unanswered; one that is asked for by name is refused with its reason.
+            Err(failure) if names.iter().any(|name| named.contains(name)) => return Err(failure),
+            Err(_) => written.truncate(before),
+        }
+    }
     if written.is_empty() {
         return Ok((plain, named));
     }
+    Ok((with_all(model, &plain, &written)?, named))
+}
+
+/// Which of the formulas in the model's own text are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    /// All of them, where nothing else is named.
+    All,
+    /// Those that are named.
+    Named,
+}
+
+/// The formulas of the model's own text that are to be checked.
+fn of_text(plain: &Model, own: Own, named: &[String]) -> Vec<Written> {
+    let asked = |name: &String| named.contains(name) || own == Own::All && named.is_empty();
+    let formulas = plain.system.formulas.iter().filter(|(name, _)| asked(name));
+    formulas.map(|(name, text)| Written { name: name.clone(), text: text.clone(), form: Form::Ltl }).collect()
+}
+
+/// Loads the model again with what is asked.
+fn with_all(model: &ModelArgs, plain: &Model, written: &[Written]) -> Result<Model, Failure> {
     // The largest expressions first; where the model's language does not know them as a whole, smaller ones.
-    let first = with(model, &plain, &written, Cut::Maximal);
-    let loaded = match first {
-        Ok(loaded) => loaded,
-        Err(first) => with(model, &plain, &written, Cut::AtEveryOperator).map_err(|_| first)?,
-    };
-    Ok((loaded, named))
+    with(model, plain, written, Cut::Maximal)
+        .or_else(|first| with(model, plain, written, Cut::AtEveryOperator).map_err(|_| first))
 }
 
 fn read_file(path: &Path) -> Result<String, Failure> {

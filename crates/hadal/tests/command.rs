@@ -231,10 +231,12 @@ fn the_result_has_the_documented_fields() {
     fields.insert("reductions".into());
     fields.insert("reduction_notes".into());
     fields.insert("directed".into());
+    fields.extend(["discrete", "fastest", "loop_length"].map(String::from));
     assert_eq!(
         fields,
         documented("field"),
-        "`partition` and `buckets` belong to a strategy each, `reductions` to options of its own"
+        "`partition` and `buckets` belong to a strategy each, `reductions` to options of its own, `discrete` and `fastest` \
+         to real time, `loop_length` to infinite runs"
     );
     assert_eq!(keys(&violated["layers"][0]), documented("field in `layers`"));
     assert_eq!(keys(&violated["storage"][0]), documented("field in `storage`"));

@@ -39,7 +39,8 @@ pub static LANGUAGE: Language = Language {
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
         let instances = &request.options.processes;
-        let options = Options { definitions: &definitions, include: &include, instances };
+        let propositions = &request.options.propositions;
+        let options = Options { definitions: &definitions, include: &include, instances, propositions };
         Ok(load(request.source, options)?.into())
     },
 };
@@ -53,11 +54,13 @@ pub struct Options<'a> {
     pub include: Include<'a>,
     /// How many instances a process type may have at once, where that is known better than by looking at the text.
     pub instances: &'a lower::Instances,
+    /// Expressions that become propositions, the last properties.
+    pub propositions: &'a [String],
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Options { definitions: &[], include: &|_| None, instances: &[] }
+        Options { definitions: &[], include: &|_| None, instances: &[], propositions: &[] }
     }
 }
 
@@ -82,17 +85,82 @@ fn questions(tree: &ast::Tree) -> Vec<(String, &str, Span)> {
         .collect()
 }
 
+/// What the formulas are called in which propositions from outside pass the preprocessor: macros of the text count in them.
+const PROPOSITION: &str = "hadal_proposition_";
+
+/// The text with the propositions behind it, each as a formula.
+fn with_propositions(source: &Source, propositions: &[String]) -> Result<String, Refused> {
+    let mut text = source.text.to_string();
+    for (n, proposition) in propositions.iter().enumerate() {
+        if let Some(c) = proposition.chars().find(|c| "{};#\"'\n\\".contains(*c)) {
+            let mut diagnostics = Diagnostics::default();
+            let message = format!("`{proposition}`: an expression has no {c:?}");
+            diagnostics.push(Diagnostic::error(Span::default(), message));
+            return Err(Refused { source_text: source.clone(), diagnostics });
+        }
+        text.push_str(&format!("\nltl {PROPOSITION}{n} {{ {proposition} }}"));
+    }
+    Ok(text)
+}
+
+/// Tokens as a text: operators of temporal logic are several tokens without space between, names never touch.
+fn text_of(tokens: &[cpp::lex::Token]) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut text = String::new();
+    for token in tokens {
+        let touches = text.ends_with(is_word) && token.text.starts_with(is_word);
+        if token.spaced || token.first || touches {
+            text.push(' ');
+        }
+        text.push_str(&token.text);
+    }
+    text
+}
+
+/// Takes the propositions that were added out of the tree again.
+fn take_propositions(tree: &mut ast::Tree, findings: &mut Diagnostics) -> Vec<ast::Expr> {
+    let is_added =
+        |formula: &ast::Formula| formula.name.as_ref().is_some_and(|name| name.text.starts_with(PROPOSITION));
+    let (added, own) = std::mem::take(&mut tree.formulas).into_iter().partition(is_added);
+    tree.formulas = own;
+    let read = |formula: ast::Formula| {
+        let mut tokens = formula.tokens;
+        let span = formula.span;
+        let end =
+            cpp::lex::Token { kind: cpp::lex::Kind::End, text: "".into(), span, first: true, spaced: true };
+        tokens.push(end);
+        parse::parse_expression(tokens, findings)
+    };
+    Vec::from_iter(added).into_iter().filter_map(read).collect()
+}
+
 /// Loads a model.
 pub fn load(source: Source, options: Options) -> Result<Lowered, Refused> {
     let mut findings = Diagnostics::default();
-    let tokens = cpp::preprocess(&source.text, options.definitions, options.include, &mut findings);
-    let tree = parse::parse(tokens, &mut findings);
+    let text = with_propositions(&source, options.propositions)?;
+    let tokens = cpp::preprocess(&text, options.definitions, options.include, &mut findings);
+    let mut tree = parse::parse(tokens, &mut findings);
+    let expressions = take_propositions(&mut tree, &mut findings);
     let mut system = None;
     if !findings.has_errors() {
-        let model = check::check(&tree, &mut findings);
-        if !findings.has_errors() {
-            system = lower::lower(&model, source.clone(), options.instances, &mut findings);
+        let mut model = check::check(&tree, &mut findings);
+        let mut propositions = Vec::new();
+        for expression in &expressions {
+            let (checked, term) = check::check_expression(&tree, model, expression, &mut findings);
+            model = checked;
+            propositions.push(term);
         }
+        if !findings.has_errors() {
+            let asked = lower::Asked { instances: options.instances, propositions: &propositions };
+            system = lower::lower(&model, source.clone(), asked, &mut findings);
+        }
+    }
+    if let Some(system) = &mut system {
+        let written = |formula: &ast::Formula| {
+            let name = formula.name.as_ref().map_or("ltl", |name| &*name.text).to_owned();
+            (name, text_of(&formula.tokens))
+        };
+        system.formulas = tree.formulas.iter().map(written).collect();
     }
     for (name, word, span) in questions(&tree) {
         let message = format!("`{name}` is not checked");

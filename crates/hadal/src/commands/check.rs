@@ -4,7 +4,7 @@ use crate::args::{
     CheckArgs, Deadlock, Given, LimitArgs, ModelArgs, ModelErrors, OutputArgs, Symmetry, TraceFormat,
 };
 use crate::failure::Failure;
-use crate::formulas::{self, FormulaArgs};
+use crate::formulas::{self, FormulaArgs, Own};
 use crate::outcome::{CoverFigures, Outcome, StorageFigures, begin_peak, cpu_seconds, reason};
 use crate::progress::Progress;
 use crate::timed::{self, TimedArgs};
@@ -123,7 +123,9 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     if let Some(option) = args.timed.first_given() {
         return Err(Failure::Usage(format!("{option} is for models in real time")));
     }
-    let (loaded, named) = formulas::load(&args.model, &args.formulas, &args.property)?;
+    // Nothing named and no deadlocks: the plain graph is asked for.
+    let own = if args.deadlock == Some(Deadlock::Off) { Own::Named } else { Own::All };
+    let (loaded, named) = formulas::load(&args.model, &args.formulas, &args.property, own)?;
     // What is asked for by name, formulas on the command line included.
     let args = &CheckArgs { property: named, ..args.clone() };
     if !loaded.warnings.is_empty() && !args.output.quiet {

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 /// Where run folders are kept unless `--disk` says otherwise.
 const DEFAULT_DISK: &str = ".hadal";
 /// What the program and a small task take besides the budget.
-const PROGRAM_ALLOWANCE: u64 = 10 << 20;
+const PROGRAM_ALLOWANCE: u64 = 14 << 20;
 /// A search has this much at least.
 const LEAST_LEFT: u64 = 8 << 20;
 

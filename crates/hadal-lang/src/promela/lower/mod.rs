@@ -18,7 +18,7 @@ mod term;
 
 pub use run::NO_ROOM;
 
-use super::model::{ElementId, Model, Type};
+use super::model::{ElementId, Model, Term, Type};
 use crate::channel::Channel;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use hadal_system::{
@@ -31,22 +31,27 @@ use std::collections::HashMap;
 /// How many instances a process type may have at once, by name, where that is said from outside.
 pub type Instances = [(String, usize)];
 
+/// What is asked of a model from outside.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// How many instances of a process type there may be.
+    pub instances: &'a Instances,
+    /// What becomes propositions, the last properties.
+    pub propositions: &'a [Term],
+}
+
 /// Lowers a model; `None` where it is refused after all.
-pub fn lower(
-    model: &Model,
-    source: Source,
-    instances: &Instances,
-    findings: &mut Diagnostics,
-) -> Option<System> {
+pub fn lower(model: &Model, source: Source, asked: Asked, findings: &mut Diagnostics) -> Option<System> {
     let mut lowering = Lowering::new(model, &source, findings);
-    lowering.make_slots(instances);
+    lowering.make_slots(asked.instances);
     lowering.declare();
     if lowering.findings.has_errors() {
         return None;
     }
     let start = lowering.start();
     lowering.make_actions();
-    let rest = lowering.rest();
+    let mut properties = vec![lowering.rest()];
+    properties.extend(asked.propositions.iter().map(|term| lowering.proposition(term)));
     if lowering.findings.has_errors() {
         return None;
     }
@@ -71,7 +76,7 @@ pub fn lower(
         processes,
         starts: vec![start],
         actions,
-        properties: vec![rest],
+        properties,
         source,
         ..System::default()
     })
@@ -274,6 +279,20 @@ impl<'m> Lowering<'m> {
             params: Vec::new(),
             locals: Vec::new(),
             body: PropertyBody::State(Expr::all(all)),
+            span: Span::default(),
+        }
+    }
+
+    /// A proposition: true where the expression is not 0, nobody's locals being meant.
+    fn proposition(&mut self, term: &Term) -> Property {
+        let value = self.value(term, Env { slot: None, timeout: 0 });
+        let locals = std::mem::take(&mut self.locals);
+        Property {
+            name: "proposition".into(),
+            kind: PropertyKind::Proposition,
+            params: Vec::new(),
+            locals,
+            body: PropertyBody::State(Expr::binary(BinaryOp::NotEqual, value, Expr::constant(0))),
             span: Span::default(),
         }
     }
