@@ -258,7 +258,8 @@ fn figures_have_the_documented_fields_and_decisions_are_explained() {
     let page = std::fs::read_to_string(page).expect("the page is there");
     let rows = page.lines().skip_while(|line| !line.starts_with("| field in `directed` |")).skip(2);
     let documented: Vec<&str> = rows.map_while(|line| line.strip_prefix("| `")?.split('`').next()).collect();
-    let mut given: Vec<&str> = found["directed"].as_object().expect("an object").keys().map(String::as_str).collect();
+    let mut given: Vec<&str> =
+        found["directed"].as_object().expect("an object").keys().map(String::as_str).collect();
     // Only a run with `--check-h` has it.
     given.push("audit");
     given.sort_unstable();

@@ -234,7 +234,7 @@ impl Lowering<'_> {
                 let exits = process.exits(state);
                 let env = Env { slot: Some(slot), timeout };
                 let mut escaped = Expr::constant(0);
-                for list in exits.escapes.iter().chain([&exits.own]) {
+                for (level, list) in exits.escapes.iter().chain([&exits.own]).enumerate() {
                     for &edge in list {
                         let Some(receive) = first_receive(process, edge.element) else { continue };
                         if receive.arguments.len() != fields {
@@ -253,7 +253,8 @@ impl Lowering<'_> {
                             }
                         }
                     }
-                    if list.len() != exits.own.len() || !exits.escapes.is_empty() {
+                    // What is escaped from the own steps matters to nobody.
+                    if level < exits.escapes.len() {
                         for &edge in list {
                             escaped = or(escaped, self.executable(slot, edge, env));
                         }
@@ -266,8 +267,17 @@ impl Lowering<'_> {
 
     /// Whether somebody waits to receive these values.
     pub(super) fn has_partner(&mut self, sender: usize, queue: usize, values: &[Term], env: Env) -> Expr {
+        const MOST: usize = 3;
         let mut any = Expr::constant(0);
-        for (receiver, receive) in self.receivers(sender, queue, values.len(), env.timeout) {
+        if self.partners_asked == MOST {
+            let span = values.first().map_or_else(Span::default, |value| value.span);
+            self.error(span, "this rendezvous waits for one inside `unless`, which waits for others in turn");
+            return any;
+        }
+        self.partners_asked += 1;
+        let receivers = self.receivers(sender, queue, values.len(), env.timeout);
+        self.partners_asked -= 1;
+        for (receiver, receive) in receivers {
             let accepts = self.accepts(&receive, values, env, receiver.env, queue);
             any = or(any, and(receiver.guard, accepts));
         }

@@ -171,6 +171,8 @@ struct Lowering<'m> {
     processes: Vec<Process>,
     /// The locals of the action being made.
     locals: Vec<Local>,
+    /// How many rendezvous ask for partners at the moment, one because of the other.
+    partners_asked: usize,
 }
 
 /// In which setting expressions and statements are lowered.
@@ -201,6 +203,7 @@ impl<'m> Lowering<'m> {
             actions: Vec::new(),
             processes: Vec::new(),
             locals: Vec::new(),
+            partners_asked: 0,
         }
     }
 

@@ -326,7 +326,8 @@ impl Lowering<'_> {
         Bounded { expr, low: 0, high: if word == "len" { 255 } else { 1 } }
     }
 
-    /// The channels a place may hold, each with when it does; with `fields`, only those with as many fields.
+    /// The channels a place may hold, each with when it does; with `fields`, only those with as many fields. A channel that
+    /// is named itself may have more, as in SPIN: a receive does not look at the others.
     pub(super) fn queues_of(
         &mut self,
         target: &Target,
@@ -334,7 +335,7 @@ impl Lowering<'_> {
         env: Env,
     ) -> Vec<(Expr, usize)> {
         if let (Some(first), Some(fields)) = (self.constant_channels(target, env), fields)
-            && self.queues[first].fields.len() != fields
+            && self.queues[first].fields.len() < fields
         {
             let wanted = self.queues[first].fields.len();
             self.error(target.span, format!("the channel's messages have {wanted} fields, not {fields}"));
