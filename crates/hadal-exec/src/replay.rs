@@ -149,7 +149,11 @@ pub fn replay_run(model: &Model, path: &[Vec<u64>]) -> Result<Trace, ReplayError
     let mut steps: Vec<TraceStep> = Vec::with_capacity(path.len());
     for (n, wanted) in path.iter().enumerate() {
         let from = steps.last().map(|step| step.state.clone());
-        let step = replay.step(from.as_deref(), wanted).or_else(|| replay.stay(from.as_deref()?, wanted));
+        let step = match from.as_deref().filter(|_| !model.system().has_plain_steps()) {
+            Some(from) => replay.together(from, wanted),
+            None => replay.step(from.as_deref(), wanted),
+        };
+        let step = step.or_else(|| replay.stay(from.as_deref()?, wanted));
         steps.push(step.ok_or(ReplayError::NoStep { step: n })?);
     }
     Ok(Trace { steps, end: TraceEnd::State })
@@ -194,6 +198,15 @@ impl<'m> Replay<'m> {
                 inner: n < last,
             });
         }
+    }
+
+    /// The single steps from one state of the search to the next as one, so that the places of a loop stay what they are.
+    fn together(&self, from: &[u64], wanted: &[u64]) -> Option<TraceStep> {
+        let way = follow::way(self.model, from, Wanted::State(wanted))?;
+        let label = way.first()?.label;
+        let actions: Vec<String> = way.iter().map(|step| self.model.render_label(step.label)).collect();
+        let printed = way.iter().map(|step| step.printed.as_str()).collect();
+        Some(TraceStep { label, action: actions.join("; "), state: wanted.to_vec(), printed, inner: false })
     }
 
     /// A transition out of `from` (an initial state where there is none) to a state that `wanted` stands for.

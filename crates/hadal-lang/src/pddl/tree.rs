@@ -84,6 +84,12 @@ pub fn read<'a>(text: &'a str, findings: &mut Diagnostics) -> Vec<Tree<'a>> {
                 }
             }
             byte if byte.is_ascii_whitespace() => at += 1,
+            // A name begins with a letter: `-place` is a hyphen and a name.
+            b'-' if bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) => {
+                at += 1;
+                let hyphen = Tree { span: Span::new(start, at), kind: Kind::Word(&text[start..at]) };
+                open.last_mut().map_or(&mut top, |(_, items)| items).push(hyphen);
+            }
             _ => {
                 while at < bytes.len() && !ends_word(bytes[at]) {
                     at += 1;
@@ -122,6 +128,14 @@ mod tests {
         assert!(findings.list.is_empty());
         let items = trees[0].list().unwrap();
         assert_eq!((items[0].word(), items[1].head(), items[2].word()), (Some("a"), Some("b"), Some("d")));
+    }
+
+    #[test]
+    fn a_hyphen_before_a_name_stands_by_itself() {
+        let mut findings = Diagnostics::default();
+        let trees = read("(a-b -place - c -5)", &mut findings);
+        let words: Vec<_> = trees[0].list().unwrap().iter().filter_map(Tree::word).collect();
+        assert_eq!(words, ["a-b", "-", "place", "-", "c", "-5"]);
     }
 
     #[test]

@@ -72,13 +72,11 @@ pub fn no_room(message: &str) -> Option<(&str, usize)> {
     Some((name, room.parse().ok()?))
 }
 
-/// What a text asks besides assertions: the name, the word it begins with, and where it stands.
+/// What a text asks besides assertions and formulas: the name, the word it begins with, and where it stands.
 fn questions(tree: &ast::Tree) -> Vec<(String, &str, Span)> {
     let claims = tree.claims.iter().chain(&tree.traces);
     let claims = claims.map(|claim| (&claim.name, &*claim.word.text, claim.word.span));
-    let formulas = tree.formulas.iter().map(|formula| (&formula.name, "ltl", formula.span));
     claims
-        .chain(formulas)
         .map(|(name, word, span)| {
             (name.as_ref().map_or_else(|| word.to_owned(), |name| name.text.to_string()), word, span)
         })
@@ -161,6 +159,7 @@ pub fn load(source: Source, options: Options) -> Result<Lowered, Refused> {
             (name, text_of(&formula.tokens))
         };
         system.formulas = tree.formulas.iter().map(written).collect();
+        system.unanswered.extend(system.formulas.iter().map(|(name, _)| name.clone()));
     }
     for (name, word, span) in questions(&tree) {
         let message = format!("`{name}` is not checked");
