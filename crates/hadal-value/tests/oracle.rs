@@ -112,7 +112,7 @@ fn exact_values_are_those_of_storm() {
 }
 
 #[test]
-fn every_model_has_the_states_that_are_known() {
+fn every_model_whose_count_is_known_builds() {
     let Some(corpus) = corpus() else {
         println!("skipped: no corpus");
         return;
@@ -129,6 +129,7 @@ fn every_model_has_the_states_that_are_known() {
         let model = Model::new(loaded.into_system(), ModelOptions::default()).expect("a model that runs");
         let built = hadal_value::build::build(&model, &Default::default()).expect("a graph");
         let states = built.graph.states() as u64;
+        // Where tools unfold bounds or make targets absorbing they count otherwise: a difference is printed, not judged.
         if !counts.contains(&states) {
             println!("{} {}: {states} states, known {counts:?}", columns[0], columns[1]);
         }
