@@ -47,6 +47,8 @@ mod runs;
 mod searching;
 pub mod space;
 pub mod strategy;
+pub mod units;
+pub mod usage;
 
 pub use check::Check;
 pub use detection::Detecting;

@@ -4,6 +4,7 @@ use crate::formulas::FormulaArgs;
 use crate::timed::TimedArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hadal_check::options::{Budget, parse_size};
+use hadal_check::units::parse_time;
 use hadal_check::{
     Detecting, Directing, Engine, Limits, Partitioning, Reductions, Running, Strategy, SymmetryMode,
 };
@@ -369,60 +370,6 @@ pub enum DotGraph {
     Control,
 }
 
-/// What time means to a benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Clock {
-    /// The clock on the wall.
-    Wall,
-    /// Processor time of all threads.
-    Cpu,
-}
-
-/// Arguments of `bench`.
-#[derive(Args, Clone, Debug)]
-pub struct BenchArgs {
-    /// Which suite; `list` names them.
-    #[arg(default_value = "list")]
-    pub suite: String,
-    /// Threads for hadal and its peers.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub threads: u16,
-    /// How often to run each; the best counts.
-    #[arg(long, default_value_t = 1)]
-    pub repeat: u16,
-    /// The clock behind rates and ratios: on a busy machine, processor time of one thread is the fair one.
-    #[arg(long, value_enum, default_value_t = Clock::Wall)]
-    pub clock: Clock,
-    /// Give up on a model, or on a peer, after this time.
-    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "20m")]
-    pub time_limit: std::time::Duration,
-    /// Only models whose name contains this.
-    #[arg(long, value_name = "TEXT")]
-    pub only: Option<String>,
-    /// With disk, korf, lamborn, partition and peers: leave out models with more states than this.
-    #[arg(long, value_name = "N")]
-    pub max_states: Option<u64>,
-    /// With disk: which strategies, separated by commas, or all. With partition: which heuristics.
-    #[arg(long, value_name = "LIST")]
-    pub strategies: Option<String>,
-    /// With disk and partition: memory in per cent of (states x packed bytes), separated by commas. Default: 10,5,2,1.
-    #[arg(long, value_name = "LIST")]
-    pub budgets: Option<String>,
-    /// Where run folders and generated files are kept meanwhile; a folder on a real disk. Default: the system's folder for
-    /// temporary files.
-    #[arg(long, value_name = "DIR")]
-    pub disk: Option<PathBuf>,
-    /// Leave out the peers.
-    #[arg(long)]
-    pub no_peers: bool,
-    /// Write the results as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Write a chart as a self-contained HTML page.
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-}
-
 pub fn parse_override(text: &str) -> Result<(String, Given), String> {
     let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
     let name = name.trim();
@@ -442,21 +389,6 @@ pub fn parse_override(text: &str) -> Result<(String, Given), String> {
     Ok((name.to_owned(), given))
 }
 
-/// Reads `90`, `90s`, `10m`, `2h`, `1d`.
-pub fn parse_time(text: &str) -> Result<std::time::Duration, String> {
-    let lower = text.trim().to_ascii_lowercase();
-    let (digits, factor) = match lower.chars().last() {
-        Some('s') => (&lower[..lower.len() - 1], 1.0),
-        Some('m') => (&lower[..lower.len() - 1], 60.0),
-        Some('h') => (&lower[..lower.len() - 1], 3600.0),
-        Some('d') => (&lower[..lower.len() - 1], 86400.0),
-        _ => (lower.as_str(), 1.0),
-    };
-    let number: f64 = digits.parse().map_err(|_| format!("`{text}` is not a time such as 90s, 10m or 2h"))?;
-    std::time::Duration::try_from_secs_f64(number * factor)
-        .map_err(|_| format!("`{text}` is not a sensible time"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -468,10 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_definitions_read_as_people_write_them() {
-        assert_eq!(parse_time("2h"), Ok(std::time::Duration::from_secs(7200)));
-        assert_eq!(parse_time("90"), Ok(std::time::Duration::from_secs(90)));
-        assert!(parse_time("soon").is_err());
+    fn definitions_read_as_people_write_them() {
         assert_eq!(parse_override("N=4"), Ok(("N".into(), Given::Number(4))));
         assert_eq!(parse_override("fixed = false"), Ok(("fixed".into(), Given::Number(0))));
         assert!(parse_override("N").is_err());

@@ -41,6 +41,18 @@ impl Failure {
     }
 }
 
+#[cfg(feature = "bench")]
+impl From<hadal_bench::BenchError> for Failure {
+    fn from(error: hadal_bench::BenchError) -> Self {
+        match error {
+            hadal_bench::BenchError::File { path, error } => Failure::File { path, error },
+            hadal_bench::BenchError::Usage(why) => Failure::Usage(why),
+            hadal_bench::BenchError::Check(error) => error.into(),
+            hadal_bench::BenchError::Internal(why) => Failure::Internal(why),
+        }
+    }
+}
+
 impl From<CheckError> for Failure {
     fn from(error: CheckError) -> Self {
         match error {

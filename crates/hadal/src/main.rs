@@ -1,7 +1,6 @@
 //! The command: `hadal check MODEL` and its companions.
 
 mod args;
-mod bench;
 mod commands;
 mod failure;
 mod formulas;

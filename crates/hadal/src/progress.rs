@@ -2,6 +2,7 @@
 //! JSON lines in a file when asked for. It only reads the search's gauges.
 
 use crate::failure::Failure;
+use hadal_check::units::{grouped, size};
 use hadal_search::Control;
 use hadal_store::Governor;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -165,41 +166,5 @@ impl Progress {
         if let Shown::Bar(bar) = &self.shown {
             bar.finish_and_clear();
         }
-    }
-}
-
-/// A number with thin groups: `1 234 567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (n, digit) in digits.chars().enumerate() {
-        if n > 0 && (digits.len() - n).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// Bytes as people read them.
-pub fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} B"),
-        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
-        1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
-        _ => format!("{:.2} GiB", bytes as f64 / 1_073_741_824.0),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_grouped_in_threes() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(1234), "1 234");
-        assert_eq!(grouped(123_456_789), "123 456 789");
-        assert_eq!(size(3 << 20), "3.0 MiB");
     }
 }

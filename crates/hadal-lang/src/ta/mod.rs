@@ -5,6 +5,7 @@
 //! `docs/languages/ta.md`.
 
 pub mod compose;
+pub mod landing;
 pub mod network;
 mod shift;
 pub mod tck;

@@ -5,13 +5,14 @@ use crate::args::{
 };
 use crate::failure::Failure;
 use crate::formulas::{self, FormulaArgs, Own};
-use crate::outcome::{CoverFigures, Outcome, StorageFigures, begin_peak, cpu_seconds, reason};
+use crate::outcome::{CoverFigures, Outcome, StorageFigures, reason};
 use crate::progress::Progress;
 use crate::timed::{self, TimedArgs};
 use crate::trace::{Detail, TraceView};
 use crate::violation;
 use hadal_check::memory::peak_resident;
 use hadal_check::options::Place;
+use hadal_check::usage::{begin_peak, cpu_seconds};
 use hadal_check::{
     Check, DeadlockNotion, Detecting, Directing, Options, Outcome as Found, Partitioning, Prepared,
     Reductions, Running, Strategy, SymmetryMode, Verdict,

@@ -12,8 +12,7 @@ mod simulate;
 mod solve;
 mod validate;
 
-use crate::args::{BenchArgs, CheckArgs, InspectArgs, ReportArgs, ResumeArgs, RunsArgs, SimulateArgs};
-use crate::bench;
+use crate::args::{CheckArgs, InspectArgs, ReportArgs, ResumeArgs, RunsArgs, SimulateArgs};
 use crate::failure::Failure;
 use clap::Subcommand;
 
@@ -32,7 +31,8 @@ pub enum Verb {
     /// Show what hadal makes of the model: layout, actions, static facts.
     Inspect(InspectArgs),
     /// Run benchmark suites, against peers where they are installed.
-    Bench(BenchArgs),
+    #[cfg(feature = "bench")]
+    Bench(hadal_bench::BenchArgs),
     /// Go on with a run that was stopped, interrupted or killed.
     Resume(ResumeArgs),
     /// List the runs kept on disk, or remove some.
@@ -62,7 +62,8 @@ pub fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Plan(args) => plan::run(args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Inspect(args) => inspect::run(args),
-        Verb::Bench(args) => bench::run(args),
+        #[cfg(feature = "bench")]
+        Verb::Bench(args) => Ok(hadal_bench::run(args)?),
         Verb::Resume(args) => runs::resume(args),
         Verb::Runs(args) => runs::run(args),
         Verb::Report(args) => report::run(args),

@@ -1,13 +1,14 @@
 //! `hadal plan`: a domain and a problem in, a plan out.
 
-use crate::args::{ResumeArgs, parse_time};
+use crate::args::ResumeArgs;
 use crate::failure::Failure;
-use crate::outcome::cpu_seconds;
 use crate::progress::Progress;
 use clap::Args;
 use hadal_check::folder::is_left_over;
 use hadal_check::memory::{default_memory, default_threads, peak_resident, resident};
 use hadal_check::options::parse_size;
+use hadal_check::units::parse_time;
+use hadal_check::usage::cpu_seconds;
 use hadal_check::{CheckError, RunPlace};
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::language::render_refusal;

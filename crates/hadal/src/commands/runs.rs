@@ -3,8 +3,8 @@
 use crate::args::{CheckArgs, ResumeArgs, RunsArgs, RunsVerb};
 use crate::commands::check;
 use crate::failure::Failure;
-use crate::progress::{grouped, size};
 use hadal_check::folder::{self, RunPlace};
+use hadal_check::units::{grouped, size};
 
 /// `hadal runs [rm RUN...]`
 pub fn run(args: &RunsArgs) -> Result<u8, Failure> {

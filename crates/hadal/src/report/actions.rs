@@ -1,7 +1,7 @@
 //! How often each action fired: horizontal bars for the most frequent, the names of those that never did, and a table.
 
 use super::chart::escape;
-use crate::progress::grouped;
+use hadal_check::units::grouped;
 use hadal_search::ActionFirings;
 use std::fmt::Write;
 

@@ -2,7 +2,7 @@
 //! show as the browser's own hints.
 
 use super::figures::Unit;
-use crate::progress::{grouped, size};
+use hadal_check::units::{grouped, size};
 use std::fmt::Write;
 
 const WIDTH: f64 = 720.0;

@@ -4,7 +4,7 @@ use super::actions;
 use super::chart::{escape, long};
 use super::charts;
 use super::figures::{Figures, Partition};
-use crate::progress::{grouped, size};
+use hadal_check::units::{grouped, size};
 use hadal_search::estimate::Estimate;
 use std::fmt::Write;
 

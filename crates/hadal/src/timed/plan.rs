@@ -1,12 +1,13 @@
 //! `hadal plan MODEL`: the cheapest run of a priced timed automaton.
 
 use super::{gantt, load, question, refused};
-use crate::args::{ModelArgs, ModelErrors, Symmetry, parse_time};
+use crate::args::{ModelArgs, ModelErrors, Symmetry};
 use crate::failure::Failure;
-use crate::outcome::cpu_seconds;
 use clap::{Parser, ValueEnum};
 use hadal_check::memory::{default_memory, peak_resident};
 use hadal_check::options::parse_size;
+use hadal_check::units::parse_time;
+use hadal_check::usage::cpu_seconds;
 use hadal_exec::zones::ZoneOptions;
 use hadal_exec::zones::priced::{Answer, Order, PricedError, PricedLimits, PricedSpace, search};
 use hadal_lang::Language;

@@ -1,0 +1,69 @@
+//! Arguments of `hadal bench`.
+
+use clap::{Args, ValueEnum};
+use hadal_check::units::parse_time;
+use std::path::PathBuf;
+
+/// What time means to a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Clock {
+    /// The clock on the wall.
+    Wall,
+    /// Processor time of all threads.
+    Cpu,
+}
+
+/// Arguments of `bench`.
+#[derive(Args, Clone, Debug)]
+pub struct BenchArgs {
+    /// Which suite; `list` names them.
+    #[arg(default_value = "list")]
+    pub suite: String,
+    /// Threads for hadal and its peers.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub threads: u16,
+    /// How often to run each; the best counts.
+    #[arg(long, default_value_t = 1)]
+    pub repeat: u16,
+    /// The clock behind rates and ratios: on a busy machine, processor time of one thread is the fair one.
+    #[arg(long, value_enum, default_value_t = Clock::Wall)]
+    pub clock: Clock,
+    /// Give up on a model, or on a peer, after this time.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "20m")]
+    pub time_limit: std::time::Duration,
+    /// Only models whose name contains this.
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+    /// With disk, korf, lamborn, partition and peers: leave out models with more states than this.
+    #[arg(long, value_name = "N")]
+    pub max_states: Option<u64>,
+    /// With disk: which strategies, separated by commas, or all. With partition: which heuristics.
+    #[arg(long, value_name = "LIST")]
+    pub strategies: Option<String>,
+    /// With disk and partition: memory in per cent of (states x packed bytes), separated by commas. Default: 10,5,2,1.
+    #[arg(long, value_name = "LIST")]
+    pub budgets: Option<String>,
+    /// Where run folders and generated files are kept meanwhile; a folder on a real disk. Default: the system's folder for
+    /// temporary files.
+    #[arg(long, value_name = "DIR")]
+    pub disk: Option<PathBuf>,
+    /// Leave out the peers.
+    #[arg(long)]
+    pub no_peers: bool,
+    /// Write the results as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write a chart as a self-contained HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+impl Clock {
+    /// As the tables name it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Clock::Wall => "wall",
+            Clock::Cpu => "cpu",
+        }
+    }
+}

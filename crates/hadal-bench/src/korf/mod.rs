@@ -1,0 +1,168 @@
+//! `hadal bench korf`: Korf's hundred 15-puzzles with the Manhattan distance, by External A* within 1 GiB of memory,
+//! beside the figures published for it (Jabbar 2008, tables 3.4 and 3.5) and our own A* in RAM.
+//!
+//! Every length is held against the least one known, and every count against the published one.
+
+mod instances;
+mod measure;
+
+use super::scratch::Scratch;
+use crate::args::{BenchArgs, Clock};
+use crate::error::BenchError;
+use instances::Instance;
+use measure::{Measured, in_ram, on_disk};
+use serde::Serialize;
+
+/// Its name on the command line.
+pub const SUITE: &str = "korf";
+/// The memory budget of External A*.
+const MEMORY: u64 = 1 << 30;
+/// Counts of generated and stored states depend on the order within the last bucket by a few.
+const TOLERANCE: u64 = 5;
+/// Instances up to this many expanded states are also solved in RAM.
+const RAM_STATES: u64 = 12_000_000;
+
+/// One instance.
+#[derive(Debug, Serialize)]
+struct Row {
+    instance: Instance,
+    external: Measured,
+    /// A* in RAM, where it was run.
+    ram: Option<Measured>,
+    /// Whether length and counts are as published.
+    agrees: bool,
+    /// States expanded in a second, over the published rate.
+    over_published: f64,
+    /// States expanded in a second, over that of A* in RAM.
+    over_ram: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct KorfReport {
+    hadal: &'static str,
+    clock: &'static str,
+    threads: u16,
+    memory: u64,
+    rows: Vec<Row>,
+}
+
+/// Solves the chosen instances; exit code 1 where a length or a count is wrong.
+pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
+    if args.html.is_some() {
+        return Err(BenchError::Usage(format!("bench {SUITE} draws no page: leave out --html")));
+    }
+    let chosen = instances::chosen(args.only.as_deref(), args.max_states)?;
+    let scratch = Scratch::new(args.disk.as_deref())?;
+    let mut report = KorfReport {
+        hadal: env!("CARGO_PKG_VERSION"),
+        clock: args.clock.name(),
+        threads: args.threads,
+        memory: MEMORY,
+        rows: Vec::new(),
+    };
+    println!(
+        "korf, External A* within {} MiB, {} threads, {} clock, hadal {}; published: Jabbar 2008",
+        MEMORY >> 20,
+        args.threads,
+        report.clock,
+        report.hadal
+    );
+    println!(
+        " no moves     expanded    generated       stored  seconds  cpu s  M/s  published s    x  peak MiB written MiB  RAM A* M/s  ratio"
+    );
+    for instance in chosen {
+        let row = measure_row(args, instance, &scratch)?;
+        println!("{}", text(&row));
+        report.rows.push(row);
+    }
+    println!("{}", summary(&report));
+    if let Some(path) = &args.json {
+        // The report is plain data: it always serialises.
+        super::write(path, &serde_json::to_string_pretty(&report).unwrap_or_default())?;
+    }
+    Ok(u8::from(report.rows.iter().any(|row| !row.agrees)))
+}
+
+fn measure_row(args: &BenchArgs, instance: Instance, scratch: &Scratch) -> Result<Row, BenchError> {
+    let external = on_disk(&instance, MEMORY, usize::from(args.threads), args.time_limit, scratch)?;
+    let wanted = !args.no_peers && instance.published.expanded <= RAM_STATES;
+    let ram = if wanted { Some(in_ram(&instance, args.time_limit)?) } else { None };
+    let published = &instance.published;
+    let near = |ours: u64, theirs: u64| ours.abs_diff(theirs) <= TOLERANCE;
+    let agrees = external.moves == Some(instance.moves)
+        && external.optimal
+        && near(external.expanded, published.expanded)
+        && near(external.generated, published.generated)
+        && near(external.stored, published.stored)
+        && ram.as_ref().is_none_or(|ram| ram.moves.is_none_or(|moves| moves == instance.moves));
+    let rate = |measured: &Measured| measured.rate(args.clock);
+    let theirs = match args.clock {
+        Clock::Wall => published.seconds,
+        Clock::Cpu => published.cpu_seconds,
+    };
+    Ok(Row {
+        agrees,
+        over_published: rate(&external) / (published.expanded as f64 / theirs),
+        over_ram: ram.as_ref().filter(|ram| ram.moves.is_some()).map(|ram| rate(&external) / rate(ram)),
+        instance,
+        external,
+        ram,
+    })
+}
+
+fn text(row: &Row) -> String {
+    let (external, published) = (&row.external, &row.instance.published);
+    let mut line = format!(
+        "{:3} {:>5} {:>12} {:>12} {:>12} {:>8.1} {:>6.1} {:>4.1} {:>12.1} {:>4.0} {:>9} {:>11}",
+        row.instance.number,
+        external.moves.map_or("-".into(), |moves| moves.to_string()),
+        external.expanded,
+        external.generated,
+        external.stored,
+        external.seconds,
+        external.cpu_seconds,
+        external.expanded as f64 / external.seconds / 1e6,
+        published.seconds,
+        row.over_published,
+        external.peak_resident >> 20,
+        external.bytes_written >> 20,
+    );
+    if let Some(ram) = &row.ram {
+        line.push_str(&format!(
+            "  {:>10.1} {:>6}",
+            ram.expanded as f64 / ram.seconds / 1e6,
+            row.over_ram.map_or("-".into(), |ratio| format!("{ratio:.2}"))
+        ));
+    }
+    if !row.agrees {
+        line.push_str(&format!(
+            "  differs: {} moves, {} expanded, {} generated, {} stored are published",
+            row.instance.moves, published.expanded, published.generated, published.stored
+        ));
+    }
+    line
+}
+
+fn summary(report: &KorfReport) -> String {
+    let mean = |values: Vec<f64>| {
+        let logs: f64 = values.iter().map(|value| value.ln()).sum();
+        (logs / values.len().max(1) as f64).exp()
+    };
+    let right = report.rows.iter().filter(|row| row.agrees).count();
+    let expanded: u64 = report.rows.iter().map(|row| row.external.expanded).sum();
+    let seconds: f64 = report.rows.iter().map(|row| row.external.seconds).sum();
+    let cpu: f64 = report.rows.iter().map(|row| row.external.cpu_seconds).sum();
+    let peak = report.rows.iter().map(|row| row.external.peak_resident).max().unwrap_or(0);
+    let mut text = format!(
+        "{right} of {} as published; {expanded} states expanded in {seconds:.0} s ({cpu:.0} s of processor time), \
+         {:.0} times the published rate in the geometric mean; peak {} MiB",
+        report.rows.len(),
+        mean(report.rows.iter().map(|row| row.over_published).collect()),
+        peak >> 20,
+    );
+    let over_ram: Vec<f64> = report.rows.iter().filter_map(|row| row.over_ram).collect();
+    if !over_ram.is_empty() {
+        text.push_str(&format!("; {:.2} times the rate of A* in RAM", mean(over_ram)));
+    }
+    text
+}

@@ -1,0 +1,90 @@
+//! Our figures under the names of the published ones, and how a variant is asked of hadal.
+
+use super::published::Instance;
+use crate::exploration::Exploration;
+use serde_json::Value;
+
+/// The arguments that ask for a variant; a file for a saved partition stands for itself. `Err` says why there are none.
+pub fn arguments(variant: &str, instance: &Instance, saved: &str) -> Result<Vec<String>, &'static str> {
+    let words: &[&str] = match variant {
+        "-" => &["--strategy", "auto"],
+        "single-file" => &["--strategy", "sort-single-file"],
+        "file-per-layer" | "combined" | "full" | "sorting" | "lru" => {
+            &["--strategy", "sort-file-per-layer", "--cache", "lru"]
+        }
+        "no-cache" | "buffer" => &["--strategy", "sort-file-per-layer", "--cache", "buffer"],
+        "separate" => &["--strategy", "sort-separate", "--cache", "lru"],
+        "partial" => &["--strategy", "partial"],
+        "phased" => &["--strategy", "phased"],
+        "hash" | "sampled" | "min-max" => &["--strategy", "hash", "--save-partition", saved],
+        "hash-saved" => &["--strategy", "hash", "--partition", saved],
+        "random-split" => &["--strategy", "hash", "--split-by", "random"],
+        "fewest-split" => &["--strategy", "hash", "--split-by", "fewest"],
+        "random-variables" => &["--strategy", "hash", "--first-partition", "random"],
+        "bfs-sample" => &["--strategy", "hash", "--first-partition", "bfs"],
+        "one-more-variable" => &["--strategy", "hash", "--first-partition", "one-more"],
+        _ => return Err("not known"),
+    };
+    let mut words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+    // Layers checked as published belong to the published size; a smaller one has other distances.
+    if variant == "partial"
+        && instance.size == super::published::Size::Published
+        && let Some(layers) = checked(&instance.model)
+    {
+        words.extend(["--partial".to_owned(), layers.to_string()]);
+    }
+    Ok(words)
+}
+
+/// How many layers partial detection looked at (table 3.5).
+fn checked(model: &str) -> Option<u64> {
+    match model {
+        "newlist" => Some(55),
+        "mcslock" => Some(86),
+        "eadash" => Some(34),
+        _ => None,
+    }
+}
+
+/// One of our figures, in seconds, bytes or counts; `None` where hadal does not count it.
+pub fn figure(name: &str, run: &Exploration) -> Option<f64> {
+    let layers = run.json["layers"].as_array().filter(|layers| !layers.is_empty());
+    let sum = |path: &str| -> Option<f64> {
+        Some(layers?.iter().filter_map(|layer| layer.pointer(path).and_then(Value::as_f64)).sum())
+    };
+    match name {
+        "states" => Some(run.states as f64),
+        "edges" => Some(run.transitions as f64),
+        "largest_layer" => {
+            let widths: Vec<f64> = layers?.iter().filter_map(|layer| layer["states"].as_f64()).collect();
+            // A search that ends with an error has found one more layer than it has expanded.
+            let last = run.states as f64 - widths.iter().sum::<f64>();
+            Some(widths.into_iter().fold(last, f64::max))
+        }
+        "layers" => run.json["depth"].as_f64().map(|depth| depth + 1.0),
+        "state_bytes" => Some(run.packed_bytes() as f64),
+        "disk_gb" => Some(run.disk_bytes as f64 / 1e9),
+        "time" => Some(run.wall_seconds),
+        "generate_time" => Some(sum("/seconds/expanding")? + sum("/seconds/sorting")?),
+        "ddd_time" => sum("/seconds/detecting"),
+        "idd_duplicates" => sum("/duplicates_cache"),
+        "left" => Some(sum("/candidates")? - sum("/duplicates_within")?),
+        "ddd_duplicates" => {
+            Some(sum("/duplicates_within")? + sum("/duplicates_earlier")? + sum("/duplicates_either")?)
+        }
+        "buckets" => run.json.pointer("/buckets/buckets").and_then(Value::as_f64),
+        "splits" => run.json.pointer("/buckets/splits").and_then(Value::as_f64),
+        "duplicates" => Some(sum("/transitions")? - sum("/unique")?),
+        _ => None,
+    }
+}
+
+/// How a figure is written.
+pub fn written(name: &str, value: Option<f64>) -> String {
+    match value {
+        None => "-".into(),
+        Some(value) if name.ends_with("time") => format!("{value:.1} s"),
+        Some(value) if name == "disk_gb" => format!("{value:.3}"),
+        Some(value) => format!("{value:.0}"),
+    }
+}
