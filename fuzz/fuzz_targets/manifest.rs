@@ -2,7 +2,8 @@
 #![no_main]
 
 use hadal_store::manifest::{Manifest, RunFolder};
-use hadal_store::vfs::{Caching, FaultyFolder, Vfs};
+use hadal_store::vfs::{Caching, Vfs};
+use hadal_testkit::FaultyFolder;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let folder = FaultyFolder::default();

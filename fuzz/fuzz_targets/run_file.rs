@@ -1,7 +1,8 @@
 //! A sorted run of states: damage is an error, never a panic.
 #![no_main]
 
-use hadal_store::vfs::{Caching, Disk, FaultyFolder, IoThreads, Vfs};
+use hadal_store::vfs::{Caching, Disk, IoThreads, Vfs};
+use hadal_testkit::FaultyFolder;
 use hadal_store::{Governor, RecordShape, RunFile, RunOptions, RunReader};
 use std::sync::Arc;
 

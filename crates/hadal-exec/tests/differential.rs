@@ -8,7 +8,7 @@
 mod support;
 
 use std::collections::{HashSet, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hadal_exec::compile::Compiled;
 use hadal_exec::symmetry::Canonicaliser;
@@ -219,24 +219,10 @@ fn corpus() -> Option<PathBuf> {
     hadal_testkit::corpus::find("")
 }
 
-fn files(folder: &Path, extensions: &[&str], out: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            files(&path, extensions, out);
-        } else if path.extension().is_some_and(|e| extensions.iter().any(|wanted| e == *wanted)) {
-            out.push(path);
-        }
-    }
-}
-
 /// Compares the engines on every file below `folder` of the corpus that `load` accepts.
 fn compare_corpus(folder: &str, extensions: &[&str], load: impl Fn(Source) -> Option<System>) {
     let Some(root) = corpus() else { return };
-    let mut paths = Vec::new();
-    files(&root.join(folder), extensions, &mut paths);
-    paths.sort();
+    let mut paths = hadal_testkit::corpus::files(&root.join(folder), extensions);
     if let Ok(only) = std::env::var("HADAL_DIFF_ONLY") {
         paths.retain(|path| path.to_string_lossy().contains(&only));
     }

@@ -7,23 +7,11 @@ use hadal_system::fold::Fold;
 use hadal_system::system::{instance_count, instance_values};
 use hadal_system::validate::validate;
 use hadal_system::{Action, Label, Layout, Param, ParamValues, PropertyId, PropertyKind, System, Value};
+use hadal_testkit::Random;
 use hadal_testkit::generate::{self, Size};
 
 const SEEDS: std::ops::Range<u64> = 0..200;
 const STATES: usize = 24;
-
-/// SplitMix64.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % n as u64) as usize
-    }
-}
 
 struct Bench<'a> {
     system: &'a System,
@@ -31,7 +19,7 @@ struct Bench<'a> {
     interpreter: Interpreter<'a>,
     labels: u32,
     assumptions: Vec<PropertyId>,
-    rng: Rng,
+    rng: Random,
 }
 
 impl<'a> Bench<'a> {
@@ -46,7 +34,7 @@ impl<'a> Bench<'a> {
             interpreter: Interpreter::new(system, layout),
             labels,
             assumptions,
-            rng: Rng(seed),
+            rng: Random::new(seed),
         }
     }
 

@@ -5,6 +5,7 @@ use hadal_exec::zones::{Zone, ZoneOptions, dbm::weak};
 use hadal_lang::LoadedModel;
 use hadal_system::timed::{Clause, TimedFormula};
 use hadal_system::{Expr, Property, PropertyBody, PropertyKind, Source, Span, TimedSystem};
+use hadal_testkit::Random;
 
 const ORDERS: fn() -> [Order; 4] =
     || [Order::Best, Order::Breadth, Order::Depth, Order::Broadening(vec![1, 50, 100])];
@@ -71,18 +72,6 @@ fn a_bound_that_is_the_cost_keeps_the_run_and_one_below_says_none() {
     }
 }
 
-/// A small generator: the same numbers on every machine.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-}
-
 const LARGEST: i32 = 4;
 
 /// A bounded zone of two clocks with a cost over it.
@@ -124,7 +113,7 @@ fn points() -> impl Iterator<Item = [i32; 3]> {
 
 #[test]
 fn delays_resets_and_infima_are_least_costs_of_points() {
-    let mut random = Random(0xD1B5_4A32_D192_ED03);
+    let mut random = Random::new(0xD1B5_4A32_D192_ED03);
     for _ in 0..400 {
         let from = priced(&mut random);
         let rate = random.below(8) as i64;

@@ -1,10 +1,10 @@
 //! Packed ground tasks mean what their definition says.
 
-use hadal_exec::rows::draw::{self, Drawing};
 use hadal_exec::rows::{Fired, Firing, RowMeaning, RowSpace, RowState};
 use hadal_system::rows::{
     Change, Effect, FiniteVariable, Need, NumberVariable, Rational, Row, RowTask, Term,
 };
+use hadal_testkit::rows::{self as draw, Drawing};
 use std::collections::{HashSet, VecDeque};
 
 /// Every combination of features, with this many seeds each.

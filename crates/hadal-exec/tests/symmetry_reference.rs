@@ -6,23 +6,7 @@ use hadal_system::{
     Domain, DomainId, DomainKind, Domains, Field, Layout, Role, ScalarsetId, Shape, ShapeId, Shapes, Source,
     Span, System, VarId, Variable,
 };
-
-/// A small generator, the same numbers every time (Vigna's splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-}
+use hadal_testkit::Random;
 
 /// A system under construction: scalarsets S and T, an enumeration E and unions of them.
 struct Build {
@@ -191,7 +175,7 @@ fn shuffle_shape(system: &System, shape: ShapeId, values: &mut [Option<i64>], ra
 
 /// Holds every mode against the definition on `states` random states.
 fn check(system: &System, seed: u64, states: usize) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut order: Vec<VarId> = (0..system.variables.len() as u32).map(VarId).collect();
     for n in (1..order.len()).rev() {
         order.swap(n, random.below(n + 1));
@@ -391,7 +375,7 @@ fn random_shape(b: &mut Build, random: &mut Random, depth: usize, pool: &[(Domai
 #[test]
 fn generated_shapes_agree_with_the_definition() {
     for seed in 0..300 {
-        let mut random = Random(1000 + seed);
+        let mut random = Random::new(1000 + seed);
         let mut b = Build::new();
         let s = b.scalarset(1 + random.below(4) as i64);
         let e = b.enumeration(1 + random.below(2) as i64);
@@ -422,7 +406,7 @@ fn off_only_normalises_multisets() {
     let off = Canonicaliser::new(&system, &layout, SymmetryMode::Off).unwrap();
     assert_eq!(off.mode(), SymmetryMode::Off);
     let mut scratch = off.scratch();
-    let mut random = Random(10);
+    let mut random = Random::new(10);
     for _ in 0..200 {
         let values = random_values(&system, &mut random, 3);
         let mut state = vec![0; layout.words()];

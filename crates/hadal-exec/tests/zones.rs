@@ -1,6 +1,7 @@
 //! The zone kernel against brute force: every operation means what it says on points of a grid of halves.
 
 use hadal_exec::zones::dbm::{INFINITY, NONE, Zone, is_within_alu, strict, weak};
+use hadal_testkit::Random;
 
 /// Clocks besides the reference.
 const CLOCKS: usize = 2;
@@ -11,15 +12,11 @@ const PARTS: i32 = 4;
 /// Points go up to this: closing adds constants up.
 const REACH: i32 = 2 * LARGEST + 2;
 
-/// A small generator: the same numbers on every machine.
-struct Random(u64);
+struct Dice(Random);
 
-impl Random {
+impl Dice {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
+        self.0.below(n)
     }
 
     fn bound(&mut self) -> i32 {
@@ -80,7 +77,7 @@ fn the_example_of_the_sheet_is_closed() {
 
 #[test]
 fn every_operation_means_what_it_says_on_points() {
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut random = Dice(Random::new(0x9E37_79B9_7F4A_7C15));
     for _ in 0..400 {
         let zone = random.zone();
         let mut again = zone.clone();
@@ -128,7 +125,7 @@ fn every_operation_means_what_it_says_on_points() {
 
 #[test]
 fn subtraction_leaves_exactly_the_rest_in_disjoint_parts() {
-    let mut random = Random(77);
+    let mut random = Dice(Random::new(77));
     for _ in 0..600 {
         let (zone, other) = (random.zone(), random.zone());
         let parts = zone.subtract(&other);
@@ -155,7 +152,7 @@ fn simulated(below: Point, above: Point, lower: &[i32], upper: &[i32]) -> bool {
 
 #[test]
 fn abstractions_lie_between_the_zone_and_its_lu_closure() {
-    let mut random = Random(4242);
+    let mut random = Dice(Random::new(4242));
     for _ in 0..150 {
         let zone = random.zone();
         let mut constant = || if random.below(4) == 0 { NONE } else { random.below(LARGEST as u64) as i32 };
@@ -181,7 +178,7 @@ fn abstractions_lie_between_the_zone_and_its_lu_closure() {
 
 #[test]
 fn inclusion_in_alu_is_inclusion_of_simulated_points() {
-    let mut random = Random(99);
+    let mut random = Dice(Random::new(99));
     let (mut yes, mut no) = (0, 0);
     for _ in 0..600 {
         let (small, big) = (random.zone(), random.zone());

@@ -6,20 +6,18 @@ use hadal_exec::zones::{Covering, Extrapolation, ZoneOptions, ZoneSpace};
 use hadal_lang::LoadedModel;
 use hadal_system::timed::{Bound, ClockRef, Strictness};
 use hadal_system::{Label, Source, StateSpace, Successors, TimedSystem, Value};
+use hadal_testkit::Random;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 const CLOCKS: usize = 2;
 const LARGEST: i64 = 3;
 const PARTS: i64 = 2 * CLOCKS as i64;
 
-struct Random(u64);
+struct Dice(Random);
 
-impl Random {
+impl Dice {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
+        self.0.below(n)
     }
 
     fn constraint(&mut self) -> String {
@@ -202,7 +200,7 @@ fn by_zones(
 
 #[test]
 fn zones_reach_the_discrete_states_that_points_reach() {
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut random = Dice(Random::new(0x9E37_79B9_7F4A_7C15));
     let (mut larger, mut fewer) = (0, 0);
     for n in 0..150 {
         let text = random.model();

@@ -5,10 +5,11 @@ mod truth;
 use hadal_exec::Model;
 use hadal_guide::registry::Prepared;
 use hadal_guide::{CalledOff, Guide, GuideError, Meter, OpenDisk, Room, Target};
-use hadal_store::vfs::{Faults, FaultyFolder, IoThreads, Vfs};
+use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_store::{Disk, Governor, WriteError};
 use hadal_system::{Source, StateSpace};
 use hadal_testkit::generate::{self, Size};
+use hadal_testkit::{Faults, FaultyFolder, Random};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use truth::{assert_promises, model, truth, with_a_far_goal};
@@ -95,12 +96,11 @@ fn a_table_far_larger_than_its_budget_is_made_and_looked_up_within_it() {
     worker.initial(&mut out);
     let mut state = out.state(0).to_vec();
     assert_eq!(disk.estimate(&state, None).0, 45);
-    let mut noise = 1u64;
+    let mut random = Random::new(1);
     for _ in 0..20_000 {
         out.clear();
         worker.successors(&state, &mut out);
-        noise = noise.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
-        state = out.state((noise >> 33) as usize % out.len()).to_vec();
+        state = out.state(random.below(out.len())).to_vec();
         let expected = ram.estimate(&state, None);
         assert_eq!(disk.estimate(&state, None), expected);
         assert_eq!(second.estimate(&state, None), expected);

@@ -10,19 +10,8 @@ mod corpus;
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::dve::load;
 use hadal_system::Source;
+use hadal_testkit::Random;
 use std::time::{Duration, Instant};
-
-/// Marsaglia's xorshift: the same numbers on every machine.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound.max(1) as u64) as usize
-    }
-}
 
 const SMALL: [(&str, &str); 4] = [
     (
@@ -154,7 +143,7 @@ fn no_text_makes_the_front_end_panic_or_hang() {
             }
         }
     }
-    let mut random = Random(0x5EED_0DEE_9EA1_0001);
+    let mut random = Random::new(0x5EED_0DEE_9EA1_0001);
     let end = Instant::now() + Duration::from_secs(seconds);
     let (mut accepted, mut refused) = (0u64, 0u64);
     while Instant::now() < end {

@@ -13,19 +13,6 @@ fn corpus() -> Option<PathBuf> {
     hadal_testkit::corpus::find("murphi")
 }
 
-fn models_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> =
-        fs::read_dir(folder).expect("the corpus can be read").map(|e| e.expect("an entry").path()).collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            models_below(&path, found);
-        } else if path.extension().is_some_and(|e| e == "m") {
-            found.push(path);
-        }
-    }
-}
-
 fn read(path: &Path) -> Source {
     let bytes = fs::read(path).expect("a corpus file can be read");
     Source::new(path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned())
@@ -57,8 +44,7 @@ const REFUSED_BY_HADAL: &[(&str, &str)] = &[("uint64-model.m", "signed 64 bits")
 #[test]
 fn one_feature_models_are_accepted_and_refused_as_their_headers_say() {
     let Some(corpus) = corpus() else { return };
-    let mut models = Vec::new();
-    models_below(&corpus.join("rumur-tests"), &mut models);
+    let models = hadal_testkit::corpus::files(&corpus.join("rumur-tests"), &["m"]);
     let mut wrong = Vec::new();
     for path in &models {
         let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
@@ -92,8 +78,7 @@ const OTHER_DIALECTS: &[(&str, &str)] = &[
 #[test]
 fn protocol_models_load() {
     let Some(corpus) = corpus() else { return };
-    let mut models = Vec::new();
-    models_below(&corpus, &mut models);
+    let mut models = hadal_testkit::corpus::files(&corpus, &["m"]);
     models.retain(|p| !p.starts_with(corpus.join("rumur-tests")));
     for path in &models {
         let name = path.strip_prefix(&corpus).expect("below the corpus").to_string_lossy().replace('\\', "/");

@@ -7,7 +7,7 @@ use hadal_lang::diagnostic::render_plain;
 use hadal_lang::murphi::{self, lex, token::Kind};
 use hadal_lang::{Diagnostics, Severity};
 use hadal_system::{Source, validate::validate};
-use std::fs;
+use hadal_testkit::Random;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -31,44 +31,15 @@ const SMALL_MODELS: &[&str] = &[
      rule begin alias y: x do y := b ? 1 : -~-2; assert y != 3 \"m\"; cover y = 1; assume b || !b && b; end; end;",
 ];
 
-/// Splitmix64: small, seedable, good enough to choose mutations.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-}
-
 fn seeds() -> Vec<String> {
     let mut seeds: Vec<String> = SMALL_MODELS.iter().map(|m| (*m).to_owned()).collect();
     let root = hadal_testkit::corpus::root();
-    let mut folders = vec![root.join("murphi")];
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "m") {
-                files.push(path);
-            }
-        }
-    }
+    let files = hadal_testkit::corpus::files(&root.join("murphi"), &["m"]);
     if files.is_empty() {
         println!("no corpus at {}: mutating small models only", root.display());
     }
-    files.sort();
     for file in files {
-        let text = String::from_utf8_lossy(&fs::read(&file).unwrap_or_default()).into_owned();
+        let text = hadal_testkit::corpus::text(&file);
         // The largest models make few rounds per second and add little.
         if text.len() < 60_000 {
             seeds.push(text);
@@ -176,7 +147,7 @@ fn must_answer(text: &str) {
 }
 
 fn mutant(seeds: &[String], round: u64) -> String {
-    let mut random = Random(round.wrapping_mul(0x5851_f42d_4c95_7f2d));
+    let mut random = Random::new(round);
     // Half of the rounds go to the small models: they reach deepest.
     let pick = |random: &mut Random| match random.below(2) {
         0 => random.below(SMALL_MODELS.len()),

@@ -7,6 +7,7 @@ use hadal_exec::rows::{Fired, RowMeaning, RowState};
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::pddl::{self, Options};
 use hadal_system::rows::{Metric, Need, Rational, RowTask, Sense};
+use hadal_testkit::Random;
 use std::collections::HashMap;
 
 fn load(task: &corpus::CorpusTask) -> RowTask {
@@ -140,18 +141,6 @@ fn published_plans_validate_at_their_cost_and_mutations_do_not() {
     assert!(free * 1000 <= mutations, "{free} of {mutations} mutations were accepted");
 }
 
-/// A small random source.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound.max(1) as u64) as usize
-    }
-}
-
 #[test]
 fn random_walks_on_rows_are_plans_of_the_lifted_task() {
     let mut seen = std::collections::HashSet::new();
@@ -169,7 +158,7 @@ fn random_walks_on_rows_are_plans_of_the_lifted_task() {
         let lifted = pddl::read(&domain, &problem).unwrap().task;
         let meaning = RowMeaning::new(&rows);
         for seed in 1..=4u64 {
-            let mut draw = Draw(seed * 0x9e37_79b9_7f4a_7c15);
+            let mut draw = Random::new(seed);
             let mut state = meaning.initial().unwrap();
             let mut total = Rational::from_integer(0);
             let mut plan = String::new();

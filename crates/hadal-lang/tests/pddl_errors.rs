@@ -73,13 +73,8 @@ fn grounding_stops_at_its_budget() {
 
 #[test]
 fn no_mutation_of_a_text_panics() {
-    let mut seed = 0x2545_f491_4f6c_dd1du64;
-    let mut draw = |bound: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        (seed % bound as u64) as usize
-    };
+    let mut random = hadal_testkit::Random::new(1);
+    let mut draw = |bound: usize| random.below(bound);
     let domain = "(define (domain d) (:requirements :adl :fluents :constraints) (:types a b - t)
  (:constants k - a) (:predicates (p ?x - t) (q) (r ?x ?y - t) (at ?x - (either a b)) (d ?x - t))
  (:functions (f) (g ?x - t) - number) (:derived (d ?x - t) (exists (?y - t) (and (r ?x ?y) (d ?y))))

@@ -3,25 +3,8 @@
 use hadal_lang::prism;
 use hadal_system::Source;
 use hadal_system::rows::Rational;
+use hadal_testkit::{Random, corpus};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-
-fn corpus() -> Option<PathBuf> {
-    let given = std::env::var_os("HADAL_CORPUS").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
-    given.into_iter().chain([beside]).map(|p| p.join("prism")).find(|p| p.is_dir())
-}
-
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|e| e == "prism" || e == "nm") {
-            found.push(path);
-        }
-    }
-}
 
 /// Constants that some model leaves open.
 fn given() -> HashMap<String, Rational> {
@@ -32,12 +15,8 @@ fn given() -> HashMap<String, Rational> {
 
 #[test]
 fn every_model_of_the_corpus_loads() {
-    let Some(corpus) = corpus() else {
-        println!("skipped: no corpus");
-        return;
-    };
-    let mut found = Vec::new();
-    files(&corpus, &mut found);
+    let Some(folder) = corpus::find("prism") else { return };
+    let found = corpus::files(&folder, &["prism", "nm"]);
     for path in &found {
         let text = std::fs::read_to_string(path).expect("a readable model");
         assert!(prism::recognises(&text), "{}", path.display());
@@ -106,13 +85,8 @@ fn no_text_makes_the_parser_fail() {
         module k = m [x=y, a=b] endmodule rewards \"r\" [a] x>0 : 2*x; true : 0.5; endrewards \
         label \"l\" = x=2 | (g => x!=1); init x>=0 endinit";
     let question = "filter(max, P>=0.5 [ F<=3 (x=2 U \"l\") ], x>0) & R{\"r\"}<3 [ C<=4 ]";
-    let mut seed = 0x2545_F491_4F6C_DD1Du64;
-    let mut roll = |n: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        (seed >> 16) as usize % n
-    };
+    let mut random = Random::new(1);
+    let mut roll = |n: usize| random.below(n);
     let pieces = [
         "(",
         ")",

@@ -6,38 +6,16 @@
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::promela::{self, LANGUAGE, Options};
 use hadal_system::{Source, validate::validate};
-use std::path::{Path, PathBuf};
+use hadal_testkit::corpus;
+use std::path::Path;
 
 /// Refused: the first two by SPIN as well, the third for its priorities.
 const REFUSED: &[&str] = &["case/first.spin", "ltsmin/zune.pml", "spin-examples/priorities.pml"];
 
-fn models_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> = std::fs::read_dir(folder)
-        .expect("the corpus can be read")
-        .map(|e| e.expect("an entry").path())
-        .collect();
-    entries.sort();
-    for path in entries {
-        let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
-        if path.is_dir() {
-            models_below(&path, found);
-        } else if LANGUAGE.endings.contains(&ending) {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn every_model_loads_or_is_refused_for_a_listed_reason() {
-    let models = std::env::var_os("HADAL_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models"), PathBuf::from);
-    let folder = models.join("promela");
-    if !folder.is_dir() {
-        println!("skipped: no corpus at {} (set HADAL_CORPUS)", models.display());
-        return;
-    }
-    let mut paths = Vec::new();
-    models_below(&folder, &mut paths);
+    let Some(folder) = corpus::find("promela") else { return };
+    let paths = corpus::files(&folder, LANGUAGE.endings);
     let mut loaded = 0;
     for path in &paths {
         let name = path.strip_prefix(&folder).expect("below").display().to_string();

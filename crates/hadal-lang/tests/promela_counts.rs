@@ -8,8 +8,9 @@ use hadal_exec::model::{Engine, Model, ModelOptions};
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::promela::{self, Options};
 use hadal_system::{Source, StateSpace, Successors, System};
+use hadal_testkit::corpus;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn load(name: &str, text: &str, folder: &Path) -> Result<System, String> {
     let include = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
@@ -80,31 +81,23 @@ fn small_models_have_the_states_that_spin_counts() {
     }
 }
 
-fn shared() -> Option<PathBuf> {
-    let models = std::env::var_os("HADAL_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models"), PathBuf::from);
-    let root = models.parent().map(Path::to_path_buf).unwrap_or_default();
-    if root.join("oracles/promela.tsv").is_file() && models.join("promela").is_dir() {
-        return Some(root);
-    }
-    println!("skipped: no corpus at {} (set HADAL_CORPUS)", models.display());
-    None
-}
-
 /// Rows of the table up to this many states are counted by compiled code, and by the interpreter up to the second.
 const LARGEST: usize = 100_000;
 const LARGEST_INTERPRETED: usize = 300;
 
 #[test]
 fn the_corpus_has_the_states_that_spin_counts() {
-    let Some(root) = shared() else { return };
-    let table = std::fs::read_to_string(root.join("oracles/promela.tsv")).expect("the table can be read");
+    let (Some(models), Some(table)) = (corpus::find("promela"), corpus::oracle("promela.tsv")) else {
+        return;
+    };
+    let oracles = table.parent().unwrap_or(Path::new("."));
+    let table = std::fs::read_to_string(&table).expect("the table can be read");
     let mut compared = 0;
     for row in table.lines() {
         let columns: Vec<&str> = row.split('\t').collect();
         let folder = match columns.first() {
-            Some(&"plain") => "models/promela",
-            Some(&"micro") => "oracles",
+            Some(&"plain") => models.as_path(),
+            Some(&"micro") => oracles,
             _ => continue,
         };
         let number = |n: usize| columns.get(n).and_then(|text| text.parse::<usize>().ok());
@@ -112,7 +105,7 @@ fn the_corpus_has_the_states_that_spin_counts() {
         if states > LARGEST {
             continue;
         }
-        let path = root.join(folder).join(columns[1]);
+        let path = folder.join(columns[1]);
         let text = String::from_utf8_lossy(&std::fs::read(&path).expect("a model")).into_owned();
         let parent = path.parent().unwrap_or(Path::new("."));
         let engines: &[Engine] = match states <= LARGEST_INTERPRETED {

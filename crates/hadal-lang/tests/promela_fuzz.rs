@@ -2,6 +2,7 @@
 
 use hadal_lang::promela::{self, Options};
 use hadal_system::Source;
+use hadal_testkit::Random;
 
 const MODEL: &str = r#"
 #define N 3
@@ -31,16 +32,6 @@ ltl f { [] <> (x == 1) }
 never { do :: !(len(q[0]) < 2) -> break :: else od }
 "#;
 
-/// A small generator of numbers: the same texts every time.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-}
-
 fn accepts(text: &str) -> bool {
     promela::load(Source::new("fuzz.pml", text), Options::default()).is_ok()
 }
@@ -51,7 +42,7 @@ fn damaged_models_are_refused_or_accepted_but_never_panic() {
         panic!("{:#?}", refused.diagnostics.list);
     }
     let words: Vec<&str> = MODEL.split_inclusive(|c: char| !c.is_alphanumeric()).collect();
-    let mut numbers = Numbers(7);
+    let mut numbers = Random::new(7);
     for _ in 0..1500 {
         let mut list = words.clone();
         for _ in 0..1 + numbers.below(3) {

@@ -1,7 +1,7 @@
 //! Every timed model of the public corpus loads, or is on the list of docs/languages/ta.md; and refusals point at places.
 
 use hadal_lang::{LoadError, LoadOptions, LoadedModel};
-use std::path::{Path, PathBuf};
+use hadal_testkit::corpus;
 
 /// Files that are refused, by a part of their path, with a part of the reason.
 const REFUSED: [(&str, &str); 10] = [
@@ -17,33 +17,10 @@ const REFUSED: [(&str, &str); 10] = [
     ("GosGirls/goss-2", "resets clocks"),
 ];
 
-fn corpus() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
-    let path = std::env::var_os("HADAL_CORPUS").map_or_else(beside, PathBuf::from).join("ta");
-    if path.is_dir() {
-        return Some(path);
-    }
-    println!("skipped: no corpus at {} (set HADAL_CORPUS)", path.display());
-    None
-}
-
-fn files(folder: &Path, out: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            files(&path, out);
-        } else if path.extension().is_some_and(|e| e == "tck" || e == "xml" || e == "xta") {
-            out.push(path);
-        }
-    }
-}
-
 #[test]
 fn every_model_loads_or_is_on_the_list() {
-    let Some(corpus) = corpus() else { return };
-    let mut all = Vec::new();
-    files(&corpus, &mut all);
-    all.sort();
+    let Some(folder) = corpus::find("ta") else { return };
+    let all = corpus::files(&folder, &["tck", "xml", "xta"]);
     assert!(all.len() > 100, "{} models", all.len());
     let mut wrong = Vec::new();
     for path in &all {

@@ -8,8 +8,9 @@ use hadal_search::layered::ledger::Ledger;
 use hadal_search::{Control, Limits};
 use hadal_store::Governor;
 use hadal_store::manifest::RunFolder;
-use hadal_store::vfs::{Faults, FaultyFolder, IoThreads, Vfs};
+use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_system::rows::{Metric, Rational, RowTask};
+use hadal_testkit::{Faults, FaultyFolder};
 use std::sync::Arc;
 use truth::{Truth, drawings};
 

@@ -10,8 +10,9 @@ use hadal_search::{
 };
 use hadal_store::Governor;
 use hadal_store::run::DENSE_FROM;
-use hadal_store::vfs::{Faults, FaultyFolder, Folder, Survival, Vfs};
+use hadal_store::vfs::{Folder, Vfs};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
+use hadal_testkit::{Faults, FaultyFolder, Survival};
 use runs::{Begin, Setting, ledger};
 use spaces::Grid;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 
 mod drawn;
 
-use drawn::{Estimates, Graph, Kind, Noise};
+use drawn::{Estimates, Graph, Kind};
 use hadal_guide::priority::NoPriority;
 use hadal_guide::{Guide, Target};
 use hadal_search::directed::{
@@ -15,6 +15,7 @@ use hadal_search::{
 };
 use hadal_store::Governor;
 use hadal_system::{PropertyId, StateSpace};
+use hadal_testkit::Random;
 
 const ORDERS: [Order; 12] = [
     Order::Greedy,
@@ -60,7 +61,7 @@ fn every_order_agrees_on_what_can_be_reached_and_optimal_ones_on_the_cost() {
     for seed in 0..120 {
         let graph = Graph::long(seed, 30 + seed % 50, 1 + seed % 4);
         for kind in [Kind::Admissible, Kind::Wild] {
-            let (guide, wild) = (Estimates::new(&graph, kind, &mut Noise(seed)), kind == Kind::Wild);
+            let (guide, wild) = (Estimates::new(&graph, kind, &mut Random::new(seed)), kind == Kind::Wild);
             for order in ORDERS {
                 let options = DirectedOptions { order, ..DirectedOptions::default() };
                 let report = explore(&graph, &guide, options, 1 << 22);
@@ -103,7 +104,7 @@ fn every_order_agrees_on_what_can_be_reached_and_optimal_ones_on_the_cost() {
 fn ties_seeds_and_the_published_rules_change_the_walk_not_the_answer() {
     for seed in 0..60 {
         let graph = Graph::long(seed, 60, 1);
-        let guide = Estimates::new(&graph, Kind::Admissible, &mut Noise(seed));
+        let guide = Estimates::new(&graph, Kind::Admissible, &mut Random::new(seed));
         for order in [Order::Greedy, Order::AStar, Order::Breadth, Order::Depth] {
             for tie in [Tie::Lifo, Tie::Fifo, Tie::Deep, Tie::Random(seed)] {
                 for insertion in [Insertion::WhenBetter, Insertion::UnlessClosed] {
@@ -136,7 +137,7 @@ fn ties_seeds_and_the_published_rules_change_the_walk_not_the_answer() {
 fn a_shortened_trace_is_never_longer_than_what_was_found() {
     for seed in 0..60 {
         let graph = Graph::long(seed, 200, 1);
-        let guide = Estimates::new(&graph, Kind::Wild, &mut Noise(seed));
+        let guide = Estimates::new(&graph, Kind::Wild, &mut Random::new(seed));
         for order in [Order::Greedy, Order::Depth, Order::HillClimbing, Order::Alternating] {
             let options = DirectedOptions { order, ..DirectedOptions::default() };
             let report = explore(&graph, &guide, options, 1 << 22);
@@ -154,7 +155,7 @@ fn a_budget_that_is_too_small_ends_the_search_honestly() {
     // A ring through all vertices and no goal: everything must be seen.
     let mut graph = Graph::new(40_000, 1, vec![0], &[]);
     (0..40_000).for_each(|n| graph.edge(n, (n + 1) % 40_000, 1));
-    let guide = Estimates::of(&graph, &vec![Some(7); 40_000], Kind::Admissible, &mut Noise(1));
+    let guide = Estimates::of(&graph, &vec![Some(7); 40_000], Kind::Admissible, &mut Random::new(1));
     for order in [Order::Greedy, Order::AStar, Order::HillClimbing, Order::Beam(100), Order::Alternating] {
         let options = DirectedOptions { order, ..DirectedOptions::default() };
         let report = explore(&graph, &guide, options, 300_000);
@@ -174,7 +175,7 @@ fn an_audit_finds_guides_that_break_their_word_and_no_others() {
         let options =
             DirectedOptions { order: Order::AStar, trust: Trust::Audited, ..DirectedOptions::default() };
         for kind in [Kind::Consistent, Kind::Admissible, Kind::Wild] {
-            let guide = Estimates::new(&graph, kind, &mut Noise(seed));
+            let guide = Estimates::new(&graph, kind, &mut Random::new(seed));
             let report = explore(&graph, &guide, options.clone(), 1 << 22);
             let audit = figures(&report).audit.clone().expect("audited");
             assert_eq!(audit.broken, None, "graph {seed}, {kind:?}");
@@ -183,7 +184,7 @@ fn an_audit_finds_guides_that_break_their_word_and_no_others() {
         let wrong: Vec<Option<u64>> = (graph.distances_to_goals().into_iter())
             .map(|distance| distance.filter(|d| d % 2 == seed % 2 || *d == 0).map(|d| 6 * d))
             .collect();
-        let liar = Estimates::of(&graph, &wrong, Kind::Consistent, &mut Noise(seed));
+        let liar = Estimates::of(&graph, &wrong, Kind::Consistent, &mut Random::new(seed));
         let report = explore(&graph, &liar, options, 1 << 22);
         let audit = figures(&report).audit.clone().expect("audited");
         // Where nothing is in reach, everything is hopeless indeed; at a goal from the start there is no way to lie.

@@ -18,9 +18,10 @@ use hadal_search::strategy::{self, Strategy, StrategySearch};
 use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict};
 use hadal_store::Governor;
 use hadal_store::manifest::{OpenError, RunFolder, Verify};
-use hadal_store::vfs::{Faults, FaultyFolder, IoThreads, Survival, Vfs};
+use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_system::{PropertyKind, Source, StateSpace};
 use hadal_testkit::generate::{self, Size};
+use hadal_testkit::{Faults, FaultyFolder, Random, Survival};
 use spaces::{Grid, RandomGraph};
 use std::path::Path;
 use std::sync::Arc;
@@ -30,29 +31,8 @@ use std::time::Duration;
 const FEWEST: u64 = 300;
 const MOST: u64 = 30_000;
 
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        (0..8).for_each(|_| random.0 = random.next());
-        random
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
-    }
-
-    fn one_of<T: Clone>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize].clone()
-    }
+fn one_of<T: Clone>(random: &mut Random, from: &[T]) -> T {
+    from[random.below(from.len())].clone()
 }
 
 /// How a search is carried out.
@@ -73,30 +53,27 @@ struct Way {
 impl Way {
     /// Any way of which runs can be resumed by any other: all but partition by partition.
     fn layered(random: &mut Random, space: &dyn StateSpace) -> Self {
-        let (threads, budget) = (1 + random.below(3) as usize, random.one_of(&[2 << 20, 3 << 20, 5 << 20]));
+        let (threads, budget) = (1 + random.below(3), one_of(random, &[2 << 20, 3 << 20, 5 << 20]));
         // Frontier search deletes layers: its counts may differ, and say so.
         let names: Vec<&str> = strategies::on_disk()
             .map(|(name, _)| name)
             .filter(|&name| name != "frontier" && (name != "structured" || !space.fields().is_empty()))
             .collect();
-        if random.below(names.len() as u64 + 1) == 0 {
+        if random.below(names.len() + 1) == 0 {
             return Way { how: How::Auto, threads, budget };
         }
-        let name = random.one_of(&names);
+        let name = one_of(random, &names);
         let mut strategy = Strategy::named(name).expect("it has a name");
         if name != "structured" {
             // Off is smallest: it spills the most.
-            strategy.cache = random.one_of(&[
-                CacheKind::Off,
-                CacheKind::Off,
-                CacheKind::Buffer,
-                CacheKind::Table,
-                CacheKind::Lru,
-            ]);
+            strategy.cache = one_of(
+                random,
+                &[CacheKind::Off, CacheKind::Off, CacheKind::Buffer, CacheKind::Table, CacheKind::Lru],
+            );
         }
         if name == "hash" || name == "phased" {
             strategy.bound =
-                random.one_of(&[None, Some(Bound::Layers(1)), Some(Bound::Layers(4)), Some(Bound::Auto)]);
+                one_of(random, &[None, Some(Bound::Layers(1)), Some(Bound::Layers(4)), Some(Bound::Auto)]);
         }
         Way { how: How::Layered(Box::new(strategy)), threads, budget }
     }
@@ -213,7 +190,7 @@ impl<'a> Case<'a> {
                 Err(_) if folder.is_dead() => {}
                 Err(trouble) => panic!("{what}: {trouble}"),
             }
-            let survival = random.one_of(&[Survival::Synced, Survival::Everything, Survival::TornLastWrite]);
+            let survival = one_of(random, &[Survival::Synced, Survival::Everything, Survival::TornLastWrite]);
             folder = folder.after_crash(survival);
             if deaths < 3 && random.below(3) == 0 {
                 folder.set_faults(Faults { die_at: Some(random.below(60)), ..Faults::default() });
@@ -232,7 +209,7 @@ fn moments(whole: &FaultyFolder, random: &mut Random, most: usize) -> Vec<u64> {
     let mut moments = Vec::new();
     let mut commits = whole.renames();
     while commits.len() > most {
-        commits.remove(random.below(commits.len() as u64) as usize);
+        commits.remove(random.below(commits.len()));
     }
     for commit in commits {
         moments.push((commit + random.below(4)).saturating_sub(1));
@@ -271,7 +248,8 @@ fn try_seeds(seeds: std::ops::Range<u64>, spaces: usize, most: usize) -> (usize,
         }
         let mut random = Random::new(seed);
         let (name, space) = space_of(seed);
-        let deadlock = random.one_of(&[DeadlockNotion::Off, DeadlockNotion::Off, DeadlockNotion::Stuck]);
+        let deadlock =
+            one_of(&mut random, &[DeadlockNotion::Off, DeadlockNotion::Off, DeadlockNotion::Stuck]);
         let Some(case) = Case::new(&*space, deadlock) else { continue };
         tried += 1;
         let mut way = Way::layered(&mut random, &*space);

@@ -12,6 +12,7 @@ use hadal_store::vfs::{Folder, Vfs};
 use hadal_system::{
     Acceptance, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
 };
+use hadal_testkit::Random;
 use std::sync::Arc;
 
 mod runs;
@@ -82,12 +83,11 @@ impl Worker for Walker<'_> {
     }
 }
 
-struct Dice(u64);
+struct Dice(Random);
 
 impl Dice {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % n
+        self.0.below(n)
     }
 
     /// A product in small: a claim with locations, a system part, marks on states or edges.
@@ -209,7 +209,7 @@ fn check_lasso(graph: &Graph, report: &Report, engine: &str) -> usize {
 
 #[test]
 fn all_engines_agree_with_brute_force_on_ten_thousand_products() {
-    let mut dice = Dice(11);
+    let mut dice = Dice(Random::new(11));
     let control = Control::new(Limits::default());
     let (mut broken, mut runs) = (0, 0);
     for n in 0..12_000 {
@@ -256,7 +256,7 @@ fn all_engines_agree_with_brute_force_on_ten_thousand_products() {
 
 #[test]
 fn a_search_that_does_not_look_for_runs_does_not_say_that_all_is_well() {
-    let mut dice = Dice(3);
+    let mut dice = Dice(Random::new(3));
     let graph = dice.graph();
     let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
     let control = Control::new(Limits::default());
@@ -427,7 +427,7 @@ fn shortest(graph: &Graph, seeds: Seeds) -> Option<usize> {
 
 #[test]
 fn liveness_as_safety_finds_shortest_lassos() {
-    let mut dice = Dice(5);
+    let mut dice = Dice(Random::new(5));
     let control = Control::new(Limits::default());
     let (mut found, mut longer) = (0, 0);
     for _ in 0..4_000 {
@@ -463,7 +463,7 @@ fn liveness_as_safety_finds_shortest_lassos() {
 
 #[test]
 fn no_lasso_up_to_a_bound_is_what_a_bounded_search_says() {
-    let mut dice = Dice(8);
+    let mut dice = Dice(Random::new(8));
     for _ in 0..300 {
         let graph = dice.graph();
         let Some(lassos) = LassoSpace::new(&graph, Seeds::Accepting) else { continue };

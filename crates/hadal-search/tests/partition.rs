@@ -11,8 +11,9 @@ use hadal_search::{
 };
 use hadal_store::Governor;
 use hadal_store::manifest::{RunFolder, Verify};
-use hadal_store::vfs::{Faults, FaultyFolder, IoThreads, Survival, Vfs};
+use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_system::{Label, PropertyId, PropertyInfo, PropertyKind, StateField, StateSpace, Worker};
+use hadal_testkit::{Faults, FaultyFolder, Survival};
 use spaces::Grid;
 use std::sync::Arc;
 use std::time::Duration;

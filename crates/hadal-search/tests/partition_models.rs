@@ -6,8 +6,8 @@ use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
 use hadal_search::partition::{Heuristic, PartitionOptions, PartitionSearch, explore};
 use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Task, Verdict};
 use hadal_store::Governor;
-use hadal_store::vfs::{Faults, FaultyFolder};
 use hadal_system::StateSpace;
+use hadal_testkit::{Faults, FaultyFolder};
 use runs::{Begin, corpus, in_ram, ledger, load};
 use std::sync::Arc;
 

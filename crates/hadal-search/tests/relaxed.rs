@@ -10,8 +10,8 @@ use hadal_search::{
     Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind,
 };
 use hadal_store::Governor;
-use hadal_store::vfs::{Faults, FaultyFolder, Survival};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
+use hadal_testkit::{Faults, FaultyFolder, Survival};
 use runs::{Begin, Setting, ledger};
 use spaces::Grid;
 use std::sync::Arc;

@@ -15,8 +15,9 @@ use hadal_search::{
     WhenFull,
 };
 use hadal_store::Governor;
-use hadal_store::vfs::{Faults, FaultyFolder, Folder, Survival, Vfs};
+use hadal_store::vfs::{Folder, Vfs};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
+use hadal_testkit::{Faults, FaultyFolder, Survival};
 use runs::{Begin, in_ram, ledger};
 use spaces::Grid;
 use std::sync::Arc;

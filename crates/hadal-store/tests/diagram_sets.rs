@@ -5,6 +5,7 @@ mod states;
 
 use hadal_store::diagram::{Diagram, Levels, Root};
 use hadal_store::{Bitmap, Governor};
+use hadal_testkit::Random;
 use proptest::prelude::*;
 use states::{Set, Shape, State, families, flat, sets, shapes};
 
@@ -198,12 +199,8 @@ fn levels_of_any_widths_keep_the_order() {
     let widths = [3u8, 8, 1, 7, 5, 8, 8, 8, 2, 8, 8, 6, 8];
     let bits: usize = widths.iter().map(|&width| width as usize).sum();
     let shape = Shape { words: 2, bits };
-    let mut seed = 7u64;
-    let mut next = || {
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        seed ^ seed >> 29
-    };
-    let set: Set = (0..2000).map(|_| shape.trim(vec![next(), next() & 0xff])).collect();
+    let mut random = Random::new(7);
+    let set: Set = (0..2000).map(|_| shape.trim(vec![random.bits(), random.bits() & 0xff])).collect();
     let mut d = Diagram::new(Levels::from_widths(2, &widths).unwrap(), &Governor::unlimited()).unwrap();
     let root = d.add_root("set");
     d.build(root, &flat(&set)).unwrap();

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use hadal_store::levels::{LevelEntry, LevelPolicy, Levels};
 use hadal_store::manifest::{Commit, CommitError, OpenError, RunFolder, Verify};
 use hadal_store::merge::BlockSource;
-use hadal_store::vfs::{Faults, FaultyFolder, IoThreads, Survival, Vfs};
+use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_store::{
     Bitmap, Governor, MergeError, ReadError, RecordShape, Records, RunFile, RunKind, RunOptions, RunReader,
     RunWriter, WriteError,
 };
+use hadal_testkit::{Faults, FaultyFolder, Survival};
 
 const LAYERS: u64 = 6;
 const FINGERPRINT: u64 = 0xFEED;

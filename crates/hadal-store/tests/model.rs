@@ -7,11 +7,12 @@ use hadal_store::levels::{LevelPolicy, Levels};
 use hadal_store::merge::{BlockSource, MergeLimits, RunMerge, RunScan, merge_unique, subtract_closed};
 use hadal_store::run::BlockIndex;
 use hadal_store::sort::{sort_records, sort_unique};
-use hadal_store::vfs::{FaultyFolder, IoThreads};
+use hadal_store::vfs::IoThreads;
 use hadal_store::{
     Bitmap, Codec, Disk, Governor, RecordShape, Records, RunFile, RunKind, RunOptions, RunProbe, RunReader,
     RunWriter,
 };
+use hadal_testkit::FaultyFolder;
 use proptest::prelude::*;
 
 /// States most significant word first, so that the standard order is hadal's; each with its smallest payload.

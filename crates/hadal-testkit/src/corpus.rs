@@ -25,6 +25,40 @@ pub fn find(part: &str) -> Option<PathBuf> {
     None
 }
 
+/// A file or folder of the tables that others computed, which lie beside the corpus; skips like [`find`].
+#[track_caller]
+pub fn oracle(name: &str) -> Option<PathBuf> {
+    let path = root().join("../oracles").join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    skip(&format!("no table at {} (it lies beside HADAL_CORPUS)", path.display()));
+    None
+}
+
+/// Every file below `folder` with one of these extensions, in order; none where there is no such folder.
+pub fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+    let (mut open, mut found) = (vec![folder.to_owned()], Vec::new());
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(next).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().and_then(|e| e.to_str()).is_some_and(|e| extensions.contains(&e)) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A model's text; bytes that are not UTF-8 are replaced.
+pub fn text(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// Says why a test does nothing, and counts it. Panics where nothing may be skipped.
 #[track_caller]
 pub fn skip(why: &str) {

@@ -7,6 +7,28 @@ use hadal_system::Value;
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
+/// Types of whole numbers that can be drawn.
+pub trait Whole: Copy {
+    /// As 64 bits; not negative.
+    fn bits(self) -> u64;
+    /// Back from them: they are less than a number of this type.
+    fn from_bits(bits: u64) -> Self;
+}
+
+macro_rules! whole {
+    ($($type:ty),*) => {$(
+        impl Whole for $type {
+            fn bits(self) -> u64 {
+                self as u64
+            }
+            fn from_bits(bits: u64) -> Self {
+                bits as $type
+            }
+        }
+    )*};
+}
+whole!(usize, u64, u32, u16, u8, i64, i32);
+
 impl Random {
     /// The choices of a seed.
     pub fn new(seed: u64) -> Self {
@@ -22,9 +44,9 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, which is not 0.
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.bits() % n as u64) as usize
+    /// A number below `n`, or 0 where there is none.
+    pub fn below<N: Whole>(&mut self, n: N) -> N {
+        N::from_bits(self.bits() % n.bits().max(1))
     }
 
     /// A value from `lo` to `hi`, both included.
@@ -38,8 +60,26 @@ impl Random {
         self.below(100) < percent
     }
 
+    /// True in one of `n` cases.
+    pub fn one_in(&mut self, n: u32) -> bool {
+        self.below(n) == 0
+    }
+
     /// One of them, if there are any.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
         if from.is_empty() { None } else { Some(from[self.below(from.len())]) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_those_of_splitmix64() {
+        let mut random = Random::new(1_234_567);
+        let drawn: Vec<u64> = (0..3).map(|_| random.bits()).collect();
+        assert_eq!(drawn, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+        assert!((0..1000).all(|_| random.below(7u8) < 7));
     }
 }

@@ -10,9 +10,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 fn corpus() -> Option<PathBuf> {
-    let given = std::env::var_os("HADAL_CORPUS").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
-    given.into_iter().chain([beside]).map(|p| p.join("prism")).find(|p| p.is_dir())
+    hadal_testkit::corpus::find("prism")
 }
 
 fn load(file: &Path, constants: &str) -> prism::Loaded {
@@ -47,18 +45,14 @@ fn known_value(text: &str) -> Option<f64> {
 }
 
 fn rows() -> Vec<Vec<String>> {
-    let Some(corpus) = corpus() else { return Vec::new() };
-    let oracle = corpus.join("../../oracles/mdp.tsv");
+    let Some(oracle) = hadal_testkit::corpus::oracle("mdp.tsv") else { return Vec::new() };
     let text = std::fs::read_to_string(oracle).unwrap_or_default();
     let prism = text.lines().filter(|l| l.starts_with("qcomp/") || l.starts_with("prism-examples/"));
     prism.map(|l| l.split('\t').map(str::to_owned).collect()).collect()
 }
 
 fn check(keep: impl Fn(u64) -> bool, exact: bool) {
-    let Some(corpus) = corpus() else {
-        println!("skipped: no corpus");
-        return;
-    };
+    let Some(corpus) = corpus() else { return };
     let mut checked = 0;
     for row in rows() {
         let (file, constants, formula, value, known) = (&row[0], &row[1], &row[3], &row[4], &row[8]);
@@ -113,10 +107,7 @@ fn exact_values_are_those_of_storm() {
 
 #[test]
 fn every_model_whose_count_is_known_builds() {
-    let Some(corpus) = corpus() else {
-        println!("skipped: no corpus");
-        return;
-    };
+    let Some(corpus) = corpus() else { return };
     let text = std::fs::read_to_string(corpus.join("KNOWN.tsv")).expect("known counts");
     let mut checked = 0;
     for line in text.lines().skip(1) {

@@ -4,12 +4,10 @@ use hadal_value::iterate::{Explicit, Iteration, Order};
 use hadal_value::task::{Actions, Kind, Racetrack, Task, Tiles, WetFloor};
 use hadal_value::trial::{Found, Stop, ao_star, lao_star, ldfs, lrtdp, rtdp};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn tracks() -> Option<PathBuf> {
-    let given = std::env::var_os("HADAL_CORPUS").map(|p| PathBuf::from(p).join("../oracles/tracks"));
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/oracles/tracks");
-    given.into_iter().chain([beside]).find(|p| p.is_dir())
+    hadal_testkit::corpus::oracle("tracks")
 }
 
 fn track(name: &str) -> Option<Racetrack> {

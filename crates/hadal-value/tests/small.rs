@@ -5,6 +5,7 @@ use hadal_lang::prism;
 use hadal_system::Source;
 use hadal_system::chance::Sense;
 use hadal_system::rows::Rational;
+use hadal_testkit::Random;
 use hadal_value::graph::Graph;
 use hadal_value::numbers::Numbers;
 use hadal_value::values::Exact;
@@ -186,19 +187,8 @@ fn what_leaves_its_range_or_does_not_add_up_is_an_error_of_the_model() {
     );
 }
 
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 20) % n
-    }
-}
-
 /// A graph of few states with two choices each; the last two states loop.
-fn drawn(dice: &mut Dice, states: u32) -> Graph {
+fn drawn(dice: &mut Random, states: u32) -> Graph {
     let mut graph = Graph {
         first_choice: vec![0],
         first_branch: vec![0],
@@ -264,7 +254,7 @@ fn under(graph: &Graph, policy: &[usize], target: &[bool], rewards: bool) -> Vec
 
 #[test]
 fn random_graphs_have_the_values_of_their_best_policies() {
-    let mut dice = Dice(0x1234_5678_9ABC_DEF1);
+    let mut dice = Random::new(0x1234_5678_9ABC_DEF1);
     for round in 0..400 {
         let graph = drawn(&mut dice, 6);
         let n = graph.states();

@@ -6,11 +6,8 @@ use std::process::{Command, Output};
 
 /// The public corpus and the oracle's table, where they are.
 fn corpus() -> Option<(PathBuf, String)> {
-    let models = std::env::var_os("HADAL_CORPUS")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models"));
-    let table = std::fs::read_to_string(models.join("../oracles/planning.tsv")).ok()?;
-    Some((models.join("pddl"), table))
+    let table = std::fs::read_to_string(hadal_testkit::corpus::oracle("planning.tsv")?).ok()?;
+    Some((hadal_testkit::corpus::find("pddl")?, table))
 }
 
 fn plan(domain: &Path, problem: &Path, more: &[&str]) -> (Output, serde_json::Value) {

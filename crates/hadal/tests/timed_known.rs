@@ -10,12 +10,8 @@ use support::{Row, Table, corpus, hadal, on_threads};
 const QUICK_ZONES: u64 = 30_000;
 
 /// The table without its comments.
-fn oracle(models: &std::path::Path) -> Option<Table> {
-    let path = models.join("../../oracles/ta.tsv");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: no oracle at {}", path.display());
-        return None;
-    };
+fn oracle() -> Option<Table> {
+    let text = std::fs::read_to_string(hadal_testkit::corpus::oracle("ta.tsv")?).expect("it can be read");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let plain: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let file: PathBuf = folder.path().join("ta.tsv");
@@ -70,7 +66,7 @@ fn compare(models: &std::path::Path, row: Row, further: &[&str]) -> Option<Strin
 #[test]
 fn zones_of_tchecker_models_are_those_that_tchecker_counts() {
     let Some(models) = corpus("ta") else { return };
-    let Some(table) = oracle(&models) else { return };
+    let Some(table) = oracle() else { return };
     let rows: Vec<Row> = table
         .rows()
         .filter(|row| row.get("model").ends_with(".tck") && row.get("order") != "dfs")
@@ -87,7 +83,7 @@ fn zones_of_tchecker_models_are_those_that_tchecker_counts() {
 #[test]
 fn counts_do_not_depend_on_threads_or_memory() {
     let Some(models) = corpus("ta") else { return };
-    let Some(table) = oracle(&models) else { return };
+    let Some(table) = oracle() else { return };
     let wanted =
         ["tchecker/fischer_6.tck", "tchecker/csmacd_5.tck", "tchecker-examples/critical-region_3_10.tck"];
     let rows: Vec<Row> = table

@@ -7,7 +7,6 @@
 mod code;
 mod costs;
 mod derived;
-pub mod draw;
 mod generator;
 mod layout;
 mod meaning;

@@ -9,20 +9,7 @@ pub fn folder() -> Option<PathBuf> {
 
 /// Every file below `folder` with this ending, in order.
 pub fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut open = vec![folder.to_path_buf()];
-    while let Some(next) = open.pop() {
-        for entry in std::fs::read_dir(&next).expect("the corpus can be read").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_some_and(|e| e == ending) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
+    hadal_testkit::corpus::files(folder, &[ending])
 }
 
 /// One row of the table of published figures, by column name.

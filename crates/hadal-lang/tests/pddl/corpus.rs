@@ -28,17 +28,11 @@ fn source(path: &Path) -> Source {
     Source::new(path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Every task, in order of paths; empty, with a line that says so, where the corpus is absent.
+/// Every task, in order of paths; none where the test is skipped because the corpus is absent.
 pub fn tasks() -> Vec<CorpusTask> {
-    let root = match std::env::var_os("HADAL_CORPUS") {
-        Some(root) => PathBuf::from(root),
-        None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/models")),
-    }
-    .join("pddl");
     let mut list = Vec::new();
-    gather(&root, &mut list);
-    if list.is_empty() {
-        println!("skipped: no PDDL corpus at {} (0 tasks)", root.display());
+    if let Some(root) = hadal_testkit::corpus::find("pddl") {
+        gather(&root, &mut list);
     }
     list
 }

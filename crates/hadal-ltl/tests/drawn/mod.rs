@@ -1,13 +1,13 @@
 //! Random formulas and words.
 
 use hadal_ltl::{Ltl, Word};
+use hadal_testkit::Random;
 
-pub struct Dice(pub u64);
+pub struct Dice(pub Random);
 
 impl Dice {
     pub fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % n
+        self.0.below(n)
     }
 
     pub fn formula(&mut self, size: u64, atoms: u64) -> Ltl {

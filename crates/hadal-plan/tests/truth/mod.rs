@@ -1,8 +1,8 @@
 //! True distances of drawn tasks, by looking at every state.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use hadal_exec::rows::draw::{self, Drawing};
 use hadal_exec::rows::{Firing, RowSpace};
+use hadal_testkit::rows::{self as draw, Drawing};
 use std::collections::HashMap;
 
 /// Every combination of features that a task may have, with costs of nothing, one and many.

@@ -160,18 +160,15 @@ fn sort_tie(words: &mut [u64], low: u32, at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hadal_testkit::Random;
 
     #[test]
     fn chunks_come_out_sorted_and_unique_whatever_bits_differ() {
-        let mut noise = 7u64;
+        let mut random = Random::new(7);
         for mask in [0u64, 0xF, 0xFFF0_0000, 0xFFFF_FFFF, 0x8000_0000_0000_0001, u64::MAX] {
             for count in [0usize, 1, 100, 5000, 200_000] {
-                let words: Vec<u64> = (0..count)
-                    .map(|_| {
-                        noise = noise.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
-                        0x1234_5678_9ABC_DEF0 & !mask | (noise ^ noise >> 31) & mask
-                    })
-                    .collect();
+                let words: Vec<u64> =
+                    (0..count).map(|_| 0x1234_5678_9ABC_DEF0 & !mask | random.bits() & mask).collect();
                 let chunks: Vec<Vec<u64>> = words.chunks(777).map(<[u64]>::to_vec).collect();
                 let mut expected = words;
                 expected.sort_unstable();

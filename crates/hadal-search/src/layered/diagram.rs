@@ -250,7 +250,8 @@ mod tests {
     use super::*;
     use crate::layered::journal::Journal;
     use hadal_store::run::RunOptions;
-    use hadal_store::vfs::{Disk, Faults, FaultyFolder, IoThreads};
+    use hadal_store::vfs::{Disk, IoThreads};
+    use hadal_testkit::{Faults, FaultyFolder};
     use std::sync::Arc;
 
     #[test]

@@ -5,8 +5,9 @@ use super::*;
 use crate::{Control, DeadlockNotion, Limits, Question};
 use hadal_store::manifest::RunFolder;
 use hadal_store::run::{RunFile, RunReader};
-use hadal_store::vfs::{Faults, FaultyFolder, IoThreads};
+use hadal_store::vfs::IoThreads;
 use hadal_system::{Label, StateField, StateSpace, Successors, Worker};
+use hadal_testkit::{Faults, FaultyFolder};
 use std::collections::BTreeSet;
 
 /// Three dials that turn one at a time.

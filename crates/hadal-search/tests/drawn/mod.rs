@@ -5,17 +5,9 @@ use hadal_guide::{Distance, Estimator, Guide, Mask, Promises};
 use hadal_system::{
     Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
 };
+use hadal_testkit::Random;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-
-pub struct Noise(pub u64);
-
-impl Noise {
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(0x9E37_79B9);
-        (self.0 >> 33) % bound
-    }
-}
 
 /// A graph given edge by edge; a label is the number of an edge.
 pub struct Graph {
@@ -54,7 +46,7 @@ impl Graph {
     }
 
     /// Edges between any two vertices, with some initial states and goals.
-    pub fn wide(noise: &mut Noise, both_ways: bool) -> Self {
+    pub fn wide(noise: &mut Random, both_ways: bool) -> Self {
         let vertices = 20 + noise.below(150) as usize;
         let starts = (0..1 + noise.below(3)).map(|_| noise.below(vertices as u64) as usize).collect();
         let goals: Vec<usize> = (0..noise.below(3)).map(|_| noise.below(vertices as u64) as usize).collect();
@@ -74,7 +66,7 @@ impl Graph {
 
     /// Edges mostly to near vertices, so that paths are long; it begins at vertex 0.
     pub fn long(seed: u64, vertices: u64, costs: u64) -> Self {
-        let mut noise = Noise(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut noise = Random::new(seed);
         let goals: Vec<usize> = (0..noise.below(3)).map(|_| noise.below(vertices) as usize).collect();
         let mut graph = Graph::new(vertices as usize, 1, vec![0], &goals);
         for from in 0..vertices {
@@ -216,12 +208,12 @@ pub enum Kind {
 }
 
 impl<'g> Estimates<'g> {
-    pub fn new(graph: &'g Graph, kind: Kind, noise: &mut Noise) -> Self {
+    pub fn new(graph: &'g Graph, kind: Kind, noise: &mut Random) -> Self {
         Estimates::of(graph, &graph.distances_to_goals(), kind, noise)
     }
 
     /// Estimates of other distances than the true ones.
-    pub fn of(graph: &'g Graph, distances: &[Option<u64>], kind: Kind, noise: &mut Noise) -> Self {
+    pub fn of(graph: &'g Graph, distances: &[Option<u64>], kind: Kind, noise: &mut Random) -> Self {
         let estimate = |&distance: &Option<u64>| match (distance, kind) {
             (_, Kind::Wild) if noise.below(3) == 0 => Distance::INFINITE,
             (None, Kind::Wrong) | (_, Kind::Wild) => Distance(noise.below(20) as u32),

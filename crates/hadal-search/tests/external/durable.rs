@@ -6,7 +6,8 @@ use hadal_search::layered::Trouble;
 use hadal_search::tiles::{Manhattan, Tiles};
 use hadal_search::{Limits, StopReason, Verdict};
 use hadal_store::manifest::OpenError;
-use hadal_store::vfs::{Faults, FaultyFolder, Survival, Vfs};
+use hadal_store::vfs::Vfs;
+use hadal_testkit::{Faults, FaultyFolder, Survival};
 use std::sync::Arc;
 use std::time::Duration;
 

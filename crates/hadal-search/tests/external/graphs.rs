@@ -1,14 +1,15 @@
 //! Graphs given edge by edge, with every kind of estimate, against Dijkstra's algorithm.
 
-use super::drawn::{Estimates, Graph, Kind, Noise};
+use super::drawn::{Estimates, Graph, Kind};
 use super::harness::{Run, replayed_cost};
 use hadal_guide::Blind;
 use hadal_search::Verdict;
 use hadal_search::external::{ExternalOptions, StopAt, TraceBy};
+use hadal_testkit::Random;
 
 #[test]
 fn costs_equal_those_of_dijkstra_on_random_directed_and_undirected_graphs() {
-    let mut noise = Noise(1);
+    let mut noise = Random::new(1);
     let (mut solved, mut reopened) = (0, 0);
     for n in 0..240 {
         let graph = Graph::wide(&mut noise, n % 2 == 0);

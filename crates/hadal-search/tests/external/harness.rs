@@ -7,8 +7,9 @@ use hadal_search::layered::ledger::Ledger;
 use hadal_search::{Control, DeadlockNotion, Limits, Question, Task, Verdict};
 use hadal_store::Governor;
 use hadal_store::manifest::{RunFolder, Verify};
-use hadal_store::vfs::{Faults, FaultyFolder, IoThreads, Vfs};
+use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_system::{StateSpace, Successors};
+use hadal_testkit::{Faults, FaultyFolder};
 use std::sync::Arc;
 
 #[derive(Clone)]

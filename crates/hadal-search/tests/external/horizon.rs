@@ -1,11 +1,11 @@
 //! Writing late, going on with a larger bound, and steps that are not joined: the same answers for other amounts of work.
 
-use crate::drawn::{Estimates, Graph, Kind, Noise};
+use crate::drawn::{Estimates, Graph, Kind};
 use crate::harness::{Begin, Run, replayed_cost};
 use hadal_search::external::{ExternalFigures, ExternalOptions, Flush, Steps, TraceBy};
 use hadal_search::tiles::{Manhattan, Tiles};
 use hadal_search::{StopReason, Verdict};
-use hadal_store::vfs::{Faults, FaultyFolder};
+use hadal_testkit::{Faults, FaultyFolder, Random};
 use std::sync::Arc;
 
 fn deferred() -> ExternalOptions {
@@ -19,7 +19,7 @@ fn walk(figures: &ExternalFigures) -> Vec<(u64, u32, u64, u64)> {
 
 #[test]
 fn a_deferred_flush_expands_the_same_buckets_on_random_graphs() {
-    let mut noise = Noise(7);
+    let mut noise = Random::new(7);
     let mut again = 0;
     for n in 0..120 {
         let graph = Graph::wide(&mut noise, n % 2 == 0);

@@ -5,7 +5,7 @@ use hadal_guide::Blind;
 use hadal_search::Verdict;
 use hadal_search::external::{BucketFigures, ExternalOptions, StopAt, TraceBy, bucket_bound};
 use hadal_search::tiles::{Manhattan, Tiles};
-use hadal_store::vfs::{Faults, FaultyFolder};
+use hadal_testkit::{Faults, FaultyFolder};
 use std::sync::Arc;
 
 /// Jabbar 2008, table 3.1: states inserted into each bucket from the one with the smaller and the one with the larger

@@ -87,19 +87,17 @@ fn sort_arrays<const N: usize>(flat: &mut [u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hadal_testkit::Random;
 
     /// Every way a batch can be sorted: widths, and how many bits differ (squeezed or not, by digits or not).
     #[test]
     fn large_batches_are_sorted_whatever_the_number_of_differing_bits() {
-        let mut noise = 1u64;
+        let mut random = Random::new(1);
         for stride in 1..=8 {
             let shape = RecordShape::states(stride);
             for mask in [0u64, 0xFF, 0x8000_0000_0000_0001, 0x0F0F_0F0F_0F0F_0F0F, u64::MAX] {
                 let mut flat: Vec<u64> = (0..3000 * stride)
-                    .map(|_| {
-                        noise = noise.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
-                        0x1234_5678_9ABC_DEF0 & !mask | (noise ^ noise >> 29) & mask
-                    })
+                    .map(|_| 0x1234_5678_9ABC_DEF0 & !mask | random.bits() & mask)
                     .collect();
                 let mut expected: Vec<Vec<u64>> = flat.chunks(stride).map(<[u64]>::to_vec).collect();
                 expected.sort_by(|a, b| hadal_system::state::compare(a, b));

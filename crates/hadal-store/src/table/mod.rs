@@ -476,16 +476,12 @@ fn prefetch<T>(at: *const T) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hadal_testkit::Random;
     use std::collections::HashSet;
 
     fn pseudo_random(seed: u64, n: usize, words: usize, spread: u64) -> Vec<u64> {
-        let mut x = seed;
-        (0..n * words)
-            .map(|_| {
-                x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                (x >> 33) % spread
-            })
-            .collect()
+        let mut random = Random::new(seed);
+        (0..n * words).map(|_| random.below(spread)).collect()
     }
 
     #[test]

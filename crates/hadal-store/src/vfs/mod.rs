@@ -1,13 +1,12 @@
 //! Storage behind a small trait: the folder of a run, and files that are read and written in whole sectors.
 //!
-//! [`Folder`] is the real one, with direct I/O where the file system permits. [`FaultyFolder`] is the double for
-//! tests: it lives in RAM, tears writes, fills up, flips bytes and dies at the operation it is told to.
-//! [`LimitedFolder`] puts a limit of bytes on either.
+//! [`Folder`] is the real one, with direct I/O where the file system permits. [`LimitedFolder`] puts a limit of bytes on
+//! another. The double for tests, which tears writes, fills up, flips bytes and dies at the operation it is told to, is
+//! `hadal_testkit::FaultyFolder`.
 
 mod append;
 mod buffer;
 mod extent;
-mod faulty;
 mod folder;
 mod limited;
 mod sequential;
@@ -19,7 +18,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use buffer::AlignedBuffer;
-pub use faulty::{Faults, FaultyFolder, Survival};
 pub use folder::Folder;
 pub use limited::LimitedFolder;
 pub use speed::{ReadCost, ReadSpeed};

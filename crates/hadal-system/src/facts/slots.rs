@@ -172,15 +172,13 @@ impl fmt::Debug for SlotSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hadal_testkit::Random;
     use std::collections::BTreeSet;
 
     #[test]
     fn agrees_with_a_tree_set_under_random_edits() {
-        let mut seed = 7u64;
-        let mut next = |below: u64| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            ((seed >> 33) % below) as u32
-        };
+        let mut random = Random::new(7);
+        let mut next = |below: u32| random.below(below);
         let (mut sets, mut models) = (vec![SlotSet::new(); 2], vec![BTreeSet::new(); 2]);
         for _ in 0..2000 {
             let which = next(2) as usize;

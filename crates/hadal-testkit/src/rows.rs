@@ -1,5 +1,6 @@
 //! Random ground tasks, for tests: small enough to be explored, with everything that a task may have.
 
+use crate::random::Random;
 use hadal_system::rows::{
     Change, Comparison, DerivedFact, DerivedRule, Effect, FiniteVariable, Metric, Monitor, Need,
     NumberVariable, Rational, Row, RowTask, Sense, Sign, Term,
@@ -22,25 +23,9 @@ pub struct Drawing {
     pub largest_cost: Option<u32>,
 }
 
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut x = self.0;
-        x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((x ^ x >> 31) % u64::from(bound.max(1))) as u32
-    }
-
-    fn one_in(&mut self, n: u32) -> bool {
-        self.below(n) == 0
-    }
-}
-
 /// Draws a task.
 pub fn task(drawing: Drawing) -> RowTask {
-    let mut dice = Dice(drawing.seed.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(17));
+    let mut dice = Random::new(drawing.seed.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(17));
     let mut task = RowTask { name: format!("drawn {}", drawing.seed), ..RowTask::default() };
     task.schemas = vec!["move".to_owned(), "turn".to_owned()];
     for at in 0..3 + dice.below(4) {
@@ -85,7 +70,7 @@ pub fn task(drawing: Drawing) -> RowTask {
     task
 }
 
-fn draw_need(task: &RowTask, dice: &mut Dice, variables: u32) -> Need {
+fn draw_need(task: &RowTask, dice: &mut Random, variables: u32) -> Need {
     if !task.comparisons.is_empty() && dice.one_in(4) {
         return Need::Compares(dice.below(task.comparisons.len() as u32));
     }
@@ -96,13 +81,13 @@ fn draw_need(task: &RowTask, dice: &mut Dice, variables: u32) -> Need {
     draw_value(task, dice, variables)
 }
 
-fn draw_value(task: &RowTask, dice: &mut Dice, variables: u32) -> Need {
+fn draw_value(task: &RowTask, dice: &mut Random, variables: u32) -> Need {
     let variable = dice.below(variables);
     let value = dice.below(task.variables[variable as usize].values.len() as u32);
     if dice.one_in(6) { Need::IsNot(variable, value) } else { Need::Is(variable, value) }
 }
 
-fn draw_numbers(task: &mut RowTask, dice: &mut Dice) {
+fn draw_numbers(task: &mut RowTask, dice: &mut Random) {
     for at in 0..2u32 {
         let initial = Rational::new(i128::from(dice.below(5)), 2);
         let initial = (!dice.one_in(8)).then_some(initial);
@@ -113,7 +98,7 @@ fn draw_numbers(task: &mut RowTask, dice: &mut Dice) {
         task.terms.push(Term::Constant(Rational::new(i128::from(at) + 1, 2)));
     }
     // 5..: n0 + c, n1 - c, n0 - n1, 3 - n0, n1 * 1/2 + ... stay within small bounds by the comparisons below.
-    let constant = |dice: &mut Dice| 2 + dice.below(3);
+    let constant = |dice: &mut Random| 2 + dice.below(3);
     let terms = [
         Term::Add(0, constant(dice)),
         Term::Subtract(1, constant(dice)),
@@ -134,7 +119,7 @@ fn draw_numbers(task: &mut RowTask, dice: &mut Dice) {
     }
 }
 
-fn draw_rules(task: &mut RowTask, dice: &mut Dice) {
+fn draw_rules(task: &mut RowTask, dice: &mut Random) {
     let variables = task.variables.len() as u32;
     for at in 0..4u32 {
         task.derived.push(DerivedFact { name: format!("d{at}"), stratum: at / 2 });
@@ -153,7 +138,7 @@ fn draw_rules(task: &mut RowTask, dice: &mut Dice) {
     }
 }
 
-fn draw_row(task: &mut RowTask, dice: &mut Dice, drawing: Drawing, number: u32) -> Row {
+fn draw_row(task: &mut RowTask, dice: &mut Random, drawing: Drawing, number: u32) -> Row {
     let variables = task.variables.len() as u32;
     let mut row = Row { schema: dice.below(2), arguments: vec![number], ..Row::default() };
     for _ in 0..1 + dice.below(3) {

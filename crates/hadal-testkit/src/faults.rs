@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Caching, FileEntry, FolderLock, SECTOR, Vfs, VfsFile};
+use hadal_store::vfs::{Caching, FileEntry, FolderLock, SECTOR, Vfs, VfsFile};
 
 /// A misbehaving folder. Cloning shares it.
 #[derive(Clone, Default)]
