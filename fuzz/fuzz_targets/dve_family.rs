@@ -1,4 +1,3 @@
-//! The dve family front end on any text.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| hadal_fuzz::read_model("fuzzed.mdve", data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| hadal_fuzz::read("dve_family", data));

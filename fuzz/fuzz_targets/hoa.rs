@@ -1,6 +1,3 @@
-//! Automata in the HOA format.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
-    let _ = hadal_ltl::hoa::read(text);
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| hadal_fuzz::read("hoa", data));

@@ -1,4 +1,3 @@
-//! The murphi front end on any text.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| hadal_fuzz::read_model("fuzzed.m", data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| hadal_fuzz::read("murphi", data));

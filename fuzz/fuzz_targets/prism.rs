@@ -1,4 +1,3 @@
-//! The prism front end on any text.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| hadal_fuzz::read_model("fuzzed.prism", data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| hadal_fuzz::read("prism", data));

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::error::Corrupted;
+use crate::error::{Corrupted, checksums_agree};
 use crate::run::RunFile;
 
 const MAGIC: &[u8; 8] = b"HADALMAN";
@@ -102,7 +102,7 @@ impl Manifest {
         let Some((body, checksum)) = bytes.split_last_chunk::<8>() else {
             return Err(wrong("it is too short"));
         };
-        if xxh3_64(body) != u64::from_le_bytes(*checksum) {
+        if !checksums_agree(xxh3_64(body), u64::from_le_bytes(*checksum)) {
             return Err(wrong("its checksum does not match"));
         }
         let mut fields = Fields { rest: body };

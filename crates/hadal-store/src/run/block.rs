@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use zstd::bulk::{Compressor, Decompressor};
 
 use super::{Codec, RunOptions, columns};
-use crate::error::Corrupted;
+use crate::error::{Corrupted, checksums_agree};
 use crate::shape::{RecordShape, with_width};
 
 /// Bytes of a block before its first key.
@@ -166,7 +166,7 @@ impl BlockDecoder {
             return Err(wrong("it is shorter than its header"));
         }
         let frame = Frame::parse(block);
-        if frame.checksum != xxh3_64_with_seed(&block[8..], self.identity) {
+        if !checksums_agree(frame.checksum, xxh3_64_with_seed(&block[8..], self.identity)) {
             return Err(wrong("its checksum does not match"));
         }
         if frame.number != number {

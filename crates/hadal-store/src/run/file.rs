@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::block::{u32_at, u64_at};
 use super::{BlockIndex, Codec, RunKind, RunOptions, RunReader};
-use crate::error::{Corrupted, ReadError};
+use crate::error::{Corrupted, ReadError, checksums_agree};
 use crate::shape::RecordShape;
 use crate::vfs::{Caching, Disk, VfsFile, read_range};
 
@@ -271,7 +271,8 @@ impl Trailer {
 
     fn parse(name: &str, bytes: &[u8], length: u64, identity: u64) -> Result<Self, Corrupted> {
         let checksum = u64_at(bytes, 56);
-        if bytes[..8] != *b"HADALEND" || checksum != xxh3_64_with_seed(&bytes[..56], identity) {
+        let intact = checksums_agree(xxh3_64_with_seed(&bytes[..56], identity), checksum);
+        if bytes[..8] != *b"HADALEND" || !intact {
             return Err(Corrupted::file(name, "its trailer is damaged or was never written"));
         }
         let trailer = Trailer {

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::block::{u32_at, u64_at};
 use super::file::RunFile;
-use crate::error::{Corrupted, ReadError};
+use crate::error::{Corrupted, ReadError, checksums_agree};
 use crate::governor::Reservation;
 use crate::vfs::read_range;
 
@@ -41,7 +41,9 @@ impl BlockIndex {
         let bytes = read_range(run.disk(), &*run.open_file()?, range)
             .map_err(|error| ReadError::io(run.name(), error))?;
         let checksum = xxh3_64_with_seed(&bytes[16..], run.identity());
-        if bytes[..8] != *b"HADALIDX" || u64_at(&bytes, 8) != checksum || checksum != trailer.index_checksum {
+        let intact =
+            checksums_agree(checksum, u64_at(&bytes, 8)) && checksums_agree(checksum, trailer.index_checksum);
+        if bytes[..8] != *b"HADALIDX" || !intact {
             return Err(wrong("its index is damaged").into());
         }
         let blocks = trailer.blocks as usize;

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use crate::error::checksums_agree;
 use crate::{Governor, OverBudget};
 
 use super::super::closed::ClosedDiagram;
@@ -187,7 +188,7 @@ fn read_checked(input: &mut impl Read, fixed: &[u8], rest: &mut [u8]) -> Result<
     let mut checksum = [0; 8];
     input.read_exact(&mut checksum)?;
     let checksum = u64::from_le_bytes(checksum);
-    if header_checksum(&[fixed, rest].concat()) != checksum {
+    if !checksums_agree(header_checksum(&[fixed, rest].concat()), checksum) {
         return Err(corrupted(None, "the checksum of the header does not match"));
     }
     Ok(checksum)
@@ -208,7 +209,7 @@ fn read_block(
     }
     body.resize(len, 0);
     input.read_exact(body)?;
-    if block_checksum(body, header.checksum, block) != u64::from_le_bytes(checksum) {
+    if !checksums_agree(block_checksum(body, header.checksum, block), u64::from_le_bytes(checksum)) {
         return Err(corrupted(Some(block), "its checksum does not match"));
     }
     Ok(())
