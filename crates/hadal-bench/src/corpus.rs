@@ -1,16 +1,29 @@
-//! Where the models of the suites lie: `HADAL_CORPUS`, or `../shared/models` seen from here or from the workspace.
+//! Where the models of the suites lie: `HADAL_CORPUS`, or `../shared/models` seen from here or from the workspace. Bundled
+//! models lie in the benchmark's own folder.
 
 use super::suite::Case;
+use crate::bundled;
 use crate::error::BenchError;
+use crate::scratch::Scratch;
 use std::path::{Path, PathBuf};
 
 /// A folder that has every model asked for.
 #[derive(Debug)]
 pub struct Corpus {
     root: PathBuf,
+    /// Has the bundled models in a folder `models`.
+    bundled: Option<PathBuf>,
 }
 
 impl Corpus {
+    /// Finds the folder, which only cases that are not bundled need; the bundled models are written to `scratch`.
+    pub fn with_bundled(cases: &[&Case], scratch: &Scratch) -> Result<Self, BenchError> {
+        bundled::write_all(scratch)?;
+        let others: Vec<&Case> = cases.iter().filter(|case| !case.is_bundled()).copied().collect();
+        let root = if others.is_empty() { PathBuf::new() } else { Corpus::find(&others)?.root };
+        Ok(Corpus { root, bundled: Some(scratch.folder().to_owned()) })
+    }
+
     /// Finds the folder; it must have all models of `cases`.
     pub fn find(cases: &[&Case]) -> Result<Self, BenchError> {
         let named = std::env::var_os("HADAL_CORPUS").map(PathBuf::from);
@@ -34,7 +47,7 @@ impl Corpus {
                 root.display(),
                 case.model
             ))),
-            None => Ok(Corpus { root: root.clone() }),
+            None => Ok(Corpus { root: root.clone(), bundled: None }),
         }
     }
 
@@ -53,6 +66,7 @@ impl Corpus {
 
     /// The model of a case.
     pub fn path(&self, case: &Case) -> PathBuf {
-        self.root.join(&case.model)
+        let bundled = self.bundled.as_ref().filter(|_| case.is_bundled());
+        bundled.unwrap_or(&self.root).join(&case.model)
     }
 }

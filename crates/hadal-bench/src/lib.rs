@@ -5,6 +5,7 @@
 //! `docs/benchmarks.md` describes the method.
 
 pub mod args;
+mod bundled;
 mod cage;
 mod choice;
 mod corpus;
@@ -61,8 +62,8 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         _ => {}
     }
     let cases = suite::chosen(&args.suite, args)?;
-    let corpus = Corpus::find(&cases)?;
     let scratch = Scratch::new(args.disk.as_deref())?;
+    let corpus = Corpus::with_bundled(&cases, &scratch)?;
     if args.suite == instructions::SUITE {
         return instructions::run(args, &cases, &corpus, &scratch);
     }
@@ -74,13 +75,13 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
 
 /// Options that a suite would not look at.
 fn refuse_what_does_nothing(args: &BenchArgs) -> Result<(), BenchError> {
-    let timed = ["quick", "murphi", "dve", "peers", "korf", "ta", "planning"];
+    let timed = ["quick", "small", "murphi", "dve", "peers", "korf", "ta", "planning"];
     let given: [(&str, bool, &[&str]); 5] = [
         ("--strategies", args.strategies.is_some(), &["disk", "partition"]),
         ("--budgets", args.budgets.is_some(), &["disk", "partition"]),
         ("--max-states", args.max_states.is_some(), &["disk", "korf", "lamborn", "partition", "peers"]),
         ("--no-peers", args.no_peers, &timed),
-        ("--threads", args.threads != 1, &["quick", "murphi", "dve", "disk", "korf", "lamborn"]),
+        ("--threads", args.threads != 1, &["quick", "small", "murphi", "dve", "disk", "korf", "lamborn"]),
     ];
     match given.iter().find(|(_, given, suites)| *given && !suites.contains(&args.suite.as_str())) {
         Some((option, _, suites)) => Err(BenchError::Usage(format!(

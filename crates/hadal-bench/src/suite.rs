@@ -23,7 +23,7 @@ pub struct Suite {
 /// One model with its constants, and what is known about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Case {
-    /// Path inside the corpus.
+    /// Path inside the corpus; `models/NAME` is bundled.
     pub model: String,
     /// Constants that are given another value.
     pub constants: Vec<(String, i64)>,
@@ -44,7 +44,7 @@ pub struct Case {
 impl Case {
     /// How people call it: `mux/mcslock2 N=3 exact`. The folder tells models of one file name apart.
     pub fn name(&self) -> String {
-        let path = self.model.trim_end_matches(".m").trim_end_matches(".dve");
+        let path = self.model.trim_end_matches(".m").trim_end_matches(".dve").trim_end_matches(".mdve");
         let start = path.rmatch_indices('/').nth(1).map_or(0, |(slash, _)| slash + 1);
         let mut name = path[start..].to_owned();
         for (constant, value) in &self.constants {
@@ -55,6 +55,11 @@ impl Case {
             name.push_str(&self.symmetry);
         }
         name
+    }
+
+    /// Whether the model is part of the repository.
+    pub fn is_bundled(&self) -> bool {
+        self.model.starts_with(crate::bundled::FOLDER)
     }
 
     /// Whether peers that read Murphi can run it.
@@ -158,7 +163,7 @@ mod tests {
     #[test]
     fn the_table_reads_and_names_every_case_once() {
         let suites = parse(TABLE).expect("the table is well formed");
-        for name in ["quick", "murphi", "dve", "instructions"] {
+        for name in ["quick", "small", "murphi", "dve", "instructions"] {
             let suite = suites.iter().find(|s| s.name == name).expect(name);
             assert!(!suite.cases.is_empty(), "{name} has no cases");
             let names: HashSet<_> = suite.cases.iter().map(Case::name).collect();

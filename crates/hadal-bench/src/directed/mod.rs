@@ -24,13 +24,6 @@ pub const SUITE: &str = "directed";
 /// Published rows of more states than this are run when `--only` names them.
 const USUAL_MOST_EXPLORED: u64 = 3_000_000;
 
-/// The bundled families.
-const FAMILIES: [(&str, &str); 3] = [
-    ("arbiter_tree.mdve", include_str!("../../models/arbiter_tree.mdve")),
-    ("fischer.mdve", include_str!("../../models/fischer.mdve")),
-    ("hanoi.mdve", include_str!("../../models/hanoi.mdve")),
-];
-
 #[derive(Debug, Serialize)]
 struct DirectedReport {
     hadal: &'static str,
@@ -85,9 +78,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         longer_traces: None,
         time: None,
     };
-    for (name, text) in FAMILIES {
-        super::write(&scratch.file(name), text)?;
-    }
+    crate::bundled::write_all(&scratch)?;
     println!("{}", ROWS_HEAD);
     for row in published::rows()?.into_iter().filter(|row| chosen(&row.name())) {
         let large = row.explored.is_none_or(|explored| explored > USUAL_MOST_EXPLORED);
@@ -147,16 +138,12 @@ struct Instance {
 /// The instance that a table calls `name`.
 fn instance(name: &str, scratch: &Scratch) -> Option<Instance> {
     let size: i64 = name.get(1..)?.parse().ok()?;
-    let of = |family: usize, constant, property| Instance {
-        model: scratch.file(FAMILIES[family].0),
-        constant,
-        size,
-        property,
-    };
+    let of =
+        |family: &str, constant, property| Instance { model: scratch.file(family), constant, size, property };
     Some(match name.get(..1)? {
-        "A" => of(0, "DEPTH", Some(format!("C{}.work", (1i64 << (size - 1)) - 1))),
-        "F" => of(1, "N", None),
-        "H" => of(2, "N", Some(format!("Disc{size}.i1"))),
+        "A" => of("models/arbiter_tree.mdve", "DEPTH", Some(format!("C{}.work", (1i64 << (size - 1)) - 1))),
+        "F" => of("models/fischer.mdve", "N", None),
+        "H" => of("models/hanoi.mdve", "N", Some(format!("Disc{size}.i1"))),
         _ => return None,
     })
 }
