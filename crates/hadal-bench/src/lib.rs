@@ -59,6 +59,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         timed::ZONES => return timed::zones(args),
         timed::LANDING => return timed::landing(args),
         planning::SUITE => return planning::run(args),
+        planning::SEEDS => return planning::run_seeds(args),
         _ => {}
     }
     let cases = suite::chosen(&args.suite, args)?;
