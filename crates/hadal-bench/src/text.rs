@@ -15,7 +15,10 @@ pub fn list(suites: &[Suite]) -> String {
         ("ta", "zone graphs of timed automata, with TChecker beside them where it is installed"),
         ("landing", "aircraft landing: the cheapest schedules, broadening against plain branch and bound"),
         ("planning", "two tasks of every PDDL domain, any plan and a best one, beside Fast Downward"),
-        ("planning-seeds", "published tables of planning on disk: Settlers, the travelling purchaser's layers"),
+        (
+            "planning-seeds",
+            "published tables of planning on disk: Settlers, the travelling purchaser's layers",
+        ),
         ("korf", "Korf's hundred 15-puzzles by External A* within 1 GiB, beside the published figures"),
     ];
     lines.chain(tables.map(|(name, about)| format!("{name:14} {:3}         {about}\n", ""))).collect()

@@ -4,6 +4,7 @@
 //! estimates need not be consistent; a state reached at less cost is opened again. Steps may cost nothing.
 
 use crate::open::Open;
+use crate::snapshot::{Loader, Saver};
 use crate::states::{Chunks, Node, States, path};
 use crate::stop::Watch;
 use hadal_exec::rows::{Firing, RowSpace};
@@ -11,6 +12,7 @@ use hadal_guide::Distance;
 use hadal_guide::plan::Cuts;
 use hadal_search::StopReason;
 use hadal_system::StateSpace;
+use std::io;
 
 /// The estimate is computed.
 const ESTIMATED: u32 = 1;
@@ -81,136 +83,187 @@ impl Figures {
         self.generated += other.generated;
         self.lower_bound = self.lower_bound.max(other.lower_bound);
     }
+
+    /// Writes them down: how far a search is may decide how it goes on.
+    pub(crate) fn save(&self, to: &mut Saver) -> io::Result<()> {
+        let all = [self.states, self.expanded, self.evaluated, self.generated, self.lower_bound];
+        all.iter().try_for_each(|&figure| to.word(figure))
+    }
+
+    /// Reads them again.
+    pub(crate) fn load(from: &mut Loader) -> io::Result<Self> {
+        Ok(Figures {
+            states: from.word()?,
+            expanded: from.word()?,
+            evaluated: from.word()?,
+            generated: from.word()?,
+            lower_bound: from.word()?,
+        })
+    }
 }
 
-/// Searches for a cheapest plan that costs less than `bound`.
-pub(crate) fn search(
-    space: &RowSpace,
-    estimator: &mut dyn Bounding,
-    watch: &mut Watch,
-    bound: u32,
-    figures: &mut Figures,
-) -> End {
-    let mut states = States::new(space.words());
-    let mut nodes: Chunks<Node> = Chunks::new(1);
-    let mut flags: Chunks<u32> = Chunks::new(1);
-    let mut open = Open::default();
-    let mut worker = space.row_worker();
-    let mut state = space.initial().to_vec();
-    states.insert(&state);
-    nodes.push(&[Node::default()]);
-    flags.push(&[0]);
-    open.push((0, 0), (0, 0));
-    // Successors that wait to be estimated, and the state that was estimated last.
-    let (mut fresh, mut at_hand): (Vec<u32>, Option<u32>) = (Vec::new(), None);
-    while let Some(((f, _), (at, g))) = open.pop() {
-        let node = nodes.get(at)[0];
-        if node.g != g || flags.get(at)[0] & CLOSED != 0 {
-            continue;
-        }
-        figures.lower_bound = figures.lower_bound.max(u64::from(f));
-        state.copy_from_slice(states.get(at));
-        let mut h = node.h;
-        if flags.get(at)[0] & ESTIMATED == 0 {
-            figures.evaluated += 1;
-            let estimate = estimator.estimate(&state);
-            at_hand = Some(at);
-            flags.get_mut(at)[0] |= ESTIMATED;
-            if estimate == Distance::INFINITE {
-                flags.get_mut(at)[0] |= CLOSED;
-                nodes.get_mut(at)[0].h = u32::MAX;
+/// A search that goes on where it was left.
+pub(crate) struct AStar {
+    states: States,
+    nodes: Chunks<Node>,
+    flags: Chunks<u32>,
+    open: Open,
+}
+
+impl AStar {
+    pub(crate) fn new(space: &RowSpace) -> Self {
+        let mut search = AStar {
+            states: States::new(space.words()),
+            nodes: Chunks::new(1),
+            flags: Chunks::new(1),
+            open: Open::default(),
+        };
+        search.states.insert(space.initial());
+        search.nodes.push(&[Node::default()]);
+        search.flags.push(&[0]);
+        search.open.push((0, 0), (0, 0));
+        search
+    }
+
+    /// Writes it down.
+    pub(crate) fn save(&self, to: &mut Saver) -> io::Result<()> {
+        self.states.save(to)?;
+        self.nodes.save(self.states.len(), to)?;
+        self.flags.save(self.states.len(), to)?;
+        self.open.save(to)
+    }
+
+    /// Reads it again.
+    pub(crate) fn load(space: &RowSpace, from: &mut Loader) -> io::Result<Self> {
+        let states = States::load(space.words(), from)?;
+        let nodes = Chunks::load(1, states.len(), from)?;
+        let flags = Chunks::load(1, states.len(), from)?;
+        Ok(AStar { nodes, flags, open: Open::load(from)?, states })
+    }
+
+    /// Searches for a cheapest plan that costs less than `bound`.
+    pub(crate) fn go_on(
+        &mut self,
+        space: &RowSpace,
+        estimator: &mut dyn Bounding,
+        watch: &mut Watch,
+        bound: u32,
+        figures: &mut Figures,
+    ) -> End {
+        let AStar { states, nodes, flags, open } = self;
+        let mut worker = space.row_worker();
+        let mut state = space.initial().to_vec();
+        // Successors that wait to be estimated, and the state that was estimated last.
+        let (mut fresh, mut at_hand): (Vec<u32>, Option<u32>) = (Vec::new(), None);
+        while let Some(((f, _), (at, g))) = open.pop() {
+            let node = nodes.get(at)[0];
+            if node.g != g || flags.get(at)[0] & CLOSED != 0 {
                 continue;
             }
-            h = h.max(estimate.0);
-            nodes.get_mut(at)[0].h = h;
-            let total = g.saturating_add(h);
-            if total >= bound {
-                continue;
-            }
-            if total > f {
-                open.push((total, h), (at, g));
-                continue;
-            }
-        }
-        if h == 0 && worker.is_goal(&state) {
-            figures.states = u64::from(states.len());
-            return End::Plan(path(&nodes, at));
-        }
-        flags.get_mut(at)[0] |= CLOSED;
-        figures.expanded += 1;
-        let mut overflow = false;
-        // Estimating a state for its successors' sake is worth it where it has enough of them.
-        let together = figures.expanded > TRIED && u64::from(states.len()) > figures.expanded * 3 / 2;
-        worker.expand(&state, |row, firing, next| {
-            let Firing::Reached(cost) = firing else { return };
-            figures.generated += 1;
-            let Some(g) = g.checked_add(cost).filter(|&g| g < u32::MAX / 2) else {
-                overflow = true;
-                return;
-            };
-            let inherited = h.saturating_sub(cost);
-            let (to, new) = states.insert(next);
-            if new {
-                nodes.push(&[Node { parent: at, row, g, h: inherited }]);
-                flags.push(&[0]);
-                if together {
-                    fresh.push(to);
-                    return;
-                }
-            } else {
-                let known = &mut nodes.get_mut(to)[0];
-                if known.g <= g {
-                    return;
-                }
-                // What the way says of a state holds for every way to it.
-                *known = Node { parent: at, row, g, h: known.h.max(inherited) };
-                let flag = &mut flags.get_mut(to)[0];
-                if known.h == u32::MAX {
-                    return;
-                }
-                *flag &= !CLOSED;
-            }
-            let h = nodes.get(to)[0].h;
-            let total = g.saturating_add(h);
-            if total < bound {
-                open.push((total, h), (to, g));
-            }
-        });
-        if overflow {
-            return End::Stopped(StopReason::CostBound);
-        }
-        if !fresh.is_empty() {
-            if at_hand != Some(at) {
-                estimator.estimate(&state);
+            figures.lower_bound = figures.lower_bound.max(u64::from(f));
+            state.copy_from_slice(states.get(at));
+            let mut h = node.h;
+            if flags.get(at)[0] & ESTIMATED == 0 {
                 figures.evaluated += 1;
-            }
-            estimator.keep();
-            at_hand = None;
-            for to in fresh.drain(..) {
-                let node = nodes.get(to)[0];
-                figures.evaluated += 1;
-                let estimate = estimator.estimate_after(states.get(to), node.row);
-                flags.get_mut(to)[0] |= ESTIMATED;
+                let estimate = estimator.estimate(&state);
+                at_hand = Some(at);
+                flags.get_mut(at)[0] |= ESTIMATED;
                 if estimate == Distance::INFINITE {
-                    flags.get_mut(to)[0] |= CLOSED;
-                    nodes.get_mut(to)[0].h = u32::MAX;
+                    flags.get_mut(at)[0] |= CLOSED;
+                    nodes.get_mut(at)[0].h = u32::MAX;
                     continue;
                 }
-                let h = node.h.max(estimate.0);
-                nodes.get_mut(to)[0].h = h;
-                let total = node.g.saturating_add(h);
-                if total < bound {
-                    open.push((total, h), (to, node.g));
+                h = h.max(estimate.0);
+                nodes.get_mut(at)[0].h = h;
+                let total = g.saturating_add(h);
+                if total >= bound {
+                    continue;
+                }
+                if total > f {
+                    open.push((total, h), (at, g));
+                    continue;
                 }
             }
+            if h == 0 && worker.is_goal(&state) {
+                figures.states = u64::from(states.len());
+                return End::Plan(path(nodes, at));
+            }
+            flags.get_mut(at)[0] |= CLOSED;
+            figures.expanded += 1;
+            let mut overflow = false;
+            // Estimating a state for its successors' sake is worth it where it has enough of them.
+            let together = figures.expanded > TRIED && u64::from(states.len()) > figures.expanded * 3 / 2;
+            worker.expand(&state, |row, firing, next| {
+                let Firing::Reached(cost) = firing else { return };
+                figures.generated += 1;
+                let Some(g) = g.checked_add(cost).filter(|&g| g < u32::MAX / 2) else {
+                    overflow = true;
+                    return;
+                };
+                let inherited = h.saturating_sub(cost);
+                let (to, new) = states.insert(next);
+                if new {
+                    nodes.push(&[Node { parent: at, row, g, h: inherited }]);
+                    flags.push(&[0]);
+                    if together {
+                        fresh.push(to);
+                        return;
+                    }
+                } else {
+                    let known = &mut nodes.get_mut(to)[0];
+                    if known.g <= g {
+                        return;
+                    }
+                    // What the way says of a state holds for every way to it.
+                    *known = Node { parent: at, row, g, h: known.h.max(inherited) };
+                    let flag = &mut flags.get_mut(to)[0];
+                    if known.h == u32::MAX {
+                        return;
+                    }
+                    *flag &= !CLOSED;
+                }
+                let h = nodes.get(to)[0].h;
+                let total = g.saturating_add(h);
+                if total < bound {
+                    open.push((total, h), (to, g));
+                }
+            });
+            if overflow {
+                return End::Stopped(StopReason::CostBound);
+            }
+            if !fresh.is_empty() {
+                if at_hand != Some(at) {
+                    estimator.estimate(&state);
+                    figures.evaluated += 1;
+                }
+                estimator.keep();
+                at_hand = None;
+                for to in fresh.drain(..) {
+                    let node = nodes.get(to)[0];
+                    figures.evaluated += 1;
+                    let estimate = estimator.estimate_after(states.get(to), node.row);
+                    flags.get_mut(to)[0] |= ESTIMATED;
+                    if estimate == Distance::INFINITE {
+                        flags.get_mut(to)[0] |= CLOSED;
+                        nodes.get_mut(to)[0].h = u32::MAX;
+                        continue;
+                    }
+                    let h = node.h.max(estimate.0);
+                    nodes.get_mut(to)[0].h = h;
+                    let total = node.g.saturating_add(h);
+                    if total < bound {
+                        open.push((total, h), (to, node.g));
+                    }
+                }
+            }
+            let count = u64::from(states.len());
+            let bytes = || states.bytes() + nodes.bytes() + flags.bytes() + open.bytes();
+            if let Some(reason) = watch.must_stop(0, count, bytes) {
+                figures.states = count;
+                return End::Stopped(reason);
+            }
         }
-        let count = u64::from(states.len());
-        let bytes = || states.bytes() + nodes.bytes() + flags.bytes() + open.bytes();
-        if let Some(reason) = watch.must_stop(0, count, bytes) {
-            figures.states = count;
-            return End::Stopped(reason);
-        }
+        figures.states = u64::from(states.len());
+        End::Exhausted
     }
-    figures.states = u64::from(states.len());
-    End::Exhausted
 }

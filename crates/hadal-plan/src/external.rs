@@ -5,14 +5,14 @@
 //! lies as many steps deep as the scale is large, a cheapest path in scaled costs is a cheapest path; that is looked at
 //! afterwards, and the proof fails where it does not hold.
 
-use crate::astar::Figures;
+use crate::astar::End;
+use crate::disk::{Opening, Stage};
+use crate::sitting::{Sitting, question};
 use hadal_exec::rows::{Firing, RowSpace};
 use hadal_guide::{Distance, Estimator, Guide, Mask, Promises, Target};
 use hadal_search::external::{self, ExternalOptions, ExternalSearch};
 use hadal_search::layered::Trouble;
-use hadal_search::layered::ledger::Ledger;
-use hadal_search::{Control, DeadlockNotion, Question, StopReason, Task, Verdict};
-use hadal_store::Governor;
+use hadal_search::{StopReason, Task, Verdict};
 use hadal_system::state::hash;
 use hadal_system::{
     ActionInfo, Check, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker,
@@ -24,29 +24,6 @@ use std::sync::{Mutex, PoisonError};
 const LARGEST_SCALE: u32 = 1 << 16;
 /// States whose estimates are kept at hand, by hash.
 const CACHED: usize = 1 << 15;
-
-/// What a run on disk is about: kept with it, so that it can be resumed.
-#[derive(Clone, Debug)]
-pub struct Kept {
-    /// Identifies the states and what is looked for.
-    pub fingerprint: u64,
-    /// The rows of the best plan so far, which a better one is looked for.
-    pub best: Option<Vec<u32>>,
-    /// Whether the run is there already.
-    pub resumed: bool,
-}
-
-/// What the disk is for.
-pub struct OnDisk<'a> {
-    /// Opens a run's folder.
-    pub open: &'a dyn Fn(&Kept) -> Result<Ledger, Trouble>,
-    /// Whether a run goes on that was begun before.
-    pub resumed: bool,
-    /// The best plan that run began with.
-    pub best: Option<Vec<u32>>,
-    /// How many threads.
-    pub threads: usize,
-}
 
 /// What steps count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,59 +37,64 @@ pub(crate) enum Counting {
 /// What a search on disk came to.
 pub(crate) struct Ended {
     /// The rows of a plan, that there is none, or why it stopped.
-    pub(crate) end: crate::astar::End,
+    pub(crate) end: End,
     /// Whether the plan is a cheapest one, which was proved.
     pub(crate) optimal: bool,
-    /// Bytes on disk at the end.
-    pub(crate) disk_bytes: u64,
 }
 
-/// Searches on disk.
-pub(crate) fn search(
-    space: &RowSpace,
-    guide: &dyn Guide,
-    counting: Counting,
-    (disk, control, governor): (&OnDisk, &Control, &Governor),
-    figures: &mut Figures,
-) -> Result<Ended, Trouble> {
-    let priced = Priced::new(space, counting, guide);
-    let scaled = Scaled { guide, scale: priced.scale };
-    let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
-    let aim = Target { properties: vec![PropertyId(0)], ..Target::default() };
-    let kept = Kept { fingerprint: priced.fingerprint(), best: None, resumed: disk.resumed };
-    let ledger = || (disk.open)(&kept);
-    let search = ExternalSearch {
-        task: Task { space: &priced, question: &question, control },
-        guide: &scaled,
-        aim: &aim,
-        ledger: &ledger,
-        governor,
-        threads: disk.threads,
-        options: ExternalOptions::default(),
-    };
-    let explored = if disk.resumed { external::resume(&search)? } else { external::search(&search)? };
-    let report = explored.report;
-    figures.states = figures.states.max(report.states);
-    figures.expanded += report.states;
-    figures.generated += report.transitions;
-    figures.evaluated += report.transitions;
-    let scale = u64::from(priced.scale);
-    let deepest = explored.figures.buckets.iter().map(|bucket| bucket.g % scale).max().unwrap_or(0);
-    let counts_hold = scale == 1 || deepest + 1 < scale;
-    if counting == Counting::Costs && counts_hold {
-        figures.lower_bound = figures.lower_bound.max(explored.figures.f / scale);
+impl Sitting<'_> {
+    /// Searches on disk.
+    pub(crate) fn externally(&mut self, guide: &dyn Guide, counting: Counting) -> Result<Ended, Trouble> {
+        let (planner, space) = (self.planner, self.space);
+        let priced = Priced::new(space, counting, guide, planner.disk.overflowed);
+        let scaled = Scaled { guide, scale: priced.scale };
+        let question = question();
+        let aim = Target { properties: vec![PropertyId(0)], ..Target::default() };
+        let resumes = self.take_run().is_some();
+        let opening = if resumes { Opening::Resumed } else { Opening::New };
+        let stage = match counting {
+            Counting::Costs => Stage::Best,
+            Counting::Nothing => Stage::First,
+        };
+        let kept = self.kept(priced.fingerprint(), stage, opening);
+        let ledger = || self.open(&kept);
+        let search = ExternalSearch {
+            task: Task { space: &priced, question: &question, control: planner.control },
+            guide: &scaled,
+            aim: &aim,
+            ledger: &ledger,
+            governor: planner.governor,
+            threads: planner.disk.threads,
+            options: ExternalOptions::default(),
+        };
+        let explored = if resumes { external::resume(&search)? } else { external::search(&search)? };
+        let report = explored.report;
+        let figures = &mut self.outcome.figures;
+        figures.states = figures.states.max(report.states);
+        figures.expanded += report.states;
+        figures.generated += report.transitions;
+        figures.evaluated += report.transitions;
+        let scale = u64::from(priced.scale);
+        let deepest = explored.figures.buckets.iter().map(|bucket| bucket.g % scale).max().unwrap_or(0);
+        let counts_hold = scale == 1 || deepest + 1 < scale;
+        if counting == Counting::Costs && counts_hold {
+            figures.lower_bound = figures.lower_bound.max(explored.figures.f / scale);
+        }
+        let disk_bytes = report.disk.map_or(0, |disk| disk.bytes);
+        self.outcome.disk_bytes = self.outcome.disk_bytes.max(disk_bytes);
+        let end = match report.verdict {
+            Verdict::Violated(found) => End::Plan(rows(space, &found.path)),
+            Verdict::Holds => End::Exhausted,
+            Verdict::Stopped(reason) => End::Stopped(reason),
+        };
+        let optimal = counting == Counting::Costs && counts_hold && explored.figures.optimal;
+        if counting == Counting::Costs && !counts_hold && matches!(end, End::Plan(_)) {
+            planner
+                .control
+                .warn("steps that cost nothing lie too deep: the plan may not be a cheapest one".to_owned());
+        }
+        Ok(Ended { end, optimal })
     }
-    let disk_bytes = report.disk.map_or(0, |disk| disk.bytes);
-    let end = match report.verdict {
-        Verdict::Violated(found) => crate::astar::End::Plan(rows(space, &found.path)),
-        Verdict::Holds => crate::astar::End::Exhausted,
-        Verdict::Stopped(reason) => crate::astar::End::Stopped(reason),
-    };
-    let optimal = counting == Counting::Costs && counts_hold && explored.figures.optimal;
-    if counting == Counting::Costs && !counts_hold && matches!(end, crate::astar::End::Plan(_)) {
-        control.warn("steps that cost nothing lie too deep: the plan may not be a cheapest one".to_owned());
-    }
-    Ok(Ended { end, optimal, disk_bytes })
 }
 
 /// The cheapest rows along a path of states.
@@ -144,6 +126,8 @@ struct Priced<'s> {
     step: u32,
     /// Labels of rows whose cost depends on the state, by row and cost; they follow the rows.
     varying: Option<Mutex<Varying>>,
+    /// Told before anything is committed that a number had no room.
+    overflowed: &'s (dyn Fn() + Sync),
 }
 
 #[derive(Default)]
@@ -153,7 +137,12 @@ struct Varying {
 }
 
 impl<'s> Priced<'s> {
-    fn new(space: &'s RowSpace, counting: Counting, guide: &dyn Guide) -> Self {
+    fn new(
+        space: &'s RowSpace,
+        counting: Counting,
+        guide: &dyn Guide,
+        overflowed: &'s (dyn Fn() + Sync),
+    ) -> Self {
         let count = space.task().rows.len() as u32;
         let costs = (0..count).map(|row| space.fixed_cost(row).unwrap_or(0));
         let free = counting == Counting::Nothing || costs.clone().any(|cost| cost == 0);
@@ -175,7 +164,8 @@ impl<'s> Priced<'s> {
             }
         }
         let varies = counting == Counting::Costs && space.costs_vary();
-        Priced { space, counting, scale, step: u32::from(free), varying: varies.then(Mutex::default) }
+        let varying = varies.then(Mutex::default);
+        Priced { space, counting, scale, step: u32::from(free), varying, overflowed }
     }
 
     fn price(&self, cost: u32) -> u32 {
@@ -264,12 +254,15 @@ impl Worker for PricedWorker<'_> {
 
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
         let priced = self.priced;
-        // What does not fit is noted by the space, and whoever planned begins again.
-        self.worker.expand(state, |row, firing, next| {
-            if let Firing::Reached(cost) = firing {
-                out.push(priced.label(row, cost), next);
-            }
+        let mut overflowed = false;
+        self.worker.expand(state, |row, firing, next| match firing {
+            Firing::Reached(cost) => out.push(priced.label(row, cost), next),
+            // The space notes it as well, and whoever planned begins again.
+            _ => overflowed = true,
         });
+        if overflowed {
+            (priced.overflowed)();
+        }
     }
 
     fn check(&mut self, state: &[u64]) -> Check {

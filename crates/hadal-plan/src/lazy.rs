@@ -6,6 +6,7 @@
 
 use crate::astar::{End, Figures};
 use crate::open::Fifo;
+use crate::snapshot::{Loader, Saver};
 use crate::states::{Chunks, Node, States, path};
 use crate::stop::Watch;
 use hadal_exec::rows::{Firing, RowSpace, RowWorker};
@@ -13,6 +14,7 @@ use hadal_guide::plan::{Exploration, LandmarkCount};
 use hadal_guide::{Distance, Estimator};
 use hadal_search::StopReason;
 use hadal_system::StateSpace;
+use std::io;
 
 /// Turns that queues of preferred transitions get for progress.
 const BOOST: i64 = 1000;
@@ -113,6 +115,35 @@ impl<'s, 'g> Lazy<'s, 'g> {
             begun: false,
             guides,
         }
+    }
+
+    /// Writes it down.
+    pub(crate) fn save(&self, to: &mut Saver) -> io::Result<()> {
+        to.word(u64::from(self.begun))?;
+        self.states.save(to)?;
+        self.nodes.save(self.states.len(), to)?;
+        self.accepted.save(self.states.len(), to)?;
+        self.queues.queues.iter().try_for_each(|queue| queue.save(to))?;
+        self.queues.turns.iter().try_for_each(|&turns| to.word(turns as u64))?;
+        self.queues.best.iter().try_for_each(|&best| to.word(u64::from(best)))
+    }
+
+    /// Reads it again, into a search of the same task with the same guides.
+    pub(crate) fn load(&mut self, from: &mut Loader) -> io::Result<()> {
+        self.begun = from.word()? != 0;
+        self.states = States::load(self.space.words(), from)?;
+        self.nodes = Chunks::load(1, self.states.len(), from)?;
+        self.accepted = Chunks::load(self.guides.landmarks.landmarks().words(), self.states.len(), from)?;
+        for queue in &mut self.queues.queues {
+            *queue = Fifo::load(from)?;
+        }
+        for turns in &mut self.queues.turns {
+            *turns = from.word()? as i64;
+        }
+        for best in &mut self.queues.best {
+            *best = from.half()?;
+        }
+        Ok(())
     }
 
     /// Goes on until there is a plan, nothing is left, or it must stop.

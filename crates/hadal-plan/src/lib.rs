@@ -4,19 +4,32 @@
 //! replayed on the task's definition before it is handed out. *Optimal* and *unsolvable* are said only when proved.
 
 mod astar;
+mod beam;
+mod bound;
+mod bounds;
+mod climb;
+mod disk;
+mod ends;
+mod engine;
 mod external;
-mod finish;
+mod judged;
 mod lazy;
 mod open;
+mod optimal;
 mod page;
 mod plan;
 mod planner;
+mod satisficing;
+mod sitting;
+mod snapshot;
 mod states;
 mod stop;
+mod sums;
 mod width;
 
 pub use astar::Figures;
-pub use external::{Kept, OnDisk};
+pub use disk::{Kept, OnDisk, Opening, Resumed, Stage};
+pub use engine::{ENGINES, Engine, EngineInfo};
 pub use page::html;
 pub use plan::{Plan, ReplayError, decimal};
-pub use planner::{Answer, Outcome, PlanError, Planner};
+pub use planner::{Answer, Found, Outcome, PlanError, Planner};

@@ -35,6 +35,15 @@ impl Open {
         entry.map(|entry| (key, entry))
     }
 
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Everything that waits; pushed in this order into an empty one, it comes out as it would here.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Key, Entry)> {
+        self.buckets.iter().flat_map(|(&key, entries)| entries.iter().map(move |&entry| (key, entry)))
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         // Vectors double: half of what they have may be free.
         self.len * 12 + self.buckets.len() as u64 * 64
@@ -68,6 +77,15 @@ impl Fifo {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Everything that waits; pushed in this order into an empty one, it comes out as it would here.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, Entry)> {
+        self.buckets.iter().flat_map(|(&key, entries)| entries.iter().map(move |&entry| (key, entry)))
     }
 
     pub(crate) fn bytes(&self) -> u64 {

@@ -1,33 +1,15 @@
 //! The whole of planning: prepare the task, search, replay, and say what was proved.
 
-use crate::astar::{self, End, Figures};
-use crate::external::{self, Counting, OnDisk};
-use crate::finish::{self, AtEnd};
-use crate::lazy::{Guides, Lazy, Manner};
+use crate::astar::Figures;
+use crate::disk::{OnDisk, Resumed};
+use crate::engine::Engine;
 use crate::plan::{Plan, ReplayError};
-use crate::stop::Watch;
-use crate::width::Width;
+use crate::sitting::Sitting;
 use hadal_exec::rows::{RowError, RowSpace};
-use hadal_guide::plan::{CostKind, LandmarkCount, LmCut, Relaxation, Relaxed, RelaxedGuide};
 use hadal_search::layered::Trouble;
-use hadal_search::{Control, Limits, StopReason};
+use hadal_search::{Control, StopReason};
 use hadal_store::Governor;
-use hadal_system::rows::{Metric, Rational, RowTask, Sense};
-
-/// Without a limit of time, improving a plan takes this many times the estimates that finding it took.
-const IMPROVING: u64 = 4;
-/// But at least so many.
-const LEAST_IMPROVING: u64 = 20_000;
-/// Without a limit of time, so many states are looked at for a better end.
-const STATES_FOR_ENDS: u64 = 2_000_000;
-/// Estimates that greedy search has before width search has its first turn; each next turn is four times as long.
-const FIRST_ESTIMATES: u64 = 4_000;
-/// States of the first turn of width search.
-const FIRST_STATES: u64 = 100_000;
-/// Width search has one part in so many of the memory.
-const WIDTH_SHARE: u64 = 4;
-/// The weights of the searches that improve a plan.
-const WEIGHTS: [u32; 4] = [5, 3, 2, 1];
+use hadal_system::rows::{Rational, RowTask};
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +26,17 @@ pub enum PlanError {
     /// The disk, or what is on it, is in the way.
     #[error(transparent)]
     Disk(#[from] Trouble),
+    /// A search in RAM was written down, and the file is damaged.
+    #[error("the run cannot be read: {0}")]
+    Snapshot(#[from] std::io::Error),
+    /// The engine does not suit the task.
+    #[error("engine {}: {why}", .engine.info().name)]
+    Unsuited {
+        /// Which engine.
+        engine: Engine,
+        /// Why.
+        why: &'static str,
+    },
 }
 
 /// What is true.
@@ -55,6 +48,17 @@ pub enum Answer {
     Unsolvable,
     /// The search ended before it knew.
     Stopped(StopReason),
+}
+
+/// A plan on the way to the best one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// What it costs.
+    pub cost: Rational,
+    /// When it was found, from the start of the search.
+    pub seconds: f64,
+    /// The layer of its last state, in breadth-first searches.
+    pub level: Option<u64>,
 }
 
 /// What planning came to.
@@ -80,6 +84,10 @@ pub struct Outcome {
     pub task: RowTask,
     /// Searches done, in order, for people.
     pub searches: Vec<String>,
+    /// Costs of plans, as they were found.
+    pub costs: Vec<Found>,
+    /// States of each layer, where layers were explored whole.
+    pub levels: Vec<u64>,
 }
 
 /// A task to be planned for.
@@ -94,14 +102,33 @@ pub struct Planner<'a> {
     pub optimal: bool,
     /// Begins on disk, as if memory were used up.
     pub external: bool,
+    /// Ends with the first plan, where any plan is asked for.
+    pub first: bool,
+    /// Which search.
+    pub engine: Engine,
+    /// Bytes that the process holds now: what guides take is found out by looking.
+    pub resident: fn() -> u64,
+    /// Told of every plan that is better than those before, as it is found.
+    pub announce: &'a (dyn Fn(&Found) + Sync),
 }
 
 impl Planner<'_> {
     /// Plans.
     pub fn solve(&self, task: RowTask) -> Result<Outcome, PlanError> {
         let mut space = RowSpace::new(task)?;
+        let mut widened = 0;
+        let mut resumed = self.disk.resumed.as_ref();
+        let wanted = resumed.map_or(0, |run| run.widened + u32::from(run.overflowed));
+        while widened < wanted {
+            let wider = space.widths().widened().ok_or(PlanError::Fault)?;
+            space = RowSpace::with_widths(space.task().clone(), wider)?;
+            widened += 1;
+        }
+        // States without room are missing from such a run: it begins again.
+        resumed = resumed.filter(|run| !run.overflowed);
         loop {
-            let outcome = self.search(&space)?;
+            let outcome = self.sit(&space, widened, resumed)?;
+            resumed = None;
             let claims = outcome.optimal || outcome.answer == Answer::Unsolvable;
             if space.faulted() && claims {
                 return Err(PlanError::Fault);
@@ -110,6 +137,7 @@ impl Planner<'_> {
             match space.widths().widened() {
                 Some(wider) if space.overflowed() && claims => {
                     space = RowSpace::with_widths(outcome.task, wider)?;
+                    widened += 1;
                 }
                 None if space.overflowed() && claims => return Err(PlanError::Fault),
                 _ => return Ok(outcome),
@@ -117,8 +145,8 @@ impl Planner<'_> {
         }
     }
 
-    fn search(&self, space: &RowSpace) -> Result<Outcome, PlanError> {
-        let mut outcome = Outcome {
+    fn sit(&self, space: &RowSpace, widened: u32, resumed: Option<&Resumed>) -> Result<Outcome, PlanError> {
+        let outcome = Outcome {
             answer: Answer::Unsolvable,
             plan: None,
             optimal: false,
@@ -129,278 +157,11 @@ impl Planner<'_> {
             disk_bytes: 0,
             task: space.task().clone(),
             searches: Vec::new(),
+            costs: Vec::new(),
+            levels: Vec::new(),
         };
-        let ends = AtEnd::of(&space.task().metric);
-        let mixed = match space.task().metric {
-            Metric::Cost { at_end, .. } => at_end,
-            _ => None,
-        };
-        if ends.is_none() && mixed.is_none() && self.optimal {
-            self.cheapest(space, &mut outcome)?;
-            return Ok(outcome);
-        }
-        if ends.is_some() && (self.optimal || self.disk.resumed) {
-            // A plan at hand would only be looked for again.
-            self.better_ends(space, ends, &mut outcome)?;
-            return Ok(outcome);
-        }
-        self.first(space, &mut outcome)?;
-        if outcome.answer == Answer::Solved {
-            match (ends, mixed) {
-                (Some(_), _) => self.better_ends(space, ends, &mut outcome)?,
-                (None, Some(term)) => self.better_sums(space, term, &mut outcome)?,
-                (None, None) => self.improve(space, &mut outcome)?,
-            }
-        }
-        Ok(outcome)
+        let mut sitting = Sitting { planner: self, space, widened, resumed, outcome };
+        sitting.search()?;
+        Ok(sitting.outcome)
     }
-
-    /// A cheapest plan, by A* with LM-cut, in RAM and then on disk.
-    fn cheapest(&self, space: &RowSpace, outcome: &mut Outcome) -> Result<(), PlanError> {
-        let guide = LmCut::new(Relaxed::new(space, CostKind::Real));
-        let mut end = End::Stopped(StopReason::Memory { needed: 0 });
-        if !self.disk.resumed && !self.external {
-            let mut watch = Watch::new(self.control, self.governor, u64::MAX);
-            end = astar::search(space, &mut guide.cuts(), &mut watch, u32::MAX, &mut outcome.figures);
-            outcome.searches.push("A* with LM-cut".to_owned());
-        }
-        let mut optimal = true;
-        if matches!(&end, End::Stopped(reason) if external::wants_memory(reason)) {
-            outcome.searches.push("External A* with LM-cut".to_owned());
-            let around = (&self.disk, self.control, self.governor);
-            let ended = external::search(space, &guide, Counting::Costs, around, &mut outcome.figures)?;
-            outcome.disk_bytes = ended.disk_bytes;
-            (end, optimal) = (ended.end, ended.optimal);
-        }
-        self.note(space, outcome, end)?;
-        outcome.optimal = outcome.plan.is_some() && optimal;
-        if additive(space.task()) {
-            let bound = i128::from(outcome.figures.lower_bound);
-            outcome.lower_bound = Some(space.cost_unit() * Rational::from_integer(bound));
-        }
-        Ok(())
-    }
-
-    /// Takes over what a search found.
-    fn note(&self, space: &RowSpace, outcome: &mut Outcome, end: End) -> Result<(), PlanError> {
-        outcome.answer = match end {
-            End::Plan(rows) => {
-                outcome.plan = Some(Plan::replay(space.task(), rows)?);
-                Answer::Solved
-            }
-            End::Exhausted => Answer::Unsolvable,
-            End::Stopped(reason) => Answer::Stopped(reason),
-        };
-        Ok(())
-    }
-
-    /// Any plan, greedily, in RAM and then on disk.
-    fn first(&self, space: &RowSpace, outcome: &mut Outcome) -> Result<(), PlanError> {
-        let mut end = End::Stopped(StopReason::Memory { needed: 0 });
-        if !self.disk.resumed && !self.external {
-            end = self.in_turns(space, outcome);
-        }
-        if matches!(&end, End::Stopped(reason) if external::wants_memory(reason)) {
-            outcome.searches.push("External A* by h^FF alone".to_owned());
-            let guide = RelaxedGuide::new(Relaxed::new(space, CostKind::Unit), Relaxation::Plan);
-            let around = (&self.disk, self.control, self.governor);
-            let ended = external::search(space, &guide, Counting::Nothing, around, &mut outcome.figures)?;
-            outcome.disk_bytes = ended.disk_bytes;
-            end = ended.end;
-        }
-        self.note(space, outcome, end)
-    }
-
-    /// Greedy search by estimates and width search, in turns of counted work; the first goes on alone in the end.
-    fn in_turns(&self, space: &RowSpace, outcome: &mut Outcome) -> End {
-        let relaxed = RelaxedGuide::new(Relaxed::new(space, CostKind::Unit), Relaxation::Plan);
-        let landmarks = LandmarkCount::new(space, CostKind::Unit);
-        let guides = Guides { relaxed: relaxed.exploration(), landmarks: &landmarks };
-        let manner = Manner { weight: None, plus_one: false, bound: u32::MAX };
-        let mut lazy = Lazy::new(space, guides, manner);
-        let share = self.governor.part(self.governor.limit() / WIDTH_SHARE);
-        let mut width =
-            Some((Width::new(space, relaxed.exploration()), Watch::new(self.control, &share, u64::MAX)));
-        outcome.searches.push("lazy greedy with h^FF and landmarks, steps".to_owned());
-        let (mut estimates, mut states) = (FIRST_ESTIMATES, FIRST_STATES);
-        let mut figures = Figures::default();
-        let end = loop {
-            let most = if width.is_some() { estimates } else { u64::MAX };
-            let mut watch = Watch::new(self.control, self.governor, most);
-            match lazy.go_on(&mut watch, &mut figures) {
-                End::Stopped(StopReason::Incomplete) if width.is_some() => {}
-                end => break end,
-            }
-            if estimates == FIRST_ESTIMATES {
-                outcome.searches.push("width search, in turns".to_owned());
-            }
-            if let Some((search, watch)) = &mut width {
-                match search.go_on(states, watch, &mut outcome.figures) {
-                    End::Stopped(StopReason::Incomplete) => {}
-                    // Estimates may know more; this one had its share.
-                    End::Stopped(StopReason::Memory { .. } | StopReason::CostBound) => width = None,
-                    end => break end,
-                }
-            }
-            estimates *= 4;
-            states *= 4;
-        };
-        outcome.figures.add(figures);
-        end
-    }
-
-    /// Searches for better plans until the limit, or for as long as it took to find the first a few times over.
-    fn improve(&self, space: &RowSpace, outcome: &mut Outcome) -> Result<(), PlanError> {
-        let mut left = match self.control.limits.time {
-            Some(_) => u64::MAX,
-            None => (outcome.figures.evaluated * IMPROVING).max(LEAST_IMPROVING),
-        };
-        let steps_only = (0..space.task().rows.len() as u32).all(|row| space.fixed_cost(row) == Some(1));
-        let kind = if steps_only { CostKind::Unit } else { CostKind::PlusOne };
-        let greedy = if steps_only { None } else { Some(None) };
-        let mut manners: Vec<Option<u32>> = greedy.into_iter().chain(WEIGHTS.into_iter().map(Some)).collect();
-        manners.reverse();
-        while let Some(weight) = manners.pop() {
-            let Some(plan) = &outcome.plan else { return Ok(()) };
-            let bound = units(space, &plan.rows);
-            if bound == 0 {
-                // Nothing costs less than nothing.
-                outcome.optimal = true;
-                return Ok(());
-            }
-            let manner = Manner { weight, plus_one: !steps_only, bound };
-            let mut figures = Figures::default();
-            let end = self.lazily(space, kind, manner, left, &mut figures);
-            left = left.saturating_sub(figures.evaluated);
-            outcome.figures.add(figures);
-            outcome.searches.push(match weight {
-                None => "lazy greedy, costs".to_owned(),
-                Some(weight) => format!("lazy weighted A*, weight {weight}"),
-            });
-            match end {
-                End::Plan(rows) => {
-                    outcome.plan = Some(Plan::replay(space.task(), rows)?);
-                    // The last search goes on until there is nothing better.
-                    if manners.is_empty() {
-                        manners.push(weight);
-                    }
-                }
-                // Everything that costs less was looked at, cheaper ways to states included.
-                End::Exhausted if weight.is_some() => {
-                    outcome.optimal = true;
-                    return Ok(());
-                }
-                End::Exhausted => {}
-                End::Stopped(_) => return Ok(()),
-            }
-        }
-        Ok(())
-    }
-
-    /// Better last states, until there is none.
-    fn better_ends(
-        &self,
-        space: &RowSpace,
-        ends: Option<AtEnd>,
-        outcome: &mut Outcome,
-    ) -> Result<(), PlanError> {
-        let Some(ends) = ends else { return Ok(()) };
-        let bounded = Control::new(Limits { max_states: Some(STATES_FOR_ENDS), ..Limits::default() });
-        let unlimited = self.optimal || self.control.limits.time.is_some() || self.disk.resumed;
-        let control = if unlimited { self.control } else { &bounded };
-        let mut resumed = self.disk.resumed;
-        if let Some(rows) = self.disk.best.clone().filter(|_| resumed) {
-            outcome.plan = Some(Plan::replay(space.task(), rows)?);
-            outcome.answer = Answer::Solved;
-        }
-        loop {
-            let (disk, around) = ((&self.disk, resumed), (control, self.governor));
-            outcome.searches.push("breadth-first for a better last state".to_owned());
-            let best = (ends, outcome.plan.as_ref());
-            let (end, bytes) = finish::improve(space, best, disk, around, &mut outcome.figures)?;
-            resumed = false;
-            outcome.disk_bytes = outcome.disk_bytes.max(bytes);
-            match end {
-                End::Plan(rows) => {
-                    outcome.plan = Some(Plan::replay(space.task(), rows)?);
-                    outcome.answer = Answer::Solved;
-                }
-                End::Exhausted => {
-                    outcome.optimal = outcome.plan.is_some();
-                    return Ok(());
-                }
-                End::Stopped(reason) => {
-                    // A plan that is not the best was asked for, unless the best was.
-                    if self.optimal || outcome.plan.is_none() {
-                        outcome.answer = Answer::Stopped(reason);
-                    }
-                    return Ok(());
-                }
-            }
-        }
-    }
-
-    /// Better sums of cost and last state, by ascending cost.
-    fn better_sums(&self, space: &RowSpace, term: u32, outcome: &mut Outcome) -> Result<(), PlanError> {
-        let mut watch = Watch::new(self.control, self.governor, u64::MAX);
-        outcome.searches.push("by ascending cost, all states".to_owned());
-        let mut best = None;
-        let end = finish::cheapest_with_end(space, term, &mut watch, &mut best, &mut outcome.figures);
-        if let Some((_, rows)) = best {
-            let plan = Plan::replay(space.task(), rows)?;
-            let better = outcome.plan.as_ref().is_none_or(|held| match space.task().metric {
-                Metric::Cost { sense: Sense::Maximise, .. } => plan.cost > held.cost,
-                _ => plan.cost < held.cost,
-            });
-            if better {
-                outcome.plan = Some(plan);
-            }
-        }
-        match end {
-            End::Exhausted => outcome.optimal = outcome.plan.is_some(),
-            End::Stopped(reason) if self.optimal => outcome.answer = Answer::Stopped(reason),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn lazily(
-        &self,
-        space: &RowSpace,
-        kind: CostKind,
-        manner: Manner,
-        most: u64,
-        figures: &mut Figures,
-    ) -> End {
-        let relaxed = RelaxedGuide::new(Relaxed::new(space, kind), Relaxation::Plan);
-        let landmarks = LandmarkCount::new(space, kind);
-        let guides = Guides { relaxed: relaxed.exploration(), landmarks: &landmarks };
-        let mut watch = Watch::new(self.control, self.governor, most);
-        Lazy::new(space, guides, manner).go_on(&mut watch, figures)
-    }
-}
-
-/// Whether the metric is the plain sum of costs.
-fn additive(task: &RowTask) -> bool {
-    match task.metric {
-        Metric::Steps => true,
-        Metric::Cost { at_end, offset, sense } => {
-            at_end.is_none() && sense == Sense::Minimise && offset == Rational::from_integer(0)
-        }
-        Metric::Minimise(_) | Metric::Maximise(_) => false,
-    }
-}
-
-/// What rows cost together, in the space's units.
-fn units(space: &RowSpace, rows: &[u32]) -> u32 {
-    let mut worker = space.row_worker();
-    let (mut state, mut next) = (space.initial().to_vec(), space.initial().to_vec());
-    let mut sum = 0u32;
-    for &row in rows {
-        if let hadal_exec::rows::Firing::Reached(cost) = worker.fire(&state, row, &mut next) {
-            sum = sum.saturating_add(cost);
-            std::mem::swap(&mut state, &mut next);
-        }
-    }
-    sum
 }

@@ -5,7 +5,8 @@
 //! keeps every state, and so ends only where there is no more to see.
 
 use crate::astar::{End, Figures};
-use crate::open::Open;
+use crate::open::{Entry, Open};
+use crate::snapshot::{Loader, Plain, Saver};
 use crate::states::{Chunks, Node, States, path};
 use crate::stop::Watch;
 use hadal_exec::rows::{Firing, RowSpace, RowWorker};
@@ -15,6 +16,7 @@ use hadal_search::StopReason;
 use hadal_system::StateSpace;
 use hadal_system::rows::{Change, Need};
 use std::collections::HashMap;
+use std::io;
 
 /// Facts of a relaxed plan that are counted.
 const COUNTED: usize = 64;
@@ -28,6 +30,17 @@ struct Mark {
     plan: u32,
     /// Those that were reached on the way.
     reached: u64,
+}
+
+impl Plain for Mark {
+    fn save(&self, to: &mut Saver) -> io::Result<()> {
+        self.plan.save(to)?;
+        self.reached.save(to)
+    }
+
+    fn load(from: &mut Loader) -> io::Result<Self> {
+        Ok(Mark { plan: u32::load(from)?, reached: u64::load(from)? })
+    }
 }
 
 /// A search that goes on where it was left.
@@ -71,6 +84,49 @@ impl<'s, 'g> Width<'s, 'g> {
             facts: facts as usize,
             begun: false,
         }
+    }
+
+    /// Writes it down.
+    pub(crate) fn save(&self, to: &mut Saver) -> io::Result<()> {
+        to.word(u64::from(self.begun))?;
+        self.states.save(to)?;
+        self.nodes.save(self.states.len(), to)?;
+        self.marks.save(self.states.len(), to)?;
+        self.open.save(to)?;
+        to.word(self.plans.len() as u64)?;
+        for plan in &self.plans {
+            to.word(plan.len() as u64)?;
+            plan.iter().try_for_each(|fact| fact.save(to))?;
+        }
+        let mut seen: Vec<_> = self.seen.iter().collect();
+        seen.sort_unstable();
+        to.word(seen.len() as u64)?;
+        for (like, facts) in seen {
+            like.save(to)?;
+            facts.iter().try_for_each(|&word| to.word(word))?;
+        }
+        Ok(())
+    }
+
+    /// Reads it again, into a search of the same task.
+    pub(crate) fn load(&mut self, from: &mut Loader) -> io::Result<()> {
+        self.begun = from.word()? != 0;
+        self.states = States::load(self.space.words(), from)?;
+        self.nodes = Chunks::load(1, self.states.len(), from)?;
+        self.marks = Chunks::load(1, self.states.len(), from)?;
+        self.open = Open::load(from)?;
+        self.plans.clear();
+        for _ in 0..from.word()? {
+            let facts = (0..from.word()?).map(|_| Entry::load(from)).collect::<io::Result<_>>()?;
+            self.plans.push(facts);
+        }
+        self.seen.clear();
+        for _ in 0..from.word()? {
+            let like = Entry::load(from)?;
+            let facts = (0..self.facts.div_ceil(64)).map(|_| from.word()).collect::<io::Result<_>>()?;
+            self.seen.insert(like, facts);
+        }
+        Ok(())
     }
 
     /// Goes on until there is a plan, nothing is left, or there are so many states.

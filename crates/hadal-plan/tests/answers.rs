@@ -2,37 +2,107 @@
 
 mod truth;
 
-use hadal_plan::{Answer, Kept, OnDisk, Outcome, Planner};
+use hadal_plan::{Answer, ENGINES, Engine, Found, Kept, OnDisk, Opening, Outcome, Planner, Resumed};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::{Control, Limits};
 use hadal_store::Governor;
-use hadal_store::manifest::RunFolder;
+use hadal_store::manifest::{RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_system::rows::{Metric, Rational, RowTask};
 use hadal_testkit::{Faults, FaultyFolder};
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex};
 use truth::{Truth, drawings};
 
-/// Where a search begins.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Begin {
-    InMemory,
-    OnDisk,
+/// How a task is planned for.
+#[derive(Clone, Copy)]
+struct How {
+    engine: Engine,
+    optimal: bool,
+    on_disk: bool,
+    /// Stops the search when so many states are known.
+    most_states: Option<u64>,
 }
 
-fn plan(task: RowTask, optimal: bool, begin: Begin) -> Outcome {
-    let control = Control::new(Limits::default());
+const ANY: How = How { engine: Engine::Auto, optimal: false, on_disk: false, most_states: None };
+const BEST: How = How { optimal: true, ..ANY };
+
+/// The folder of the run that was opened last, and what was kept in it.
+type Left = RefCell<Option<(Arc<dyn Vfs>, Kept)>>;
+
+fn sit(task: RowTask, how: How, left: &Left, resumed: Option<Resumed>) -> Outcome {
+    let control = Control::new(Limits { max_states: how.most_states, ..Limits::default() });
     let governor = Governor::new(1 << 28);
     let open = |kept: &Kept| -> Result<Ledger, Trouble> {
-        let vfs: Arc<dyn Vfs> = Arc::new(FaultyFolder::new(Faults::default()));
-        let folder = RunFolder::create(vfs, IoThreads::new(1), governor.clone(), kept.fingerprint, 4096)?;
-        Ok(Ledger::new(folder, serde_json::json!({})))
+        let held = left.borrow().as_ref().map(|(vfs, _)| Arc::clone(vfs));
+        let (vfs, folder) = match held.filter(|_| kept.opening != Opening::New) {
+            Some(vfs) => {
+                let threads = IoThreads::new(1);
+                let (fingerprint, governor) = (kept.fingerprint, governor.clone());
+                let folder = RunFolder::open(
+                    Arc::clone(&vfs),
+                    threads,
+                    governor,
+                    fingerprint,
+                    4096,
+                    Verify::EveryBlock,
+                )?;
+                (vfs, folder)
+            }
+            None => {
+                let vfs: Arc<dyn Vfs> = Arc::new(FaultyFolder::new(Faults::default()));
+                let threads = IoThreads::new(1);
+                let (fingerprint, governor) = (kept.fingerprint, governor.clone());
+                let folder = RunFolder::create(Arc::clone(&vfs), threads, governor, fingerprint, 4096)?;
+                (vfs, folder)
+            }
+        };
+        *left.borrow_mut() = Some((vfs, kept.clone()));
+        Ok(Ledger::new(folder, serde_json::json!({})).spaced(std::time::Duration::ZERO))
     };
-    let disk = OnDisk { open: &open, resumed: false, best: None, threads: 2 };
-    let external = begin == Begin::OnDisk;
-    let planner = Planner { control: &control, governor: &governor, disk, optimal, external };
+    let announced = Mutex::new(Vec::new());
+    let announce = |found: &Found| announced.lock().unwrap().push(found.cost);
+    let disk = OnDisk { open: &open, overflowed: &|| {}, resumed, threads: 2 };
+    let planner = Planner {
+        control: &control,
+        governor: &governor,
+        disk,
+        optimal: how.optimal,
+        external: how.on_disk,
+        first: false,
+        engine: how.engine,
+        resident: || 0,
+        announce: &announce,
+    };
     planner.solve(task).expect("a drawn task can be planned for")
+}
+
+fn plan(task: RowTask, how: How) -> Outcome {
+    sit(task, how, &RefCell::default(), None)
+}
+
+/// Plans in many sittings, each with room for a few states more.
+fn plan_in_sittings(task: &RowTask, how: How) -> (Outcome, u32) {
+    let left: Left = RefCell::default();
+    let mut sittings = 0;
+    let mut resumed = None;
+    for most in (3..).step_by(7) {
+        let outcome = sit(task.clone(), How { most_states: Some(most), ..how }, &left, resumed.take());
+        if !matches!(outcome.answer, Answer::Stopped(_)) {
+            return (outcome, sittings);
+        }
+        sittings += 1;
+        let (_, kept) = left.borrow().clone().expect("a search that stops leaves a run");
+        resumed = Some(Resumed {
+            rows: kept.rows,
+            stage: kept.stage,
+            in_ram: kept.in_ram,
+            widened: kept.widened,
+            overflowed: false,
+        });
+    }
+    unreachable!("drawn tasks are finite")
 }
 
 fn units(truth: &Truth, outcome: &Outcome) -> Option<u64> {
@@ -46,7 +116,7 @@ fn optimal_plans_cost_what_the_nearest_goal_costs() {
     let (mut solved, mut unsolvable) = (0, 0);
     for drawing in drawings(24) {
         let Some(truth) = Truth::of(drawing) else { continue };
-        let outcome = plan(truth.space.task().clone(), true, Begin::InMemory);
+        let outcome = plan(truth.space.task().clone(), BEST);
         assert_eq!(units(&truth, &outcome), truth.distances[0], "{drawing:?}");
         match truth.distances[0] {
             Some(_) => {
@@ -67,7 +137,7 @@ fn first_plans_are_plans_and_what_is_called_optimal_is() {
     let mut proved = 0;
     for drawing in drawings(6) {
         let Some(truth) = Truth::of(drawing) else { continue };
-        let outcome = plan(truth.space.task().clone(), false, Begin::InMemory);
+        let outcome = plan(truth.space.task().clone(), ANY);
         match truth.distances[0] {
             Some(least) => {
                 let cost = units(&truth, &outcome).expect("there is a plan");
@@ -92,7 +162,7 @@ fn searches_on_disk_answer_as_those_in_memory() {
             continue;
         }
         for optimal in [true, false] {
-            let outcome = plan(truth.space.task().clone(), optimal, Begin::OnDisk);
+            let outcome = plan(truth.space.task().clone(), How { optimal, on_disk: true, ..ANY });
             on_disk += 1;
             if optimal {
                 assert_eq!(units(&truth, &outcome), truth.distances[0], "{drawing:?}");
@@ -121,11 +191,99 @@ fn the_best_last_state_is_found_and_proved() {
                 .filter_map(|state| truth.space.unpack(state).numbers[0])
                 .collect();
             let best = if more { ends.iter().max() } else { ends.iter().min() };
-            let outcome = plan(task.clone(), true, Begin::InMemory);
+            let outcome = plan(task.clone(), BEST);
             assert_eq!(outcome.plan.as_ref().map(|plan| plan.cost), best.copied(), "{drawing:?}");
             assert_eq!(outcome.optimal, best.is_some());
             proved += u32::from(best.is_some());
         }
     }
     assert!(proved > 20, "{proved}");
+}
+
+/// What an outcome must be, given all states.
+fn agrees(truth: &Truth, outcome: &Outcome, name: &str) {
+    match truth.distances[0] {
+        Some(least) => {
+            assert_eq!(outcome.answer, Answer::Solved, "{name}");
+            let cost = units(truth, outcome).expect("there is a plan");
+            assert!(cost >= least, "{name}: {cost} below {least}");
+            assert!(!outcome.optimal || cost == least, "{name}: {cost} is not {least}");
+            let costs: Vec<Rational> = outcome.costs.iter().map(|found| found.cost).collect();
+            assert!(costs.is_sorted_by(|a, b| a > b), "{name}: costs do not fall: {costs:?}");
+            assert_eq!(costs.last(), outcome.plan.as_ref().map(|plan| &plan.cost), "{name}");
+        }
+        None => assert_eq!(outcome.answer, Answer::Unsolvable, "{name}"),
+    }
+}
+
+#[test]
+fn every_engine_agrees_with_all_states() {
+    let mut proved = 0;
+    for drawing in drawings(3) {
+        let Some(truth) = Truth::of(drawing) else { continue };
+        for info in &ENGINES {
+            if info.engine == Engine::CostBreadth {
+                continue;
+            }
+            let outcome = plan(truth.space.task().clone(), How { engine: info.engine, ..ANY });
+            let name = format!("{} on {drawing:?}", info.name);
+            agrees(&truth, &outcome, &name);
+            if info.proves {
+                assert_eq!(outcome.optimal, truth.distances[0].is_some(), "{name}");
+                proved += u32::from(outcome.optimal);
+            }
+        }
+    }
+    assert!(proved > 100, "{proved}");
+}
+
+#[test]
+fn searches_that_stop_again_and_again_go_on_to_the_same_answer() {
+    let (mut resumed, mut solved) = (0, 0);
+    for drawing in drawings(9) {
+        let Some(truth) = Truth::of(drawing) else { continue };
+        if truth.states.len() < 30 {
+            continue;
+        }
+        for info in &ENGINES {
+            // Hill climbing and beams begin a segment or a beam anew, which needs all its states at once.
+            let anew = [Engine::Climbing, Engine::Beam, Engine::CostBreadth].contains(&info.engine);
+            if anew {
+                continue;
+            }
+            let how = How { engine: info.engine, ..ANY };
+            let (outcome, sittings) = plan_in_sittings(truth.space.task(), how);
+            let name = format!("{} on {drawing:?} in {sittings} sittings", info.name);
+            match truth.distances[0] {
+                Some(least) => {
+                    assert_eq!(outcome.answer, Answer::Solved, "{name}");
+                    let cost = units(&truth, &outcome);
+                    assert!(cost >= Some(least) && (!outcome.optimal || cost == Some(least)), "{name}");
+                    assert!(outcome.optimal || !info.proves, "{name}");
+                    solved += 1;
+                }
+                None => assert_eq!(outcome.answer, Answer::Unsolvable, "{name}"),
+            }
+            resumed += sittings;
+        }
+    }
+    assert!(resumed > 250 && solved > 100, "{resumed} {solved}");
+}
+
+#[test]
+fn the_best_last_state_is_the_same_in_one_sitting_and_in_many() {
+    let mut sittings_in_all = 0;
+    for drawing in drawings(8).filter(|drawing| drawing.numbers) {
+        let Some(truth) = Truth::of(drawing) else { continue };
+        let mut task = truth.space.task().clone();
+        task.metric = Metric::Minimise(0);
+        let how = How { engine: Engine::CostBreadth, ..ANY };
+        let whole = plan(task.clone(), how);
+        let (outcome, sittings) = plan_in_sittings(&task, how);
+        let cost = |outcome: &Outcome| outcome.plan.as_ref().map(|plan| plan.cost);
+        assert_eq!(cost(&outcome), cost(&whole), "{drawing:?}");
+        assert_eq!((outcome.answer, outcome.optimal), (whole.answer, whole.optimal), "{drawing:?}");
+        sittings_in_all += sittings;
+    }
+    assert!(sittings_in_all > 20, "{sittings_in_all}");
 }

@@ -69,7 +69,7 @@ pub struct Control {
     pub limits: Limits,
     /// What to show.
     pub gauges: Gauges,
-    interrupt: AtomicBool,
+    interrupt: Arc<AtomicBool>,
     /// Another search has the answer.
     superseded: AtomicBool,
     pace: Mutex<Option<Arc<dyn Pace>>>,
@@ -83,12 +83,18 @@ impl Control {
         Control {
             limits,
             gauges: Gauges::default(),
-            interrupt: AtomicBool::new(false),
+            interrupt: Arc::default(),
             superseded: AtomicBool::new(false),
             pace: Mutex::default(),
             warnings: Mutex::default(),
             started: Instant::now(),
         }
+    }
+
+    /// The reins of a search that is a part of this one: it starts now, with limits of its own, and stops when this one is
+    /// asked to.
+    pub fn part(&self, limits: Limits) -> Self {
+        Control { interrupt: Arc::clone(&self.interrupt), ..Control::new(limits) }
     }
 
     /// Asks the search to stop at the next good moment.

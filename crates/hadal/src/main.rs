@@ -36,13 +36,7 @@ fn tame_allocator() {
 
 fn main() -> ExitCode {
     tame_allocator();
-    // A plan for one model in real time has options of its own.
-    let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    let ran = match timed::plan::is_meant(&arguments) {
-        true => timed::plan::command(&arguments),
-        false => commands::run(&Cli::parse().verb),
-    };
-    match ran {
+    match commands::run(&Cli::parse().verb) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             eprintln!("error: {failure}");

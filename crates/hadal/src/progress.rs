@@ -78,6 +78,15 @@ impl Progress {
         }
     }
 
+    /// Shows a line beside the progress, where that is shown.
+    pub fn line(&self, text: &str) {
+        match &self.shown {
+            Shown::Nothing => {}
+            Shown::Lines => eprintln!("{text}"),
+            Shown::Bar(bar) => bar.suspend(|| eprintln!("{text}")),
+        }
+    }
+
     /// Shows progress of `control` until `work` is done.
     pub fn during<T>(&self, control: &Control, governor: &Governor, work: impl FnOnce() -> T) -> T {
         std::thread::scope(|scope| {

@@ -96,3 +96,203 @@ fn optima_are_those_of_the_oracle() {
     assert!(refused.is_empty(), "refused: {refused:?}");
     assert!(checked >= 40, "only {checked} tasks of the oracle were checked");
 }
+
+/// Tokens on a line that swap with their neighbours, at a price that depends on the place, and a lamp to be lit.
+fn tokens(count: usize) -> (String, String) {
+    let domain = "(define (domain tokens) (:requirements :strips :typing :action-costs)
+      (:types token place) (:predicates (at ?t - token ?p - place) (next ?a ?b - place) (lit) (dark))
+      (:functions (price ?a ?b - place) - number (total-cost) - number)
+      (:action swap :parameters (?s ?t - token ?a ?b - place)
+        :precondition (and (at ?s ?a) (at ?t ?b) (next ?a ?b))
+        :effect (and (at ?s ?b) (at ?t ?a) (not (at ?s ?a)) (not (at ?t ?b))
+                     (increase (total-cost) (price ?a ?b))))
+      (:action light :precondition (dark) :effect (and (lit) (not (dark)) (increase (total-cost) 5)))
+      (:action douse :precondition (lit) :effect (and (dark) (not (lit)) (increase (total-cost) 1))))";
+    let names = |letter: char| (0..count).map(|n| format!("{letter}{n} ")).collect::<String>();
+    let at = |place: fn(usize, usize) -> usize| {
+        (0..count).map(|n| format!("(at t{n} p{}) ", place(n, count))).collect::<String>()
+    };
+    let next: String = (1..count)
+        .map(|n| format!("(next p{} p{n}) (= (price p{} p{n}) {}) ", n - 1, n - 1, 1 + n % 3))
+        .collect();
+    let problem = format!(
+        "(define (problem reversed) (:domain tokens) (:objects {}- token {}- place)
+         (:init (dark) {}{next}(= (total-cost) 0)) (:goal (and (lit) {})) (:metric minimize (total-cost)))",
+        names('t'),
+        names('p'),
+        at(|n, _| n),
+        at(|n, count| count - 1 - n)
+    );
+    (domain.to_owned(), problem)
+}
+
+fn hadal(arguments: &[&std::ffi::OsStr]) -> (Option<i32>, serde_json::Value) {
+    let output = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .args(arguments)
+        .args(["--json"])
+        .output()
+        .expect("hadal runs");
+    (output.status.code(), serde_json::from_slice(&output.stdout).unwrap_or_default())
+}
+
+/// The only run in a folder.
+fn run_in(folder: &Path) -> Option<PathBuf> {
+    let mut runs = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    runs.find(|path| path.is_dir())
+}
+
+#[test]
+fn runs_that_are_killed_at_any_moment_go_on_to_the_same_optimum() {
+    let (domain, problem) = tokens(6);
+    let (domain, problem) = task("killed", &domain, &problem);
+    let (_, whole) = plan(&domain, &problem, &["--optimal"]);
+    assert_eq!(whole["optimal"], true, "{whole:#}");
+    let mut killed = 0;
+    for (round, engine) in ["external-astar", "branch-and-bound"].into_iter().enumerate() {
+        let disk = domain.with_file_name(format!("runs-{engine}"));
+        let mut wait = 120;
+        let answer = loop {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_hadal"));
+            match run_in(&disk) {
+                Some(run) => command.arg("resume").arg(run),
+                None => command
+                    .arg("plan")
+                    .args([&domain, &problem])
+                    .args(["--engine", engine])
+                    .arg("--disk")
+                    .arg(&disk),
+            };
+            let output = disk.with_extension("json");
+            let file = std::fs::File::create(&output).expect("a file for the answer");
+            let mut child = command.args(["--json", "--quiet"]).stdout(file).spawn().expect("hadal runs");
+            let begun = std::time::Instant::now();
+            let mut ended = None;
+            while ended.is_none() && begun.elapsed().as_millis() < wait {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+                ended = child.try_wait().expect("the child is ours");
+            }
+            if let Some(status) = ended {
+                let text = std::fs::read(&output).expect("the answer");
+                match serde_json::from_slice::<serde_json::Value>(&text) {
+                    Ok(json) => break json,
+                    // Killed before its first commit: there is nothing to go on with.
+                    Err(_) => {
+                        assert_eq!(status.code(), Some(4), "round {round}");
+                        std::fs::remove_dir_all(&disk).expect("the folder is ours");
+                        continue;
+                    }
+                }
+            }
+            child.kill().expect("the child is ours");
+            child.wait().expect("the child is ours");
+            killed += 1;
+            // Later and later, so that it ends.
+            wait = wait * 7 / 5;
+        };
+        assert_eq!(
+            (&answer["cost"], &answer["optimal"]),
+            (&whole["cost"], &true.into()),
+            "{engine}: {answer:#}"
+        );
+    }
+    assert!(killed >= 2, "{killed} processes were killed");
+    std::fs::remove_dir_all(domain.parent().expect("its folder")).expect("the folder is ours");
+}
+
+#[test]
+fn a_search_in_ram_that_meets_its_limit_is_resumed_to_the_same_answer() {
+    let (domain, problem) = tokens(7);
+    let (domain, problem) = task("limit", &domain, &problem);
+    let disk = domain.with_file_name("runs");
+    let (code, json) = hadal(&[
+        "plan".as_ref(),
+        domain.as_os_str(),
+        problem.as_os_str(),
+        "--optimal".as_ref(),
+        "--time-limit".as_ref(),
+        "1s".as_ref(),
+        "--disk".as_ref(),
+        disk.as_os_str(),
+    ]);
+    if code == Some(0) {
+        // A fast machine needs no second sitting; the other tests stop by counting.
+        return;
+    }
+    assert_eq!((code, &json["verdict"]), (Some(3), &"stopped".into()), "{json:#}");
+    let run = json["run"].as_str().expect("a folder to resume").to_owned();
+    let bound = json["lower_bound"].as_i64().expect("a bound");
+    let (code, resumed) = hadal(&["resume".as_ref(), run.as_ref()]);
+    assert_eq!((code, &resumed["optimal"]), (Some(0), &true.into()), "{resumed:#}");
+    let (_, whole) = plan(&domain, &problem, &["--optimal"]);
+    assert_eq!(resumed["cost"], whole["cost"]);
+    assert!(bound <= resumed["cost"].as_i64().expect("a cost"));
+    assert_eq!(resumed["states"], whole["states"], "nothing was explored twice or left out");
+    std::fs::remove_dir_all(domain.parent().expect("its folder")).expect("the folder is ours");
+}
+
+#[test]
+fn a_task_that_outgrows_its_memory_goes_on_on_disk_with_the_same_cost() {
+    let (domain, problem) = tokens(9);
+    let (domain, problem) = task("memory", &domain, &problem);
+    let disk = domain.with_file_name("runs");
+    let (_, whole) = plan(&domain, &problem, &["--engine", "blind"]);
+    assert_eq!(whole["disk_bytes"], 0, "{whole:#}");
+    let (code, json) = hadal(&[
+        "plan".as_ref(),
+        domain.as_os_str(),
+        problem.as_os_str(),
+        "--engine".as_ref(),
+        "blind".as_ref(),
+        "--memory".as_ref(),
+        "16M".as_ref(),
+        "--disk".as_ref(),
+        disk.as_os_str(),
+    ]);
+    assert_eq!(code, Some(0), "{json:#}");
+    assert!(json["disk_bytes"].as_u64() > Some(0), "it was to outgrow its memory: {json:#}");
+    assert_eq!((&json["cost"], &json["optimal"]), (&whole["cost"], &true.into()));
+    std::fs::remove_dir_all(domain.parent().expect("its folder")).expect("the folder is ours");
+}
+
+#[test]
+fn options_that_do_not_go_together_are_refused() {
+    let (domain, problem) = tokens(3);
+    let (domain, problem) = task("options", &domain, &problem);
+    let refused = |more: &[&str], why: &str| {
+        let (output, _) = plan(&domain, &problem, more);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && text.contains(why), "{more:?}: {text}");
+    };
+    refused(&["--optimal", "--engine", "ehc"], "without a proof");
+    refused(&["--engine", "cost-bfs"], "branch-and-bound suits it");
+    refused(&["--engine", "nonsense"], "invalid value");
+    refused(&["--gantt", "x.svg"], "models in real time");
+    refused(&["--max-depth", "3"], "--max-depth is for");
+    let alone =
+        Command::new(env!("CARGO_BIN_EXE_hadal")).arg("plan").arg(&domain).output().expect("hadal runs");
+    assert!(alone.status.code() == Some(2) && String::from_utf8_lossy(&alone.stderr).contains("two files"));
+}
+
+#[test]
+fn the_least_value_of_a_metric_ends_the_search_and_levels_are_counted() {
+    // Boxes may be shipped; each that is not costs its weight. Shipping all costs nothing, which nothing undercuts.
+    let domain = "(define (domain boxes) (:requirements :strips :typing :preferences)
+      (:types box) (:predicates (shipped ?b - box) (seen ?b - box))
+      (:action look :parameters (?b - box) :precondition (not (seen ?b)) :effect (seen ?b))
+      (:action ship :parameters (?b - box) :precondition (seen ?b) :effect (shipped ?b)))";
+    let problem = "(define (problem four) (:domain boxes) (:objects a b c d - box) (:init)
+      (:goal (and (preference pa (shipped a)) (preference pb (shipped b))))
+      (:metric minimize (+ (* 5 (is-violated pa)) (* 2 (is-violated pb)))))";
+    let (domain, problem) = task("boxes", domain, problem);
+    let (_, json) = plan(&domain, &problem, &["--engine", "cost-bfs"]);
+    assert_eq!((&json["cost"], &json["optimal"]), (&0.into(), &true.into()), "{json:#}");
+    let costs: Vec<_> = json["costs"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|it| (it["level"].as_u64(), it["cost"].as_i64()))
+        .collect();
+    assert_eq!(costs, [(Some(0), Some(7)), (Some(2), Some(2)), (Some(4), Some(0))]);
+    // All 3^4 states were not needed.
+    assert!(json["states"].as_u64() < Some(81), "{json:#}");
+}

@@ -72,7 +72,8 @@ impl Downward {
         let text = shell(&command).unwrap_or_default();
         let after = |mark: &str| {
             let rest = text.lines().find_map(|line| Some(line.split_once(mark)?.1.to_owned()))?;
-            let number: String = rest.trim().chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+            let number: String =
+                rest.trim().chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
             number.parse::<f64>().ok()
         };
         let cost = after("Plan cost: ");

@@ -92,6 +92,7 @@ impl Row {
         let costs = |optimal: bool| self.ours.iter().filter(move |said| said.optimal == optimal);
         let best = costs(true).filter_map(|said| said.cost).next();
         self.known.is_some()
-            || best.is_none_or(|best| costs(false).filter_map(|said| said.cost).all(|cost| best <= cost + 1e-6))
+            || best
+                .is_none_or(|best| costs(false).filter_map(|said| said.cost).all(|cost| best <= cost + 1e-6))
     }
 }

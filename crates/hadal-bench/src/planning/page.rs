@@ -50,7 +50,9 @@ pub fn summary(report: &PlanningReport) -> String {
             let (ours, peer) = (row.ours.get(at)?, row.peer.get(at)?);
             (ours.is_answer() && peer.is_answer()).then_some((ours, peer))
         });
-        both.filter_map(|(ours, peer)| Some(of(ours)? / of(peer)?)).filter(|ratio| ratio.is_finite()).collect()
+        both.filter_map(|(ours, peer)| Some(of(ours)? / of(peer)?))
+            .filter(|ratio| ratio.is_finite())
+            .collect()
     };
     let lines: [(&str, usize, fn(&Said) -> Option<f64>); 4] = [
         ("cost of the first plan", 0, |said| said.cost.filter(|&cost| cost > 0.0)),

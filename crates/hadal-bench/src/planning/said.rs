@@ -154,6 +154,8 @@ pub fn ask((domain, problem): (&Path, &Path), options: &[&str], limit: Limit) ->
             .map(|(all, start)| (all - start).max(0.0)),
         peak_bytes: json["peak_memory_bytes"].as_u64(),
         levels: json["levels"].as_array().into_iter().flatten().filter_map(|level| level.as_u64()).collect(),
-        improvements: improvements.filter_map(|it| Some((it["level"].as_u64()?, it["cost"].as_f64()?))).collect(),
+        improvements: improvements
+            .filter_map(|it| Some((it["level"].as_u64()?, it["cost"].as_f64()?)))
+            .collect(),
     }
 }

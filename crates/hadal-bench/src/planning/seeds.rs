@@ -57,7 +57,10 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
             let shown = said.length.map_or(said.verdict.clone(), |length| format!("{length} steps"));
             let published_text = published.map_or("not solved".to_owned(), |length| length.to_string());
             let evaluated = said.evaluated.unwrap_or(0);
-            println!("  {instance}, {engine}: {shown} ({published_text}), {:.1} s, {evaluated}", said.seconds);
+            println!(
+                "  {instance}, {engine}: {shown} ({published_text}), {:.1} s, {evaluated}",
+                said.seconds
+            );
             if engine == "auto" {
                 met &= said.length.is_some_and(|length| published.is_none_or(|most| 2 * length <= 3 * most));
             }

@@ -8,7 +8,7 @@ use super::journal::{Journal, JournalRecord};
 use super::{Trouble, room};
 use crate::firings::ActionFirings;
 use crate::report::{Layer, Stage};
-use hadal_store::manifest::{Commit, CommitError, RunFolder};
+use hadal_store::manifest::{Commit, CommitError, ManifestFile, RunFolder};
 use hadal_store::run::{RunFile, RunOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -282,6 +282,26 @@ impl Ledger {
         runs: Vec<&RunFile>,
         standing: Standing,
     ) -> Result<(), Trouble> {
+        self.commit_with((name, section), runs, Vec::new(), standing)
+    }
+
+    /// The same for a search that is one file, which is synced already.
+    pub(crate) fn commit_file(
+        &mut self,
+        section: (&str, Vec<u8>),
+        file: ManifestFile,
+        standing: Standing,
+    ) -> Result<(), Trouble> {
+        self.commit_with(section, Vec::new(), vec![file], standing)
+    }
+
+    fn commit_with(
+        &mut self,
+        (name, section): (&str, Vec<u8>),
+        runs: Vec<&RunFile>,
+        files: Vec<ManifestFile>,
+        standing: Standing,
+    ) -> Result<(), Trouble> {
         self.sample(standing.seconds, standing.states, standing.transitions, None);
         let record = RunRecord {
             status: standing.status.to_owned(),
@@ -297,7 +317,7 @@ impl Ledger {
         sections.insert(SECTION.to_owned(), serde_json::to_vec(&record)?);
         sections.insert(ABOUT.to_owned(), serde_json::to_vec(&self.about)?);
         sections.insert(name.to_owned(), section);
-        self.folder.commit(Commit { runs, files: Vec::new(), sections })?;
+        self.folder.commit(Commit { runs, files, sections })?;
         self.committed = Some(Instant::now());
         Ok(())
     }

@@ -13,6 +13,7 @@ pub(crate) mod detector;
 pub(crate) mod diagram;
 pub mod hash;
 pub(crate) mod journal;
+pub mod kept;
 pub mod ledger;
 pub mod partial;
 pub(crate) mod path;

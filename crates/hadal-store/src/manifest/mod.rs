@@ -42,6 +42,16 @@ pub struct ManifestFile {
     pub tail_checksum: u64,
 }
 
+impl ManifestFile {
+    /// How many of a file's last bytes have a checksum.
+    pub const TAIL_BYTES: usize = 64;
+
+    /// A file that is no sorted run; `tail` is its last bytes, [`Self::TAIL_BYTES`] unless it is shorter.
+    pub fn other(name: String, bytes: u64, records: u64, tail: &[u8]) -> Self {
+        ManifestFile { name, bytes, records, tail_checksum: xxh3_64(tail) }
+    }
+}
+
 impl From<&RunFile> for ManifestFile {
     fn from(run: &RunFile) -> Self {
         let summary = run.summary();

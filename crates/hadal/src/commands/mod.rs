@@ -5,7 +5,7 @@ pub mod check;
 mod inspect;
 mod lsp;
 mod manual;
-mod plan;
+pub mod plan;
 mod report;
 mod runs;
 mod simulate;
@@ -24,7 +24,7 @@ pub enum Verb {
     Check(CheckArgs),
     /// Answer questions about probabilities and rewards, with proved bounds.
     Solve(solve::SolveArgs),
-    /// Find a plan for a task in PDDL.
+    /// Find a plan for a task in PDDL, or the cheapest run of a priced model in real time.
     Plan(plan::PlanArgs),
     /// Walk through the model, by hand or at random.
     Simulate(SimulateArgs),

@@ -2,20 +2,20 @@
 
 use super::{gantt, load, question, refused};
 use crate::args::{ModelArgs, ModelErrors, Symmetry};
+use crate::commands::plan::PlanArgs;
 use crate::failure::Failure;
-use clap::{Parser, ValueEnum};
+use clap::{Args, ValueEnum};
 use hadal_check::memory::{default_memory, peak_resident};
-use hadal_check::options::parse_size;
-use hadal_check::units::parse_time;
 use hadal_check::usage::cpu_seconds;
 use hadal_exec::zones::ZoneOptions;
 use hadal_exec::zones::priced::{Answer, Order, PricedError, PricedLimits, PricedSpace, search};
-use hadal_lang::Language;
 use hadal_system::{PropertyKind, TimedSystem};
 use serde::Serialize;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Shares of layers that broadening takes unless it is told otherwise.
+const COVERAGE: [u32; 6] = [1, 20, 40, 60, 80, 100];
 
 /// In which order states are expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -30,17 +30,10 @@ pub enum OrderChoice {
     Broadening,
 }
 
-/// Arguments of `hadal plan MODEL`.
-#[derive(Parser, Clone, Debug)]
-#[command(
-    name = "hadal plan",
-    about = "Find the cheapest run of a priced model in real time (.tck, .xta, .xml).",
-    after_help = "EXAMPLES:\n  hadal plan landing.tck\n  hadal plan landing.tck --order broadening --json\n\n\
-        EXIT CODES:\n  0 solved   1 no run reaches the goal   2 wrong input or command   3 stopped by a limit"
-)]
+/// What `hadal plan MODEL` can be asked of a model in real time.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Models in real time")]
 pub struct TimedPlanArgs {
-    /// The model.
-    pub model: PathBuf,
     /// Gives a constant a value: NAME=VALUE.
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = parse_define)]
     pub define: Vec<(String, i64)>,
@@ -50,44 +43,36 @@ pub struct TimedPlanArgs {
     /// The goal: labels, parted by commas, that must hold together. Default: the only `E<>` property, or all labels.
     #[arg(long, value_name = "NAMES")]
     pub label: Option<String>,
-    /// In which order states are expanded.
-    #[arg(long, value_enum, default_value_t = OrderChoice::Best)]
-    pub order: OrderChoice,
-    /// Shares of layers in percent, for --order broadening; the last must be 100.
-    #[arg(long, value_name = "K,K,..", value_delimiter = ',', default_value = "1,20,40,60,80,100")]
+    /// In which order states are expanded. Default: best.
+    #[arg(long, value_enum)]
+    pub order: Option<OrderChoice>,
+    /// Shares of layers in percent, for --order broadening; the last must be 100. Default: 1,20,40,60,80,100.
+    #[arg(long, value_name = "K,K,..", value_delimiter = ',')]
     pub coverage: Vec<u32>,
     /// Only runs of at most this cost matter.
     #[arg(long, value_name = "COST")]
     pub upper_bound: Option<i64>,
-    /// Memory for states, e.g. 500M or 8G.
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub memory: Option<u64>,
-    /// Stop after this time, e.g. 90s, 10m, 2h.
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
-    pub time_limit: Option<Duration>,
     /// Draw the run as a chart (SVG) into this file.
     #[arg(long, value_name = "FILE")]
     pub gantt: Option<PathBuf>,
-    /// Print one JSON object on standard output.
-    #[arg(long)]
-    pub json: bool,
-    /// No warnings.
-    #[arg(long, short)]
-    pub quiet: bool,
+}
+
+impl TimedPlanArgs {
+    /// Whether anything is asked.
+    pub fn is_given(&self) -> bool {
+        !self.define.is_empty()
+            || self.property.is_some()
+            || self.label.is_some()
+            || self.order.is_some()
+            || !self.coverage.is_empty()
+            || self.upper_bound.is_some()
+            || self.gantt.is_some()
+    }
 }
 
 fn parse_define(text: &str) -> Result<(String, i64), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.to_owned(), value.parse().map_err(|_| "expected a number after `=`".to_owned())?))
-}
-
-/// Whether a command line is `plan` of one model in real time.
-pub fn is_meant(arguments: &[OsString]) -> bool {
-    let [_, verb, rest @ ..] = arguments else { return false };
-    let timed = |argument: &OsString| {
-        Language::of(Path::new(argument)).is_some_and(|it| ["TChecker", "UPPAAL"].contains(&it.name))
-    };
-    verb == "plan" && rest.iter().any(timed)
 }
 
 /// What was found.
@@ -133,16 +118,6 @@ struct StepView {
     paid: i64,
 }
 
-/// Runs `hadal plan MODEL` from a command line.
-pub fn command(arguments: &[OsString]) -> Result<u8, Failure> {
-    let name = OsString::from("hadal plan");
-    let args = match TimedPlanArgs::try_parse_from(std::iter::once(&name).chain(&arguments[2..])) {
-        Ok(args) => args,
-        Err(error) => error.exit(),
-    };
-    run(&args)
-}
-
 /// The goal as a property of the system.
 pub fn goal(timed: &mut TimedSystem, property: Option<&str>, label: Option<&str>) -> Result<usize, Failure> {
     timed.formulas.resize(timed.system.properties.len(), None);
@@ -171,42 +146,46 @@ pub fn goal(timed: &mut TimedSystem, property: Option<&str>, label: Option<&str>
     Ok(timed.system.properties.len() - 1)
 }
 
-fn run(args: &TimedPlanArgs) -> Result<u8, Failure> {
+/// Runs `hadal plan MODEL`.
+pub fn run(plan: &PlanArgs) -> Result<u8, Failure> {
     let begun = Instant::now();
-    if args.order == OrderChoice::Broadening && args.coverage.last() != Some(&100) {
+    let args = &plan.timed;
+    let coverage = if args.coverage.is_empty() { COVERAGE.to_vec() } else { args.coverage.clone() };
+    let chosen = args.order.unwrap_or(OrderChoice::Best);
+    if chosen == OrderChoice::Broadening && coverage.last() != Some(&100) {
         return Err(Failure::Usage(
             "the last of --coverage must be 100: nothing else proves a cost least".into(),
         ));
     }
     let model = ModelArgs {
-        model: args.model.clone(),
+        model: plan.domain.clone(),
         define: args.define.iter().map(|(n, v)| (n.clone(), crate::args::Given::Number(*v))).collect(),
         symmetry: Symmetry::Off,
         interpret: false,
         processes: Vec::new(),
         model_errors: ModelErrors::Report,
     };
-    let mut timed = load(&model, None, args.quiet)?.timed;
+    let mut timed = load(&model, None, plan.quiet)?.timed;
     let goal = goal(&mut timed, args.property.as_deref(), args.label.as_deref())?;
     let mut asked = vec![false; timed.system.properties.len()];
     asked[goal] = true;
     let source = timed.system.source.clone();
     let options = ZoneOptions { asked, ..ZoneOptions::default() };
     let space = PricedSpace::new(timed, options, goal).map_err(|error| priced_failure(&source, error))?;
-    let order = match args.order {
+    let order = match chosen {
         OrderChoice::Best => Order::Best,
         OrderChoice::Breadth => Order::Breadth,
         OrderChoice::Depth => Order::Depth,
-        OrderChoice::Broadening => Order::Broadening(args.coverage.clone()),
+        OrderChoice::Broadening => Order::Broadening(coverage),
     };
     let limits = PricedLimits {
-        memory: args.memory.unwrap_or_else(default_memory),
-        seconds: args.time_limit.map(|limit| limit.as_secs_f64()),
+        memory: plan.memory.unwrap_or_else(default_memory),
+        seconds: plan.time_limit.map(|limit| limit.as_secs_f64()),
     };
     let answer =
         search(&space, &order, args.upper_bound, limits).map_err(|error| priced_failure(&source, error))?;
     let (outcome, code) = outcome(args, &space, &answer, begun)?;
-    let text = match args.json {
+    let text = match plan.json {
         // Plain data always serialises.
         true => serde_json::to_string_pretty(&outcome).unwrap_or_default(),
         false => outcome.text(),

@@ -201,6 +201,9 @@ impl SoftWriter<'_> {
 
     /// Adds prices to the term that is read in the last state.
     fn price(&mut self, wishes: &[GroundWish]) -> Result<(), RowError> {
+        if wishes.is_empty() {
+            return Ok(());
+        }
         let Metric::Cost { at_end, .. } = self.out.metric else { return Ok(()) };
         let mut total = match at_end {
             Some(term) => term,

@@ -1,0 +1,166 @@
+//! A cheapest plan: A* in RAM, then External A* on disk, with a guide or without one.
+
+use crate::astar::{AStar, Bounding, End, Figures};
+use crate::disk::{Opening, Stage};
+use crate::external::{self, Counting};
+use crate::judged::{Goals, Judged};
+use crate::planner::{Answer, PlanError};
+use crate::sitting::{Sitting, question};
+use hadal_guide::plan::{CostKind, LmCut, Relaxed};
+use hadal_guide::{Distance, Estimator, Guide, Mask, Promises};
+use hadal_search::auto::{self, AutoSearch};
+use hadal_search::{StopReason, Task, Verdict};
+use hadal_system::StateSpace;
+use hadal_system::rows::{Metric, Rational, RowTask, Sense};
+
+impl Sitting<'_> {
+    /// A cheapest plan, by A* with LM-cut, in RAM and then on disk.
+    pub(crate) fn cheapest(&mut self, on_disk: bool) -> Result<(), PlanError> {
+        let space = self.space;
+        match self.reserved(|| LmCut::new(Relaxed::new(space, CostKind::Real))) {
+            Ok((guide, _held)) => self.by_cost(on_disk, "LM-cut", &guide, &mut guide.cuts()),
+            Err(reason) => self.note(End::Stopped(reason)),
+        }
+    }
+
+    /// Every state without a guide: layer by layer where all steps cost the same, else by ascending cost.
+    pub(crate) fn blindly(&mut self) -> Result<(), PlanError> {
+        let space = self.space;
+        let mut costs = (0..space.task().rows.len() as u32).map(|row| space.fixed_cost(row));
+        let first = costs.next().flatten().unwrap_or(1);
+        if first > 0 && costs.all(|cost| cost == Some(first)) {
+            return self.by_layers();
+        }
+        self.by_cost(self.planner.external, "no guide", &Blind, &mut Blind)
+    }
+
+    fn by_cost(
+        &mut self,
+        on_disk: bool,
+        name: &str,
+        guide: &dyn Guide,
+        estimator: &mut dyn Bounding,
+    ) -> Result<(), PlanError> {
+        let space = self.space;
+        let mut end = End::Stopped(StopReason::Memory { needed: 0 });
+        let in_ram = self.resumed.is_some_and(|run| run.in_ram);
+        let mut figures = Figures::default();
+        let taken_up = self.take_up(|from| {
+            figures = Figures::load(from)?;
+            AStar::load(space, from)
+        })?;
+        self.outcome.figures.add(figures);
+        if self.resumed.is_none() && !on_disk && (!in_ram || taken_up.is_some()) {
+            let mut search = taken_up.unwrap_or_else(|| AStar::new(space));
+            let mut watch = self.watch(u64::MAX);
+            end = search.go_on(space, estimator, &mut watch, u32::MAX, &mut self.outcome.figures);
+            self.say(format!("A* with {name}"));
+            if let End::Stopped(reason) = &end
+                && !external::wants_memory(reason)
+            {
+                let figures = self.outcome.figures;
+                self.keep(reason, (Stage::Best, None), |to| {
+                    figures.save(to)?;
+                    search.save(to)
+                });
+            }
+        }
+        let mut optimal = true;
+        if matches!(&end, End::Stopped(reason) if external::wants_memory(reason)) {
+            self.say(format!("External A* with {name}"));
+            let ended = self.externally(guide, Counting::Costs)?;
+            (end, optimal) = (ended.end, ended.optimal);
+        }
+        self.note(end)?;
+        self.outcome.optimal = self.outcome.plan.is_some() && optimal;
+        if additive(space.task()) {
+            let bound = i128::from(self.outcome.figures.lower_bound);
+            self.outcome.lower_bound = Some(space.cost_unit() * Rational::from_integer(bound));
+        }
+        Ok(())
+    }
+
+    /// Breadth-first: the first plan has the fewest steps.
+    fn by_layers(&mut self) -> Result<(), PlanError> {
+        self.say("breadth-first without a guide");
+        let planner = self.planner;
+        let start = self.space.initial().to_vec();
+        let goals = Judged { space: self.space, start, judge: Goals, overflowed: planner.disk.overflowed };
+        let resumes = self.take_run().is_some();
+        let opening = if resumes { Opening::Resumed } else { Opening::New };
+        let kept = self.kept(goals.fingerprint(), Stage::Best, opening);
+        let (question, ledger) = (question(), || self.open(&kept));
+        let search = AutoSearch {
+            task: Task { space: &goals, question: &question, control: planner.control },
+            ledger: &ledger,
+            governor: planner.governor,
+            threads: planner.disk.threads,
+        };
+        let report = if resumes { auto::resume(&search)? } else { auto::explore(&search)? };
+        self.count(&report);
+        let end = match report.verdict {
+            Verdict::Violated(found) => End::Plan(external::rows(self.space, &found.path)),
+            Verdict::Holds => End::Exhausted,
+            Verdict::Stopped(reason) => End::Stopped(reason),
+        };
+        self.note(end)?;
+        self.outcome.optimal = self.outcome.answer == Answer::Solved;
+        Ok(())
+    }
+
+    /// Takes over what a search over layers counted.
+    pub(crate) fn count(&mut self, report: &hadal_search::Report) {
+        let figures = &mut self.outcome.figures;
+        figures.states = figures.states.max(report.states);
+        figures.expanded += report.layers.iter().map(|layer| layer.states).sum::<u64>();
+        figures.generated += report.transitions;
+        let bytes = report.disk.as_ref().map_or(0, |disk| disk.bytes);
+        self.outcome.disk_bytes = self.outcome.disk_bytes.max(bytes);
+    }
+}
+
+/// Nothing is known of any state.
+struct Blind;
+
+impl Bounding for Blind {
+    fn estimate(&mut self, _: &[u64]) -> Distance {
+        Distance::ZERO
+    }
+
+    fn keep(&mut self) {}
+
+    fn estimate_after(&mut self, _: &[u64], _: u32) -> Distance {
+        Distance::ZERO
+    }
+}
+
+impl Guide for Blind {
+    fn name(&self) -> String {
+        "blind".to_owned()
+    }
+
+    fn promises(&self) -> Promises {
+        Promises { admissible: true, consistent: true, safe: true, monotone: true }
+    }
+
+    fn estimator(&self) -> Box<dyn Estimator + '_> {
+        Box::new(Blind)
+    }
+}
+
+impl Estimator for Blind {
+    fn estimate(&mut self, _: &[u64], _: Option<&Mask>) -> Distance {
+        Distance::ZERO
+    }
+}
+
+/// Whether the metric is the plain sum of costs.
+fn additive(task: &RowTask) -> bool {
+    match task.metric {
+        Metric::Steps => true,
+        Metric::Cost { at_end, offset, sense } => {
+            at_end.is_none() && sense == Sense::Minimise && offset == Rational::from_integer(0)
+        }
+        Metric::Minimise(_) | Metric::Maximise(_) => false,
+    }
+}

@@ -1,0 +1,186 @@
+//! The run folders of one command, and what stands in them for whoever resumes it.
+
+use super::PlanArgs;
+use hadal_check::RunPlace;
+use hadal_check::folder::is_left_over;
+use hadal_plan::{Kept, Opening, Resumed, Stage};
+use hadal_search::layered::Trouble;
+use hadal_search::layered::ledger::Ledger;
+use hadal_store::Governor;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where run folders are kept unless `--disk` says otherwise.
+const DEFAULT_DISK: &str = ".hadal";
+/// A file with this name says that a number had no room in the run's states.
+const OVERFLOWED: &str = "overflowed";
+
+/// The part of a command that decides what is searched: kept in the run's folder, so that `resume` can repeat it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct About {
+    /// What lists of runs show.
+    model: PathBuf,
+    /// Tells it from a run of `check`.
+    pub(super) plan: Asked,
+    /// Rows of the best plan so far, or of the way that hill climbing has behind it.
+    rows: Option<Vec<u32>>,
+    /// What the run is for.
+    stage: String,
+    /// Whether a search in RAM was written down.
+    in_ram: bool,
+    /// How often numbers got more bits before.
+    widened: u32,
+}
+
+/// What was asked.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Asked {
+    pub(super) domain: PathBuf,
+    pub(super) problem: PathBuf,
+    pub(super) optimal: bool,
+    pub(super) first: bool,
+    pub(super) engine: String,
+    pub(super) plan: Option<PathBuf>,
+    pub(super) html: Option<PathBuf>,
+}
+
+impl About {
+    /// What planning has to know of the run in this folder.
+    pub(super) fn resumed(&self, run: &Path) -> Resumed {
+        Resumed {
+            rows: self.rows.clone(),
+            stage: Stage::named(&self.stage).unwrap_or(Stage::Best),
+            in_ram: self.in_ram,
+            widened: self.widened,
+            overflowed: run.join(OVERFLOWED).exists(),
+        }
+    }
+}
+
+/// The run folders of one command: several searches may need one each.
+pub(super) struct Places<'a> {
+    args: &'a PlanArgs,
+    resumed: Option<&'a Path>,
+    places: Mutex<Vec<RunPlace>>,
+    overflowed: AtomicBool,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(args: &'a PlanArgs, resumed: Option<&'a Path>) -> Self {
+        Places { args, resumed, places: Mutex::default(), overflowed: AtomicBool::new(false) }
+    }
+
+    fn places(&self) -> std::sync::MutexGuard<'_, Vec<RunPlace>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn about(&self, kept: &Kept) -> serde_json::Value {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let args = self.args;
+        let problem = args.problem.as_deref().unwrap_or(&args.domain);
+        let about = About {
+            model: absolute(problem),
+            plan: Asked {
+                domain: absolute(&args.domain),
+                problem: absolute(problem),
+                optimal: args.optimal,
+                first: args.first,
+                engine: args.engine.info().name.to_owned(),
+                plan: args.plan.as_deref().map(absolute),
+                html: args.html.as_deref().map(absolute),
+            },
+            rows: kept.rows.clone(),
+            stage: kept.stage.name().to_owned(),
+            in_ram: kept.in_ram,
+            widened: kept.widened,
+        };
+        // Paths and numbers always serialise.
+        serde_json::to_value(about).unwrap_or_default()
+    }
+
+    /// Opens the folder of a search.
+    pub(super) fn open(&self, kept: &Kept, governor: &Governor) -> Result<Ledger, Trouble> {
+        let about = self.about(kept);
+        let mut places = self.places();
+        if kept.opening == Opening::Again
+            && let Some(last) = places.last()
+        {
+            return last.open(governor, kept.fingerprint, &about);
+        }
+        if let (Opening::Resumed, Some(path)) = (kept.opening, self.resumed) {
+            let ours = places.iter().position(|place| place.path == path);
+            let at = ours.unwrap_or_else(|| {
+                places.insert(0, RunPlace::existing(path).limited_to(self.args.disk_limit));
+                0
+            });
+            return places[at].open(governor, kept.fingerprint, &about);
+        }
+        let place = match (places.last(), self.resumed) {
+            (Some(last), _) => last.beside(&format!("again{}", places.len())),
+            (None, Some(path)) => RunPlace::existing(path).beside("again"),
+            (None, None) => {
+                let parent = self.args.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK));
+                let problem = self.args.problem.as_deref().unwrap_or(&self.args.domain);
+                RunPlace::new(parent, &problem.file_stem().unwrap_or_default().to_string_lossy())
+            }
+        }
+        .limited_to(self.args.disk_limit);
+        let ledger = place.create(governor, kept.fingerprint, &about);
+        if ledger.is_ok() && self.overflowed.load(Ordering::Relaxed) {
+            mark(&place.path);
+        }
+        places.push(place);
+        ledger
+    }
+
+    /// Notes in the folder that a number had no room: whoever resumes the run begins again with more bits.
+    pub(super) fn note_overflow(&self) {
+        if self.overflowed.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let places = self.places();
+        places.iter().filter(|place| place.is_used()).for_each(|place| mark(&place.path));
+        if let Some(path) = self.resumed.filter(|_| places.is_empty()) {
+            mark(path);
+        }
+    }
+
+    /// Removes folders that nobody needs; the path of the one that can be resumed.
+    pub(super) fn finish(&self, resumable: bool) -> Option<String> {
+        let mut places = std::mem::take(&mut *self.places());
+        if let Some(path) = self.resumed
+            && !places.iter().any(|place| place.path == path)
+            && !places.is_empty()
+        {
+            // What was done since took another folder.
+            forget(&RunPlace::existing(path));
+        }
+        let last = places.pop()?;
+        places.iter().filter(|place| place.is_used()).for_each(forget);
+        let kept = last.is_used()
+            && !is_left_over(&last.path)
+            && (resumable || self.resumed.is_some() || self.args.disk.is_some());
+        if !kept && last.is_used() {
+            forget(&last);
+        }
+        (kept && resumable).then(|| last.path.display().to_string())
+    }
+}
+
+/// Leaves a mark that outlives a crash.
+fn mark(folder: &Path) {
+    let made = std::fs::File::create(folder.join(OVERFLOWED)).and_then(|file| file.sync_all());
+    if let Err(error) = made.and_then(|()| std::fs::File::open(folder)?.sync_all()) {
+        eprintln!("warning: {}: cannot note that a number had no room: {error}", folder.display());
+    }
+}
+
+/// Removes a folder that nobody needs.
+fn forget(place: &RunPlace) {
+    if let Err(error) = place.remove() {
+        eprintln!("warning: cannot remove {}: {error}", place.path.display());
+    }
+}
