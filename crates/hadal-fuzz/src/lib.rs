@@ -34,7 +34,6 @@ pub const READERS: &[Reader] = &[
     Reader { name: "uppaal_xml", extensions: &["xml"], read: models::uppaal_xml },
     Reader { name: "queries", extensions: &["q"], read: models::queries },
     Reader { name: "airland", extensions: &["txt"], read: models::airland },
-    Reader { name: "racetrack", extensions: &["track"], read: models::racetrack },
     Reader { name: "pddl_domain", extensions: &["pddl"], read: planning::domain },
     Reader { name: "pddl_problem", extensions: &["pddl"], read: planning::problem },
     Reader { name: "pddl_plan", extensions: &["plan"], read: planning::plan },

@@ -3,7 +3,6 @@
 use hadal_lang::dve::beem::Description;
 use hadal_lang::{Language, LoadOptions, LoadedModel, Request, prism, ta};
 use hadal_system::{Source, validate::validate};
-use hadal_value::task::Racetrack;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -115,9 +114,4 @@ pub(crate) fn airland(data: &[u8]) -> bool {
             false
         }
     }
-}
-
-/// Maps of racetracks.
-pub(crate) fn racetrack(data: &[u8]) -> bool {
-    Racetrack::parse(&String::from_utf8_lossy(data), 0.7).is_ok()
 }

@@ -40,7 +40,6 @@ const DESCRIPTIONS: &[&str] = &[
 const PLANS: &[&str] =
     &["(go o o)\n; cost = 1\n", "0.0: (go n k) [1]\n(go o o)\n", "(go  o\n o)\n(no-such-action o)"];
 const PLANES: &[&str] = &["2 10\n 0 1 5 9 10 10 99999 3\n 0 2 6 9 10 10 3 99999\n"];
-const TRACKS: &[&str] = &["dim: 3 4\nXXXX\nX.GX\nXS.X\n", "####\n#SG#\n####\n"];
 const RECORDS: &[&str] =
     &["[[0,1,2,3]]", "{\"status\":\"running\",\"layers\":[],\"covers\":[],\"actions\":[]}"];
 
@@ -53,7 +52,6 @@ pub fn of(reader: &Reader) -> Vec<Vec<u8>> {
         "beem" => DESCRIPTIONS,
         "pddl_plan" => PLANS,
         "airland" => PLANES,
-        "racetrack" => TRACKS,
         "ledger" => RECORDS,
         _ => &[],
     };

@@ -2,7 +2,7 @@
 
 use crate::formulas::FormulaArgs;
 use crate::timed::TimedArgs;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use hadal_check::options::{Budget, parse_size};
 use hadal_check::units::parse_time;
 use hadal_check::{
@@ -33,6 +33,49 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub verb: crate::commands::Verb,
+}
+
+/// What `-h` shows of a verb with many options; `--help` shows all.
+const SHORT_HELP: &[(&str, &[&str])] = &[
+    (
+        "check",
+        &[
+            "model",
+            "define",
+            "memory",
+            "threads",
+            "time_limit",
+            "disk",
+            "strategy",
+            "property",
+            "deadlock",
+            "ltl",
+            "por",
+            "find",
+            "json",
+            "trace",
+            "explain",
+        ],
+    ),
+    ("bench", &["suite", "threads", "repeat", "clock", "only", "json", "html"]),
+];
+
+impl Cli {
+    /// The command line, with short help that shows what matters.
+    pub fn described() -> clap::Command {
+        SHORT_HELP.iter().fold(Cli::command(), |command, (verb, shown)| {
+            // A build may leave verbs out.
+            if command.find_subcommand(verb).is_none() {
+                return command;
+            }
+            command.mut_subcommand(*verb, |verb| {
+                verb.mut_args(|arg| {
+                    let keep = shown.contains(&arg.get_id().as_str());
+                    if keep { arg } else { arg.hide_short_help(true) }
+                })
+            })
+        })
+    }
 }
 
 /// What a constant or parameter is given.
@@ -152,7 +195,7 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub model: ModelArgs,
     /// How much it may take.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Limits")]
     pub limits: LimitArgs,
     /// Where run folders are kept, once a search needs the disk. A run given a folder by name is kept when it is done.
     #[arg(long, value_name = "DIR")]
@@ -168,28 +211,28 @@ pub struct CheckArgs {
     #[arg(long, value_enum)]
     pub deadlock: Option<Deadlock>,
     /// Formulas and claims.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Temporal logic")]
     pub formulas: FormulaArgs,
     /// Questions about infinite runs.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Temporal logic")]
     pub running: Running,
     /// What is left out of the search.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Reductions")]
     pub reduction: Reductions,
     /// Directed search.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Directed search")]
     pub directed: Directing,
     /// How `--strategy part` works.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Disk strategies")]
     pub partition: Partitioning,
     /// How the layered disk strategies work.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Disk strategies")]
     pub detection: Detecting,
     /// Questions of models in real time.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Real time")]
     pub timed: TimedArgs,
     /// What to print.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output")]
     pub output: OutputArgs,
 }
 
@@ -282,10 +325,10 @@ pub struct ResumeArgs {
     #[arg(long, value_name = "N")]
     pub cost_bound: Option<u64>,
     /// How much it may take; need not be what it was.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Limits")]
     pub limits: LimitArgs,
     /// What to print.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output")]
     pub output: OutputArgs,
 }
 
@@ -392,11 +435,30 @@ pub fn parse_override(text: &str) -> Result<(String, Given), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Cli::command().debug_assert();
+        Cli::described().debug_assert();
+    }
+
+    #[test]
+    fn short_help_shows_about_a_dozen_options_and_long_help_all_of_them() {
+        let mut command = Cli::described();
+        for (verb, shown) in SHORT_HELP {
+            let Some(verb) = command.find_subcommand_mut(verb) else { continue };
+            for name in *shown {
+                assert!(verb.get_arguments().any(|arg| arg.get_id() == *name), "{}: {name}", verb.get_name());
+            }
+            let (short, long) = (verb.render_help().to_string(), verb.render_long_help().to_string());
+            let options = |text: &str| text.lines().filter(|line| line.trim_start().starts_with('-')).count();
+            assert!(options(&short) <= 18, "{}: {}", verb.get_name(), options(&short));
+            assert!(options(&long) >= options(&short), "{}", verb.get_name());
+        }
+        let check = command.find_subcommand_mut("check").expect("a verb");
+        let long = check.render_long_help().to_string();
+        for heading in ["Limits:", "Reductions:", "Directed search:", "Disk strategies:", "Output:"] {
+            assert!(long.contains(heading), "{heading}");
+        }
     }
 
     #[test]

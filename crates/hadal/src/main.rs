@@ -15,7 +15,7 @@ mod trace;
 mod violation;
 
 use args::Cli;
-use clap::Parser;
+use clap::FromArgMatches;
 use std::process::ExitCode;
 
 /// Blocks of at least this many bytes go back to the system when they are freed.
@@ -34,9 +34,15 @@ fn tame_allocator() {
     }
 }
 
+/// The command line, or the end of the process where it asks for help or cannot be understood.
+fn read() -> Cli {
+    let matches = Cli::described().get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
 fn main() -> ExitCode {
     tame_allocator();
-    match commands::run(&Cli::parse().verb) {
+    match commands::run(&read().verb) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             eprintln!("error: {failure}");

@@ -314,6 +314,14 @@ fn completions_and_the_manual_are_printed() {
     }
     let manual = hadal(&["man"]).expect_code(0).stdout;
     assert!(manual.contains(".TH") && manual.contains("simulate"), "{manual}");
+    let check = hadal(&["man", "check"]).expect_code(0).stdout;
+    assert!(check.contains("hadal\\-check") && check.contains("\\-\\-memory"), "{check}");
+    assert!(hadal(&["man", "chekc"]).expect_code(2).stderr.contains("there is no `chekc`"));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    hadal(&["man", "--out", &folder.path().display().to_string()]).expect_code(0);
+    for page in ["hadal.1", "hadal-check.1", "hadal-plan.1", "hadal-solve.1", "hadal-runs.1"] {
+        assert!(folder.path().join(page).is_file(), "{page}");
+    }
     assert!(hadal(&["check", "--help"]).expect_code(0).stdout.contains("EXAMPLES"));
     assert!(hadal(&["--version"]).expect_code(0).stdout.starts_with("hadal "));
 }

@@ -2,27 +2,51 @@
 
 use crate::args::Cli;
 use crate::failure::Failure;
-use clap::CommandFactory;
+use clap::Args;
 use std::io::Write;
+use std::path::PathBuf;
 
-/// The manual page of `hadal`, then one for each verb.
-pub fn print() -> Result<u8, Failure> {
-    let command = Cli::command();
-    let mut page = Vec::new();
-    let mut render = |command: clap::Command| clap_mangen::Man::new(command).render(&mut page);
-    let rendered = render(command.clone()).and_then(|()| {
-        command
-            .get_subcommands()
-            .try_for_each(|verb| render(verb.clone().name(format!("hadal-{}", verb.get_name()))))
-    });
-    rendered
-        .and_then(|()| std::io::stdout().write_all(&page))
+/// Arguments of `man`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "EXAMPLES:\n  hadal man check | man -l -\n  hadal man --out ~/.local/share/man/man1")]
+pub struct ManArgs {
+    /// Whose page; that of `hadal` itself unless it is given.
+    pub verb: Option<String>,
+    /// Write the pages of all verbs into this folder, one file each.
+    #[arg(long, value_name = "DIR", conflicts_with = "verb")]
+    pub out: Option<PathBuf>,
+}
+
+/// `hadal man`: one manual page on standard output, or all of them in a folder.
+pub fn run(args: &ManArgs) -> Result<u8, Failure> {
+    let mut command = Cli::described();
+    command.build();
+    if let Some(folder) = &args.out {
+        let written =
+            std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command, folder));
+        written.map_err(|error| Failure::File { path: folder.clone(), error })?;
+        return Ok(0);
+    }
+    let page = match &args.verb {
+        None => command,
+        Some(name) => match command.find_subcommand(name) {
+            Some(verb) => verb.clone().name(format!("hadal-{}", verb.get_name())),
+            None => {
+                let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+                return Err(Failure::Usage(format!("there is no `{name}`; there are {}", known.join(", "))));
+            }
+        },
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page)
+        .render(&mut text)
+        .and_then(|()| std::io::stdout().write_all(&text))
         .map_err(|error| Failure::File { path: "standard output".into(), error })?;
     Ok(0)
 }
 
 /// A completion script.
 pub fn complete(shell: clap_complete::Shell) -> Result<u8, Failure> {
-    clap_complete::generate(shell, &mut Cli::command(), "hadal", &mut std::io::stdout());
+    clap_complete::generate(shell, &mut Cli::described(), "hadal", &mut std::io::stdout());
     Ok(0)
 }

@@ -50,8 +50,8 @@ pub enum Verb {
     },
     /// Serve an editor: diagnostics, go to definition, hover (Language Server Protocol).
     Lsp,
-    /// Print the manual page (roff).
-    Man,
+    /// Print a manual page (roff), or write those of all verbs.
+    Man(manual::ManArgs),
 }
 
 /// Runs a verb; returns the exit code.
@@ -71,6 +71,6 @@ pub fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Landing(args) => crate::timed::landing::run(args),
         Verb::Completions { shell } => manual::complete(*shell),
         Verb::Lsp => lsp::run(),
-        Verb::Man => manual::print(),
+        Verb::Man(args) => manual::run(args),
     }
 }
