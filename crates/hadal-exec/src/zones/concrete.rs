@@ -6,8 +6,9 @@ use hadal_system::{Label, StateSpace, Successors, Value, Worker};
 use super::code::Context;
 use super::dbm::{INFINITY, Zone};
 use super::deadlock;
-use super::space::{ZoneSpace, ZoneWorker};
+use super::space::ZoneSpace;
 use super::timing::{Entry, Faulty, Set, apply_all};
+use super::worker::ZoneWorker;
 use crate::interpret::{Interpreter, Outcome};
 
 /// A time: `units / scale`.
@@ -134,7 +135,7 @@ impl ZoneSpace {
         let all = self.differences(&discrete, labels, ending)?;
         let times = solve(&all, discrete.len() + 1).ok_or(ConcreteError::NoDelays)?;
         let interpreter = self.model.interpreter();
-        Walk { space: self, interpreter: &interpreter }.replay(&discrete, labels, &times)
+        ConcreteRun { space: self, interpreter: &interpreter }.replay(&discrete, labels, &times)
     }
 
     /// Replays a run at these whole times: of each step, and of the end.
@@ -145,7 +146,7 @@ impl ZoneSpace {
         times: &[i64],
     ) -> Result<ConcreteTrace, ConcreteError> {
         let interpreter = self.model.interpreter();
-        Walk { space: self, interpreter: &interpreter }.replay(discrete, labels, &(times.to_vec(), 1))
+        ConcreteRun { space: self, interpreter: &interpreter }.replay(discrete, labels, &(times.to_vec(), 1))
     }
 
     /// What the times of a run must satisfy: time 0 is the beginning, time n that of step n, the last that of the end.
@@ -156,7 +157,7 @@ impl ZoneSpace {
         ending: TimedEnding,
     ) -> Result<Vec<Difference>, ConcreteError> {
         let interpreter = self.model.interpreter();
-        let walk = Walk { space: self, interpreter: &interpreter };
+        let walk = ConcreteRun { space: self, interpreter: &interpreter };
         let faulty = |n: usize| move |Faulty| ConcreteError::NotReplayed(n);
         let mut settings: Settings = vec![(0, 0); self.size];
         let mut all = Vec::new();
@@ -245,12 +246,12 @@ fn solve_at(all: &[Difference], times: usize, scale: i64) -> Option<Vec<i64>> {
     None
 }
 
-struct Walk<'s> {
+struct ConcreteRun<'s> {
     space: &'s ZoneSpace,
     interpreter: &'s Interpreter<'s>,
 }
 
-impl Walk<'_> {
+impl ConcreteRun<'_> {
     fn context<'c>(&'c self, state: &'c [u64], locals: &'c [Value]) -> Context<'c> {
         Context { state, locals, interpreter: self.interpreter, shapes: &[] }
     }

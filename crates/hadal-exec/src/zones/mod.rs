@@ -16,6 +16,7 @@ mod pack;
 pub mod priced;
 pub mod space;
 mod timing;
+pub(crate) mod worker;
 
 pub use concrete::{ConcreteStep, ConcreteTrace};
 pub use cover::Covering;

@@ -3,8 +3,8 @@
 use hadal_system::system::instance_values;
 use hadal_system::timed::{Strictness, TimedFormula, TimedSystem};
 use hadal_system::{
-    ActionInfo, Check, Cover, Label, Layout, PropertyId, PropertyInfo, PropertyKind, Span, StateField,
-    StateSpace, Successors, System, Value, Worker,
+    ActionInfo, Cover, Label, Layout, PropertyId, PropertyInfo, Span, StateField, StateSpace, System, Value,
+    Worker,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,7 +15,7 @@ use super::dbm::{INFINITY, LARGEST_CONSTANT, NONE, Zone, constant, strict, weak}
 use super::deadlock;
 use super::pack::Packing;
 use super::timing::{Faulty, ReadyBound, ReadyReset, apply_all};
-use crate::interpret::Interpreter;
+use super::worker::ZoneWorker;
 use crate::model::{Model, ModelError, ModelOptions};
 
 /// How zones are made finitely many.
@@ -118,11 +118,11 @@ pub struct ZoneSpace {
     /// By property.
     pub(crate) formulas: Vec<Option<Vec<ReadyClause>>>,
     /// Properties that are asked about, by id.
-    asked: Vec<bool>,
+    pub(super) asked: Vec<bool>,
     bases: Vec<u64>,
     fingerprint: u64,
     cover: Option<ZoneCover>,
-    overflowed: AtomicBool,
+    pub(super) overflowed: AtomicBool,
 }
 
 impl ZoneSpace {
@@ -342,7 +342,7 @@ impl ZoneSpace {
         Ok(true)
     }
 
-    fn extrapolate(&self, zone: &mut Zone, bounds: &ClockBounds) {
+    pub(super) fn extrapolate(&self, zone: &mut Zone, bounds: &ClockBounds) {
         match self.options.extrapolation {
             Extrapolation::LowerUpperPlus | Extrapolation::MaxPlus => {
                 zone.extrapolate_lu_plus(&bounds.lower, &bounds.upper);
@@ -475,189 +475,6 @@ pub fn render(zone: &Zone, names: &[String]) -> String {
         }
     }
     if parts.is_empty() { "true".into() } else { parts.join(", ") }
-}
-
-/// Computes successors of zones for one thread.
-pub(crate) struct ZoneWorker<'s> {
-    space: &'s ZoneSpace,
-    inner: Box<dyn Worker + 's>,
-    interpreter: Interpreter<'s>,
-    discrete: Successors,
-    zone: Zone,
-    next: Zone,
-    bounds: ClockBounds,
-    locals: Vec<Value>,
-    state: Vec<u64>,
-}
-
-/// What came of a step.
-enum Step {
-    Nothing,
-    Reached,
-    Fault,
-}
-
-impl<'s> ZoneWorker<'s> {
-    pub(crate) fn new(space: &'s ZoneSpace) -> Self {
-        ZoneWorker {
-            space,
-            inner: space.model.worker(),
-            interpreter: space.model.interpreter(),
-            discrete: Successors::new(space.model.words()),
-            zone: Zone::zero(space.size - 1),
-            next: Zone::zero(space.size - 1),
-            bounds: ClockBounds::none(space.size),
-            locals: Vec::new(),
-            state: vec![0; space.words()],
-        }
-    }
-
-    /// Applies the clock guard of a label to `self.next`; `None` where it meets an error.
-    fn guard(&mut self, label: Label, before: &[u64]) -> Option<bool> {
-        let space = self.space;
-        space.locals(label, &mut self.locals);
-        let action = space.action(label);
-        let shapes = &space.model.system().actions[action].locals;
-        let context = Context { state: before, locals: &self.locals, interpreter: &self.interpreter, shapes };
-        apply_all(&space.timing[action].guard, &context, &mut self.next).ok()
-    }
-
-    /// From `self.zone` by the label to `after`: the new zone stands in `self.next`.
-    fn step(&mut self, label: Label, before: &[u64], after: &[u64]) -> Step {
-        self.next.copy_from(&self.zone);
-        match self.guard(label, before) {
-            Some(true) => {}
-            Some(false) => return Step::Nothing,
-            None => return Step::Fault,
-        }
-        let space = self.space;
-        let action = space.action(label);
-        let shapes = &space.model.system().actions[action].locals;
-        let (locals, interpreter) = (&self.locals, &self.interpreter);
-        let before = Context { state: before, locals, interpreter, shapes };
-        let after = Context { state: after, locals, interpreter, shapes };
-        for reset in &space.timing[action].resets {
-            match reset.apply(&before, &after, &mut self.next) {
-                Ok(true) => {}
-                Ok(false) => return Step::Nothing,
-                Err(Faulty) => return Step::Fault,
-            }
-        }
-        let after = Context { locals: &[], shapes: &[], ..after };
-        arrive(space, &after, &mut self.next, &mut self.bounds)
-    }
-
-    /// Packs `self.next` with its discrete part.
-    fn pack(&mut self, discrete: &[u64]) {
-        let words = self.space.zone_words;
-        if !self.space.packing.pack(&self.next, &mut self.state[..words]) {
-            self.space.overflowed.store(true, Ordering::Relaxed);
-        }
-        self.state[words..].copy_from_slice(discrete);
-    }
-}
-
-/// Settles a zone in a discrete state and extrapolates it.
-fn arrive(space: &ZoneSpace, after: &Context, zone: &mut Zone, bounds: &mut ClockBounds) -> Step {
-    match space.settle(after, zone) {
-        Ok(true) => {}
-        Ok(false) => return Step::Nothing,
-        Err(Faulty) => return Step::Fault,
-    }
-    space.bounds_at(after, bounds);
-    space.extrapolate(zone, bounds);
-    Step::Reached
-}
-
-impl Worker for ZoneWorker<'_> {
-    fn initial(&mut self, out: &mut Successors) {
-        let mut starts = Successors::new(self.space.model.words());
-        self.inner.initial(&mut starts);
-        for (label, discrete) in starts.iter() {
-            self.next = Zone::zero(self.space.size - 1);
-            let context =
-                Context { state: discrete, locals: &[], interpreter: &self.interpreter, shapes: &[] };
-            match arrive(self.space, &context, &mut self.next, &mut self.bounds) {
-                Step::Reached => {
-                    self.pack(discrete);
-                    out.push(label, &self.state);
-                }
-                Step::Nothing => {}
-                Step::Fault => out.push_fault(label),
-            }
-        }
-        starts.faults().iter().for_each(|&label| out.push_fault(label));
-    }
-
-    fn successors(&mut self, state: &[u64], out: &mut Successors) {
-        let words = self.space.zone_words;
-        let (packed, before) = state.split_at(words);
-        self.space.packing.unpack(packed, &mut self.zone);
-        let mut discrete = std::mem::replace(&mut self.discrete, Successors::new(1));
-        discrete.clear();
-        self.inner.successors(before, &mut discrete);
-        for (label, after) in discrete.iter() {
-            match self.step(label, before, after) {
-                Step::Nothing => {}
-                Step::Reached => {
-                    self.pack(after);
-                    out.push(label, &self.state);
-                }
-                Step::Fault => out.push_fault(label),
-            }
-        }
-        for &label in discrete.faults() {
-            // An error counts only where the clocks let the action fire.
-            self.next.copy_from(&self.zone);
-            if self.guard(label, before) != Some(false) {
-                out.push_fault(label);
-            }
-        }
-        self.discrete = discrete;
-    }
-
-    fn check(&mut self, state: &[u64]) -> Check {
-        let space = self.space;
-        if !space.asked.iter().any(|&asked| asked) {
-            return Check::Fine;
-        }
-        let (packed, discrete) = state.split_at(space.zone_words);
-        let mut unpacked = false;
-        let context = Context { state: discrete, locals: &[], interpreter: &self.interpreter, shapes: &[] };
-        for (id, info) in space.model.properties().iter().enumerate() {
-            if !space.asked[id] || !matches!(info.kind, PropertyKind::Invariant | PropertyKind::Goal) {
-                continue;
-            }
-            let property = PropertyId(id as u32);
-            let hit = match space.formulas.get(id) {
-                Some(Some(_)) => {
-                    if !unpacked {
-                        space.packing.unpack(packed, &mut self.zone);
-                        unpacked = true;
-                    }
-                    space.meets(id, &context, &self.zone, &mut *self.inner)
-                }
-                _ => {
-                    let wanted = info.kind == PropertyKind::Goal;
-                    self.inner.satisfies(discrete, property).map(|holds| holds == wanted)
-                }
-            };
-            match hit {
-                Some(false) => {}
-                Some(true) => return Check::Hit(property),
-                None => return Check::Fault(property),
-            }
-        }
-        Check::Fine
-    }
-
-    fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
-        self.inner.satisfies(&state[self.space.zone_words..], property)
-    }
-
-    fn cover_counts(&self) -> &[u64] {
-        self.inner.cover_counts()
-    }
 }
 
 /// The earliest time a zone has on its last clock, and whether it is taken itself.
