@@ -15,7 +15,7 @@ use crate::compile::{CompileError, Compiled};
 use crate::fields::fields;
 use crate::fingerprint::fingerprint;
 use crate::interpret::{Interpreter, Outcome};
-use crate::passing::{Passing, Steps, Walk};
+use crate::passing::{Passing, PassingMemory, Steps};
 use crate::symmetry::{Canonicaliser, Scratch, SymmetryMode};
 
 /// How a model is run.
@@ -177,7 +177,7 @@ impl StateSpace for Model {
                 None => Runner::Interpreted(Box::new(self.interpreter())),
             },
             symmetry: self.symmetry.as_ref().map(|it| (it, it.scratch())),
-            passing: self.passing.as_ref().map(|it| (it, Walk::new(self.words()))),
+            passing: self.passing.as_ref().map(|it| (it, PassingMemory::new(self.words()))),
             covers: vec![0; self.properties.len()],
             chooser: None,
         })
@@ -267,7 +267,7 @@ struct ModelWorker<'m> {
     model: &'m Model,
     runner: Runner<'m>,
     symmetry: Option<(&'m Canonicaliser, Scratch)>,
-    passing: Option<(&'m Passing, Walk)>,
+    passing: Option<(&'m Passing, PassingMemory)>,
     covers: Vec<u64>,
     /// Made when choices are first asked for.
     chooser: Option<Chooser<'m>>,

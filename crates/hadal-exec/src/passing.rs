@@ -44,7 +44,13 @@ impl Passing {
     }
 
     /// Appends the successors of `state`; each has the label of the first step towards it.
-    pub fn successors(&self, steps: &mut dyn Steps, state: &[u64], walk: &mut Walk, out: &mut Successors) {
+    pub fn successors(
+        &self,
+        steps: &mut dyn Steps,
+        state: &[u64],
+        walk: &mut PassingMemory,
+        out: &mut Successors,
+    ) {
         walk.first.clear();
         steps.all(state, &mut walk.first);
         let mut faults = walk.first.faults().to_vec();
@@ -88,17 +94,17 @@ fn push_once(out: &mut Successors, from: usize, label: Label, state: &[u64]) {
 
 /// Memory for following one step at a time.
 #[derive(Debug)]
-pub(crate) struct Walk {
+pub(crate) struct PassingMemory {
     first: Successors,
     next: Successors,
     points: Points,
 }
 
-impl Walk {
+impl PassingMemory {
     /// For states of this many words.
     pub fn new(words: usize) -> Self {
         let points = Points { words, seen: Vec::new(), open: Vec::new(), large: HashSet::new() };
-        Walk { first: Successors::new(words), next: Successors::new(words), points }
+        PassingMemory { first: Successors::new(words), next: Successors::new(words), points }
     }
 }
 

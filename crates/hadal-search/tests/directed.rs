@@ -170,7 +170,7 @@ fn a_budget_that_is_too_small_ends_the_search_honestly() {
 #[test]
 fn an_audit_finds_guides_that_break_their_word_and_no_others() {
     let mut broken = 0;
-    for seed in 0..200 {
+    for seed in 0..500 {
         let graph = Graph::long(seed, 30 + seed % 50, 1 + seed % 4);
         let options =
             DirectedOptions { order: Order::AStar, trust: Trust::Audited, ..DirectedOptions::default() };

@@ -7,7 +7,7 @@ use hadal_system::{DomainId, Shape, ShapeId};
 use super::emit::Emitter;
 use super::jit::Helper;
 use super::memory::{Mem, MemBase};
-use super::places::{Location, Target};
+use super::places::{Location, PackedPlace};
 use super::runtime::Field;
 use super::values::{Code, Val};
 
@@ -112,7 +112,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Copies every scalar of `from` to `to`.
-    pub fn copy(&mut self, to: &Target, from: &Target) {
+    pub fn copy(&mut self, to: &PackedPlace, from: &PackedPlace) {
         if self.system.shapes.scalar(to.shape).is_some() {
             return self.copy_scalar(to, from);
         }
@@ -124,13 +124,13 @@ impl Emitter<'_, '_> {
         }
         let (to_parts, from_parts) = (self.parts(to.shape), self.parts(from.shape));
         for (t, f) in to_parts.iter().zip(&from_parts) {
-            let to = Target { location: Location::Memory(to_mem.plus(t.offset)), shape: t.shape };
-            let from = Target { location: Location::Memory(from_mem.plus(f.offset)), shape: f.shape };
+            let to = PackedPlace { location: Location::Memory(to_mem.plus(t.offset)), shape: t.shape };
+            let from = PackedPlace { location: Location::Memory(from_mem.plus(f.offset)), shape: f.shape };
             self.copy_scalar(&to, &from);
         }
     }
 
-    fn copy_scalar(&mut self, to: &Target, from: &Target) {
+    fn copy_scalar(&mut self, to: &PackedPlace, from: &PackedPlace) {
         if let Location::Value(value) = from.location {
             return self.write(to, value);
         }
@@ -174,7 +174,7 @@ impl Emitter<'_, '_> {
     }
 
     /// 1 where two aggregates are equal scalar by scalar.
-    pub fn same(&mut self, left: &Target, right: &Target) -> Val {
+    pub fn same(&mut self, left: &PackedPlace, right: &PackedPlace) -> Val {
         if self.dead {
             return Val::Const(0);
         }
@@ -214,8 +214,8 @@ impl Emitter<'_, '_> {
         }
         let mut equal = self.int(1);
         for (a, b) in left.iter().zip(&right) {
-            let a = Target { location: Location::Memory(l.plus(a.offset)), shape: a.shape };
-            let b = Target { location: Location::Memory(r.plus(b.offset)), shape: b.shape };
+            let a = PackedPlace { location: Location::Memory(l.plus(a.offset)), shape: a.shape };
+            let b = PackedPlace { location: Location::Memory(r.plus(b.offset)), shape: b.shape };
             let same = self.same_scalars(&a, &b);
             let same = self.raw(same);
             equal = self.b.ins().band(equal, same);
@@ -224,7 +224,7 @@ impl Emitter<'_, '_> {
     }
 
     /// 1 where both are undefined, or both have the same value.
-    fn same_scalars(&mut self, left: &Target, right: &Target) -> Val {
+    fn same_scalars(&mut self, left: &PackedPlace, right: &PackedPlace) -> Val {
         if let (Location::Value(l), Location::Value(r)) = (left.location, right.location) {
             return self.binary(hadal_system::BinaryOp::Equal, l, r);
         }
@@ -247,7 +247,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Whether a scalar is defined (1 or 0), and its value where it is.
-    fn optional(&mut self, target: &Target) -> (Value, Value) {
+    fn optional(&mut self, target: &PackedPlace) -> (Value, Value) {
         if let Location::Value(value) = target.location {
             return (self.int(1), self.raw(value));
         }
@@ -268,7 +268,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Sets every scalar below to its least value; empties multisets.
-    pub fn clear(&mut self, target: &Target) {
+    pub fn clear(&mut self, target: &PackedPlace) {
         if let Some(domain) = self.system.shapes.scalar(target.shape) {
             let code = u64::from(self.system.domains[domain].undefined);
             return self.store(target, Code::Const(code));
@@ -290,14 +290,15 @@ impl Emitter<'_, '_> {
         for part in self.parts(target.shape) {
             let code = u64::from(!part.in_multiset && self.system.domains[part.domain].undefined);
             if bits <= 256 && mem.moving.is_none() {
-                let target = Target { location: Location::Memory(mem.plus(part.offset)), shape: part.shape };
+                let target =
+                    PackedPlace { location: Location::Memory(mem.plus(part.offset)), shape: part.shape };
                 self.learn(&target, code, code);
             }
         }
     }
 
     /// Makes every scalar below undefined, or its least value.
-    pub fn undefine(&mut self, target: &Target) {
+    pub fn undefine(&mut self, target: &PackedPlace) {
         if self.system.shapes.scalar(target.shape).is_some() {
             return self.store(target, Code::Const(0));
         }
@@ -330,7 +331,7 @@ impl Emitter<'_, '_> {
     }
 
     /// 1 where some scalar of an aggregate is undefined.
-    pub fn any_undefined(&mut self, target: &Target) -> Val {
+    pub fn any_undefined(&mut self, target: &PackedPlace) -> Val {
         let Location::Memory(mem) = target.location else { unreachable!("aggregates are in memory") };
         let fields: Vec<Part> = self
             .parts(target.shape)
@@ -354,7 +355,7 @@ impl Emitter<'_, '_> {
         }
         let mut found = self.b.ins().iconst(cranelift_codegen::ir::types::I8, 0);
         for part in fields {
-            let target = Target { location: Location::Memory(mem.plus(part.offset)), shape: part.shape };
+            let target = PackedPlace { location: Location::Memory(mem.plus(part.offset)), shape: part.shape };
             let code = self.load(&target);
             let v = self.raw_code(code);
             let undefined = self.is(IntCC::Equal, v, 0);

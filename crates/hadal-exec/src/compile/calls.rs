@@ -13,7 +13,7 @@ use hadal_system::{Argument, Function, FunctionId, LocalKind, MAX_CALL_DEPTH, Pl
 use super::emit::{Binding, Emitter};
 use super::facts::Key;
 use super::memory::{Mem, MemBase, StateMode};
-use super::places::{Location, Target};
+use super::places::{Location, PackedPlace};
 use super::plan::{Summary, argument_calls};
 use super::stmts::bind;
 use super::values::{Code, Val, max_code};
@@ -143,7 +143,7 @@ impl<'s> Emitter<'_, 's> {
     }
 
     /// The code of a scalar that is passed by copy.
-    fn scalar_argument(&mut self, target: &Target, parameter: hadal_system::ShapeId) -> Option<Code> {
+    fn scalar_argument(&mut self, target: &PackedPlace, parameter: hadal_system::ShapeId) -> Option<Code> {
         self.system.shapes.scalar(parameter)?;
         let code = self.load(target);
         Some(match target.location {

@@ -17,7 +17,7 @@ use super::facts::Facts;
 use super::firing::{BodyStyle, Firing, Outputs};
 use super::guards::{Conjunct, Errors, Reader, Scalar};
 use super::memory::{Mem, MemBase};
-use super::places::{Location, Target};
+use super::places::{Location, PackedPlace};
 use super::plan::{block_cost, expr_cost};
 use super::unit::{Job, Unit};
 use super::values::{Code, Val};
@@ -421,7 +421,7 @@ impl<'s> Emitter<'_, 's> {
     fn switch_tree(&mut self, scalar: Scalar, cases: Vec<(Vec<u64>, Tree<'s>)>, outputs: &Outputs) {
         let shape = self.scalar_shape(scalar);
         let location = Location::Memory(Mem::at(MemBase::State, scalar.offset));
-        let target = Target { location, shape };
+        let target = PackedPlace { location, shape };
         let v = match self.load(&target) {
             Code::Const(code) => {
                 if let Some((_, tree)) = cases.into_iter().find(|(codes, _)| codes.contains(&code)) {

@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use hadal_system::{BinaryOp, Expr, ExprKind, Quantifier, UnaryOp};
 
 use super::emit::Emitter;
-use super::places::Target;
+use super::places::PackedPlace;
 use super::values::{Code, Val, decided};
 
 /// Runs `step` with enough native stack below it, however deep the model nests.
@@ -108,7 +108,7 @@ impl<'s> Emitter<'_, 's> {
     }
 
     /// Branches on a scalar that was just read; where it is a boolean, each branch knows it.
-    fn branch_on_scalar(&mut self, target: &Target, value: Val, yes: Block, no: Block) {
+    fn branch_on_scalar(&mut self, target: &PackedPlace, value: Val, yes: Block, no: Block) {
         let Val::Dyn { v, lo: 0, hi: 1 } = value else { return self.branch_on(value, yes, no) };
         if self.dead {
             return self.goto(no);
@@ -171,7 +171,7 @@ impl<'s> Emitter<'_, 's> {
     }
 
     /// The value, and the place it was read from where the expression is a plain read.
-    fn value_and_place(&mut self, expr: &'s Expr) -> (Val, Option<Target>) {
+    fn value_and_place(&mut self, expr: &'s Expr) -> (Val, Option<PackedPlace>) {
         match &expr.kind {
             ExprKind::Read(place) if !self.dead => {
                 let target = self.resolve(place);
@@ -267,7 +267,7 @@ impl<'s> Emitter<'_, 's> {
     }
 
     /// 1 where a scalar, or any scalar of an aggregate, is undefined.
-    fn is_undefined(&mut self, target: &Target) -> Val {
+    fn is_undefined(&mut self, target: &PackedPlace) -> Val {
         if let super::places::Location::Value(_) = target.location {
             return Val::Const(0);
         }

@@ -23,14 +23,14 @@ pub(super) enum Location {
 
 /// A resolved place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
+pub(super) struct PackedPlace {
     pub location: Location,
     pub shape: ShapeId,
 }
 
 impl<'s> Emitter<'_, 's> {
     /// Walks the path, evaluating and checking its indices from left to right.
-    pub fn resolve(&mut self, place: &'s Place) -> Target {
+    pub fn resolve(&mut self, place: &'s Place) -> PackedPlace {
         let system = self.system;
         let mut at = self.resolve_base(place.base);
         for step in &place.steps {
@@ -57,9 +57,9 @@ impl<'s> Emitter<'_, 's> {
         at
     }
 
-    fn resolve_base(&mut self, base: Base) -> Target {
+    fn resolve_base(&mut self, base: Base) -> PackedPlace {
         match base {
-            Base::Global(var) => Target {
+            Base::Global(var) => PackedPlace {
                 location: Location::Memory(Mem::at(MemBase::State, self.layout.variable_offset(var))),
                 shape: self.system.variable(var).shape,
             },
@@ -68,11 +68,11 @@ impl<'s> Emitter<'_, 's> {
                 let frame = self.frame();
                 let shape = frame.locals[n].shape;
                 match frame.bindings[n] {
-                    Binding::Value(value) => Target { location: Location::Value(value), shape },
+                    Binding::Value(value) => PackedPlace { location: Location::Value(value), shape },
                     Binding::Scalar(variable, shape) => {
-                        Target { location: Location::Register(variable), shape }
+                        PackedPlace { location: Location::Register(variable), shape }
                     }
-                    Binding::Memory(mem, shape) => Target { location: Location::Memory(mem), shape },
+                    Binding::Memory(mem, shape) => PackedPlace { location: Location::Memory(mem), shape },
                     Binding::Unbound => unreachable!("a local is bound before it is used"),
                 }
             }
@@ -246,13 +246,13 @@ impl<'s> Emitter<'_, 's> {
     }
 
     /// Key and width of a scalar about which facts can be kept.
-    fn fact_key(&self, target: &Target) -> Option<(Key, u32)> {
+    fn fact_key(&self, target: &PackedPlace) -> Option<(Key, u32)> {
         let (key, width) = self.key(target.location)?;
         Some((key, if width == 0 { self.layout.shape_bits(target.shape) } else { width }))
     }
 
     /// The code at a scalar place. Bound locals are encoded.
-    pub fn load(&mut self, target: &Target) -> Code {
+    pub fn load(&mut self, target: &PackedPlace) -> Code {
         let (_, domain) = self.scalar_domain(target.shape);
         let greatest = max_code(domain);
         let known = self.fact_key(target).and_then(|(key, width)| self.facts.get(key, width));
@@ -269,7 +269,7 @@ impl<'s> Emitter<'_, 's> {
     }
 
     /// Writes a code to a scalar place.
-    pub fn store(&mut self, target: &Target, code: Code) {
+    pub fn store(&mut self, target: &PackedPlace, code: Code) {
         let (lo, hi) = code.bounds();
         match target.location {
             Location::Value(_) => unreachable!("bound locals are only read"),
@@ -290,7 +290,7 @@ impl<'s> Emitter<'_, 's> {
     }
 
     /// Notes what is known of a scalar's code from here on.
-    pub fn learn(&mut self, target: &Target, lo: u64, hi: u64) {
+    pub fn learn(&mut self, target: &PackedPlace, lo: u64, hi: u64) {
         if let Some((key, width)) = self.fact_key(target) {
             let (old_lo, old_hi) = self.facts.get(key, width).unwrap_or((0, u64::MAX));
             self.facts.set(key, width, lo.max(old_lo), hi.min(old_hi));
@@ -304,7 +304,7 @@ impl<'s> Emitter<'_, 's> {
     }
 
     /// [`Emitter::read`] of a resolved place.
-    pub fn read_target(&mut self, target: &Target) -> Val {
+    pub fn read_target(&mut self, target: &PackedPlace) -> Val {
         if let Location::Value(value) = target.location {
             return value;
         }
@@ -328,7 +328,7 @@ impl<'s> Emitter<'_, 's> {
     }
 
     /// Writes a value to a scalar; the value must lie in its domain.
-    pub fn write(&mut self, target: &Target, value: Val) {
+    pub fn write(&mut self, target: &PackedPlace, value: Val) {
         let (_, domain) = self.scalar_domain(target.shape);
         let code = self.encode(value, domain);
         self.store(target, code);

@@ -7,7 +7,7 @@ use hadal_system::{CheckKind, Expr, ExprKind, MAX_LOOP_TURNS, Stmt, StmtKind, Sw
 
 use super::emit::{Binding, Covers, Emitter};
 use super::exprs::with_stack;
-use super::places::{Location, Target};
+use super::places::{Location, PackedPlace};
 use super::plan::block_cost;
 use super::runtime::Context;
 use super::values::{Val, decided};
@@ -116,7 +116,7 @@ impl<'s> Emitter<'_, 's> {
     fn jump_table(
         &mut self,
         subject: Val,
-        target: Option<Target>,
+        target: Option<PackedPlace>,
         arms: &'s [SwitchArm],
         otherwise: &'s [Stmt],
     ) {
@@ -255,7 +255,7 @@ impl<'s> Emitter<'_, 's> {
 }
 
 /// What a reference to a resolved place stands for.
-pub(super) fn bind(target: &Target) -> Binding {
+pub(super) fn bind(target: &PackedPlace) -> Binding {
     match target.location {
         Location::Value(value) => Binding::Value(value),
         Location::Register(variable) => Binding::Scalar(variable, target.shape),

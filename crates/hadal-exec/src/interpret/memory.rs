@@ -7,7 +7,7 @@ pub(super) type Scalar = Option<Value>;
 
 /// A resolved place: where its first scalar stands, and what stands there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
+pub(super) struct SlotPlace {
     pub store: Store,
     pub slot: usize,
     pub shape: ShapeId,
@@ -37,7 +37,7 @@ pub(super) struct Frame<'i> {
     pub plan: &'i FramePlan<'i>,
     pub slots: Vec<Scalar>,
     /// What each reference local stands for while it is bound.
-    pub references: Vec<Option<Target>>,
+    pub references: Vec<Option<SlotPlace>>,
 }
 
 impl<'a> FramePlan<'a> {

@@ -2,13 +2,13 @@
 
 use hadal_system::{Base, LocalId, LocalKind, Place, Shape, Span, Step, Value};
 
-use super::memory::{Scalar, Store, Target, name_of_part};
+use super::memory::{Scalar, SlotPlace, Store, name_of_part};
 use super::{Execution, Stop};
 use crate::fault::{FaultKind, describe_domain};
 
 impl Execution<'_, '_> {
     /// Walks the path, evaluating and checking its indices from left to right.
-    pub(super) fn resolve(&mut self, place: &Place) -> Result<Target, Stop> {
+    pub(super) fn resolve(&mut self, place: &Place) -> Result<SlotPlace, Stop> {
         let system = self.code.system;
         let mut at = self.resolve_base(place.base);
         for (n, step) in place.steps.iter().enumerate() {
@@ -32,10 +32,10 @@ impl Execution<'_, '_> {
         Ok(at)
     }
 
-    fn resolve_base(&self, base: Base) -> Target {
+    fn resolve_base(&self, base: Base) -> SlotPlace {
         let system = self.code.system;
         match base {
-            Base::Global(var) => Target {
+            Base::Global(var) => SlotPlace {
                 store: Store::State,
                 slot: self.code.first_slots[var.0 as usize],
                 shape: system.variable(var).shape,
@@ -48,7 +48,7 @@ impl Execution<'_, '_> {
                         // A well-formed system uses a reference only inside its `Bind`, or as a parameter.
                         frame.references[n].expect("a reference is bound before it is used")
                     }
-                    LocalKind::Bound | LocalKind::Variable => Target {
+                    LocalKind::Bound | LocalKind::Variable => SlotPlace {
                         store: Store::Frame(depth),
                         slot: frame.plan.first[n],
                         shape: frame.plan.locals[n].shape,
@@ -59,7 +59,7 @@ impl Execution<'_, '_> {
     }
 
     /// Every scalar below a target, noting that the state's were read.
-    pub(super) fn contents(&mut self, target: Target) -> Vec<Scalar> {
+    pub(super) fn contents(&mut self, target: SlotPlace) -> Vec<Scalar> {
         let count = self.code.system.shapes.slots(target.shape);
         let slots = target.slot..target.slot + count;
         match target.store {
@@ -74,7 +74,7 @@ impl Execution<'_, '_> {
     }
 
     /// The scalar at a target, noting that the state's was read.
-    pub(super) fn scalar(&mut self, target: Target) -> Scalar {
+    pub(super) fn scalar(&mut self, target: SlotPlace) -> Scalar {
         match target.store {
             Store::State => {
                 if let Some(read) = &mut self.notes.read {
@@ -99,7 +99,7 @@ impl Execution<'_, '_> {
     }
 
     /// Writes a scalar; the value must lie in its domain.
-    pub(super) fn write(&mut self, target: Target, value: Value, span: Span) -> Result<(), Stop> {
+    pub(super) fn write(&mut self, target: SlotPlace, value: Value, span: Span) -> Result<(), Stop> {
         let system = self.code.system;
         // Only scalars are assigned in a well-formed system.
         let domain = system.shapes.scalar(target.shape).expect("an assigned place is a scalar");
@@ -124,7 +124,7 @@ impl Execution<'_, '_> {
     }
 
     /// The path name of a target: `cache[2].state`.
-    pub(super) fn name(&self, target: Target) -> String {
+    pub(super) fn name(&self, target: SlotPlace) -> String {
         let system = self.code.system;
         match target.store {
             Store::State => {
@@ -146,7 +146,7 @@ impl Execution<'_, '_> {
         }
     }
 
-    fn index_fault(&self, place: &Place, step: usize, array: Target, value: Value) -> Stop {
+    fn index_fault(&self, place: &Place, step: usize, array: SlotPlace, value: Value) -> Stop {
         let system = self.code.system;
         let name = self.name(array);
         let (Shape::Array { index, .. } | Shape::Multiset { slots: index, .. }) = &system.shapes[array.shape]

@@ -16,7 +16,7 @@ pub(super) struct Walked {
 
 /// Walks every variable.
 pub(super) fn walk(system: &System, layout: &Layout, group: &Group) -> Walked {
-    let mut walk = Walk {
+    let mut walk = SymmetryWalk {
         system,
         layout,
         group,
@@ -40,7 +40,7 @@ pub(super) fn walk(system: &System, layout: &Layout, group: &Group) -> Walked {
 }
 
 /// The walk so far. Every scalarset index is walked once, for its first element; every other index is spelt out.
-struct Walk<'a> {
+struct SymmetryWalk<'a> {
     system: &'a System,
     layout: &'a Layout,
     group: &'a Group,
@@ -63,7 +63,7 @@ struct Run {
     subs: Vec<(u32, u32, bool, Vec<Segment>)>,
 }
 
-impl Walk<'_> {
+impl SymmetryWalk<'_> {
     fn shape(&mut self, shape: ShapeId, offset: u32) {
         match &self.system.shapes[shape] {
             Shape::Scalar(domain) => {

@@ -118,7 +118,7 @@ pub struct Synchronisation {
     /// What is sent, in order.
     pub sent: Vec<Term>,
     /// What is received into, in order.
-    pub received: Vec<Target>,
+    pub received: Vec<Lvalue>,
     /// Where it stands.
     pub span: Span,
 }
@@ -127,14 +127,14 @@ pub struct Synchronisation {
 #[derive(Clone, Debug)]
 pub struct Effect {
     /// What is assigned.
-    pub target: Target,
+    pub target: Lvalue,
     /// The value.
     pub value: Term,
 }
 
 /// Something that can be assigned.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct Lvalue {
     /// The variable.
     pub variable: usize,
     /// The index, for arrays.

@@ -111,7 +111,7 @@ pub enum VarRef {
 
 /// A place.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct VarPath {
     /// The variable.
     pub var: VarRef,
     /// Indices and fields.
@@ -148,7 +148,7 @@ pub enum TermKind {
     /// A number.
     Const(i64),
     /// A variable's value.
-    Read(Target),
+    Read(VarPath),
     /// `!`, `-`, `~`.
     Unary(char, Box<Term>),
     /// Two operands.
@@ -156,7 +156,7 @@ pub enum TermKind {
     /// One of two.
     Choice(Box<Term>, Box<Term>, Box<Term>),
     /// `len`, `empty`, `nempty`, `full`, `nfull`.
-    Channel(&'static str, Box<Target>),
+    Channel(&'static str, Box<VarPath>),
     /// Whether a receive could fire.
     Poll(Box<Receive>),
     /// Starts a process and gives its number.
@@ -189,7 +189,7 @@ pub enum TermKind {
         /// The number.
         pid: Option<Box<Term>>,
         /// The variable, as that process names it.
-        target: Box<Target>,
+        target: Box<VarPath>,
     },
 }
 
@@ -208,7 +208,7 @@ pub struct Run {
 #[derive(Clone, Debug)]
 pub struct Receive {
     /// Where from.
-    pub channel: Target,
+    pub channel: VarPath,
     /// One per field.
     pub arguments: Vec<Argument>,
     /// The first that matches, wherever it stands.
@@ -221,7 +221,7 @@ pub struct Receive {
 #[derive(Clone, Debug)]
 pub enum Argument {
     /// Goes there.
-    Into(Target),
+    Into(VarPath),
     /// Must equal this.
     Match(Term),
     /// Is thrown away.
@@ -236,7 +236,7 @@ pub enum Op {
     /// Where nothing else of this process can fire.
     Else,
     /// Assigns.
-    Assign(Target, Term),
+    Assign(VarPath, Term),
     /// Sets a variable that is declared in the middle to what it starts with.
     Declare(usize),
     /// Prints.
@@ -246,7 +246,7 @@ pub enum Op {
     /// Sends.
     Send {
         /// Where to.
-        channel: Target,
+        channel: VarPath,
         /// What, one per field.
         values: Vec<Term>,
         /// In order.

@@ -86,7 +86,7 @@ impl<'m> Oracle<'m> {
         })
     }
 
-    fn assign(&self, state: &mut [i64], target: &Target, at: Option<i64>, value: i64) -> Result<(), Wrong> {
+    fn assign(&self, state: &mut [i64], target: &Lvalue, at: Option<i64>, value: i64) -> Result<(), Wrong> {
         let variable = &self.model.variables[target.variable];
         let (low, high) = variable.scalar.range();
         let at =
@@ -108,7 +108,7 @@ impl<'m> Oracle<'m> {
         Ok(())
     }
 
-    fn receive(&self, old: &[i64], state: &mut [i64], target: &Target, value: i64) -> Result<(), Wrong> {
+    fn receive(&self, old: &[i64], state: &mut [i64], target: &Lvalue, value: i64) -> Result<(), Wrong> {
         let at = target.index.as_ref().map(|index| self.eval(old, index)).transpose()?;
         self.assign(state, target, at, value)
     }

@@ -30,7 +30,7 @@ struct Frame {
 }
 
 pub(super) fn search(graph: &mut Graph, guide: Guide) -> Result<Option<Seed>, End> {
-    let mut walk = Walk { graph, guide, colours: Vec::new(), edges: Vec::new() };
+    let mut walk = NestedSearch { graph, guide, colours: Vec::new(), edges: Vec::new() };
     for start in walk.graph.initial()? {
         if walk.colour(start) == WHITE
             && let Some(state) = walk.first(start)?
@@ -41,7 +41,7 @@ pub(super) fn search(graph: &mut Graph, guide: Guide) -> Result<Option<Seed>, En
     Ok(None)
 }
 
-struct Walk<'g, 'a> {
+struct NestedSearch<'g, 'a> {
     graph: &'g mut Graph<'a>,
     guide: Guide,
     colours: Vec<u8>,
@@ -49,7 +49,7 @@ struct Walk<'g, 'a> {
     edges: Vec<Edge>,
 }
 
-impl Walk<'_, '_> {
+impl NestedSearch<'_, '_> {
     fn colour(&mut self, n: u64) -> u8 {
         if self.colours.len() <= n as usize {
             self.colours.resize(self.graph.len() as usize, WHITE);

@@ -17,7 +17,7 @@ struct Visit {
 }
 
 /// The walk through one set.
-struct Walk<'d> {
+struct SetWalk<'d> {
     diagram: &'d Diagram,
     root: Ref,
     path: Vec<u8>,
@@ -38,7 +38,7 @@ impl Diagram {
     pub(super) fn each_present(&self, root: Root, batch: &[u64], mut found: impl FnMut(usize)) {
         let mut states = batch.chunks_exact(self.levels.words());
         let Some(mut previous) = states.next().filter(|_| !self.is_empty(root)) else { return };
-        let mut walk = Walk::new(self, self.node(root));
+        let mut walk = SetWalk::new(self, self.node(root));
         if walk.start(previous) {
             found(0);
         }
@@ -57,14 +57,14 @@ impl Diagram {
     /// Whether the state is in the set.
     pub fn contains(&self, root: Root, state: &[u64]) -> bool {
         let root = self.node(root);
-        root != EMPTY && Walk::new(self, root).start(state)
+        root != EMPTY && SetWalk::new(self, root).start(state)
     }
 }
 
-impl<'d> Walk<'d> {
+impl<'d> SetWalk<'d> {
     fn new(diagram: &'d Diagram, root: Ref) -> Self {
         let path = vec![0; diagram.levels.count()];
-        Walk { diagram, root, path, visits: Vec::new(), left_at: 0 }
+        SetWalk { diagram, root, path, visits: Vec::new(), left_at: 0 }
     }
 
     fn is_inside(&self) -> bool {

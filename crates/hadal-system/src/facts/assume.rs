@@ -3,10 +3,10 @@
 use super::eval::has_call;
 use super::point::Point;
 use super::values::ValueSet;
-use super::walk::{Target, Walk};
+use super::walk::{AbstractWalk, MaySlots};
 use crate::expr::{BinaryOp, Expr, ExprKind, Place, Quantifier, UnaryOp};
 
-impl<'a> Walk<'a> {
+impl<'a> AbstractWalk<'a> {
     /// Adds to `point` what follows from `condition` having been evaluated to `holds`; false where that cannot be.
     ///
     /// Only for what was just evaluated at `point`. Conditions with calls teach nothing: what they read may have
@@ -131,18 +131,18 @@ impl<'a> Walk<'a> {
     }
 
     /// Keeps the allowed values of the scalar at the target; false where there are none.
-    fn keep(&mut self, point: &mut Point, target: &Target, allowed: &ValueSet) -> bool {
+    fn keep(&mut self, point: &mut Point, target: &MaySlots, allowed: &ValueSet) -> bool {
         match target {
-            Target::Starts(starts) if starts.len() == 1 => {
+            MaySlots::Starts(starts) if starts.len() == 1 => {
                 let kept = self.value(point, starts[0]).intersection(allowed);
                 let possible = !kept.is_empty();
                 point.values.insert(starts[0], kept);
                 possible
             }
-            Target::Starts(starts) => {
+            MaySlots::Starts(starts) => {
                 starts.iter().any(|&slot| !self.value(point, slot).is_disjoint(allowed))
             }
-            Target::Within(..) => true,
+            MaySlots::Within(..) => true,
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::point::{Point, join_into};
 use super::values::ValueSet;
-use super::walk::{Target, Walk};
+use super::walk::{AbstractWalk, MaySlots};
 use crate::domain::Value;
 use crate::expr::{BinaryOp, Expr, ExprKind, Place, Quantifier, Range, Step, UnaryOp};
 use crate::stmt::Argument;
@@ -15,7 +15,7 @@ pub(super) const MAX_TURNS: u64 = 256;
 /// Calls nested deeper than this are taken by their summary.
 const MAX_FRAMES: usize = 24;
 
-impl<'a> Walk<'a> {
+impl<'a> AbstractWalk<'a> {
     /// Evaluates `expr` at `point`, which calls may change.
     pub fn eval(&mut self, point: &mut Point, expr: &'a Expr) -> ValueSet {
         self.burn(1);
@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Notes that what stands at the target is read; what this walk has surely written itself does not count.
-    pub fn note_read(&mut self, point: &Point, target: &Target, length: u32) {
+    pub fn note_read(&mut self, point: &Point, target: &MaySlots, length: u32) {
         if self.quiet > 0 {
             return;
         }
@@ -121,12 +121,12 @@ impl<'a> Walk<'a> {
     }
 
     /// What the scalar at a target may hold.
-    pub fn values_at(&self, point: &Point, target: &Target, place: &Place) -> ValueSet {
+    pub fn values_at(&self, point: &Point, target: &MaySlots, place: &Place) -> ValueSet {
         match target {
-            Target::Starts(starts) => {
+            MaySlots::Starts(starts) => {
                 starts.iter().fold(ValueSet::empty(), |all, &slot| all.union(&self.value(point, slot)))
             }
-            Target::Within(..) => match self.system.shapes.scalar(place.shape) {
+            MaySlots::Within(..) => match self.system.shapes.scalar(place.shape) {
                 Some(domain) => ValueSet::of_domain(&self.system.domains[domain]),
                 None => ValueSet::any().union(&ValueSet::undefined()),
             },
@@ -412,7 +412,7 @@ impl<'a> Walk<'a> {
         self.may_fault(point);
         self.met.drops |= summary.drops;
         for &(from, to) in summary.reads.ranges() {
-            self.note_read(point, &Target::Within(from, to), 1);
+            self.note_read(point, &MaySlots::Within(from, to), 1);
         }
         for (n, passed) in passed.iter().enumerate() {
             if let Passed::Reference(target) = passed {
@@ -426,7 +426,7 @@ impl<'a> Walk<'a> {
             }
         }
         for &(from, to) in summary.writes.ranges() {
-            self.write_unknown(point, &Target::Within(from, to), 1, super::run::Certainty::Perhaps);
+            self.write_unknown(point, &MaySlots::Within(from, to), 1, super::run::Certainty::Perhaps);
         }
         match function.result {
             Some(domain) => ValueSet::defined_of(&self.system.domains[domain]),
@@ -469,8 +469,8 @@ pub(super) struct Turns {
 
 enum Passed {
     Value(ValueSet),
-    Copy(Target),
-    Reference(Target),
+    Copy(MaySlots),
+    Reference(MaySlots),
 }
 
 fn steps(from: Value, to: Value, by: Value) -> Option<Vec<Value>> {

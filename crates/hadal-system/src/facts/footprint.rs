@@ -3,7 +3,7 @@
 use super::point::{Point, join_into};
 use super::slots::SlotSet;
 use super::values::ValueSet;
-use super::walk::{Ground, Met, Walk};
+use super::walk::{AbstractWalk, Ground, Met};
 use crate::system::{Action, Param, ParamValues};
 
 /// The static facts of an action, or of one instance of it.
@@ -112,7 +112,11 @@ pub(super) fn param_values(ground: &Ground, param: &Param) -> ValueSet {
 }
 
 /// Walks an action with these values for its parameters.
-pub(super) fn footprint<'a>(walk: &mut Walk<'a>, action: &'a Action, params: &[ValueSet]) -> Footprint {
+pub(super) fn footprint<'a>(
+    walk: &mut AbstractWalk<'a>,
+    action: &'a Action,
+    params: &[ValueSet],
+) -> Footprint {
     walk.restart();
     let mut point = Point::default();
     walk.enter(None, &action.locals, &mut point);
@@ -171,7 +175,7 @@ pub(super) fn footprint<'a>(walk: &mut Walk<'a>, action: &'a Action, params: &[V
 }
 
 /// The slots of the state about which `point` knows more than their domain, but for `except`.
-fn restrictions(walk: &Walk, point: &Point, except: &SlotSet) -> Vec<(u32, ValueSet)> {
+fn restrictions(walk: &AbstractWalk, point: &Point, except: &SlotSet) -> Vec<(u32, ValueSet)> {
     let known = point.values.range(..walk.state_slots);
     known
         .filter(|&(&slot, values)| !except.contains(slot) && *values != walk.top(slot))

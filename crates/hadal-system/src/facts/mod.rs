@@ -31,7 +31,7 @@ use crate::domain::DomainId;
 use crate::space::{Label, PropertyKind};
 use crate::system::{Action, ActionId, Property, PropertyBody, System, instance_count, instance_values};
 use point::Point;
-use walk::{FUEL, Ground, Walk};
+use walk::{AbstractWalk, FUEL, Ground};
 
 /// Actions with more instances than this are walked once for all of them.
 const MAX_INSTANCES: u64 = 4096;
@@ -116,7 +116,7 @@ impl Facts {
 
     fn within(system: &System, mut budget: Budget) -> Self {
         let ground = Ground::of(system);
-        let mut walk = Walk::new(&ground);
+        let mut walk = AbstractWalk::new(&ground);
         let actions = system.actions.iter().map(|a| action_facts(&mut walk, a, &mut budget)).collect();
         let starts = system.starts.iter().map(|a| action_facts(&mut walk, a, &mut budget)).collect();
         let properties = (system.properties.iter())
@@ -207,12 +207,12 @@ impl Budget {
         (self.steps.min(u64::from(FUEL)) as u32).max(self.least)
     }
 
-    fn spend(&mut self, walk: &Walk) {
+    fn spend(&mut self, walk: &AbstractWalk) {
         self.steps = self.steps.saturating_sub(u64::from(walk.allowance - walk.fuel) + 20);
     }
 }
 
-fn action_facts<'a>(walk: &mut Walk<'a>, action: &'a Action, budget: &mut Budget) -> ActionFacts {
+fn action_facts<'a>(walk: &mut AbstractWalk<'a>, action: &'a Action, budget: &mut Budget) -> ActionFacts {
     let system = walk.system;
     let count = instance_count(&action.params, &system.domains);
     if count == 1 || !budget.allows(count) {
@@ -240,7 +240,11 @@ fn action_facts<'a>(walk: &mut Walk<'a>, action: &'a Action, budget: &mut Budget
     ActionFacts { whole: whole.unwrap_or_default(), count, instances }
 }
 
-fn property_facts<'a>(walk: &mut Walk<'a>, property: &'a Property, budget: &mut Budget) -> PropertyFacts {
+fn property_facts<'a>(
+    walk: &mut AbstractWalk<'a>,
+    property: &'a Property,
+    budget: &mut Budget,
+) -> PropertyFacts {
     let mut facts = PropertyFacts { reads: SlotSet::new(), instances: Vec::new(), may_fault: false };
     let PropertyBody::State(condition) = &property.body else { return facts };
     let domains = &walk.system.domains;

@@ -3,7 +3,7 @@
 use super::eval::has_call;
 use super::point::{Point, join_into};
 use super::values::ValueSet;
-use super::walk::{MAX_NOTED, Target, Walk};
+use super::walk::{AbstractWalk, MAX_NOTED, MaySlots};
 use crate::expr::{BinaryOp, Expr, Place, Range};
 use crate::stmt::{CheckKind, Stmt, StmtKind, SwitchArm};
 use crate::system::LocalId;
@@ -18,7 +18,7 @@ pub(super) enum Certainty {
     Perhaps,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> AbstractWalk<'a> {
     /// Runs statements one after the other; `None` where their end is not reached.
     pub fn run(&mut self, mut point: Point, stmts: &'a [Stmt]) -> Option<Point> {
         for stmt in stmts {
@@ -327,8 +327,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Writes one scalar whose place may not be known.
-    fn write_scalar(&mut self, point: &mut Point, target: &Target, values: ValueSet) {
-        if let Target::Starts(starts) = target
+    fn write_scalar(&mut self, point: &mut Point, target: &MaySlots, values: ValueSet) {
+        if let MaySlots::Starts(starts) = target
             && starts.iter().all(|&s| self.multiset_at(s).is_none())
         {
             for &slot in starts {
@@ -350,7 +350,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Writes something unknown of `length` slots at the target. A write into a multiset may move every element.
-    pub fn write_unknown(&mut self, point: &mut Point, target: &Target, length: u32, certainty: Certainty) {
+    pub fn write_unknown(&mut self, point: &mut Point, target: &MaySlots, length: u32, certainty: Certainty) {
         let exact = target.exact().is_some() && certainty == Certainty::Surely;
         for (from, to) in target.ranges(length) {
             if from < self.state_slots {
@@ -373,14 +373,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Notes in a fresh local what a copy of the target holds.
-    pub fn copy_values(&mut self, point: &mut Point, slot: u32, from: &Target, length: u32) {
+    pub fn copy_values(&mut self, point: &mut Point, slot: u32, from: &MaySlots, length: u32) {
         let known = self.known_at(point, from, length);
         point.forget(slot, slot + length);
         self.note_values(point, slot, known);
     }
 
     /// What is known of the slots of a target, numbered from its first.
-    fn known_at(&mut self, point: &Point, from: &Target, length: u32) -> Vec<(u32, ValueSet)> {
+    fn known_at(&mut self, point: &Point, from: &MaySlots, length: u32) -> Vec<(u32, ValueSet)> {
         match from.exact() {
             Some(first) if length <= MAX_NOTED => {
                 let known = point.values.range(first..first + length);

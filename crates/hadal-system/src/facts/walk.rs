@@ -44,7 +44,7 @@ pub(super) struct Met {
 
 /// Where a place may be: one of a few first slots, or somewhere inside a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum MaySlots {
     Starts(Vec<u32>),
     Within(u32, u32),
 }
@@ -54,13 +54,13 @@ pub(super) struct Frame<'a> {
     pub locals: &'a [Local],
     /// First slot of each local; references have none of their own.
     pub slots: Vec<u32>,
-    pub references: Vec<Option<Target>>,
+    pub references: Vec<Option<MaySlots>>,
     /// Where `Return` leads to.
     pub exit: Option<Point>,
     pub result: ValueSet,
 }
 
-pub(super) struct Walk<'a> {
+pub(super) struct AbstractWalk<'a> {
     pub ground: &'a Ground<'a>,
     pub system: &'a System,
     /// Slots of the state; locals come after.
@@ -81,10 +81,10 @@ pub(super) struct Walk<'a> {
     pub quiet: u32,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> AbstractWalk<'a> {
     /// A walk that has not started.
     pub fn new(ground: &'a Ground<'a>) -> Self {
-        Walk {
+        AbstractWalk {
             ground,
             system: ground.system,
             state_slots: ground.slot_domains.len() as u32,
@@ -233,18 +233,18 @@ impl<'a> Walk<'a> {
     }
 
     /// Where a place may be; `None` where resolving it surely meets an error.
-    pub fn resolve(&mut self, point: &mut Point, place: &'a Place) -> Option<Target> {
+    pub fn resolve(&mut self, point: &mut Point, place: &'a Place) -> Option<MaySlots> {
         let (mut target, mut shape) = match place.base {
             Base::Global(var) => {
                 let first = self.ground.first_slots[var.0 as usize] as u32;
-                (Target::Starts(vec![first]), self.system.variable(var).shape)
+                (MaySlots::Starts(vec![first]), self.system.variable(var).shape)
             }
             Base::Local(local) => {
                 let frame = self.frame();
                 let at = local.0 as usize;
                 let target = match frame.locals[at].kind {
                     LocalKind::Reference => frame.references[at].clone()?,
-                    LocalKind::Bound | LocalKind::Variable => Target::Starts(vec![frame.slots[at]]),
+                    LocalKind::Bound | LocalKind::Variable => MaySlots::Starts(vec![frame.slots[at]]),
                 };
                 (target, frame.locals[at].shape)
             }
@@ -253,7 +253,7 @@ impl<'a> Walk<'a> {
             match (step, &self.system.shapes[shape]) {
                 (Step::Field(field), Shape::Record(fields)) => {
                     let inside = self.system.shapes.field_slot(fields, *field) as u32;
-                    if let Target::Starts(starts) = &mut target {
+                    if let MaySlots::Starts(starts) = &mut target {
                         starts.iter_mut().for_each(|s| *s += inside);
                     }
                     shape = fields[*field].shape;
@@ -283,14 +283,14 @@ impl<'a> Walk<'a> {
 
     fn elements(
         &self,
-        target: Target,
+        target: MaySlots,
         array: ShapeId,
         index: DomainId,
         element: ShapeId,
         inside: &ValueSet,
-    ) -> Target {
+    ) -> MaySlots {
         let starts = match target {
-            Target::Starts(starts) => starts,
+            MaySlots::Starts(starts) => starts,
             within => return within,
         };
         let stride = self.system.shapes.slots(element) as u32;
@@ -298,21 +298,21 @@ impl<'a> Walk<'a> {
         if inside.count().saturating_mul(starts.len() as u64) > MAX_STARTS as u64 {
             let first = starts.iter().copied().min().unwrap_or(0);
             let last = starts.iter().copied().max().unwrap_or(0);
-            return Target::Within(first, last + length);
+            return MaySlots::Within(first, last + length);
         }
         let domain = &self.system.domains[index];
         let positions: Vec<u32> =
             inside.values().filter_map(|v| domain.position(v)).map(|p| p as u32).collect();
         let all = starts.iter().flat_map(|&s| positions.iter().map(move |&p| s + p * stride));
-        Target::Starts(all.collect())
+        MaySlots::Starts(all.collect())
     }
 }
 
-impl Target {
+impl MaySlots {
     /// The single place, where there is only one.
     pub fn exact(&self) -> Option<u32> {
         match self {
-            Target::Starts(starts) if starts.len() == 1 => Some(starts[0]),
+            MaySlots::Starts(starts) if starts.len() == 1 => Some(starts[0]),
             _ => None,
         }
     }
@@ -320,8 +320,8 @@ impl Target {
     /// The ranges of slots that something of `length` slots may take up there.
     pub fn ranges(&self, length: u32) -> Vec<(u32, u32)> {
         match self {
-            Target::Starts(starts) => starts.iter().map(|&s| (s, s + length)).collect(),
-            Target::Within(from, to) => vec![(*from, *to)],
+            MaySlots::Starts(starts) => starts.iter().map(|&s| (s, s + length)).collect(),
+            MaySlots::Within(from, to) => vec![(*from, *to)],
         }
     }
 }

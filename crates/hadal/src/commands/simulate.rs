@@ -24,7 +24,7 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
     let model = Model::new(loaded.system, options).map_err(|error| Failure::Usage(error.to_string()))?;
     let detail = if args.full_states { Detail::WholeStates } else { Detail::Changes };
-    let mut walk = Walk::new(&model, loaded.language.deadlock, detail);
+    let mut walk = Simulation::new(&model, loaded.language.deadlock, detail);
     let (mut random, mut out) = (SplitMix64(args.seed), std::io::stdout().lock());
     let walked = if args.random {
         at_random(&mut walk, args, &mut random, &mut out)
@@ -35,16 +35,16 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     match walked {
         Ok(()) => {}
         // Whoever reads the walk has seen enough.
-        Err(Ended::Io(error)) if error.kind() == ErrorKind::BrokenPipe => {}
-        Err(Ended::Io(error)) => return Err(Failure::File { path: "the terminal".into(), error }),
-        Err(Ended::Failure(failure)) => return Err(failure),
+        Err(SimulationError::Io(error)) if error.kind() == ErrorKind::BrokenPipe => {}
+        Err(SimulationError::Io(error)) => return Err(Failure::File { path: "the terminal".into(), error }),
+        Err(SimulationError::Failure(failure)) => return Err(failure),
     }
     Ok(u8::from(walk.met_violation))
 }
 
 /// Why a walk cannot go on.
 #[derive(Debug, thiserror::Error)]
-enum Ended {
+enum SimulationError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     #[error(transparent)]
@@ -53,11 +53,11 @@ enum Ended {
 
 /// Walks until something is wrong, nothing leads on, or the steps are used up.
 fn at_random(
-    walk: &mut Walk,
+    walk: &mut Simulation,
     args: &SimulateArgs,
     random: &mut SplitMix64,
     out: &mut dyn Write,
-) -> Result<(), Ended> {
+) -> Result<(), SimulationError> {
     let mut met = Met::Nothing;
     let mut left = args.steps.saturating_add(1);
     while matches!(met, Met::Nothing) && left > 0 {
@@ -92,7 +92,7 @@ enum Echo {
 const HELP: &str = "a number takes that action; r: any action, b: back, s: show the state, q: quit";
 
 /// Asks for every step until the person quits or the input ends.
-fn by_hand(walk: &mut Walk, random: &mut SplitMix64, talk: Talk) -> Result<(), Ended> {
+fn by_hand(walk: &mut Simulation, random: &mut SplitMix64, talk: Talk) -> Result<(), SimulationError> {
     let Talk { input, echo, out } = talk;
     if walk.enabled.len() == 1 {
         walk.take(0, out)?;
@@ -165,7 +165,7 @@ enum Leads {
 }
 
 /// A path from an initial state to where the person is.
-struct Walk<'m> {
+struct Simulation<'m> {
     model: &'m Model,
     deadlock: DeadlockNotion,
     interpreter: Interpreter<'m>,
@@ -187,9 +187,9 @@ struct Visit {
     then: Option<ProcessId>,
 }
 
-impl<'m> Walk<'m> {
+impl<'m> Simulation<'m> {
     fn new(model: &'m Model, deadlock: DeadlockNotion, detail: Detail) -> Self {
-        let mut walk = Walk {
+        let mut walk = Simulation {
             model,
             deadlock,
             interpreter: model.interpreter(),
@@ -252,7 +252,7 @@ impl<'m> Walk<'m> {
         }
     }
 
-    fn list(&self, out: &mut dyn Write) -> Result<(), Ended> {
+    fn list(&self, out: &mut dyn Write) -> Result<(), SimulationError> {
         if self.enabled.is_empty() {
             writeln!(out, "nothing can be done here")?;
         }
@@ -268,7 +268,7 @@ impl<'m> Walk<'m> {
     }
 
     /// Fires the `n`-th of what is enabled, shows the step, and looks at the state it leads to.
-    fn take(&mut self, n: usize, out: &mut dyn Write) -> Result<Met, Ended> {
+    fn take(&mut self, n: usize, out: &mut dyn Write) -> Result<Met, SimulationError> {
         let Choice { label, printed, leads } = &self.enabled[n];
         let Leads::To(state) = leads else {
             for line in printed.lines() {
@@ -315,7 +315,7 @@ impl<'m> Walk<'m> {
     }
 
     /// Says what is wrong here, with the place in the model and the values behind it.
-    fn report(&mut self, kind: ViolationKind, out: &mut dyn Write) -> Result<Met, Ended> {
+    fn report(&mut self, kind: ViolationKind, out: &mut dyn Write) -> Result<Met, SimulationError> {
         let path = self.path.iter().map(|visit| visit.state.clone()).collect();
         let found = Violation { kind, path, shortest: false };
         let wrong: ViolationView = violation::view(self.model, &found)?.violation;
@@ -334,14 +334,14 @@ impl<'m> Walk<'m> {
         more
     }
 
-    fn show_step(&self, out: &mut dyn Write) -> Result<(), Ended> {
+    fn show_step(&self, out: &mut dyn Write) -> Result<(), SimulationError> {
         if let Some(visit) = self.path.last() {
             write!(out, "{}", visit.step.text(self.steps(), self.detail))?;
         }
         Ok(())
     }
 
-    fn show_state(&self, out: &mut dyn Write) -> Result<(), Ended> {
+    fn show_state(&self, out: &mut dyn Write) -> Result<(), SimulationError> {
         match self.path.last() {
             Some(visit) => {
                 for scalar in &visit.step.state {

@@ -101,15 +101,19 @@ impl Projection {
     }
 
     /// Memory for [`Projection::successors`].
-    pub(super) fn walk(&self) -> Walk {
+    pub(super) fn walk(&self) -> ProjectionMemory {
         let count = self.vars.len();
-        Walk { values: vec![0; count], after: vec![Bits::default(); count], lists: vec![Vec::new(); count] }
+        ProjectionMemory {
+            values: vec![0; count],
+            after: vec![Bits::default(); count],
+            lists: vec![Vec::new(); count],
+        }
     }
 
     /// Gives every other state that a transition leads to, with the number of its way, until that fails.
     pub(super) fn successors<E>(
         &self,
-        walk: &mut Walk,
+        walk: &mut ProjectionMemory,
         state: u64,
         each: &mut impl FnMut(u32, u64) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -150,7 +154,7 @@ fn combine<E>(lists: &[Vec<u64>], sum: u64, each: &mut impl FnMut(u64) -> Result
 }
 
 /// Memory that the successors of a state are computed in.
-pub(super) struct Walk {
+pub(super) struct ProjectionMemory {
     values: Vec<usize>,
     after: Vec<Bits>,
     lists: Vec<Vec<u64>>,

@@ -1,7 +1,7 @@
 //! Expressions: names resolved, constants folded.
 
 use super::super::ast::{self, ExprKind, Ident, ProcessRef};
-use super::super::model::{Target, Term, TermKind, apply_binary, apply_unary};
+use super::super::model::{Lvalue, Term, TermKind, apply_binary, apply_unary};
 use super::names::Meaning;
 use super::{Checker, Scope};
 use crate::diagnostic::Diagnostic;
@@ -235,15 +235,15 @@ impl Checker<'_> {
     }
 
     /// Something that can be assigned to or received into, as seen from a process.
-    pub(super) fn target(&mut self, expression: &ast::Expr, process: usize) -> Option<Target> {
+    pub(super) fn target(&mut self, expression: &ast::Expr, process: usize) -> Option<Lvalue> {
         let span = expression.span;
         let refused = match &expression.kind {
             ExprKind::Name(_) | ExprKind::Index(..) => {
                 let term = self.term(expression, Some(process))?;
                 match term.kind {
-                    TermKind::Read(variable) => return Some(Target { variable, index: None, span }),
+                    TermKind::Read(variable) => return Some(Lvalue { variable, index: None, span }),
                     TermKind::Element(variable, index) => {
-                        return Some(Target { variable, index: Some(*index), span });
+                        return Some(Lvalue { variable, index: Some(*index), span });
                     }
                     _ => "a constant cannot be assigned",
                 }

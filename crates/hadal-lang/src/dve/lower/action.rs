@@ -1,7 +1,7 @@
 //! Joint steps to actions.
 
 use super::super::ast::Type;
-use super::super::model::{Target, Term, TermKind};
+use super::super::model::{Lvalue, Term, TermKind};
 use super::joint::{Joint, Operation, is_committed};
 use super::term::{Copies, binary, number};
 use super::{Buffer, Lowering, assign};
@@ -385,7 +385,7 @@ impl<'m> Lowering<'m> {
 
     /// Where several values are received at once and the index of one is another: the index counts as before.
     fn copy_received_indices(&self, step: &Joint, locals: &mut Vec<Local>, body: &mut Vec<Stmt>) -> Views {
-        let mut targets: Vec<&Target> = Vec::new();
+        let mut targets: Vec<&Lvalue> = Vec::new();
         for operation in &step.operations {
             match operation {
                 Operation::Transfer { target, .. } => targets.push(target),

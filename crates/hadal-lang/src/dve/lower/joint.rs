@@ -5,7 +5,7 @@
 //! values are sent first, then the receiver's effects run, then the sender's, then the property's.
 
 use super::super::ast::{Composition, Direction, Type};
-use super::super::model::{Model, Target, Term, Transition};
+use super::super::model::{Lvalue, Model, Term, Transition};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use hadal_system::Span;
 
@@ -35,14 +35,14 @@ pub(super) struct Member<'m> {
 #[derive(Clone, Copy)]
 pub(super) enum Operation<'m> {
     /// Assigns a value.
-    Assign { target: &'m Target, value: &'m Term },
+    Assign { target: &'m Lvalue, value: &'m Term },
     /// Assigns a value that came through a channel, cut to the channel's type where it has one. The target's index is
     /// the one before the step.
-    Transfer { target: &'m Target, value: &'m Term, cut: Option<Type> },
+    Transfer { target: &'m Lvalue, value: &'m Term, cut: Option<Type> },
     /// Puts a message at the end of a buffer.
     Push { channel: usize, values: &'m [Term], span: Span },
     /// Takes the first message of a buffer.
-    Pop { channel: usize, targets: &'m [Target], span: Span },
+    Pop { channel: usize, targets: &'m [Lvalue], span: Span },
     /// A process enters a location.
     Enter { process: usize, location: usize, span: Span },
 }

@@ -5,7 +5,7 @@
 //! value lies in the interval found here, so storing it never fails.
 
 use super::super::ast::{BinaryOp, Composition, Type, UnaryOp};
-use super::super::model::{Model, Target, Term, TermKind, apply_binary};
+use super::super::model::{Lvalue, Model, Term, TermKind, apply_binary};
 use super::joint::{Joint, Operation};
 use std::collections::BTreeSet;
 
@@ -234,7 +234,7 @@ impl Knowledge<'_> {
     }
 
     /// Stores a value; `false` where it never fits, so that nothing after it happens.
-    fn store(&mut self, target: &Target, value: Interval, ranges: &mut Ranges) -> bool {
+    fn store(&mut self, target: &Lvalue, value: Interval, ranges: &mut Ranges) -> bool {
         let (low, high) = self.model.variables[target.variable].scalar.range();
         let Some(value) = value.meet(Interval { low, high }) else { return false };
         let slot = &mut ranges.variables[target.variable];

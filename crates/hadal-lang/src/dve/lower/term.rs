@@ -236,7 +236,7 @@ impl Lowering<'_> {
     /// The condition that an assignment meets an error, of its value, its index or the range of its type.
     pub(super) fn assignment_fault(
         &mut self,
-        target: &super::super::model::Target,
+        target: &super::super::model::Lvalue,
         value: &Term,
         cut: Option<ast::Type>,
     ) -> Option<Expr> {

@@ -2,7 +2,7 @@
 
 use super::super::ast::{self, ExprKind};
 use super::super::model::{
-    Argument, Receive, Run, Segment, Target, Term, TermKind, Type, VarRef, Variable, Width,
+    Argument, Receive, Run, Segment, Term, TermKind, Type, VarPath, VarRef, Variable, Width,
 };
 use super::Checker;
 use hadal_system::Span;
@@ -34,7 +34,7 @@ impl Checker<'_> {
                 TermKind::Choice(condition, yes, self.boxed(no))
             }
             ExprKind::Channel("length", array) => match self.target(array) {
-                Some(Target { length: Some(length), .. }) => TermKind::Const(length as i64),
+                Some(VarPath { length: Some(length), .. }) => TermKind::Const(length as i64),
                 Some(target) => {
                     self.error(target.span, "`for ... in` runs over an array");
                     TermKind::Const(1)
@@ -126,7 +126,7 @@ impl Checker<'_> {
     }
 
     /// The place a name with indices and fields stands for.
-    pub(super) fn target(&mut self, place: &ast::Place) -> Option<Target> {
+    pub(super) fn target(&mut self, place: &ast::Place) -> Option<VarPath> {
         let name = &place.name;
         if let Some(at) = self.scopes.find(&name.text) {
             // Scopes hold variables of the process at hand, whose list is kept beside them.
@@ -145,7 +145,7 @@ impl Checker<'_> {
         }
     }
 
-    fn path(&mut self, var: VarRef, variable: &Variable, place: &ast::Place) -> Option<Target> {
+    fn path(&mut self, var: VarRef, variable: &Variable, place: &ast::Place) -> Option<VarPath> {
         let mut path = Vec::new();
         let mut variable = variable.clone();
         let mut at = place;
@@ -160,7 +160,7 @@ impl Checker<'_> {
                 path.push(Segment::Index(index));
             }
             let Some(field) = &at.field else {
-                return Some(Target { var, path, ty: variable.ty, length, span: place.span });
+                return Some(VarPath { var, path, ty: variable.ty, length, span: place.span });
             };
             let Type::Record(record) = variable.ty else {
                 self.error(at.name.span, format!("`{}` has no fields", at.name.text));
@@ -183,7 +183,7 @@ impl Checker<'_> {
     }
 
     /// A place that holds a channel.
-    pub(super) fn channel(&mut self, place: &ast::Place) -> Option<Target> {
+    pub(super) fn channel(&mut self, place: &ast::Place) -> Option<VarPath> {
         let mut target = self.target(place)?;
         if target.ty != Type::Chan {
             self.error(place.span, "this is no channel");
@@ -225,7 +225,7 @@ impl Checker<'_> {
     }
 
     /// Every scalar below a place.
-    pub(super) fn scalars(&self, target: Target, visit: &mut dyn FnMut(Target)) {
+    pub(super) fn scalars(&self, target: VarPath, visit: &mut dyn FnMut(VarPath)) {
         if let Some(length) = target.length {
             for n in 0..length {
                 let mut element = target.clone();

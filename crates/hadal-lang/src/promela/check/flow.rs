@@ -3,7 +3,7 @@
 
 use super::super::ast::{self, Stmt, StmtKind};
 use super::super::model::{
-    Element, ElementId, ElementKind, Label, Op, Process, Target, Term, TermKind, Type,
+    Element, ElementId, ElementKind, Label, Op, Process, Term, TermKind, Type, VarPath,
 };
 use super::Checker;
 use hadal_system::Span;
@@ -200,7 +200,7 @@ impl Checker<'_> {
         }
     }
 
-    fn assign(&mut self, mut target: Target, value: &ast::Expr) -> Op {
+    fn assign(&mut self, mut target: VarPath, value: &ast::Expr) -> Op {
         let value = self.term(value);
         if let Type::Record(_) = target.ty {
             self.error(target.span, "a record cannot be assigned; assign its fields");

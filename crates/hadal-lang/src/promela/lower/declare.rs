@@ -173,7 +173,7 @@ impl Lowering<'_> {
     fn assigned_channels(&self) -> HashSet<(Option<usize>, usize)> {
         let mut assigned = HashSet::new();
         for (class, process) in self.model.processes.iter().enumerate() {
-            let mut note = |target: &model::Target| {
+            let mut note = |target: &model::VarPath| {
                 if target.ty == Type::Chan {
                     assigned.insert(match target.var {
                         VarRef::Global(n) => (None, n),

@@ -1,7 +1,7 @@
 //! Basic statements: when they can be carried out, and what they do.
 
 use super::super::flow::Edge;
-use super::super::model::{Argument, ElementKind, Op, Receive, Step, Target, Term, TermKind};
+use super::super::model::{Argument, ElementKind, Op, Receive, Step, Term, TermKind, VarPath};
 use super::term::{and, equal, not, or};
 use super::{Env, Lowering};
 use hadal_system::{CheckKind, Expr, PrintItem, Span, Stmt, StmtKind};
@@ -140,7 +140,7 @@ impl Lowering<'_> {
         vec![Stmt::new(StmtKind::If { branches, otherwise }, span)]
     }
 
-    fn assign(&mut self, target: &Target, value: &Term, env: Env) -> Vec<Stmt> {
+    fn assign(&mut self, target: &VarPath, value: &Term, env: Env) -> Vec<Stmt> {
         let value = self.fitted(value, target.ty, env);
         match self.place(target, env) {
             Some(place) => vec![Stmt::new(StmtKind::Assign(place, value), target.span)],

@@ -1,6 +1,6 @@
 //! Expressions: 32-bit arithmetic, values of other processes, channels.
 
-use super::super::model::{Argument, Receive, Segment, Target, Term, TermKind, Type, VarRef};
+use super::super::model::{Argument, Receive, Segment, Term, TermKind, Type, VarPath, VarRef};
 use super::{Env, Lowering, Store, operator};
 use crate::channel::Channel;
 use hadal_system::{
@@ -248,7 +248,7 @@ impl Lowering<'_> {
         self.int(Bounded { expr, low, high })
     }
 
-    fn read(&mut self, target: &Target, env: Env) -> Bounded {
+    fn read(&mut self, target: &VarPath, env: Env) -> Bounded {
         let (low, high) = target.ty.bounds();
         if let Some(first) = self.constant_channels(target, env) {
             let Some(Segment::Index(index)) = target.path.first() else {
@@ -265,7 +265,7 @@ impl Lowering<'_> {
     }
 
     /// The first channel of a variable that always holds the same ones.
-    pub(super) fn constant_channels(&self, target: &Target, env: Env) -> Option<usize> {
+    pub(super) fn constant_channels(&self, target: &VarPath, env: Env) -> Option<usize> {
         match self.store_of(target.var, env) {
             Some(Store::Channels(first)) => Some(first),
             _ => None,
@@ -280,7 +280,7 @@ impl Lowering<'_> {
     }
 
     /// The place in the state, where it has one.
-    pub(super) fn place(&mut self, target: &Target, env: Env) -> Option<Place> {
+    pub(super) fn place(&mut self, target: &VarPath, env: Env) -> Option<Place> {
         let Some(Store::State(var)) = self.store_of(target.var, env) else { return None };
         let mut place = self.whole(var, target.span);
         for segment in &target.path {
@@ -302,7 +302,7 @@ impl Lowering<'_> {
     }
 
     /// `len` and its kin.
-    fn queue_state(&mut self, word: &str, target: &Target, env: Env) -> Bounded {
+    fn queue_state(&mut self, word: &str, target: &VarPath, env: Env) -> Bounded {
         let span = target.span;
         let mut expr = Expr::constant(0);
         for (here, queue) in self.queues_of(target, None, env).into_iter().rev() {
@@ -330,7 +330,7 @@ impl Lowering<'_> {
     /// is named itself may have more, as in SPIN: a receive does not look at the others.
     pub(super) fn queues_of(
         &mut self,
-        target: &Target,
+        target: &VarPath,
         fields: Option<usize>,
         env: Env,
     ) -> Vec<(Expr, usize)> {
