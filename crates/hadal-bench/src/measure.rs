@@ -5,6 +5,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+/// The system counts resident memory in kilobytes; macOS in bytes.
+const MAXRSS_UNIT: u64 = if cfg!(target_os = "macos") { 1 } else { 1024 };
+
 /// What a child did and what it took.
 #[derive(Clone, Debug)]
 pub struct Measured {
@@ -53,7 +56,7 @@ pub fn measure(command: &mut Command, limit: Duration) -> std::io::Result<Measur
         complaints: complaints.join().unwrap_or_default(),
         wall_seconds,
         cpu_seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
-        peak_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024,
+        peak_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) * MAXRSS_UNIT,
         timed_out,
     })
 }
