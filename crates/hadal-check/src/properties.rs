@@ -47,7 +47,8 @@ pub fn select_properties(system: &mut System, names: &[String]) -> Result<Vec<bo
 pub(crate) fn has_unanswered(system: &System) -> bool {
     let accepting =
         system.processes.iter().any(|process| process.locations.iter().any(|location| location.accepting));
-    let answered = system.properties.iter().any(|property| property.kind == PropertyKind::Acceptance);
+    let about_runs = |kind| matches!(kind, PropertyKind::Acceptance | PropertyKind::Formula);
+    let answered = system.properties.iter().any(|property| about_runs(property.kind));
     !system.unanswered.is_empty() || accepting && !answered
 }
 

@@ -180,6 +180,8 @@ pub enum TraceFormat {
     Json,
     /// A page for the browser, complete in itself.
     Html,
+    /// A message sequence chart: who sends what to whom.
+    Msc,
 }
 
 /// Arguments of `check`.

@@ -6,7 +6,7 @@ use crate::load::{self, Model};
 use clap::Args;
 use hadal_lang::dve::beem::Description;
 use hadal_ltl::{AtomError, Atoms, Automaton, Ltl, ParseError, hoa, never, parse, translate};
-use hadal_system::{Claim, Property, PropertyBody, PropertyKind, Span, System};
+use hadal_system::{Claim, Expr, Property, PropertyBody, PropertyKind, Span, System};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,28 @@ enum Read {
 /// Loads the model with everything that is asked of it. The names are those of the properties that the command names in
 /// addition.
 pub fn load(
+    model: &ModelArgs,
+    args: &FormulaArgs,
+    properties: &[String],
+    own: Own,
+) -> Result<(Model, Vec<String>), Failure> {
+    let (mut loaded, named) = load_asked(model, args, properties, own)?;
+    if own == Own::Named && named.is_empty() {
+        leave_claims(&mut loaded.system);
+    }
+    Ok((loaded, named))
+}
+
+/// Leaves the claims of a text unanswered.
+fn leave_claims(system: &mut System) {
+    for property in system.properties.iter_mut().filter(|property| property.kind == PropertyKind::Formula) {
+        system.unanswered.push(property.name.clone());
+        property.kind = PropertyKind::Proposition;
+        property.body = PropertyBody::State(Expr::constant(1));
+    }
+}
+
+fn load_asked(
     model: &ModelArgs,
     args: &FormulaArgs,
     properties: &[String],

@@ -1,9 +1,11 @@
 //! From what an explorer found to a trace that is shown: replayed on the interpreter, with names and values.
 
 use crate::failure::Failure;
+use crate::trace::channels::{self, Channel};
+use crate::trace::sequence::{Chart, Step};
 use crate::trace::{Scalar, StepView, TraceView, ViolationView};
 use hadal_exec::model::Model;
-use hadal_exec::replay::{Trace, TraceEnd};
+use hadal_exec::replay::{Trace, TraceEnd, TraceStep};
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
 use hadal_search::{Violation, ViolationKind};
 use hadal_system::{PropertyId, Span, StateSpace};
@@ -16,14 +18,15 @@ pub fn view(model: &Model, found: &Violation) -> Result<TraceView, Failure> {
 /// Renders a violation that was replayed.
 pub fn render(model: &Model, found: &Violation, trace: &Trace) -> TraceView {
     let mut steps: Vec<StepView> = Vec::with_capacity(trace.steps.len());
+    let channels = channels::channels(model.system());
     for step in &trace.steps {
-        let state: Vec<Scalar> =
-            model.render_state(&step.state).into_iter().map(|(name, value)| Scalar { name, value }).collect();
+        let state = channels::shown(&channels, model.render_state(&step.state));
         let before = steps.last().map(|s: &StepView| s.state.clone());
         let mut view = StepView::new(step.action.clone(), before.as_deref(), state, step.printed.clone());
         view.inner = step.inner;
         steps.push(view);
     }
+    let chart = messages(model, trace, &steps, &channels);
     TraceView {
         model: model.system().name.clone(),
         violation: describe(model, found.kind, trace),
@@ -37,8 +40,28 @@ pub fn render(model: &Model, found: &Violation, trace: &Trace) -> TraceView {
             _ => None,
         },
         steps,
-        chart: None,
+        chart: chart.as_ref().map(Chart::svg),
+        messages: chart.as_ref().map(Chart::text),
     }
+}
+
+/// Who sends what to whom, where processes do.
+fn messages(model: &Model, trace: &Trace, views: &[StepView], channels: &[Channel]) -> Option<Chart> {
+    let system = model.system();
+    let is_joint = |action: &hadal_system::Action| action.processes.len() > 1;
+    if channels.is_empty() && !system.actions.iter().any(is_joint) {
+        return None;
+    }
+    let step = |(n, (step, view)): (usize, (&TraceStep, _))| {
+        let instance = system.instance(&system.actions, step.label).filter(|_| n > 0);
+        let processes =
+            instance.map_or_else(Vec::new, |it| it.action.processes.iter().map(|p| p.0 as usize).collect());
+        Step { view, processes }
+    };
+    let steps: Vec<Step> = trace.steps.iter().zip(views).enumerate().map(step).collect();
+    let processes: Vec<String> = system.processes.iter().map(|process| process.name.clone()).collect();
+    let names: Vec<String> = channels.iter().map(|channel| channel.name.clone()).collect();
+    Chart::of(&steps, &processes, &names)
 }
 
 fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView {

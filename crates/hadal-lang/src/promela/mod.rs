@@ -72,17 +72,6 @@ pub fn no_room(message: &str) -> Option<(&str, usize)> {
     Some((name, room.parse().ok()?))
 }
 
-/// What a text asks besides assertions and formulas: the name, the word it begins with, and where it stands.
-fn questions(tree: &ast::Tree) -> Vec<(String, &str, Span)> {
-    let claims = tree.claims.iter().chain(&tree.traces);
-    let claims = claims.map(|claim| (&claim.name, &*claim.word.text, claim.word.span));
-    claims
-        .map(|(name, word, span)| {
-            (name.as_ref().map_or_else(|| word.to_owned(), |name| name.text.to_string()), word, span)
-        })
-        .collect()
-}
-
 /// What the formulas are called in which propositions from outside pass the preprocessor: macros of the text count in them.
 const PROPOSITION: &str = "hadal_proposition_";
 
@@ -160,15 +149,6 @@ pub fn load(source: Source, options: Options) -> Result<Lowered, Refused> {
         };
         system.formulas = tree.formulas.iter().map(written).collect();
         system.unanswered.extend(system.formulas.iter().map(|(name, _)| name.clone()));
-    }
-    for (name, word, span) in questions(&tree) {
-        let message = format!("`{name}` is not checked");
-        let place = Span::new(span.start as usize, span.start as usize + word.len());
-        findings
-            .push(Diagnostic::warning(place, message).label("only deadlocks and assertions are looked at"));
-        if let Some(system) = &mut system {
-            system.unanswered.push(name);
-        }
     }
     findings.finish();
     match system {

@@ -142,6 +142,19 @@ pub struct Term {
     pub span: Span,
 }
 
+impl Term {
+    /// Whether its evaluation starts a process.
+    pub fn starts(&self) -> bool {
+        stacker::maybe_grow(64 << 10, 1 << 20, || match &self.kind {
+            TermKind::Run(_) => true,
+            TermKind::Unary(_, of) => of.starts(),
+            TermKind::Binary(_, left, right) => left.starts() || right.starts(),
+            TermKind::Choice(condition, yes, no) => condition.starts() || yes.starts() || no.starts(),
+            _ => false,
+        })
+    }
+}
+
 /// What an expression computes.
 #[derive(Clone, Debug)]
 pub enum TermKind {
@@ -201,7 +214,7 @@ pub struct Run {
     /// The values of its parameters.
     pub arguments: Vec<Term>,
     /// Its priority.
-    pub priority: Option<Term>,
+    pub priority: i64,
 }
 
 /// A receive statement or poll.
@@ -258,6 +271,15 @@ pub enum Op {
     SetPriority(Term, Term),
     /// A jump that is a step of its own.
     Jump,
+    /// A message that a `trace` waits for: sent or received, with these fields (none of them goes anywhere).
+    Event {
+        /// Through which channel.
+        channel: VarPath,
+        /// What its fields must be.
+        arguments: Vec<Argument>,
+        /// Whether it is sent.
+        sent: bool,
+    },
 }
 
 /// Index of an element of a control graph.
@@ -308,6 +330,10 @@ pub enum Step {
     Do(Vec<Vec<Step>>, Span),
     /// Leaves the loop.
     Break,
+    /// Goes to a label of the same `d_step`.
+    Goto(Rc<str>),
+    /// A label that something jumps to.
+    Label(Rc<str>),
 }
 
 /// A label.
@@ -334,7 +360,7 @@ pub struct Process {
     pub at_head: Vec<bool>,
     /// When it may move.
     pub provided: Option<Term>,
-    /// Its priority at the beginning.
+    /// The priority of those that run from the beginning.
     pub priority: i64,
     /// Its control graph; element 0 is the end.
     pub elements: Vec<Element>,
@@ -344,6 +370,15 @@ pub struct Process {
     pub labels: Vec<Label>,
     /// Where it stands.
     pub span: Span,
+}
+
+/// An order of messages that must be kept, or must not be seen whole.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// Its control graph, whose statements are events.
+    pub process: Process,
+    /// `notrace`: what it describes must not happen.
+    pub negated: bool,
 }
 
 /// A model.
@@ -357,4 +392,8 @@ pub struct Model {
     pub globals: Vec<Variable>,
     /// Process types.
     pub processes: Vec<Process>,
+    /// Never claims, as processes that only look.
+    pub claims: Vec<Process>,
+    /// The order of messages.
+    pub trace: Option<Trace>,
 }

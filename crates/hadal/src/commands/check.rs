@@ -324,6 +324,10 @@ pub(crate) fn show(args: &CheckArgs, outcome: &Outcome, trace: Option<&TraceView
             print(&trace.html())?;
             eprintln!("{}", outcome.text());
         }
+        (Some(trace), TraceFormat::Msc) => {
+            let chart = trace.messages.as_deref().unwrap_or("no messages are sent\n");
+            print(&format!("{chart}\n{}\n{}", trace.violation.text(), outcome.text()))?;
+        }
         (None, _) => print(&outcome.text())?,
     }
     if args.output.explain {

@@ -28,6 +28,7 @@ pub fn view(space: &ZoneSpace, found: &Violation) -> Result<TraceView, Failure> 
             loop_from: None,
             steps: Vec::new(),
             chart: None,
+            messages: None,
         });
     }
     let trace = space.concrete(&found.path, ending).map_err(|error| Failure::Internal(error.to_string()))?;
@@ -43,6 +44,7 @@ pub fn shown(space: &ZoneSpace, found: &Violation, trace: &ConcreteTrace) -> Tra
         loop_from: None,
         steps: steps(space, trace),
         chart: Some(gantt::svg(space, trace)),
+        messages: None,
     }
 }
 

@@ -104,9 +104,16 @@ mod tests {
             values: vec![],
         };
         let steps = vec![StepView::new("a".into(), None, vec![], String::new())];
-        let page =
-            TraceView { model: "m".into(), violation, shortest: true, loop_from: None, steps, chart: None }
-                .html();
+        let page = TraceView {
+            model: "m".into(),
+            violation,
+            shortest: true,
+            loop_from: None,
+            steps,
+            chart: None,
+            messages: None,
+        }
+        .html();
         assert_eq!(page.matches("</script>").count(), 2, "only the page's own two scripts end");
         assert!(!page.contains("<b>"));
     }

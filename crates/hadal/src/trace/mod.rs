@@ -1,6 +1,8 @@
 //! A trace as it is shown: actions, what they changed, and what is wrong at the end. One view, three renderings.
 
+pub mod channels;
 mod html;
+pub mod sequence;
 mod text;
 
 use serde::Serialize;
@@ -22,6 +24,9 @@ pub struct TraceView {
     /// A chart over time, as SVG, for the page.
     #[serde(skip)]
     pub chart: Option<String>,
+    /// Who sends what to whom, for reading.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<String>,
 }
 
 /// One step.

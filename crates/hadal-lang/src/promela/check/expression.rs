@@ -94,6 +94,11 @@ impl Checker<'_> {
         found
     }
 
+    /// Whether a place is the priority of the process at hand.
+    pub(super) fn is_own_priority(&self, place: &ast::Place) -> bool {
+        &*place.name.text == "_priority" && self.scopes.inside() && self.scopes.find("_priority").is_none()
+    }
+
     fn read(&mut self, place: &ast::Place) -> TermKind {
         let plain = place.index.is_none() && place.field.is_none();
         let declared = self.scopes.find(&place.name.text).is_some();
@@ -102,6 +107,10 @@ impl Checker<'_> {
                 "_pid" if self.scopes.inside() => return TermKind::Pid,
                 "_nr_pr" => return TermKind::Count,
                 "_last" => return TermKind::Last,
+                "_priority" if self.scopes.inside() => {
+                    let own = Term { kind: TermKind::Pid, span: place.span };
+                    return TermKind::Process("get_priority", Box::new(own));
+                }
                 name => {
                     if let Some(value) = self.message_type(name)
                         && !self.model.globals.iter().any(|it| &*it.name == name)
@@ -272,11 +281,7 @@ impl Checker<'_> {
             self.error(name.span, message);
         }
         let arguments = arguments.iter().map(|argument| self.term(argument)).collect();
-        let priority = priority.map(|priority| {
-            let term = self.term(priority);
-            self.same_priority(super::constant(&term).unwrap_or(0), priority.span);
-            term
-        });
+        let priority = priority.map_or(1, |priority| self.priority(priority));
         TermKind::Run(Box::new(Run { process, arguments, priority }))
     }
 

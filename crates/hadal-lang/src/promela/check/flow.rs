@@ -148,7 +148,7 @@ impl Checker<'_> {
                 let inside = Around { atomic: true, ..around.clone() };
                 ElementKind::Enter(self.block(body, next, &inside, graph))
             }
-            StmtKind::Step(body) => ElementKind::Step(self.steps(body)),
+            StmtKind::Step(body) => ElementKind::Step(self.whole_step(body)),
             StmtKind::Unless(main, escape) => {
                 let escape = self.block(parts(escape), next, around, graph);
                 let escapes = std::iter::once(escape).chain(around.escapes.iter().copied()).collect();
@@ -170,6 +170,9 @@ impl Checker<'_> {
         match &stmt.kind {
             StmtKind::Condition(condition) => Op::Condition(self.term(condition)),
             StmtKind::Else => Op::Else,
+            StmtKind::Assign(place, value) if self.is_own_priority(place) => {
+                Op::SetPriority(Term { kind: TermKind::Pid, span: stmt.span }, self.term(value))
+            }
             StmtKind::Assign(place, value) => {
                 let Some(target) = self.target(place) else { return nothing() };
                 self.assign(target, value)
@@ -179,6 +182,8 @@ impl Checker<'_> {
             }
             StmtKind::PrintName(value) => Op::Print("%e".into(), vec![self.term(value)]),
             StmtKind::Assert(condition) => Op::Assert(self.term(condition)),
+            StmtKind::Send { channel, values, .. } if self.in_trace => self.sent(channel, values),
+            StmtKind::Receive(receive) if self.in_trace => self.received(receive),
             StmtKind::Send { channel, values, sorted } => {
                 let Some(channel) = self.channel(channel) else { return nothing() };
                 Op::Send { channel, values: self.message(values), sorted: *sorted }
@@ -188,7 +193,6 @@ impl Checker<'_> {
                 None => nothing(),
             },
             StmtKind::SetPriority(pid, priority) => {
-                self.same_priority(0, stmt.span);
                 let pid = self.term(pid);
                 Op::SetPriority(pid, self.term(priority))
             }

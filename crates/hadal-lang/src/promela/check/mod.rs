@@ -4,6 +4,7 @@ mod expression;
 mod flow;
 mod names;
 mod step;
+mod watcher;
 
 use super::ast::{self, Tree};
 use super::model::{Initial, Model, Process, Record, Term, TermKind, Type, Variable, Width};
@@ -11,6 +12,7 @@ use super::parse::PLAIN_MTYPE;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use hadal_system::Span;
 use names::Scopes;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// The longest array.
@@ -20,8 +22,15 @@ const MAX_CAPACITY: i64 = 255;
 
 /// Resolves a tree. What is wrong goes to `findings`.
 pub fn check(tree: &Tree, findings: &mut Diagnostics) -> Model {
-    let mut checker =
-        Checker { tree, model: Model::default(), sets: Vec::new(), findings, scopes: Scopes::default() };
+    let mut checker = Checker {
+        tree,
+        model: Model::default(),
+        sets: Vec::new(),
+        findings,
+        scopes: Scopes::default(),
+        in_trace: false,
+        jumped_to: HashSet::new(),
+    };
     checker.message_types();
     checker.records();
     for variable in &tree.globals {
@@ -43,6 +52,7 @@ pub fn check(tree: &Tree, findings: &mut Diagnostics) -> Model {
         let process = checker.process(process);
         checker.model.processes.push(process);
     }
+    checker.watchers();
     if !tree.proctypes.iter().any(|process| process.active.is_some()) {
         let span = tree.proctypes.first().map_or(Span::default(), |process| process.name.span);
         checker.error(span, "nothing runs: the model has neither `init` nor an active process");
@@ -57,7 +67,16 @@ pub fn check_expression(
     expr: &ast::Expr,
     findings: &mut Diagnostics,
 ) -> (Model, Term) {
-    let mut checker = Checker { tree, model, sets: Vec::new(), findings, scopes: Scopes::default() };
+    let scopes = Scopes::default();
+    let mut checker = Checker {
+        tree,
+        model,
+        sets: Vec::new(),
+        findings,
+        scopes,
+        in_trace: false,
+        jumped_to: HashSet::new(),
+    };
     checker.sets = set_names(tree);
     let term = checker.term(expr);
     (checker.model, term)
@@ -70,6 +89,10 @@ pub(super) struct Checker<'t> {
     sets: Vec<Rc<str>>,
     findings: &'t mut Diagnostics,
     scopes: Scopes,
+    /// Messages are events that a `trace` waits for.
+    in_trace: bool,
+    /// Labels that jumps inside the `d_step` at hand lead to.
+    jumped_to: HashSet<Rc<str>>,
 }
 
 fn set_names(tree: &Tree) -> Vec<Rc<str>> {
@@ -179,7 +202,11 @@ impl Checker<'_> {
                     self.error(variable.name.span, "only a `chan` starts with a channel");
                 }
                 let fields = fields.iter().map(|field| self.ty(field)).collect();
-                let fields = self.flat_fields(fields);
+                let mut fields = self.flat_fields(fields);
+                // As in SPIN, a bit that is alone in its message has the room of a byte.
+                if let [field @ Type::Number(Width::Bit | Width::Bool)] = &mut fields[..] {
+                    *field = Type::Number(Width::Byte);
+                }
                 Initial::Channel { capacity: value.clamp(0, MAX_CAPACITY) as usize, fields }
             }
         };
@@ -223,12 +250,13 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses priorities that would let some processes move before others.
-    pub(super) fn same_priority(&mut self, priority: i64, span: Span) {
-        if priority != 1 {
-            let finding = Diagnostic::error(span, "processes of different priority are not supported");
-            self.findings.push(finding.help("leave priorities out: then every order of steps is explored"));
+    /// A priority as SPIN keeps it.
+    pub(super) fn priority(&mut self, expr: &ast::Expr) -> i64 {
+        let value = self.constant(expr);
+        if !(1..=255).contains(&value) {
+            self.error(expr.span, "a priority lies between 1 and 255");
         }
+        value.clamp(1, 255)
     }
 
     /// The value of a constant expression.
@@ -266,8 +294,7 @@ impl Checker<'_> {
             made.active = value.clamp(0, 255) as usize;
         }
         if let Some(priority) = &process.priority {
-            made.priority = self.constant(priority);
-            self.same_priority(made.priority, priority.span);
+            made.priority = self.priority(priority);
         }
         for parameter in &process.parameters {
             let variable = self.variable(parameter);

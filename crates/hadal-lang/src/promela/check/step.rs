@@ -16,7 +16,32 @@ impl Checker<'_> {
         steps
     }
 
+    /// The statements of a whole `d_step`, whose jumps stay inside.
+    pub(super) fn whole_step(&mut self, list: &[Stmt]) -> Vec<Step> {
+        let (mut labels, mut jumps) = (Vec::new(), Vec::new());
+        super::flow::walk(list, &mut |stmt| {
+            labels.extend(stmt.labels.iter().map(|label| label.text.clone()));
+            if let StmtKind::Goto(name) = &stmt.kind {
+                jumps.push(name.clone());
+            }
+        });
+        for jump in &jumps {
+            if !labels.contains(&jump.text) {
+                self.error(jump.span, "a jump cannot leave a `d_step`");
+            }
+        }
+        let outer = std::mem::replace(&mut self.jumped_to, jumps.into_iter().map(|it| it.text).collect());
+        let steps = self.steps(list);
+        self.jumped_to = outer;
+        steps
+    }
+
     fn step(&mut self, stmt: &Stmt, steps: &mut Vec<Step>) {
+        for label in &stmt.labels {
+            if self.jumped_to.contains(&label.text) {
+                steps.push(Step::Label(label.text.clone()));
+            }
+        }
         match &stmt.kind {
             StmtKind::Declare(variable) => {
                 let channel = matches!(variable.initial, Some(Initial::Channel(..)));
@@ -43,9 +68,7 @@ impl Checker<'_> {
             StmtKind::Atomic(body) | StmtKind::Step(body) | StmtKind::Block(body) => {
                 steps.extend(self.steps(body));
             }
-            StmtKind::Goto(name) => {
-                self.error(name.span, "a jump inside `d_step` is not supported; use `if`, `do` and `break`");
-            }
+            StmtKind::Goto(name) => steps.push(Step::Goto(name.text.clone())),
             StmtKind::Unless(..) => self.error(stmt.span, "`unless` cannot stand inside `d_step`"),
             _ => {
                 let op = self.op(stmt);

@@ -4,7 +4,7 @@ use super::super::flow::{Edge, Exits};
 use super::super::model::{ElementId, ElementKind, Op, Process, Receive, Step, Term};
 use super::operation::asks_timeout;
 use super::term::{and, not, or};
-use super::{Env, Lowering};
+use super::{Env, Lowering, Timeout};
 use hadal_system::{Action, Expr, Local, ProcessId, Span, Stmt};
 
 /// The most actions of a system.
@@ -46,17 +46,19 @@ impl Lowering<'_> {
         let mut parts = Vec::new();
         for state in self.controls[class].states.clone() {
             let exits = process.exits(state);
-            for timeout in [0, 1] {
+            for timeout in [Timeout::No, Timeout::Yes] {
                 self.locals.clear();
-                let env = Env { slot: Some(slot), timeout };
-                if timeout == 1 && !self.any_timeout(class, &exits) {
+                let env = Env { timeout, ..Env::of(slot) };
+                if timeout == Timeout::Yes && !self.any_timeout(class, &exits) {
                     continue;
                 }
                 let provided = self.provided(slot, env);
-                let mut allowed = and(self.is_at(slot, self.location(class, state)), provided);
+                let first = not(self.outranked(slot, timeout));
+                let here = self.is_at(slot, self.location(class, state));
+                let mut allowed = and(and(here, provided), first);
                 for list in exits.escapes.iter().chain([&exits.own]) {
                     for &edge in list {
-                        if timeout == 1 && !self.edge_asks_timeout(class, edge) {
+                        if timeout == Timeout::Yes && !self.edge_asks_timeout(class, edge) {
                             continue;
                         }
                         let mut guard = allowed.clone();
@@ -169,7 +171,7 @@ impl Lowering<'_> {
         }
         body.extend(self.noting(part.slot, span));
         let name = self.action_name(part.slot, span);
-        let rank = part.env.timeout as u8;
+        let rank = part.env.rank();
         let action = Action { name, guard, body, span, rank, then, ..Action::default() };
         self.add(action, &[(part.slot, from, target)]);
     }
@@ -183,9 +185,9 @@ impl Lowering<'_> {
     ) -> (ElementId, Option<ProcessId>) {
         let model = self.model;
         let process = &model.processes[self.slots[slot].class];
-        let env = Env { slot: Some(slot), timeout: 0 };
+        let env = Env::of(slot);
         let mut passed = vec![to];
-        while process.is_atomic(to) && process.provided.is_none() {
+        while process.is_atomic(to) && process.provided.is_none() && !self.priorities.differ() {
             let exits = process.exits(to);
             let ([edge], []) = (&exits.own[..], &exits.escapes[..]) else { break };
             let span = process.elements[edge.element].span;
@@ -219,7 +221,7 @@ impl Lowering<'_> {
         sender: usize,
         queue: usize,
         fields: usize,
-        timeout: i64,
+        timeout: Timeout,
     ) -> Vec<(Part, Receive)> {
         let mut found = Vec::new();
         for slot in (0..self.slots.len()).filter(|&slot| slot != sender) {
@@ -232,7 +234,7 @@ impl Lowering<'_> {
             }
             for state in self.controls[class].states.clone() {
                 let exits = process.exits(state);
-                let env = Env { slot: Some(slot), timeout };
+                let env = Env { timeout, ..Env::of(slot) };
                 let mut escaped = Expr::constant(0);
                 for (level, list) in exits.escapes.iter().chain([&exits.own]).enumerate() {
                     for &edge in list {
@@ -289,14 +291,20 @@ impl Lowering<'_> {
         let model = self.model;
         let receivers = self.receivers(part.slot, queue, values.len(), part.env.timeout);
         let locals = self.locals.clone();
-        for (receiver, receive) in receivers {
+        for (receiver, receive) in &receivers {
             self.locals.clone_from(&locals);
-            let accepts = self.accepts(&receive, values, part.env, receiver.env, queue);
+            let accepts = self.accepts(receive, values, part.env, receiver.env, queue);
             let guard = and(and(guard.clone(), receiver.guard.clone()), accepts);
             if guard.as_const() == Some(0) {
                 continue;
             }
-            let mut body = Vec::new();
+            let sent: Vec<Expr> = values
+                .iter()
+                .zip(self.queues[queue].fields.clone())
+                .map(|(value, field)| self.fitted(value, field, part.env))
+                .collect();
+            let mut body = self.event(queue, true, &sent, span);
+            body.extend(self.event(queue, false, &sent, span));
             // The values are those before the step; only a variable of the sender that is received into at once could differ.
             for (n, (argument, value)) in receive.arguments.iter().zip(values).enumerate() {
                 let field = self.queues[queue].fields[n];
@@ -307,7 +315,7 @@ impl Lowering<'_> {
                 (self.slots[part.slot].class, self.slots[receiver.slot].class);
             let sent = (self.location(sender_class, part.from), self.location(sender_class, part.edge.to));
             // What follows inside a d_step belongs to the same step.
-            for side in [&receiver, part] {
+            for side in [receiver, part] {
                 let class = self.slots[side.slot].class;
                 if let ElementKind::Step(steps) = &model.processes[class].elements[side.edge.element].kind {
                     body.extend(self.rest_of_step(&steps[1..], side.slot, side.env));
@@ -317,14 +325,15 @@ impl Lowering<'_> {
             let (to, then) = self.follow(receiver.slot, receiver.edge.to, &mut body);
             let got = (self.location(receiver_class, receiver.from), self.location(receiver_class, to));
             body.push(self.goes_to(receiver.slot, got.1, span));
-            body.extend(self.noting(part.slot, span));
+            // The receiver's half comes second.
+            body.extend(self.noting(receiver.slot, span));
             let receive_span = model.processes[receiver_class].elements[receiver.edge.element].span;
             let name = format!(
                 "{} -> {}",
                 self.action_name(part.slot, span),
                 self.action_name(receiver.slot, receive_span)
             );
-            let rank = part.env.timeout as u8;
+            let rank = part.env.rank();
             let action = Action { name, guard, body, span, rank, then, ..Action::default() };
             self.add(action, &[(part.slot, sent.0, sent.1), (receiver.slot, got.0, got.1)]);
         }

@@ -2,7 +2,7 @@
 
 use super::super::model::{self, Argument, Initial, Op, Type, VarRef, Width};
 use super::slots::ops;
-use super::{Env, Lowering, Pid, Queue, Store};
+use super::{Env, Lowering, Pid, Queue, Store, Timeout};
 use crate::channel::Channel;
 use hadal_system::{
     Action, Domain, DomainKind, Expr, Field, LocalKind, Place, Process, ProcessId, Range, Role, Shape,
@@ -12,8 +12,9 @@ use std::collections::HashSet;
 
 impl Lowering<'_> {
     /// Declares globals, channels, then each slot's location, number and locals.
-    pub(super) fn declare(&mut self) {
+    pub(super) fn declare(&mut self, asked: &[model::Term]) {
         let model = self.model;
+        self.unseen = super::unseen::unseen(model, asked);
         let assigned = self.assigned_channels();
         let slots = self.slots.len() as i64;
         for (n, variable) in model.globals.iter().enumerate() {
@@ -22,7 +23,7 @@ impl Lowering<'_> {
         }
         let shape = self.range_shape(0, slots);
         self.count = self.add_variable("_nr_pr".into(), shape, Role::Data, None, Span::default());
-        if self.uses_last() {
+        if self.uses_last(asked) {
             let shape = self.range_shape(0, 255);
             self.last = Some(self.add_variable("_last".into(), shape, Role::Data, None, Span::default()));
         }
@@ -39,6 +40,7 @@ impl Lowering<'_> {
                     self.add_variable(format!("{name}._pid"), shape, Role::Data, Some(slot), process.span);
                 self.slots[slot].pid = Pid::State(pid);
             }
+            self.declare_priority(slot, &name);
             for (n, variable) in process.variables.iter().enumerate() {
                 let changes = n < process.parameters || assigned.contains(&(Some(class), n));
                 let store = self.store(variable, Some((slot, &name)), changes);
@@ -47,6 +49,8 @@ impl Lowering<'_> {
             let locations = self.location_names(class);
             self.processes.push(Process { name, location, locations, edges: Vec::new() });
         }
+        self.declare_trace();
+        self.check_priorities();
     }
 
     /// How a slot's instance is called.
@@ -60,7 +64,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn add_variable(
+    pub(super) fn add_variable(
         &mut self,
         name: String,
         shape: ShapeId,
@@ -82,20 +86,43 @@ impl Lowering<'_> {
         let slot = owner.map(|(slot, _)| slot);
         if let Initial::Channel { capacity, fields } = &variable.initial {
             let first = self.queues.len();
-            for n in 0..variable.length.unwrap_or(1) {
-                let name = if variable.length.is_some() { format!("{name}[{n}]") } else { name.clone() };
+            for name in elements(&name, variable.length) {
                 self.queue(name, *capacity, fields, slot, variable.span);
             }
             if !changes {
                 return Store::Channels(first);
             }
         }
+        if owner.is_none() && self.unseen.contains(&variable.name) {
+            return Store::Nowhere;
+        }
         let element = self.type_shape(variable.ty, variable.span);
         let shape = match variable.length {
             Some(length) => self.array_shape(length, element, variable.span),
             None => element,
         };
+        if let Type::Record(record) = variable.ty {
+            for name in elements(&name, variable.length) {
+                self.field_queues(record, &name, slot);
+            }
+        }
         Store::State(self.add_variable(name, shape, Role::Data, slot, variable.span))
+    }
+
+    /// Makes the channels inside a record.
+    fn field_queues(&mut self, record: usize, name: &str, slot: Option<usize>) {
+        let model = self.model;
+        for field in &model.records[record].fields {
+            for name in elements(&format!("{name}.{}", field.name), field.length) {
+                match (&field.initial, field.ty) {
+                    (Initial::Channel { capacity, fields }, _) => {
+                        self.queue(name, *capacity, fields, slot, field.span);
+                    }
+                    (_, Type::Record(inner)) => self.field_queues(inner, &name, slot),
+                    _ => {}
+                }
+            }
+        }
     }
 
     fn queue(&mut self, name: String, capacity: usize, fields: &[Type], slot: Option<usize>, span: Span) {
@@ -123,7 +150,7 @@ impl Lowering<'_> {
                 capacity,
             }
         });
-        self.queues.push(Queue { name, fields: fields.to_vec(), buffer, owner: slot });
+        self.queues.push(Queue { name, fields: fields.to_vec(), buffer, owner: slot, span });
     }
 
     fn array_shape(&mut self, length: usize, element: ShapeId, span: Span) -> ShapeId {
@@ -198,11 +225,14 @@ impl Lowering<'_> {
         assigned
     }
 
-    fn uses_last(&self) -> bool {
+    fn uses_last(&self, asked: &[model::Term]) -> bool {
         let mut used = false;
-        for element in self.model.processes.iter().flat_map(|process| &process.elements) {
-            super::slots::terms(element, &mut |term| used |= matches!(term.kind, model::TermKind::Last));
+        let mut look = |term: &model::Term| used |= matches!(term.kind, model::TermKind::Last);
+        for process in self.model.processes.iter().chain(&self.model.claims) {
+            process.elements.iter().for_each(|element| super::slots::terms(element, &mut |it| look(it)));
+            process.provided.iter().for_each(|term| super::slots::inner(term, &mut |it| look(it)));
         }
+        asked.iter().for_each(|term| super::slots::inner(term, &mut |it| look(it)));
         used
     }
 
@@ -212,7 +242,7 @@ impl Lowering<'_> {
         let mut body = Vec::new();
         for (n, variable) in model.globals.iter().enumerate() {
             let store = self.globals[n];
-            body.extend(self.initialise(variable, store, Env { slot: None, timeout: 0 }));
+            body.extend(self.initialise(variable, store, Env::outside(Timeout::No)));
         }
         for queue in 0..self.queues.len() {
             body.extend(self.empty_queue(queue));
@@ -229,6 +259,7 @@ impl Lowering<'_> {
                             Span::default(),
                         ));
                     }
+                    body.extend(self.starts_with(slot, model.processes[class].priority, Span::default()));
                     body.extend(self.begin(slot));
                     living += 1;
                 }
@@ -240,6 +271,7 @@ impl Lowering<'_> {
             let place = self.whole(last, Span::default());
             body.push(Stmt::new(StmtKind::Assign(place, Expr::constant(0)), Span::default()));
         }
+        body.extend(self.begin_trace());
         let locals = std::mem::take(&mut self.locals);
         Action { name: "start".into(), locals, body, ..Action::default() }
     }
@@ -250,11 +282,11 @@ impl Lowering<'_> {
         let process = &self.model.processes[class];
         let mut body = Vec::new();
         for (n, variable) in process.variables.iter().enumerate().skip(process.parameters) {
-            let zero = matches!(variable.initial, Initial::Zero);
+            let zero = matches!(variable.initial, Initial::Zero) && !matches!(variable.ty, Type::Record(_));
             let made = matches!(variable.initial, Initial::Channel { .. });
             if (process.at_head[n] || made) && !zero {
                 let store = self.slots[slot].stores[n];
-                body.extend(self.initialise(variable, store, Env { slot: Some(slot), timeout: 0 }));
+                body.extend(self.initialise(variable, store, Env::of(slot)));
             }
         }
         let entry = self.location(class, process.resolve(process.entry));
@@ -273,7 +305,7 @@ impl Lowering<'_> {
             Place { steps, shape, ..place.clone() }
         };
         let shape = self.type_shape(variable.ty, span);
-        let elements: Vec<Place> = match variable.length {
+        let places: Vec<Place> = match variable.length {
             Some(length) => (0..length).map(|n| element(n, &place, shape)).collect(),
             None => vec![place.clone()],
         };
@@ -282,38 +314,32 @@ impl Lowering<'_> {
                 let mut body = self.zero(&place);
                 // Fields of records have values of their own to start with.
                 if let Type::Record(record) = variable.ty {
-                    for place in elements {
-                        body.extend(self.initialise_fields(record, &place, env));
+                    let name = self.own_name(&variable.name, env);
+                    for (place, name) in places.into_iter().zip(elements(&name, variable.length)) {
+                        body.extend(self.initialise_fields(record, &place, &name, env));
                     }
                 }
                 body
             }
             Initial::Value(value) => {
                 let value = self.fitted(value, variable.ty, env);
-                elements
+                places
                     .into_iter()
                     .map(|place| Stmt::new(StmtKind::Assign(place, value.clone()), span))
                     .collect()
             }
             Initial::List(list) => {
                 let mut body = Vec::new();
-                for (place, value) in elements.into_iter().zip(list) {
+                for (place, value) in places.into_iter().zip(list) {
                     let value = self.fitted(value, variable.ty, env);
                     body.push(Stmt::new(StmtKind::Assign(place, value), span));
                 }
                 body
             }
             Initial::Channel { .. } => {
-                let name = match env.slot {
-                    Some(slot) => format!("{}.{}", self.slot_name(slot), variable.name),
-                    None => variable.name.to_string(),
-                };
-                let first = self
-                    .queues
-                    .iter()
-                    .position(|queue| queue.name == name || queue.name == format!("{name}[0]"))
-                    .unwrap_or(0);
-                elements
+                let name = self.own_name(&variable.name, env);
+                let first = self.queue_named(&elements(&name, variable.length)[0]);
+                places
                     .into_iter()
                     .enumerate()
                     .map(|(n, place)| {
@@ -325,29 +351,42 @@ impl Lowering<'_> {
         }
     }
 
-    fn initialise_fields(&mut self, record: usize, place: &Place, env: Env) -> Vec<Stmt> {
+    /// How a variable of the process at hand, or of nobody, is called.
+    fn own_name(&self, name: &str, env: Env) -> String {
+        match env.slot {
+            Some(slot) => format!("{}.{name}", self.slot_name(slot)),
+            None => name.to_string(),
+        }
+    }
+
+    fn queue_named(&self, name: &str) -> usize {
+        self.queues.iter().position(|queue| queue.name == name).unwrap_or(0)
+    }
+
+    fn initialise_fields(&mut self, record: usize, place: &Place, name: &str, env: Env) -> Vec<Stmt> {
         let model = self.model;
         let mut body = Vec::new();
         for (n, field) in model.records[record].fields.iter().enumerate() {
-            let Initial::Value(value) = &field.initial else {
-                if let Initial::Channel { .. } = &field.initial {
-                    self.error(
-                        field.span,
-                        "a channel inside a record is not supported yet: declare it outside",
-                    );
-                }
-                continue;
-            };
-            let value = self.fitted(value, field.ty, env);
             let shape = self.type_shape(field.ty, field.span);
-            for at in 0..field.length.unwrap_or(1) {
+            let names = elements(&format!("{name}.{}", field.name), field.length);
+            for (at, name) in names.iter().enumerate() {
                 let mut part = place.clone();
                 part.steps.push(Step::Field(n));
                 if field.length.is_some() {
                     part.steps.push(Step::Index(Expr::constant(at as i64)));
                 }
                 part.shape = shape;
-                body.push(Stmt::new(StmtKind::Assign(part, value.clone()), field.span));
+                let value = match (&field.initial, field.ty) {
+                    (Initial::Value(value), _) => self.fitted(value, field.ty, env),
+                    (Initial::List(list), _) => self.fitted(&list[at.min(list.len() - 1)], field.ty, env),
+                    (Initial::Channel { .. }, _) => Expr::constant(self.queue_named(name) as i64 + 1),
+                    (_, Type::Record(inner)) => {
+                        body.extend(self.initialise_fields(inner, &part, name, env));
+                        continue;
+                    }
+                    _ => continue,
+                };
+                body.push(Stmt::new(StmtKind::Assign(part, value), field.span));
             }
         }
         body
@@ -408,6 +447,7 @@ impl Lowering<'_> {
             let place = self.whole(var, Span::default());
             body.push(Stmt::new(StmtKind::Assign(place, Expr::constant(0)), Span::default()));
         }
+        body.extend(self.starts_with(slot, 0, Span::default()));
         for store in self.slots[slot].stores.clone() {
             if let Store::State(var) = store {
                 let place = self.whole(var, Span::default());
@@ -415,5 +455,13 @@ impl Lowering<'_> {
             }
         }
         body
+    }
+}
+
+/// The names of a variable's elements, or its own.
+fn elements(name: &str, length: Option<usize>) -> Vec<String> {
+    match length {
+        Some(length) => (0..length).map(|n| format!("{name}[{n}]")).collect(),
+        None => vec![name.to_owned()],
     }
 }

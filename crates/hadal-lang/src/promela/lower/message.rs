@@ -19,13 +19,16 @@ impl Lowering<'_> {
         let values: Vec<Expr> =
             values.iter().zip(fields).map(|(value, field)| self.fitted(value, field, env)).collect();
         let Some(buffer) = self.queues[queue].buffer.clone() else { return Vec::new() };
+        let mut body = self.event(queue, true, &values, span);
         if !sorted || buffer.capacity == 1 {
-            return buffer.push(values, span);
+            body.extend(buffer.push(values, span));
+            return body;
         }
         let shape = self.range_shape(0, buffer.capacity as i64);
         let at = self.local("place", shape, LocalKind::Variable);
         let slide = self.local("moved", shape, LocalKind::Bound);
-        buffer.insert(values, &Place::local(at, shape, span), slide, span)
+        body.extend(buffer.insert(values, &Place::local(at, shape, span), slide, span));
+        body
     }
 
     /// Takes a message from a buffer that has one that matches.
@@ -45,6 +48,11 @@ impl Lowering<'_> {
             let advance = Stmt::new(StmtKind::Assign(place.clone(), next), span);
             body.push(Stmt::new(StmtKind::Assign(place, Expr::constant(0)), span));
             body.push(Stmt::new(StmtKind::While(not(matching), vec![advance]), span));
+        }
+        if !receive.keep {
+            let values: Vec<Expr> =
+                (0..fields.len()).map(|n| buffer.field(at.clone(), n, span).read()).collect();
+            body.extend(self.event(queue, false, &values, span));
         }
         for (n, argument) in receive.arguments.iter().enumerate() {
             let value = buffer.field(at.clone(), n, span).read();

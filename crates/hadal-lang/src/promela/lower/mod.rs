@@ -7,26 +7,35 @@
 //! * `timeout` is an action of rank 1; atomic sequences go on alone ([`hadal_system::Action::then`]).
 
 mod action;
+mod claim;
 mod death;
 mod declare;
+mod jump;
 mod message;
 mod operation;
+mod priority;
 mod run;
 mod slots;
 mod step;
 mod term;
+mod trace;
+mod unseen;
 
+pub use claim::ACCEPTANCE;
 pub use run::NO_ROOM;
+
+use priority::{Priorities, Priority};
 
 use super::model::{ElementId, Model, Term, Type};
 use crate::channel::Channel;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use hadal_system::{
-    Action, BinaryOp, ControlEdge, Domain, DomainId, Domains, Expr, Local, LocalId, LocalKind, Location,
-    Place, Process, ProcessId, Property, PropertyBody, PropertyKind, Shape, ShapeId, Shapes, Source, Span,
-    Stmt, StmtKind, System, VarId, Variable,
+    Action, BinaryOp, ControlEdge, Domain, DomainId, Domains, Expr, Function, Local, LocalId, LocalKind,
+    Location, Place, Process, ProcessId, Property, PropertyBody, PropertyKind, Shape, ShapeId, Shapes,
+    Source, Span, Stmt, StmtKind, System, VarId, Variable,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// How many instances a process type may have at once, by name, where that is said from outside.
 pub type Instances = [(String, usize)];
@@ -44,13 +53,14 @@ pub struct Asked<'a> {
 pub fn lower(model: &Model, source: Source, asked: Asked, findings: &mut Diagnostics) -> Option<System> {
     let mut lowering = Lowering::new(model, &source, findings);
     lowering.make_slots(asked.instances);
-    lowering.declare();
+    lowering.declare(asked.propositions);
     if lowering.findings.has_errors() {
         return None;
     }
     let start = lowering.start();
     lowering.make_actions();
     let mut properties = vec![lowering.rest()];
+    lowering.claims(&mut properties);
     properties.extend(asked.propositions.iter().map(|term| lowering.proposition(term)));
     if lowering.findings.has_errors() {
         return None;
@@ -75,6 +85,7 @@ pub fn lower(model: &Model, source: Source, asked: Asked, findings: &mut Diagnos
         variables: lowering.variables,
         processes,
         starts: vec![start],
+        functions: lowering.functions,
         actions,
         properties,
         source,
@@ -113,6 +124,8 @@ enum Store {
     State(VarId),
     /// Nowhere: it always holds the channels from this number on.
     Channels(usize),
+    /// Nowhere: nothing depends on it.
+    Nowhere,
 }
 
 /// Room for one instance of a process type.
@@ -121,6 +134,7 @@ struct Slot {
     class: usize,
     location: VarId,
     pid: Pid,
+    priority: Priority,
     /// By number of the local.
     stores: Vec<Store>,
 }
@@ -140,6 +154,8 @@ struct Queue {
     buffer: Option<Channel>,
     /// The slot whose instance made it.
     owner: Option<usize>,
+    /// Where it is declared.
+    span: Span,
 }
 
 /// The control states of a process type.
@@ -158,6 +174,8 @@ struct Lowering<'m> {
     shapes: Shapes,
     variables: Vec<Variable>,
     globals: Vec<Store>,
+    /// Hidden variables that nothing depends on.
+    unseen: HashSet<Rc<str>>,
     slots: Vec<Slot>,
     /// The slots of each process type, in the order they are filled.
     classes: Vec<Vec<usize>>,
@@ -167,12 +185,19 @@ struct Lowering<'m> {
     count: VarId,
     /// The number of who moved last, where it is asked for.
     last: Option<VarId>,
+    /// How far the messages have followed the `trace`, where there is one.
+    trace: Option<trace::Followed>,
     actions: Vec<Action>,
     processes: Vec<Process>,
     /// The locals of the action being made.
     locals: Vec<Local>,
+    /// Who may move before whom.
+    priorities: Priorities,
+    functions: Vec<Function>,
     /// How many rendezvous ask for partners at the moment, one because of the other.
     partners_asked: usize,
+    /// Whether it is being found out if some process can move.
+    enabled_asked: bool,
 }
 
 /// In which setting expressions and statements are lowered.
@@ -181,7 +206,35 @@ struct Env {
     /// Whose locals are meant.
     slot: Option<usize>,
     /// What `timeout` says.
-    timeout: i64,
+    timeout: Timeout,
+}
+
+/// What `timeout` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timeout {
+    /// Something else may be possible: no.
+    No,
+    /// Nothing else is: yes.
+    Yes,
+    /// Whatever the state says, for those who look at states from outside.
+    Asked,
+}
+
+impl Env {
+    /// A process that goes on while others may, too.
+    fn of(slot: usize) -> Self {
+        Env { slot: Some(slot), timeout: Timeout::No }
+    }
+
+    /// Where nobody's locals are meant.
+    fn outside(timeout: Timeout) -> Self {
+        Env { slot: None, timeout }
+    }
+
+    /// The rank of steps that are possible in this setting.
+    fn rank(self) -> u8 {
+        u8::from(self.timeout == Timeout::Yes)
+    }
 }
 
 impl<'m> Lowering<'m> {
@@ -194,16 +247,21 @@ impl<'m> Lowering<'m> {
             shapes: Shapes::default(),
             variables: Vec::new(),
             globals: Vec::new(),
+            unseen: HashSet::new(),
             slots: Vec::new(),
             classes: Vec::new(),
             controls: Vec::new(),
             queues: Vec::new(),
             count: VarId(0),
             last: None,
+            trace: None,
             actions: Vec::new(),
             processes: Vec::new(),
             locals: Vec::new(),
+            priorities: Priorities::of(model),
+            functions: Vec::new(),
             partners_asked: 0,
+            enabled_asked: false,
         }
     }
 
@@ -276,6 +334,7 @@ impl<'m> Lowering<'m> {
             let any = ends.into_iter().map(|value| self.is_at(slot, value));
             all.extend(any.reduce(|left, right| Expr::binary(BinaryOp::Or, left, right)));
         }
+        all.extend(self.trace_may_end());
         Property {
             name: "valid end state".into(),
             kind: PropertyKind::Rest,
@@ -288,14 +347,18 @@ impl<'m> Lowering<'m> {
 
     /// A proposition: true where the expression is not 0, nobody's locals being meant.
     fn proposition(&mut self, term: &Term) -> Property {
-        let value = self.value(term, Env { slot: None, timeout: 0 });
+        let value = self.bounded(term, Env::outside(Timeout::Asked));
         let locals = std::mem::take(&mut self.locals);
+        let truth = match (value.low, value.high) {
+            (0, 1) | (1, 1) | (0, 0) => value.expr,
+            _ => Expr::binary(BinaryOp::NotEqual, value.expr, Expr::constant(0)),
+        };
         Property {
             name: "proposition".into(),
             kind: PropertyKind::Proposition,
             params: Vec::new(),
             locals,
-            body: PropertyBody::State(Expr::binary(BinaryOp::NotEqual, value, Expr::constant(0))),
+            body: PropertyBody::State(truth),
             span: Span::default(),
         }
     }

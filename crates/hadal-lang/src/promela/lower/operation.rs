@@ -24,7 +24,7 @@ impl Lowering<'_> {
     /// Whether a basic statement can be carried out; `else` says yes.
     pub(super) fn op_executable(&mut self, op: &Op, slot: usize, env: Env) -> Expr {
         match op {
-            Op::Condition(term) if starts(term) => Expr::constant(1),
+            Op::Condition(term) if term.starts() => Expr::constant(1),
             Op::Condition(term) => self.value(term, env),
             Op::Send { channel, values, .. } => {
                 let mut any = Expr::constant(0);
@@ -45,13 +45,15 @@ impl Lowering<'_> {
             | Op::Assert(_)
             | Op::SetPriority(..)
             | Op::Jump => Expr::constant(1),
+            Op::Event { .. } => Expr::constant(0),
         }
     }
 
     /// Whether the first statement of a `d_step` can be carried out.
     pub(super) fn first_executable(&mut self, steps: &[Step], slot: usize, env: Env) -> Expr {
         match steps.first() {
-            None | Some(Step::Break) => Expr::constant(1),
+            None | Some(Step::Break | Step::Goto(_)) => Expr::constant(1),
+            Some(Step::Label(_)) => self.first_executable(&steps[1..], slot, env),
             Some(Step::Op(op, _)) => self.op_executable(op, slot, env),
             Some(Step::If(options, _) | Step::Do(options, _)) => {
                 let mut any = Expr::constant(0);
@@ -77,14 +79,14 @@ impl Lowering<'_> {
             }
             any = or(any, and(self.is_at(slot, self.location(class, state)), here));
         }
-        any
+        or(any, self.can_die(slot))
     }
 
     /// What a basic statement does. A send or receive goes through `queue`, which has a buffer.
     pub(super) fn effect(&mut self, op: &Op, queue: Option<usize>, span: Span, env: Env) -> Vec<Stmt> {
         match op {
             Op::Condition(term) => self.starting(term, env),
-            Op::Else | Op::Jump => Vec::new(),
+            Op::Else | Op::Jump | Op::Event { .. } => Vec::new(),
             Op::Assign(target, value) => {
                 let mut body = self.starting(value, env);
                 body.extend(self.assign(target, value, env));
@@ -114,7 +116,7 @@ impl Lowering<'_> {
                 Some(queue) => self.receive(queue, receive, span, env),
                 None => Vec::new(),
             },
-            Op::SetPriority(..) => Vec::new(),
+            Op::SetPriority(pid, priority) => self.set_priority(pid, priority, span, env),
         }
     }
 
@@ -236,17 +238,6 @@ impl Lowering<'_> {
             }
         }
         all
-    }
-}
-
-/// Whether carrying out a condition starts a process.
-pub(super) fn starts(term: &Term) -> bool {
-    match &term.kind {
-        TermKind::Run(_) => true,
-        TermKind::Unary(_, of) => starts(of),
-        TermKind::Binary(_, left, right) => starts(left) || starts(right),
-        TermKind::Choice(condition, yes, no) => starts(condition) || starts(yes) || starts(no),
-        _ => false,
     }
 }
 

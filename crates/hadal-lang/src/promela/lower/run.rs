@@ -39,6 +39,7 @@ impl Lowering<'_> {
                 let place = self.whole(var, span);
                 body.extend(self.pass(argument, parameter, place, env));
             }
+            body.extend(self.starts_with(slot, run.priority, span));
             body.extend(self.begin(slot));
             branches.push((self.is_at(slot, 0), body));
         }

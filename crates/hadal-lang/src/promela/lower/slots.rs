@@ -1,7 +1,9 @@
 //! How many instances of each process type can live at once.
 
-use super::super::model::{Element, ElementKind, Op, Process, Step, Term, TermKind};
-use super::{Control, Instances, Lowering, Pid, Slot};
+use super::super::model::{
+    Argument, Element, ElementKind, Op, Process, Receive, Segment, Step, Term, TermKind, VarPath,
+};
+use super::{Control, Instances, Lowering, Pid, Priority, Slot};
 use hadal_system::{Domain, DomainKind, VarId};
 use std::collections::HashMap;
 
@@ -48,7 +50,8 @@ impl Lowering<'_> {
                 // The variable of a number that varies is made with the others.
                 let pid = if always { Pid::Always(pid) } else { Pid::State(VarId(pid as u32)) };
                 self.classes[class].push(self.slots.len());
-                self.slots.push(Slot { class, location: VarId(0), pid, stores: Vec::new() });
+                let priority = Priority::Always(process.priority);
+                self.slots.push(Slot { class, location: VarId(0), pid, priority, stores: Vec::new() });
             }
         }
         if self.slots.len() > MAX_PROCESSES * 4 {
@@ -168,13 +171,21 @@ fn runs_in(element: &Element, class: usize) -> usize {
 pub(super) fn terms<'t>(element: &'t Element, visit: &mut dyn FnMut(&'t Term)) {
     ops(element, &mut |op| match op {
         Op::Condition(term) | Op::Assert(term) => inner(term, visit),
-        Op::Assign(_, term) => inner(term, visit),
-        Op::Print(_, list) | Op::Send { values: list, .. } => list.iter().for_each(|term| inner(term, visit)),
+        Op::Assign(target, term) => {
+            indices(target, visit);
+            inner(term, visit);
+        }
+        Op::Print(_, list) => list.iter().for_each(|term| inner(term, visit)),
+        Op::Send { channel, values, .. } => {
+            indices(channel, visit);
+            values.iter().for_each(|term| inner(term, visit));
+        }
+        Op::Receive(receive) => received(receive, visit),
         Op::SetPriority(pid, priority) => {
             inner(pid, visit);
             inner(priority, visit);
         }
-        Op::Receive(_) | Op::Else | Op::Declare(_) | Op::Jump => {}
+        Op::Else | Op::Declare(_) | Op::Jump | Op::Event { .. } => {}
     });
 }
 
@@ -196,12 +207,12 @@ fn step_ops<'t>(steps: &'t [Step], visit: &mut dyn FnMut(&'t Op)) {
                     .iter()
                     .for_each(|option| stacker::maybe_grow(64 << 10, 1 << 20, || step_ops(option, visit)));
             }
-            Step::Break => {}
+            Step::Break | Step::Goto(_) | Step::Label(_) => {}
         }
     }
 }
 
-fn inner<'t>(term: &'t Term, visit: &mut dyn FnMut(&'t Term)) {
+pub(super) fn inner<'t>(term: &'t Term, visit: &mut dyn FnMut(&'t Term)) {
     visit(term);
     stacker::maybe_grow(64 << 10, 1 << 20, || match &term.kind {
         TermKind::Unary(_, of) | TermKind::Process(_, of) => inner(of, visit),
@@ -215,6 +226,40 @@ fn inner<'t>(term: &'t Term, visit: &mut dyn FnMut(&'t Term)) {
             inner(no, visit);
         }
         TermKind::Run(run) => run.arguments.iter().for_each(|argument| inner(argument, visit)),
-        _ => {}
+        TermKind::Read(target) => indices(target, visit),
+        TermKind::Channel(_, target) => indices(target, visit),
+        TermKind::Poll(receive) => received(receive, visit),
+        TermKind::Label { pid, .. } => pid.iter().for_each(|pid| inner(pid, visit)),
+        TermKind::Remote { pid, target, .. } => {
+            pid.iter().for_each(|pid| inner(pid, visit));
+            indices(target, visit);
+        }
+        TermKind::Const(_)
+        | TermKind::Pid
+        | TermKind::Count
+        | TermKind::Last
+        | TermKind::Timeout
+        | TermKind::NonProgress => {}
     });
+}
+
+/// Visits the terms inside a place.
+pub(super) fn indices<'t>(target: &'t VarPath, visit: &mut dyn FnMut(&'t Term)) {
+    for segment in &target.path {
+        if let Segment::Index(index) = segment {
+            inner(index, visit);
+        }
+    }
+}
+
+/// Visits the terms of a receive.
+pub(super) fn received<'t>(receive: &'t Receive, visit: &mut dyn FnMut(&'t Term)) {
+    indices(&receive.channel, visit);
+    for argument in &receive.arguments {
+        match argument {
+            Argument::Match(term) => inner(term, visit),
+            Argument::Into(target) => indices(target, visit),
+            Argument::Ignore => {}
+        }
+    }
 }

@@ -16,11 +16,17 @@ struct Within {
 impl Lowering<'_> {
     /// The body of a `d_step` whose first statement can be carried out.
     pub(super) fn d_step(&mut self, steps: &[Step], slot: usize, env: Env) -> Vec<Stmt> {
+        if super::jump::has_jumps(steps) {
+            return self.jumping_step(steps, slot, env);
+        }
         self.steps(steps, &Within { env, slot, running: None }, true)
     }
 
     /// What follows the first statement of a `d_step`.
     pub(super) fn rest_of_step(&mut self, steps: &[Step], slot: usize, env: Env) -> Vec<Stmt> {
+        if super::jump::has_jumps(steps) {
+            return self.jumping_step(steps, slot, env);
+        }
         self.steps(steps, &Within { env, slot, running: None }, false)
     }
 
@@ -39,6 +45,8 @@ impl Lowering<'_> {
                         body.push(Stmt::new(stop, Span::default()));
                     }
                 }
+                // Sequences with jumps are lowered elsewhere.
+                Step::Goto(_) | Step::Label(_) => {}
             });
             // What follows something that may leave the loop happens only where it was not left.
             let rest = &steps[n + 1..];
@@ -55,11 +63,16 @@ impl Lowering<'_> {
     }
 
     fn step_op(&mut self, op: &Op, span: Span, within: &Within, possible: bool) -> Vec<Stmt> {
-        let effect = self.any_effect(op, span, within.env);
-        if possible {
-            return effect;
+        match possible {
+            true => self.any_effect(op, span, within.env),
+            false => self.checked_op(op, span, within.slot, within.env),
         }
-        let can = self.op_executable(op, within.slot, within.env);
+    }
+
+    /// A statement inside a `d_step`, which must not block.
+    pub(super) fn checked_op(&mut self, op: &Op, span: Span, slot: usize, env: Env) -> Vec<Stmt> {
+        let effect = self.any_effect(op, span, env);
+        let can = self.op_executable(op, slot, env);
         if can.as_const().is_some_and(|value| value != 0) {
             return effect;
         }
@@ -105,6 +118,6 @@ fn leaves(steps: &[Step]) -> bool {
     })
 }
 
-fn blocks(span: Span) -> Stmt {
+pub(super) fn blocks(span: Span) -> Stmt {
     Stmt::new(StmtKind::Fail("the d_step blocks here".into()), span)
 }

@@ -1,7 +1,7 @@
 //! Expressions: 32-bit arithmetic, values of other processes, channels.
 
 use super::super::model::{Argument, Receive, Segment, Term, TermKind, Type, VarPath, VarRef};
-use super::{Env, Lowering, Store, operator};
+use super::{Env, Lowering, Store, Timeout, operator};
 use crate::channel::Channel;
 use hadal_system::{
     BinaryOp, Domain, Expr, ExprKind, LocalKind, Place, Quantifier, Range, Shape, Span, Step, UnaryOp,
@@ -147,7 +147,17 @@ impl Lowering<'_> {
                 Some(last) => Bounded { expr: self.whole(last, span).read(), low: 0, high: 255 },
                 None => Bounded::constant(0, span),
             },
-            TermKind::Timeout => Bounded::constant(env.timeout, span),
+            TermKind::Timeout => match env.timeout {
+                Timeout::No => Bounded::constant(0, span),
+                Timeout::Yes => Bounded::constant(1, span),
+                Timeout::Asked => {
+                    let mut any = Expr::constant(0);
+                    for slot in 0..self.slots.len() {
+                        any = or(any, self.moves(slot, Timeout::No));
+                    }
+                    Bounded::truth(not(any))
+                }
+            },
             TermKind::NonProgress => {
                 let mut any = Expr::constant(0);
                 for slot in 0..self.slots.len() {
@@ -158,7 +168,12 @@ impl Lowering<'_> {
                         }
                     }
                 }
-                Bounded::truth(not(any))
+                // A run that stays where it is for ever makes no progress, and is none of those that are looked for.
+                let mut moves = Expr::constant(0);
+                for slot in 0..self.slots.len() {
+                    moves = or(moves, self.moves(slot, Timeout::Yes));
+                }
+                Bounded::truth(and(moves, not(any)))
             }
             TermKind::Process(word, of) => self.of_process(word, of, env, span),
             TermKind::Label { process, pid, label } => {
@@ -411,15 +426,34 @@ impl Lowering<'_> {
         all
     }
 
+    /// Whether a slot's process can move, asked from elsewhere.
+    fn enabled(&mut self, slot: usize, span: Span, env: Env) -> Expr {
+        if self.enabled_asked {
+            self.error(span, "`enabled` asks about a process that asks for `enabled` itself");
+            return Expr::constant(0);
+        }
+        self.enabled_asked = true;
+        let can = self.can_move(slot, env);
+        self.enabled_asked = false;
+        can
+    }
+
     fn of_process(&mut self, word: &str, of: &Term, env: Env, span: Span) -> Bounded {
+        if let (TermKind::Pid, Some(slot), "get_priority") = (&of.kind, env.slot, word) {
+            return Bounded { expr: self.priority(slot), low: 0, high: 255 };
+        }
         let pid = self.value(of, env);
         let mut expr = Expr::constant(0);
         for slot in (0..self.slots.len()).rev() {
             let here = and(not(self.is_at(slot, 0)), equal(self.pid(slot, span), pid.clone()));
+            // Nobody asks whether it can move itself.
+            if here.as_const() == Some(0) || word == "enabled" && env.slot == Some(slot) {
+                continue;
+            }
             let value = match word {
-                "enabled" => self.can_move(slot, env),
+                "enabled" => self.enabled(slot, span, env),
                 "pc_value" => self.whole(self.slots[slot].location, span).read(),
-                _ => Expr::constant(self.model.processes[self.slots[slot].class].priority),
+                _ => self.priority(slot),
             };
             expr = Expr::new(ExprKind::If(Box::new(here), Box::new(value), Box::new(expr)), span);
         }
