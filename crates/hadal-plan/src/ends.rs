@@ -28,6 +28,10 @@ use std::sync::{Mutex, PoisonError};
 /// Without a limit of time, so many states are looked at for a better end.
 const STATES_FOR_ENDS: u64 = 2_000_000;
 
+/// Rebuilding a plan expands about half of the states before its end again: of a search that only stopped, no more than
+/// these.
+const REBUILT: u64 = 5_000_000;
+
 /// What is better in the last state: less of a term, or more of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AtEnd {
@@ -215,11 +219,11 @@ impl Sitting<'_> {
                 None
             }
             End::Exhausted => {
-                self.path_to_best(improvements, on_disk)?;
+                self.path_to_best(improvements, on_disk, u64::MAX)?;
                 None
             }
             End::Stopped(reason) => {
-                self.path_to_best(improvements, on_disk)?;
+                self.path_to_best(improvements, on_disk, REBUILT)?;
                 Some(reason)
             }
         };
@@ -259,11 +263,12 @@ impl Sitting<'_> {
     }
 
     /// The plan to the best state found, as far as there are layers to rebuild it from: those of the run `on_disk`, or none,
-    /// where everything was in RAM.
+    /// where everything was in RAM; not where more than `most_states` lie before it.
     fn path_to_best(
         &mut self,
         improvements: BTreeMap<u64, Improvement>,
         on_disk: Option<&Judged<Tracking>>,
+        most_states: u64,
     ) -> Result<(), PlanError> {
         let (planner, space) = (self.planner, self.space);
         let Some(deepest) = improvements.keys().next_back().copied() else { return Ok(()) };
@@ -294,6 +299,12 @@ impl Sitting<'_> {
         let Some((&depth, best)) = improvements.range(..layers.depth() as u64).next_back() else {
             return Ok(());
         };
+        let before: u64 = (0..depth as usize).map(|depth| layers.states(depth)).sum();
+        if before > most_states {
+            let cost = crate::plan::decimal(tracked.judge.ends.cost(space, best.value));
+            planner.control.warn(format!("the plan of cost {cost} is rebuilt when the search has ended"));
+            return Ok(());
+        }
         let task = Task { space: tracked, question: &question, control: planner.control };
         let path = layers.path_to(task, planner.disk.threads, depth as usize, best.state.clone())?;
         self.take(rows(space, &path), Some(depth))?;

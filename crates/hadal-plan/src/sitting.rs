@@ -116,9 +116,10 @@ impl<'a> Sitting<'a> {
         Ok(true)
     }
 
-    /// Tells of a better plan, unless that was told when it was found.
+    /// Tells of a better plan, unless one as good was told already.
     fn announce(&mut self, cost: Rational, level: Option<u64>) {
-        if self.outcome.costs.last().is_some_and(|last| last.cost == cost) {
+        let task = self.space.task();
+        if self.outcome.costs.last().is_some_and(|last| !is_better(task, cost, last.cost)) {
             return;
         }
         let found = Found { cost, seconds: self.planner.control.elapsed().as_secs_f64(), level };

@@ -85,14 +85,12 @@ fn plan(task: RowTask, how: How) -> Outcome {
 /// Plans in many sittings, each with room for a few states more.
 fn plan_in_sittings(task: &RowTask, how: How) -> (Outcome, u32) {
     let left: Left = RefCell::default();
-    let mut sittings = 0;
     let mut resumed = None;
-    for most in (3..).step_by(7) {
+    for (sittings, most) in (0..).zip((3..).step_by(7)) {
         let outcome = sit(task.clone(), How { most_states: Some(most), ..how }, &left, resumed.take());
         if !matches!(outcome.answer, Answer::Stopped(_)) {
             return (outcome, sittings);
         }
-        sittings += 1;
         let (_, kept) = left.borrow().clone().expect("a search that stops leaves a run");
         resumed = Some(Resumed {
             rows: kept.rows,

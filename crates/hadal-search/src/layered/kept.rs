@@ -42,6 +42,11 @@ impl KeptLayers {
         self.journal.depth()
     }
 
+    /// How many states a layer has.
+    pub fn states(&self, depth: usize) -> u64 {
+        self.journal.states(depth)
+    }
+
     /// Shows the states of a layer, many at a time, one after the other.
     pub fn visit(&self, depth: usize, mut show: impl FnMut(&[u64])) -> Result<(), Trouble> {
         let mut reader = self.journal.reader(depth)?;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Where run folders are kept unless `--disk` says otherwise.
 const DEFAULT_DISK: &str = ".hadal";
@@ -60,20 +60,34 @@ impl About {
     }
 }
 
+/// A folder, and whether a search in RAM is kept there.
+struct Place {
+    place: RunPlace,
+    in_ram: bool,
+}
+
 /// The run folders of one command: several searches may need one each.
 pub(super) struct Places<'a> {
     args: &'a PlanArgs,
     resumed: Option<&'a Path>,
-    places: Mutex<Vec<RunPlace>>,
+    places: Mutex<Vec<Place>>,
     overflowed: AtomicBool,
+    /// How many folders there were.
+    opened: AtomicU64,
 }
 
 impl<'a> Places<'a> {
     pub(super) fn new(args: &'a PlanArgs, resumed: Option<&'a Path>) -> Self {
-        Places { args, resumed, places: Mutex::default(), overflowed: AtomicBool::new(false) }
+        Places {
+            args,
+            resumed,
+            places: Mutex::default(),
+            overflowed: AtomicBool::new(false),
+            opened: AtomicU64::new(0),
+        }
     }
 
-    fn places(&self) -> std::sync::MutexGuard<'_, Vec<RunPlace>> {
+    fn places(&self) -> std::sync::MutexGuard<'_, Vec<Place>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -108,18 +122,24 @@ impl<'a> Places<'a> {
         if kept.opening == Opening::Again
             && let Some(last) = places.last()
         {
-            return last.open(governor, kept.fingerprint, &about);
+            return last.place.open(governor, kept.fingerprint, &about);
         }
         if let (Opening::Resumed, Some(path)) = (kept.opening, self.resumed) {
-            let ours = places.iter().position(|place| place.path == path);
+            let ours = places.iter().position(|it| it.place.path == path);
             let at = ours.unwrap_or_else(|| {
-                places.insert(0, RunPlace::existing(path).limited_to(self.args.disk_limit));
+                let place = RunPlace::existing(path).limited_to(self.args.disk_limit);
+                places.insert(0, Place { place, in_ram: kept.in_ram });
                 0
             });
-            return places[at].open(governor, kept.fingerprint, &about);
+            return places[at].place.open(governor, kept.fingerprint, &about);
+        }
+        // Hill climbing has a run for each segment: only the last complete one may still be needed, should this one be
+        // killed before its first commit.
+        while places.len() > 1 {
+            forget(&places.remove(0).place);
         }
         let place = match (places.last(), self.resumed) {
-            (Some(last), _) => last.beside(&format!("again{}", places.len())),
+            (Some(last), _) => last.place.beside(&format!("again{}", self.opened.load(Ordering::Relaxed))),
             (None, Some(path)) => RunPlace::existing(path).beside("again"),
             (None, None) => {
                 let parent = self.args.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK));
@@ -128,11 +148,12 @@ impl<'a> Places<'a> {
             }
         }
         .limited_to(self.args.disk_limit);
+        self.opened.fetch_add(1, Ordering::Relaxed);
         let ledger = place.create(governor, kept.fingerprint, &about);
         if ledger.is_ok() && self.overflowed.load(Ordering::Relaxed) {
             mark(&place.path);
         }
-        places.push(place);
+        places.push(Place { place, in_ram: kept.in_ram });
         ledger
     }
 
@@ -142,7 +163,8 @@ impl<'a> Places<'a> {
             return;
         }
         let places = self.places();
-        places.iter().filter(|place| place.is_used()).for_each(|place| mark(&place.path));
+        let used = places.iter().filter(|it| it.place.is_used());
+        used.for_each(|it| mark(&it.place.path));
         if let Some(path) = self.resumed.filter(|_| places.is_empty()) {
             mark(path);
         }
@@ -152,21 +174,21 @@ impl<'a> Places<'a> {
     pub(super) fn finish(&self, resumable: bool) -> Option<String> {
         let mut places = std::mem::take(&mut *self.places());
         if let Some(path) = self.resumed
-            && !places.iter().any(|place| place.path == path)
+            && !places.iter().any(|it| it.place.path == path)
             && !places.is_empty()
         {
             // What was done since took another folder.
             forget(&RunPlace::existing(path));
         }
-        let last = places.pop()?;
-        places.iter().filter(|place| place.is_used()).for_each(forget);
-        let kept = last.is_used()
-            && !is_left_over(&last.path)
-            && (resumable || self.resumed.is_some() || self.args.disk.is_some());
+        let Place { place: last, in_ram } = places.pop()?;
+        places.iter().filter(|it| it.place.is_used()).for_each(|it| forget(&it.place));
+        // A search in RAM that has its answer leaves nothing to look at.
+        let wanted = resumable || !in_ram && (self.resumed.is_some() || self.args.disk.is_some());
+        let kept = last.is_used() && !is_left_over(&last.path) && wanted;
         if !kept && last.is_used() {
             forget(&last);
         }
-        (kept && resumable).then(|| last.path.display().to_string())
+        kept.then(|| last.path.display().to_string())
     }
 }
 

@@ -122,7 +122,7 @@ pub(super) fn show(args: &PlanArgs, outcome: &Outcome, around: Around) -> Result
         (Answer::Stopped(_), Some(bound)) => format!("; no plan costs less than {}", decimal(bound)),
         _ => String::new(),
     };
-    if let Some(run) = &shown.run {
+    if let (Some(run), Answer::Stopped(_)) = (&shown.run, &outcome.answer) {
         eprintln!("go on with: hadal resume {run}");
     }
     eprintln!(
