@@ -175,7 +175,9 @@ impl<'a> Sitting<'a> {
         if self.space.overflowed() {
             (planner.disk.overflowed)();
         }
-        let resumes = planner.disk.resumed.as_ref().is_some_and(|run| run.in_ram && !run.overflowed);
+        // The folder of the run that was resumed holds states of the same widths, or another is made.
+        let same = |run: &Resumed| run.in_ram && !run.overflowed && run.widened == self.widened;
+        let resumes = planner.disk.resumed.as_ref().is_some_and(same);
         let opening = if resumes { Opening::Resumed } else { Opening::New };
         let kept = Kept { in_ram: true, rows, ..self.kept(self.space.fingerprint(), stage, opening) };
         let states = self.outcome.figures.states;
