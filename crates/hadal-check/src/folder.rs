@@ -69,9 +69,14 @@ impl RunPlace {
         }
     }
 
-    /// A folder for another search, next to this one.
+    /// A folder for another search, next to this one and those next to it.
     pub fn beside(&self, purpose: &str) -> Self {
-        RunPlace::existing(&self.path.with_extension(purpose))
+        let name = self.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let own = match name.rsplit_once(".part") {
+            Some((own, number)) if number.parse::<usize>().is_ok() => own,
+            _ => &name,
+        };
+        RunPlace::existing(&self.path.with_file_name(format!("{own}.{purpose}")))
     }
 
     /// Whether the search has used it.

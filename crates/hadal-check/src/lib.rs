@@ -59,7 +59,8 @@ pub use options::Options;
 pub use partition::Partitioning;
 pub use reduction::{Reductions, Traces};
 pub use run::{Outcome, Prepared, Run};
-pub use running::{Fair, Liveness, Running};
+pub use running::{Fair, Lasso, Liveness, Running};
+pub use runs::Answer;
 pub use space::{SpaceCheck, SpaceOutcome, SpaceRun};
 pub use strategy::Strategy;
 

@@ -288,7 +288,7 @@ fn internal(error: impl std::fmt::Display) -> CheckError {
 }
 
 /// Adds a search's figures to the sum.
-pub(crate) fn merge(sum: &mut Option<Explored>, explored: Explored) {
+fn merge(sum: &mut Option<Explored>, explored: Explored) {
     let Some(sum) = sum else {
         *sum = Some(explored);
         return;

@@ -8,8 +8,8 @@ use crate::options::Options;
 use crate::plan::Plan;
 use crate::properties::{asks_acceptance, asks_liveness, has_unanswered, select_properties};
 use crate::reduction::Reduced;
-use crate::runs::Way;
-use crate::searching::{Explored, Searching};
+use crate::runs::{Answer, Decider, Guided, Way};
+use crate::searching::{Explored, Progress, Searching};
 use hadal_exec::model::Model;
 use hadal_exec::product::Product;
 use hadal_exec::replay::{self, Ending, Trace};
@@ -17,7 +17,9 @@ use hadal_exec::symmetry::SymmetryMode;
 use hadal_search::ram::Search;
 use hadal_search::{Control, Question, Report, StopReason, Task, Verdict, Violation, ViolationKind};
 use hadal_store::Governor;
-use hadal_system::System;
+use hadal_system::guide::Guide;
+use hadal_system::{StateSpace, System};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -149,6 +151,8 @@ pub struct Run<'p> {
 pub struct Outcome {
     /// The answer with its figures.
     pub report: Report,
+    /// The answers to questions about infinite runs, each with the figures of its own product.
+    pub answers: Vec<Answer>,
     /// Where something is wrong: the way there, replayed action by action on the interpreter.
     pub trace: Option<Trace>,
     /// What was decided and why, line by line.
@@ -174,13 +178,31 @@ impl Run<'_> {
     pub fn finish(&self) -> Result<Outcome, CheckError> {
         let Prepared { options, plan, question, reduced, .. } = self.prepared;
         let Session { control, governor, place } = &self.session;
-        let searching = Searching { options, plan, question, control, governor, place };
+        let progress = &Progress::of(options.place.resumed.as_deref());
+        let searching = Searching { options, plan, question, control, governor, place, progress };
         let engine = |product: &Product, question: &Question| {
             let task = Task { space: product, question, control };
             options.running.explore(&Search { task, governor, threads: plan.threads })
         };
         let engine = options.running.has_engine().then_some(&engine as &dyn Fn(&Product, &Question) -> _);
-        let way = Way { fairness: options.running.fair.into(), engine, seeds: options.running.seeds() };
+        let answers = RefCell::default();
+        let guided = |space: &dyn StateSpace, question: &Question, number, guide: &dyn Guide| {
+            searching.guided(space, question, number, guide)
+        };
+        let decider = options.running.external().map(|engine| {
+            move |product: &Product, question: &Question, number| {
+                searching.decide(product, (question, number), engine)
+            }
+        });
+        let way = Way {
+            fairness: options.running.fair.into(),
+            shown: options.running.shown()?,
+            engine,
+            seeds: options.running.seeds(),
+            guided: options.running.form().map(|form| (form, &guided as &Guided)),
+            decider: decider.as_ref().map(|decider| decider as &Decider),
+            answers: &answers,
+        };
         let explored = reduced.search((question, way), |model, space, question, number| {
             searching.explore(model, space, question, number)
         });
@@ -192,8 +214,21 @@ impl Run<'_> {
             Verdict::Violated(found) => Some(replayed(reduced.shown(), found)?),
             _ => None,
         };
-        let run = self.session.keep(options, &report);
-        Ok(Outcome { report, trace, decisions, warnings: control.warnings(), run })
+        let mut run = self.session.keep(options, &report);
+        if let Some(stopped) = progress.stopped() {
+            match &report.verdict {
+                Verdict::Stopped(_) => {
+                    // What the first search left is not needed to go on.
+                    if place.is_used() && options.place.disk.is_none() {
+                        place.discard(control);
+                    }
+                    run = Some(stopped);
+                }
+                _ => RunPlace::existing(&stopped).discard(control),
+            }
+        }
+        let answers = answers.into_inner();
+        Ok(Outcome { report, answers, trace, decisions, warnings: control.warnings(), run })
     }
 }
 

@@ -3,9 +3,12 @@
 use crate::error::CheckError;
 use crate::searching::Explored;
 use hadal_exec::product::Fairness;
+use hadal_guide::Form;
 use hadal_search::cycles::as_safety::Seeds;
+use hadal_search::cycles::external::External;
 use hadal_search::cycles::{self, Engine};
 use hadal_search::ram::Search;
+use hadal_system::Shown;
 use serde::{Deserialize, Serialize};
 
 /// Which runs count, and how those that are wrong are looked for.
@@ -19,6 +22,32 @@ pub struct Running {
     /// How cycles of such runs are looked for.
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "NAME", default_value_t = Liveness::Sweep))]
     pub liveness: Liveness,
+    /// Which of the runs that break a formula is shown, after sweeps.
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "WHICH", default_value_t = Lasso::Some))]
+    pub lasso: Lasso,
+}
+
+/// Which lasso is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Lasso {
+    /// One that is found soon; its stem is a shortest way to its first state.
+    #[default]
+    Some,
+    /// A shortest one among those whose loop begins in an accepting state of the product.
+    Accepting,
+    /// A shortest one.
+    Shortest,
+}
+
+impl From<Lasso> for Shown {
+    fn from(lasso: Lasso) -> Self {
+        match lasso {
+            Lasso::Some => Shown::Some,
+            Lasso::Accepting => Shown::FromAccepting,
+            Lasso::Shortest => Shown::Shortest,
+        }
+    }
 }
 
 /// Which infinite runs count.
@@ -30,6 +59,8 @@ pub enum Fair {
     Off,
     /// Those in which whoever can move from some time on for ever does move.
     Weak,
+    /// Those in which whoever can move again and again does move again and again.
+    Strong,
 }
 
 impl From<Fair> for Fairness {
@@ -37,6 +68,7 @@ impl From<Fair> for Fairness {
         match fair {
             Fair::Off => Fairness::Off,
             Fair::Weak => Fairness::Weak,
+            Fair::Strong => Fairness::Strong,
         }
     }
 }
@@ -58,11 +90,24 @@ pub enum Liveness {
     Owcty,
     /// Maximal accepting predecessors, in RAM (Brim, Cerna, Moravec and Simsa 2004).
     Map,
+    /// Nested depth-first search on all threads, in RAM (Evangelista, Laarman, Petrucci and van de Pol 2012).
+    Cndfs,
+    /// Strongly connected components on all threads, in RAM (Bloemen, Laarman and van de Pol 2016).
+    Ufscc,
+    /// One way catch them young by sorting and scanning, on disk (Barnat, Brim and Simecek 2007).
+    ExternalOwcty,
+    /// Maximal accepting predecessors by sorting and scanning, on disk (Barnat, Brim, Simecek and Weber 2008).
+    ExternalMap,
     /// Liveness as safety, with the strategy asked for: the lasso is a shortest one among those that begin their loop in an
     /// accepting state. With --max-depth: whether there is one so short (Jabbar 2008).
     LasBfs,
     /// As las-bfs with any state as the beginning of the loop: the lasso is a shortest one (Schuppan and Biere 2004).
     LasAny,
+    /// As las-bfs by External A*, guided by how far the claim is from accepting and the processes from where the loop began,
+    /// with the claim's own cycles.
+    LasAstar,
+    /// As las-astar with the estimates as published (Jabbar 2008).
+    LasAstarSeed,
 }
 
 impl Running {
@@ -71,31 +116,78 @@ impl Running {
         self.liveness == Liveness::Sweep
     }
 
-    /// Whether another search than the usual one is asked for.
-    pub fn has_engine(&self) -> bool {
-        self.liveness != Liveness::Sweep && self.seeds().is_none()
-    }
-
-    /// Which states may begin a loop, where loops are looked for as states to be reached.
-    pub fn seeds(&self) -> Option<Seeds> {
-        match self.liveness {
-            Liveness::LasBfs => Some(Seeds::Accepting),
-            Liveness::LasAny => Some(Seeds::Any),
-            _ => None,
-        }
-    }
-
-    /// Makes the search that was asked for.
-    pub(crate) fn explore(&self, search: &Search) -> Result<Explored, CheckError> {
-        let engine = match self.liveness {
+    /// The search in RAM that is asked for, where it is one.
+    fn engine(&self) -> Option<Engine> {
+        Some(match self.liveness {
             Liveness::Ndfs => Engine::Nested,
             Liveness::Driven => Engine::Driven,
             Liveness::Scc => Engine::Components,
             Liveness::Owcty => Engine::Owcty,
             Liveness::Map => Engine::Map,
-            Liveness::Sweep | Liveness::LasBfs | Liveness::LasAny => {
-                return Err(CheckError::Internal("this follows the usual search".into()));
+            Liveness::Cndfs => Engine::SharedNested,
+            Liveness::Ufscc => Engine::SharedComponents,
+            _ => return None,
+        })
+    }
+
+    /// The search by sorting and scanning that is asked for, where it is one.
+    pub(crate) fn external(&self) -> Option<External> {
+        match self.liveness {
+            Liveness::ExternalOwcty => Some(External::Owcty),
+            Liveness::ExternalMap => Some(External::Map),
+            _ => None,
+        }
+    }
+
+    /// The estimates of a guided search, where one is asked for.
+    pub(crate) fn form(&self) -> Option<Form> {
+        match self.liveness {
+            Liveness::LasAstar => Some(Form::Stronger),
+            Liveness::LasAstarSeed => Some(Form::Published),
+            _ => None,
+        }
+    }
+
+    /// Whether another search in RAM than the usual one is asked for.
+    pub fn has_engine(&self) -> bool {
+        self.engine().is_some()
+    }
+
+    /// Which states may begin a loop, where loops are looked for as states to be reached.
+    pub fn seeds(&self) -> Option<Seeds> {
+        match self.liveness {
+            Liveness::LasBfs | Liveness::LasAstar | Liveness::LasAstarSeed => Some(Seeds::Accepting),
+            Liveness::LasAny => Some(Seeds::Any),
+            _ => None,
+        }
+    }
+
+    /// Which lasso is shown; not every search can choose.
+    pub(crate) fn shown(&self) -> Result<Shown, CheckError> {
+        if self.lasso != Lasso::Some && self.liveness != Liveness::Sweep {
+            return Err(CheckError::Question(
+                "--lasso chooses among what sweeps leave: leave out --liveness, or take las-bfs or las-any, whose lassos \
+                 are shortest"
+                    .into(),
+            ));
+        }
+        Ok(self.lasso.into())
+    }
+
+    /// Among which lassos one that is told to be shortest is shortest.
+    pub fn shortest_among(&self) -> &'static str {
+        match (self.liveness, self.lasso) {
+            (Liveness::LasBfs | Liveness::LasAstar | Liveness::LasAstarSeed, _) | (_, Lasso::Accepting) => {
+                "those whose loop begins in an accepting state"
             }
+            _ => "all",
+        }
+    }
+
+    /// Makes the search in RAM that was asked for.
+    pub(crate) fn explore(&self, search: &Search) -> Result<Explored, CheckError> {
+        let Some(engine) = self.engine() else {
+            return Err(CheckError::Internal("this follows the usual search".into()));
         };
         let report =
             cycles::explore(search, engine).map_err(|error| CheckError::Question(error.to_string()))?;

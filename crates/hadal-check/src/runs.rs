@@ -2,29 +2,93 @@
 //! before the claim is taken off again.
 
 use crate::error::CheckError;
-use crate::reduction::merge;
 use crate::searching::Explored;
 use hadal_exec::model::Model;
-use hadal_exec::product::{Fairness, Product, verify};
+use hadal_exec::product::{Fairness, Product, ProductError, verify};
+use hadal_guide::{Form, LassoGuide};
 use hadal_search::cycles::as_safety::{LassoSpace, Seeds};
-use hadal_search::{DeadlockNotion, Question, Verdict, Violation, ViolationKind};
-use hadal_system::{PropertyId, PropertyKind, StateSpace};
+use hadal_search::cycles::external::Says;
+use hadal_search::{DeadlockNotion, Question, Report, Verdict, Violation, ViolationKind};
+use hadal_system::guide::Guide;
+use hadal_system::{PropertyId, PropertyKind, Shown, StateSpace};
+use std::cell::RefCell;
 
 /// Looks for accepted runs of a product.
 pub(crate) type Engine<'w> = dyn Fn(&Product, &Question) -> Result<Explored, CheckError> + 'w;
+
+/// Makes the search of a number with this guide.
+pub(crate) type Guided<'w> =
+    dyn Fn(&dyn StateSpace, &Question, usize, &dyn Guide) -> Result<Explored, CheckError> + 'w;
+
+/// Decides about accepted runs in the search of a number.
+pub(crate) type Decider<'w> = dyn Fn(&Product, &Question, usize) -> Result<(Explored, Says), CheckError> + 'w;
 
 /// How accepted runs are looked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Way<'w> {
     /// Which runs count.
     pub(crate) fairness: Fairness,
+    /// Which of those that are wrong is shown.
+    pub(crate) shown: Shown,
     /// A search of its own for them; the usual one where there is none.
     pub(crate) engine: Option<&'w Engine<'w>>,
     /// Which states may begin a loop, where loops are looked for as states to be reached.
     pub(crate) seeds: Option<Seeds>,
+    /// The estimates that a search for such states is guided by, and who makes it.
+    pub(crate) guided: Option<(Form, &'w Guided<'w>)>,
+    /// Says whether there are accepted runs without showing one.
+    pub(crate) decider: Option<&'w Decider<'w>>,
+    /// Takes the answer to each question.
+    pub(crate) answers: &'w RefCell<Vec<Answer>>,
+}
+
+/// The answer to one question about infinite runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// What was asked.
+    pub property: String,
+    /// Whether it holds; `None` where the search ended before it knew.
+    pub holds: Option<bool>,
+    /// States of its product, as far as they were seen.
+    pub states: u64,
+    /// Transitions of its product.
+    pub transitions: u64,
+    /// Steps of the run that breaks it, those of its loop included, and of its loop.
+    pub trace_length: Option<u64>,
+    /// Steps of its loop, where it has one.
+    pub loop_length: Option<u64>,
+}
+
+impl Answer {
+    fn new(property: &str, report: &Report) -> Self {
+        let (trace_length, loop_length) = match &report.verdict {
+            Verdict::Violated(found) => match found.kind {
+                ViolationKind::Cycle { loop_from, .. } => {
+                    (Some(found.path.len()), Some(found.path.len() - loop_from))
+                }
+                _ => (Some(found.path.len().saturating_sub(1)), None),
+            },
+            _ => (None, None),
+        };
+        Answer {
+            property: property.to_owned(),
+            holds: match report.verdict {
+                Verdict::Holds => Some(true),
+                Verdict::Violated(_) => Some(false),
+                Verdict::Stopped(_) => None,
+            },
+            states: report.states,
+            transitions: report.transitions,
+            trace_length: trace_length.map(|steps| steps as u64),
+            loop_length: loop_length.map(|steps| steps as u64),
+        }
+    }
 }
 
 /// Makes the searches that a question needs. `search` is given the space, what to ask of it, and how many came before.
+///
+/// Every question is answered for itself, also after one that fails. The figures are those of the search that decides: the
+/// first that finds something wrong, else the last.
 pub(crate) fn search(
     model: &Model,
     space: &dyn StateSpace,
@@ -45,61 +109,124 @@ pub(crate) fn search(
         *asked && !matches!(property.kind, PropertyKind::Assumption | PropertyKind::Proposition)
     });
     let mut others = others || rest.deadlock != DeadlockNotion::Off;
-    let mut sum = None;
+    let mut whole = Whole::default();
     let mut made = 0;
     for id in about_runs {
         let kind = properties[id.0 as usize].kind;
-        let product = Product::new(model, space, id, way.fairness)
-            .map_err(|error| CheckError::Question(error.to_string()))?;
+        let wrong = |error: ProductError| CheckError::Question(error.to_string());
+        let product = Product::new(model, space, id, way.fairness).map_err(wrong)?;
+        let product = product.showing(way.shown).ok_or_else(|| {
+            CheckError::Question(
+                "--lasso accepting: with fairness no single state is accepting; ask for --lasso shortest"
+                    .into(),
+            )
+        })?;
         let mut asked = Question { deadlock: DeadlockNotion::Off, asked: vec![false; rest.asked.len()] };
-        if others && kind == PropertyKind::Acceptance && way.engine.is_none() && way.seeds.is_none() {
+        if others
+            && kind == PropertyKind::Acceptance
+            && way.engine.is_none()
+            && way.decider.is_none()
+            && way.seeds.is_none()
+        {
             // The product has the states of the model: one search answers everything.
             asked = rest.clone();
             others = false;
         }
         if others {
-            merge(&mut sum, search(space, &rest, made)?);
-            made += 1;
             others = false;
-            if decided(&sum) {
+            whole.add(search(space, &rest, made)?);
+            made += 1;
+            if whole.is_stopped {
                 break;
             }
         }
         asked.asked[id.0 as usize] = true;
-        let mut explored = match (&way.engine, way.seeds) {
-            (Some(engine), _) => engine(&product, &asked)?,
-            (None, Some(seeds)) => {
-                let several = || {
-                    CheckError::Question(
-                        "las-bfs and las-any need one acceptance set; fairness has more".into(),
-                    )
+        let mut explored = match (way.engine, way.decider, way.seeds) {
+            (Some(engine), ..) => engine(&product, &asked)?,
+            (_, Some(decider), _) => {
+                let (mut explored, says) = decider(&product, &asked, made)?;
+                made += 1;
+                // What is wrong is found again, with the way there.
+                let again = match says {
+                    Says::Nothing => None,
+                    Says::Cycle => Some(as_safety(&product, &asked, Seeds::Accepting, |space, question| {
+                        search(space, question, made)
+                    })?),
+                    Says::Wrong => Some(search(&product, &asked, made)?),
                 };
-                let lassos = LassoSpace::new(&product, seeds).ok_or_else(several)?;
-                let mut explored = search(&lassos, &lassos.question(&asked), made)?;
-                let verdict = std::mem::replace(&mut explored.report.verdict, Verdict::Holds);
-                explored.report.verdict = lassos.lasso(verdict);
+                if let Some(again) = again {
+                    if says == Says::Cycle && again.report.verdict == Verdict::Holds {
+                        return Err(CheckError::Internal(
+                            "a cycle was found that cannot be found again".into(),
+                        ));
+                    }
+                    explored.report.verdict = again.report.verdict;
+                }
                 explored
             }
-            (None, None) => search(&product, &asked, made)?,
+            (.., Some(seeds)) => as_safety(&product, &asked, seeds, |space, question| match way.guided {
+                Some((form, guided)) => {
+                    let guide = LassoGuide::new(model, &product, product.words(), form);
+                    guided(space, question, made, &guide)
+                }
+                None => search(space, question, made),
+            })?,
+            _ => search(&product, &asked, made)?,
         };
         made += 1;
         if let Verdict::Violated(found) = &mut explored.report.verdict {
             *found = without_claim(model, &product, found)?;
         }
-        let verdict = std::mem::replace(&mut explored.report.verdict, Verdict::Holds);
-        merge(&mut sum, explored);
-        if let Some(sum) = &mut sum {
-            sum.report.verdict = verdict;
-        }
-        if decided(&sum) {
+        way.answers.borrow_mut().push(Answer::new(&properties[id.0 as usize].name, &explored.report));
+        whole.add(explored);
+        if whole.is_stopped {
             break;
         }
     }
-    sum.ok_or_else(|| CheckError::Internal("no search was made".into()))
+    whole.decides.ok_or_else(|| CheckError::Internal("no search was made".into()))
 }
 
-fn decided(sum: &Option<Explored>) -> bool {
-    sum.as_ref().is_some_and(|explored| explored.report.verdict != Verdict::Holds)
+/// Looks for loops as states to be reached.
+fn as_safety(
+    product: &Product,
+    asked: &Question,
+    seeds: Seeds,
+    search: impl Fn(&dyn StateSpace, &Question) -> Result<Explored, CheckError>,
+) -> Result<Explored, CheckError> {
+    let several =
+        || CheckError::Question("liveness as safety needs one acceptance set; fairness has more".into());
+    let lassos = LassoSpace::new(product, seeds).ok_or_else(several)?;
+    let mut explored = search(&lassos, &lassos.question(asked))?;
+    let verdict = std::mem::replace(&mut explored.report.verdict, Verdict::Holds);
+    explored.report.verdict = lassos.lasso(verdict);
+    Ok(explored)
+}
+
+/// All searches so far.
+#[derive(Default)]
+struct Whole {
+    /// The one that decides.
+    decides: Option<Explored>,
+    is_stopped: bool,
+}
+
+impl Whole {
+    fn add(&mut self, explored: Explored) {
+        self.is_stopped = matches!(explored.report.verdict, Verdict::Stopped(_));
+        let Some(before) = &mut self.decides else {
+            self.decides = Some(explored);
+            return;
+        };
+        let peak = before.report.peak_memory.max(explored.report.peak_memory);
+        match before.report.verdict {
+            Verdict::Holds => {
+                before.report = explored.report;
+                before.decisions.extend(explored.decisions);
+            }
+            _ => before.decisions.extend(explored.decisions),
+        }
+        before.report.peak_memory = peak;
+    }
 }
 
 /// What was found in a product, verified, as states of the model.

@@ -2,13 +2,16 @@
 
 use crate::directed::{self, Asked, DirectedPlan, OnDisk};
 use crate::error::CheckError;
-use crate::folder::RunPlace;
+use crate::folder::{self, RunPlace};
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::race::{self, Setting};
 use hadal_exec::model::Model;
 use hadal_search::auto::{self, AutoSearch};
+use hadal_search::cycles;
+use hadal_search::cycles::external::{ExploreError, External, Says};
 use hadal_search::distrust::Distrusted;
+use hadal_search::external::{self, ExternalOptions, ExternalSearch};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::ram::{Search, breadth, depth};
@@ -17,7 +20,11 @@ use hadal_search::strategies::Explorer;
 use hadal_search::strategy::StrategySearch;
 use hadal_search::{Control, Question, Report, StopReason, Task, Verdict};
 use hadal_store::Governor;
-use hadal_system::StateSpace;
+use hadal_system::guide::{Guide, Target};
+use hadal_system::{PropertyKind, StateSpace};
+use serde::{Deserialize, Serialize};
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a search came to, and how it was set up.
@@ -47,10 +54,78 @@ pub(crate) struct Searching<'a> {
     pub(crate) control: &'a Control,
     pub(crate) governor: &'a Governor,
     pub(crate) place: &'a RunPlace,
+    pub(crate) progress: &'a Progress,
+}
+
+/// Which searches of a check are done. A run that is killed or stops in one of them goes on there.
+#[derive(Default)]
+pub(crate) struct Progress {
+    /// What came of each search; `None` of those that must be made again.
+    done: RefCell<Vec<Option<Done>>>,
+    /// The search that the folder being resumed belongs to.
+    resumed: usize,
+    /// The folder of a search besides the first that stopped.
+    stopped: RefCell<Option<PathBuf>>,
+}
+
+/// A search in which nothing was wrong.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Done {
+    states: u64,
+    transitions: u64,
+}
+
+/// Where a run's folder keeps what was done before it.
+const EARLIER: &str = "earlier";
+
+impl Progress {
+    /// As the folder being resumed tells.
+    pub(crate) fn of(resumed: Option<&Path>) -> Self {
+        let known = resumed.and_then(|path| folder::look_at(path).ok());
+        let earlier = known.and_then(|run| run.about.get(EARLIER).cloned());
+        let done: Vec<Option<Done>> =
+            earlier.and_then(|earlier| serde_json::from_value(earlier).ok()).unwrap_or_default();
+        Progress { resumed: done.len(), done: RefCell::new(done), stopped: RefCell::default() }
+    }
+
+    /// The folder of a search besides the first that stopped, if one did.
+    pub(crate) fn stopped(&self) -> Option<PathBuf> {
+        self.stopped.borrow().clone()
+    }
+
+    /// What a folder that is made now keeps: the command, and what was done before.
+    fn about(&self, about: &serde_json::Value) -> serde_json::Value {
+        let mut about = about.clone();
+        let done = self.done.borrow();
+        if let (Some(fields), false, Ok(done)) =
+            (about.as_object_mut(), done.is_empty(), serde_json::to_value(&*done))
+        {
+            fields.insert(EARLIER.to_owned(), done);
+        }
+        about
+    }
+
+    /// Takes note of how the search of this number ended.
+    fn note(&self, number: usize, report: &Report) {
+        let mut done = self.done.borrow_mut();
+        if done.len() <= number {
+            done.resize(number + 1, None);
+        }
+        done[number] = (report.verdict == Verdict::Holds)
+            .then_some(Done { states: report.states, transitions: report.transitions });
+    }
+
+    /// A search that an earlier sitting made.
+    fn made(&self, number: usize, (task, governor): (Task, &Governor)) -> Option<Explored> {
+        let Done { states, transitions } = (*self.done.borrow().get(number)?)?;
+        let report = directed::nothing_yet(task, governor).report;
+        let decisions = vec![format!("  search {} was made in an earlier sitting", number + 1)];
+        Some(Explored { report: Report { states, transitions, ..report }, decisions })
+    }
 }
 
 impl Searching<'_> {
-    /// Makes the search of this number; only the first has a run that can be resumed.
+    /// Makes the search of this number, or goes on with it; every search has a run of its own.
     pub(crate) fn explore(
         &self,
         model: &Model,
@@ -58,21 +133,104 @@ impl Searching<'_> {
         question: &Question,
         number: usize,
     ) -> Result<Explored, CheckError> {
-        let beside = (number > 0)
+        self.placed(space, question, number, |one, task, begin| one.explore_one(model, task, begin))
+    }
+
+    /// The same by External A* with a guide of its own.
+    pub(crate) fn guided(
+        &self,
+        space: &dyn StateSpace,
+        question: &Question,
+        number: usize,
+        guide: &dyn Guide,
+    ) -> Result<Explored, CheckError> {
+        self.placed(space, question, number, |one, task, begin| {
+            let goals = question.of_kind(space.properties(), PropertyKind::Goal).collect();
+            let aim = Target { properties: goals, ..Target::default() };
+            let ledger = || one.ledger(task, begin);
+            let search = ExternalSearch {
+                task,
+                guide,
+                aim: &aim,
+                ledger: &ledger,
+                governor: one.governor,
+                threads: one.plan.threads,
+                options: ExternalOptions::default(),
+            };
+            let explored = match begin {
+                Begin::Resumed => external::resume(&search)?,
+                Begin::New => external::search(&search)?,
+            };
+            let decision = format!(
+                "  guide {}: {} states expanded of {} generated",
+                guide.name(),
+                explored.figures.expanded,
+                explored.figures.generated
+            );
+            Ok(Explored { report: explored.report, decisions: vec![decision] })
+        })
+    }
+
+    /// Decides by sorting and scanning whether there are accepted cycles; begun anew where it did not end.
+    pub(crate) fn decide(
+        &self,
+        space: &dyn StateSpace,
+        (question, number): (&Question, usize),
+        engine: External,
+    ) -> Result<(Explored, Says), CheckError> {
+        let says = Cell::new(Says::Nothing);
+        let explored = self.placed(space, question, number, |one, task, _| {
+            let ledger = || one.ledger(task, Begin::New);
+            let search =
+                AutoSearch { task, ledger: &ledger, governor: one.governor, threads: one.plan.threads };
+            let (report, said) = cycles::external::explore(&search, engine).map_err(|error| match error {
+                ExploreError::Unsuited(why) => CheckError::Question(why.to_string()),
+                ExploreError::Trouble(trouble) => trouble.into(),
+            })?;
+            says.set(said);
+            Ok(Explored { report, decisions: Vec::new() })
+        })?;
+        Ok((explored, says.get()))
+    }
+
+    /// Gives the search of this number its place.
+    fn placed(
+        &self,
+        space: &dyn StateSpace,
+        question: &Question,
+        number: usize,
+        explore: impl FnOnce(&Searching, Task, Begin) -> Result<Explored, CheckError>,
+    ) -> Result<Explored, CheckError> {
+        let task = Task { space, question, control: self.control };
+        if let Some(made) = self.progress.made(number, (task, self.governor)) {
+            return Ok(made);
+        }
+        let is_resumed = self.options.place.resumed.is_some();
+        // The folder of the check is that of its first search, or of the one being resumed.
+        let own = if is_resumed { self.progress.resumed } else { 0 };
+        let beside = (number != own)
             .then(|| self.place.beside(&format!("part{number}")).limited_to(self.options.budget.disk));
         let place = beside.as_ref().unwrap_or(self.place);
-        let begin = match self.options.place.resumed.is_some() && number == 0 {
-            true => Begin::Resumed,
-            false => Begin::New,
-        };
+        let begun = beside.as_ref().is_none_or(|beside| folder::look_at(&beside.path).is_ok());
+        let begin = if is_resumed && begun { Begin::Resumed } else { Begin::New };
         let one = Searching { place, question, ..*self };
         let refused = AtomicBool::new(false);
         let distrusted = Distrusted::new(space, self.control, &refused);
-        let space = if begin == Begin::Resumed { &distrusted as &dyn StateSpace } else { space };
-        let task = Task { space, question, control: self.control };
-        let explored = one.explore_one(model, task, begin);
-        if let Some(beside) = beside.filter(RunPlace::is_used) {
-            beside.discard(self.control);
+        let task = Task {
+            space: if begin == Begin::Resumed { &distrusted as &dyn StateSpace } else { space },
+            ..task
+        };
+        let explored = explore(&one, task, begin);
+        if let Ok(explored) = &explored {
+            self.progress.note(number, &explored.report);
+        }
+        let stops = matches!(&explored, Ok(it) if matches!(it.report.verdict, Verdict::Stopped(_)));
+        match beside.filter(RunPlace::is_used) {
+            Some(beside) if stops && !folder::is_left_over(&beside.path) => {
+                *self.progress.stopped.borrow_mut() = Some(beside.path.clone());
+            }
+            Some(beside) => beside.discard(self.control),
+            None => {}
         }
         if refused.load(Ordering::Relaxed) {
             let why = "a file of the run holds what is no state of the model";
@@ -82,18 +240,24 @@ impl Searching<'_> {
     }
 
     fn explore_one(&self, model: &Model, task: Task, begin: Begin) -> Result<Explored, CheckError> {
-        if let Some(directed) = &self.plan.directed {
-            return self.directed(directed, model, task, begin);
+        // A claim beside the model has locations and transitions that no guide knows.
+        let is_of_model = task.space.words() == model.words() && task.space.actions() == model.actions();
+        let mut decisions = Vec::new();
+        match &self.plan.directed {
+            Some(directed) if is_of_model => return self.directed(directed, model, task, begin),
+            Some(_) => decisions.push("  a claim is watched beside the model: nothing is guided".to_owned()),
+            None => {}
         }
         let is_auto = matches!(self.options.strategy.explorer, Explorer::Auto);
         if is_auto
+            && is_of_model
             && self.options.place.resumed.is_none()
             && task.space.properties() == model.properties()
             && let Some(found) = directed::probe(model, task, self.governor)
         {
             return Ok(found);
         }
-        Ok(Explored { report: self.by_strategy(task, begin)?, decisions: Vec::new() })
+        Ok(Explored { report: self.by_strategy(task, begin)?, decisions })
     }
 
     /// A directed search, and the usual one after it where it leaves something to that.
@@ -167,7 +331,8 @@ impl Searching<'_> {
     }
 
     fn ledger(&self, task: Task, begin: Begin) -> Result<Ledger, Trouble> {
-        let (fingerprint, about) = (task.space.fingerprint(), &self.options.place.about);
+        let fingerprint = task.space.fingerprint();
+        let about = &self.progress.about(&self.options.place.about);
         match begin {
             Begin::Resumed => {
                 let ledger = self.place.open(self.governor, fingerprint, about)?;

@@ -15,7 +15,7 @@ use crate::error::CheckError;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::run::Session;
-use crate::searching::{Begin, Searching};
+use crate::searching::{Begin, Progress, Searching};
 use crate::strategy::Strategy;
 use hadal_search::strategies::Explorer;
 use hadal_search::strategy::Strategy as Layered;
@@ -152,6 +152,7 @@ impl SpaceRun<'_> {
             control,
             governor,
             place,
+            progress: &Progress::default(),
         };
         let begin = if self.options.place.resumed.is_some() { Begin::Resumed } else { Begin::New };
         let task = Task { space: self.space, question: &self.question, control };

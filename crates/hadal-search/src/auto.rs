@@ -60,6 +60,13 @@ pub fn explore(search: &AutoSearch) -> Result<Report, Trouble> {
     let mut walk = Walk::new(&ram, &table);
     match walk.run(&mut lanes) {
         Ended::Whole => Ok(walk.report(&lanes, Verdict::Holds)),
+        Ended::Decided(Verdict::Stopped(reason)) => {
+            // Every state is known, and what is asked about runs is not answered yet.
+            let begun = Begun::of_all(&walk);
+            let report = walk.report(&lanes, Verdict::Stopped(reason));
+            table.drop_index();
+            search.after_table(table, begun, report)
+        }
         Ended::Decided(verdict) => Ok(walk.report(&lanes, verdict)),
         Ended::Stopped(reason) => {
             let begun = Begun::of(&mut walk);
@@ -105,6 +112,11 @@ struct Begun {
 impl Begun {
     fn of(walk: &mut Walk) -> Self {
         walk.close_layer();
+        Begun::of_all(walk)
+    }
+
+    /// Of a walk whose last layer was found to be empty.
+    fn of_all(walk: &Walk) -> Self {
         Begun {
             ranges: walk.layer_ranges().collect(),
             layers: walk.layers.clone(),
@@ -351,31 +363,60 @@ impl<'a> AutoSearch<'a> {
         begun: &Begun,
         report: &Report,
     ) -> Result<Option<DiskFigures>, Trouble> {
+        let kept = self.commit_table(table, begun, report)?;
+        Ok(kept.map(|(ledger, bytes)| {
+            let traffic = &ledger.disk().traffic;
+            DiskFigures {
+                bytes,
+                read: traffic.bytes_read(),
+                written: traffic.bytes_written(),
+                ..DiskFigures::default()
+            }
+        }))
+    }
+
+    /// Writes the complete layers to a new run; returns it with their bytes.
+    fn commit_table(
+        &self,
+        table: &StateTable,
+        begun: &Begun,
+        report: &Report,
+    ) -> Result<Option<(Ledger, u64)>, Trouble> {
         // The layer being found is not complete; where the layer before it is, expanding it again finds it again.
         let complete = begun.ranges.len().saturating_sub(1);
-        if complete == 0 {
-            return Ok(None);
-        }
+        let (Verdict::Stopped(_), 1..) = (&report.verdict, complete) else { return Ok(None) };
         let mut ledger = (self.ledger)()?;
-        let disk = ledger.disk().clone();
-        let mut journal = self.journal_of(table, &begun.ranges[..complete], &disk)?;
-        let seconds = self.task.control.elapsed().as_secs_f64();
+        let mut journal = self.journal_of(table, &begun.ranges[..complete], ledger.disk())?;
         let tally = Tally {
             layers: &begun.layers,
             covers: &begun.counts.covers,
             actions: begun.counts.actions(self.task.space),
-            seconds,
+            seconds: self.task.control.elapsed().as_secs_f64(),
             stages: &report.stages,
         };
-        let Verdict::Stopped(_) = &report.verdict else { return Ok(None) };
         ledger.commit(&mut journal, tally, &status(&report.verdict))?;
-        let traffic = &disk.traffic;
-        Ok(Some(DiskFigures {
-            bytes: journal.bytes(),
-            read: traffic.bytes_read(),
-            written: traffic.bytes_written(),
-            ..DiskFigures::default()
-        }))
+        Ok(Some((ledger, journal.bytes())))
+    }
+
+    /// Every state is in the table, and looking for runs stopped: for want of memory beside the table it goes on from disk,
+    /// else it may be resumed.
+    fn after_table(&self, table: StateTable, begun: Begun, mut report: Report) -> Result<Report, Trouble> {
+        match &report.verdict {
+            Verdict::Stopped(StopReason::Memory { .. }) => {
+                let Some((ledger, _)) = self.commit_table(&table, &begun, &report)? else {
+                    return Ok(report);
+                };
+                drop(table);
+                let record = ledger.record().ok_or(Trouble::NothingToResume)?;
+                self.go_on(ledger, record, (room::Disk::Untried, report.stages))
+            }
+            // Going on later would not answer it either.
+            Verdict::Stopped(StopReason::Unanswered) => Ok(report),
+            _ => {
+                report.disk = self.keep_for_later(&table, &begun, &report)?;
+                Ok(report)
+            }
+        }
     }
 }
 

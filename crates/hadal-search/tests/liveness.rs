@@ -2,7 +2,9 @@
 
 use hadal_search::auto::{self, AutoSearch};
 use hadal_search::cycles::as_safety::{LassoSpace, Seeds};
+use hadal_search::cycles::external::{External, Says};
 use hadal_search::cycles::{self, Engine};
+use hadal_search::layered::Trouble;
 use hadal_search::ram::{Search, breadth, depth};
 use hadal_search::{
     Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind,
@@ -10,202 +12,15 @@ use hadal_search::{
 use hadal_store::Governor;
 use hadal_store::vfs::{Folder, Vfs};
 use hadal_system::{
-    Acceptance, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
+    Acceptance, Label, PropertyId, PropertyInfo, PropertyKind, Shown, Span, StateSpace, Successors, Worker,
 };
-use hadal_testkit::Random;
+use hadal_testkit::{Faults, FaultyFolder, Random, Survival};
 use std::sync::Arc;
 
+mod graphs;
 mod runs;
 
-/// A graph written out: for each state the targets with their marks.
-struct Graph {
-    edges: Vec<Vec<(u32, u64)>>,
-    starts: Vec<u32>,
-    acceptance: Acceptance,
-    /// What `Worker::component` says, where it says more than nothing.
-    components: Vec<Option<u32>>,
-    properties: Vec<PropertyInfo>,
-}
-
-impl StateSpace for Graph {
-    fn words(&self) -> usize {
-        1
-    }
-    fn fingerprint(&self) -> u64 {
-        7
-    }
-    fn properties(&self) -> &[PropertyInfo] {
-        &self.properties
-    }
-    fn acceptance(&self) -> Option<Acceptance> {
-        Some(self.acceptance)
-    }
-    fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(Walker(self))
-    }
-    fn render_label(&self, label: Label) -> String {
-        label.0.to_string()
-    }
-    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
-        vec![("n".into(), state[0].to_string())]
-    }
-}
-
-struct Walker<'g>(&'g Graph);
-
-/// States are not numbered as they are stored.
-fn stored(n: u32) -> u64 {
-    u64::from(n) * 3 + 1
-}
-
-fn number(state: &[u64]) -> usize {
-    (state[0] / 3) as usize
-}
-
-impl Worker for Walker<'_> {
-    fn initial(&mut self, out: &mut Successors) {
-        self.0.starts.iter().for_each(|&start| out.push(Label(start), &[stored(start)]));
-    }
-    fn successors(&mut self, state: &[u64], out: &mut Successors) {
-        for (n, &(to, _)) in self.0.edges[number(state)].iter().enumerate() {
-            out.push(Label(n as u32), &[stored(to)]);
-        }
-    }
-    fn marks(&mut self, state: &[u64], out: &Successors, marks: &mut Vec<u64>) {
-        marks.clear();
-        marks.extend(out.labels().iter().map(|label| self.0.edges[number(state)][label.0 as usize].1));
-    }
-    fn state_marks(&mut self, state: &[u64]) -> u64 {
-        self.0.edges[number(state)].first().map_or(0, |edge| edge.1)
-    }
-    fn component(&mut self, state: &[u64]) -> Option<u32> {
-        self.0.components[number(state)]
-    }
-}
-
-struct Dice(Random);
-
-impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0.below(n)
-    }
-
-    /// A product in small: a claim with locations, a system part, marks on states or edges.
-    fn graph(&mut self) -> Graph {
-        let n = 1 + self.below(14) as u32;
-        let on_states = self.below(2) == 0;
-        let sets = if on_states { 1 } else { 1 + self.below(3) as u32 };
-        let dense = 1 + self.below(3);
-        let mark =
-            |dice: &mut Dice| (0..sets).fold(0u64, |all, set| all | u64::from(dice.below(4) == 0) << set);
-        let mut edges = Vec::new();
-        for _ in 0..n {
-            let own = mark(self);
-            let count = self.below(dense * 2);
-            let list: Vec<(u32, u64)> = (0..count)
-                .map(|_| (self.below(u64::from(n)) as u32, if on_states { own } else { mark(self) }))
-                .collect();
-            edges.push(list);
-        }
-        let starts = (0..1 + self.below(2)).map(|_| self.below(u64::from(n)) as u32).collect();
-        let acceptance =
-            Acceptance { property: PropertyId(0), sets, on_states, weak: false, by_reaching: false };
-        let properties =
-            vec![PropertyInfo { name: "f".into(), kind: PropertyKind::Formula, span: Span::default() }];
-        let components = vec![Some(0); n as usize];
-        let mut graph = Graph { edges, starts, acceptance, components, properties };
-        if self.below(2) == 0 {
-            self.add_components(&mut graph);
-        }
-        graph
-    }
-
-    /// Says of each state what a claim's control graph might say: true components, joined at random, and none where no
-    /// accepted cycle is.
-    fn add_components(&mut self, graph: &mut Graph) {
-        let reach = reach(graph);
-        let n = graph.edges.len();
-        let accepted = accepted(graph);
-        for s in 0..n {
-            let least = (0..n).find(|&t| t == s || reach[s][t] && reach[t][s]).unwrap_or(s);
-            graph.components[s] = (accepted[s] || self.below(2) == 0).then_some(least as u32);
-        }
-        let on_cycles: Vec<usize> =
-            (0..n).filter(|&s| reach[s][s] && graph.components[s].is_some()).collect();
-        graph.acceptance.weak = on_cycles.iter().all(|&s| accepted[s])
-            && on_cycles
-                .iter()
-                .all(|&s| graph.edges[s].iter().all(|e| e.1 == (1 << graph.acceptance.sets) - 1));
-    }
-}
-
-/// `reach[s][t]`: a path of at least one step leads from s to t.
-fn reach(graph: &Graph) -> Vec<Vec<bool>> {
-    let n = graph.edges.len();
-    let mut reach = vec![vec![false; n]; n];
-    for (edges, reached) in graph.edges.iter().zip(&mut reach) {
-        edges.iter().for_each(|&(to, _)| reached[to as usize] = true);
-    }
-    for k in 0..n {
-        for s in 0..n {
-            for t in 0..n {
-                reach[s][t] |= reach[s][k] && reach[k][t];
-            }
-        }
-    }
-    reach
-}
-
-/// The states whose strongly connected component has transitions of every set.
-fn accepted(graph: &Graph) -> Vec<bool> {
-    let reach = reach(graph);
-    let all = (1u64 << graph.acceptance.sets) - 1;
-    let same = |s: usize, t: usize| s == t || reach[s][t] && reach[t][s];
-    (0..graph.edges.len())
-        .map(|s| {
-            let mut marks = 0;
-            for t in (0..graph.edges.len()).filter(|&t| same(s, t)) {
-                for &(to, m) in graph.edges[t].iter().filter(|&&(to, _)| same(s, to as usize)) {
-                    marks |= m;
-                    let _ = to;
-                }
-            }
-            reach[s][s] && marks == all
-        })
-        .collect()
-}
-
-fn violated(graph: &Graph) -> bool {
-    let (reach, accepted) = (reach(graph), accepted(graph));
-    graph.starts.iter().any(|&start| {
-        (0..graph.edges.len()).any(|s| accepted[s] && (s == start as usize || reach[start as usize][s]))
-    })
-}
-
-/// The report's lasso, step by step; its length.
-fn check_lasso(graph: &Graph, report: &Report, engine: &str) -> usize {
-    let Verdict::Violated(found) = &report.verdict else { panic!("{engine}: {:?}", report.verdict) };
-    let ViolationKind::Cycle { loop_from, .. } = found.kind else { panic!("{engine}: {:?}", found.kind) };
-    let states: Vec<usize> = found.path.iter().map(|state| number(state)).collect();
-    assert!(graph.starts.contains(&(states[0] as u32)), "{engine}: it begins elsewhere");
-    let mut marks = 0;
-    for n in 0..states.len() {
-        let next = *states.get(n + 1).unwrap_or(&states[loop_from]);
-        let steps: Vec<u64> =
-            graph.edges[states[n]].iter().filter(|e| e.0 as usize == next).map(|e| e.1).collect();
-        assert!(
-            !steps.is_empty(),
-            "{engine}: no step {n} of {states:?}, loop from {loop_from}, {:?}",
-            graph.edges
-        );
-        if n >= loop_from {
-            marks |= steps.iter().fold(0, |all, m| all | m);
-        }
-    }
-    let all = (1u64 << graph.acceptance.sets) - 1;
-    assert!(graph.acceptance.weak || marks == all, "{engine}: not accepted {states:?} from {loop_from}");
-    states.len()
-}
+use graphs::{Dice, check_lasso, fair, shortest, violated};
 
 #[test]
 fn all_engines_agree_with_brute_force_on_ten_thousand_products() {
@@ -219,10 +34,18 @@ fn all_engines_agree_with_brute_force_on_ten_thousand_products() {
         let governor = Governor::unlimited();
         let wanted = violated(&graph);
         broken += u32::from(wanted);
-        let threads = 1 + usize::from(n % 500 == 0);
+        let threads = if n % 20 == 0 { 3 } else { 1 };
         let search = Search { task, governor: &governor, threads };
         let mut reports = vec![("sweep".to_owned(), breadth::explore(&search))];
-        let engines = [Engine::Nested, Engine::Driven, Engine::Components, Engine::Owcty, Engine::Map];
+        let engines = [
+            Engine::Nested,
+            Engine::Driven,
+            Engine::Components,
+            Engine::Owcty,
+            Engine::Map,
+            Engine::SharedNested,
+            Engine::SharedComponents,
+        ];
         for engine in engines {
             match cycles::explore(&search, engine) {
                 Ok(report) => reports.push((format!("{engine:?}"), report)),
@@ -255,6 +78,67 @@ fn all_engines_agree_with_brute_force_on_ten_thousand_products() {
 }
 
 #[test]
+fn strongly_fair_cycles_are_those_of_brute_force() {
+    let mut dice = Dice(Random::new(17));
+    let control = Control::new(Limits::default());
+    let mut broken = 0;
+    for n in 0..6_000 {
+        let mut graph = dice.with_pairs();
+        let wanted = fair(&graph);
+        broken += u32::from(wanted);
+        let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
+        let governor = Governor::unlimited();
+        let mut lengths = Vec::new();
+        for shown in [Shown::Some, Shown::Shortest] {
+            graph.acceptance.shown = shown;
+            let task = Task { space: &graph, question: &question, control: &control };
+            let search = Search { task, governor: &governor, threads: 1 + n % 2 };
+            let mut reports = vec![("sweep", breadth::explore(&search))];
+            reports.push(("scc", cycles::explore(&search, Engine::Components).expect("it suits")));
+            for (engine, report) in &reports {
+                match wanted {
+                    true => lengths.push(check_lasso(&graph, report, engine)),
+                    false => assert_eq!(report.verdict, Verdict::Holds, "{engine} {:?}", graph.edges),
+                }
+            }
+        }
+        if let [some, _, shortest, scc] = lengths[..] {
+            assert!(shortest <= some && shortest <= scc, "{lengths:?} {:?}", graph.edges);
+        }
+    }
+    assert!((1_000..5_000).contains(&broken), "{broken} of 6000 are violated: lopsided");
+}
+
+#[test]
+fn sweeps_find_shortest_lassos_of_either_kind_where_they_are_asked_to() {
+    let mut dice = Dice(Random::new(23));
+    let control = Control::new(Limits::default());
+    let mut found = 0;
+    for n in 0..3_000 {
+        let mut graph = dice.graph();
+        if graph.acceptance.sets > 1 || !graph.acceptance.on_states {
+            continue;
+        }
+        for (shown, seeds) in [(Shown::FromAccepting, Seeds::Accepting), (Shown::Shortest, Seeds::Any)] {
+            graph.acceptance.shown = shown;
+            let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
+            let task = Task { space: &graph, question: &question, control: &control };
+            let search = Search { task, governor: &Governor::unlimited(), threads: 1 + n % 2 };
+            let report = breadth::explore(&search);
+            match shortest(&graph, seeds) {
+                None => assert_eq!(report.verdict, Verdict::Holds),
+                Some(length) => {
+                    assert_eq!(check_lasso(&graph, &report, "sweep"), length, "{shown:?} {:?}", graph.edges);
+                    assert!(matches!(&report.verdict, Verdict::Violated(found) if found.shortest));
+                    found += 1;
+                }
+            }
+        }
+    }
+    assert!(found > 400, "{found}");
+}
+
+#[test]
 fn a_search_that_does_not_look_for_runs_does_not_say_that_all_is_well() {
     let mut dice = Dice(Random::new(3));
     let graph = dice.graph();
@@ -272,6 +156,10 @@ struct Rings {
     side: u64,
     dimensions: u32,
     closed: bool,
+    /// Whether every dimension wraps round everywhere: one large component.
+    everywhere: bool,
+    /// What is asked instead of cycles: whether this state can always be reached.
+    returns_to: Option<u64>,
     properties: Vec<PropertyInfo>,
 }
 
@@ -279,7 +167,17 @@ impl Rings {
     fn new(closed: bool) -> Self {
         let properties =
             vec![PropertyInfo { name: "f".into(), kind: PropertyKind::Formula, span: Span::default() }];
-        Rings { side: 24, dimensions: 4, closed, properties }
+        Rings { side: 24, dimensions: 4, closed, everywhere: false, returns_to: None, properties }
+    }
+
+    /// Asks whether a state can be reached from everywhere.
+    fn returning(mut self, to: u64) -> Self {
+        self.properties[0].kind = PropertyKind::Liveness;
+        Rings { returns_to: Some(to), ..self }
+    }
+
+    fn torus(side: u64, dimensions: u32) -> Self {
+        Rings { side, dimensions, everywhere: true, ..Rings::new(true) }
     }
 }
 
@@ -288,19 +186,22 @@ impl StateSpace for Rings {
         1
     }
     fn fingerprint(&self) -> u64 {
-        u64::from(self.closed)
+        u64::from(self.closed) + 2 * u64::from(self.everywhere)
     }
     fn properties(&self) -> &[PropertyInfo] {
         &self.properties
     }
     fn acceptance(&self) -> Option<Acceptance> {
-        Some(Acceptance {
+        let cycles = Acceptance {
             property: PropertyId(0),
             sets: 1,
+            pairs: 0,
             on_states: true,
             weak: false,
             by_reaching: false,
-        })
+            shown: Shown::Some,
+        };
+        self.returns_to.is_none().then_some(cycles)
     }
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(Ring(self))
@@ -325,11 +226,14 @@ impl Worker for Ring<'_> {
             let at = state[0] / unit % self.0.side;
             if at + 1 < self.0.side {
                 out.push(Label(d), &[state[0] + unit]);
-            } else if self.0.closed && d == 0 && self.state_marks(state) == 1 {
+            } else if self.0.everywhere || self.0.closed && d == 0 && self.state_marks(state) == 1 {
                 out.push(Label(d), &[state[0] - at * unit]);
             }
             unit *= self.0.side;
         }
+    }
+    fn satisfies(&mut self, state: &[u64], _property: PropertyId) -> Option<bool> {
+        Some(self.0.returns_to == Some(state[0]))
     }
     fn marks(&mut self, state: &[u64], out: &Successors, marks: &mut Vec<u64>) {
         marks.clear();
@@ -370,59 +274,6 @@ fn sweeps_go_on_on_disk_with_the_same_answer() {
             }
         }
     }
-}
-
-/// The length of a shortest lasso, by trying every seed: stem to the seed, then a shortest loop that is accepted.
-fn shortest(graph: &Graph, seeds: Seeds) -> Option<usize> {
-    let n = graph.edges.len();
-    let distances = |from: &[usize]| {
-        let mut distance = vec![usize::MAX; n];
-        let mut layer: Vec<usize> = from.to_vec();
-        layer.iter().for_each(|&s| distance[s] = 0);
-        for depth in 1.. {
-            let mut next = Vec::new();
-            for &s in &layer {
-                for &(to, _) in &graph.edges[s] {
-                    if distance[to as usize] == usize::MAX {
-                        distance[to as usize] = depth;
-                        next.push(to as usize);
-                    }
-                }
-            }
-            if next.is_empty() {
-                return distance;
-            }
-            layer = next;
-        }
-        distance
-    };
-    let accepting = |s: usize| graph.edges[s].first().is_some_and(|e| e.1 & 1 == 1);
-    let stems = distances(&graph.starts.iter().map(|&s| s as usize).collect::<Vec<_>>());
-    let from: Vec<Vec<usize>> = (0..n).map(|s| distances(&[s])).collect();
-    // A path of at least one step.
-    let way = |s: usize, t: usize| -> Option<usize> {
-        let steps = graph.edges[s].iter().map(|&(to, _)| from[to as usize][t]);
-        steps.filter(|&d| d != usize::MAX).min().map(|d| d + 1)
-    };
-    let mut best = None;
-    for seed in (0..n).filter(|&s| stems[s] != usize::MAX) {
-        let around = match seeds {
-            Seeds::Accepting if accepting(seed) => way(seed, seed),
-            Seeds::Accepting => None,
-            Seeds::Any => (0..n)
-                .filter(|&t| accepting(t))
-                .filter_map(|t| match t == seed {
-                    true => way(seed, seed),
-                    false => Some(way(seed, t)? + way(t, seed)?),
-                })
-                .min(),
-        };
-        if let Some(around) = around {
-            let length = stems[seed] + around;
-            best = Some(best.map_or(length, |b: usize| b.min(length)));
-        }
-    }
-    best
 }
 
 #[test]
@@ -477,6 +328,149 @@ fn no_lasso_up_to_a_bound_is_what_a_bounded_search_says() {
                 Some(_) => assert!(matches!(report.verdict, Verdict::Violated(_))),
                 None => assert!(!matches!(report.verdict, Verdict::Violated(_))),
             }
+        }
+    }
+}
+
+/// A search of a space whose runs are asked about, in a folder that may die.
+fn in_folder(
+    space: &Rings,
+    folder: &FaultyFolder,
+    (budget, threads): (u64, usize),
+    begin: runs::Begin,
+) -> Result<Report, Trouble> {
+    let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
+    let control = Control::new(Limits::default());
+    let governor = Governor::new(budget);
+    let task = Task { space, question: &question, control: &control };
+    let vfs: Arc<dyn Vfs> = Arc::new(folder.clone());
+    let ledger = || {
+        let run = runs::ledger(Arc::clone(&vfs), begin, &governor, space)?;
+        Ok(run.spaced(std::time::Duration::ZERO))
+    };
+    let search = AutoSearch { task, ledger: &ledger, governor: &governor, threads };
+    let report = match begin {
+        runs::Begin::Fresh => auto::explore(&search),
+        runs::Begin::Again => auto::resume(&search),
+    };
+    assert!(governor.peak() <= budget, "{} of {budget}", governor.peak());
+    report
+}
+
+/// Kills a search at so many moments, and lets it go on with another number of threads and another budget.
+fn killed_while_sweeping(space: &Rings, moments: u64) {
+    let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
+    let control = Control::new(Limits::default());
+    let task = Task { space, question: &question, control: &control };
+    let wanted = breadth::explore(&Search { task, governor: &Governor::unlimited(), threads: 1 });
+    let whole = FaultyFolder::new(Faults::default());
+    let report = in_folder(space, &whole, (3 << 20, 1), runs::Begin::Fresh).expect("it runs");
+    assert_eq!(report.verdict, wanted.verdict, "the lasso of a search on disk is that of one in RAM");
+    assert!(report.disk.is_some(), "it went to disk");
+    let mut dice = Dice(Random::new(space.side));
+    let (first, last) = (whole.operations() / 4, whole.operations());
+    let mut resumed = 0;
+    for n in 0..moments {
+        let die_at = first + dice.below(last - first);
+        let mut folder = FaultyFolder::new(Faults { die_at: Some(die_at), ..Faults::default() });
+        let mut ended = in_folder(space, &folder, (3 << 20, 1 + n as usize % 2), runs::Begin::Fresh);
+        for deaths in 0..4 {
+            if ended.is_ok() {
+                break;
+            }
+            resumed += 1;
+            folder = folder.after_crash([Survival::Synced, Survival::TornLastWrite][n as usize % 2]);
+            if deaths < 2 {
+                folder.set_faults(Faults { die_at: Some(40 + dice.below(400)), ..Faults::default() });
+            }
+            let budget = [3 << 20, 4 << 20, 16 << 20][dice.below(3) as usize];
+            ended = in_folder(space, &folder, (budget, 1 + dice.below(3) as usize), runs::Begin::Again);
+        }
+        let report = ended.unwrap_or_else(|trouble| panic!("killed at {die_at}: {trouble}"));
+        assert_eq!(report.verdict, wanted.verdict, "killed at {die_at}");
+        assert_eq!((report.states, report.transitions), (wanted.states, wanted.transitions));
+    }
+    assert!(resumed >= moments / 2, "{resumed} of {moments} kills left a run to go on with");
+}
+
+#[test]
+fn killed_between_and_inside_sweeps_a_search_ends_with_the_same_lasso() {
+    killed_while_sweeping(&Rings { side: 18, ..Rings::new(true) }, 12);
+    killed_while_sweeping(&Rings { side: 18, ..Rings::new(false) }, 6);
+    killed_while_sweeping(&Rings::torus(18, 4), 4);
+}
+
+#[test]
+fn killed_while_it_asks_whether_a_state_can_always_be_reached_a_search_ends_with_the_same_answer() {
+    let last = 18u64.pow(4) - 1;
+    killed_while_sweeping(&Rings { side: 18, ..Rings::new(false) }.returning(last), 5);
+    killed_while_sweeping(&Rings { side: 18, ..Rings::new(false) }.returning(last - 5), 5);
+    killed_while_sweeping(&Rings::torus(18, 4).returning(7), 4);
+}
+
+#[test]
+#[ignore = "minutes; cargo test --release -p hadal-search --test liveness -- --ignored killed"]
+fn killed_at_many_moments_a_search_ends_with_the_same_lasso() {
+    killed_while_sweeping(&Rings { side: 18, ..Rings::new(true) }, 200);
+    killed_while_sweeping(&Rings { side: 18, ..Rings::new(false) }, 200);
+    killed_while_sweeping(&Rings::torus(18, 4), 50);
+}
+
+/// Compares searches by sorting and scanning with brute force on so many random graphs.
+fn by_sorting(graphs: usize) {
+    let mut dice = Dice(Random::new(29));
+    let (mut compared, mut broken) = (0, 0);
+    while compared < graphs {
+        let graph = dice.graph();
+        if graph.acceptance.sets > 1 || !graph.acceptance.on_states {
+            continue;
+        }
+        compared += 1;
+        let wanted = violated(&graph);
+        broken += usize::from(wanted);
+        for engine in [External::Owcty, External::Map] {
+            let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
+            let control = Control::new(Limits::default());
+            let governor = Governor::new(4 << 20);
+            let task = Task { space: &graph, question: &question, control: &control };
+            let vfs: Arc<dyn Vfs> = Arc::new(FaultyFolder::new(Faults::default()));
+            let ledger = || runs::ledger(Arc::clone(&vfs), runs::Begin::Fresh, &governor, &graph);
+            let search = AutoSearch { task, ledger: &ledger, governor: &governor, threads: 1 };
+            let (report, says) = cycles::external::explore(&search, engine).expect("it runs");
+            assert_eq!(report.verdict, Verdict::Holds);
+            let said = if wanted { Says::Cycle } else { Says::Nothing };
+            assert_eq!(says, said, "{engine:?} {:?} from {:?}", graph.edges, graph.starts);
+        }
+    }
+    assert!(broken > graphs / 8 && broken < graphs, "{broken} of {graphs} are violated: lopsided");
+}
+
+#[test]
+fn searches_by_sorting_agree_with_brute_force() {
+    by_sorting(400);
+}
+
+#[test]
+#[ignore = "minutes; cargo test --release -p hadal-search --test liveness -- --ignored sorting"]
+fn searches_by_sorting_agree_with_brute_force_on_ten_thousand_products() {
+    by_sorting(10_000);
+}
+
+#[test]
+fn searches_by_sorting_stay_within_a_small_budget() {
+    for closed in [false, true] {
+        let space = Rings { side: 14, ..Rings::new(closed) };
+        for engine in [External::Owcty, External::Map] {
+            let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
+            let control = Control::new(Limits::default());
+            let governor = Governor::new(2 << 20);
+            let task = Task { space: &space, question: &question, control: &control };
+            let vfs: Arc<dyn Vfs> = Arc::new(FaultyFolder::new(Faults::default()));
+            let ledger = || runs::ledger(Arc::clone(&vfs), runs::Begin::Fresh, &governor, &space);
+            let search = AutoSearch { task, ledger: &ledger, governor: &governor, threads: 1 };
+            let (report, says) = cycles::external::explore(&search, engine).expect("it runs");
+            assert_eq!((report.states, says == Says::Cycle), (14u64.pow(4), closed), "{engine:?}");
+            assert!(governor.peak() <= 2 << 20);
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod facts;
 pub mod fold;
 pub mod guide;
 pub mod layout;
+pub mod progress;
 pub mod rows;
 pub mod shape;
 pub mod source;
@@ -34,8 +35,8 @@ pub use layout::Layout;
 pub use shape::{Field, Shape, ShapeId, Shapes};
 pub use source::{LineColumn, Source, Span};
 pub use space::{
-    Acceptance, ActionInfo, Check, Cover, Label, Matcher, PropertyId, PropertyInfo, PropertyKind, StateField,
-    StateSpace, Successors, Worker,
+    Acceptance, ActionInfo, Check, Cover, Label, Matcher, PropertyId, PropertyInfo, PropertyKind, Shown,
+    StateField, StateSpace, Successors, Worker,
 };
 pub use stmt::{Argument, CheckKind, PrintItem, Stmt, StmtKind, SwitchArm};
 pub use system::{

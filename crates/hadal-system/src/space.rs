@@ -51,12 +51,46 @@ pub struct Acceptance {
     pub property: PropertyId,
     /// How many sets, at most 64. With none, every infinite run inside a component is accepted.
     pub sets: u32,
+    /// How many pairs of strong fairness; their sets come after the others, at most 64 in all. A run that meets states in
+    /// which a pair is able ([`Worker::able`]) again and again takes transitions of its set again and again.
+    pub pairs: u32,
     /// Whether the sets are sets of states: all transitions out of a state belong to the same ones.
     pub on_states: bool,
     /// Whether every cycle inside a component is accepted, whatever sets it meets.
     pub weak: bool,
     /// Whether a wrong run is one that reaches a state in which [`Worker::check`] finds the property broken.
     pub by_reaching: bool,
+    /// Which of the accepted runs is shown.
+    pub shown: Shown,
+}
+
+/// Which of the runs that break a property is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shown {
+    /// One that is found soon.
+    #[default]
+    Some,
+    /// A shortest one among those whose loop begins in an accepting state.
+    FromAccepting,
+    /// A shortest one.
+    Shortest,
+}
+
+impl Acceptance {
+    /// The sets that every accepted cycle meets, as marks.
+    pub fn always(&self) -> u64 {
+        below(self.sets)
+    }
+
+    /// The sets of pairs, as marks.
+    pub fn paired(&self) -> u64 {
+        below(self.sets + self.pairs) & !below(self.sets)
+    }
+}
+
+/// The first bits.
+fn below(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
 /// A property as explorers know it. A parametrised property of a model appears once per instance.
@@ -254,6 +288,12 @@ pub trait Worker: Send {
         let _ = state;
         marks.clear();
         marks.resize(out.len(), 0);
+    }
+
+    /// The pairs of strong fairness that are able in `state`, whose transitions are all in `out`, as marks of their sets.
+    fn able(&mut self, state: &[u64], out: &Successors) -> u64 {
+        let _ = (state, out);
+        0
     }
 
     /// The acceptance sets of a state, where they are sets of states.

@@ -146,6 +146,9 @@ pub trait WrapsWorker: Send {
     fn marks(&mut self, state: &[u64], out: &Successors, marks: &mut Vec<u64>) {
         self.inner_mut().marks(state, out, marks);
     }
+    fn able(&mut self, state: &[u64], out: &Successors) -> u64 {
+        self.inner_mut().able(state, out)
+    }
     fn state_marks(&mut self, state: &[u64]) -> u64 {
         self.inner_mut().state_marks(state)
     }
@@ -178,6 +181,9 @@ impl<T: WrapsWorker> Worker for T {
     }
     fn marks(&mut self, state: &[u64], out: &Successors, marks: &mut Vec<u64>) {
         WrapsWorker::marks(self, state, out, marks);
+    }
+    fn able(&mut self, state: &[u64], out: &Successors) -> u64 {
+        WrapsWorker::able(self, state, out)
     }
     fn state_marks(&mut self, state: &[u64]) -> u64 {
         WrapsWorker::state_marks(self, state)

@@ -378,6 +378,10 @@ pub struct SimulateArgs {
     /// Which model.
     #[command(flatten)]
     pub model: ModelArgs,
+    /// First walk along the trace in this file, as `check --trace json` or `--json` writes it; a lasso is walked round
+    /// once. At a terminal the walk then goes on.
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<std::path::PathBuf>,
     /// Choose at random instead of asking.
     #[arg(long)]
     pub random: bool,

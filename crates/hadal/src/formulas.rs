@@ -25,6 +25,16 @@ pub struct FormulaArgs {
     /// Check that no run is accepted by the automaton in this file, in the Hanoi format.
     #[arg(long, value_name = "FILE")]
     pub hoa: Option<PathBuf>,
+    /// Check that no run is for ever outside the locations with a progress label (non-progress cycles).
+    #[arg(long)]
+    pub progress: bool,
+}
+
+impl FormulaArgs {
+    /// Whether something is asked.
+    pub fn asks(&self) -> bool {
+        !self.ltl.is_empty() || self.never.is_some() || self.hoa.is_some() || self.progress
+    }
 }
 
 /// One question.

@@ -1,6 +1,7 @@
 //! The result of `check` as people and programs read it. `docs/json.md` describes the JSON.
 
 use crate::trace::TraceView;
+use hadal_check::Answer;
 use hadal_check::units::{grouped, size};
 use hadal_search::Buckets;
 use hadal_search::directed::DirectedFigures;
@@ -38,6 +39,12 @@ pub struct Outcome {
     /// How many of them repeat for ever, where the trace is a run that does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_length: Option<u64>,
+    /// Where such a trace is a shortest one: among which.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shortest_among: Option<&'static str>,
+    /// What is asked about infinite runs, one by one, with the figures of each product.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<AnswerFigures>,
     /// Wall-clock seconds from start to verdict.
     pub seconds: f64,
     /// Seconds of it spent before the search: reading, checking, compiling.
@@ -122,6 +129,56 @@ pub struct StorageFigures {
     pub depth: u64,
 }
 
+/// The answer to one question about infinite runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnswerFigures {
+    /// What was asked.
+    pub property: String,
+    /// `holds`, `violated` or `stopped`.
+    pub verdict: &'static str,
+    /// States of its product.
+    pub states: u64,
+    /// Transitions of its product.
+    pub transitions: u64,
+    /// Steps of the run that breaks it, those of its loop included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_length: Option<u64>,
+    /// Steps of its loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_length: Option<u64>,
+}
+
+impl From<Answer> for AnswerFigures {
+    fn from(answer: Answer) -> Self {
+        AnswerFigures {
+            property: answer.property,
+            verdict: match answer.holds {
+                Some(true) => "holds",
+                Some(false) => "violated",
+                None => "stopped",
+            },
+            states: answer.states,
+            transitions: answer.transitions,
+            trace_length: answer.trace_length,
+            loop_length: answer.loop_length,
+        }
+    }
+}
+
+impl AnswerFigures {
+    fn text(&self) -> String {
+        let lasso = match (self.trace_length, self.loop_length) {
+            (Some(steps), Some(around)) => {
+                format!(", a stem of {} and a loop of {around} steps", steps - around)
+            }
+            (Some(steps), None) => format!(", {steps} steps"),
+            _ => String::new(),
+        };
+        let (states, transitions) = (grouped(self.states), grouped(self.transitions));
+        format!("  {}: {}, {states} states, {transitions} transitions{lasso}", self.property, self.verdict)
+    }
+}
+
 /// Figures of one cover property.
 #[derive(Clone, Debug, Serialize)]
 pub struct CoverFigures {
@@ -158,6 +215,14 @@ impl Outcome {
         }
         if let Some(time) = &self.fastest {
             lines.push(format!("  reached at time {time} at the earliest"));
+        }
+        if let (Some(steps), Some(around)) = (self.trace_length, self.loop_length) {
+            let among =
+                self.shortest_among.map_or(String::new(), |among| format!(", a shortest one among {among}"));
+            lines.push(format!("  a stem of {} and a loop of {around} steps{among}", steps - around));
+        }
+        if self.answers.len() > 1 {
+            lines.extend(self.answers.iter().map(AnswerFigures::text));
         }
         let search = (self.seconds - self.startup_seconds).max(1e-6);
         lines.push(format!(

@@ -1,7 +1,10 @@
 //! Fairness as acceptance sets: one for each process, or for each rule where the language has no processes.
 //!
-//! Weak fairness: a process that can move from some time on for ever moves again and again. A transition is in the set of
-//! a process that moves in it, and in that of every process that cannot move where it begins.
+//! Weak fairness (justice): a process that can move from some time on for ever moves again and again. A transition is in
+//! the set of a process that moves in it, and in that of every process that cannot move where it begins. Strong fairness
+//! (compassion): a process that can move again and again moves again and again. A transition is in the set of a process
+//! that moves in it, and a pair of strong fairness is able where its process can move (Kesten, Pnueli and Raviv,
+//! "Algorithmic verification of linear temporal logic specifications", ICALP 1998).
 
 use super::ProductError;
 use crate::model::Model;
@@ -15,13 +18,16 @@ pub enum Fairness {
     Off,
     /// Those in which whoever can always move does move.
     Weak,
+    /// Those in which whoever can move again and again does move again and again.
+    Strong,
 }
 
 #[derive(Debug)]
 pub(super) struct Fair {
+    fairness: Fairness,
     /// The number of the first set.
     first: u32,
-    sets: u32,
+    count: u32,
     /// First labels of actions, ascending, and who moves in each.
     starts: Vec<u32>,
     movers: Vec<u64>,
@@ -34,23 +40,29 @@ impl Fair {
         }
         let system = model.system();
         let by_process = !system.processes.is_empty();
-        let sets = if by_process { system.processes.len() } else { system.actions.len() };
-        if sets == 0 {
+        let count = if by_process { system.processes.len() } else { system.actions.len() };
+        if count == 0 {
             return Err(ProductError::NobodyToBeFairTo);
         }
-        if first as usize + sets > 64 {
-            return Err(ProductError::TooManySets(first as usize + sets));
+        if first as usize + count > 64 {
+            return Err(ProductError::TooManySets(first as usize + count));
         }
         let movers = system.actions.iter().enumerate().map(|(n, action)| match by_process {
             true => action.processes.iter().fold(0u64, |all, process| all | 1 << process.0),
             false => 1 << n,
         });
         let starts = model.actions().iter().map(|action| action.labels.start).collect();
-        Ok(Some(Fair { first, sets: sets as u32, starts, movers: movers.collect() }))
+        Ok(Some(Fair { fairness, first, count: count as u32, starts, movers: movers.collect() }))
     }
 
+    /// Sets that every fair cycle meets.
     pub(super) fn sets(&self) -> u32 {
-        self.sets
+        if self.fairness == Fairness::Weak { self.count } else { 0 }
+    }
+
+    /// Pairs of strong fairness.
+    pub(super) fn pairs(&self) -> u32 {
+        if self.fairness == Fairness::Strong { self.count } else { 0 }
     }
 
     fn movers(&self, label: u32) -> u64 {
@@ -58,12 +70,25 @@ impl Fair {
         self.starts.partition_point(|&start| start <= label).checked_sub(1).map_or(0, |n| self.movers[n])
     }
 
-    /// Adds the sets to the marks of all transitions out of one state, whose labels are `factor` times the model's.
+    /// Who can move in the state with these transitions, whose labels are `factor` times the model's.
+    fn who_can(&self, out: &Successors, factor: u32) -> u64 {
+        out.labels().iter().fold(0, |able, label| able | self.movers(label.0 / factor))
+    }
+
+    /// Adds the sets to the marks of all transitions out of one state.
     pub(super) fn add(&self, out: &Successors, factor: u32, marks: &mut [u64]) {
-        let able = out.labels().iter().fold(0, |able, label| able | self.movers(label.0 / factor));
-        let all = if self.sets == 64 { u64::MAX } else { (1 << self.sets) - 1 };
+        let all = if self.count == 64 { u64::MAX } else { (1 << self.count) - 1 };
+        let idle = match self.fairness {
+            Fairness::Weak => all & !self.who_can(out, factor),
+            _ => 0,
+        };
         for (label, marks) in out.labels().iter().zip(marks) {
-            *marks |= (self.movers(label.0 / factor) | (all & !able)) << self.first;
+            *marks |= (self.movers(label.0 / factor) | idle) << self.first;
         }
+    }
+
+    /// The pairs that are able in the state with these transitions, as marks.
+    pub(super) fn able(&self, out: &Successors, factor: u32) -> u64 {
+        if self.fairness == Fairness::Strong { self.who_can(out, factor) << self.first } else { 0 }
     }
 }

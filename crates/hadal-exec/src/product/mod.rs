@@ -13,8 +13,8 @@ use crate::model::Model;
 use fairness::Fair;
 use hadal_system::state::{get_bits, set_bits};
 use hadal_system::{
-    Acceptance, ActionInfo, Check, Label, PropertyBody, PropertyId, PropertyInfo, PropertyKind, StateField,
-    StateSpace, Successors, Worker,
+    Acceptance, ActionInfo, Check, Label, PropertyBody, PropertyId, PropertyInfo, PropertyKind, Shown,
+    StateField, StateSpace, Successors, Worker,
 };
 pub use verify::{LassoError, verify};
 use watch::{Located, Table, Watch};
@@ -36,6 +36,21 @@ pub enum ProductError {
     /// A run is fair to processes, or to rules.
     #[error("the model has nothing that runs could be fair to")]
     NobodyToBeFairTo,
+}
+
+/// The locations of a claim and where they lie in a state.
+#[derive(Clone, Debug)]
+pub struct ClaimGraph {
+    /// The first bit of the location.
+    pub offset: u32,
+    /// Its bits.
+    pub width: u32,
+    /// Where each location leads.
+    pub edges: Vec<Vec<u32>>,
+    /// Locations in the first acceptance set that lie on a cycle.
+    pub accepting: Vec<bool>,
+    /// Locations where the claim is over.
+    pub terminal: Vec<bool>,
 }
 
 /// A space whose accepted runs break one property.
@@ -101,9 +116,11 @@ impl<'m> Product<'m> {
         let acceptance = Acceptance {
             property,
             sets: watch.sets() + fair.as_ref().map_or(0, Fair::sets),
+            pairs: fair.as_ref().map_or(0, Fair::pairs),
             on_states: watch.on_states() && fair.is_none(),
             weak: watch.is_weak() && fair.is_none(),
             by_reaching: fair.is_none() && matches!(&watch, Watch::Claim(table) if table.is_terminal()),
+            shown: Shown::Some,
         };
         let text = format!("{watch:?} {fair:?} {property:?}");
         let told: Vec<u64> = text.bytes().map(u64::from).collect();
@@ -120,6 +137,14 @@ impl<'m> Product<'m> {
             words: bits.div_ceil(64).max(inner.words() as u32) as usize,
             bits,
         })
+    }
+
+    /// The same, with another choice of the run that is shown; `None` where no state is accepting and loops are to begin in
+    /// such a state.
+    pub fn showing(mut self, shown: Shown) -> Option<Self> {
+        let Acceptance { sets, pairs, on_states, .. } = self.acceptance;
+        self.acceptance.shown = shown;
+        (shown != Shown::FromAccepting || sets == 1 && pairs == 0 && on_states).then_some(self)
     }
 
     /// The space that is watched.
@@ -142,6 +167,22 @@ impl<'m> Product<'m> {
         let labels = self.inner.actions().last().map_or(0, |action| action.labels.end);
         let own = label.0 / self.watch.factor();
         (own < labels).then_some(Label(own))
+    }
+
+    /// The claim as a graph, where there is a claim.
+    pub fn claim_graph(&self) -> Option<ClaimGraph> {
+        let Watch::Claim(table) = &self.watch else { return None };
+        let edges = table.edges.iter().map(|edges| edges.iter().map(|edge| edge.target).collect()).collect();
+        let accepting = table.edges.iter().zip(&table.components).map(|(edges, component)| {
+            component.is_some() && edges.first().is_some_and(|edge| edge.marks & 1 == 1)
+        });
+        Some(ClaimGraph {
+            offset: table.offset,
+            width: table.width,
+            edges,
+            accepting: accepting.collect(),
+            terminal: table.terminal.clone(),
+        })
     }
 
     /// The claim's location in a state, where there is a claim.
@@ -371,6 +412,10 @@ impl Worker for ProductWorker<'_> {
         if let Some(fair) = &self.product.fair {
             fair.add(out, self.product.watch.factor(), marks);
         }
+    }
+
+    fn able(&mut self, _state: &[u64], out: &Successors) -> u64 {
+        self.product.fair.as_ref().map_or(0, |fair| fair.able(out, self.product.watch.factor()))
     }
 
     fn state_marks(&mut self, state: &[u64]) -> u64 {

@@ -10,6 +10,7 @@ pub(crate) mod focused;
 pub(crate) mod formula;
 pub(crate) mod graph;
 pub(crate) mod hamming;
+pub(crate) mod pair;
 pub(crate) mod pattern;
 pub(crate) mod relaxed;
 pub(crate) mod representative;

@@ -74,7 +74,8 @@ pub(super) fn search(graph: &mut Graph) -> Result<Option<Seed>, End> {
                             let first = roots.last().map_or(0, |root| root.index);
                             let among: std::collections::HashSet<u64> =
                                 live.iter().copied().filter(|&n| order[n as usize] >= first).collect();
-                            return Ok(Some(Seed { state, among: Some(among) }));
+                            let wanted = if graph.acceptance.weak { 0 } else { all };
+                            return Ok(Some(Seed { state, among: Some(among), wanted }));
                         }
                     }
                 }

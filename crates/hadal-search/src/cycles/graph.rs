@@ -5,7 +5,7 @@ use crate::ram::Search;
 use crate::report::{StopReason, Violation, ViolationKind};
 use hadal_store::table::{StateRef, StateTable};
 use hadal_store::{OverBudget, Reservation};
-use hadal_system::{Acceptance, Successors, Worker};
+use hadal_system::{Acceptance, Label, Successors, Worker};
 
 /// Why a search ended early.
 pub(super) enum End {
@@ -40,6 +40,8 @@ pub(super) struct Graph<'a> {
     /// Transitions out of each state, counted the first time it is expanded.
     expanded: Vec<bool>,
     pub(super) transitions: u64,
+    /// The pairs of strong fairness able in the state expanded last.
+    pub(super) able: u64,
     steps: u64,
 }
 
@@ -57,6 +59,7 @@ impl<'a> Graph<'a> {
             memory: search.governor.empty("how states were met"),
             expanded: Vec::new(),
             transitions: 0,
+            able: 0,
             steps: 0,
         })
     }
@@ -81,7 +84,37 @@ impl<'a> Graph<'a> {
 
     /// All sets, as marks.
     pub(super) fn all(&self) -> u64 {
-        if self.acceptance.sets >= 64 { u64::MAX } else { (1 << self.acceptance.sets) - 1 }
+        self.acceptance.always()
+    }
+
+    /// Explores breadth-first until it meets this state, which can be reached.
+    pub(super) fn seek(&mut self, wanted: &[u64]) -> Result<Option<u64>, End> {
+        self.initial()?;
+        let (mut at, mut list) = (0, Vec::new());
+        loop {
+            if let Some(found) = self.table.find(wanted) {
+                return Ok(Some(found.number()));
+            }
+            if at == self.len() {
+                return Ok(None);
+            }
+            list.clear();
+            self.successors(at, &mut list)?;
+            at += 1;
+        }
+    }
+
+    /// Takes up states that can be reached; their numbers.
+    pub(super) fn adopt(&mut self, states: &[Vec<u64>]) -> Result<Vec<u64>, End> {
+        let mut numbers = Vec::new();
+        for state in states {
+            self.out.clear();
+            self.out.push(Label(0), state);
+            let mut list = Vec::new();
+            self.intern(None, &mut list)?;
+            numbers.extend(list.iter().map(|edge| edge.to));
+        }
+        Ok(numbers)
     }
 
     /// The states by which a state was first met, an initial one first.
@@ -120,6 +153,7 @@ impl<'a> Graph<'a> {
         self.out.clear();
         self.worker.successors(state, &mut self.out);
         self.worker.marks(state, &self.out, &mut self.marks);
+        self.able = self.worker.able(state, &self.out);
         if let Some(&label) = self.out.faults().first() {
             let kind = ViolationKind::Fault(label);
             return Err(End::Wrong(Violation { kind, path: self.path(n), shortest: false }));

@@ -35,7 +35,7 @@ pub(super) fn search(graph: &mut Graph, guide: Guide) -> Result<Option<Seed>, En
         if walk.colour(start) == WHITE
             && let Some(state) = walk.first(start)?
         {
-            return Ok(Some(Seed { state, among: None }));
+            return Ok(Some(Seed { state, among: None, wanted: 0 }));
         }
     }
     Ok(None)

@@ -86,7 +86,7 @@ fn on_a_cycle(edges: &[Vec<u32>], candidates: impl Iterator<Item = usize>) -> Op
         while let Some(state) = open.pop() {
             for &to in &edges[state] {
                 if to as usize == seed {
-                    return Some(Seed { state: seed as u64, among: None });
+                    return Some(Seed { state: seed as u64, among: None, wanted: 0 });
                 }
                 if !std::mem::replace(&mut seen[to as usize], true) {
                     open.push(to as usize);
@@ -117,7 +117,7 @@ pub(super) fn map(graph: &mut Graph) -> Result<Option<Seed>, End> {
                 if largest[to] < value {
                     largest[to] = value;
                     if accepting[to] && value == to as u32 + 1 {
-                        return Ok(Some(Seed { state: to as u64, among: None }));
+                        return Ok(Some(Seed { state: to as u64, among: None, wanted: 0 }));
                     }
                     if !std::mem::replace(&mut waits[to], true) {
                         open.push(to);

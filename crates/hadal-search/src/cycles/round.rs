@@ -5,13 +5,12 @@ use super::graph::{Edge, End, Graph};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// The states of a cycle through the seed, the seed first, that meets every acceptance set.
+/// The states of a cycle through the seed, the seed first, that meets the acceptance sets that are wanted.
 pub(super) fn close(graph: &mut Graph, seed: &Seed) -> Result<Vec<u64>, End> {
     let own = graph.component(seed.state);
     let mut round = vec![seed.state];
     // Without a set of states to stay in, the seed is accepting itself: any way back to it will do.
-    let free = graph.acceptance.weak || seed.among.is_none();
-    let mut missing = if free { 0 } else { graph.all() };
+    let mut missing = seed.wanted;
     loop {
         let from = round[round.len() - 1];
         let wanted = missing;

@@ -38,6 +38,18 @@ impl Bits {
         self.words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
+    /// All of it, word by word.
+    pub(super) fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        self.words.iter().map(|word| word.load(Ordering::Relaxed))
+    }
+
+    /// Replaces a word; one past the end is left out.
+    pub(super) fn put_word(&self, at: usize, word: u64) {
+        if let Some(held) = self.words.get(at) {
+            held.store(word, Ordering::Relaxed);
+        }
+    }
+
     pub(super) fn count(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
     }

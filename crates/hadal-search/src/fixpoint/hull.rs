@@ -1,11 +1,23 @@
 //! Accepted cycles: the states from which runs can go on for ever and meet every acceptance set again and again.
+//!
+//! With pairs of strong fairness: Kesten, Pnueli and Raviv, "Algorithmic verification of linear temporal logic
+//! specifications" (ICALP 1998). A state stays if the pairs able in it can be served from it inside the set. What is left
+//! is empty exactly if there is no fair cycle: fair components stay whole, and a component of what is left that nothing
+//! leaves is fair.
 
 use super::bits::Bits;
 use super::closed::Closed;
+use super::kept::{Due, Point};
 use super::pass::{Early, Pass, Seen};
 use super::{Answer, lasso};
 use crate::layered::Trouble;
 use hadal_system::Acceptance;
+
+/// Steps of the fixpoint, as they are kept.
+const BEGIN: u32 = 0;
+const TRIM: u32 = 1;
+const REACH: u32 = 2;
+const LOOP: u32 = 3;
 
 impl<'a, C: Closed> Pass<'a, C> {
     /// Whether the space has an accepted run, and one where it has.
@@ -24,41 +36,49 @@ impl<'a, C: Closed> Pass<'a, C> {
     /// The states with accepted runs that stay among them; `None` where there are none.
     fn hull(&self, acceptance: Acceptance) -> Result<Option<Bits>, Early> {
         let hull = self.bits()?;
-        for group in 0..self.closed.groups() {
-            self.over_group(group, &|look, state, at| {
-                if look.worker.component(state).is_some() {
-                    hull.set(at.number);
-                }
-                false
-            })?;
+        let mut point = match self.take_up(acceptance.property, &hull)? {
+            Some(point) => point,
+            None => Point::of(acceptance.property),
+        };
+        if point.step == BEGIN {
+            for group in 0..self.closed.groups() {
+                self.over_group(group, &|look, state, at| {
+                    if look.worker.component(state).is_some() {
+                        hull.set(at.number);
+                    }
+                    false
+                })?;
+            }
+            point.step = TRIM;
         }
-        let mut left = hull.count();
-        loop {
-            self.trim(&hull)?;
-            let trimmed = hull.count();
-            if trimmed == 0 {
-                return Ok(None);
+        while point.step != LOOP {
+            if point.step == TRIM {
+                point.before = hull.count();
+                self.trim(&hull, point)?;
+                if hull.count() == 0 {
+                    return Ok(None);
+                }
+                (point.step, point.set) = if acceptance.weak { (LOOP, 0) } else { (REACH, 0) };
+                self.keep(point, &[&hull], Due::Always)?;
+                continue;
             }
-            if acceptance.weak {
-                return Ok(Some(hull));
-            }
-            for set in 0..acceptance.sets {
-                self.keep_reaching(&hull, set)?;
+            while point.set < acceptance.sets + acceptance.pairs {
+                self.keep_reaching(&hull, acceptance, point)?;
+                point.set += 1;
             }
             let now = hull.count();
             if now == 0 {
                 return Ok(None);
             }
-            if now == trimmed && trimmed == left {
-                return Ok(Some(hull));
-            }
-            left = now;
+            point.step = if now == point.before { LOOP } else { TRIM };
+            self.keep(point, &[&hull], Due::Always)?;
         }
+        Ok(Some(hull))
     }
 
     /// Drops states without a successor in the hull and the same component, until all have one.
-    fn trim(&self, hull: &Bits) -> Result<(), Early> {
-        self.to_fixpoint(&|look, state, number| {
+    fn trim(&self, hull: &Bits, point: Point) -> Result<(), Early> {
+        self.to_fixpoint((point, &[hull]), &|look, state, number| {
             if !hull.get(number) {
                 return Seen::Done;
             }
@@ -76,10 +96,13 @@ impl<'a, C: Closed> Pass<'a, C> {
         Ok(())
     }
 
-    /// Keeps the states that reach, inside the hull, a transition of an acceptance set.
-    fn keep_reaching(&self, hull: &Bits, set: u32) -> Result<(), Early> {
+    /// Keeps the states that reach, inside the hull, a transition of an acceptance set; of a pair's set, also those in
+    /// which the pair is not able.
+    fn keep_reaching(&self, hull: &Bits, acceptance: Acceptance, point: Point) -> Result<(), Early> {
+        let (set, is_pair) = (point.set, point.set >= acceptance.sets);
         let reaching = self.bits()?;
-        self.to_fixpoint(&|look, state, number| {
+        self.take_up_further(point, &reaching)?;
+        self.to_fixpoint((point, &[hull, &reaching]), &|look, state, number| {
             if !hull.get(number) || reaching.get(number) {
                 return Seen::Done;
             }
@@ -102,8 +125,15 @@ impl<'a, C: Closed> Pass<'a, C> {
             Seen::Changed
         })?;
         for group in 0..self.closed.groups() {
-            self.over_group(group, &|_, _, at| {
-                if !reaching.get(at.number) {
+            self.over_group(group, &|look, state, at| {
+                if !hull.get(at.number) || reaching.get(at.number) {
+                    return false;
+                }
+                let able = is_pair && {
+                    look.expand(state);
+                    look.worker.able(state, &look.out) >> set & 1 == 1
+                };
+                if !is_pair || able {
                     hull.clear(at.number);
                 }
                 false

@@ -18,6 +18,9 @@ pub(crate) struct JournalClosed<'j> {
 }
 
 impl<'j> JournalClosed<'j> {
+    /// How states are numbered, for sets that are kept.
+    pub(crate) const NUMBERING: &'static str = "perfect hash";
+
     /// Numbers the states of all layers, each of which must be there.
     pub(crate) fn new(journal: &'j Journal, governor: &Governor) -> Result<Self, Trouble> {
         let states = (0..journal.depth()).map(|depth| journal.states(depth)).sum();

@@ -9,10 +9,13 @@
 mod bits;
 mod closed;
 mod hull;
+mod inside;
 mod journaled;
+mod kept;
 mod lasso;
 mod pass;
 mod perfect;
+mod shortest;
 mod trap;
 
 use crate::layered::Trouble;
@@ -21,6 +24,7 @@ use closed::Closed;
 pub(crate) use closed::TableClosed;
 use hadal_system::PropertyKind;
 pub(crate) use journaled::JournalClosed;
+pub(crate) use kept::Keeper;
 pub(crate) use pass::Pass;
 
 /// What a pass found.
@@ -35,6 +39,8 @@ pub(crate) enum Answer {
         depth: usize,
         /// From the first state on.
         path: Vec<Vec<u64>>,
+        /// Whether nothing shorter of the kind asked for exists.
+        shortest: bool,
     },
     /// It ended before it knew.
     Stopped(StopReason),
@@ -48,7 +54,11 @@ impl<C: Closed> Pass<'_, C> {
         stem: impl Fn(usize, Vec<u64>) -> Result<Vec<Vec<u64>>, Trouble>,
     ) -> Result<Option<Verdict>, Trouble> {
         let (space, question) = (self.task.space, self.task.question);
+        let answered = self.answered_before().unwrap_or(0);
         for property in question.of_kind(space.properties(), PropertyKind::Liveness) {
+            if property.0 < answered {
+                continue;
+            }
             if let Some(verdict) = told(self.trap(property)?, &stem)? {
                 return Ok(Some(verdict));
             }
@@ -77,7 +87,7 @@ fn told(
     Ok(match answer {
         Answer::Holds => None,
         Answer::Stopped(reason) => Some(Verdict::Stopped(reason)),
-        Answer::Violated { kind, depth, path } => {
+        Answer::Violated { kind, depth, path, shortest } => {
             let mut path = path.into_iter();
             let mut whole = match path.next() {
                 Some(first) => stem(depth, first)?,
@@ -85,11 +95,11 @@ fn told(
             };
             let before = whole.len().saturating_sub(1);
             whole.extend(path);
-            let (kind, shortest) = match kind {
+            let kind = match kind {
                 ViolationKind::Cycle { property, loop_from } => {
-                    (ViolationKind::Cycle { property, loop_from: loop_from + before }, false)
+                    ViolationKind::Cycle { property, loop_from: loop_from + before }
                 }
-                other => (other, true),
+                other => other,
             };
             Some(Verdict::Violated(Violation { kind, path: whole, shortest }))
         }

@@ -2,6 +2,7 @@
 
 use super::bits::Bits;
 use super::closed::{Closed, Piece, Visitor};
+use super::kept::{Due, Keeper, Point};
 use crate::lane::Task;
 use crate::layered::Trouble;
 use crate::report::StopReason;
@@ -19,6 +20,8 @@ pub(crate) struct Pass<'a, C> {
     pub(crate) governor: &'a Governor,
     /// How many threads, at least 1.
     pub(crate) threads: usize,
+    /// Where sets are kept between sweeps.
+    pub(crate) keeper: Option<&'a Keeper<'a>>,
 }
 
 /// Why a fixpoint was not reached.
@@ -68,15 +71,18 @@ impl<'a, C: Closed> Pass<'a, C> {
         Ok(Bits::new(self.closed.size(), self.governor)?)
     }
 
+    /// An error where the search must stop.
+    pub(super) fn may_go_on(&self) -> Result<(), Early> {
+        self.task.control.must_stop(0).map_or(Ok(()), |reason| Err(Early::Stopped(reason)))
+    }
+
     /// Calls `visit` for every state of a group of layers; whether it returned true for one of them.
     pub(super) fn over_group(
         &self,
         group: usize,
         visit: &(impl Fn(&mut Look<'a>, &[u64], At) -> bool + Sync),
     ) -> Result<bool, Early> {
-        if let Some(reason) = self.task.control.must_stop(0) {
-            return Err(Early::Stopped(reason));
-        }
+        self.may_go_on()?;
         let words = self.task.space.words();
         let some = AtomicBool::new(false);
         let mut visitors: Vec<Visitor> = (0..self.threads.max(1))
@@ -108,9 +114,10 @@ impl<'a, C: Closed> Pass<'a, C> {
     }
 
     /// Goes over the layers, deepest first, again and again while `visit` changes something. Where nothing can change any
-    /// more they are left out.
+    /// more they are left out. The sets are kept on the way.
     pub(super) fn to_fixpoint(
         &self,
+        (point, sets): (Point, &[&Bits]),
         visit: &(impl Fn(&mut Look<'a>, &[u64], u64) -> Seen + Sync),
     ) -> Result<u32, Early> {
         let mut alive = vec![true; self.closed.groups()];
@@ -131,6 +138,7 @@ impl<'a, C: Closed> Pass<'a, C> {
                 })?;
                 // What changed is done; what did not may change later.
                 alive[group] = open.into_inner() > 0;
+                self.keep(point, sets, Due::InTime)?;
             }
             if !changed {
                 return Ok(sweep);

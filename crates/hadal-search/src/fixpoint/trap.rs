@@ -1,7 +1,9 @@
 //! AG EF, as Rumur means liveness: from every reachable state, a state with the property can be reached.
 
 use super::Answer;
+use super::bits::Bits;
 use super::closed::Closed;
+use super::kept::{Due, Point};
 use super::pass::{Early, Pass, Seen};
 use crate::layered::Trouble;
 use crate::report::ViolationKind;
@@ -22,22 +24,18 @@ impl<'a, C: Closed> Pass<'a, C> {
 
     fn find_trap(&self, property: PropertyId) -> Result<Answer, Early> {
         let reaching = self.bits()?;
-        for group in 0..self.closed.groups() {
-            let fault =
-                self.least(group, |worker, state, number| match worker.satisfies(state, property) {
-                    Some(true) => {
-                        reaching.set(number);
-                        false
-                    }
-                    Some(false) => false,
-                    None => true,
-                })?;
-            if let Some((depth, state)) = fault {
-                let kind = ViolationKind::PropertyFault(property);
-                return Ok(Answer::Violated { kind, depth, path: vec![state] });
-            }
+        let mut point = match self.take_up(property, &reaching)? {
+            Some(point) => point,
+            None => Point::of(property),
+        };
+        if point.step == 0
+            && let Some(fault) = self.begin_trap(property, &reaching)?
+        {
+            return Ok(fault);
         }
-        self.to_fixpoint(&|look, state, number| {
+        point.step = 1;
+        self.keep(point, &[&reaching], Due::Always)?;
+        self.to_fixpoint((point, &[&reaching]), &|look, state, number| {
             if reaching.get(number) {
                 return Seen::Done;
             }
@@ -53,10 +51,40 @@ impl<'a, C: Closed> Pass<'a, C> {
         for group in 0..self.closed.groups() {
             if let Some((depth, state)) = self.least(group, |_, _, number| !reaching.get(number))? {
                 let kind = ViolationKind::Liveness(property);
-                return Ok(Answer::Violated { kind, depth, path: vec![state] });
+                return Ok(Answer::Violated { kind, depth, path: vec![state], shortest: true });
             }
         }
         Ok(Answer::Holds)
+    }
+
+    /// Begins with the states that have the property; the first state where evaluating it meets an error, if one does.
+    fn begin_trap(&self, property: PropertyId, reaching: &Bits) -> Result<Option<Answer>, Early> {
+        for group in 0..self.closed.groups() {
+            let fault =
+                self.least(group, |worker, state, number| match worker.satisfies(state, property) {
+                    Some(true) => {
+                        reaching.set(number);
+                        false
+                    }
+                    Some(false) => false,
+                    None => true,
+                })?;
+            if let Some((depth, state)) = fault {
+                let kind = ViolationKind::PropertyFault(property);
+                return Ok(Some(Answer::Violated { kind, depth, path: vec![state], shortest: true }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Of the states of a group for which `wanted` is true, the least one.
+    pub(super) fn least_of(
+        &self,
+        group: usize,
+        wanted: impl Fn(&mut dyn hadal_system::Worker, &[u64], u64) -> bool + Sync,
+    ) -> Result<Option<Vec<u64>>, Early> {
+        let found = self.least_by(group, |_, _| std::cmp::Ordering::Equal, wanted)?;
+        Ok(found.map(|(_, state)| state))
     }
 
     /// Of the states of a group for which `wanted` is true, the least one of the first layer that has one, with its depth.
@@ -65,12 +93,31 @@ impl<'a, C: Closed> Pass<'a, C> {
         group: usize,
         wanted: impl Fn(&mut dyn hadal_system::Worker, &[u64], u64) -> bool + Sync,
     ) -> Result<Option<(usize, Vec<u64>)>, Early> {
+        self.least_by(group, |at, held| at.cmp(&held), wanted)
+    }
+
+    /// As [`Pass::least`], of the last layer.
+    pub(super) fn least_of_deepest(
+        &self,
+        group: usize,
+        wanted: impl Fn(&mut dyn hadal_system::Worker, &[u64], u64) -> bool + Sync,
+    ) -> Result<Option<(usize, Vec<u64>)>, Early> {
+        self.least_by(group, |at, held| held.cmp(&at), wanted)
+    }
+
+    /// The least state of the layer that comes first by `order`.
+    fn least_by(
+        &self,
+        group: usize,
+        order: impl Fn(usize, usize) -> std::cmp::Ordering + Sync,
+        wanted: impl Fn(&mut dyn hadal_system::Worker, &[u64], u64) -> bool + Sync,
+    ) -> Result<Option<(usize, Vec<u64>)>, Early> {
         let best: Mutex<Option<(usize, Vec<u64>)>> = Mutex::new(None);
         self.over_group(group, &|look, state, at| {
             if wanted(&mut *look.worker, state, at.number) {
                 let mut best = best.lock().unwrap_or_else(|e| e.into_inner());
                 let better = |(depth, held): &(usize, Vec<u64>)| {
-                    at.depth.cmp(depth).then_with(|| compare(state, held)).is_lt()
+                    order(at.depth, *depth).then_with(|| compare(state, held)).is_lt()
                 };
                 if best.as_ref().is_none_or(better) {
                     *best = Some((at.depth, state.to_vec()));

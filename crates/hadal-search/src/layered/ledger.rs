@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 const SECTION: &str = "search";
 const ABOUT: &str = "about";
+const BESIDE: &str = "sets";
 const SPACING: Duration = Duration::from_secs(1);
 /// How often the room on disk is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -34,6 +35,15 @@ pub struct Ledger {
     /// When the room on disk was last looked at, and whether it was told already that it is too small.
     looked: Option<Instant>,
     foretold: bool,
+    /// What is kept beside the layers once all of them are known.
+    beside: Option<Beside>,
+}
+
+/// Files beside the layers, and what is to be known about them.
+#[derive(Clone, Default)]
+struct Beside {
+    files: Vec<ManifestFile>,
+    section: Vec<u8>,
 }
 
 /// A search at the moment of a commit, for whoever looks at its course.
@@ -152,6 +162,11 @@ impl Ledger {
     /// For a run in `folder`; `about` is kept for whoever resumes it.
     pub fn new(folder: RunFolder, about: serde_json::Value) -> Self {
         let record = folder.manifest().and_then(RunRecord::of);
+        let beside = folder.manifest().and_then(|manifest| {
+            let is_set = |file: &&ManifestFile| file.name.starts_with("set-");
+            let files = manifest.files.iter().filter(is_set).cloned().collect();
+            Some(Beside { files, section: manifest.sections.get(BESIDE)?.clone() })
+        });
         let (samples, stages_before) =
             record.map_or((Vec::new(), Vec::new()), |(record, _)| (record.samples, record.stages));
         Ledger {
@@ -163,6 +178,7 @@ impl Ledger {
             spacing: SPACING,
             looked: None,
             foretold: false,
+            beside,
         }
     }
 
@@ -218,8 +234,37 @@ impl Ledger {
         let mut sections = BTreeMap::new();
         sections.insert(SECTION.to_owned(), serde_json::to_vec(&record)?);
         sections.insert(ABOUT.to_owned(), serde_json::to_vec(&self.about)?);
+        let beside = self.beside.clone().unwrap_or_default();
+        if !beside.section.is_empty() {
+            sections.insert(BESIDE.to_owned(), beside.section);
+        }
         let runs = journal.runs().collect();
-        self.folder.commit(Commit { runs, files: Vec::new(), sections })?;
+        self.folder.commit(Commit { runs, files: beside.files, sections })?;
+        self.committed = Some(Instant::now());
+        Ok(())
+    }
+
+    /// What was kept beside the layers.
+    pub(crate) fn beside(&self) -> Option<&[u8]> {
+        self.beside.as_ref().map(|beside| beside.section.as_slice())
+    }
+
+    /// Keeps files beside the layers, which are as they were at the last commit, in the place of what was kept there.
+    pub(crate) fn commit_beside(
+        &mut self,
+        files: Vec<ManifestFile>,
+        section: Vec<u8>,
+    ) -> Result<(), Trouble> {
+        let Some(last) = self.folder.manifest() else { return Err(Trouble::NothingToResume) };
+        let old: Vec<String> =
+            self.beside.iter().flat_map(|beside| &beside.files).map(|file| file.name.clone()).collect();
+        let layers = last.files.iter().filter(|file| !old.contains(&file.name)).cloned();
+        let mut sections = last.sections.clone();
+        sections.insert(BESIDE.to_owned(), section.clone());
+        let commit =
+            Commit { runs: Vec::new(), files: layers.chain(files.iter().cloned()).collect(), sections };
+        self.folder.commit(commit)?;
+        self.beside = Some(Beside { files, section });
         self.committed = Some(Instant::now());
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::{Trouble, path};
 use crate::control::WhenFull;
 use crate::finding::Finding;
 use crate::firings::Counts;
-use crate::fixpoint::{JournalClosed, Pass};
+use crate::fixpoint::{JournalClosed, Keeper, Pass};
 use crate::lane::{Lane, Sink, Task, has_found, take_finding, total_counts};
 use crate::report::{
     CoverFigures, DiskFigures, Layer, Proviso, Report, Stage, StopReason, Verdict, Violation, ViolationKind,
@@ -488,7 +488,9 @@ impl<'a> Sweep<'a> {
             other => other?,
         };
         let (task, threads) = (self.task, self.lanes.len());
-        let pass = Pass { task, closed: &closed, governor: &self.governor, threads };
+        let keeper = self.ledger.as_mut().map(|ledger| Keeper::new(ledger, JournalClosed::NUMBERING));
+        let keeper = keeper.as_ref();
+        let pass = Pass { task, closed: &closed, governor: &self.governor, threads, keeper };
         let stem = |depth, state| path::shortest(task, &self.journal, threads, depth, state);
         match pass.verdict(stem) {
             Err(Trouble::OverBudget(full)) => Ok(Some(Verdict::Stopped(out_of_memory(full)))),

@@ -167,7 +167,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         let layers: Vec<Vec<Range>> = self.layer_ranges().collect();
         let closed = TableClosed::new(self.table, &layers);
         let (task, governor, threads) = (self.search.task, self.search.governor, self.search.threads);
-        let pass = Pass { task, closed: &closed, governor, threads };
+        let pass = Pass { task, closed: &closed, governor, threads, keeper: None };
         match pass.verdict(|_, state| Ok(path::shortest(self.search, self.table, &layers, state))) {
             Ok(None) => {}
             Ok(Some(verdict)) => return verdict,

@@ -1,8 +1,10 @@
 //! What a run has committed (`docs/format.md`, section 2), and the folder that keeps it.
 
 mod folder;
+mod words;
 
 pub use folder::{Commit, CommitError, Committed, OpenError, RunFolder, Verify};
+pub use words::{read_words, write_words};
 
 use std::collections::BTreeMap;
 

@@ -14,11 +14,11 @@ use hadal_check::memory::peak_resident;
 use hadal_check::options::Place;
 use hadal_check::usage::{begin_peak, cpu_seconds};
 use hadal_check::{
-    Check, DeadlockNotion, Detecting, Directing, Options, Outcome as Found, Partitioning, Prepared,
+    Check, DeadlockNotion, Detecting, Directing, Fair, Options, Outcome as Found, Partitioning, Prepared,
     Reductions, Running, Strategy, SymmetryMode, Verdict,
 };
 use hadal_lang::Language;
-use hadal_system::{PropertyKind, StateSpace};
+use hadal_system::{PropertyKind, StateSpace, progress};
 use serde::{Deserialize, Serialize};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -119,6 +119,13 @@ impl From<About> for CheckArgs {
 pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
     if timed::reads(&args.model) {
+        if args.formulas.asks() || args.running.fair != Fair::Off {
+            return Err(Failure::Usage(
+                "temporal formulas, claims, progress and fairness are not answered for models in real time: a loop of zones \
+                 need not be a run on which time goes on. Ask with A[], E<> and deadlock (docs/timed.md)"
+                    .into(),
+            ));
+        }
         return timed::check(args, resumed);
     }
     if let Some(option) = args.timed.first_given() {
@@ -126,7 +133,11 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     }
     // Nothing named and no deadlocks: the plain graph is asked for.
     let own = if args.deadlock == Some(Deadlock::Off) { Own::Named } else { Own::All };
-    let (loaded, named) = formulas::load(&args.model, &args.formulas, &args.property, own)?;
+    let (mut loaded, mut named) = formulas::load(&args.model, &args.formulas, &args.property, own)?;
+    if args.formulas.progress {
+        progress::ask_progress(&mut loaded.system).map_err(|error| Failure::Usage(error.to_string()))?;
+        named.push(progress::PROGRESS.to_owned());
+    }
     // What is asked for by name, formulas on the command line included.
     let args = &CheckArgs { property: named, ..args.clone() };
     if !loaded.warnings.is_empty() && !args.output.quiet {
@@ -240,7 +251,7 @@ pub(crate) fn options(
 
 /// The result as it is shown; the times before the search are the caller's.
 fn outcome(args: &CheckArgs, prepared: &Prepared, found: Found, trace: Option<&TraceView>) -> Outcome {
-    let Found { report, decisions, warnings, run, .. } = found;
+    let Found { report, answers, decisions, warnings, run, .. } = found;
     let (verdict, mut reason, property) = reason(&report, trace, prepared.memory());
     let (model, reductions) = (prepared.model(), prepared.reductions().to_vec());
     if !reductions.is_empty() {
@@ -263,6 +274,10 @@ fn outcome(args: &CheckArgs, prepared: &Prepared, found: Found, trace: Option<&T
         depth: report.depth,
         trace_length: trace.filter(|t| !t.steps.is_empty()).map(TraceView::length),
         loop_length: trace.and_then(TraceView::loop_length),
+        shortest_among: trace
+            .filter(|trace| trace.shortest && trace.loop_from.is_some())
+            .map(|_| args.running.shortest_among()),
+        answers: answers.into_iter().map(Into::into).collect(),
         seconds: 0.0,
         startup_seconds: 0.0,
         cpu_seconds: cpu_seconds(),
@@ -336,7 +351,7 @@ pub(crate) fn show(args: &CheckArgs, outcome: &Outcome, trace: Option<&TraceView
     Ok(())
 }
 
-fn print(text: &str) -> Result<(), Failure> {
+pub(super) fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         // Whoever reads has seen enough; the exit code still says the verdict.

@@ -1,6 +1,7 @@
 //! The verbs, one file each: arguments in, an exit code out. A new verb is a file here, a line in [`Verb`] with its help,
 //! and one in [`run`].
 
+mod automaton;
 pub mod check;
 mod inspect;
 mod lsp;
@@ -30,6 +31,8 @@ pub enum Verb {
     Simulate(SimulateArgs),
     /// Show what hadal makes of the model: layout, actions, static facts.
     Inspect(InspectArgs),
+    /// Write a temporal formula as an automaton.
+    Automaton(automaton::AutomatonArgs),
     /// Run benchmark suites, against peers where they are installed.
     #[cfg(feature = "bench")]
     Bench(hadal_bench::BenchArgs),
@@ -62,6 +65,7 @@ pub fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Plan(args) => plan::run(args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Inspect(args) => inspect::run(args),
+        Verb::Automaton(args) => automaton::run(args),
         #[cfg(feature = "bench")]
         Verb::Bench(args) => Ok(hadal_bench::run(args)?),
         Verb::Resume(args) => runs::resume(args),

@@ -3,6 +3,8 @@
 //! The walk runs on the interpreter and without symmetry reduction: what is shown is what happens. The same seed walks
 //! the same way on every machine.
 
+mod replay;
+
 use crate::args::SimulateArgs;
 use crate::failure::Failure;
 use crate::load::load;
@@ -26,7 +28,13 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let detail = if args.full_states { Detail::WholeStates } else { Detail::Changes };
     let mut walk = Simulation::new(&model, loaded.language.deadlock, detail);
     let (mut random, mut out) = (SplitMix64(args.seed), std::io::stdout().lock());
-    let walked = if args.random {
+    let replayed = match &args.replay {
+        Some(trace) => replay::along(&mut walk, trace, &mut out),
+        None => Ok(()),
+    };
+    let walked = if replayed.is_err() || args.replay.is_some() && !std::io::stdin().is_terminal() {
+        replayed
+    } else if args.random {
         at_random(&mut walk, args, &mut random, &mut out)
     } else {
         let echo = if std::io::stdin().is_terminal() { Echo::No } else { Echo::Yes };
@@ -94,7 +102,7 @@ const HELP: &str = "a number takes that action; r: any action, b: back, s: show 
 /// Asks for every step until the person quits or the input ends.
 fn by_hand(walk: &mut Simulation, random: &mut SplitMix64, talk: Talk) -> Result<(), SimulationError> {
     let Talk { input, echo, out } = talk;
-    if walk.enabled.len() == 1 {
+    if walk.path.is_empty() && walk.enabled.len() == 1 {
         walk.take(0, out)?;
     }
     writeln!(out, "\n{HELP}")?;

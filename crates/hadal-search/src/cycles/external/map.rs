@@ -1,0 +1,111 @@
+//! Maximal accepting predecessors: the largest accepting state that leads to each state is spread until nothing changes; one
+//! that leads to itself is on a cycle. Else those that were spread are no longer accepting, and it begins again.
+//!
+//! Barnat, Brim, Simecek and Weber, "Revisiting resistance speeds up I/O-efficient LTL model checking" (TACAS 2008).
+
+use super::runs::{Stream, precedes};
+use super::{Early, OnDisk, halves, is_larger};
+use hadal_store::run::RunFile;
+use std::cmp::Ordering;
+
+impl OnDisk<'_, '_> {
+    /// Whether there is an accepted cycle.
+    pub(super) fn map(&mut self, all: &RunFile) -> Result<bool, Early> {
+        let files = self.files;
+        let mut removed = files.empty(files.shape())?;
+        loop {
+            let Some(largest) = self.spread(all, &removed)? else { return Ok(true) };
+            let mut gather = files.gather(files.shape())?;
+            let mut pairs = Stream::open(&largest)?;
+            while let Some(pair) = pairs.peek()? {
+                gather.push(halves(pair).1)?;
+                pairs.step();
+            }
+            let before = removed.records();
+            removed = files.union(removed, gather.finish()?)?;
+            if removed.records() == before {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// The largest accepting state that leads to each state, for those that have one; `None` where one leads to itself.
+    fn spread(&mut self, all: &RunFile, removed: &RunFile) -> Result<Option<RunFile>, Early> {
+        let files = self.files;
+        let mut largest = files.empty(files.pairs())?;
+        let mut gather = files.gather(files.pairs())?;
+        let accepting = self.accepting(all, removed)?;
+        let mut states = Stream::open(&accepting)?;
+        while let Some(state) = states.peek()? {
+            let state = state.to_vec();
+            states.step();
+            self.along_cycles(&state, |to| gather.push_pair(to, &state))?;
+        }
+        loop {
+            self.must_go_on()?;
+            let offered = gather.finish()?;
+            let (mut known, mut risen) = (files.writer(files.pairs())?, files.writer(files.pairs())?);
+            let (mut offers, mut before) = (Stream::open(&offered)?, Stream::open(&largest)?);
+            loop {
+                let offer = next_largest(&mut offers)?;
+                let Some((state, value)) = offer else { break };
+                // What lies before it stays as it is.
+                let mut held: Option<Vec<u64>> = None;
+                while let Some(pair) = before.peek()? {
+                    match precedes(halves(pair).0, &state) {
+                        Ordering::Less => known.push(pair)?,
+                        Ordering::Equal => held = Some(halves(pair).1.to_vec()),
+                        Ordering::Greater => break,
+                    }
+                    before.step();
+                }
+                let rises = held.as_ref().is_none_or(|held| is_larger(&value, held));
+                if rises && value == state {
+                    return Ok(None);
+                }
+                let kept = if rises { &value } else { held.as_ref().unwrap_or(&value) };
+                let pair = [kept.as_slice(), &state].concat();
+                known.push(&pair)?;
+                if rises {
+                    risen.push(&pair)?;
+                }
+            }
+            while let Some(pair) = before.peek()? {
+                known.push(pair)?;
+                before.step();
+            }
+            (largest, gather) = (known.finish()?, files.gather(files.pairs())?);
+            let risen = risen.finish()?;
+            if risen.records() == 0 {
+                return Ok(Some(largest));
+            }
+            let (mut pairs, mut removed) = (Stream::open(&risen)?, Stream::open(removed)?);
+            while let Some(pair) = pairs.peek()? {
+                let (state, value) = halves(pair);
+                let (state, mut value) = (state.to_vec(), value.to_vec());
+                pairs.step();
+                if !removed.has(&state)? && is_larger(&state, &value) && self.is_accepting(&state) {
+                    value.clone_from(&state);
+                }
+                self.along_cycles(&state, |to| gather.push_pair(to, &value))?;
+            }
+        }
+    }
+}
+
+/// The next state of a stream of pairs with the largest state beside it.
+fn next_largest(pairs: &mut Stream) -> Result<Option<(Vec<u64>, Vec<u64>)>, Early> {
+    let Some(pair) = pairs.peek()? else { return Ok(None) };
+    let (state, value) = halves(pair);
+    let (state, mut value) = (state.to_vec(), value.to_vec());
+    pairs.step();
+    // Pairs ascend: the last one of a state has the largest.
+    while let Some(pair) = pairs.peek()? {
+        if halves(pair).0 != state.as_slice() {
+            break;
+        }
+        value = halves(pair).1.to_vec();
+        pairs.step();
+    }
+    Ok(Some((state, value)))
+}

@@ -1,0 +1,181 @@
+//! Sorted runs as sets: gathering, merging, and streams that are joined.
+
+use super::Early;
+use crate::auto::AutoSearch;
+use crate::layered::Trouble;
+use crate::run::{Buffers, run_options};
+use hadal_store::merge::{MergeLimits, merge_unique};
+use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
+use hadal_store::shape::{RecordShape, Records};
+use hadal_store::sort::{scratch_bytes, sort_unique};
+use hadal_store::{Disk, Reservation};
+use hadal_system::state::compare;
+use std::cmp::Ordering;
+
+/// Where runs are written.
+pub(super) struct Files {
+    disk: Disk,
+    options: RunOptions,
+    /// Most words gathered before they are sorted.
+    most: usize,
+}
+
+impl Files {
+    pub(super) fn new(search: &AutoSearch, disk: &Disk) -> Result<Self, Trouble> {
+        let options = run_options(search.task.space, search.governor, Buffers::Many);
+        let most = (search.governor.limit() / 6 / 8).clamp(4096, 16 << 20) as usize;
+        Ok(Files { disk: disk.clone(), options, most })
+    }
+
+    /// The shape of states.
+    pub(super) fn shape(&self) -> RecordShape {
+        self.options.shape
+    }
+
+    /// The shape of pairs of states.
+    pub(super) fn pairs(&self) -> RecordShape {
+        RecordShape::states(2 * self.options.shape.words())
+    }
+
+    pub(super) fn writer(&self, shape: RecordShape) -> Result<RunWriter, Early> {
+        let options = RunOptions { shape, ..self.options };
+        Ok(RunWriter::create(&self.disk, RunKind::Candidates, &options)?)
+    }
+
+    pub(super) fn empty(&self, shape: RecordShape) -> Result<RunFile, Early> {
+        Ok(self.writer(shape)?.finish()?)
+    }
+
+    pub(super) fn gather(&self, shape: RecordShape) -> Result<Gather<'_>, Early> {
+        let records = self.most / shape.stride();
+        let bytes = 8 * (records * shape.stride()) as u64 + scratch_bytes(shape, records);
+        let memory = self.disk.governor.try_reserve(bytes, "states to be sorted")?;
+        Ok(Gather { files: self, shape, held: Vec::new(), runs: Vec::new(), _memory: memory })
+    }
+
+    fn merged(&self, shape: RecordShape, runs: Vec<RunFile>) -> Result<RunFile, Early> {
+        let options = RunOptions { shape, ..self.options };
+        let limits = MergeLimits::for_memory(&self.disk, &options);
+        Ok(merge_unique(&self.disk, runs, RunKind::Candidates, &options, limits)?.0)
+    }
+
+    /// Both.
+    pub(super) fn union(&self, a: RunFile, b: RunFile) -> Result<RunFile, Early> {
+        self.merged(self.shape(), vec![a, b])
+    }
+
+    /// The first without the second.
+    pub(super) fn without(&self, set: &RunFile, other: &RunFile) -> Result<RunFile, Early> {
+        self.selected(set, |state, other| Ok(!other.has(state)?), other)
+    }
+
+    /// What is in both.
+    pub(super) fn common(&self, set: &RunFile, other: &RunFile) -> Result<RunFile, Early> {
+        self.selected(set, |state, other| other.has(state), other)
+    }
+
+    fn selected(
+        &self,
+        set: &RunFile,
+        wanted: impl Fn(&[u64], &mut Stream) -> Result<bool, Early>,
+        other: &RunFile,
+    ) -> Result<RunFile, Early> {
+        let (mut states, mut other) = (Stream::open(set)?, Stream::open(other)?);
+        let mut writer = self.writer(self.shape())?;
+        while let Some(state) = states.peek()? {
+            if wanted(state, &mut other)? {
+                writer.push(state)?;
+            }
+            states.step();
+        }
+        Ok(writer.finish()?)
+    }
+}
+
+/// Records in any order, sorted as they add up.
+pub(super) struct Gather<'f> {
+    files: &'f Files,
+    shape: RecordShape,
+    held: Vec<u64>,
+    runs: Vec<RunFile>,
+    _memory: Reservation,
+}
+
+impl Gather<'_> {
+    pub(super) fn push(&mut self, record: &[u64]) -> Result<(), Early> {
+        if self.held.len() + record.len() > self.files.most {
+            self.spill()?;
+        }
+        self.held.extend_from_slice(record);
+        Ok(())
+    }
+
+    fn spill(&mut self) -> Result<(), Early> {
+        sort_unique(self.shape, &mut self.held);
+        let mut writer = self.files.writer(self.shape)?;
+        writer.push_all(Records::new(self.shape, &self.held))?;
+        self.runs.push(writer.finish()?);
+        self.held.clear();
+        Ok(())
+    }
+
+    /// All of them, each once, ascending.
+    pub(super) fn finish(mut self) -> Result<RunFile, Early> {
+        self.spill()?;
+        let Gather { files, shape, held, mut runs, _memory } = self;
+        drop((held, _memory));
+        match runs.len() {
+            1 => Ok(runs.remove(0)),
+            _ => files.merged(shape, runs),
+        }
+    }
+}
+
+/// The order of states.
+pub(super) fn precedes(a: &[u64], b: &[u64]) -> Ordering {
+    compare(a, b)
+}
+
+/// A run being read, record by record.
+pub(super) struct Stream {
+    reader: RunReader,
+    shape: RecordShape,
+    block: Vec<u64>,
+    at: usize,
+}
+
+impl Stream {
+    pub(super) fn open(run: &RunFile) -> Result<Self, Early> {
+        let reader = RunReader::open(run)?;
+        let shape = reader.shape();
+        Ok(Stream { reader, shape, block: Vec::new(), at: 0 })
+    }
+
+    /// The record that comes next.
+    pub(super) fn peek(&mut self) -> Result<Option<&[u64]>, Early> {
+        while self.at >= self.block.len() {
+            self.at = 0;
+            self.block.clear();
+            if !self.reader.next_block(&mut self.block)? {
+                self.block.clear();
+                return Ok(None);
+            }
+        }
+        Ok(Some(&self.block[self.at..self.at + self.shape.stride()]))
+    }
+
+    pub(super) fn step(&mut self) {
+        self.at += self.shape.stride();
+    }
+
+    /// Whether it has this state; asked for states that ascend.
+    pub(super) fn has(&mut self, state: &[u64]) -> Result<bool, Early> {
+        loop {
+            let Some(next) = self.peek()? else { return Ok(false) };
+            match precedes(next, state) {
+                Ordering::Less => self.step(),
+                order => return Ok(order == Ordering::Equal),
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! A space seen as a graph that several threads explore together.
+
+use super::graph::End;
+use crate::finding::Finding;
+use crate::ram::Search;
+use crate::report::{Violation, ViolationKind};
+use hadal_store::table::{StateRef, StateTable};
+use hadal_store::{OverBudget, Reservation};
+use hadal_system::{Acceptance, Successors, Worker};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, RwLock};
+
+/// What all threads share.
+pub(super) struct Shared<'a> {
+    pub(super) search: &'a Search<'a>,
+    pub(super) acceptance: Acceptance,
+    table: StateTable,
+    /// Flags of each writer's states.
+    flags: Vec<RwLock<Vec<AtomicU8>>>,
+    memory: Mutex<Reservation>,
+    pub(super) transitions: AtomicU64,
+    over: AtomicBool,
+    ended: Mutex<Option<End>>,
+}
+
+/// A transition: where it leads, and the acceptance sets it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) to: StateRef,
+    pub(super) marks: u64,
+}
+
+/// Its transitions are counted.
+const EXPANDED: u8 = 1;
+
+impl<'a> Shared<'a> {
+    pub(super) fn new(search: &'a Search<'a>, acceptance: Acceptance) -> Result<Self, OverBudget> {
+        let writers = search.threads.max(1);
+        Ok(Shared {
+            search,
+            acceptance,
+            table: StateTable::new(search.task.space.words(), 0, writers, search.governor)?,
+            flags: (0..writers).map(|_| RwLock::default()).collect(),
+            memory: Mutex::new(search.governor.empty("flags of states")),
+            transitions: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+            ended: Mutex::new(None),
+        })
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.table.len()
+    }
+
+    pub(super) fn state(&self, at: StateRef) -> &[u64] {
+        self.table.state(at)
+    }
+
+    /// Lets every thread end.
+    pub(super) fn stop(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Ends everything for this reason; the first one counts.
+    pub(super) fn end(&self, reason: End) {
+        self.ended.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(reason);
+        self.stop();
+    }
+
+    /// Why it ended, where no answer was found.
+    pub(super) fn reason(&self) -> Option<End> {
+        self.ended.lock().unwrap_or_else(|e| e.into_inner()).take()
+    }
+
+    pub(super) fn has(&self, at: StateRef, flag: u8) -> bool {
+        let flags = self.flags[at.writer()].read().unwrap_or_else(|e| e.into_inner());
+        flags.get(at.number() as usize).is_some_and(|held| held.load(Ordering::Acquire) & flag != 0)
+    }
+
+    /// Sets a flag; whether it was not set.
+    pub(super) fn set(&self, at: StateRef, flag: u8) -> Result<bool, OverBudget> {
+        let n = at.number() as usize;
+        {
+            let flags = self.flags[at.writer()].read().unwrap_or_else(|e| e.into_inner());
+            if let Some(held) = flags.get(n) {
+                return Ok(held.fetch_or(flag, Ordering::AcqRel) & flag == 0);
+            }
+        }
+        let mut flags = self.flags[at.writer()].write().unwrap_or_else(|e| e.into_inner());
+        let length = (n + 1).next_power_of_two().max(1024);
+        if flags.len() < length {
+            let more = (length - flags.len()) as u64;
+            self.memory.lock().unwrap_or_else(|e| e.into_inner()).try_grow(more)?;
+            flags.resize_with(length, AtomicU8::default);
+        }
+        Ok(flags[n].fetch_or(flag, Ordering::AcqRel) & flag == 0)
+    }
+}
+
+/// Does the work of every thread, and waits for all.
+pub(super) fn on_all_threads(shared: &Shared, work: impl Fn(usize) + Sync) {
+    match shared.search.threads {
+        0 | 1 => work(0),
+        threads => std::thread::scope(|scope| {
+            for number in 0..threads {
+                let work = &work;
+                scope.spawn(move || work(number));
+            }
+        }),
+    }
+}
+
+/// What one thread explores with.
+pub(super) struct Hand<'s, 'a> {
+    pub(super) shared: &'s Shared<'a>,
+    /// Its number, which it adds states under.
+    pub(super) number: usize,
+    worker: Box<dyn Worker + 's>,
+    out: Successors,
+    marks: Vec<u64>,
+    steps: u64,
+}
+
+impl<'s, 'a> Hand<'s, 'a> {
+    pub(super) fn new(shared: &'s Shared<'a>, number: usize) -> Self {
+        let space = shared.search.task.space;
+        Hand {
+            shared,
+            number,
+            worker: space.worker(),
+            out: Successors::new(space.words()),
+            marks: Vec::new(),
+            steps: 0,
+        }
+    }
+
+    pub(super) fn component(&mut self, at: StateRef) -> Option<u32> {
+        self.worker.component(self.shared.state(at))
+    }
+
+    /// Whether a state is in the only acceptance set.
+    pub(super) fn accepting(&mut self, at: StateRef) -> bool {
+        let state = self.shared.state(at);
+        self.worker.component(state).is_some() && self.worker.state_marks(state) & 1 == 1
+    }
+
+    pub(super) fn initial(&mut self) -> Result<Vec<StateRef>, End> {
+        self.out.clear();
+        self.worker.initial(&mut self.out);
+        if let Some(&label) = self.out.faults().first() {
+            let kind = ViolationKind::StartFault(label);
+            return Err(End::Wrong(Violation { kind, path: Vec::new(), shortest: true }));
+        }
+        self.marks.clear();
+        self.marks.resize(self.out.len(), 0);
+        let mut list = Vec::new();
+        self.intern(&mut list)?;
+        Ok(list.into_iter().map(|step| step.to).collect())
+    }
+
+    /// Appends the transitions out of a state to `list`. Threads begin at different ones.
+    pub(super) fn successors(&mut self, at: StateRef, list: &mut Vec<Step>) -> Result<(), End> {
+        self.steps += 1;
+        let control = self.shared.search.task.control;
+        if self.steps.is_multiple_of(256)
+            && let Some(reason) = control.must_stop(self.shared.len())
+        {
+            return Err(End::Stopped(reason));
+        }
+        let state = self.shared.state(at);
+        self.out.clear();
+        self.worker.successors(state, &mut self.out);
+        self.worker.marks(state, &self.out, &mut self.marks);
+        if let Some(&label) = self.out.faults().first() {
+            let kind = ViolationKind::Fault(label);
+            return Err(End::Wrong(Violation { kind, path: vec![state.to_vec()], shortest: false }));
+        }
+        if self.shared.set(at, EXPANDED)? {
+            self.shared.transitions.fetch_add(self.out.len() as u64, Ordering::Relaxed);
+        }
+        let from = list.len();
+        self.intern(list)?;
+        let found = list.len() - from;
+        if found > 1 {
+            list[from..].rotate_left(self.number % found);
+        }
+        Ok(())
+    }
+
+    fn intern(&mut self, list: &mut Vec<Step>) -> Result<(), End> {
+        let table = &self.shared.table;
+        let mut fresh = Vec::new();
+        table.insert_all(self.number, self.out.states(), |_, _| {}, |_, at| fresh.push(at))?;
+        for at in fresh {
+            let (task, state) = (self.shared.search.task, table.state(at));
+            let check = self.worker.check(state);
+            if let Some(found) = Finding::from_check(check, state, task.space.properties(), task.question) {
+                let path = vec![state.to_vec()];
+                return Err(End::Wrong(Violation { kind: found.kind, path, shortest: false }));
+            }
+        }
+        for ((_, state), &marks) in self.out.iter().zip(&self.marks) {
+            if let Some(to) = table.find(state) {
+                list.push(Step { to, marks });
+            }
+        }
+        Ok(())
+    }
+}
