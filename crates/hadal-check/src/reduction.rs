@@ -6,12 +6,13 @@ use crate::run::replayed;
 use crate::runs;
 use crate::searching::Explored;
 use hadal_exec::model::{Engine, Model, ModelOptions};
+use hadal_exec::product::Fairness;
 use hadal_exec::reduce::{self as stubborn_sets, Stubborn};
 use hadal_exec::replay::TraceEnd;
 use hadal_exec::symmetry::SymmetryMode;
 use hadal_guide::reduce::{self, LabelTrace, Part, Stage, TraceEnding};
 use hadal_search::{DeadlockNotion, Question, Report, Verdict, Violation, ViolationKind};
-use hadal_system::{Label, PropertyInfo, PropertyKind, StateSpace, System};
+use hadal_system::{Label, PropertyBody, PropertyId, PropertyInfo, PropertyKind, StateSpace, System};
 use serde::{Deserialize, Serialize};
 
 /// Which reductions are used.
@@ -197,16 +198,18 @@ impl Reduced {
             if part.property.is_some() && part.property == refuted {
                 continue;
             }
-            let stubborn = stubborn(&self.args, &part.model, question)?;
-            let space: &dyn StateSpace = stubborn.as_ref().map_or(&part.model, |it| it);
+            let traces = self.args.por;
+            if traces.is_some() {
+                may_reduce(&part.model, question, traces, way.fairness)?;
+            }
             let mut explored =
-                runs::search(&part.model, space, (question, way), |space, question, beside| {
+                runs::search(&part.model, traces, (question, way), |space, question, beside| {
                     search(&part.model, space, question, number + beside)
                 })?;
             let verdict = std::mem::replace(&mut explored.report.verdict, Verdict::Holds);
             merge(&mut sum, explored);
             let Some(sum) = &mut sum else { continue };
-            let mut violation = match verdict {
+            let violation = match verdict {
                 Verdict::Stopped(_) => {
                     sum.report.verdict = verdict;
                     return Ok(self.explained(sum));
@@ -217,7 +220,6 @@ impl Reduced {
                 }
                 Verdict::Violated(violation) => violation,
             };
-            violation.shortest &= stubborn.is_none_or(|it| it.keeps_shortest());
             let fails = matches!(violation.kind, ViolationKind::Fault(_) | ViolationKind::StartFault(_));
             let of_runs = matches!(violation.kind, ViolationKind::Prefix(_) | ViolationKind::Cycle { .. });
             if of_runs {
@@ -335,37 +337,71 @@ fn unkept(properties: &[PropertyInfo], question: &Question) -> Option<String> {
         .map(|(property, _)| property.name.clone())
 }
 
-/// The model reduced by stubborn sets, where that is asked for.
-fn stubborn<'m>(
-    args: &Reductions,
-    model: &'m Model,
+/// Refuses the questions that partial-order reduction does not answer.
+fn may_reduce(
+    model: &Model,
     question: &Question,
-) -> Result<Option<Stubborn<'m>>, CheckError> {
-    let traces = match args.por {
-        None => return Ok(None),
-        Some(Traces::Some) => stubborn_sets::Traces::Some,
-        Some(Traces::Shortest) => stubborn_sets::Traces::Shortest,
-    };
-    if let Some(lost) = unkept(model.properties(), question) {
-        return Err(CheckError::Question(format!(
-            "--por keeps errors, not what is covered or stays reachable: `{lost}` asks for that. Leave out --por, or name \
+    traces: Option<Traces>,
+    fairness: Fairness,
+) -> Result<(), CheckError> {
+    let refused = |why: String| Err(CheckError::Question(why));
+    let asked = || model.properties().iter().zip(&question.asked).filter(|(_, asked)| **asked).map(|(it, _)| it);
+    let lost = asked().find(|it| matches!(it.kind, PropertyKind::Cover | PropertyKind::Liveness));
+    if let Some(lost) = lost {
+        let name = &lost.name;
+        return refused(format!(
+            "--por keeps errors, not what is covered or stays reachable: `{name}` asks for that. Leave out --por, or name \
              other properties with --property"
-        )));
+        ));
     }
-    let deadlocks = question.deadlock;
+    for property in asked().filter(|it| it.kind.is_about_runs()) {
+        let name = &property.name;
+        if fairness != Fairness::Off {
+            return refused("--por does not keep which runs are fair: leave out --por or --fair".into());
+        }
+        if traces == Some(Traces::Shortest) {
+            return refused(format!("`{name}` is about runs, of which --por keeps no lengths: give --por"));
+        }
+        if model.symmetry().is_some() {
+            return refused(format!("`{name}` is about runs: give --symmetry off with --por"));
+        }
+        let mut bodies = model.system().properties.iter().filter(|it| it.name == *name).map(|it| &it.body);
+        if bodies.any(|body| matches!(body, PropertyBody::Claim(claim) if !claim.stutter_invariant)) {
+            return refused(format!(
+                "`{name}` may see how often a state is repeated, which --por does not keep: formulas without X do not; \
+                 of automata it is not known. Leave out --por"
+            ));
+        }
+    }
     let heuristic = model.symmetry().is_some_and(|it| it.mode() == SymmetryMode::Heuristic);
-    if heuristic && deadlocks == DeadlockNotion::Stuttering {
-        return Err(CheckError::Question(
+    if heuristic && question.deadlock == DeadlockNotion::Stuttering {
+        return refused(
             "--por cannot tell deadlocks from steps between symmetric states with heuristic symmetry: give --symmetry \
              exact or off, or --deadlock stuck or off"
                 .into(),
-        ));
+        );
     }
-    if !model.system().has_plain_steps() {
-        return Err(CheckError::Question(
-            "--por does not know atomic sequences that branch or block, nor timeout: leave it out for this model".into(),
-        ));
-    }
-    let too_many = || CheckError::Question("the model has too many rules for --por".into());
-    Stubborn::new(model, deadlocks, traces).ok_or_else(too_many).map(Some)
+    Ok(())
+}
+
+/// The model reduced by stubborn sets for errors and deadlocks.
+pub(crate) fn for_errors<'m>(
+    traces: Traces,
+    model: &'m Model,
+    deadlocks: DeadlockNotion,
+) -> Result<Stubborn<'m>, CheckError> {
+    let traces = match traces {
+        Traces::Some => stubborn_sets::Traces::Some,
+        Traces::Shortest => stubborn_sets::Traces::Shortest,
+    };
+    Stubborn::new(model, deadlocks, traces).ok_or_else(too_many)
+}
+
+/// The model reduced by stubborn sets for one property about runs.
+pub(crate) fn for_runs(model: &Model, property: PropertyId) -> Result<Stubborn<'_>, CheckError> {
+    Stubborn::for_runs(model, property).ok_or_else(too_many)
+}
+
+fn too_many() -> CheckError {
+    CheckError::Question("the model has too many rules for --por".into())
 }

@@ -2,6 +2,7 @@
 //! before the claim is taken off again.
 
 use crate::error::CheckError;
+use crate::reduction::{Traces, for_errors, for_runs};
 use crate::searching::Explored;
 use hadal_exec::model::Model;
 use hadal_exec::product::{Fairness, Product, ProductError, verify};
@@ -91,7 +92,7 @@ impl Answer {
 /// first that finds something wrong, else the last.
 pub(crate) fn search(
     model: &Model,
-    space: &dyn StateSpace,
+    reduced: Option<Traces>,
     (question, way): (&Question, Way),
     search: impl Fn(&dyn StateSpace, &Question, usize) -> Result<Explored, CheckError>,
 ) -> Result<Explored, CheckError> {
@@ -100,8 +101,17 @@ pub(crate) fn search(
         .of_kind(properties, PropertyKind::Acceptance)
         .chain(question.of_kind(properties, PropertyKind::Formula))
         .collect();
+    let errors = |question: &Question, made: usize| {
+        let Some(traces) = reduced else { return search(model, question, made) };
+        let stubborn = for_errors(traces, model, question.deadlock)?;
+        let mut explored = search(&stubborn, question, made)?;
+        if let Verdict::Violated(found) = &mut explored.report.verdict {
+            found.shortest &= stubborn.keeps_shortest();
+        }
+        Ok(explored)
+    };
     if about_runs.is_empty() {
-        return search(space, question, 0);
+        return errors(question, 0);
     }
     let mut rest = question.clone();
     about_runs.iter().for_each(|id| rest.asked[id.0 as usize] = false);
@@ -113,6 +123,8 @@ pub(crate) fn search(
     let mut made = 0;
     for id in about_runs {
         let kind = properties[id.0 as usize].kind;
+        let stubborn = reduced.map(|_| for_runs(model, id)).transpose()?;
+        let space: &dyn StateSpace = stubborn.as_ref().map_or(model, |it| it);
         let wrong = |error: ProductError| CheckError::Question(error.to_string());
         let product = Product::new(model, space, id, way.fairness).map_err(wrong)?;
         let product = product.showing(way.shown).ok_or_else(|| {
@@ -124,6 +136,7 @@ pub(crate) fn search(
         let mut asked = Question { deadlock: DeadlockNotion::Off, asked: vec![false; rest.asked.len()] };
         if others
             && kind == PropertyKind::Acceptance
+            && reduced.is_none()
             && way.engine.is_none()
             && way.decider.is_none()
             && way.seeds.is_none()
@@ -134,7 +147,7 @@ pub(crate) fn search(
         }
         if others {
             others = false;
-            whole.add(search(space, &rest, made)?);
+            whole.add(errors(&rest, made)?);
             made += 1;
             if whole.is_stopped {
                 break;
@@ -176,6 +189,7 @@ pub(crate) fn search(
         made += 1;
         if let Verdict::Violated(found) = &mut explored.report.verdict {
             *found = without_claim(model, &product, found)?;
+            found.shortest &= reduced.is_none();
         }
         way.answers.borrow_mut().push(Answer::new(&properties[id.0 as usize].name, &explored.report));
         whole.add(explored);

@@ -15,6 +15,8 @@ pub struct Claim {
     pub text: String,
     /// Whether a run that cannot go on stays in its last state for ever; else it is no run.
     pub stutters: bool,
+    /// Whether it is known not to see how often a state is repeated: partial-order reduction then keeps what it accepts.
+    pub stutter_invariant: bool,
 }
 
 impl Claim {

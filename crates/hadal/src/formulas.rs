@@ -244,8 +244,10 @@ fn asked(system: &System, first: usize, one: &Written, read: Read) -> Result<Pro
         body,
         span: Span::default(),
     };
+    let mut stutter_invariant = false;
     let automaton = match read {
         Read::Formula(formula) => {
+            stutter_invariant = formula.is_stutter_invariant();
             if let Some(Ltl::Atom(n)) = formula.invariant() {
                 // Every search answers that.
                 let always = system.properties[first + *n as usize].clone();
@@ -260,7 +262,7 @@ fn asked(system: &System, first: usize, one: &Written, read: Read) -> Result<Pro
     let propositions = (first..system.properties.len())
         .take_while(|&n| system.properties[n].kind == PropertyKind::Proposition)
         .collect();
-    let claim = Claim { automaton, propositions, text: one.text.clone(), stutters: true };
+    let claim = Claim { automaton, propositions, text: one.text.clone(), stutters: true, stutter_invariant };
     Ok(property(PropertyKind::Formula, PropertyBody::Claim(claim)))
 }
 

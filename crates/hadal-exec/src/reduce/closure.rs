@@ -9,13 +9,20 @@
 //!   Hansen 2017): it stays reachable, in no more steps, whatever the order of the search. Or when
 //! * (5) it contains an enabled group that does something, and no enabled one that closes a cycle or may end something
 //!   looked for. A path to something looked for that fires no member of T can be fired after any of them; that does
-//!   not go on for ever, since every cycle of states fires a group that closes one. Steps may be added on the way.
+//!   not go on for ever, since every cycle of states fires a group that closes one. Steps may be added on the way. Where
+//!   infinite runs are looked for, all sets are of this kind, and nothing in them is seen by the claim: what is left is
+//!   stutter equivalent (Peled 1994: ample sets, their conditions C0 to C3).
 
-use super::relation::{Cause, Relation, Test};
+use super::memo::{Entry, Memo};
+use super::relation::{Cause, Relation};
 use super::rows::{count, has, meet, meet_all, members};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// As many groups are tried as the one that must be there.
 const MAX_TRIED: usize = 4;
+/// As many rows of groups that close cycles are kept.
+const MAX_SETTINGS: usize = 4096;
 
 /// Memory for one thread's sets.
 pub(super) struct Closure<'r> {
@@ -32,6 +39,13 @@ pub(super) struct Closure<'r> {
     asked: Vec<u64>,
     failed: Vec<u64>,
     keys: Vec<u32>,
+    /// What decides which groups close cycles, and those rows that were made.
+    settings: Vec<u64>,
+    restless: HashMap<Vec<u64>, Arc<[u64]>>,
+    current: (Vec<u64>, Arc<[u64]>),
+    /// The conjuncts looked at in this state, and whether each is false.
+    looked: Vec<(u32, bool)>,
+    memo: Memo,
 }
 
 /// A set on its way to being stubborn.
@@ -112,6 +126,8 @@ pub(super) enum Progress {
 pub(super) enum Lengths {
     Kept,
     Free,
+    /// Infinite runs are looked for: only sets of the second kind will do.
+    Runs,
 }
 
 impl<'r> Closure<'r> {
@@ -128,6 +144,11 @@ impl<'r> Closure<'r> {
             asked: tests.clone(),
             failed: tests,
             keys: Vec::new(),
+            settings: Vec::new(),
+            restless: HashMap::new(),
+            current: (Vec::new(), Arc::new([])),
+            looked: Vec::new(),
+            memo: Memo::new(),
         }
     }
 
@@ -139,17 +160,70 @@ impl<'r> Closure<'r> {
 
     /// A stubborn set for `state`, `enabled` and `effective`.
     pub(super) fn stubborn(&mut self, state: &[u64], progress: Progress, lengths: Lengths) -> &[u64] {
-        let mut least = count(&self.enabled);
-        self.best.copy_from_slice(&self.enabled);
-        if least == 1 && progress == Progress::Needed {
-            return &self.best;
+        let enabled = count(&self.enabled);
+        if enabled == 1 && progress == Progress::Needed {
+            return &self.enabled;
+        }
+        if let Some(at) = self.memo.find(self.relation, state, (&self.enabled, &self.effective)) {
+            return self.memo.set(at);
         }
         self.asked.fill(0);
-        if lengths == Lengths::Free {
+        self.looked.clear();
+        self.best.copy_from_slice(&self.enabled);
+        self.choose(state, enabled, progress, lengths);
+        self.remember(state, lengths);
+        &self.best
+    }
+
+    /// Keeps what was chosen, with all that was asked.
+    fn remember(&mut self, state: &[u64], lengths: Lengths) {
+        let relation = self.relation;
+        let mut places: Vec<(u32, u64, u64)> = Vec::new();
+        let mut note = |offset: u32, width: u32| {
+            // A scalar may lie across two words.
+            for bit in offset..offset + width {
+                let (word, bit) = (bit / 64, 1u64 << (bit % 64));
+                match places.iter_mut().find(|(known, ..)| *known == word) {
+                    Some((_, bits, _)) => *bits |= bit,
+                    None => places.push((word, bit, 0)),
+                }
+            }
+        };
+        let mut tests = Vec::new();
+        for test in members(&self.asked) {
+            if let Some((offset, width)) = relation.tests[test].life() {
+                note(offset, width);
+            }
+            match relation.tests[test].location() {
+                Some((offset, width)) => note(offset, width),
+                None => tests.push((test as u32, has(&self.failed, test))),
+            }
+        }
+        if lengths != Lengths::Kept {
+            relation.setting_places().for_each(|(offset, width)| note(offset, width));
+        }
+        places.iter_mut().for_each(|(word, bits, value)| *value = state[*word as usize] & *bits);
+        self.looked.sort_unstable();
+        self.looked.dedup();
+        self.memo.keep(Entry {
+            enabled: self.enabled.as_slice().into(),
+            effective: self.effective.as_slice().into(),
+            places: places.into(),
+            tests: tests.into(),
+            conditions: self.looked.as_slice().into(),
+            set: self.best.as_slice().into(),
+        });
+    }
+
+    /// Makes the best set; `enabled` groups can fire.
+    fn choose(&mut self, state: &[u64], enabled: u32, progress: Progress, lengths: Lengths) {
+        let mut least = enabled;
+        if lengths != Lengths::Kept {
             self.base.clear();
-            least = self.try_keys(state, least, Some(self.relation.restless));
-            if least == 1 && progress == Progress::Needed {
-                return &self.best;
+            let restless = self.restless(state);
+            least = self.try_keys(state, least, Some(&restless));
+            if lengths == Lengths::Runs || least == 1 && progress == Progress::Needed {
+                return;
             }
         }
         self.growing.clear();
@@ -163,7 +237,21 @@ impl<'r> Closure<'r> {
                 self.try_keys(state, least, None);
             }
         }
-        &self.best
+    }
+
+    /// The groups that no set of the second kind contains while they are enabled.
+    fn restless(&mut self, state: &[u64]) -> Arc<[u64]> {
+        self.relation.settings(state, &mut self.settings);
+        if self.settings != self.current.0 || self.current.1.is_empty() {
+            let known = self.restless.get(&self.settings).cloned();
+            let row = known.unwrap_or_else(|| self.relation.restless(&self.settings).into());
+            if self.restless.len() >= MAX_SETTINGS {
+                self.restless.clear();
+            }
+            self.restless.insert(self.settings.clone(), row.clone());
+            self.current = (self.settings.clone(), row);
+        }
+        self.current.1.clone()
     }
 
     /// Adds what can bring about each thing looked for. False where that has at least `limit` enabled groups.
@@ -186,10 +274,9 @@ impl<'r> Closure<'r> {
     }
 
     /// Tries sets with one effective group on top of `base`; keeps the best of those with less than `least` enabled
-    /// groups and none of `without`. Returns how many the best one has.
-    fn try_keys(&mut self, state: &[u64], mut least: u32, without: Option<u32>) -> u32 {
+    /// groups and none of `unwanted`. Returns how many the best one has.
+    fn try_keys(&mut self, state: &[u64], mut least: u32, unwanted: Option<&[u64]>) -> u32 {
         let relation = self.relation;
-        let unwanted = without.map(|row| relation.rows.row(row));
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
         keys.extend(members(&self.effective).map(|group| group as u32));
@@ -261,29 +348,40 @@ impl<'r> Closure<'r> {
     /// same of it are settled at once.
     fn add_way(&mut self, cause: &Cause, state: &[u64]) {
         let relation = self.relation;
-        let mut best: Option<(u32, usize)> = None;
+        let mut best: Option<(u32, usize, u32)> = None;
         for &test in &cause.tests {
             let test = test as usize;
             if self.fails(test, state) {
-                let cost = self.cost(relation.tests[test].writers);
-                if best.is_none_or(|(least, _)| cost < least) {
-                    best = Some((cost, test));
+                for row in relation.tests[test].ways(state) {
+                    let cost = self.cost(row);
+                    if best.is_none_or(|(least, ..)| cost < least) {
+                        best = Some((cost, test, row));
+                    }
                 }
-                if cost == 0 {
+                if best.is_some_and(|(least, ..)| least == 0) {
                     break;
                 }
             }
         }
-        if let Some((_, test)) = best {
-            let Test { writers, users, .. } = relation.tests[test];
+        if let Some((_, test, writers)) = best {
             self.growing.add(relation.rows.row(writers), &self.enabled);
-            let users = relation.rows.row(users);
+            let users = relation.rows.row(relation.tests[test].users);
             self.growing.settled.iter_mut().zip(users).for_each(|(settled, users)| *settled |= users);
             return;
         }
-        let conditions = relation.conditions[cause.conditions.clone()].iter();
-        let rows = conditions.filter(|(condition, _)| condition.fails(state)).map(|&(_, row)| row);
-        let row = rows.min_by_key(|&row| self.cost(row)).unwrap_or(cause.otherwise);
+        let mut best: Option<(u32, u32)> = None;
+        for n in cause.conditions.clone() {
+            let (condition, row) = &relation.conditions[n];
+            let fails = condition.fails(state);
+            self.looked.push((n as u32, fails));
+            if fails {
+                let cost = self.cost(*row);
+                if best.is_none_or(|(least, _)| cost < least) {
+                    best = Some((cost, *row));
+                }
+            }
+        }
+        let row = best.map_or(cause.otherwise, |(_, row)| row);
         self.growing.add(relation.rows.row(row), &self.enabled);
     }
 

@@ -1,13 +1,18 @@
 //! Partial-order reduction: a [`StateSpace`] that fires only a stubborn set of transitions in each state.
 //!
 //! Kept are the reachability of broken invariants, met goals and errors of the model, and of deadlocks where they are
-//! asked about; with [`Traces::Shortest`] each in as few steps as before. Which states exist is not kept, nor how often
-//! something is covered. The order of the search does not matter. With symmetry, traces always stay shortest: that argument
-//! is about one state at a time, and distances are the same within an orbit.
+//! asked about; with [`Traces::Shortest`] each in as few steps as before. [`Stubborn::for_runs`] keeps the wrong runs of a
+//! claim instead. Which states exist is not kept, nor how often something is covered. The order of the search does not
+//! matter. With symmetry, traces always stay shortest: that argument is about one state at a time, and distances are the
+//! same within an orbit.
 
+mod births;
+mod chain;
+mod channels;
 mod closure;
 mod condition;
 mod cycles;
+mod memo;
 mod plain;
 mod probe;
 mod relation;
@@ -16,8 +21,16 @@ mod sites;
 
 use crate::model::Model;
 use closure::{Closure, Lengths, Progress};
-use hadal_system::{DeadlockNotion, StateSpace, Successors, Worker, WrapsSpace, WrapsWorker, state};
-use relation::Relation;
+use hadal_system::{
+    DeadlockNotion, PropertyBody, PropertyId, StateSpace, Successors, Worker, WrapsSpace, WrapsWorker, state,
+};
+use relation::{Kept, Relation};
+use std::collections::{HashSet, VecDeque};
+
+/// In so many states the sets are tried.
+const TRIED: usize = 2000;
+/// Where more than this part of the successors is kept there, in per cent, all are.
+const MOST_KEPT: usize = 96;
 
 /// What is kept of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,19 +47,77 @@ pub struct Stubborn<'m> {
     relation: Relation,
     deadlocks: DeadlockNotion,
     lengths: Lengths,
+    /// The property whose runs are kept.
+    about: u64,
+    /// Whether everything is fired.
+    idle: bool,
 }
 
 impl<'m> Stubborn<'m> {
     /// Prepares the reduction for the model's invariants and goals, errors, and these deadlocks. `None` where the
-    /// model has too many actions, or steps that depend on what else can fire.
+    /// model has too many actions.
     pub fn new(model: &'m Model, deadlocks: DeadlockNotion, traces: Traces) -> Option<Self> {
-        if !model.system().has_plain_steps() {
-            return None;
-        }
-        let relation = Relation::of(model.system(), model.layout())?;
+        let relation = Relation::of(model.system(), model.layout(), &Kept::Errors)?;
         let free = traces == Traces::Some && model.symmetry().is_none();
         let lengths = if free { Lengths::Free } else { Lengths::Kept };
-        Some(Stubborn { model, relation, deadlocks, lengths })
+        Some(Stubborn { model, relation, deadlocks, lengths, about: u64::MAX, idle: false }.tried())
+    }
+
+    /// Prepares the reduction for a property about infinite runs that does not see how often a state is repeated: there is a
+    /// wrong run of the reduced space exactly where there is one of the model. Errors of the model are kept, too; runs are not to
+    /// be fair. `None` where the model has too many actions, or states that stand for symmetric ones.
+    pub fn for_runs(model: &'m Model, property: PropertyId) -> Option<Self> {
+        let (at, _) = model.system().property_instance(property)?;
+        let seen = match &model.system().properties[at].body {
+            PropertyBody::Claim(claim) if claim.stutter_invariant => claim.propositions.clone(),
+            PropertyBody::State(_) => vec![at],
+            _ => return None,
+        };
+        if model.symmetry().is_some() {
+            return None;
+        }
+        let relation = Relation::of(model.system(), model.layout(), &Kept::Runs(seen))?;
+        let deadlocks = DeadlockNotion::Stuck;
+        let (lengths, about) = (Lengths::Runs, property.0.into());
+        Some(Stubborn { model, relation, deadlocks, lengths, about, idle: false }.tried())
+    }
+
+    /// Whether nothing is left out, since next to nothing could be in the states that were tried.
+    pub fn is_idle(&self) -> bool {
+        self.idle
+    }
+
+    /// Tries the sets in some states, near and far, always the same ones: where they leave out next to nothing, choosing
+    /// them would only take time.
+    fn tried(mut self) -> Self {
+        let mut worker = self.own_worker();
+        let mut out = Successors::new(self.model.words());
+        Worker::initial(&mut worker, &mut out);
+        let mut seen: HashSet<Box<[u64]>> = HashSet::new();
+        let mut open: VecDeque<Box<[u64]>> = VecDeque::new();
+        let mut turn = false;
+        loop {
+            for (_, state) in out.iter() {
+                if open.len() < TRIED && !seen.contains(state) {
+                    seen.insert(state.into());
+                    open.push_back(state.into());
+                }
+            }
+            turn = !turn;
+            let next = if turn { open.pop_front() } else { open.pop_back() };
+            let Some(state) = next.filter(|_| worker.expanded < TRIED) else { break };
+            out.clear();
+            Worker::successors(&mut worker, &state, &mut out);
+        }
+        let (expanded, made, kept) = (worker.expanded, worker.made, worker.kept);
+        drop(worker);
+        self.idle = expanded == TRIED && kept * 100 > made * MOST_KEPT;
+        self
+    }
+
+    fn own_worker(&self) -> StubbornWorker<'_> {
+        let (inner, closure) = (self.model.worker(), Closure::new(&self.relation));
+        StubbornWorker { space: self, inner, closure, expanded: 0, made: 0, kept: 0 }
     }
 
     /// Whether a shortest trace is still there.
@@ -71,15 +142,12 @@ impl WrapsSpace for Stubborn<'_> {
             0x5374_7562_626F_726E,
             kind,
             (self.lengths == Lengths::Free).into(),
+            self.about,
         ])
     }
 
     fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(StubbornWorker {
-            space: self,
-            inner: self.model.worker(),
-            closure: Closure::new(&self.relation),
-        })
+        if self.idle { self.model.worker() } else { Box::new(self.own_worker()) }
     }
 }
 
@@ -87,6 +155,10 @@ struct StubbornWorker<'m> {
     space: &'m Stubborn<'m>,
     inner: Box<dyn Worker + 'm>,
     closure: Closure<'m>,
+    /// How many states were expanded, how many successors they have, and how many of those were kept.
+    expanded: usize,
+    made: usize,
+    kept: usize,
 }
 
 impl WrapsWorker for StubbornWorker<'_> {
@@ -101,11 +173,25 @@ impl WrapsWorker for StubbornWorker<'_> {
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
         let (from, faults) = (out.len(), out.faults().len());
         self.inner.successors(state, out);
+        self.expanded += 1;
+        self.made += out.len() - from;
+        self.choose(state, (from, faults), out);
+        self.kept += out.len() - from;
+    }
+}
+
+impl StubbornWorker<'_> {
+    /// Of the successors behind the first `from`, leaves those of a stubborn set.
+    fn choose(&mut self, state: &[u64], (from, faults): (usize, usize), out: &mut Successors) {
         // What meets an error is found here; nothing need be saved behind it.
         if out.faults().len() > faults || out.len() == from {
             return;
         }
         let Stubborn { relation, deadlocks, lengths, .. } = self.space;
+        // All successors have one rank; what fires only where nothing else can is not put off.
+        if relation.is_ranked(out.labels()[from]) {
+            return;
+        }
         self.closure.restart();
         for n in from..out.len() {
             let group = relation.group(out.labels()[n]);
@@ -115,9 +201,10 @@ impl WrapsWorker for StubbornWorker<'_> {
                 self.closure.effective[group / 64] |= bit;
             }
         }
+        // Where ranks count, something enabled in the set keeps higher ones away.
         let progress = match deadlocks {
-            DeadlockNotion::Off => Progress::NotNeeded,
-            DeadlockNotion::Stuck | DeadlockNotion::Stuttering => Progress::Needed,
+            DeadlockNotion::Off if !relation.has_ranks() => Progress::NotNeeded,
+            _ => Progress::Needed,
         };
         let kept = self.closure.stubborn(state, progress, *lengths);
         out.retain_from(from, |label, _| {

@@ -89,3 +89,17 @@ impl Split<'_> {
         });
     }
 }
+
+/// Probes of a state predicate for the question whether an action may change it: where it holds, and where it does not.
+/// `None` where that is not told by one predicate.
+pub(super) fn both_ways(property: &Property) -> Option<[Action; 2]> {
+    let PropertyBody::State(condition) = &property.body else { return None };
+    if !property.params.is_empty() {
+        return None;
+    }
+    let mut found = Vec::new();
+    let mut split = Split { property, params: Vec::new(), found: &mut found };
+    split.add(condition, true);
+    split.add(condition, false);
+    found.try_into().ok()
+}
