@@ -6,12 +6,14 @@ use crate::scratch::Scratch;
 /// Cases whose model begins with this are bundled.
 pub const FOLDER: &str = "models/";
 
-const MODELS: [(&str, &str); 8] = [
+const MODELS: [(&str, &str); 10] = [
     ("models/arbiter_tree.mdve", include_str!("../models/arbiter_tree.mdve")),
     ("models/fischer.mdve", include_str!("../models/fischer.mdve")),
     ("models/hanoi.mdve", include_str!("../models/hanoi.mdve")),
+    ("models/hbahn.mdve", include_str!("../models/hbahn.mdve")),
     ("models/peterson.m", include_str!("../models/peterson.m")),
     ("models/philosophers.mdve", include_str!("../models/philosophers.mdve")),
+    ("models/telegraph.mdve", include_str!("../models/telegraph.mdve")),
     ("models/ticket_lock.m", include_str!("../models/ticket_lock.m")),
     ("models/tiles.m", include_str!("../models/tiles.m")),
     ("models/tram_segment.mdve", include_str!("../models/tram_segment.mdve")),

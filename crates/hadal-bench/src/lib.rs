@@ -17,6 +17,7 @@ mod html;
 mod instructions;
 mod korf;
 mod lamborn;
+mod liveness;
 mod measure;
 mod ours;
 mod page;
@@ -54,6 +55,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         disk::SUITE => return disk::run(args),
         korf::SUITE => return korf::run(args),
         lamborn::SUITE => return lamborn::run(args),
+        liveness::SUITE => return liveness::run(args),
         partition::SUITE => return partition::run(args),
         peers::SUITE => return peers::run(args),
         timed::ZONES => return timed::zones(args),
@@ -76,11 +78,15 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
 
 /// Options that a suite would not look at.
 fn refuse_what_does_nothing(args: &BenchArgs) -> Result<(), BenchError> {
-    let timed = ["quick", "small", "murphi", "dve", "peers", "korf", "ta", "planning"];
+    let timed = ["quick", "small", "murphi", "dve", "peers", "korf", "ta", "planning", "liveness"];
     let given: [(&str, bool, &[&str]); 5] = [
         ("--strategies", args.strategies.is_some(), &["disk", "partition"]),
         ("--budgets", args.budgets.is_some(), &["disk", "partition"]),
-        ("--max-states", args.max_states.is_some(), &["disk", "korf", "lamborn", "partition", "peers"]),
+        (
+            "--max-states",
+            args.max_states.is_some(),
+            &["disk", "korf", "lamborn", "liveness", "partition", "peers"],
+        ),
         ("--no-peers", args.no_peers, &timed),
         ("--threads", args.threads != 1, &["quick", "small", "murphi", "dve", "disk", "korf", "lamborn"]),
     ];

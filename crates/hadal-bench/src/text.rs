@@ -19,6 +19,7 @@ pub fn list(suites: &[Suite]) -> String {
             "planning-seeds",
             "published tables of planning on disk: Settlers, the travelling purchaser's layers",
         ),
+        ("liveness", "lassos, claims, products and Promela graphs, beside SPIN and published figures"),
         ("korf", "Korf's hundred 15-puzzles by External A* within 1 GiB, beside the published figures"),
     ];
     lines.chain(tables.map(|(name, about)| format!("{name:14} {:3}         {about}\n", ""))).collect()

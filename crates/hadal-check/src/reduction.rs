@@ -345,7 +345,8 @@ fn may_reduce(
     fairness: Fairness,
 ) -> Result<(), CheckError> {
     let refused = |why: String| Err(CheckError::Question(why));
-    let asked = || model.properties().iter().zip(&question.asked).filter(|(_, asked)| **asked).map(|(it, _)| it);
+    let asked =
+        || model.properties().iter().zip(&question.asked).filter(|(_, asked)| **asked).map(|(it, _)| it);
     let lost = asked().find(|it| matches!(it.kind, PropertyKind::Cover | PropertyKind::Liveness));
     if let Some(lost) = lost {
         let name = &lost.name;

@@ -223,3 +223,24 @@ fn products_on_disk_have_the_answers_they_have_in_ram() {
         assert_eq!(tight["trace_length"], large["trace_length"], "{name}");
     }
 }
+
+#[test]
+fn the_railway_has_its_four_answers() {
+    let model = support::bundled().join("hbahn.mdve").display().to_string();
+    let deadlock = check(&model, &[]).json();
+    assert_eq!((&deadlock["verdict"], &deadlock["trace_length"]), (&"violated".into(), &7.into()));
+    let exclusion = check(&model, &["--ltl", "[] !(Cabin1.Track2a && Cabin2.Track2a)"]).json();
+    assert_eq!((&exclusion["verdict"], &exclusion["states"]), (&"holds".into(), &86.into()));
+    let cured = check(&model, &["-D", "BOTH=1"]).json();
+    assert_eq!((&cured["verdict"], &cured["states"]), (&"holds".into(), &80.into()));
+    let response = "[] (Cabin2.Library -> <> Cabin2.Eichlinghofen)";
+    for both in ["BOTH=0", "BOTH=1"] {
+        for engine in ENGINES {
+            for por in [&[][..], &["--por"]] {
+                let flags = ["-D", both, "--liveness", engine, "--ltl", response];
+                let run = check(&model, &[&flags, por].concat());
+                assert_eq!(run.json()["verdict"], "violated", "{}: {}", run.command, run.stderr);
+            }
+        }
+    }
+}

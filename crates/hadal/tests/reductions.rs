@@ -136,6 +136,62 @@ fn partial_order_reduction_keeps_the_answers_of_small_models() {
     compare_all(&corpus_commands(1_000, true), &["--por=shortest"], Lengths::Kept);
 }
 
+/// Formulas without `X`, bundled and of the corpus.
+fn formulas() -> Vec<Command> {
+    let command = |model: String, flags: &[&str]| {
+        std::iter::once(model).chain(flags.iter().map(|flag| (*flag).to_owned())).collect::<Command>()
+    };
+    let bahn = bundled().join("hbahn.mdve").display().to_string();
+    let response = "[](Cabin2.Library -> <> Cabin2.Eichlinghofen)";
+    let mut commands = vec![
+        command(bahn.clone(), &["--ltl", response]),
+        command(bahn.clone(), &["-D", "BOTH=1", "--ltl", response]),
+        command(bahn, &["-D", "BOTH=1", "--ltl", "[]<> (Cabin1.Eichlinghofen || Cabin2.Eichlinghofen)"]),
+    ];
+    if let Some(promela) = corpus("promela/spin-examples/LTL") {
+        let asked = [("train.pml", "c1 c2 c5"), ("zune.pml", "p1")];
+        for (file, names) in asked {
+            let model = promela.join(file).display().to_string();
+            commands.extend(names.split(' ').map(|name| command(model.clone(), &["--property", name])));
+        }
+    }
+    if let Some(dve) = corpus("dve") {
+        for file in ["anderson/anderson.2.dve", "bakery/bakery.1.dve"] {
+            let model = dve.join(file).display().to_string();
+            commands.extend(
+                ["prop2", "prop3", "prop4"].map(|name| command(model.clone(), &["--property", name])),
+            );
+        }
+    }
+    commands
+}
+
+#[test]
+fn partial_order_reduction_keeps_the_answers_of_formulas() {
+    compare_all(&formulas(), &["--por", "--deadlock", "off"], Lengths::Free);
+}
+
+/// The product has over five million states; reduced, some thousand.
+#[test]
+fn partial_order_reduction_answers_a_formula_about_a_ring() {
+    let Some(ring) = corpus("promela/spin-examples/LTL/leader.pml") else { return };
+    let command = vec![ring.display().to_string(), "--property".into(), "p0".into()];
+    let answer = run(&command, &["--por", "--deadlock", "off", "--max-states", "100000"]).json();
+    assert_eq!(answer["verdict"], "holds", "{answer:#}");
+}
+
+#[test]
+fn partial_order_reduction_refuses_what_it_does_not_keep() {
+    let bahn = bundled().join("hbahn.mdve").display().to_string();
+    let formula = |text: &str, further: &[&str]| {
+        let run = run(&vec![bahn.clone(), "--ltl".into(), text.into()], &[&["--por"], further].concat());
+        assert_eq!(run.code, 2, "{}: {}", run.command, run.stderr);
+        run.stderr
+    };
+    assert!(formula("[] (Cabin2.Library -> X Cabin2.Track4)", &[]).contains("how often a state is repeated"));
+    assert!(formula("[]<> Cabin2.Library", &["--fair", "weak"]).contains("fair"));
+}
+
 /// How many states the models of a long comparison have at most.
 fn most_states() -> u64 {
     std::env::var("HADAL_STATES").ok().and_then(|states| states.parse().ok()).unwrap_or(300_000)

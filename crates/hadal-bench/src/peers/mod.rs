@@ -5,7 +5,7 @@
 
 mod page;
 mod result;
-mod spin;
+pub(crate) mod spin;
 
 use super::choice::Choice;
 use super::corpus::Corpus;

@@ -143,7 +143,7 @@ impl Spin {
 }
 
 /// Reads the verifier's summary; times are for the caller to fill in.
-fn read(output: &str) -> Result<SpinFigures, String> {
+pub(crate) fn read(output: &str) -> Result<SpinFigures, String> {
     if let Some(line) = output.lines().find(|line| line.contains("Search not completed")) {
         let why = output.lines().find(|line| line.starts_with("pan:") && !line.contains("elapsed"));
         return Err(format!("{}: {}", line.trim(), why.unwrap_or("no reason given").trim()));

@@ -7,7 +7,7 @@ use hadal_system::{Action, Base, BinaryOp, Expr, ExprKind, StmtKind, System, Var
 use std::collections::HashMap;
 
 /// With more pairs than this, none is looked at.
-const MAX_PAIRS: usize = 20_000;
+const MAX_PAIRS: usize = 2000;
 
 /// Which actions bring which processes to life.
 pub(super) struct Births {
@@ -81,9 +81,10 @@ impl Births {
         Some((reads, writes))
     }
 
-    /// Whether any of these actions brings a process to life.
-    pub(super) fn concern(&self, members: &[usize], process: usize) -> bool {
-        members.iter().any(|&member| self.probes.contains_key(&(member, process)))
+    /// The processes that any of these actions brings to life.
+    pub(super) fn borne(&self, members: &[usize]) -> Vec<usize> {
+        let any = |p: &usize| members.iter().any(|&member| self.probes.contains_key(&(member, *p)));
+        if self.probes.is_empty() { Vec::new() } else { (0..self.locations.len()).filter(any).collect() }
     }
 
     /// The processes that live where an instance fires, before and after.

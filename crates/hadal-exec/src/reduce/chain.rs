@@ -1,51 +1,78 @@
 //! Steps that pass through others: what a process does that goes on alone ([`hadal_system::Action::then`]).
 
 use hadal_system::facts::{Facts, Footprint, ValueSet};
-use hadal_system::{ActionId, ProcessId, System};
+use hadal_system::{ProcessId, System};
+use std::collections::{HashMap, HashSet};
 
-/// The actions that may be carried out by firing this one, itself first.
-pub(super) fn members(system: &System, action: usize) -> Vec<usize> {
-    let mut found = vec![action];
-    let mut points: Vec<(ProcessId, Option<i64>)> = Vec::new();
-    let mut next = 0;
-    let mut at = 0;
-    // Where somebody goes on alone after each action found, then what can be done there.
-    while at < found.len() {
-        if let Some(process) = system.actions[found[at]].then {
-            for location in ends(system, process, found[at]) {
-                if !points.contains(&(process, location)) {
-                    points.push((process, location));
+/// What each process can do alone, by where it stands.
+pub(super) struct Chains<'s> {
+    system: &'s System,
+    /// By process and location.
+    from: HashMap<(u32, i64), Vec<usize>>,
+    /// By process: what may be done anywhere, and everything.
+    anywhere: Vec<Vec<usize>>,
+    all: Vec<Vec<usize>>,
+    /// Where each action leaves each of its processes.
+    ends: HashMap<(usize, u32), Vec<i64>>,
+}
+
+impl<'s> Chains<'s> {
+    pub(super) fn of(system: &'s System) -> Self {
+        let count = system.processes.len();
+        let (mut from, mut ends) = (HashMap::new(), HashMap::new());
+        let own = |action: usize, p: usize| {
+            let action = &system.actions[action];
+            action.rank == 0 && action.processes.first() == Some(&ProcessId(p as u32))
+        };
+        let mut placed = vec![false; system.actions.len()];
+        for (p, process) in system.processes.iter().enumerate() {
+            for edge in &process.edges {
+                let action = edge.action.0 as usize;
+                ends.entry((action, p as u32)).or_insert_with(Vec::new).push(edge.to);
+                if own(action, p) {
+                    placed[action] = true;
+                    from.entry((p as u32, edge.from)).or_insert_with(Vec::new).push(action);
                 }
             }
         }
-        at += 1;
-        while at == found.len() && next < points.len() {
-            let (process, location) = points[next];
-            next += 1;
-            for (n, other) in system.actions.iter().enumerate() {
-                let own = other.rank == 0 && other.processes.first() == Some(&process);
-                if own && !found.contains(&n) && starts(system, process, n, location) {
-                    found.push(n);
-                }
-            }
-        }
+        let of = |p: usize, loose: bool| {
+            (0..system.actions.len()).filter(|&n| own(n, p) && !(loose && placed[n])).collect()
+        };
+        let anywhere = (0..count).map(|p| of(p, true)).collect();
+        let all = (0..count).map(|p| of(p, false)).collect();
+        Chains { system, from, anywhere, all, ends }
     }
-    found
-}
 
-/// Where an action leaves a process; `None` where that is not known.
-fn ends(system: &System, process: ProcessId, action: usize) -> Vec<Option<i64>> {
-    let edges = system.processes.get(process.0 as usize).map_or(&[][..], |it| &it.edges);
-    let known: Vec<_> =
-        edges.iter().filter(|e| e.action == ActionId(action as u32)).map(|e| Some(e.to)).collect();
-    if known.is_empty() { vec![None] } else { known }
-}
+    /// The actions that may be carried out by firing this one, itself first.
+    pub(super) fn members(&self, action: usize) -> Vec<usize> {
+        let mut found = vec![action];
+        let mut known = HashSet::from([action]);
+        let mut points = HashSet::new();
+        let mut at = 0;
+        while at < found.len() {
+            if let Some(process) = self.system.actions[found[at]].then {
+                let ends = self.ends.get(&(found[at], process.0));
+                let ends = ends.map_or(vec![None], |ends| ends.iter().map(|&end| Some(end)).collect());
+                for end in ends {
+                    if points.insert((process, end)) {
+                        found.extend(self.steps(process, end).filter(|n| known.insert(*n)));
+                    }
+                }
+            }
+            at += 1;
+        }
+        found
+    }
 
-/// Whether an action may be fired by a process that is at this location.
-fn starts(system: &System, process: ProcessId, action: usize, location: Option<i64>) -> bool {
-    let edges = system.processes.get(process.0 as usize).map_or(&[][..], |it| &it.edges);
-    let mut own = edges.iter().filter(|edge| edge.action == ActionId(action as u32)).peekable();
-    location.is_none() || own.peek().is_none() || own.any(|edge| Some(edge.from) == location)
+    /// What a process may do alone from a location, or from anywhere.
+    fn steps(&self, process: ProcessId, location: Option<i64>) -> impl Iterator<Item = usize> + '_ {
+        let p = process.0 as usize;
+        let (here, rest) = match location {
+            Some(location) => (self.from.get(&(process.0, location)), self.anywhere.get(p)),
+            None => (None, self.all.get(p)),
+        };
+        here.into_iter().chain(rest).flatten().copied()
+    }
 }
 
 /// What an instance that goes on through `members` touches: it is enabled like its first step, and may do what any does.

@@ -13,6 +13,7 @@
 //!   infinite runs are looked for, all sets are of this kind, and nothing in them is seen by the claim: what is left is
 //!   stutter equivalent (Peled 1994: ample sets, their conditions C0 to C3).
 
+use super::demand::Way;
 use super::memo::{Entry, Memo};
 use super::relation::{Cause, Relation};
 use super::rows::{count, has, meet, meet_all, members};
@@ -45,6 +46,8 @@ pub(super) struct Closure<'r> {
     current: (Vec<u64>, Arc<[u64]>),
     /// The conjuncts looked at in this state, and whether each is false.
     looked: Vec<(u32, bool)>,
+    /// How writers are found.
+    way: Way,
     memo: Memo,
 }
 
@@ -148,6 +151,7 @@ impl<'r> Closure<'r> {
             restless: HashMap::new(),
             current: (Vec::new(), Arc::new([])),
             looked: Vec::new(),
+            way: Way::Writes,
             memo: Memo::new(),
         }
     }
@@ -304,15 +308,20 @@ impl<'r> Closure<'r> {
             }
             keys.truncate(kept);
             tried += 1;
-            self.growing.copy_from(&self.base);
-            self.growing.set[key / 64] |= 1 << (key % 64);
-            // The base has no effective group, so this is one more.
-            self.growing.count += 1;
-            self.growing.open.push(key as u32);
-            if let Some(count) = self.close(state, least, unwanted) {
-                least = count;
-                self.best.copy_from_slice(&self.growing.set);
+            for way in if relation.has_lives() { &[Way::Writes, Way::Lives][..] } else { &[Way::Writes] } {
+                self.way = *way;
+                self.growing.copy_from(&self.base);
+                self.growing.set[key / 64] |= 1 << (key % 64);
+                // The base has no effective group, so this is one more.
+                self.growing.count += 1;
+                self.growing.open.push(key as u32);
+                if let Some(count) = self.close(state, least, unwanted) {
+                    least = count;
+                    self.best.copy_from_slice(&self.growing.set);
+                    break;
+                }
             }
+            self.way = Way::Writes;
         }
         self.keys = keys;
         least
@@ -352,13 +361,12 @@ impl<'r> Closure<'r> {
         for &test in &cause.tests {
             let test = test as usize;
             if self.fails(test, state) {
-                for row in relation.tests[test].ways(state) {
-                    let cost = self.cost(row);
-                    if best.is_none_or(|(least, ..)| cost < least) {
-                        best = Some((cost, test, row));
-                    }
+                let row = relation.tests[test].writers(state, self.way);
+                let cost = self.cost(row);
+                if best.is_none_or(|(least, ..)| cost < least) {
+                    best = Some((cost, test, row));
                 }
-                if best.is_some_and(|(least, ..)| least == 0) {
+                if cost == 0 {
                     break;
                 }
             }

@@ -7,13 +7,16 @@
 //! same within an orbit.
 
 mod births;
+mod build;
 mod chain;
 mod channels;
 mod closure;
 mod condition;
 mod cycles;
+mod demand;
 mod memo;
 mod plain;
+mod print;
 mod probe;
 mod relation;
 mod rows;
@@ -25,12 +28,12 @@ use hadal_system::{
     DeadlockNotion, PropertyBody, PropertyId, StateSpace, Successors, Worker, WrapsSpace, WrapsWorker, state,
 };
 use relation::{Kept, Relation};
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 
-/// In so many states the sets are tried.
-const TRIED: usize = 2000;
-/// Where more than this part of the successors is kept there, in per cent, all are.
-const MOST_KEPT: usize = 96;
+/// In so many states, or a layer more, the sets are tried.
+const TRIED: usize = 3000;
+/// Where more than this part of them is met with the sets, in per cent, everything is fired.
+const MOST_MET: usize = 85;
 
 /// What is kept of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,37 +90,20 @@ impl<'m> Stubborn<'m> {
         self.idle
     }
 
-    /// Tries the sets in some states, near and far, always the same ones: where they leave out next to nothing, choosing
-    /// them would only take time.
+    /// Tries the sets in the states near the initial ones: where nearly all of those are met with them, too, choosing them
+    /// would only take time.
     fn tried(mut self) -> Self {
-        let mut worker = self.own_worker();
-        let mut out = Successors::new(self.model.words());
-        Worker::initial(&mut worker, &mut out);
-        let mut seen: HashSet<Box<[u64]>> = HashSet::new();
-        let mut open: VecDeque<Box<[u64]>> = VecDeque::new();
-        let mut turn = false;
-        loop {
-            for (_, state) in out.iter() {
-                if open.len() < TRIED && !seen.contains(state) {
-                    seen.insert(state.into());
-                    open.push_back(state.into());
-                }
-            }
-            turn = !turn;
-            let next = if turn { open.pop_front() } else { open.pop_back() };
-            let Some(state) = next.filter(|_| worker.expanded < TRIED) else { break };
-            out.clear();
-            Worker::successors(&mut worker, &state, &mut out);
+        let (whole, depth) = near(&mut *self.model.worker(), self.model.words(), usize::MAX);
+        if whole >= TRIED {
+            let (met, _) = near(&mut self.own_worker(), self.model.words(), depth);
+            self.idle = met * 100 > whole * MOST_MET;
         }
-        let (expanded, made, kept) = (worker.expanded, worker.made, worker.kept);
-        drop(worker);
-        self.idle = expanded == TRIED && kept * 100 > made * MOST_KEPT;
         self
     }
 
     fn own_worker(&self) -> StubbornWorker<'_> {
         let (inner, closure) = (self.model.worker(), Closure::new(&self.relation));
-        StubbornWorker { space: self, inner, closure, expanded: 0, made: 0, kept: 0 }
+        StubbornWorker { space: self, inner, closure }
     }
 
     /// Whether a shortest trace is still there.
@@ -155,10 +141,6 @@ struct StubbornWorker<'m> {
     space: &'m Stubborn<'m>,
     inner: Box<dyn Worker + 'm>,
     closure: Closure<'m>,
-    /// How many states were expanded, how many successors they have, and how many of those were kept.
-    expanded: usize,
-    made: usize,
-    kept: usize,
 }
 
 impl WrapsWorker for StubbornWorker<'_> {
@@ -173,16 +155,6 @@ impl WrapsWorker for StubbornWorker<'_> {
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
         let (from, faults) = (out.len(), out.faults().len());
         self.inner.successors(state, out);
-        self.expanded += 1;
-        self.made += out.len() - from;
-        self.choose(state, (from, faults), out);
-        self.kept += out.len() - from;
-    }
-}
-
-impl StubbornWorker<'_> {
-    /// Of the successors behind the first `from`, leaves those of a stubborn set.
-    fn choose(&mut self, state: &[u64], (from, faults): (usize, usize), out: &mut Successors) {
         // What meets an error is found here; nothing need be saved behind it.
         if out.faults().len() > faults || out.len() == from {
             return;
@@ -211,5 +183,34 @@ impl StubbornWorker<'_> {
             let group = relation.group(label);
             kept[group / 64] >> (group % 64) & 1 == 1
         });
+    }
+}
+
+/// How many states there are in the first layers: all of at most `depth` steps, up to the layer that has the last of
+/// [`TRIED`]; and the steps to there.
+fn near(worker: &mut dyn Worker, words: usize, depth: usize) -> (usize, usize) {
+    let mut out = Successors::new(words);
+    worker.initial(&mut out);
+    let mut seen: HashSet<Box<[u64]>> = HashSet::new();
+    let mut layer: Vec<Box<[u64]>> = Vec::new();
+    let mut steps = 0;
+    loop {
+        let mut next: Vec<Box<[u64]>> = Vec::new();
+        for (_, state) in out.iter() {
+            if !seen.contains(state) {
+                seen.insert(state.into());
+                next.push(state.into());
+            }
+        }
+        layer.clear();
+        layer.append(&mut next);
+        if layer.is_empty() || steps == depth || seen.len() >= TRIED && depth == usize::MAX {
+            return (seen.len(), steps);
+        }
+        steps += 1;
+        out.clear();
+        for state in &layer {
+            worker.successors(state, &mut out);
+        }
     }
 }

@@ -1,0 +1,332 @@
+//! Working out the relation: conflicts, causes, tests and rows, group by group.
+
+use super::births::Births;
+use super::channels::Way as Through;
+use super::condition::{Condition, conjuncts};
+use super::demand::{Test, allowed};
+use super::print::{Buffer, Meetings, Print, bare, disturbs, guard_of};
+use super::relation::Cause;
+use super::rows::{Rows, count, members};
+use hadal_system::facts::{ActionFacts, Facts, Footprint, SlotSet, ValueSet};
+use hadal_system::{Action, Expr, Layout, System};
+use std::collections::HashMap;
+
+/// How an action that is seen is told from others.
+pub(super) enum Seen {
+    /// It may make the first false and the second true, or the other way round.
+    Truth(Box<[Footprint; 2]>),
+    /// It may write one of these.
+    Reads(SlotSet),
+}
+
+/// What is known before.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub(super) system: &'a System,
+    pub(super) layout: &'a Layout,
+    pub(super) facts: &'a Facts,
+    pub(super) births: &'a Births,
+}
+
+/// The relation in the making.
+pub(super) struct Build<'a> {
+    ground: Ground<'a>,
+    system: &'a System,
+    /// Errors in guards and what is wrong with properties, as guards that are true there.
+    events: Vec<Footprint>,
+    layout: &'a Layout,
+    prints: &'a [Print],
+    pub(super) rows: Rows,
+    pub(super) conflicts: Vec<u32>,
+    pub(super) causes: Vec<Cause>,
+    pub(super) bodies: Vec<(usize, u32)>,
+    pub(super) tests: Vec<Test>,
+    pub(super) conditions: Vec<(Condition, u32)>,
+    /// The slots that say where processes stand.
+    locations: Vec<u32>,
+    /// Per group, the processes that live where it fires, before and after.
+    living: Vec<Vec<usize>>,
+    /// Per group, the processes that it may bring to life, and what it reads and writes where they live already.
+    bearing: Vec<Vec<(usize, SlotSet, SlotSet)>>,
+    /// The tests by slot and values.
+    known: HashMap<(u32, ValueSet), u32>,
+}
+
+impl<'a> Build<'a> {
+    pub(super) fn new(ground: Ground<'a>, prints: &'a [Print]) -> Self {
+        let Ground { system, layout, .. } = ground;
+        let Ground { births, facts, .. } = ground;
+        let borne = |print: &Print| {
+            let concerned = births.borne(&print.members).into_iter();
+            let narrowed = concerned.filter_map(|p| {
+                let (reads, writes) = births.while_living(facts, &print.members, p)?;
+                Some((p, reads, writes))
+            });
+            narrowed.collect()
+        };
+        let first_slots = system.first_slots();
+        let locations = system.processes.iter().map(|it| first_slots[it.location.0 as usize] as u32);
+        Build {
+            locations: locations.collect(),
+            living: prints.iter().map(|print| births.living(&print.facts)).collect(),
+            bearing: prints.iter().map(borne).collect(),
+            ground,
+            system,
+            events: Vec::new(),
+            layout,
+            prints,
+            rows: Rows::new(prints.len()),
+            conflicts: Vec::new(),
+            causes: Vec::new(),
+            bodies: Vec::new(),
+            tests: Vec::new(),
+            conditions: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// The groups of rank 0. Others fire only where none of these can, so never while one in the set is enabled: nothing
+    /// outside the set disables it.
+    fn plain_steps(&self) -> impl Iterator<Item = (usize, &'a Print)> + use<'a> {
+        self.prints.iter().enumerate().filter(|(_, print)| print.rank == 0)
+    }
+
+    pub(super) fn conflicts(&mut self) {
+        let meetings = Meetings::of(self.prints);
+        for (n, print) in self.prints.iter().enumerate() {
+            let candidates = meetings.with(&print.facts);
+            let others = candidates.into_iter().map(|m| (m, &self.prints[m])).filter(|&(m, other)| {
+                m != n
+                    && other.rank == 0
+                    && self.conflict(n, m)
+                    && print.facts.may_be_enabled_with(&other.facts)
+            });
+            // A group of several instances may be enabled by one of them: the others may still have to be.
+            let enablers =
+                self.plain_steps().filter(|(_, by)| !print.single && by.facts.may_enable(&print.facts));
+            let all: Vec<usize> = others.chain(enablers).map(|(m, _)| m).collect();
+            let row = self.rows.add(all);
+            self.conflicts.push(row);
+        }
+    }
+
+    /// Whether one of two groups may disturb the other where both are enabled.
+    fn conflict(&self, one: usize, other: usize) -> bool {
+        for (still, bearing) in [(one, other), (other, one)] {
+            if let Some((reads, writes)) = self.beside(bearing, &self.living[still]) {
+                let still = &self.prints[still].facts;
+                return still.may_write.meets(&reads) || meets_any(&writes, still);
+            }
+        }
+        let (one, other) = (&self.prints[one], &self.prints[other]);
+        disturbs(one, other) || disturbs(other, one)
+    }
+
+    /// What a group that brings processes to life reads and writes while these live; nothing where it does not.
+    fn beside(&self, group: usize, living: &[usize]) -> Option<(SlotSet, SlotSet)> {
+        let borne = self.bearing[group].iter().filter(|(p, ..)| living.contains(p));
+        let narrowed = borne.map(|(_, reads, writes)| (reads.clone(), writes.clone()));
+        narrowed.reduce(|(reads, writes), (also, too)| (reads.common(&also), writes.common(&too)))
+    }
+
+    /// Adds what can make the guard of this true.
+    pub(super) fn cause(&mut self, print: &Footprint, guard: Option<&Expr>, uses: &[Buffer]) {
+        let filled = |it: &&Buffer| print.demand(it.held).is_some_and(|values| !values.contains(0));
+        let received: Vec<&Buffer> =
+            uses.iter().filter(|it| it.way == Through::Receive).filter(filled).collect();
+        let first_condition = self.conditions.len();
+        if !print.can_hold {
+            let nothing = self.rows.add([]);
+            self.causes.push(Cause { tests: Box::default(), conditions: 0..0, otherwise: nothing });
+            return;
+        }
+        for condition in guard.map_or(Vec::new(), |guard| conjuncts(self.system, self.layout, guard)) {
+            let able = self.plain_steps().filter(|(_, by)| {
+                // The oldest message stays while others are sent.
+                let behind = |buffer: &&&Buffer| {
+                    by.uses.iter().any(|it| {
+                        it.way == Through::Send && it.held == buffer.held && it.cells == buffer.cells
+                    })
+                };
+                let written = &by.facts.may_write;
+                match received.iter().find(behind) {
+                    Some(buffer) => {
+                        let common = written.common(&condition.reads);
+                        common.iter().any(|slot| !(buffer.cells.0..buffer.cells.1).contains(&slot))
+                    }
+                    None => {
+                        let emptied =
+                            |it: &&Buffer| it.is_touched(&condition.reads) && written.contains(it.held);
+                        written.meets(&condition.reads) || received.iter().any(emptied)
+                    }
+                }
+            });
+            let able: Vec<usize> = able.map(|(n, _)| n).collect();
+            let row = self.rows.add(able);
+            self.conditions.push((condition, row));
+        }
+        // What is asked of the oldest message is a condition, looked at only where there is a message.
+        let asked = |slot: u32| !received.iter().any(|it| (it.cells.0..it.cells.1).contains(&slot));
+        let demands = print.demands.iter().filter(|(slot, _)| asked(*slot));
+        let mut tests: Vec<u32> = demands.map(|(slot, demanded)| self.test(*slot, demanded)).collect();
+        // Of equal ones, those with few writers are chosen.
+        tests.sort_by_key(|&test| count(self.rows.row(self.tests[test as usize].writers)));
+        let enablers = self.plain_steps().filter(|(_, by)| by.facts.may_enable(print));
+        let all: Vec<usize> = enablers.map(|(n, _)| n).collect();
+        let otherwise = self.rows.add(all);
+        let conditions = first_condition..self.conditions.len();
+        self.causes.push(Cause { tests: tests.into(), conditions, otherwise });
+    }
+
+    /// Adds the errors that a group may meet as things looked for.
+    pub(super) fn faults(&mut self, group: usize) {
+        let Print { facts, guard_sites, body_sites, single, .. } = &self.prints[group];
+        if facts.body_may_fault {
+            let mut sites = body_sites.clone();
+            // An assumption is asked about what comes out, whatever the body itself does.
+            if facts.may_drop {
+                sites.extend(&facts.reads);
+            }
+            if !single {
+                sites.extend(&facts.tests);
+            }
+            let able = self.plain_steps().filter(|(_, by)| by.facts.may_write.meets(&sites));
+            let able: Vec<usize> = able.map(|(n, _)| n).collect();
+            let row = self.rows.add(able);
+            self.bodies.push((group, row));
+        }
+        if let Some(demands) = &facts.guard_faults {
+            let (demands, tests) = (demands.clone(), guard_sites.clone());
+            self.event(Footprint { demands, tests, can_hold: true, ..bare(facts) }, None);
+        }
+    }
+
+    pub(super) fn probe(&mut self, action: &Action, facts: &ActionFacts) {
+        for (instance, print) in facts.footprints() {
+            if print.can_hold {
+                let guard = facts.is_exact().then(|| guard_of(self.system, action, instance));
+                self.event(bare(print), guard.as_ref());
+            }
+            if let Some(demands) = &print.guard_faults {
+                self.event(Footprint { demands: demands.clone(), can_hold: true, ..bare(print) }, None);
+            }
+        }
+    }
+
+    fn event(&mut self, event: Footprint, guard: Option<&Expr>) {
+        self.cause(&event, guard, &[]);
+        self.events.push(event);
+    }
+
+    /// The row of the groups that may end an event that was there. (The error of a body is not among the events: what
+    /// does not conflict with an action leaves its errors as they are.)
+    pub(super) fn ending(&mut self) -> u32 {
+        let ends = |print: &Footprint| {
+            let mut events = self.events.iter();
+            events.any(|event| print.may_write.meets(&event.tests) && print.may_be_enabled_with(event))
+        };
+        let all = self.prints.iter().enumerate().filter(|(_, print)| ends(&print.facts));
+        let all: Vec<usize> = all.map(|(group, _)| group).collect();
+        self.rows.add(all)
+    }
+
+    /// A row with those groups in addition that may change something that is seen.
+    pub(super) fn visible(&mut self, row: u32, seen: &[Seen]) -> u32 {
+        let changes = |print: &Footprint, from: &Footprint, to: &Footprint| {
+            print.may_write.meets(&from.tests) && print.may_be_enabled_with(from) && print.may_enable(to)
+        };
+        let is_seen = |print: &Footprint| {
+            seen.iter().any(|seen| match seen {
+                Seen::Truth(both) => {
+                    let [yes, no] = &**both;
+                    changes(print, yes, no) || changes(print, no, yes)
+                }
+                Seen::Reads(slots) => print.may_write.meets(slots),
+            })
+        };
+        let others = self.prints.iter().enumerate().filter(|(_, print)| is_seen(&print.facts));
+        let others: Vec<usize> = others.map(|(group, _)| group).collect();
+        let all: Vec<usize> = members(self.rows.row(row)).chain(others).collect();
+        self.rows.add(all)
+    }
+
+    /// The number of the test that a slot has one of the values.
+    fn test(&mut self, slot: u32, values: &ValueSet) -> u32 {
+        let key = (slot, values.clone());
+        if let Some(&number) = self.known.get(&key) {
+            return number;
+        }
+        let domain = &self.system.domains[self.layout.slots()[slot as usize].domain];
+        let (low, high) = (domain.min(), domain.max());
+        let able = self.plain_steps().filter(|(_, print)| {
+            // To count up makes no upper bound true that was false, to count down no lower one.
+            let away = print.uses.iter().any(|buffer| {
+                buffer.held == slot
+                    && matches!(values.intervals(), &[(from, to)] if match buffer.way {
+                        Through::Send => from <= low,
+                        Through::Receive => to >= high,
+                    })
+            });
+            print.facts.may_write.contains(slot)
+                && !away
+                && print.facts.result(slot).is_none_or(|after| !after.is_disjoint(values))
+        });
+        let able: Vec<usize> = able.map(|(n, _)| n).collect();
+        let writers = self.rows.add(able.iter().copied());
+        let place = &self.layout.slots()[slot as usize];
+        let allowed = allowed(&self.system.domains[place.domain], values);
+        let number = self.tests.len() as u32;
+        let users = self.rows.add([]);
+        let locates = self.locations.contains(&slot);
+        let living = self.living(slot, &able);
+        let (offset, width) = (place.offset, place.width);
+        self.tests.push(Test { offset, width, locates, allowed, writers, living, users });
+        self.known.insert(key, number);
+        number
+    }
+
+    /// Of those that can change a process's own scalar, the ones that can while it lives, and those that can end its life.
+    fn living(&mut self, slot: u32, able: &[usize]) -> Option<(u32, u32, u32)> {
+        let Ground { system, layout, births, .. } = self.ground;
+        let first_slots = system.first_slots();
+        let var = first_slots.partition_point(|&first| first as u32 <= slot).checked_sub(1)?;
+        let process = system.variables[var].owner?.0 as usize;
+        let location = births.locations[process];
+        let place = &layout.slots()[location as usize];
+        let domain = &system.domains[place.domain];
+        if slot == location || domain.undefined || domain.min() != 0 {
+            return None;
+        }
+        if !able.iter().any(|&n| self.bearing[n].iter().any(|(p, ..)| *p == process)) {
+            return None;
+        }
+        let writes = |n: usize, slot: u32| match self.bearing[n].iter().find(|(p, ..)| *p == process) {
+            Some((.., writes)) => writes.contains(slot),
+            None => self.prints[n].facts.may_write.contains(slot),
+        };
+        let still = able.iter().copied().filter(|&n| writes(n, slot));
+        let ends = self.plain_steps().filter(|(n, print)| {
+            let left = print.facts.result(location).is_none_or(|values| values.contains(0));
+            writes(*n, location) && left
+        });
+        let all: Vec<usize> = still.chain(ends.map(|(n, _)| n)).collect();
+        let row = self.rows.add(all);
+        Some((place.offset, place.width, row))
+    }
+
+    /// Notes which groups demand each test.
+    pub(super) fn note_users(&mut self) {
+        let mut users = vec![Vec::new(); self.tests.len()];
+        for (group, cause) in self.causes[..self.prints.len()].iter().enumerate() {
+            cause.tests.iter().for_each(|&test| users[test as usize].push(group));
+        }
+        for (test, users) in self.tests.iter_mut().zip(users) {
+            test.users = self.rows.add(users);
+        }
+    }
+}
+
+/// Whether a group reads or may write any of these.
+fn meets_any(slots: &SlotSet, print: &Footprint) -> bool {
+    slots.meets(&print.reads) || slots.meets(&print.may_write)
+}
