@@ -59,8 +59,13 @@ pub fn ask_progress(system: &mut System) -> Result<(), NoProgress> {
     let never = Ltl::Atom(0).always().eventually();
     let automaton =
         translate(&never).map(|automaton| automaton.degeneralise()).map_err(|_| NoProgress::NoLabels)?;
-    let claim =
-        Claim { automaton, propositions: vec![proposition], text: "[] <> !np_".into(), stutters: false };
+    let claim = Claim {
+        automaton,
+        propositions: vec![proposition],
+        text: "[] <> !np_".into(),
+        stutters: false,
+        stutter_invariant: true,
+    };
     system.properties.push(property(PROGRESS, PropertyKind::Formula, PropertyBody::Claim(claim)));
     Ok(())
 }

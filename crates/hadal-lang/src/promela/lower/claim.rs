@@ -58,7 +58,13 @@ impl Lowering<'_> {
             let automaton =
                 Automaton { initial: 0, edges: vec![vec![edge(1, true), edge(0, false)]], sets: 1 };
             let text = "no run passes accept labels again and again".into();
-            let claim = Claim { automaton, propositions: vec![number], text, stutters: true };
+            let claim = Claim {
+                automaton,
+                propositions: vec![number],
+                text,
+                stutters: true,
+                stutter_invariant: false,
+            };
             properties.push(question(ACCEPTANCE.into(), claim, Span::default()));
         }
     }
@@ -129,7 +135,7 @@ impl Lowering<'_> {
         automaton.tidy();
         let propositions = (first..properties.len()).collect();
         let text = format!("the never claim `{name}`");
-        let claim = Claim { automaton, propositions, text, stutters: true };
+        let claim = Claim { automaton, propositions, text, stutters: true, stutter_invariant: false };
         Some(question(name, claim, process.span))
     }
 
