@@ -1,9 +1,13 @@
 //! Packed ground tasks mean what their definition says.
 
 use hadal_exec::rows::{Fired, Firing, RowMeaning, RowSpace, RowState};
+use hadal_exec::{Interpreter, Outcome};
+use hadal_system::rows::scale::number_scales;
 use hadal_system::rows::{
     Change, Effect, FiniteVariable, Need, NumberVariable, Rational, Row, RowTask, Term,
 };
+use hadal_system::validate::validate;
+use hadal_system::{Label, Layout, PropertyId};
 use hadal_testkit::rows::{self as draw, Drawing};
 use std::collections::{HashSet, VecDeque};
 
@@ -61,6 +65,55 @@ fn packed_successors_costs_and_goals_are_those_of_the_definition() {
         assert!(!space.overflowed() && !space.faulted());
     }
     assert!(compared > 30_000 && goals > 1_000, "{compared} transitions, {goals} goals");
+}
+
+#[test]
+fn the_system_of_a_task_does_what_its_rows_do() {
+    let (mut compared, mut goals, mut disabled) = (0u64, 0u64, 0u64);
+    for drawing in drawings(12) {
+        let task = draw::task(drawing);
+        let system = task.to_system().expect("drawn numbers are exact");
+        assert_eq!(validate(&system), [], "{drawing:?}");
+        let layout = Layout::natural(&system);
+        let interpreter = Interpreter::new(&system, &layout);
+        let scales = number_scales(&task).expect("drawn numbers are exact");
+        let read = |state: &[u64]| {
+            let mut slots = layout.unpack(&system, state);
+            let numbers = slots.split_off(task.variables.len());
+            let number = |(units, &scale): (Option<i64>, &i128)| {
+                units.map(|units| Rational::new(i128::from(units), scale))
+            };
+            RowState {
+                values: slots.into_iter().map(|value| value.expect("always defined") as u32).collect(),
+                numbers: numbers.into_iter().zip(&scales).map(number).collect(),
+            }
+        };
+        let meaning = RowMeaning::new(&task);
+        let Outcome::Reached(start) = interpreter.start(Label(0)) else { panic!("{drawing:?}: no start") };
+        assert_eq!(read(&start), meaning.initial().unwrap(), "{drawing:?}");
+        let mut seen = HashSet::from([start.clone()]);
+        let mut open = VecDeque::from([start]);
+        while let Some(state) = open.pop_front().filter(|_| seen.len() < 200) {
+            let before = read(&state);
+            let goal = meaning.is_goal(&before).unwrap();
+            assert_eq!(interpreter.satisfies(&state, PropertyId(0)), Some(goal), "{drawing:?}");
+            goals += u64::from(goal);
+            for (row, label) in task.rows.iter().zip(0..) {
+                match (meaning.fire(&before, row).unwrap(), interpreter.fire(&state, Label(label))) {
+                    (Fired::Inapplicable, Outcome::Disabled) => disabled += 1,
+                    (Fired::Reached(next, _), Outcome::Reached(reached)) => {
+                        assert_eq!(read(&reached), next, "{drawing:?}: row {label} in {before:?}");
+                        compared += 1;
+                        if seen.insert(reached.clone()) {
+                            open.push_back(reached);
+                        }
+                    }
+                    other => panic!("{drawing:?}: row {label} in {before:?}: {other:?}"),
+                }
+            }
+        }
+    }
+    assert!(compared > 10_000 && goals > 300 && disabled > 20_000, "{compared} {goals} {disabled}");
 }
 
 /// A counter that grows without bounds.

@@ -1,6 +1,6 @@
 //! PDDL: domains, problems, plans, and outcomes of chance.
 
-use hadal_lang::pddl::{self, Options};
+use hadal_lang::pddl::{self, NotLoaded, Options};
 use hadal_system::Source;
 
 const DOMAIN: &str = "(define (domain d) (:requirements :adl :fluents :constraints) (:types a b - t)
@@ -23,10 +23,11 @@ fn ground(domain: &str, problem: &str) -> bool {
             let _ = loaded.warnings;
             true
         }
-        Err(refused) => {
+        Err(NotLoaded::Refused(refused)) => {
             assert!(refused.diagnostics.has_errors(), "a refusal says why");
             false
         }
+        Err(NotLoaded::Stopped(_)) => false,
     }
 }
 

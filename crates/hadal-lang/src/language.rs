@@ -4,7 +4,7 @@
 //! command, the benches and the tests ask the registry and name no language.
 
 use crate::diagnostic::{Diagnostics, Refused, render_plain};
-use crate::{Severity, dve, murphi, prism, promela, ta};
+use crate::{Severity, dve, murphi, pddl, prism, promela, ta};
 use hadal_system::{DeadlockNotion, Source, System, TimedSystem};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub static LANGUAGES: &[&Language] = &[
     &murphi::LANGUAGE,
     &dve::LANGUAGE,
+    &pddl::LANGUAGE,
     &prism::LANGUAGE,
     &promela::LANGUAGE,
     &ta::tck::LANGUAGE,
@@ -165,6 +166,8 @@ pub enum LoadedModel {
     System(System),
     /// A system in real time.
     Timed(TimedSystem),
+    /// A planning domain: nothing to explore before a problem says what there is.
+    Domain(Source),
 }
 
 impl LoadedModel {
@@ -173,6 +176,7 @@ impl LoadedModel {
         match self {
             LoadedModel::System(system) => &system.source,
             LoadedModel::Timed(timed) => &timed.system.source,
+            LoadedModel::Domain(source) => source,
         }
     }
 }

@@ -4,7 +4,6 @@
 mod corpus;
 
 use hadal_exec::rows::{Fired, RowMeaning, RowState};
-use hadal_lang::diagnostic::render_plain;
 use hadal_lang::pddl::{self, Options};
 use hadal_system::rows::{Metric, Need, Rational, RowTask, Sense};
 use hadal_testkit::Random;
@@ -14,10 +13,7 @@ fn load(task: &corpus::CorpusTask) -> RowTask {
     let (domain, problem) = task.sources();
     match pddl::load(domain, problem, Options::default()) {
         Ok(loaded) => loaded.task,
-        Err(refused) => {
-            let findings = refused.diagnostics.list.iter().map(|d| render_plain(&refused.source_text, d));
-            panic!("{}", findings.collect::<String>())
-        }
+        Err(not_loaded) => panic!("{}: {not_loaded}", task.problem.display()),
     }
 }
 
@@ -205,4 +201,50 @@ fn random_walks_on_rows_are_plans_of_the_lifted_task() {
         }
     }
     println!("{walks} walks, {compared} of them plans");
+}
+
+#[test]
+fn the_systems_of_corpus_tasks_do_what_their_rows_do() {
+    let (mut compared, mut tasks) = (0u64, 0);
+    for task in corpus::tasks().iter().step_by(23) {
+        let loaded = load(task);
+        // Systems are syntax trees: the largest tasks are left to the rows.
+        if loaded.rows.len() > 800 {
+            continue;
+        }
+        let Ok(system) = loaded.to_system() else { continue };
+        assert_eq!(hadal_system::validate::validate(&system), [], "{}", task.problem.display());
+        let layout = hadal_system::Layout::natural(&system);
+        let interpreter = hadal_exec::Interpreter::new(&system, &layout);
+        let meaning = RowMeaning::new(&loaded);
+        let (mut state, start) = (meaning.initial().unwrap(), interpreter.start(hadal_system::Label(0)));
+        let hadal_exec::Outcome::Reached(mut packed) = start else { panic!("{start:?}") };
+        let read = |packed: &[u64]| -> Vec<u32> {
+            let slots = layout.unpack(&system, packed).into_iter().take(loaded.variables.len());
+            slots.map(|value| value.unwrap_or(-1) as u32).collect()
+        };
+        for step in 0..12u32 {
+            let mut next = None;
+            for (row, label) in loaded.rows.iter().zip(0..) {
+                let found = interpreter.fire(&packed, hadal_system::Label(label));
+                match (meaning.fire(&state, row).unwrap(), found) {
+                    (Fired::Inapplicable, hadal_exec::Outcome::Disabled) => {}
+                    (Fired::Reached(after, _), hadal_exec::Outcome::Reached(reached)) => {
+                        assert_eq!(read(&reached), after.values, "{} row {label}", task.problem.display());
+                        compared += 1;
+                        // Any of them: a walk that is always the same.
+                        if next.is_none() || (label * 7 + step) % 5 == 0 {
+                            next = Some((after, reached));
+                        }
+                    }
+                    other => panic!("{} row {label}: {other:?}", task.problem.display()),
+                }
+            }
+            let Some((after, reached)) = next else { break };
+            (state, packed) = (after, reached);
+        }
+        tasks += 1;
+    }
+    println!("{tasks} tasks, {compared} transitions");
+    assert!(corpus::tasks().is_empty() || tasks > 10 && compared > 1000, "{tasks} {compared}");
 }

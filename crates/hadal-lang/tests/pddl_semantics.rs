@@ -15,7 +15,7 @@ fn load(domain: &str, problem: &str, soft: SoftGoals) -> RowTask {
     let options = Options { soft, ..Options::default() };
     match pddl::load(Source::new("domain", domain), Source::new("problem", problem), options) {
         Ok(loaded) => loaded.task,
-        Err(refused) => panic!("{:?}", refused.diagnostics.list),
+        Err(not_loaded) => panic!("{not_loaded}"),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::states::{Chunks, Node, States, path};
 use crate::stop::Watch;
 use hadal_exec::rows::{Firing, RowSpace};
 use hadal_guide::Distance;
-use hadal_guide::plan::Cuts;
+use hadal_guide::plan::{Pruned, Stubborn};
 use hadal_search::StopReason;
 use hadal_system::StateSpace;
 use std::io;
@@ -22,29 +22,30 @@ const CLOSED: u32 = 2;
 /// Expansions before the two ways are weighed.
 const TRIED: u64 = 64;
 
+/// What making a successor and looking it up counts as, beside estimates.
+const STEP: u64 = 150;
+
 /// Estimates for A*.
 pub(crate) trait Bounding {
     /// Of a state.
     fn estimate(&mut self, state: &[u64]) -> Distance;
 
+    /// Whether what is known of a state helps to estimate its successors.
+    fn shares(&self) -> bool {
+        false
+    }
+
     /// Readies what the last estimate found for the successors of its state.
-    fn keep(&mut self);
+    fn keep(&mut self) {}
 
     /// Of the state that `row` leads to from the one that was kept.
-    fn estimate_after(&mut self, state: &[u64], row: u32) -> Distance;
-}
-
-impl Bounding for Cuts<'_> {
-    fn estimate(&mut self, state: &[u64]) -> Distance {
-        Distance(self.cost(state, None))
+    fn estimate_after(&mut self, state: &[u64], _row: u32) -> Distance {
+        self.estimate(state)
     }
 
-    fn keep(&mut self) {
-        Cuts::keep(self);
-    }
-
-    fn estimate_after(&mut self, state: &[u64], row: u32) -> Distance {
-        Distance(self.cost_after(state, row))
+    /// What all estimates took, counted in about nanoseconds.
+    fn work(&self) -> u64 {
+        0
     }
 }
 
@@ -108,6 +109,7 @@ pub(crate) struct AStar {
     nodes: Chunks<Node>,
     flags: Chunks<u32>,
     open: Open,
+    pruned: Pruned,
 }
 
 impl AStar {
@@ -117,6 +119,7 @@ impl AStar {
             nodes: Chunks::new(1),
             flags: Chunks::new(1),
             open: Open::default(),
+            pruned: Pruned::default(),
         };
         search.states.insert(space.initial());
         search.nodes.push(&[Node::default()]);
@@ -130,7 +133,9 @@ impl AStar {
         self.states.save(to)?;
         self.nodes.save(self.states.len(), to)?;
         self.flags.save(self.states.len(), to)?;
-        self.open.save(to)
+        self.open.save(to)?;
+        let Pruned { seen, left, expanded } = self.pruned;
+        [seen, left, expanded].iter().try_for_each(|&figure| to.word(figure))
     }
 
     /// Reads it again.
@@ -138,7 +143,9 @@ impl AStar {
         let states = States::load(space.words(), from)?;
         let nodes = Chunks::load(1, states.len(), from)?;
         let flags = Chunks::load(1, states.len(), from)?;
-        Ok(AStar { nodes, flags, open: Open::load(from)?, states })
+        let open = Open::load(from)?;
+        let pruned = Pruned { seen: from.word()?, left: from.word()?, expanded: from.word()? };
+        Ok(AStar { states, nodes, flags, open, pruned })
     }
 
     /// Searches for a cheapest plan that costs less than `bound`.
@@ -150,8 +157,10 @@ impl AStar {
         bound: u32,
         figures: &mut Figures,
     ) -> End {
-        let AStar { states, nodes, flags, open } = self;
+        let AStar { states, nodes, flags, open, pruned } = self;
         let mut worker = space.row_worker();
+        let mut stubborn = Stubborn::new(space);
+        let (mut rows, mut next) = (Vec::new(), space.initial().to_vec());
         let mut state = space.initial().to_vec();
         // Successors that wait to be estimated, and the state that was estimated last.
         let (mut fresh, mut at_hand): (Vec<u32>, Option<u32>) = (Vec::new(), None);
@@ -192,33 +201,39 @@ impl AStar {
             figures.expanded += 1;
             let mut overflow = false;
             // Estimating a state for its successors' sake is worth it where it has enough of them.
-            let together = figures.expanded > TRIED && u64::from(states.len()) > figures.expanded * 3 / 2;
-            worker.expand(&state, |row, firing, next| {
-                let Firing::Reached(cost) = firing else { return };
+            let together = estimator.shares()
+                && figures.expanded > TRIED
+                && u64::from(states.len()) > figures.expanded * 3 / 2;
+            worker.applicable(&state, &mut rows);
+            if let Some(stubborn) = &mut stubborn {
+                stubborn.prune(&state, &mut rows, pruned);
+            }
+            for &row in &rows {
+                let Firing::Reached(cost) = worker.fire(&state, row, &mut next) else { continue };
                 figures.generated += 1;
                 let Some(g) = g.checked_add(cost).filter(|&g| g < u32::MAX / 2) else {
                     overflow = true;
-                    return;
+                    continue;
                 };
                 let inherited = h.saturating_sub(cost);
-                let (to, new) = states.insert(next);
+                let (to, new) = states.insert(&next);
                 if new {
                     nodes.push(&[Node { parent: at, row, g, h: inherited }]);
                     flags.push(&[0]);
                     if together {
                         fresh.push(to);
-                        return;
+                        continue;
                     }
                 } else {
                     let known = &mut nodes.get_mut(to)[0];
                     if known.g <= g {
-                        return;
+                        continue;
                     }
                     // What the way says of a state holds for every way to it.
                     *known = Node { parent: at, row, g, h: known.h.max(inherited) };
                     let flag = &mut flags.get_mut(to)[0];
                     if known.h == u32::MAX {
-                        return;
+                        continue;
                     }
                     *flag &= !CLOSED;
                 }
@@ -227,7 +242,7 @@ impl AStar {
                 if total < bound {
                     open.push((total, h), (to, g));
                 }
-            });
+            }
             if overflow {
                 return End::Stopped(StopReason::CostBound);
             }
@@ -258,7 +273,7 @@ impl AStar {
             }
             let count = u64::from(states.len());
             let bytes = || states.bytes() + nodes.bytes() + flags.bytes() + open.bytes();
-            if let Some(reason) = watch.must_stop(0, count, bytes) {
+            if let Some(reason) = watch.must_stop(estimator.work() + figures.generated * STEP, count, bytes) {
                 figures.states = count;
                 return End::Stopped(reason);
             }

@@ -56,6 +56,8 @@ pub struct Kept {
     pub in_ram: bool,
     /// How often numbers got more bits before.
     pub widened: u32,
+    /// What guides the search for a best plan, as [`crate::GuideChoice::written`] has it.
+    pub guide: String,
 }
 
 /// What a run that is resumed was about.
@@ -71,6 +73,8 @@ pub struct Resumed {
     pub widened: u32,
     /// Whether some number had no room: what the run would prove is not the whole truth.
     pub overflowed: bool,
+    /// What guides the search for a best plan, as [`crate::GuideChoice::written`] has it.
+    pub guide: String,
 }
 
 /// What the disk is for.

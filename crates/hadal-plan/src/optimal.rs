@@ -3,10 +3,10 @@
 use crate::astar::{AStar, Bounding, End, Figures};
 use crate::disk::{Opening, Stage};
 use crate::external::{self, Counting};
+use crate::guides::{Built, Tried};
 use crate::judged::{Goals, Judged};
 use crate::planner::{Answer, PlanError};
 use crate::sitting::{Sitting, question};
-use hadal_guide::plan::{CostKind, LmCut, Relaxed};
 use hadal_guide::{Distance, Estimator, Guide, Mask, Promises};
 use hadal_search::auto::{self, AutoSearch};
 use hadal_search::{StopReason, Task, Verdict};
@@ -14,11 +14,25 @@ use hadal_system::StateSpace;
 use hadal_system::rows::{Metric, Rational, RowTask, Sense};
 
 impl Sitting<'_> {
-    /// A cheapest plan, by A* with LM-cut, in RAM and then on disk.
+    /// A cheapest plan, by A* with the guide that suits the task, in RAM and then on disk.
     pub(crate) fn cheapest(&mut self, on_disk: bool) -> Result<(), PlanError> {
-        let space = self.space;
-        match self.reserved(|| LmCut::new(Relaxed::new(space, CostKind::Real))) {
-            Ok((guide, _held)) => self.by_cost(on_disk, "LM-cut", &guide, &mut guide.cuts()),
+        let (space, memory) = (self.space, self.planner.governor.limit());
+        let mut begun = None;
+        if self.resumed.is_some() || on_disk {
+            self.guide = self.guide.on_disk();
+        } else if self.guide.is_open() {
+            match self.try_guides()? {
+                Tried::GoesOn(choice, search) => (self.guide, begun) = (choice, Some(*search)),
+                Tried::Ended => return Ok(()),
+            }
+        }
+        let choice = self.guide;
+        match self.reserved(|| Built::new(space, choice, memory)) {
+            Ok((guide, _held)) => {
+                self.guide = guide.choice();
+                let guiding = (guide.guide(), guide.bounding());
+                self.by_cost(on_disk, &guide.title(), guiding, begun)
+            }
             Err(reason) => self.note(End::Stopped(reason)),
         }
     }
@@ -31,15 +45,15 @@ impl Sitting<'_> {
         if first > 0 && costs.all(|cost| cost == Some(first)) {
             return self.by_layers();
         }
-        self.by_cost(self.planner.external, "no guide", &Blind, &mut Blind)
+        self.by_cost(self.planner.external, "no guide", (&Blind, Box::new(Blind)), None)
     }
 
     fn by_cost(
         &mut self,
         on_disk: bool,
         name: &str,
-        guide: &dyn Guide,
-        estimator: &mut dyn Bounding,
+        (guide, mut estimator): (&dyn Guide, Box<dyn Bounding + '_>),
+        begun: Option<AStar>,
     ) -> Result<(), PlanError> {
         let space = self.space;
         let mut end = End::Stopped(StopReason::Memory { needed: 0 });
@@ -51,9 +65,9 @@ impl Sitting<'_> {
         })?;
         self.outcome.figures.add(figures);
         if self.resumed.is_none() && !on_disk && (!in_ram || taken_up.is_some()) {
-            let mut search = taken_up.unwrap_or_else(|| AStar::new(space));
+            let mut search = taken_up.or(begun).unwrap_or_else(|| AStar::new(space));
             let mut watch = self.watch(u64::MAX);
-            end = search.go_on(space, estimator, &mut watch, u32::MAX, &mut self.outcome.figures);
+            end = search.go_on(space, estimator.as_mut(), &mut watch, u32::MAX, &mut self.outcome.figures);
             self.say(format!("A* with {name}"));
             if let End::Stopped(reason) = &end
                 && !external::wants_memory(reason)
@@ -71,11 +85,16 @@ impl Sitting<'_> {
             let ended = self.externally(guide, Counting::Costs)?;
             (end, optimal) = (ended.end, ended.optimal);
         }
+        self.prove(end, optimal)
+    }
+
+    /// Takes over what a search by ascending cost came to, and what that proves.
+    pub(crate) fn prove(&mut self, end: End, optimal: bool) -> Result<(), PlanError> {
         self.note(end)?;
         self.outcome.optimal = self.outcome.plan.is_some() && optimal;
-        if additive(space.task()) {
+        if additive(self.space.task()) {
             let bound = i128::from(self.outcome.figures.lower_bound);
-            self.outcome.lower_bound = Some(space.cost_unit() * Rational::from_integer(bound));
+            self.outcome.lower_bound = Some(self.space.cost_unit() * Rational::from_integer(bound));
         }
         Ok(())
     }
@@ -120,16 +139,10 @@ impl Sitting<'_> {
 }
 
 /// Nothing is known of any state.
-struct Blind;
+pub(crate) struct Blind;
 
 impl Bounding for Blind {
     fn estimate(&mut self, _: &[u64]) -> Distance {
-        Distance::ZERO
-    }
-
-    fn keep(&mut self) {}
-
-    fn estimate_after(&mut self, _: &[u64], _: u32) -> Distance {
         Distance::ZERO
     }
 }

@@ -3,6 +3,7 @@
 use crate::astar::Figures;
 use crate::disk::{OnDisk, Resumed};
 use crate::engine::Engine;
+use crate::guides::GuideChoice;
 use crate::plan::{Plan, ReplayError};
 use crate::sitting::Sitting;
 use hadal_exec::rows::{RowError, RowSpace};
@@ -106,6 +107,8 @@ pub struct Planner<'a> {
     pub first: bool,
     /// Which search.
     pub engine: Engine,
+    /// What guides the search for a best plan.
+    pub guide: GuideChoice,
     /// Bytes that the process holds now: what guides take is found out by looking.
     pub resident: fn() -> u64,
     /// Told of every plan that is better than those before, as it is found.
@@ -160,7 +163,8 @@ impl Planner<'_> {
             costs: Vec::new(),
             levels: Vec::new(),
         };
-        let mut sitting = Sitting { planner: self, space, widened, resumed, outcome };
+        let guide = resumed.and_then(|run| GuideChoice::named(&run.guide)).unwrap_or(self.guide);
+        let mut sitting = Sitting { planner: self, space, widened, resumed, guide, outcome };
         sitting.search()?;
         Ok(sitting.outcome)
     }

@@ -4,6 +4,7 @@ use crate::astar::End;
 use crate::disk::{Kept, Opening, Resumed, Stage};
 use crate::ends::AtEnd;
 use crate::engine::Engine;
+use crate::guides::GuideChoice;
 use crate::plan::Plan;
 use crate::planner::{Answer, Found, Outcome, PlanError, Planner};
 use crate::snapshot::{Loader, Saver};
@@ -25,6 +26,8 @@ pub(crate) struct Sitting<'a> {
     pub(crate) widened: u32,
     /// The run that goes on, until a search has taken it up.
     pub(crate) resumed: Option<&'a Resumed>,
+    /// What guides the search for a best plan.
+    pub(crate) guide: GuideChoice,
     pub(crate) outcome: Outcome,
 }
 
@@ -149,7 +152,8 @@ impl<'a> Sitting<'a> {
 
     /// What is kept with a run on disk.
     pub(crate) fn kept(&self, fingerprint: u64, stage: Stage, opening: Opening) -> Kept {
-        Kept { fingerprint, rows: None, opening, stage, in_ram: false, widened: self.widened }
+        let guide = self.guide.written();
+        Kept { fingerprint, rows: None, opening, stage, in_ram: false, widened: self.widened, guide }
     }
 
     /// The run on disk that goes on here; once.

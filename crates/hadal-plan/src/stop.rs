@@ -11,15 +11,21 @@ pub(crate) struct Watch<'a> {
     control: &'a Control,
     memory: Reservation,
     limit: u64,
-    /// Most evaluations, where they are counted.
+    /// Most evaluations, or other work, where it is counted.
     most_evaluations: u64,
+    most_states: u64,
     ticks: u64,
 }
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(control: &'a Control, governor: &Governor, most_evaluations: u64) -> Self {
         let memory = governor.empty("states of a plan search");
-        Watch { control, memory, limit: governor.limit(), most_evaluations, ticks: 0 }
+        Watch { control, memory, limit: governor.limit(), most_evaluations, most_states: u64::MAX, ticks: 0 }
+    }
+
+    /// For a search that may take so much work and so many states.
+    pub(crate) fn trial(control: &'a Control, governor: &Governor, work: u64, states: u64) -> Self {
+        Watch { most_states: states, ..Watch::new(control, governor, work) }
     }
 
     /// Whether the search must stop. `bytes` tells what it holds; asked only now and then.
@@ -31,7 +37,7 @@ impl<'a> Watch<'a> {
         bytes: impl FnOnce() -> u64,
     ) -> Option<StopReason> {
         self.ticks += 1;
-        if evaluations >= self.most_evaluations {
+        if evaluations >= self.most_evaluations || states >= self.most_states {
             return Some(StopReason::Incomplete);
         }
         if !self.ticks.is_multiple_of(EVERY) {

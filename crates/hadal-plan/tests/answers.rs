@@ -2,7 +2,9 @@
 
 mod truth;
 
-use hadal_plan::{Answer, ENGINES, Engine, Found, Kept, OnDisk, Opening, Outcome, Planner, Resumed};
+use hadal_plan::{
+    Answer, ENGINES, Engine, Found, GUIDES, GuideChoice, Kept, OnDisk, Opening, Outcome, Planner, Resumed,
+};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::{Control, Limits};
@@ -19,13 +21,15 @@ use truth::{Truth, drawings};
 #[derive(Clone, Copy)]
 struct How {
     engine: Engine,
+    guide: &'static str,
     optimal: bool,
     on_disk: bool,
     /// Stops the search when so many states are known.
     most_states: Option<u64>,
 }
 
-const ANY: How = How { engine: Engine::Auto, optimal: false, on_disk: false, most_states: None };
+const ANY: How =
+    How { engine: Engine::Auto, guide: "auto", optimal: false, on_disk: false, most_states: None };
 const BEST: How = How { optimal: true, ..ANY };
 
 /// The folder of the run that was opened last, and what was kept in it.
@@ -72,6 +76,7 @@ fn sit(task: RowTask, how: How, left: &Left, resumed: Option<Resumed>) -> Outcom
         external: how.on_disk,
         first: false,
         engine: how.engine,
+        guide: GuideChoice::named(how.guide).expect("a guide of the table"),
         resident: || 0,
         announce: &announce,
     };
@@ -97,6 +102,7 @@ fn plan_in_sittings(task: &RowTask, how: How) -> (Outcome, u32) {
             stage: kept.stage,
             in_ram: kept.in_ram,
             widened: kept.widened,
+            guide: kept.guide,
             overflowed: false,
         });
     }
@@ -107,6 +113,33 @@ fn units(truth: &Truth, outcome: &Outcome) -> Option<u64> {
     let cost = outcome.plan.as_ref()?.cost / truth.space.cost_unit();
     assert!(cost.is_integer());
     Some(*cost.numer() as u64)
+}
+
+#[test]
+fn every_guide_finds_the_same_costs_in_memory_on_disk_and_in_many_sittings() {
+    let (mut solved, mut on_disk, mut sittings) = (0, 0, 0);
+    for drawing in drawings(6) {
+        let Some(truth) = Truth::of(drawing) else { continue };
+        let task = truth.space.task();
+        for guide in GUIDES {
+            let how = How { guide: guide.name, ..BEST };
+            assert_eq!(GuideChoice::named(&guide.written()), Some(*guide));
+            let outcome = plan(task.clone(), how);
+            assert_eq!(units(&truth, &outcome), truth.distances[0], "{} {drawing:?}", guide.name);
+            solved += u32::from(outcome.optimal);
+            if ["scp", "lmcut"].contains(&guide.name) && truth.states.len() > 40 {
+                let outcome = plan(task.clone(), How { on_disk: true, ..how });
+                assert_eq!(units(&truth, &outcome), truth.distances[0], "{} {drawing:?}", guide.name);
+                on_disk += 1;
+            }
+            if guide.name == "pdb" && truth.states.len() > 100 {
+                let (outcome, more) = plan_in_sittings(task, how);
+                assert_eq!(units(&truth, &outcome), truth.distances[0], "{} {drawing:?}", guide.name);
+                sittings += more;
+            }
+        }
+    }
+    assert!(solved > 200 && on_disk > 20 && sittings > 0, "{solved} {on_disk} {sittings}");
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub fn task(drawing: Drawing) -> RowTask {
         let size = 1 + dice.below(4).max(1);
         task.variables.push(FiniteVariable {
             name: format!("v{at}"),
-            values: (0..size).map(|value| format!("v{at}={value}")).collect(),
+            values: (0..size).map(|value| format!("(at v{at} {value})")).collect(),
             initial: dice.below(size),
         });
     }

@@ -209,6 +209,8 @@ fn a_search_in_ram_that_meets_its_limit_is_resumed_to_the_same_answer() {
         domain.as_os_str(),
         problem.as_os_str(),
         "--optimal".as_ref(),
+        "--guide".as_ref(),
+        "lmcut".as_ref(),
         "--time-limit".as_ref(),
         "1s".as_ref(),
         "--disk".as_ref(),
@@ -223,7 +225,7 @@ fn a_search_in_ram_that_meets_its_limit_is_resumed_to_the_same_answer() {
     let bound = json["lower_bound"].as_i64().expect("a bound");
     let (code, resumed) = hadal(&["resume".as_ref(), run.as_ref()]);
     assert_eq!((code, &resumed["optimal"]), (Some(0), &true.into()), "{resumed:#}");
-    let (_, whole) = plan(&domain, &problem, &["--optimal"]);
+    let (_, whole) = plan(&domain, &problem, &["--optimal", "--guide", "lmcut"]);
     assert_eq!(resumed["cost"], whole["cost"]);
     assert!(bound <= resumed["cost"].as_i64().expect("a cost"));
     assert_eq!(resumed["states"], whole["states"], "nothing was explored twice or left out");
@@ -295,4 +297,58 @@ fn the_least_value_of_a_metric_ends_the_search_and_levels_are_counted() {
     assert_eq!(costs, [(Some(0), Some(7)), (Some(2), Some(2)), (Some(4), Some(0))]);
     // All 3^4 states were not needed.
     assert!(json["states"].as_u64() < Some(81), "{json:#}");
+}
+
+#[test]
+fn grounding_beyond_the_limits_is_stopped() {
+    let objects: Vec<String> = (0..90).map(|n| format!("o{n}")).collect();
+    let domain = "(define (domain d) (:predicates (p ?a ?b ?c ?d ?e))
+      (:action a :parameters (?a ?b ?c ?d ?e) :precondition () :effect (p ?a ?b ?c ?d ?e)))";
+    let problem = format!(
+        "(define (problem x) (:domain d) (:objects {}) (:init) (:goal (p o1 o2 o3 o4 o5)))",
+        objects.join(" ")
+    );
+    let (domain, problem) = task("too-large", domain, &problem);
+    for more in [&["--memory", "64M"][..], &["--time-limit", "1s"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_hadal"))
+            .args(["plan", "--json"])
+            .args([&domain, &problem])
+            .args(more)
+            .output()
+            .expect("hadal runs");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        assert_eq!(output.status.code(), Some(3), "{more:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!((&json["verdict"], &json["optimal"]), (&"stopped".into(), &false.into()), "{more:?}");
+    }
+}
+
+#[test]
+fn every_guide_proves_the_same_cost_and_problems_are_models_of_check() {
+    let domain = "(define (domain logistics) (:requirements :strips :typing) (:types place thing)
+      (:predicates (van ?p - place) (at ?t - thing ?p - place) (in ?t - thing) (road ?a ?b - place))
+      (:action drive :parameters (?a ?b - place) :precondition (and (van ?a) (road ?a ?b))
+        :effect (and (van ?b) (not (van ?a))))
+      (:action load :parameters (?t - thing ?p - place) :precondition (and (at ?t ?p) (van ?p))
+        :effect (and (in ?t) (not (at ?t ?p))))
+      (:action unload :parameters (?t - thing ?p - place) :precondition (and (in ?t) (van ?p))
+        :effect (and (at ?t ?p) (not (in ?t)))))";
+    let problem = "(define (problem three) (:domain logistics) (:objects a b c d - place x y z - thing)
+      (:init (van a) (at x b) (at y c) (at z d) (road a b) (road b c) (road c d) (road d a))
+      (:goal (and (at x d) (at y a) (at z b))))";
+    let (domain, problem) = task("guides", domain, problem);
+    for guide in hadal_plan::GUIDES {
+        let (output, json) = plan(&domain, &problem, &["--optimal", "--guide", guide.name]);
+        assert_eq!(output.status.code(), Some(0), "{}", guide.name);
+        assert_eq!((&json["cost"], &json["optimal"]), (&11.into(), &true.into()), "{}", guide.name);
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_hadal"))
+        .args(["check", "--json"])
+        .arg(&problem)
+        .output()
+        .expect("hadal runs");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    assert_eq!(json["trace_length"], 11, "{json} {}", String::from_utf8_lossy(&output.stderr));
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_hadal")).arg("check").arg(&domain).output().expect("hadal runs");
+    assert_eq!(output.status.code(), Some(2), "a domain alone has no states");
 }

@@ -5,12 +5,10 @@
 
 use super::layout::Place;
 use super::numeric::{Amount, Terms};
-use hadal_system::rows::{Change, Rational, RowTask, Term};
+use hadal_system::rows::scale::intervals;
+use hadal_system::rows::{Rational, RowTask};
 use hadal_system::state::mask;
-use num_traits::{CheckedAdd, CheckedMul, CheckedSub};
 
-/// Rounds in which intervals may grow before a number counts as unbounded.
-const ROUNDS: usize = 4;
 /// Bits of a number whose bounds are not known, at first.
 const FIRST: u32 = 16;
 /// Most bits of a number.
@@ -111,98 +109,4 @@ impl Code {
 
 fn floor(value: Rational, scale: i128) -> Option<i128> {
     i128::checked_mul(*value.numer(), scale)?.checked_div_euclid(*value.denom())
-}
-
-/// The values that each number can have if every update may happen, where they stop growing soon.
-fn intervals(task: &RowTask) -> Vec<Option<(Rational, Rational)>> {
-    let zero = Rational::from_integer(0);
-    let mut held: Vec<Option<(Rational, Rational)>> = task
-        .numbers
-        .iter()
-        .map(|number| Some(number.initial.map_or((zero, zero), |value| (value, value))))
-        .collect();
-    for round in 0..ROUNDS {
-        let mut changed = false;
-        let terms = term_intervals(task, &held);
-        for effect in task.rows.iter().flat_map(|row| &row.effects) {
-            let (number, by) = match effect.change {
-                Change::Set(..) => continue,
-                Change::Assign(number, term) => (number, terms[term as usize]),
-                Change::Increase(number, term) => {
-                    let sum = held[number as usize]
-                        .zip(terms[term as usize])
-                        .and_then(|(a, b)| Some((a.0.checked_add(&b.0)?, a.1.checked_add(&b.1)?)));
-                    (number, sum)
-                }
-            };
-            let Some((low, high)) = held[number as usize] else { continue };
-            let grown = by.map(|(a, b)| (low.min(a), high.max(b)));
-            if grown != Some((low, high)) {
-                changed = true;
-                held[number as usize] = if round + 1 < ROUNDS { grown } else { None };
-            }
-        }
-        if !changed {
-            return held;
-        }
-    }
-    // What a number without bounds flows into has none either: one more round would have shown it, so be careful.
-    let mut unbounded: Vec<bool> = held.iter().map(Option::is_none).collect();
-    loop {
-        let before = unbounded.clone();
-        let flows = term_unbounded(task, &unbounded);
-        for effect in task.rows.iter().flat_map(|row| &row.effects) {
-            if let Change::Assign(number, term) | Change::Increase(number, term) = effect.change {
-                unbounded[number as usize] |= flows[term as usize];
-            }
-        }
-        if unbounded == before {
-            break;
-        }
-    }
-    held.into_iter().zip(unbounded).map(|(held, unbounded)| held.filter(|_| !unbounded)).collect()
-}
-
-fn term_unbounded(task: &RowTask, numbers: &[bool]) -> Vec<bool> {
-    let mut flows: Vec<bool> = Vec::with_capacity(task.terms.len());
-    for (at, &term) in task.terms.iter().enumerate() {
-        let flow = match term {
-            Term::Number(number) => numbers[number as usize],
-            Term::Holds(_) => false,
-            _ => {
-                super::numeric::parts(task, at as u32).into_iter().flatten().any(|part| flows[part as usize])
-            }
-        };
-        flows.push(flow);
-    }
-    flows
-}
-
-type Interval = Option<(Rational, Rational)>;
-
-fn term_intervals(task: &RowTask, numbers: &[Interval]) -> Vec<Interval> {
-    let one = Rational::from_integer(1);
-    let mut held: Vec<Interval> = Vec::with_capacity(task.terms.len());
-    for &term in &task.terms {
-        let pair = |a: u32, b: u32| held[a as usize].zip(held[b as usize]);
-        let interval = match term {
-            Term::Constant(number) => Some((number, number)),
-            Term::Number(number) => numbers[number as usize],
-            Term::Holds(_) => Some((Rational::from_integer(0), one)),
-            Term::Add(a, b) => {
-                pair(a, b).and_then(|(a, b)| Some((a.0.checked_add(&b.0)?, a.1.checked_add(&b.1)?)))
-            }
-            Term::Subtract(a, b) => {
-                pair(a, b).and_then(|(a, b)| Some((a.0.checked_sub(&b.1)?, a.1.checked_sub(&b.0)?)))
-            }
-            Term::Multiply(a, b) => pair(a, b).and_then(|(a, b)| {
-                let ends = [(a.0, b.0), (a.0, b.1), (a.1, b.0), (a.1, b.1)];
-                let ends = ends.iter().map(|(a, b)| a.checked_mul(b)).collect::<Option<Vec<_>>>()?;
-                Some((*ends.iter().min()?, *ends.iter().max()?))
-            }),
-            Term::Divide(..) => None,
-        };
-        held.push(interval);
-    }
-    held
 }

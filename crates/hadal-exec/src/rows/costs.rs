@@ -1,7 +1,8 @@
 //! What rows cost, in whole units: the largest amount that divides all costs that do not depend on the state.
 
 use super::RowError;
-use super::numeric::{Terms, gcd, lcm};
+use super::numeric::Terms;
+use hadal_system::rows::scale::{gcd, lcm};
 use hadal_system::rows::{Metric, Rational, RowTask, Term};
 use num_traits::Zero;
 

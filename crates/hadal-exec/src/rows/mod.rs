@@ -378,7 +378,7 @@ fn check(task: &RowTask) -> Result<(), RowError> {
     if task.variables.iter().any(|variable| variable.initial as usize >= variable.values.len()) {
         return wrong("an initial value is not one of its variable's");
     }
-    let parts = |at: usize| numeric::parts(task, at as u32).into_iter().flatten();
+    let parts = |at: usize| hadal_system::rows::scale::parts(task, at as u32).into_iter().flatten();
     for (at, &term) in task.terms.iter().enumerate() {
         let fits = match term {
             hadal_system::rows::Term::Number(number) => (number as usize) < task.numbers.len(),

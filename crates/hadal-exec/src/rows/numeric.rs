@@ -4,13 +4,9 @@
 //! Where no finite scale is closed (a number halved again and again, a quotient of variables), values are ordered
 //! floating-point numbers, and the space says so.
 
+use hadal_system::rows::scale::{constant, number_scales, parts, term_scales};
 use hadal_system::rows::{Change, Comparison, Need, Rational, RowTask, Sign, Term};
 use num_traits::Zero;
-
-/// Scales beyond this are not worth the bits they take.
-const LARGEST_SCALE: i128 = 1 << 40;
-/// Rounds after which a scale that still grows is taken to grow for ever.
-const ROUNDS: usize = 64;
 
 /// A value, exact or not as the whole task is.
 #[derive(Clone, Copy, Debug)]
@@ -219,80 +215,6 @@ fn metric_terms(task: &RowTask) -> Vec<u32> {
     }
 }
 
-/// The terms that a term reads.
-pub(super) fn parts(task: &RowTask, term: u32) -> [Option<u32>; 2] {
-    match task.terms[term as usize] {
-        Term::Holds(Need::Compares(comparison)) => {
-            [task.comparisons.get(comparison as usize).map(|comparison| comparison.term), None]
-        }
-        other => operands(other).map_or([None, None], |(a, b)| [Some(a), Some(b)]),
-    }
-}
-
-fn operands(term: Term) -> Option<(u32, u32)> {
-    match term {
-        Term::Add(a, b) | Term::Subtract(a, b) | Term::Multiply(a, b) | Term::Divide(a, b) => Some((a, b)),
-        Term::Constant(_) | Term::Number(_) | Term::Holds(_) => None,
-    }
-}
-
-fn constant(task: &RowTask, term: u32) -> Option<Rational> {
-    match task.terms[term as usize] {
-        Term::Constant(number) => Some(number),
-        _ => None,
-    }
-}
-
-/// The least scales closed under all updates; `None` where there are none within bounds.
-fn number_scales(task: &RowTask) -> Option<Vec<i128>> {
-    let mut scales: Vec<i128> =
-        task.numbers.iter().map(|number| number.initial.map_or(1, |value| *value.denom())).collect();
-    for _ in 0..ROUNDS {
-        let terms = term_scales(task, &scales)?;
-        let mut changed = false;
-        for effect in task.rows.iter().flat_map(|row| &row.effects) {
-            if let Change::Assign(number, term) | Change::Increase(number, term) = effect.change {
-                let scale = lcm(scales[number as usize], terms[term as usize])?;
-                changed |= scale != scales[number as usize];
-                scales[number as usize] = scale;
-            }
-        }
-        if !changed {
-            return Some(scales);
-        }
-    }
-    None
-}
-
-fn term_scales(task: &RowTask, numbers: &[i128]) -> Option<Vec<i128>> {
-    let mut scales: Vec<i128> = Vec::with_capacity(task.terms.len());
-    for &term in &task.terms {
-        let scale = match term {
-            Term::Constant(number) => *number.denom(),
-            Term::Number(number) => numbers[number as usize],
-            Term::Holds(_) => 1,
-            Term::Add(a, b) | Term::Subtract(a, b) => lcm(scales[a as usize], scales[b as usize])?,
-            Term::Multiply(a, b) => match (constant(task, a), constant(task, b)) {
-                (_, Some(factor)) => times(scales[a as usize], factor)?,
-                (Some(factor), None) => times(scales[b as usize], factor)?,
-                (None, None) => bounded(scales[a as usize].checked_mul(scales[b as usize])?)?,
-            },
-            Term::Divide(a, b) => {
-                let divisor = constant(task, b).filter(|divisor| !divisor.is_zero())?;
-                times(scales[a as usize], divisor.recip())?
-            }
-        };
-        scales.push(scale);
-    }
-    Some(scales)
-}
-
-/// The scale of a value of this scale times a constant.
-fn times(scale: i128, factor: Rational) -> Option<i128> {
-    let shared = gcd(scale, *factor.numer()).max(1);
-    bounded((scale / shared).checked_mul(*factor.denom())?)
-}
-
 /// How a term is evaluated in integers; `None` where a factor is too large.
 fn exact_step(task: &RowTask, at: usize, scales: &[i128]) -> Option<Step> {
     let scale = scales[at];
@@ -332,20 +254,4 @@ fn float_step(task: &RowTask, term: Term) -> Step {
         Term::Multiply(a, b) => Step::Multiply(a, b),
         Term::Divide(a, b) => Step::Divide(a, b),
     }
-}
-
-pub(super) fn gcd(a: i128, b: i128) -> i128 {
-    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a as i128
-}
-
-pub(super) fn lcm(a: i128, b: i128) -> Option<i128> {
-    bounded((a / gcd(a, b).max(1)).checked_mul(b)?)
-}
-
-fn bounded(scale: i128) -> Option<i128> {
-    (scale <= LARGEST_SCALE).then_some(scale)
 }

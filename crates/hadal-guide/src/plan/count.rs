@@ -12,8 +12,9 @@ use hadal_exec::rows::{Place, RowSpace, RowWorker};
 pub struct LandmarkCount<'s> {
     task: Relaxed<'s>,
     landmarks: Landmarks,
-    /// Where each landmark is read off a state.
+    /// Where each landmark is read off a state, and where the tests of each begin.
     tests: Vec<(Place, u64)>,
+    begins: Vec<u32>,
     /// The landmarks that each row may make true.
     achieves: Vec<Vec<u32>>,
 }
@@ -24,14 +25,19 @@ impl<'s> LandmarkCount<'s> {
         let task = Relaxed::new(space, kind);
         let landmarks = Landmarks::new(&task, &mut space.row_worker());
         let mut achieves = vec![Vec::new(); task.row_costs.len()];
-        for (operator, &row) in task.rows.iter().enumerate() {
-            if let Some(achieves) = achieves.get_mut(row as usize) {
-                let adds = task.adds.get(operator as u32).iter();
-                achieves.extend(adds.filter_map(|&fact| landmarks.of_fact(fact)));
+        let (mut tests, mut begins) = (Vec::new(), vec![0]);
+        for (landmark, number) in landmarks.all.iter().zip(0u32..) {
+            for &fact in &landmark.facts {
+                tests.push(task.test(fact));
+                for &operator in task.added_by.get(fact) {
+                    if let Some(achieves) = achieves.get_mut(task.rows[operator as usize] as usize) {
+                        achieves.push(number);
+                    }
+                }
             }
+            begins.push(tests.len() as u32);
         }
-        let tests = landmarks.all.iter().map(|landmark| task.test(landmark.fact)).collect();
-        LandmarkCount { task, landmarks, tests, achieves }
+        LandmarkCount { task, landmarks, tests, begins, achieves }
     }
 
     /// The landmarks.
@@ -70,8 +76,8 @@ impl<'s> LandmarkCount<'s> {
 
     #[inline]
     fn holds(&self, state: &[u64], landmark: usize) -> bool {
-        let (place, value) = self.tests[landmark];
-        place.get(state) == value
+        let own = self.begins[landmark] as usize..self.begins[landmark + 1] as usize;
+        self.tests[own].iter().any(|&(place, value)| place.get(state) == value)
     }
 
     /// Whether firing `row` may achieve a landmark that is next.

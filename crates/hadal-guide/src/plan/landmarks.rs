@@ -3,21 +3,28 @@
 //! Landmarks of the delete relaxation are found all at once: the landmarks of a fact are itself and what all its achievers
 //! share, as a greatest fixpoint (Zhu and Givan 2003; Keyder, Richter and Helmert 2010 for the statement with one fact).
 //! Orders are natural, greedy-necessary (every first achiever needs it) and reasonable (Hoffmann, Porteous and Sebastia
-//! 2004; Richter and Westphal 2010). Reasonable orders that would close a cycle are left out.
+//! 2004; Richter and Westphal 2010). Reasonable orders that would close a cycle are left out. A landmark may also be one of
+//! up to four facts.
 
 use super::relaxed::{NO_ROW, Relaxed};
 use hadal_exec::rows::RowWorker;
+use std::collections::HashSet;
 
 /// More bits of landmark sets than this are not kept.
 const MOST_BITS: u64 = 1 << 30;
 /// Turns of the fixpoint, counted in operators looked at.
 const MOST_WORK: u64 = 400_000_000;
 
+/// Facts of which one must become true, at most.
+const LARGEST: usize = 4;
+/// Facts of one kind that are looked at for such a landmark.
+const MOST_LOOKED_AT: usize = 4096;
+
 /// A landmark and its orders.
 #[derive(Clone, Debug, Default)]
 pub struct Landmark {
-    /// The fact.
-    pub fact: u32,
+    /// The fact, or several of which one must become true.
+    pub facts: Vec<u32>,
     /// Whether the goal asks for it.
     pub is_goal: bool,
     /// What the cheapest row that achieves it for the first time costs.
@@ -59,15 +66,17 @@ impl Landmarks {
             }
             found.of_fact[fact as usize] = found.all.len() as u32;
             let is_goal = task.goal.binary_search(&fact).is_ok();
-            found.all.push(Landmark { fact, is_goal, ..Landmark::default() });
+            found.all.push(Landmark { facts: vec![fact], is_goal, ..Landmark::default() });
         }
         found.order(task, &sets);
+        found.add_disjunctions(task, &sets);
         found.order_reasonably(task);
         let count = found.all.len();
         found.initial = vec![0; count.div_ceil(64).max(1)];
         let start = task.space().initial();
         for at in 0..count {
-            if task.holds(start, found.all[at].fact) && found.all[at].before.is_empty() {
+            let holds = found.all[at].facts.iter().any(|&fact| task.holds(start, fact));
+            if holds && found.all[at].before.is_empty() {
                 found.initial[at / 64] |= 1 << (at % 64);
             }
         }
@@ -87,7 +96,7 @@ impl Landmarks {
 
     fn order(&mut self, task: &Relaxed, sets: &Sets) {
         for at in 0..self.all.len() {
-            let fact = self.all[at].fact;
+            let fact = self.all[at].facts[0];
             let mut before: Vec<u32> = sets.of(fact).filter_map(|other| self.of_fact(other)).collect();
             before.retain(|&other| other as usize != at);
             // What every first achiever needs.
@@ -95,8 +104,7 @@ impl Landmarks {
             let mut cost = u32::MAX;
             for &operator in task.added_by.get(fact) {
                 let needs = task.needs.get(operator);
-                let is_first = needs.iter().all(|&need| sets.reached[need as usize] && !sets.has(need, fact));
-                if !is_first {
+                if !sets.is_first(needs, fact) {
                     continue;
                 }
                 if task.rows[operator as usize] != NO_ROW {
@@ -120,6 +128,54 @@ impl Landmarks {
                 before.clear();
             }
             self.all[at].before = before;
+        }
+    }
+
+    /// Adds landmarks of several facts: of each kind of facts that all first achievers of a landmark need, one must be true
+    /// before (Richter and Westphal 2010, sec. 4.1). Facts are of a kind where they have the same predicate.
+    fn add_disjunctions(&mut self, task: &Relaxed, sets: &Sets) {
+        let mut seen: HashSet<Vec<u32>> = HashSet::new();
+        for at in 0..self.all.len() {
+            let fact = self.all[at].facts[0];
+            if sets.initial[fact as usize] {
+                continue;
+            }
+            let achievers: Vec<&[u32]> = task
+                .added_by
+                .get(fact)
+                .iter()
+                .map(|&operator| task.needs.get(operator))
+                .filter(|needs| sets.is_first(needs, fact))
+                .collect();
+            let Some((one, others)) = achievers.split_first() else { continue };
+            let mut kinds: Vec<&str> = one.iter().filter_map(|&need| kind(task, need)).collect();
+            kinds.sort_unstable();
+            kinds.dedup();
+            for wanted in kinds {
+                let of_kind = |needs: &[u32]| -> Vec<u32> {
+                    needs.iter().copied().filter(|&need| kind(task, need) == Some(wanted)).collect()
+                };
+                let mut facts = of_kind(one);
+                let shared = others.iter().all(|needs| {
+                    let found = of_kind(needs);
+                    facts.extend_from_slice(&found);
+                    !found.is_empty() && facts.len() <= MOST_LOOKED_AT
+                });
+                facts.sort_unstable();
+                facts.dedup();
+                let tells = |&fact: &u32| sets.initial[fact as usize] || self.of_fact(fact).is_some();
+                if !shared || facts.len() < 2 || facts.len() > LARGEST || facts.iter().any(tells) {
+                    continue;
+                }
+                if seen.insert(facts.clone()) {
+                    let achieving = facts.iter().flat_map(|&fact| task.added_by.get(fact));
+                    let cost = achieving.map(|&operator| task.costs[operator as usize]).min().unwrap_or(0);
+                    let made = self.all.len() as u32;
+                    self.all[at].before.push(made);
+                    let needed_for = vec![at as u32];
+                    self.all.push(Landmark { facts, cost, needed_for, ..Landmark::default() });
+                }
+            }
         }
     }
 
@@ -163,8 +219,10 @@ impl Landmarks {
     /// Whether making `first` true makes `second` false.
     fn interferes(&self, task: &Relaxed, parents: &[Vec<u32>], first: u32, second: u32) -> bool {
         let excludes = |a: u32, b: u32| {
-            let (a, b) = (self.all[a as usize].fact, self.all[b as usize].fact);
-            let (a, b) = (task.value_of(a), task.value_of(b));
+            let ([a], [b]) = (&*self.all[a as usize].facts, &*self.all[b as usize].facts) else {
+                return false;
+            };
+            let (a, b) = (task.value_of(*a), task.value_of(*b));
             a.zip(b).is_some_and(|(a, b)| a.0 == b.0 && a.1 != b.1)
         };
         excludes(first, second)
@@ -185,6 +243,14 @@ impl Landmarks {
         }
         false
     }
+}
+
+/// The predicate of a fact, where it is an atom's value.
+fn kind<'t>(task: &Relaxed<'t>, fact: u32) -> Option<&'t str> {
+    let (variable, value) = task.value_of(fact)?;
+    let text = task.space().task().variables[variable as usize].values[value as usize].as_str();
+    let end = text.find([' ', ')']).unwrap_or(text.len());
+    text.starts_with('(').then(|| &text[..end]).filter(|&name| name != "(not")
 }
 
 /// For each fact the facts that are on every relaxed way to it.
@@ -271,6 +337,11 @@ impl Sets {
             }
         }
         Some(sets)
+    }
+
+    /// Whether an operator with these needs can make a fact true for the first time.
+    fn is_first(&self, needs: &[u32], fact: u32) -> bool {
+        needs.iter().all(|&need| self.reached[need as usize] && !self.has(need, fact))
     }
 
     fn has(&self, fact: u32, landmark: u32) -> bool {

@@ -182,6 +182,8 @@ pub struct Cuts<'g> {
     /// Those of the state whose successors are estimated.
     parent: Vec<Found>,
     parent_rows: Vec<u32>,
+    /// Operators looked at, of all estimates.
+    looked_at: u64,
 }
 
 /// A landmark: what it counts, and where its rows stand.
@@ -218,6 +220,7 @@ impl<'g> Cuts<'g> {
             rows: Vec::new(),
             parent: Vec::new(),
             parent_rows: Vec::new(),
+            looked_at: 0,
         }
     }
 
@@ -282,6 +285,7 @@ impl<'g> Cuts<'g> {
     /// Full costs again, and without some rows.
     fn begin(&mut self, off: Option<&Mask>) {
         self.operators.copy_from_slice(&self.fresh);
+        self.looked_at += self.fresh.len() as u64 / 8;
         for label in off.into_iter().flat_map(Mask::iter) {
             // One fact more than it has: it never fires.
             for &operator in self.guide.by_row.get(label.0 as usize).into_iter().flatten() {
@@ -308,6 +312,7 @@ impl<'g> Cuts<'g> {
             if self.facts[fact as usize] != distance {
                 continue;
             }
+            self.looked_at += graph.needed_by(fact).len() as u64;
             for &operator in graph.needed_by(fact) {
                 let it = &mut self.operators[operator as usize];
                 it.unmet -= 1;
@@ -359,6 +364,7 @@ impl<'g> Cuts<'g> {
             self.stack.push(fact);
         }
         while let Some(fact) = self.stack.pop() {
+            self.looked_at += graph.needed_by(fact).len() as u64;
             for &operator in graph.needed_by(fact) {
                 if self.operators[operator as usize].supporter != fact {
                     continue;
@@ -451,6 +457,10 @@ impl<'g> Cuts<'g> {
 impl Estimator for Cuts<'_> {
     fn estimate(&mut self, state: &[u64], off: Option<&Mask>) -> Distance {
         Distance(self.cost(state, off))
+    }
+
+    fn work(&self) -> u64 {
+        self.looked_at * 3
     }
 
     fn preferred(&self) -> &[Label] {

@@ -5,7 +5,7 @@
 //! only where the condition holds. Rewards are left out: the question is how likely the goal is, or how many steps it takes.
 
 use super::ast::{Action, Atom, Effect, Formula, Number, Task, Term, Update, Variable};
-use super::{Budget, Options, Read, encode, explain, ground, normalise, read, refuse};
+use super::{Options, Read, encode, explain, ground, normalise, read, refuse};
 use crate::diagnostic::{Diagnostic, Refused};
 use hadal_system::rows::{Rational, RowTask};
 use hadal_system::{Source, Span};
@@ -58,9 +58,8 @@ pub fn load_chances(domain: Source, problem: Source, options: Options) -> Result
     }
     task.actions = actions;
     let traits = normalise::Traits::of(&task);
-    let budget = Budget { bytes: options.memory, work: options.work };
-    let grounded =
-        ground::ground(&task, &traits, budget).map_err(|error| explain(error, &domain, &problem))?;
+    let grounded = ground::ground(&task, &traits, options.budget())
+        .map_err(|error| explain(error, &domain, &problem))?;
     let task = encode::encode(grounded, options.soft, encode::Rows::All)
         .map_err(|error| explain(error, &domain, &problem))?;
     let mut instances: HashMap<(u32, Vec<u32>), u32> = HashMap::new();

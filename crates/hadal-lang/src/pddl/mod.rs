@@ -8,6 +8,7 @@ pub mod ast;
 mod chance;
 mod encode;
 mod ground;
+mod language;
 mod normalise;
 mod read;
 mod soft;
@@ -18,10 +19,14 @@ mod validate;
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
 pub use ast::Task;
 pub use chance::{Chances, load_chances};
+pub use ground::Excess;
 use ground::{Budget, GroundError, RowError};
 use hadal_system::rows::RowTask;
 use hadal_system::{Source, Span};
+pub use language::LANGUAGE;
 pub use read::{Read, read};
+use std::fmt;
+use std::time::Instant;
 pub use validate::{Flaw, Validation, validate, validate_task};
 
 /// A task that was accepted.
@@ -40,8 +45,27 @@ pub struct Options {
     pub memory: usize,
     /// Steps of joins that grounding may take.
     pub work: u64,
+    /// When grounding must be done.
+    pub deadline: Option<Instant>,
     /// How preferences are paid for.
     pub soft: SoftGoals,
+}
+
+impl Options {
+    fn budget(self) -> Budget {
+        Budget { bytes: self.memory, work: self.work, deadline: self.deadline }
+    }
+}
+
+/// Why a task was not loaded.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum NotLoaded {
+    /// The text is not accepted.
+    #[error("{}", crate::language::render_refusal(.0))]
+    Refused(#[from] Refused),
+    /// Grounding took more than it may: nothing is known of the task.
+    #[error("grounding was stopped: {0}")]
+    Stopped(Excess),
 }
 
 /// How preferences are paid for.
@@ -56,24 +80,25 @@ pub enum SoftGoals {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { memory: 2 << 30, work: 100_000_000_000, soft: SoftGoals::default() }
+        Options { memory: 2 << 30, work: 100_000_000_000, deadline: None, soft: SoftGoals::default() }
     }
 }
 
 /// Reads and grounds a domain and a problem.
-pub fn load(domain: Source, problem: Source, options: Options) -> Result<Loaded, Refused> {
+pub fn load(domain: Source, problem: Source, options: Options) -> Result<Loaded, NotLoaded> {
     let Read { task, warnings, chance } = read(&domain, &problem)?;
     if let Some((source, span)) = chance {
         let finding = Diagnostic::error(span, "outcomes of chance are not part of a plan")
             .help("this is a decision process: `hadal solve` reads it");
-        return Err(refuse(&source, finding));
+        return Err(refuse(&source, finding).into());
     }
     let traits = normalise::Traits::of(&task);
-    let budget = Budget { bytes: options.memory, work: options.work };
-    let grounded =
-        ground::ground(&task, &traits, budget).map_err(|error| explain(error, &domain, &problem))?;
-    let task = encode::encode(grounded, options.soft, encode::Rows::Relevant)
-        .map_err(|error| explain(error, &domain, &problem))?;
+    let not_loaded = |error| match error {
+        GroundError::Excess(excess) => NotLoaded::Stopped(excess),
+        error => explain(error, &domain, &problem).into(),
+    };
+    let grounded = ground::ground(&task, &traits, options.budget()).map_err(not_loaded)?;
+    let task = encode::encode(grounded, options.soft, encode::Rows::Relevant).map_err(not_loaded)?;
     Ok(Loaded { task, warnings })
 }
 
@@ -91,17 +116,24 @@ fn explain(error: GroundError, domain: &Source, problem: &Source) -> Refused {
             Diagnostic::error(span, "a step may lower the metric in a way that hadal cannot optimise")
         }
         RowError::Overflow => Diagnostic::error(span, "a number is undefined or too large to hold exactly"),
+        RowError::Excess(excess) => Diagnostic::error(span, format!("grounding was stopped: {excess}")),
     };
     match error {
-        GroundError::OverBudget(over) => {
-            let message = format!(
-                "grounding needs more than it may take: stopped at {} MiB after {} steps",
-                over.bytes >> 20,
-                over.work
-            );
-            refuse(problem, Diagnostic::error(Span::default(), message).help("give it more memory"))
+        GroundError::Excess(excess) => {
+            let message = format!("grounding was stopped: {excess}");
+            refuse(problem, Diagnostic::error(Span::default(), message))
         }
         GroundError::Schema(span, error) => refuse(domain, describe(span, error)),
         GroundError::Elsewhere(error) => refuse(problem, describe(Span::default(), error)),
+    }
+}
+
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Excess::Memory { bytes } => write!(f, "facts and rows take {} MiB", bytes >> 20),
+            Excess::Work { steps } => write!(f, "joins took {steps} steps"),
+            Excess::Time => write!(f, "the time limit is over"),
+        }
     }
 }

@@ -7,12 +7,14 @@ mod numbers;
 mod pairs;
 mod prune;
 mod relevance;
+mod sharpen;
 mod soft;
+mod table;
 mod values;
 mod variables;
 
 use super::SoftGoals;
-use super::ground::{GroundError, GroundTask};
+use super::ground::{GroundError, GroundTask, RowError};
 use hadal_system::rows::RowTask;
 use prune::Truth;
 use variables::Variables;
@@ -37,14 +39,34 @@ pub(crate) fn encode(mut task: GroundTask, goals: SoftGoals, keep: Rows) -> Resu
         }
     }
     let variables = Variables::cover(&task, &truth, groups);
-    let mut rows = lower::lower(&task, &variables, goals).map_err(GroundError::Elsewhere)?;
+    let (rows, wider) = lowered(&task, &variables, goals, keep).map_err(GroundError::Elsewhere)?;
+    let Some(wider) = wider else { return Ok(rows) };
+    let variables = Variables::cover(&task, &truth, wider);
+    let (sharper, _) = lowered(&task, &variables, goals, keep).map_err(GroundError::Elsewhere)?;
+    let (before, after) = (sharpen::size(&rows), sharpen::size(&sharper));
+    Ok(if after.0 <= before.0 && after.1 < before.1 { sharper } else { rows })
+}
+
+/// The task over variables, without what no plan has; and groups that are wider than those behind the variables.
+fn lowered(
+    task: &GroundTask,
+    variables: &Variables,
+    goals: SoftGoals,
+    keep: Rows,
+) -> Result<(RowTask, Option<Vec<Vec<u32>>>), RowError> {
+    let mut rows = lower::lower(task, variables, goals)?;
+    let mut wider = None;
     // Where steps are counted, one that changes nothing else may matter.
     if keep == Rows::Relevant && !task.soft.monitors.iter().any(|monitor| monitor.counts) {
-        relevance::drop_irrelevant(&mut rows);
-        if pairs::drop_unreachable(&mut rows) {
+        let number = relevance::drop_irrelevant(&mut rows);
+        let before = rows.rows.len();
+        if let Some(mutexes) = pairs::drop_useless(&mut rows) {
+            wider = sharpen::wider(variables, &mutexes, &number);
+        }
+        if rows.rows.len() < before {
             relevance::drop_irrelevant(&mut rows);
         }
     }
     values::drop_unused(&mut rows);
-    Ok(rows)
+    Ok((rows, wider))
 }

@@ -11,8 +11,8 @@ struct Relevant {
     grew: bool,
 }
 
-/// Drops what is irrelevant.
-pub(crate) fn drop_irrelevant(task: &mut RowTask) {
+/// Drops what is irrelevant; returns the new number of each variable, `u32::MAX` where it is gone.
+pub(crate) fn drop_irrelevant(task: &mut RowTask) -> Vec<u32> {
     let relevant = Relevant::of(task);
     task.rows.retain_mut(|row| {
         row.effects.retain(|effect| relevant.changes(effect));
@@ -71,6 +71,7 @@ pub(crate) fn drop_irrelevant(task: &mut RowTask) {
     keep(&mut task.variables, &relevant.variables);
     keep(&mut task.numbers, &relevant.numbers);
     keep(&mut task.derived, &relevant.derived);
+    variables
 }
 
 fn keep<T>(list: &mut Vec<T>, kept: &[bool]) {

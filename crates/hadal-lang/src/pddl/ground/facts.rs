@@ -2,10 +2,12 @@
 
 use super::join::value;
 use super::relation::Relation;
+use super::{Budget, Excess};
 use crate::pddl::ast::{Atom, Comparator, Number, Task, Universe};
 use crate::pddl::normalise::Traits;
 use hadal_system::rows::Rational;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub};
+use std::time::Instant;
 
 /// How many arguments a predicate, function or action may have.
 pub(crate) const MAX_ARITY: usize = 60;
@@ -22,13 +24,17 @@ pub(crate) struct Facts<'a> {
     pub(crate) values: Vec<(Relation, Vec<Rational>)>,
     /// Steps of joins so far.
     pub(crate) work: u64,
-    /// Joins end early where this is set.
-    pub(crate) over_budget: bool,
+    budget: Budget,
+    /// What grounding had too much of; joins end early then.
+    pub(crate) over: Option<Excess>,
 }
+
+/// Steps of joins between two looks at memory and clock.
+const LOOK_EVERY: u64 = 1 << 14;
 
 impl<'a> Facts<'a> {
     /// No facts, but the values at the start.
-    pub(crate) fn new(task: &'a Task, traits: &'a Traits) -> Self {
+    pub(crate) fn new(task: &'a Task, traits: &'a Traits, budget: Budget) -> Self {
         let predicates = task.predicates.iter().map(|symbol| Relation::new(symbol.sorts.len()));
         let schemas = task.actions.iter().map(|action| Relation::new(action.parameters.len()));
         let mut values: Vec<(Relation, Vec<Rational>)> =
@@ -49,7 +55,8 @@ impl<'a> Facts<'a> {
             relations: predicates.chain(schemas).collect(),
             values,
             work: 0,
-            over_budget: false,
+            budget,
+            over: None,
         }
     }
 
@@ -113,6 +120,29 @@ impl<'a> Facts<'a> {
             },
             Number::Violated(_) | Number::TotalTime | Number::GoalAchieved => None,
         })
+    }
+
+    /// Counts a step; false where the budget is used up.
+    #[inline]
+    pub(crate) fn step(&mut self) -> bool {
+        self.work += 1;
+        if self.work.is_multiple_of(LOOK_EVERY) {
+            self.look(0);
+        }
+        self.over.is_none()
+    }
+
+    /// Looks at the budget, with `more` bytes held elsewhere.
+    #[cold]
+    pub(crate) fn look(&mut self, more: usize) {
+        let bytes = self.bytes() + more;
+        if bytes > self.budget.bytes {
+            self.over = Some(Excess::Memory { bytes });
+        } else if self.work > self.budget.work {
+            self.over = Some(Excess::Work { steps: self.work });
+        } else if self.budget.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            self.over = Some(Excess::Time);
+        }
     }
 
     /// Bytes held by relations.

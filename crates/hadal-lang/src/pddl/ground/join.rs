@@ -90,8 +90,7 @@ struct Search<'a, F> {
 
 impl<F: FnMut(&mut Facts, &[u32])> Search<'_, F> {
     fn go(&mut self, facts: &mut Facts, binding: &mut Binding, mut remaining: u128) {
-        facts.work += 1;
-        if facts.over_budget {
+        if !facts.step() {
             return;
         }
         // The atom with the fewest candidates: how many, which, the first one, and the index they stand in.
@@ -178,8 +177,7 @@ impl<F: FnMut(&mut Facts, &[u32])> Search<'_, F> {
         let universe = facts.universe;
         for &object in &universe.members[self.body.sorts[slot] as usize] {
             binding.objects[slot] = object;
-            facts.work += 1;
-            if facts.over_budget {
+            if !facts.step() {
                 break;
             }
             if equalities_hold(self.body, &binding.objects) {

@@ -28,6 +28,7 @@ use hadal_system::rows::{Metric, Rational, Sense};
 use num_traits::{CheckedAdd, CheckedMul};
 use objective::Objective;
 use reach::{Schema, reach};
+use std::time::Instant;
 
 /// How much grounding may take.
 #[derive(Clone, Copy, Debug)]
@@ -36,20 +37,32 @@ pub(crate) struct Budget {
     pub(crate) bytes: usize,
     /// Steps of joins.
     pub(crate) work: u64,
+    /// When it must be done.
+    pub(crate) deadline: Option<Instant>,
 }
 
-/// The budget did not suffice.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OverBudget {
-    pub(crate) bytes: usize,
-    pub(crate) work: u64,
+/// What grounding had too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// Facts and rows take more memory than they may.
+    Memory {
+        /// What they took at the end.
+        bytes: usize,
+    },
+    /// Joins took more steps than they may.
+    Work {
+        /// How many.
+        steps: u64,
+    },
+    /// The deadline is over.
+    Time,
 }
 
 /// Why a task was not grounded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum GroundError {
-    /// Facts or rows take too much.
-    OverBudget(OverBudget),
+    /// The budget is used up.
+    Excess(Excess),
     /// Something about the schema at this place.
     Schema(Span, RowError),
     /// Something about goal, rules, constraints or metric.
@@ -93,16 +106,16 @@ pub(crate) fn ground<'a>(
         .collect();
     let wishes: Vec<Vec<Wish>> = task.actions.iter().map(|action| wishes_of(&action.precondition)).collect();
     let axioms: Vec<Condition> = task.axioms.iter().map(|axiom| normalise(&axiom.body, true)).collect();
-    let mut facts = Facts::new(task, traits);
-    reach(task, &schemas, &axioms, &mut facts, budget).map_err(GroundError::OverBudget)?;
+    let mut facts = Facts::new(task, traits, budget);
+    reach(task, &schemas, &axioms, &mut facts).map_err(GroundError::Excess)?;
     let objective = Objective::of(task, &facts).map_err(|e| GroundError::Elsewhere(e.into()))?;
     let mut builder = Builder::new(task, facts, objective);
-    let rows = match all_rows(&mut builder, &schemas, &wishes, budget) {
+    let rows = match all_rows(&mut builder, &schemas, &wishes) {
         // Some step lowers the metric: its numbers become part of the state.
         Err(GroundError::Schema(_, RowError::NegativeCost)) => {
             let objective = builder.objective.in_state();
             builder = Builder::new(task, builder.facts, objective);
-            all_rows(&mut builder, &schemas, &wishes, budget)?
+            all_rows(&mut builder, &schemas, &wishes)?
         }
         other => other?,
     };
@@ -120,17 +133,13 @@ fn all_rows(
     builder: &mut Builder,
     schemas: &[Schema],
     wishes: &[Vec<Wish>],
-    budget: Budget,
 ) -> Result<Vec<GroundRow>, GroundError> {
     let mut rows = Vec::new();
     for (number, (schema, wishes)) in schemas.iter().zip(wishes).enumerate() {
-        builder
-            .rows_of(number as u32, schema, wishes, &mut rows)
-            .map_err(|error| GroundError::Schema(builder.task.actions[number].span, error))?;
-        let bytes = rows.len() * 300 + builder.facts.bytes();
-        if bytes > budget.bytes {
-            return Err(GroundError::OverBudget(OverBudget { bytes, work: builder.facts.work }));
-        }
+        builder.rows_of(number as u32, schema, wishes, &mut rows).map_err(|error| match error {
+            RowError::Excess(excess) => GroundError::Excess(excess),
+            error => GroundError::Schema(builder.task.actions[number].span, error),
+        })?;
     }
     Ok(rows)
 }

@@ -1,10 +1,10 @@
 //! Facts and ground actions that are reachable when nothing is ever deleted: a Datalog program, evaluated semi-naively
 //! (Helmert 2009, "Concise finite-domain representations for PDDL planning tasks", sec. 6).
 
+use super::Excess;
 use super::facts::Facts;
 use super::join::{Binding, Trigger, join, value};
 use super::rule::{Body, relax};
-use super::{Budget, OverBudget};
 use crate::pddl::ast::{Atom, Task, Term};
 use crate::pddl::normalise::{Condition, FlatEffect, Leaf, Traits};
 use std::collections::VecDeque;
@@ -34,8 +34,7 @@ pub(crate) fn reach(
     schemas: &[Schema],
     axioms: &[Condition],
     facts: &mut Facts,
-    budget: Budget,
-) -> Result<(), OverBudget> {
+) -> Result<(), Excess> {
     let program = Program::of(task, schemas, axioms, facts.traits);
     let mut queue: VecDeque<u32> = VecDeque::new();
     for (predicate, objects) in &task.init.atoms {
@@ -49,7 +48,7 @@ pub(crate) fn reach(
         }
     }
     let mut binding = Binding::default();
-    let mut derive = Derivation { program: &program, budget, made: 0, queue };
+    let mut derive = Derivation { program: &program, made: 0, queue };
     for rule in program
         .rules
         .iter()
@@ -71,8 +70,8 @@ pub(crate) fn reach(
                 derive.head(facts, &rule.head, objects);
             });
         }
-        if facts.over_budget || facts.work > budget.work {
-            return Err(OverBudget { bytes: facts.bytes(), work: facts.work });
+        if let Some(excess) = facts.over {
+            return Err(excess);
         }
     }
     // Instances that nothing watches were never shown; whoever looks at relations from here on sees all.
@@ -144,7 +143,6 @@ impl Program {
 /// Takes what joins find.
 struct Derivation<'a> {
     program: &'a Program,
-    budget: Budget,
     made: u64,
     queue: VecDeque<u32>,
 }
@@ -182,10 +180,8 @@ impl Derivation<'_> {
     /// Looks at the memory now and then.
     fn count(&mut self, facts: &mut Facts) {
         self.made += 1;
-        if self.made.is_multiple_of(1 << 14) && facts.bytes() > self.budget.bytes
-            || facts.work > self.budget.work
-        {
-            facts.over_budget = true;
+        if self.made.is_multiple_of(1 << 14) {
+            facts.look(0);
         }
     }
 }

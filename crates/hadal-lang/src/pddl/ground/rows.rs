@@ -1,5 +1,6 @@
 //! Instances of schemas as rows over ground literals.
 
+use super::Excess;
 use super::build::Builder;
 use super::condition::{Conjunction, Literal};
 use super::facts::Overflow;
@@ -14,6 +15,10 @@ use hadal_system::rows::{Need, Rational};
 
 /// How many rows a precondition with disjunctions may become.
 const MAX_ROWS: usize = 8;
+/// Bytes that a row takes, about.
+const ROW_BYTES: usize = 300;
+/// Instances between two looks at the budget.
+const LOOK_EVERY: u32 = 1 << 10;
 
 /// A ground action over literals.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +56,8 @@ pub(crate) enum RowError {
     NegativeCost,
     /// Two effects change one number in ways that do not add up.
     Clash(hadal_system::Span),
+    /// The budget is used up.
+    Excess(Excess),
 }
 
 impl From<Overflow> for RowError {
@@ -79,6 +86,12 @@ impl Builder<'_> {
             objects.clear();
             objects.extend_from_slice(self.facts.relations[relation].tuple(instance));
             self.instance(number, schema, (wishes, &guides), &mut objects, rows)?;
+            if instance % LOOK_EVERY == LOOK_EVERY - 1 {
+                self.facts.look(rows.len() * ROW_BYTES);
+            }
+            if let Some(excess) = self.facts.over {
+                return Err(RowError::Excess(excess));
+            }
         }
         Ok(())
     }

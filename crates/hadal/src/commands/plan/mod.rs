@@ -15,13 +15,15 @@ use hadal_check::options::parse_size;
 use hadal_check::units::parse_time;
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::language::{Language, render_refusal};
-use hadal_lang::pddl::{self, SoftGoals};
-use hadal_plan::{Answer, ENGINES, Engine, Found, Kept, OnDisk, Outcome, PlanError, Planner, decimal};
+use hadal_lang::pddl::{self, NotLoaded, SoftGoals};
+use hadal_plan::{
+    Answer, ENGINES, Engine, Found, GUIDES, GuideChoice, Kept, OnDisk, Outcome, PlanError, Planner, decimal,
+};
 use hadal_search::{Control, Limits, StopReason};
 use hadal_store::Governor;
 use hadal_system::Source;
 use places::{About, Places};
-use show::{Around, found_line, show, show_too_large};
+use show::{Around, found_line, show, show_stopped, show_too_large};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -52,6 +54,9 @@ pub struct PlanArgs {
     /// Which search; docs/planning.md says when to use which.
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = engines())]
     pub engine: Engine,
+    /// What estimates distances when a best plan is looked for; docs/planning.md says more.
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = guides())]
+    pub guide: GuideChoice,
     /// Begin on disk, as if memory were used up.
     #[arg(long)]
     pub external: bool,
@@ -102,6 +107,12 @@ fn engines() -> impl TypedValueParser<Value = Engine> {
     PossibleValuesParser::new(values).map(|name| Engine::named(&name).unwrap_or_default())
 }
 
+/// The guides by name, with what each is.
+fn guides() -> impl TypedValueParser<Value = GuideChoice> {
+    let values = GUIDES.iter().map(|guide| PossibleValue::new(guide.name).help(guide.help));
+    PossibleValuesParser::new(values).map(|name| GuideChoice::named(&name).unwrap_or_default())
+}
+
 impl PlanArgs {
     /// Whether a proof is asked for.
     fn wants_best(&self) -> bool {
@@ -120,6 +131,7 @@ impl PlanArgs {
         if self.is_timed() {
             let pddl = self.optimal
                 || self.engine != Engine::Auto
+                || self.guide != GuideChoice::default()
                 || self.external
                 || self.first
                 || self.max_depth.is_some()
@@ -127,7 +139,7 @@ impl PlanArgs {
                 || self.html.is_some();
             return match pddl {
                 true => wrong(
-                    "--optimal, --first, --engine, --external, --max-depth, --plan and --html are for tasks in PDDL; the run of a \
+                    "--optimal, --first, --engine, --guide, --external, --max-depth, --plan and --html are for tasks in PDDL; the run of a \
                      model in real time is always a cheapest one",
                 ),
                 false => Ok(()),
@@ -165,6 +177,7 @@ pub fn resume(args: &ResumeArgs, about: &serde_json::Value) -> Option<Result<u8,
         problem: Some(about.plan.problem),
         optimal: about.plan.optimal,
         engine: Engine::named(&about.plan.engine)?,
+        guide: GuideChoice::default(),
         external: false,
         first: about.plan.first,
         memory: limits.memory,
@@ -200,9 +213,18 @@ fn carry_out(args: &PlanArgs, resumed: Option<(&PathBuf, hadal_plan::Resumed)>) 
         Engine::CostBreadth => SoftGoals::AtEnd,
         _ => SoftGoals::Collect,
     };
-    let options = pddl::Options { memory: memory as usize / 2, soft, ..pddl::Options::default() };
-    let loaded = pddl::load(domain.clone(), problem.clone(), options)
-        .map_err(|refused| Failure::Refused { rendered: render_refusal(&refused) })?;
+    let deadline = args.time_limit.and_then(|limit| begun.checked_add(limit));
+    let options = pddl::Options { memory: memory as usize / 2, soft, deadline, ..pddl::Options::default() };
+    let loaded = match pddl::load(domain.clone(), problem.clone(), options) {
+        Ok(loaded) => loaded,
+        Err(stopped @ NotLoaded::Stopped(_)) => {
+            show_stopped(args, &stopped.to_string(), memory)?;
+            return Ok(3);
+        }
+        Err(NotLoaded::Refused(refused)) => {
+            return Err(Failure::Refused { rendered: render_refusal(&refused) });
+        }
+    };
     let mut warnings: Vec<String> =
         loaded.warnings.iter().map(|(source, finding)| render_plain(source, finding)).collect();
     if !args.quiet && !args.json {
@@ -239,6 +261,7 @@ fn carry_out(args: &PlanArgs, resumed: Option<(&PathBuf, hadal_plan::Resumed)>) 
         external: args.external,
         first: args.first,
         engine: args.engine,
+        guide: args.guide,
         resident,
         announce: &announce,
     };

@@ -33,6 +33,9 @@ pub(super) struct About {
     in_ram: bool,
     /// How often numbers got more bits before.
     widened: u32,
+    /// What guides the search for a best plan.
+    #[serde(default)]
+    guide: String,
 }
 
 /// What was asked.
@@ -55,6 +58,7 @@ impl About {
             stage: Stage::named(&self.stage).unwrap_or(Stage::Best),
             in_ram: self.in_ram,
             widened: self.widened,
+            guide: self.guide.clone(),
             overflowed: run.join(OVERFLOWED).exists(),
         }
     }
@@ -110,6 +114,7 @@ impl<'a> Places<'a> {
             stage: kept.stage.name().to_owned(),
             in_ram: kept.in_ram,
             widened: kept.widened,
+            guide: kept.guide.clone(),
         };
         // Paths and numbers always serialise.
         serde_json::to_value(about).unwrap_or_default()

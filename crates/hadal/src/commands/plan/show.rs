@@ -149,6 +149,11 @@ pub(super) fn show_too_large(args: &PlanArgs, task: u64, memory: u64) -> Result<
         task >> 20,
         memory >> 20
     );
+    show_stopped(args, &reason, memory)
+}
+
+/// That a limit was reached before there was anything to search.
+pub(super) fn show_stopped(args: &PlanArgs, reason: &str, memory: u64) -> Result<(), Failure> {
     if args.json {
         let shown = serde_json::json!({
             "verdict": "stopped", "reason": reason, "cost": null, "optimal": false, "plan_length": null, "plan": null,

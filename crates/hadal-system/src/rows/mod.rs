@@ -4,6 +4,11 @@
 //! tree: a successor generator reads the rows as they are, and so do estimates. All effects of a row read the state before
 //! it; every conditional effect is decided there, too.
 
+pub mod scale;
+mod system;
+
+pub use system::NoSystem;
+
 use num_rational::Ratio;
 
 /// An exact number of a model; arithmetic on it is checked and never wraps.

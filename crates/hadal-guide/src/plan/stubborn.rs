@@ -1,0 +1,247 @@
+//! Strong stubborn sets for planning (Alkhazraji, Wehrle, Mattmüller and Helmert 2012, "A stubborn set algorithm for
+//! optimal planning"; Wehrle and Helmert 2014): of the rows that can fire in a state, those that suffice for a cheapest
+//! plan from there. Whatever plan there is has a permutation that begins with one of them.
+//!
+//! A set begins with all rows that achieve an unmet goal. For a row of the set that cannot fire, all rows that achieve one
+//! of its unmet needs join; for one that can, all rows that may fire beside it and interfere. Only tasks whose rows set
+//! finite variables unconditionally are handled.
+
+use hadal_exec::rows::{Place, RowSpace};
+use hadal_system::rows::{Change, Need};
+
+/// Numbers that lists of interfering rows may hold altogether; what is beyond is computed each time.
+const MOST_KEPT: usize = 20_000_000;
+/// Expansions before it is looked at whether pruning is worth it.
+const TRIED: u64 = 1000;
+
+/// What a row asks of a variable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Is(u32),
+    IsNot(u32),
+}
+
+impl Wish {
+    fn allows(self, value: u32) -> bool {
+        match self {
+            Wish::Is(wanted) => value == wanted,
+            Wish::IsNot(barred) => value != barred,
+        }
+    }
+
+    /// Whether no value meets both.
+    fn excludes(self, other: Wish) -> bool {
+        match (self, other) {
+            (Wish::Is(a), Wish::Is(b)) => a != b,
+            (Wish::Is(a), Wish::IsNot(b)) | (Wish::IsNot(b), Wish::Is(a)) => a == b,
+            (Wish::IsNot(_), Wish::IsNot(_)) => false,
+        }
+    }
+}
+
+struct RowFacts {
+    needs: Vec<(u32, Wish)>,
+    sets: Vec<(u32, u32)>,
+}
+
+/// Prunes transitions.
+pub struct Stubborn {
+    places: Vec<Place>,
+    rows: Vec<RowFacts>,
+    goal: Vec<(u32, Wish)>,
+    /// For each variable, the rows that set it, with the value.
+    setters: Vec<Vec<(u32, u32)>>,
+    /// For each variable, the rows that ask something of it.
+    askers: Vec<Vec<u32>>,
+    interfering: Vec<Option<Box<[u32]>>>,
+    kept: usize,
+    /// Rows of the set of this round.
+    chosen: Vec<u32>,
+    round: u32,
+    queue: Vec<u32>,
+}
+
+/// What pruning came to so far: it is given up where too little goes for the time that it takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Rows that could fire.
+    pub seen: u64,
+    /// Those of them that were left.
+    pub left: u64,
+    /// States.
+    pub expanded: u64,
+}
+
+impl Pruned {
+    /// A fifth must go.
+    fn is_given_up(&self) -> bool {
+        self.expanded >= TRIED && self.left * 5 > self.seen * 4
+    }
+}
+
+impl Stubborn {
+    /// For the task of `space`, where it is one that can be handled.
+    pub fn new(space: &RowSpace) -> Option<Self> {
+        let task = space.task();
+        if !(task.derived.is_empty() && task.monitors.is_empty() && task.numbers.is_empty()) {
+            return None;
+        }
+        let mut rows = Vec::with_capacity(task.rows.len());
+        let mut setters = vec![Vec::new(); task.variables.len()];
+        let mut askers = vec![Vec::new(); task.variables.len()];
+        for (row, number) in task.rows.iter().zip(0u32..) {
+            let needs = wishes(&row.needs)?;
+            let mut sets: Vec<(u32, u32)> = Vec::new();
+            for effect in &row.effects {
+                let Change::Set(variable, value) = effect.change else { return None };
+                if !effect.when.is_empty() {
+                    return None;
+                }
+                sets.retain(|&(of, _)| of != variable);
+                sets.push((variable, value));
+            }
+            sets.iter().for_each(|&(variable, value)| setters[variable as usize].push((number, value)));
+            for &(variable, _) in &needs {
+                let askers: &mut Vec<u32> = &mut askers[variable as usize];
+                if askers.last() != Some(&number) {
+                    askers.push(number);
+                }
+            }
+            rows.push(RowFacts { needs, sets });
+        }
+        Some(Stubborn {
+            places: space.layout().finite.clone(),
+            goal: wishes(&task.goal)?,
+            interfering: vec![None; rows.len()],
+            chosen: vec![0; rows.len()],
+            rows,
+            setters,
+            askers,
+            kept: 0,
+            round: 0,
+            queue: Vec::new(),
+        })
+    }
+
+    /// Leaves of the rows that can fire in `state` those that suffice, unless `pruned` says that it does not pay.
+    pub fn prune(&mut self, state: &[u64], applicable: &mut Vec<u32>, pruned: &mut Pruned) {
+        if pruned.is_given_up() || applicable.len() < 2 {
+            return;
+        }
+        let Some(unmet) = self.unmet(state, Of::Goal) else { return };
+        self.round += 1;
+        self.queue.clear();
+        self.add_achievers(unmet);
+        while let Some(row) = self.queue.pop() {
+            match self.unmet(state, Of::Row(row)) {
+                Some(unmet) => self.add_achievers(unmet),
+                None => self.add_interfering(row),
+            }
+        }
+        pruned.seen += applicable.len() as u64;
+        let (chosen, round) = (&self.chosen, self.round);
+        applicable.retain(|&row| chosen[row as usize] == round);
+        pruned.left += applicable.len() as u64;
+        pruned.expanded += 1;
+    }
+
+    /// The unmet condition with the fewest rows that are not chosen yet and achieve it.
+    fn unmet(&self, state: &[u64], of: Of) -> Option<(u32, Wish)> {
+        let wishes = match of {
+            Of::Goal => &self.goal,
+            Of::Row(row) => &self.rows[row as usize].needs,
+        };
+        let unmet = wishes
+            .iter()
+            .copied()
+            .filter(|&(variable, wish)| !wish.allows(self.places[variable as usize].get(state) as u32));
+        let mut found: Option<(usize, (u32, Wish))> = None;
+        for (variable, wish) in unmet {
+            let fresh = self.setters[variable as usize]
+                .iter()
+                .filter(|&&(row, value)| wish.allows(value) && self.chosen[row as usize] != self.round)
+                .count();
+            if fresh == 0 {
+                return Some((variable, wish));
+            }
+            if found.is_none_or(|(least, _)| fresh < least) {
+                found = Some((fresh, (variable, wish)));
+            }
+        }
+        found.map(|(_, unmet)| unmet)
+    }
+
+    fn add(&mut self, row: u32) {
+        if std::mem::replace(&mut self.chosen[row as usize], self.round) != self.round {
+            self.queue.push(row);
+        }
+    }
+
+    fn add_achievers(&mut self, (variable, wish): (u32, Wish)) {
+        for at in 0..self.setters[variable as usize].len() {
+            let (row, value) = self.setters[variable as usize][at];
+            if wish.allows(value) {
+                self.add(row);
+            }
+        }
+    }
+
+    fn add_interfering(&mut self, row: u32) {
+        let known = self.interfering[row as usize].take();
+        let fresh = known.is_none();
+        let list = known.unwrap_or_else(|| self.interferers(row));
+        list.iter().for_each(|&other| self.add(other));
+        if fresh && self.kept + list.len() > MOST_KEPT {
+            return;
+        }
+        self.kept += if fresh { list.len() } else { 0 };
+        self.interfering[row as usize] = Some(list);
+    }
+
+    fn interferers(&self, row: u32) -> Box<[u32]> {
+        let it = &self.rows[row as usize];
+        let mut list = Vec::new();
+        for &(variable, value) in &it.sets {
+            // It disables them, or they set the variable otherwise.
+            list.extend(self.askers[variable as usize].iter().copied().filter(|&other| {
+                self.rows[other as usize]
+                    .needs
+                    .iter()
+                    .any(|&(of, wish)| of == variable && !wish.allows(value))
+            }));
+            let setters = self.setters[variable as usize].iter();
+            list.extend(setters.filter(|&&(_, set)| set != value).map(|&(other, _)| other));
+        }
+        for &(variable, wish) in &it.needs {
+            let setters = self.setters[variable as usize].iter();
+            list.extend(setters.filter(|&&(_, set)| !wish.allows(set)).map(|&(other, _)| other));
+        }
+        list.sort_unstable();
+        list.dedup();
+        // Rows that never can fire in the same state do not get in each other's way.
+        list.retain(|&other| other != row && !self.exclude(row, other));
+        list.into_boxed_slice()
+    }
+
+    fn exclude(&self, one: u32, other: u32) -> bool {
+        self.rows[one as usize].needs.iter().any(|&(variable, wish)| {
+            let asked = &self.rows[other as usize].needs;
+            asked.iter().any(|&(of, asked)| of == variable && wish.excludes(asked))
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Of {
+    Goal,
+    Row(u32),
+}
+
+fn wishes(needs: &[Need]) -> Option<Vec<(u32, Wish)>> {
+    let wish = |need: &Need| match *need {
+        Need::Is(variable, value) => Some((variable, Wish::Is(value))),
+        Need::IsNot(variable, value) => Some((variable, Wish::IsNot(value))),
+        _ => None,
+    };
+    needs.iter().map(wish).collect()
+}
