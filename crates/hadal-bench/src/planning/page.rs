@@ -3,6 +3,9 @@
 use super::said::{MEMORY, Said};
 use super::{PlanningReport, Row, contradicts};
 
+/// What is compared.
+type Measure = fn(&Said) -> Option<f64>;
+
 fn shown(said: &Said) -> String {
     match (said.cost, said.verdict.as_str()) {
         (Some(cost), _) => format!("{cost}{} {:.1}s", if said.optimal { "*" } else { "" }, said.seconds),
@@ -45,7 +48,7 @@ pub fn summary(report: &PlanningReport) -> String {
         count(peer, 2)
     );
     // Ratios where both sides have an answer.
-    let ratios = |at: usize, of: fn(&Said) -> Option<f64>| -> Vec<f64> {
+    let ratios = |at: usize, of: Measure| -> Vec<f64> {
         let both = report.rows.iter().filter_map(|row| {
             let (ours, peer) = (row.ours.get(at)?, row.peer.get(at)?);
             (ours.is_answer() && peer.is_answer()).then_some((ours, peer))
@@ -54,7 +57,7 @@ pub fn summary(report: &PlanningReport) -> String {
             .filter(|ratio| ratio.is_finite())
             .collect()
     };
-    let lines: [(&str, usize, fn(&Said) -> Option<f64>); 4] = [
+    let lines: [(&str, usize, Measure); 4] = [
         ("cost of the first plan", 0, |said| said.cost.filter(|&cost| cost > 0.0)),
         ("blind expansions per second", 2, Said::rate),
         ("blind bytes per state", 2, Said::bytes_per_state),
