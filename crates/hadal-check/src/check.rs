@@ -8,7 +8,7 @@ use crate::run::{Outcome, Prepared};
 use crate::strategy::Strategy;
 use hadal_exec::model::Engine;
 use hadal_exec::symmetry::SymmetryMode;
-use hadal_search::Limits;
+use hadal_search::{Limits, Progress};
 use hadal_system::{DeadlockNotion, System};
 use std::path::Path;
 
@@ -135,5 +135,10 @@ impl Check {
     /// Explores to the end, or to a limit.
     pub fn run(self) -> Result<Outcome, CheckError> {
         self.prepare()?.begin()?.finish()
+    }
+
+    /// The same; `watch` is told how each search stands after every step of it.
+    pub fn run_watched(self, watch: &dyn Fn(&Progress)) -> Result<Outcome, CheckError> {
+        self.prepare()?.begin()?.finish_watched(watch)
     }
 }

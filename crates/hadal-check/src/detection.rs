@@ -3,14 +3,12 @@
 use crate::error::CheckError;
 #[cfg(feature = "clap")]
 use crate::options::parse_size;
-use crate::searching::Begin;
 use crate::strategy::Strategy;
-use hadal_search::Report;
-use hadal_search::layered::Trouble;
 use hadal_search::layered::cache::CacheKind;
 use hadal_search::layered::hash::{Sampling, SplitBy};
 use hadal_search::layered::partial::Bound;
-use hadal_search::strategy::{self, Detection, PartitionSource, StrategySearch};
+use hadal_search::strategy::{self, PartitionSource};
+use hadal_search::{Control, Explored};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -88,6 +86,16 @@ impl From<CacheChoice> for CacheKind {
     }
 }
 
+impl From<SplitChoice> for SplitBy {
+    fn from(choice: SplitChoice) -> Self {
+        match choice {
+            SplitChoice::MinMax => SplitBy::SmallestLargest,
+            SplitChoice::Fewest => SplitBy::Fewest,
+            SplitChoice::Random => SplitBy::Random,
+        }
+    }
+}
+
 impl SamplingChoice {
     fn sampling(self) -> Sampling {
         match self {
@@ -124,7 +132,7 @@ impl Detecting {
                 Some(option) => Err(refuse(option, strategy)),
             };
         };
-        if self.cache.is_some() && matches!(chosen.detection, Detection::Structured) {
+        if self.cache.is_some() && chosen.cache == CacheKind::Off && !strategy.takes("cache") {
             return Err(CheckError::Question(format!(
                 "--cache would do nothing with --strategy {strategy}, which knows duplicates at once"
             )));
@@ -135,10 +143,7 @@ impl Detecting {
         if let Some(cache) = self.cache {
             chosen.cache = cache.into();
         }
-        match (&mut chosen.detection, self.bound) {
-            (Detection::Partial(recent), Some(bound)) => *recent = bound,
-            (_, bound) => chosen.bound = bound,
-        }
+        chosen.bound = self.bound.or(chosen.bound);
         if strategy.takes("keep-layers") && self.keep_layers.is_none() && self.keep_bytes.is_none() {
             return Err(CheckError::Question(format!(
                 "--strategy {strategy} deletes old layers: say when, with --keep-layers N or --keep-bytes SIZE"
@@ -147,18 +152,14 @@ impl Detecting {
         chosen.keep_layers = self.keep_layers.or(chosen.keep_layers);
         chosen.keep_bytes = self.keep_bytes;
         chosen.diameter = self.diameter;
-        if let Detection::Hash { partition, split_by } = &mut chosen.detection {
-            if let Some(text) = &self.partition {
-                *partition = partition_source(text)?;
-            }
-            if let Some(choice) = self.first_partition {
-                *partition = PartitionSource::Sampled(choice.sampling());
-            }
-            *split_by = match self.split_by {
-                None | Some(SplitChoice::MinMax) => SplitBy::SmallestLargest,
-                Some(SplitChoice::Fewest) => SplitBy::Fewest,
-                Some(SplitChoice::Random) => SplitBy::Random,
-            };
+        if let Some(text) = &self.partition {
+            chosen.partition = partition_source(text)?;
+        }
+        if let Some(choice) = self.first_partition {
+            chosen.partition = PartitionSource::Sampled(choice.sampling());
+        }
+        if let Some(choice) = self.split_by {
+            chosen.split_by = choice.into();
         }
         Ok(Some(chosen))
     }
@@ -179,18 +180,13 @@ impl Detecting {
         given.into_iter().filter_map(|(given, name)| given.then_some(name))
     }
 
-    /// Explores, or goes on with a run, and saves the partition where that is asked.
-    pub(crate) fn explore(&self, search: &StrategySearch, begin: Begin) -> Result<Report, Trouble> {
-        let explored = match begin {
-            Begin::Resumed => strategy::resume(search)?,
-            Begin::New => strategy::explore(search)?,
-        };
+    /// Saves the partition of a search, where that is asked.
+    pub(crate) fn save_partition(&self, explored: &Explored, control: &Control) {
         if let (Some(path), Some(text)) = (&self.save_partition, &explored.partition)
             && let Err(error) = std::fs::write(path, text)
         {
-            search.task.control.warn(format!("cannot save the partition to {}: {error}", path.display()));
+            control.warn(format!("cannot save the partition to {}: {error}", path.display()));
         }
-        Ok(explored.report)
     }
 }
 

@@ -43,6 +43,7 @@ impl From<Trouble> for CheckError {
             }
             Trouble::Open(error) => CheckError::Damaged(error.to_string()),
             Trouble::NothingToResume => CheckError::Damaged(trouble.to_string()),
+            Trouble::NoFolder => CheckError::Internal(trouble.to_string()),
             Trouble::Read(error) => CheckError::Damaged(error.to_string()),
         }
     }

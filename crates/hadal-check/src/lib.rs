@@ -67,5 +67,7 @@ pub use strategy::Strategy;
 // What options and outcomes are made of.
 pub use hadal_exec::model::Engine;
 pub use hadal_exec::symmetry::SymmetryMode;
-pub use hadal_search::{Limits, Report, StopReason, Verdict, Violation, ViolationKind, WhenFull};
+pub use hadal_search::{
+    Limits, Phase, Progress, Report, StopReason, Verdict, Violation, ViolationKind, WhenFull,
+};
 pub use hadal_system::DeadlockNotion;

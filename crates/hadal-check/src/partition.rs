@@ -1,10 +1,10 @@
 //! Partition by partition: the options, and going from a trace to a shortest one.
 
-use crate::folder::RunPlace;
-use crate::searching::Begin;
-use hadal_search::auto::{self, AutoSearch};
+use crate::searching::Watch;
+use hadal_search::auto::Auto;
+use hadal_search::explore::{Setting, explore_watched};
 use hadal_search::layered::Trouble;
-use hadal_search::partition::{self, Heuristic, PartitionOptions, PartitionSearch};
+use hadal_search::partition::{Heuristic, PartitionOptions};
 use hadal_search::{Report, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -35,38 +35,32 @@ fn parse_heuristic(text: &str) -> Result<Heuristic, String> {
 }
 
 impl Partitioning {
-    /// Explores partition by partition in the run folder `place`, which the search's ledger opens.
-    pub(crate) fn explore(
-        &self,
-        search: AutoSearch,
-        place: &RunPlace,
-        begin: Begin,
-    ) -> Result<Report, Trouble> {
-        let AutoSearch { task, ledger, governor, .. } = search;
-        let options = PartitionOptions {
+    /// The search that was asked for.
+    pub(crate) fn method(&self) -> PartitionOptions {
+        PartitionOptions {
             heuristic: self.part_heuristic,
             resident_states: self.part_states,
             ..PartitionOptions::default()
-        };
-        let search = PartitionSearch { task, ledger, governor, options };
-        let mut report = match begin {
-            Begin::New => partition::explore(&search)?,
-            Begin::Resumed => partition::resume(&search)?,
-        };
+        }
+    }
+
+    /// Replaces a trace that need not be shortest by one that is, where that is asked for.
+    pub(crate) fn make_shortest(
+        &self,
+        report: &mut Report,
+        setting: Setting,
+        watch: Watch,
+    ) -> Result<(), Trouble> {
         let not_shortest = matches!(&report.verdict, Verdict::Violated(found) if !found.shortest);
         if self.shortest && not_shortest {
-            let again = place.beside("shortest");
-            let ledger = || again.create(governor, task.space.fingerprint(), &serde_json::Value::Null);
-            let found = auto::explore(&AutoSearch { task, ledger: &ledger, governor, threads: 1 })?;
-            if again.is_used() {
-                again.discard(task.control);
-            }
+            let again = Setting { threads: 1, run: setting.run.beside(), ..setting };
+            let found = explore_watched(&Auto, again, &mut |progress| watch(progress))?.report;
             // A limit may end this search earlier; the trace there is stays.
             if let Verdict::Violated(_) = found.verdict {
                 report.verdict = found.verdict;
             }
             report.peak_memory = report.peak_memory.max(found.peak_memory);
         }
-        Ok(report)
+        Ok(())
     }
 }

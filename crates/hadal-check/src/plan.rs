@@ -5,7 +5,7 @@ use crate::error::CheckError;
 use crate::memory::{LEAST_MEMORY, default_memory, default_threads};
 use crate::options::Options;
 use hadal_search::WhenFull;
-use hadal_search::strategies::Explorer;
+use hadal_search::strategies::ExplorerKind;
 use hadal_search::strategy::Strategy as Layered;
 
 /// What a check will do.
@@ -58,7 +58,7 @@ impl Plan {
                 "--disk-limit would do nothing with --strategy {strategy}, which stays in RAM"
             )));
         }
-        let layers_on_disk = matches!(strategy.explorer, Explorer::Auto | Explorer::Layered(_));
+        let layers_on_disk = matches!(strategy.explorer, ExplorerKind::Auto | ExplorerKind::Layered(_));
         if limits.when_full == WhenFull::DeleteLayers && !layers_on_disk {
             return Err(CheckError::Question(format!(
                 "--when-full delete-layers would do nothing with --strategy {strategy}, which keeps no layers on disk"

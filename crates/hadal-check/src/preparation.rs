@@ -1,12 +1,15 @@
-//! Preparing a guide within the limits of its search: it stops when the search must, takes its turns, and counts against the
-//! memory budget.
+//! A guided search and the preparing of its guide, within the limits of the search: both stop when they must, take their
+//! turns where another search runs beside them, and count against the memory budget.
 
+use crate::race::Pace;
+use crate::searching::Watch;
 use hadal_guide::{CalledOff, Meter};
-use hadal_search::directed::GuidedPace;
+use hadal_search::explore::{Explored, Explorer, Phase, to_the_end};
+use hadal_search::layered::Trouble;
 use hadal_search::{Control, StopReason};
 use hadal_store::Governor;
 use hadal_store::governor::Reservation;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::cell::RefCell;
 
 /// Bytes are claimed in steps of this, so that most calls only count.
 const STEP: u64 = 64 << 10;
@@ -14,8 +17,9 @@ const STEP: u64 = 64 << 10;
 /// What preparing a guide goes by; what it claims is held as long as this is.
 pub(crate) struct Preparation<'a> {
     control: &'a Control,
-    pace: Option<Arc<GuidedPace>>,
-    held: Mutex<Held>,
+    pace: Option<&'a dyn Pace>,
+    watch: Watch<'a>,
+    held: RefCell<Held>,
 }
 
 struct Held {
@@ -25,26 +29,47 @@ struct Held {
 }
 
 impl<'a> Preparation<'a> {
-    /// For a search with these limits and this budget, which takes turns where it has a pace.
-    pub(crate) fn new(control: &'a Control, governor: &Governor, pace: Option<Arc<GuidedPace>>) -> Self {
+    /// For a search with these limits and this budget, which nothing runs beside.
+    pub(crate) fn new(control: &'a Control, governor: &Governor, watch: Watch<'a>) -> Self {
         let reservation = governor.empty("what the guide knows of the model");
-        Preparation { control, pace, held: Mutex::new(Held { reservation, bytes: 0, stopped: None }) }
+        let held = RefCell::new(Held { reservation, bytes: 0, stopped: None });
+        Preparation { control, pace: None, watch, held }
     }
 
-    /// Told that another search follows with the same guide.
-    pub(crate) fn begin_another(&self) {
-        if let Some(pace) = &self.pace {
-            pace.begin_another();
+    /// For a search that takes turns with another.
+    pub(crate) fn beside(self, pace: &'a dyn Pace) -> Self {
+        Preparation { pace: Some(pace), ..self }
+    }
+
+    /// Whether the search takes turns.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.pace.is_some()
+    }
+
+    /// Steps a guided search to its end, or until the other one has the answer.
+    pub(crate) fn drive(&self, mut explorer: Box<dyn Explorer + '_>) -> Result<Explored, Trouble> {
+        let Some(pace) = self.pace else {
+            return to_the_end(explorer, &mut |progress| (self.watch)(progress));
+        };
+        let mut now = explorer.progress();
+        while now.phase != Phase::Over && pace.await_turn(now.work).is_none() {
+            if pace.is_interrupted() {
+                self.control.interrupt();
+            }
+            now = explorer.step(pace.allowance(now.work))?;
+            (self.watch)(&now);
         }
+        pace.begin_another(now.work);
+        explorer.finish()
     }
 
     /// Why it was called off.
     pub(crate) fn stopped(&self) -> Option<StopReason> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).stopped.clone()
+        self.held.borrow().stopped.clone()
     }
 
     fn claim(&self, bytes: u64) -> Option<StopReason> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.borrow_mut();
         held.bytes += bytes;
         let missing = held.bytes.checked_sub(held.reservation.bytes()).filter(|&missing| missing > 0)?;
         let full = held.reservation.try_grow(missing.next_multiple_of(STEP)).err()?;
@@ -55,12 +80,13 @@ impl<'a> Preparation<'a> {
 impl Meter for Preparation<'_> {
     fn spend(&self, work: u64, bytes: u64) -> Result<(), CalledOff> {
         let must_stop = || self.control.must_stop(0);
-        let stopped = self.claim(bytes).or_else(|| match &self.pace {
-            Some(pace) => pace.prepare(work, &must_stop).or_else(must_stop),
+        let stopped = self.claim(bytes).or_else(|| match self.pace {
+            Some(pace) if pace.is_interrupted() => Some(StopReason::Interrupted),
+            Some(pace) => pace.prepare(work).or_else(must_stop),
             None => must_stop(),
         });
         let Some(reason) = stopped else { return Ok(()) };
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).stopped = Some(reason);
+        self.held.borrow_mut().stopped = Some(reason);
         Err(CalledOff)
     }
 }

@@ -14,7 +14,7 @@ use hadal_exec::model::Model;
 use hadal_exec::product::Product;
 use hadal_exec::replay::{self, Ending, Trace};
 use hadal_exec::symmetry::SymmetryMode;
-use hadal_search::ram::Search;
+use hadal_search::explore::{self, Setting};
 use hadal_search::{Control, Question, Report, StopReason, Task, Verdict, Violation, ViolationKind};
 use hadal_store::Governor;
 use hadal_system::guide::Guide;
@@ -176,13 +176,18 @@ impl Run<'_> {
 
     /// Explores to the end, or to a limit.
     pub fn finish(&self) -> Result<Outcome, CheckError> {
+        self.finish_watched(&|_| {})
+    }
+
+    /// The same; `watch` is told how each search stands after every step of it.
+    pub fn finish_watched(&self, watch: &dyn Fn(&explore::Progress)) -> Result<Outcome, CheckError> {
         let Prepared { options, plan, question, reduced, .. } = self.prepared;
         let Session { control, governor, place } = &self.session;
         let progress = &Progress::of(options.place.resumed.as_deref());
-        let searching = Searching { options, plan, question, control, governor, place, progress };
+        let searching = Searching { options, plan, question, control, governor, place, progress, watch };
         let engine = |product: &Product, question: &Question| {
             let task = Task { space: product, question, control };
-            options.running.explore(&Search { task, governor, threads: plan.threads })
+            options.running.explore(&Setting::in_ram(task, governor, plan.threads))
         };
         let engine = options.running.has_engine().then_some(&engine as &dyn Fn(&Product, &Question) -> _);
         let answers = RefCell::default();

@@ -4,10 +4,10 @@ use crate::error::CheckError;
 use crate::searching::Explored;
 use hadal_exec::product::Fairness;
 use hadal_guide::Form;
+use hadal_search::Setting;
 use hadal_search::cycles::as_safety::Seeds;
 use hadal_search::cycles::external::External;
 use hadal_search::cycles::{self, Engine};
-use hadal_search::ram::Search;
 use hadal_system::Shown;
 use serde::{Deserialize, Serialize};
 
@@ -185,7 +185,7 @@ impl Running {
     }
 
     /// Makes the search in RAM that was asked for.
-    pub(crate) fn explore(&self, search: &Search) -> Result<Explored, CheckError> {
+    pub(crate) fn explore(&self, search: &Setting) -> Result<Explored, CheckError> {
         let Some(engine) = self.engine() else {
             return Err(CheckError::Internal("this follows the usual search".into()));
         };

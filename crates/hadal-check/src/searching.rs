@@ -5,19 +5,19 @@ use crate::error::CheckError;
 use crate::folder::{self, RunPlace};
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::race::{self, Setting};
+use crate::race::{self, Guiding};
 use hadal_exec::model::Model;
-use hadal_search::auto::{self, AutoSearch};
+use hadal_search::auto::Auto;
 use hadal_search::cycles;
 use hadal_search::cycles::external::{ExploreError, External, Says};
 use hadal_search::distrust::Distrusted;
-use hadal_search::external::{self, ExternalOptions, ExternalSearch};
+use hadal_search::explore::{self, Folders, Method, Run, Setting, explore_watched};
+use hadal_search::external::{self, ExternalOptions};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
-use hadal_search::ram::{Search, breadth, depth};
-use hadal_search::relaxed::{self, RelaxedSearch};
-use hadal_search::strategies::Explorer;
-use hadal_search::strategy::StrategySearch;
+use hadal_search::ram::{Breadth, Depth};
+use hadal_search::relaxed::Relaxed;
+use hadal_search::strategies::ExplorerKind;
 use hadal_search::{Control, Question, Report, StopReason, Task, Verdict};
 use hadal_store::Governor;
 use hadal_system::guide::{Guide, Target};
@@ -35,6 +35,9 @@ pub struct Explored {
     /// What was decided and why, line by line.
     pub decisions: Vec<String>,
 }
+
+/// Is told how a search stands, after every step of it.
+pub(crate) type Watch<'a> = &'a dyn Fn(&explore::Progress);
 
 /// Whether a search is new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +58,7 @@ pub(crate) struct Searching<'a> {
     pub(crate) governor: &'a Governor,
     pub(crate) place: &'a RunPlace,
     pub(crate) progress: &'a Progress,
+    pub(crate) watch: Watch<'a>,
 }
 
 /// Which searches of a check are done. A run that is killed or stops in one of them goes on there.
@@ -147,25 +151,18 @@ impl Searching<'_> {
         self.placed(space, question, number, |one, task, begin| {
             let goals = question.of_kind(space.properties(), PropertyKind::Goal).collect();
             let aim = Target { properties: goals, ..Target::default() };
-            let ledger = || one.ledger(task, begin);
-            let search = ExternalSearch {
-                task,
-                guide,
-                aim: &aim,
-                ledger: &ledger,
-                governor: one.governor,
-                threads: one.plan.threads,
-                options: ExternalOptions::default(),
-            };
-            let explored = match begin {
-                Begin::Resumed => external::resume(&search)?,
-                Begin::New => external::search(&search)?,
-            };
+            let folders = one.folders(task, begin);
+            let (governor, threads) = (one.governor, one.plan.threads);
+            let setting = Setting { task, governor, threads, run: folders.run() };
+            let method = external::External { guide, aim: &aim, options: ExternalOptions::default() };
+            let explored = explore_watched(&method, setting, &mut |progress| (one.watch)(progress))?;
+            let none = external::ExternalFigures::default();
+            let figures = explored.report.external().unwrap_or(&none);
             let decision = format!(
                 "  guide {}: {} states expanded of {} generated",
                 guide.name(),
-                explored.figures.expanded,
-                explored.figures.generated
+                figures.expanded,
+                figures.generated
             );
             Ok(Explored { report: explored.report, decisions: vec![decision] })
         })
@@ -180,13 +177,14 @@ impl Searching<'_> {
     ) -> Result<(Explored, Says), CheckError> {
         let says = Cell::new(Says::Nothing);
         let explored = self.placed(space, question, number, |one, task, _| {
-            let ledger = || one.ledger(task, Begin::New);
-            let search =
-                AutoSearch { task, ledger: &ledger, governor: one.governor, threads: one.plan.threads };
-            let (report, said) = cycles::external::explore(&search, engine).map_err(|error| match error {
-                ExploreError::Unsuited(why) => CheckError::Question(why.to_string()),
-                ExploreError::Trouble(trouble) => trouble.into(),
-            })?;
+            let folders = one.folders(task, Begin::New);
+            let (governor, threads) = (one.governor, one.plan.threads);
+            let setting = Setting { task, governor, threads, run: folders.run() };
+            let (report, said) =
+                cycles::external::explore(&setting, engine).map_err(|error| match error {
+                    ExploreError::Unsuited(why) => CheckError::Question(why.to_string()),
+                    ExploreError::Trouble(trouble) => trouble.into(),
+                })?;
             says.set(said);
             Ok(Explored { report, decisions: Vec::new() })
         })?;
@@ -248,12 +246,12 @@ impl Searching<'_> {
             Some(_) => decisions.push("  a claim is watched beside the model: nothing is guided".to_owned()),
             None => {}
         }
-        let is_auto = matches!(self.options.strategy.explorer, Explorer::Auto);
+        let is_auto = matches!(self.options.strategy.explorer, ExplorerKind::Auto);
         if is_auto
             && is_of_model
             && self.options.place.resumed.is_none()
             && task.space.properties() == model.properties()
-            && let Some(found) = directed::probe(model, task, self.governor)
+            && let Some(found) = directed::probe(model, task, self.governor, self.watch)
         {
             return Ok(found);
         }
@@ -271,17 +269,17 @@ impl Searching<'_> {
         let Searching { question, governor, place, .. } = *self;
         let asked = if self.options.properties.is_empty() { Asked::Everything } else { Asked::Named };
         let resumed = begin == Begin::Resumed;
-        let ledger = || self.ledger(task, begin);
+        let folders = self.folders(task, begin);
         let tables = |governor: &Governor| place.tables(governor);
         let threads = self.plan.threads;
-        let disk = OnDisk { ledger: &ledger, tables: &tables, resumed, threads };
+        let disk = OnDisk { run: folders.run(), tables: &tables, resumed, threads };
         let safety = directed::safety_part(question, task.space);
         let first = Task { question: safety.as_ref().unwrap_or(question), ..task };
-        let setting = Setting { model, task: first, asked, governor, threads };
+        let guiding = Guiding { model, task: first, asked, governor, threads, watch: self.watch };
         // A search that may leave the rest to another keeps nothing on disk: what is there is that other's.
         let found = match resumed && (safety.is_some() || directed.races()) {
             true => Ok(directed::nothing_yet(task, governor)),
-            false => race::explore(directed, setting, disk),
+            false => race::explore(directed, guiding, disk),
         };
         place.discard_tables(self.control);
         let mut found = found?;
@@ -295,53 +293,76 @@ impl Searching<'_> {
 
     /// Explores by the strategy that was named.
     pub(crate) fn by_strategy(&self, task: Task, begin: Begin) -> Result<Report, Trouble> {
-        let Searching { options, governor, place, .. } = *self;
-        let threads = self.plan.threads;
-        let ledger = || self.ledger(task, begin);
-        let search = AutoSearch { task, ledger: &ledger, governor, threads };
-        match options.strategy.explorer {
-            Explorer::Breadth => Ok(breadth::explore(&Search { task, governor, threads })),
-            Explorer::Depth => Ok(depth::explore(&Search { task, governor, threads })),
-            Explorer::Partition => options.partitioning.explore(search, place, begin),
-            Explorer::Relaxed => self.relaxed(search, begin),
-            Explorer::Auto | Explorer::Layered(_) => match &self.plan.layered {
-                Some(strategy) => {
-                    let search = StrategySearch { task, ledger: &ledger, governor, threads, strategy };
-                    options.detecting.explore(&search, begin)
-                }
-                None if begin == Begin::Resumed => auto::resume(&search),
-                None => auto::explore(&search),
-            },
-        }
-    }
-
-    fn relaxed(&self, search: AutoSearch, begin: Begin) -> Result<Report, Trouble> {
-        let beside = self.place.beside("shortest");
-        let fingerprint = search.task.space.fingerprint();
-        let again = || beside.create(search.governor, fingerprint, &serde_json::Value::Null);
-        let relaxed = RelaxedSearch { search, again: &again };
-        let report = match begin {
-            Begin::Resumed => relaxed::resume(&relaxed),
-            Begin::New => relaxed::explore(&relaxed),
+        let Searching { options, governor, .. } = *self;
+        let folders = self.folders(task, begin);
+        let setting = Setting { task, governor, threads: self.plan.threads, run: folders.run() };
+        let part = options.partitioning.method();
+        let method: &dyn Method = match (options.strategy.explorer, &self.plan.layered) {
+            (ExplorerKind::Breadth, _) => &Breadth,
+            (ExplorerKind::Depth, _) => &Depth,
+            (ExplorerKind::Partition, _) => &part,
+            (ExplorerKind::Relaxed, _) => &Relaxed,
+            (ExplorerKind::Auto | ExplorerKind::Layered(_), Some(strategy)) => strategy,
+            (ExplorerKind::Auto | ExplorerKind::Layered(_), None) => &Auto,
         };
-        if beside.is_used() {
-            beside.discard(self.control);
+        let explored = explore_watched(method, setting, &mut |progress| (self.watch)(progress))?;
+        options.detecting.save_partition(&explored, self.control);
+        let mut report = explored.report;
+        if matches!(options.strategy.explorer, ExplorerKind::Partition) {
+            options.partitioning.make_shortest(&mut report, setting, self.watch)?;
         }
-        report
+        Ok(report)
     }
 
-    fn ledger(&self, task: Task, begin: Begin) -> Result<Ledger, Trouble> {
-        let fingerprint = task.space.fingerprint();
-        let about = &self.progress.about(&self.options.place.about);
-        match begin {
+    fn folders<'s>(&'s self, task: Task<'s>, begin: Begin) -> CheckFolders<'s> {
+        CheckFolders { searching: self, task, begin, beside: self.place.beside("shortest") }
+    }
+}
+
+/// The folders of a check's search; the one beside goes when this does.
+struct CheckFolders<'s> {
+    searching: &'s Searching<'s>,
+    task: Task<'s>,
+    begin: Begin,
+    beside: RunPlace,
+}
+
+impl CheckFolders<'_> {
+    fn run(&self) -> Run<'_> {
+        match self.begin {
+            Begin::New => Run::New(self),
+            Begin::Resumed => Run::Resumed(self),
+        }
+    }
+}
+
+impl Folders for CheckFolders<'_> {
+    fn open(&self) -> Result<Ledger, Trouble> {
+        let Searching { place, governor, options, control, progress, .. } = *self.searching;
+        let fingerprint = self.task.space.fingerprint();
+        let about = &progress.about(&options.place.about);
+        match self.begin {
             Begin::Resumed => {
-                let ledger = self.place.open(self.governor, fingerprint, about)?;
+                let ledger = place.open(governor, fingerprint, about)?;
                 for damage in ledger.damaged() {
-                    self.control.warn(format!("{damage}; going on from the commit before"));
+                    control.warn(format!("{damage}; going on from the commit before"));
                 }
                 Ok(ledger)
             }
-            Begin::New => self.place.create(self.governor, fingerprint, about),
+            Begin::New => place.create(governor, fingerprint, about),
+        }
+    }
+
+    fn beside(&self) -> Result<Ledger, Trouble> {
+        let fingerprint = self.task.space.fingerprint();
+        self.beside.create(self.searching.governor, fingerprint, &serde_json::Value::Null)
+    }
+}
+
+impl Drop for CheckFolders<'_> {
+    fn drop(&mut self) {
+        if self.beside.is_used() {
+            self.beside.discard(self.searching.control);
         }
     }
 }

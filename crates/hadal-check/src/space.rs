@@ -17,7 +17,7 @@ use crate::plan::Plan;
 use crate::run::Session;
 use crate::searching::{Begin, Progress, Searching};
 use crate::strategy::Strategy;
-use hadal_search::strategies::Explorer;
+use hadal_search::strategies::ExplorerKind;
 use hadal_search::strategy::Strategy as Layered;
 use hadal_search::{Control, DeadlockNotion, Question, Report, Task};
 use hadal_store::Governor;
@@ -99,7 +99,7 @@ impl<'s> SpaceCheck<'s> {
                     .into(),
             ));
         }
-        if matches!(self.options.strategy.explorer, Explorer::Auto) {
+        if matches!(self.options.strategy.explorer, ExplorerKind::Auto) {
             plan.layered = self.usual;
         }
         let session = Session::open(&self.options, plan.memory, "space")?;
@@ -153,6 +153,7 @@ impl SpaceRun<'_> {
             governor,
             place,
             progress: &Progress::default(),
+            watch: &|_| {},
         };
         let begin = if self.options.place.resumed.is_some() { Begin::Resumed } else { Begin::New };
         let task = Task { space: self.space, question: &self.question, control };

@@ -8,6 +8,7 @@ extern crate self as hadal_guide;
 
 mod error;
 mod estimate;
+pub mod guides;
 pub mod plan;
 pub mod priority;
 pub mod reduce;

@@ -1,17 +1,14 @@
 //! Guides by name, as they are written on the command line.
 
-use crate::estimate::active::{Active, Measure};
 use crate::estimate::blind::Blind;
 use crate::estimate::cached::Cached;
 use crate::estimate::causal::{self, Causal};
-use crate::estimate::combined::GreatestOf;
-use crate::estimate::expression::Expression;
 use crate::estimate::focused::Focused;
-use crate::estimate::formula::{Combine, FormulaGuide, Graphs, Other, Shape};
-use crate::estimate::hamming::Hamming;
+use crate::estimate::formula::{Combine, FormulaGuide, Shape};
 use crate::estimate::pattern::Patterns;
-use crate::estimate::relaxed::{Kind, Network, Relaxed, Supporter};
+use crate::estimate::relaxed::{Kind, Network, Relaxed};
 use crate::estimate::representative::Representative;
+use crate::guides::{GuideInfo, Request, malformed, unknown};
 use crate::room::Room;
 use crate::task::{Formula, Task};
 use crate::{GuideError, Target};
@@ -20,35 +17,6 @@ use hadal_system::guide::Guide;
 use hadal_system::guide::{Meter, Unmetered};
 use std::cell::OnceCell;
 use std::sync::Arc;
-
-/// Every name with a line about it. `max(a, b)`, `expr:...` and `pdb:...` take what stands with them.
-pub const NAMES: &[(&str, &str)] = &[
-    ("auto", "chosen by what is known of the model"),
-    ("blind", "0 everywhere"),
-    ("hamming", "bits that differ from what is looked for"),
-    ("formula", "unmet parts of what is looked for, added up; distances for locations"),
-    ("formula:max", "the greatest of them"),
-    ("dl", "greatest distance of a process to the location looked for (d^L)"),
-    ("dl:all", "the same over all variables"),
-    ("du", "sum of these distances (d^U)"),
-    ("du:all", "the same over all variables"),
-    ("control", "half of du, rounded up: a step of two processes counts for both (FSM distance)"),
-    ("hl", "rounds until values that only accumulate contain it (h^L)"),
-    ("hmax", "another name of hl"),
-    ("hu", "transitions of a trace of that kind (h^U), first supporters"),
-    ("hff", "another name of hu"),
-    ("hu:sum", "the same with supporters whose needs appear earliest"),
-    ("hff:add", "the same with the supporters of hadd"),
-    ("hadd", "as hl, needs paid for one by one"),
-    ("hcg", "each variable's own way, with what it needs of variables before it (causal graph)"),
-    ("hcea", "the same for all variables at once, from where each step left the others"),
-    (
-        "pdb",
-        "true distances in projections; `pdb:a,b;c` names the variables of each, `pdb=64M` says how large they may be",
-    ),
-    ("active", "processes that can do something: for deadlocks"),
-    ("active:bound", "the same divided by what one step can block"),
-];
 
 /// What `auto` stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,18 +163,44 @@ impl<'m> Prepared<'m> {
         Ok(Representative::wrap(self.make(name, false)?, self.model, &self.target))
     }
 
-    fn make(&self, name: &str, cache: bool) -> Result<Box<dyn Guide + 'm>, GuideError> {
-        use {Combine::*, Graphs::*, Other::*};
+    pub(crate) fn make(&self, name: &str, cache: bool) -> Result<Box<dyn Guide + 'm>, GuideError> {
         let name = name.trim();
-        let shape = |name, other, graphs, combine| Shape { name, other, graphs, combine, divisor: 1 };
-        let structural = |shape: Shape| -> Result<Box<dyn Guide + 'm>, GuideError> {
-            let guide = |task: &Arc<Task>| FormulaGuide::new(self.model.system(), task.clone(), shape);
-            match shape.combine {
-                Greatest => Ok(Box::new(guide(&self.task))),
-                Sum => Ok(self.aiming(|task| Box::new(guide(task)))),
-            }
-        };
-        let relaxed = |name, kind| match kind {
+        let (info, argument) = GuideInfo::named(name).ok_or_else(|| unknown(name))?;
+        info.make(Request { prepared: self, name, argument, cache })
+    }
+
+    /// The model.
+    pub(crate) fn model(&self) -> &'m Model {
+        self.model
+    }
+
+    /// What is looked for.
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Everything that is looked for.
+    pub(crate) fn task(&self) -> &Arc<Task> {
+        &self.task
+    }
+
+    /// By distances in control graphs.
+    pub(crate) fn structural(&self, shape: Shape) -> Result<Box<dyn Guide + 'm>, GuideError> {
+        let guide = |task: &Arc<Task>| FormulaGuide::new(self.model.system(), task.clone(), shape);
+        match shape.combine {
+            Combine::Greatest => Ok(Box::new(guide(&self.task))),
+            Combine::Sum => Ok(self.aiming(|task| Box::new(guide(task)))),
+        }
+    }
+
+    /// By the relaxed task.
+    pub(crate) fn relaxed(
+        &self,
+        name: &'static str,
+        kind: Kind,
+        cache: bool,
+    ) -> Result<Box<dyn Guide + 'm>, GuideError> {
+        match kind {
             Kind::Rounds => {
                 let guide = Relaxed::new(name, self.network_of(&self.task), kind);
                 Ok(self.cached(Box::new(guide), &self.task, cache))
@@ -215,131 +209,36 @@ impl<'m> Prepared<'m> {
                 let guide = Relaxed::new(name, self.network_of(task), kind);
                 self.cached(Box::new(guide), task, cache)
             })),
-        };
-        let causal = |kind| match Causal::new(self.aim().clone(), kind) {
+        }
+    }
+
+    /// By the graphs of variables.
+    pub(crate) fn causal(
+        &self,
+        name: &str,
+        kind: causal::Kind,
+        cache: bool,
+    ) -> Result<Box<dyn Guide + 'm>, GuideError> {
+        match Causal::new(self.aim().clone(), kind) {
             Some(guide) => Ok(self.cached(Box::new(guide), self.aim(), cache)),
             None => Err(malformed(name, "the graphs of this model's variables are too large for it")),
-        };
-        match name {
-            "auto" => self.make(self.choose().name, cache),
-            "blind" => Ok(Box::new(Blind)),
-            "hamming" => Ok(self.aiming(|task| Box::new(Hamming::new(task.clone())))),
-            "formula" => structural(shape("formula", One, Locations, Sum)),
-            "formula:max" => structural(shape("formula:max", One, Locations, Greatest)),
-            "dl" => structural(shape("dl", Nothing, Locations, Greatest)),
-            "dl:all" => structural(shape("dl:all", Nothing, All, Greatest)),
-            "du" => structural(shape("du", Nothing, Locations, Sum)),
-            "du:all" => structural(shape("du:all", Nothing, All, Sum)),
-            "control" => structural(Shape { divisor: 2, ..shape("control", Nothing, Locations, Sum) }),
-            "hl" => relaxed("hl", Kind::Rounds),
-            "hmax" => relaxed("hmax", Kind::Rounds),
-            "hu" => relaxed("hu", Kind::Trace(Supporter::First)),
-            "hff" => relaxed("hff", Kind::Trace(Supporter::First)),
-            "hu:sum" => relaxed("hu:sum", Kind::Trace(Supporter::Cheapest)),
-            "hff:add" => relaxed("hff:add", Kind::SumTrace),
-            "hadd" => relaxed("hadd", Kind::Sum),
-            "hcg" => causal(causal::Kind::CausalGraph),
-            "hcea" => causal(causal::Kind::ContextEnhanced),
-            "active" => Ok(Box::new(Active::new(self.model, &self.target, Measure::Count))),
-            "active:bound" => Ok(Box::new(Active::new(self.model, &self.target, Measure::Bound))),
-            "pdb" => self.patterns(None),
-            _ => self.make_with(name, cache),
         }
     }
 
     /// A guide that looks only at what is surely looked for, where that is less: it proves nothing then.
-    fn aiming(&self, make: impl Fn(&Arc<Task>) -> Box<dyn Guide + 'm>) -> Box<dyn Guide + 'm> {
+    pub(crate) fn aiming(&self, make: impl Fn(&Arc<Task>) -> Box<dyn Guide + 'm>) -> Box<dyn Guide + 'm> {
         match &self.focused {
             Some(task) => Box::new(Focused::new(make(task))),
             None => make(&self.task),
         }
     }
 
-    /// Guides that take something with them.
-    fn make_with(&self, name: &str, cache: bool) -> Result<Box<dyn Guide + 'm>, GuideError> {
-        if let Some(list) = name.strip_prefix("pdb:") {
-            return Ok(Box::new(Patterns::given(self.model, self.task.clone(), list, &self.room)?));
-        }
-        if let Some(size) = name.strip_prefix("pdb=") {
-            let states = count(size).ok_or_else(|| malformed(name, "a number of states is wanted: 64M"))?;
-            return self.patterns(Some(states));
-        }
-        if let Some(text) = name.strip_prefix("expr:") {
-            return Ok(Box::new(Expression::parse(self.model, text)?));
-        }
-        let Some(inside) = name.strip_prefix("max(").and_then(|rest| rest.strip_suffix(')')) else {
-            return Err(unknown(name));
-        };
-        let parts = split(inside).ok_or_else(|| malformed(name, "a bracket is not closed"))?;
-        let guides: Result<Vec<_>, _> = parts.into_iter().map(|part| self.make(part, cache)).collect();
-        Ok(Box::new(GreatestOf::new(guides?)))
-    }
-
-    fn patterns(&self, states: Option<u64>) -> Result<Box<dyn Guide + 'm>, GuideError> {
+    /// By true distances in projections, of at most this many states.
+    pub(crate) fn patterns(&self, states: Option<u64>) -> Result<Box<dyn Guide + 'm>, GuideError> {
         Ok(Box::new(Patterns::automatic(self.model, self.task.clone(), states, &self.room)?))
     }
 
     fn cached(&self, guide: Box<dyn Guide + 'm>, task: &Task, cache: bool) -> Box<dyn Guide + 'm> {
         if cache { Box::new(Cached::new(guide, task)) } else { guide }
-    }
-}
-
-/// A number, in thousands, millions or thousands of millions where a letter says so.
-fn count(text: &str) -> Option<u64> {
-    let (digits, unit) = match text.trim().char_indices().last()? {
-        (at, 'k' | 'K') => (&text.trim()[..at], 1_000),
-        (at, 'M') => (&text.trim()[..at], 1_000_000),
-        (at, 'G') => (&text.trim()[..at], 1_000_000_000),
-        _ => (text.trim(), 1),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(unit).filter(|&count| count > 0)
-}
-
-/// The parts between commas outside brackets.
-fn split(text: &str) -> Option<Vec<&str>> {
-    let (mut parts, mut depth, mut from) = (Vec::new(), 0usize, 0);
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth = depth.checked_sub(1)?,
-            ',' if depth == 0 => {
-                parts.push(&text[from..at]);
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[from..]);
-    (depth == 0).then_some(parts)
-}
-
-fn malformed(name: &str, reason: &str) -> GuideError {
-    GuideError::Malformed { name: name.into(), reason: reason.into() }
-}
-
-fn unknown(name: &str) -> GuideError {
-    let known =
-        NAMES.iter().map(|(name, _)| *name).chain(["pdb:NAMES", "pdb=SIZE", "expr:TEXT", "max(a, b)"]);
-    GuideError::Unknown { name: name.into(), known: known.collect::<Vec<_>>().join(", ") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// docs/guides.md has a row for every name but `auto`, and names none that does not exist.
-    #[test]
-    fn the_document_has_a_row_for_every_guide() {
-        let text = include_str!("../../../docs/guides.md");
-        let rows = text.lines().skip_while(|line| !line.starts_with("| name |")).skip(2);
-        let mut told = std::collections::BTreeSet::new();
-        for row in rows.take_while(|line| line.starts_with('|')) {
-            told.extend(row.split('|').nth(1).unwrap_or_default().split('`').skip(1).step_by(2));
-        }
-        // These take what stands with them.
-        for pattern in ["pdb:...", "pdb=SIZE", "expr:...", "max(a, b)"] {
-            assert!(told.remove(pattern), "{pattern}");
-        }
-        assert_eq!(told, NAMES.iter().map(|(name, _)| *name).filter(|name| *name != "auto").collect());
     }
 }

@@ -3,7 +3,8 @@
 mod truth;
 
 use hadal_exec::SymmetryMode;
-use hadal_guide::registry::{self, NAMES, Prepared};
+use hadal_guide::guides;
+use hadal_guide::registry::{self, Prepared};
 use hadal_guide::{Distance, Mask, Target};
 use hadal_lang::dve::Options;
 use hadal_lang::dve::beem::Description;
@@ -35,7 +36,7 @@ fn check_with(system: System, symmetry: SymmetryMode, what: &str, most: usize) -
         let every = if model.symmetry().is_some() { u32::MAX } else { 3 };
         let off: Mask = (0..labels).filter(|label| label % every == 1 && every == 3).map(Label).collect();
         let prepared = Prepared::new(&model, &target).expect("the properties exist");
-        for (name, _) in NAMES.iter().chain(&[("max(hl,pdb,dl:all)", ""), ("max(hff, du)", "")]) {
+        for name in guides::names().chain(["max(hl,pdb,dl:all)", "max(hff, du)"]) {
             let guide = prepared.guide(name).expect("every listed name is a guide");
             assert_promises(&*guide, &truth, &off, what);
             // Otherwise there is nothing that could be wrong.

@@ -11,8 +11,8 @@ use crate::planner::{Answer, Found, PlanError};
 use crate::sitting::{Sitting, question};
 use hadal_exec::rows::{Firing, RowSpace, RowWorker};
 use hadal_search::layered::kept::KeptLayers;
-use hadal_search::strategy::{self, Strategy, StrategySearch};
-use hadal_search::{StopReason, Task, Verdict};
+use hadal_search::strategy::Strategy;
+use hadal_search::{Setting, StopReason, Task, Verdict, explore};
 use hadal_system::rows::{Metric, Rational, Sense};
 use hadal_system::state::hash;
 use hadal_system::{Check, Cover, Label, Matcher, PropertyInfo, StateSpace, Successors, Worker};
@@ -199,9 +199,8 @@ impl Sitting<'_> {
         let (question, ledger, strategy) = (question(), || self.open(&kept), Strategy::covering());
         let task = Task { space: &paid, question: &question, control: planner.control };
         let (governor, threads) = (planner.governor, planner.disk.threads);
-        let search = StrategySearch { task, ledger: &ledger, governor, threads, strategy: &strategy };
-        let explored = if resumes { strategy::resume(&search)? } else { strategy::explore(&search)? };
-        let report = explored.report;
+        let setting = Setting { task, governor, threads, run: opening.run(&ledger) };
+        let report = explore(&strategy, setting)?.report;
         self.count(&report);
         let stopped = match report.verdict {
             Verdict::Stopped(reason) => Some(reason),

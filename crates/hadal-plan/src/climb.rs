@@ -18,9 +18,9 @@ use crate::stop::Watch;
 use hadal_exec::rows::{Firing, RowSpace, RowWorker};
 use hadal_guide::plan::{CostKind, Exploration, Relaxation, Relaxed, RelaxedGuide};
 use hadal_guide::{Distance, Estimator};
-use hadal_search::auto::{self, AutoSearch};
-use hadal_search::strategy::{self, Strategy, StrategySearch};
-use hadal_search::{Report, StopReason, Task, Verdict};
+use hadal_search::auto::Auto;
+use hadal_search::strategy::Strategy;
+use hadal_search::{Report, Setting, StopReason, Task, Verdict, explore};
 use hadal_system::StateSpace;
 use hadal_system::state::hash;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -157,16 +157,10 @@ impl Sitting<'_> {
         let (question, ledger) = (question(), || self.open(&kept));
         let task = Task { space: &judged, question: &question, control: planner.control };
         let (governor, threads) = (planner.governor, planner.disk.threads);
+        let setting = Setting { task, governor, threads, run: opening.run(&ledger) };
         let report: Report = match Strategy::named(ON_DISK).filter(|_| on_disk) {
-            Some(strategy) => {
-                let search = StrategySearch { task, ledger: &ledger, governor, threads, strategy: &strategy };
-                let explored = if resumes { strategy::resume(&search)? } else { strategy::explore(&search)? };
-                explored.report
-            }
-            None => {
-                let search = AutoSearch { task, ledger: &ledger, governor, threads };
-                if resumes { auto::resume(&search)? } else { auto::explore(&search)? }
-            }
+            Some(strategy) => explore(&strategy, setting)?.report,
+            None => explore(&Auto, setting)?.report,
         };
         self.outcome.figures.evaluated += judged.judge.evaluated.load(Ordering::Relaxed);
         self.count(&report);

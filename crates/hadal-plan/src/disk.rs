@@ -2,6 +2,7 @@
 
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
+use hadal_search::{Folders, Run};
 
 /// Which folder a search gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,16 @@ pub enum Opening {
     Resumed,
     /// The one that was opened last.
     Again,
+}
+
+impl Opening {
+    /// The run of a search in the folder that is opened so.
+    pub(crate) fn run(self, folders: &dyn Folders) -> Run<'_> {
+        match self {
+            Opening::Resumed => Run::Resumed(folders),
+            Opening::New | Opening::Again => Run::New(folders),
+        }
+    }
 }
 
 /// What a run is for.

@@ -15,9 +15,9 @@ use crate::judged::{Judge, Judged, This};
 use crate::planner::{Answer, Found, PlanError};
 use crate::sitting::{Sitting, question};
 use hadal_exec::rows::{RowSpace, RowWorker};
-use hadal_search::auto::{self, AutoSearch};
+use hadal_search::auto::Auto;
 use hadal_search::layered::kept::KeptLayers;
-use hadal_search::{Control, Limits, Task, Verdict};
+use hadal_search::{Control, Limits, Run, Setting, Task, Verdict, explore};
 use hadal_system::StateSpace;
 use hadal_system::rows::{Metric, Rational, Sense};
 use hadal_system::state::{compare, hash};
@@ -198,9 +198,8 @@ impl Sitting<'_> {
         }
         let (question, ledger) = (question(), || self.open(&kept));
         let task = Task { space: &tracked, question: &question, control };
-        let search =
-            AutoSearch { task, ledger: &ledger, governor: planner.governor, threads: planner.disk.threads };
-        let report = if resumes { auto::resume(&search)? } else { auto::explore(&search)? };
+        let (governor, threads) = (planner.governor, planner.disk.threads);
+        let report = explore(&Auto, Setting { task, governor, threads, run: opening.run(&ledger) })?.report;
         self.count(&report);
         self.outcome.levels = report.layers.iter().map(|layer| layer.states).collect();
         let on_disk = report.disk.is_some().then_some(&tracked);
@@ -280,13 +279,13 @@ impl Sitting<'_> {
             let control = planner.control.part(Limits::default());
             let kept = self.kept(this.fingerprint(), Stage::Best, Opening::New);
             let ledger = || self.open(&kept);
-            let search = AutoSearch {
+            let setting = Setting {
                 task: Task { space: &this, question: &question, control: &control },
-                ledger: &ledger,
                 governor: planner.governor,
                 threads: planner.disk.threads,
+                run: Run::New(&ledger),
             };
-            if let Verdict::Violated(found) = auto::explore(&search)?.verdict {
+            if let Verdict::Violated(found) = explore(&Auto, setting)?.report.verdict {
                 self.take(rows(space, &found.path), Some(deepest))?;
             }
             return Ok(());

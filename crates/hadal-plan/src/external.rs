@@ -10,9 +10,9 @@ use crate::disk::{Opening, Stage};
 use crate::sitting::{Sitting, question};
 use hadal_exec::rows::{Firing, RowSpace};
 use hadal_guide::{Distance, Estimator, Guide, Mask, Promises, Target};
-use hadal_search::external::{self, ExternalOptions, ExternalSearch};
+use hadal_search::external::{External, ExternalFigures, ExternalOptions};
 use hadal_search::layered::Trouble;
-use hadal_search::{StopReason, Task, Verdict};
+use hadal_search::{Setting, StopReason, Task, Verdict, explore};
 use hadal_system::state::hash;
 use hadal_system::{
     ActionInfo, Check, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker,
@@ -58,36 +58,35 @@ impl Sitting<'_> {
         };
         let kept = self.kept(priced.fingerprint(), stage, opening);
         let ledger = || self.open(&kept);
-        let search = ExternalSearch {
+        let setting = Setting {
             task: Task { space: &priced, question: &question, control: planner.control },
-            guide: &scaled,
-            aim: &aim,
-            ledger: &ledger,
             governor: planner.governor,
             threads: planner.disk.threads,
-            options: ExternalOptions::default(),
+            run: opening.run(&ledger),
         };
-        let explored = if resumes { external::resume(&search)? } else { external::search(&search)? };
-        let report = explored.report;
+        let external = External { guide: &scaled, aim: &aim, options: ExternalOptions::default() };
+        let report = explore(&external, setting)?.report;
+        let none = ExternalFigures::default();
+        let counted = report.external().unwrap_or(&none);
         let figures = &mut self.outcome.figures;
         figures.states = figures.states.max(report.states);
         figures.expanded += report.states;
         figures.generated += report.transitions;
         figures.evaluated += report.transitions;
         let scale = u64::from(priced.scale);
-        let deepest = explored.figures.buckets.iter().map(|bucket| bucket.g % scale).max().unwrap_or(0);
+        let deepest = counted.buckets.iter().map(|bucket| bucket.g % scale).max().unwrap_or(0);
         let counts_hold = scale == 1 || deepest + 1 < scale;
         if counting == Counting::Costs && counts_hold {
-            figures.lower_bound = figures.lower_bound.max(explored.figures.f / scale);
+            figures.lower_bound = figures.lower_bound.max(counted.f / scale);
         }
         let disk_bytes = report.disk.map_or(0, |disk| disk.bytes);
         self.outcome.disk_bytes = self.outcome.disk_bytes.max(disk_bytes);
-        let end = match report.verdict {
+        let end = match &report.verdict {
             Verdict::Violated(found) => End::Plan(rows(space, &found.path)),
             Verdict::Holds => End::Exhausted,
-            Verdict::Stopped(reason) => End::Stopped(reason),
+            Verdict::Stopped(reason) => End::Stopped(reason.clone()),
         };
-        let optimal = counting == Counting::Costs && counts_hold && explored.figures.optimal;
+        let optimal = counting == Counting::Costs && counts_hold && counted.optimal;
         if counting == Counting::Costs && !counts_hold && matches!(end, End::Plan(_)) {
             planner
                 .control

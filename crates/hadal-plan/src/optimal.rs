@@ -8,8 +8,8 @@ use crate::judged::{Goals, Judged};
 use crate::planner::{Answer, PlanError};
 use crate::sitting::{Sitting, question};
 use hadal_guide::{Distance, Estimator, Guide, Mask, Promises};
-use hadal_search::auto::{self, AutoSearch};
-use hadal_search::{StopReason, Task, Verdict};
+use hadal_search::auto::Auto;
+use hadal_search::{Setting, StopReason, Task, Verdict, explore};
 use hadal_system::StateSpace;
 use hadal_system::rows::{Metric, Rational, RowTask, Sense};
 
@@ -109,13 +109,13 @@ impl Sitting<'_> {
         let opening = if resumes { Opening::Resumed } else { Opening::New };
         let kept = self.kept(goals.fingerprint(), Stage::Best, opening);
         let (question, ledger) = (question(), || self.open(&kept));
-        let search = AutoSearch {
+        let setting = Setting {
             task: Task { space: &goals, question: &question, control: planner.control },
-            ledger: &ledger,
             governor: planner.governor,
             threads: planner.disk.threads,
+            run: opening.run(&ledger),
         };
-        let report = if resumes { auto::resume(&search)? } else { auto::explore(&search)? };
+        let report = explore(&Auto, setting)?.report;
         self.count(&report);
         let end = match report.verdict {
             Verdict::Violated(found) => End::Plan(external::rows(self.space, &found.path)),

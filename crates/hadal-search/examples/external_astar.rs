@@ -7,10 +7,10 @@
 //! One hexadecimal digit a tile, row by row, 0 for the blank; the goal is 0123456789ABCDEF.
 
 use hadal_guide::{Guide, Target};
-use hadal_search::external::{ExternalOptions, ExternalSearch, TraceBy, search};
+use hadal_search::external::{External, ExternalOptions, TraceBy};
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::tiles::{Manhattan, Tiles};
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Task, Verdict};
+use hadal_search::{Control, DeadlockNotion, Limits, Question, Run, Setting, Task, Verdict, explore};
 use hadal_store::Governor;
 use hadal_store::manifest::RunFolder;
 use hadal_store::vfs::{Folder, IoThreads};
@@ -43,13 +43,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let guide = Manhattan::new(&tiles);
     let question = Question::everything(tiles.properties(), DeadlockNotion::Off);
     let control = Control::new(Limits::default());
-    let found = search(&ExternalSearch {
-        task: Task { space: &tiles, question: &question, control: &control },
+    let external = External {
         guide: &guide,
         aim: &Target::of_properties(tiles.properties()),
-        ledger: &ledger,
-        governor: &governor,
-        threads,
         options: ExternalOptions {
             trace_by: match arguments.get(4).map(String::as_str) {
                 Some("parents") => TraceBy::Parents,
@@ -58,10 +54,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             },
             ..ExternalOptions::default()
         },
-    });
+    };
+    let task = Task { space: &tiles, question: &question, control: &control };
+    let found = explore(&external, Setting { task, governor: &governor, threads, run: Run::New(&ledger) });
     std::fs::remove_dir_all(&directory)?;
     let found = found?;
-    let (figures, seconds) = (&found.figures, control.elapsed().as_secs_f64());
+    let figures = found.report.external().ok_or("External A* has figures")?;
+    let seconds = control.elapsed().as_secs_f64();
     if let Verdict::Violated(violation) = &found.report.verdict {
         let moves = violation.path.len().saturating_sub(1);
         println!("solved in {moves} moves with the guide {}", guide.name());

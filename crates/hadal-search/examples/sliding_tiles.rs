@@ -8,9 +8,9 @@
 //! The space itself is `hadal_search::tiles`: how a state is packed into 64-bit words, which states come next, and how to
 //! show both to a person. Every explorer works on whatever says these three things.
 
-use hadal_search::ram::{Search, breadth};
+use hadal_search::ram::Breadth;
 use hadal_search::tiles::Tiles;
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Task, Verdict};
+use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Setting, Task, Verdict};
 use hadal_store::Governor;
 use hadal_system::StateSpace;
 
@@ -19,7 +19,10 @@ pub fn explore(puzzle: &Tiles, memory: u64, threads: usize) -> Report {
     let question = Question::everything(puzzle.properties(), DeadlockNotion::Off);
     let control = Control::new(Limits::default());
     let task = Task { space: puzzle, question: &question, control: &control };
-    breadth::explore(&Search { task, governor: &Governor::new(memory), threads })
+    let governor = Governor::new(memory);
+    hadal_search::explore(&Breadth, Setting::in_ram(task, &governor, threads))
+        .expect("nothing fails in RAM")
+        .report
 }
 
 #[allow(dead_code, reason = "the tests include this file as a module")]

@@ -43,25 +43,6 @@ pub struct Gauges {
     pub expanded: AtomicU64,
 }
 
-/// What a search has done so far, counted: the same on every machine and for every number of threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
-    /// All of it, in units of about a nanosecond.
-    pub work: u64,
-    /// What it will do at least before it asks again, about.
-    pub ahead: u64,
-    /// Distinct states.
-    pub states: u64,
-    /// Transitions fired.
-    pub transitions: u64,
-}
-
-/// Decides how far a search may go before another one has its turn.
-pub trait Pace: Send + Sync + std::fmt::Debug {
-    /// Told what was done so far. Returns when there is more to do, or why there is not; `must_stop` is asked while it waits.
-    fn go_on(&self, done: Done, must_stop: &dyn Fn() -> Option<StopReason>) -> Option<StopReason>;
-}
-
 /// The reins of one search: limits, figures, and a flag that asks it to stop.
 #[derive(Debug)]
 pub struct Control {
@@ -70,9 +51,6 @@ pub struct Control {
     /// What to show.
     pub gauges: Gauges,
     interrupt: Arc<AtomicBool>,
-    /// Another search has the answer.
-    superseded: AtomicBool,
-    pace: Mutex<Option<Arc<dyn Pace>>>,
     warnings: Mutex<Vec<String>>,
     started: Instant,
 }
@@ -84,8 +62,6 @@ impl Control {
             limits,
             gauges: Gauges::default(),
             interrupt: Arc::default(),
-            superseded: AtomicBool::new(false),
-            pace: Mutex::default(),
             warnings: Mutex::default(),
             started: Instant::now(),
         }
@@ -102,25 +78,9 @@ impl Control {
         self.interrupt.store(true, Ordering::Relaxed);
     }
 
-    /// Lets the searches that begin now go on as `pace` says; `None` lets them go on freely.
-    pub fn set_pace(&self, pace: Option<Arc<dyn Pace>>) {
-        self.superseded.store(false, Ordering::Relaxed);
-        *self.pace.lock().unwrap_or_else(PoisonError::into_inner) = pace;
-    }
-
-    /// What decides how far a search may go.
-    pub fn pace(&self) -> Option<Arc<dyn Pace>> {
-        self.pace.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Ends the search because another one has the answer.
-    pub fn supersede(&self) {
-        self.superseded.store(true, Ordering::Relaxed);
-    }
-
-    /// Waits for the search's turn, where it takes turns with another; why it must stop instead.
-    pub fn await_turn(&self, done: Done) -> Option<StopReason> {
-        self.pace()?.go_on(done, &|| self.must_stop(done.states))
+    /// Whether it was asked to stop.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
     }
 
     /// Tells whoever watches about something that does not stop the search.
@@ -140,7 +100,7 @@ impl Control {
 
     /// Whether a limit is reached, given the number of distinct states. Looked at every few hundred expansions.
     pub fn must_stop(&self, states: u64) -> Option<StopReason> {
-        if self.interrupt.load(Ordering::Relaxed) || self.superseded.load(Ordering::Relaxed) {
+        if self.is_interrupted() {
             return Some(StopReason::Interrupted);
         }
         if self.limits.max_states.is_some_and(|max| states >= max) {

@@ -7,8 +7,8 @@
 //! They need nothing but a [`hadal_system::StateSpace`]: no modelling language, no compiler. A space of one's own:
 //!
 //! ```
-//! use hadal_search::ram::{Search, breadth};
-//! use hadal_search::{Control, DeadlockNotion, Limits, Question, Task, Verdict, ViolationKind};
+//! use hadal_search::ram::Breadth;
+//! use hadal_search::{Control, DeadlockNotion, Limits, Question, Setting, Task, ViolationKind, explore};
 //! use hadal_store::Governor;
 //! use hadal_system::{
 //!     Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
@@ -64,11 +64,12 @@
 //! let question = Question::everything(jugs.properties(), DeadlockNotion::Off);
 //! let control = Control::new(Limits::default());
 //! let task = Task { space: &jugs, question: &question, control: &control };
-//! let report = breadth::explore(&Search { task, governor: &Governor::new(64 << 20), threads: 1 });
+//! let explored = explore(&Breadth, Setting::in_ram(task, &Governor::new(64 << 20), 1))?;
 //!
-//! let Verdict::Violated(found) = report.verdict else { panic!("4 litres can be measured") };
+//! let found = explored.finding().expect("4 litres can be measured");
 //! assert_eq!(found.kind, ViolationKind::Goal(PropertyId(0)));
 //! assert_eq!(found.path.len() - 1, 6, "in six steps, and not in fewer");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod auto;
@@ -77,6 +78,7 @@ pub mod cycles;
 pub mod directed;
 pub mod distrust;
 pub mod estimate;
+pub mod explore;
 pub mod external;
 pub mod finding;
 mod firings;
@@ -92,7 +94,8 @@ pub mod strategies;
 pub mod strategy;
 pub mod tiles;
 
-pub use control::{Control, Done, Gauges, Limits, Pace, WhenFull};
+pub use control::{Control, Gauges, Limits, WhenFull};
+pub use explore::{Explored, Explorer, Folders, Method, Phase, Progress, Run, Setting, explore};
 pub use finding::Finding;
 pub use firings::ActionFirings;
 pub use lane::Task;

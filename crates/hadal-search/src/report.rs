@@ -1,6 +1,7 @@
 //! What is asked of a search and what it answers.
 
 use crate::directed::DirectedFigures;
+use crate::external::ExternalFigures;
 use crate::firings::ActionFirings;
 use crate::partition::PartitionFigures;
 use hadal_store::vfs::ReadCost;
@@ -258,6 +259,13 @@ pub struct Report {
     pub proviso: Option<Proviso>,
     /// Figures of a directed search.
     pub directed: Option<DirectedFigures>,
+}
+
+impl Report {
+    /// What only External A* counts, where it searched.
+    pub fn external(&self) -> Option<&ExternalFigures> {
+        self.directed.as_ref()?.external.as_ref()
+    }
 }
 
 /// States up to covering, at the end of a complete search.

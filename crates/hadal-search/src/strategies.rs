@@ -4,9 +4,11 @@
 //! duplicates layer by layer is a file in [`layered`](crate::layered) and one entry here.
 
 use crate::layered::cache::CacheKind;
-use crate::layered::hash::{Sampling, SplitBy};
-use crate::layered::partial::Bound;
-use crate::strategy::{Detection, PartitionSource, Strategy};
+use crate::layered::hash::detection::{HASH, STRUCTURED};
+use crate::layered::partial::{Bound, PARTIAL};
+use crate::layered::phased::PHASED;
+use crate::layered::sorted::{SORT, SORT_FILE_PER_LAYER, SORT_PER_BATCH, SORT_SEPARATE, SORT_SINGLE_FILE};
+use crate::strategy::Strategy;
 
 /// What hadal knows of a strategy.
 #[derive(Debug)]
@@ -16,7 +18,7 @@ pub struct StrategyInfo {
     /// What it is, in one line.
     pub help: &'static str,
     /// The explorer behind it.
-    pub explorer: Explorer,
+    pub explorer: ExplorerKind,
     /// Options that belong to it, without the dashes.
     pub options: &'static [&'static str],
     /// What holds of its answers.
@@ -27,12 +29,12 @@ pub struct StrategyInfo {
 
 /// Which explorer a strategy is.
 #[derive(Clone, Copy, Debug)]
-pub enum Explorer {
+pub enum ExplorerKind {
     /// [`crate::auto`].
     Auto,
-    /// [`crate::ram::breadth`].
+    /// [`crate::ram::Breadth`].
     Breadth,
-    /// [`crate::ram::depth`].
+    /// [`crate::ram::Depth`].
     Depth,
     /// [`crate::relaxed`].
     Relaxed,
@@ -77,7 +79,7 @@ pub static STRATEGIES: &[StrategyInfo] = &[
     StrategyInfo {
         name: "auto",
         help: "A table in RAM, then a decision diagram, then the disk, as the budget demands. Shortest traces",
-        explorer: Explorer::Auto,
+        explorer: ExplorerKind::Auto,
         options: &[],
         promises: WITH_LIVENESS,
         resumes: Resumes::Layers,
@@ -85,7 +87,7 @@ pub static STRATEGIES: &[StrategyInfo] = &[
     StrategyInfo {
         name: "bfs",
         help: "Breadth-first in RAM: shortest traces",
-        explorer: Explorer::Breadth,
+        explorer: ExplorerKind::Breadth,
         options: &[],
         promises: WITH_LIVENESS,
         resumes: Resumes::Nothing,
@@ -93,7 +95,7 @@ pub static STRATEGIES: &[StrategyInfo] = &[
     StrategyInfo {
         name: "dfs",
         help: "Depth-first in RAM",
-        explorer: Explorer::Depth,
+        explorer: ExplorerKind::Depth,
         options: &[],
         promises: WITHOUT_LAYERS,
         resumes: Resumes::Nothing,
@@ -101,7 +103,7 @@ pub static STRATEGIES: &[StrategyInfo] = &[
     StrategyInfo {
         name: "relaxed",
         help: "Certainly new states at once, the others in batches: faster on deep graphs; depths are not known",
-        explorer: Explorer::Relaxed,
+        explorer: ExplorerKind::Relaxed,
         options: &[],
         promises: Promises { shortest: true, ..WITHOUT_LAYERS },
         resumes: Resumes::ItsOwn,
@@ -109,7 +111,7 @@ pub static STRATEGIES: &[StrategyInfo] = &[
     StrategyInfo {
         name: "part",
         help: "Partition by partition, split as the budget demands. Traces need not be shortest",
-        explorer: Explorer::Partition,
+        explorer: ExplorerKind::Partition,
         options: &["part-heuristic", "part-states", "shortest"],
         promises: WITHOUT_LAYERS,
         resumes: Resumes::ItsOwn,
@@ -118,37 +120,34 @@ pub static STRATEGIES: &[StrategyInfo] = &[
         "sort",
         "On disk, layer by layer: duplicates found by sorting, closed states in runs that merge as they grow",
         &["cache"],
-        || with(Detection::Sort),
+        || Strategy::by(&SORT),
     ),
     layered("sort-single-file", "As sort, closed states in one file", &["cache"], || {
-        with(Detection::SortSingleFile)
+        Strategy::by(&SORT_SINGLE_FILE)
     }),
     layered("sort-file-per-layer", "As sort, closed states in one file per layer", &["cache"], || {
-        with(Detection::SortFilePerLayer)
+        Strategy::by(&SORT_FILE_PER_LAYER)
     }),
     layered("sort-separate", "As sort, candidates merged on their own first", &["cache"], || {
-        with(Detection::SortSeparate)
+        Strategy::by(&SORT_SEPARATE)
     }),
     layered(
         "hash",
         "On disk: duplicates found in hash buckets",
         &["cache", "bound", "partition", "first-partition", "save-partition", "split-by"],
-        || {
-            let partition = PartitionSource::Sampled(Sampling::Deep);
-            with(Detection::Hash { partition, split_by: SplitBy::SmallestLargest })
-        },
+        || Strategy::by(&HASH),
     ),
     layered(
         "phased",
         "On disk: duplicates found in phases of sorted candidates",
         &["cache", "bound"],
-        || with(Detection::Phased),
+        || Strategy::by(&PHASED),
     ),
     layered(
         "partial",
         "On disk: compared with recent layers, with full checks now and then; counts are exact",
         &["cache", "bound"],
-        || with(Detection::Partial(Bound::Auto)),
+        || Strategy::by(&PARTIAL),
     ),
     StrategyInfo {
         promises: FORGETTING,
@@ -156,32 +155,32 @@ pub static STRATEGIES: &[StrategyInfo] = &[
             "layered",
             "On disk: old layers are deleted when there is no room (--keep-layers, --keep-bytes)",
             &["cache", "keep-layers", "keep-bytes", "diameter"],
-            || with(Detection::SortFilePerLayer),
+            || Strategy::by(&SORT_FILE_PER_LAYER),
         )
     },
     layered(
         "structured",
         "On disk: states in tables by some of their scalars, of which those that successors fall into are in RAM",
         &[],
-        || Strategy { cache: CacheKind::Off, ..with(Detection::Structured) },
+        || Strategy { cache: CacheKind::Off, ..Strategy::by(&STRUCTURED) },
     ),
     layered(
         "stern-dill",
         "As Stern and Dill's disk Murphi: a pass over all old states whenever memory is full",
         &["cache"],
-        || Strategy { cache: CacheKind::Table, ..with(Detection::SortPerBatch) },
+        || Strategy { cache: CacheKind::Table, ..Strategy::by(&SORT_PER_BATCH) },
     ),
     layered(
         "della-penna",
         "As Della Penna et al.: a random number of recent layers is looked at, with full checks now and then",
         &["cache"],
-        || Strategy { cache: CacheKind::Table, ..with(Detection::Partial(Bound::Random)) },
+        || Strategy { cache: CacheKind::Table, bound: Some(Bound::Random), ..Strategy::by(&PARTIAL) },
     ),
     layered(
         "mr-bfs",
         "As Munagala and Ranade's external search: two layers are looked at, with full checks now and then",
         &["cache"],
-        || Strategy { cache: CacheKind::Buffer, ..with(Detection::Partial(Bound::Layers(2))) },
+        || Strategy { cache: CacheKind::Buffer, bound: Some(Bound::Layers(2)), ..Strategy::by(&PARTIAL) },
     ),
     StrategyInfo {
         promises: FORGETTING,
@@ -192,7 +191,7 @@ pub static STRATEGIES: &[StrategyInfo] = &[
             || Strategy {
                 cache: CacheKind::Buffer,
                 keep_layers: Some(3),
-                ..with(Detection::SortFilePerLayer)
+                ..Strategy::by(&SORT_FILE_PER_LAYER)
             },
         )
     },
@@ -205,12 +204,8 @@ const fn layered(
     options: &'static [&'static str],
     settings: fn() -> Strategy,
 ) -> StrategyInfo {
-    let explorer = Explorer::Layered(settings);
+    let explorer = ExplorerKind::Layered(settings);
     StrategyInfo { name, help, explorer, options, promises: EXACT_LAYERS, resumes: Resumes::Layers }
-}
-
-fn with(detection: Detection) -> Strategy {
-    Strategy { detection, ..Strategy::sorting() }
 }
 
 impl StrategyInfo {
@@ -222,7 +217,7 @@ impl StrategyInfo {
     /// Its settings, where it is one of the layered ones.
     pub fn settings(&self) -> Option<Strategy> {
         match self.explorer {
-            Explorer::Layered(settings) => Some(settings()),
+            ExplorerKind::Layered(settings) => Some(settings()),
             _ => None,
         }
     }

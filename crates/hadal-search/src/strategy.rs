@@ -1,73 +1,29 @@
-//! The seeds' strategies by name: each is a way of detection, a cache before it, and which layers are kept; the loop, the
+//! The seeds' strategies on disk: each is a way of detection, a cache before it, and which layers are kept; the loop, the
 //! journal and the counters are the same for all (Lamborn 2014; docs/strategies.md describes each).
 
 use crate::control::{Control, Limits, WhenFull};
+use crate::explore::{Explored, Explorer, Method, Progress, Run, Setting};
 use crate::firings::Counts;
 use crate::lane::{Lane, Parents, Task};
 use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
-use crate::layered::cover::CoverDetector;
-use crate::layered::detector::{Detector, Nothing};
-use crate::layered::hash::sample::initial_partition;
-use crate::layered::hash::structured::StructuredDetector;
-use crate::layered::hash::{HashDetector, Partition, Sampling, SplitBy};
+use crate::layered::cover::COVER;
+pub use crate::layered::detection::Detection;
+use crate::layered::detection::Making;
+use crate::layered::detector::Detector;
+use crate::layered::hash::{Sampling, SplitBy};
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord};
-use crate::layered::partial::{Bound, PartialDetector};
+use crate::layered::partial::Bound;
 use crate::layered::path;
-use crate::layered::phased::PhasedDetector;
-use crate::layered::room::{self, Fitted, make_fit};
-use crate::layered::sorted::{Merging, Passes, SortedDetector, Sorting};
-use crate::layered::sweep::{Keep, Sweep};
-use crate::report::{DeadlockNotion, Layer, Question, Report, Stage, StopReason, Verdict};
+use crate::layered::room::{self, make_fit};
+use crate::layered::sorted::SORT;
+use crate::layered::sweep::{Keep, Means, Origin, Sweep};
+use crate::report::{DeadlockNotion, Question, Stage, Verdict};
 use crate::run::{Buffers, run_options};
-use hadal_store::Governor;
-use hadal_store::levels::LevelPolicy;
+use crate::strategies::Resumes;
 use hadal_store::run::RunOptions;
 use hadal_store::vfs::Disk;
-use std::sync::atomic::Ordering;
-
-/// Shares of the budget, in percent. Sorting what is in the cache takes about as much again.
-const CACHE_SHARE: u64 = 28;
-/// With a table for detection besides.
-const SMALL_CACHE_SHARE: u64 = 14;
-const LEAST_CACHE_SHARE: u64 = 3;
-const TABLE_SHARE: u64 = 20;
-/// Antichains in RAM, beside a small cache.
-const GROUPS_SHARE: u64 = 50;
-/// Potential buckets of the initial partition, at most, and the memory each should have.
-const MOST_BUCKETS: u64 = 1000;
-const BYTES_PER_BUCKET: u64 = 256 << 10;
-
-/// How duplicates are found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Detection {
-    /// By sorting, closed states in levels that merge as they grow.
-    Sort,
-    /// By sorting, closed states in one file that is rewritten with each layer.
-    SortSingleFile,
-    /// By sorting, closed states in one file per layer.
-    SortFilePerLayer,
-    /// By sorting, in a first pass the candidates alone, in a second against the closed states.
-    SortSeparate,
-    /// By sorting, against all closed states whenever memory is full.
-    SortPerBatch,
-    /// In buckets.
-    Hash {
-        /// How buckets begin.
-        partition: PartitionSource,
-        /// How they are split.
-        split_by: SplitBy,
-    },
-    /// In phases.
-    Phased,
-    /// In tables, of which those that successors fall into are in RAM.
-    Structured,
-    /// Against recent layers, with full checks now and then.
-    Partial(Bound),
-    /// Up to covering, where the space has it: antichains in RAM, then in sorted runs.
-    Cover,
-}
 
 /// Where a partition comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,10 +37,10 @@ pub enum PartitionSource {
 }
 
 /// A strategy with its settings.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Strategy {
     /// How duplicates are found.
-    pub detection: Detection,
+    pub detection: &'static Detection,
     /// What is remembered of generated states.
     pub cache: CacheKind,
     /// Most layers kept; older ones are deleted.
@@ -93,8 +49,13 @@ pub struct Strategy {
     pub keep_bytes: Option<u64>,
     /// Nothing new lies deeper than this, says who asks.
     pub diameter: Option<u64>,
-    /// How far back hashed and phased detection look between full checks; everywhere where it is not given.
+    /// How far back partial, hashed and phased detection look between full checks; as far as suits the detection where it is
+    /// not given.
     pub bound: Option<Bound>,
+    /// How buckets begin, where states go to buckets.
+    pub partition: PartitionSource,
+    /// How buckets are split.
+    pub split_by: SplitBy,
 }
 
 impl Strategy {
@@ -103,21 +64,23 @@ impl Strategy {
         crate::strategies::StrategyInfo::named(name)?.settings()
     }
 
-    /// By sorting, everything kept.
-    pub(crate) fn sorting() -> Strategy {
+    /// This way of finding duplicates, everything kept.
+    pub(crate) fn by(detection: &'static Detection) -> Strategy {
         Strategy {
-            detection: Detection::Sort,
+            detection,
             cache: CacheKind::Lru,
             keep_layers: None,
             keep_bytes: None,
             diameter: None,
             bound: None,
+            partition: PartitionSource::Sampled(Sampling::Deep),
+            split_by: SplitBy::SmallestLargest,
         }
     }
 
     /// Up to covering.
     pub fn covering() -> Strategy {
-        Strategy { detection: Detection::Cover, cache: CacheKind::Table, ..Strategy::sorting() }
+        Strategy { cache: CacheKind::Table, ..Strategy::by(&COVER) }
     }
 
     fn keep(&self) -> Keep {
@@ -125,253 +88,142 @@ impl Strategy {
     }
 }
 
-/// A search with one strategy from the first state on.
-pub struct StrategySearch<'a> {
-    /// What to explore, what to look for, when to stop.
-    pub task: Task<'a>,
-    /// Opens the run folder.
-    pub ledger: &'a dyn Fn() -> Result<Ledger, Trouble>,
-    /// The memory budget.
-    pub governor: &'a Governor,
-    /// How many threads, at least 1.
-    pub threads: usize,
-    /// How.
-    pub strategy: &'a Strategy,
-}
-
-/// What a search leaves besides its report.
-#[derive(Debug)]
-pub struct Explored {
-    /// The report.
-    pub report: Report,
-    /// The partition as it was at the end, for [`PartitionSource::Saved`].
-    pub partition: Option<String>,
-}
-
-/// Explores breadth-first.
-pub fn explore(search: &StrategySearch) -> Result<Explored, Trouble> {
-    let ledger = (search.ledger)()?;
-    let disk = ledger.disk().clone();
-    let journal = Journal::new(&disk, search.options())?;
-    search.run(Start { task: search.task, disk, ledger: Some(ledger), journal, record: None })
-}
-
-/// Goes on with a run where its last commit left it, whatever strategy began it.
-pub fn resume(search: &StrategySearch) -> Result<Explored, Trouble> {
-    let ledger = (search.ledger)()?;
-    let record = ledger.record().ok_or(Trouble::NothingToResume)?;
-    let journal = ledger.open_journal(search.options(), &record)?;
-    let disk = ledger.disk().clone();
-    search.run(Start { task: search.task, disk, ledger: Some(ledger), journal, record: Some(record) })
-}
-
-impl<'a> StrategySearch<'a> {
-    fn share(&self, percent: u64) -> u64 {
-        self.governor.limit() / 100 * percent
-    }
-
-    fn options(&self) -> RunOptions {
-        run_options(self.task.space, self.governor, Buffers::Few)
-    }
-
-    fn detector(&self, disk: &Disk) -> Result<Box<dyn Detector + 'a>, Trouble> {
-        let (options, space) = (self.options(), self.task.space);
-        let sorted = |sorting| -> Result<Box<dyn Detector + 'a>, Trouble> {
-            Ok(Box::new(SortedDetector::new(disk, options, sorting)?))
-        };
-        let table = self.share(TABLE_SHARE);
-        match &self.strategy.detection {
-            Detection::Sort => sorted(Sorting::LEVELS),
-            Detection::SortSingleFile => {
-                sorted(Sorting { closed: LevelPolicy::SingleFile, ..Sorting::LEVELS })
-            }
-            Detection::SortFilePerLayer => {
-                sorted(Sorting { closed: LevelPolicy::FilePerLayer, ..Sorting::LEVELS })
-            }
-            Detection::SortSeparate => sorted(Sorting { merging: Merging::Separate, ..Sorting::LEVELS }),
-            Detection::SortPerBatch => sorted(Sorting { passes: Passes::PerBatch, ..Sorting::LEVELS }),
-            Detection::Phased => {
-                Ok(Box::new(PhasedDetector::new(disk, options, table, self.strategy.bound)?))
-            }
-            Detection::Cover => match space.cover() {
-                Some(cover) => {
-                    let groups = self.governor.part(self.share(GROUPS_SHARE));
-                    Ok(Box::new(CoverDetector::new(cover, disk, options, &groups)?))
-                }
-                None => sorted(Sorting::LEVELS),
-            },
-            Detection::Partial(bound) => Ok(Box::new(PartialDetector::new(disk, options, *bound)?)),
-            Detection::Structured => {
-                Ok(Box::new(StructuredDetector::new(disk, options, space, self.threads.max(1))?))
-            }
-            Detection::Hash { partition, split_by } => {
-                let bound = self.strategy.bound;
-                let wanted = (self.governor.limit() / BYTES_PER_BUCKET).clamp(16, MOST_BUCKETS);
-                let partition = match partition {
-                    PartitionSource::Sampled(sampling) => {
-                        initial_partition(space, self.governor, wanted, *sampling)
-                    }
-                    PartitionSource::Names(names) => {
-                        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                        Partition::by_names(space, &names)?
-                    }
-                    PartitionSource::Saved(text) => Partition::load(space, text)?,
-                };
-                Ok(Box::new(HashDetector::new(disk, options, partition, *split_by, table, bound)?))
-            }
+impl Method for Strategy {
+    /// Goes on with a run whatever layered strategy began it.
+    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+        if setting.task.question.asks_about_runs(setting.task.space) {
+            return Err(Trouble::Liveness);
         }
+        let layering = Layering { setting, strategy: self };
+        let ledger = setting.run.open()?;
+        let disk = ledger.disk().clone();
+        let sweep = match setting.run {
+            Run::Resumed(_) => {
+                let record = ledger.record().ok_or(Trouble::NothingToResume)?;
+                layering.go_on(ledger, record, room::Disk::Untried)?
+            }
+            _ => layering.begin(&disk, Some(ledger))?,
+        };
+        Ok(Box::new(LayeredExplorer { layering, disk, sweep: Some(sweep) }))
+    }
+}
+
+/// Finds, by repeating the search, what lies in deleted layers before the path, which begins at this depth (Lamborn and
+/// Hansen 2006).
+pub(crate) fn complete_path(
+    setting: Setting,
+    disk: &Disk,
+    path: &mut Vec<Vec<u64>>,
+    depth: usize,
+) -> Result<(), Trouble> {
+    Layering { setting, strategy: &Strategy::by(&SORT) }.complete_path(disk, path, depth)
+}
+
+/// Sets up layered searches.
+#[derive(Clone, Copy)]
+struct Layering<'a> {
+    setting: Setting<'a>,
+    strategy: &'a Strategy,
+}
+
+impl<'a> Layering<'a> {
+    fn options(&self) -> RunOptions {
+        run_options(self.setting.task.space, self.setting.governor, Buffers::Few)
     }
 
     /// A detector that knows the layers of the journal.
     fn adopted(&self, disk: &Disk, journal: &Journal) -> Result<Box<dyn Detector + 'a>, Trouble> {
-        let mut detector = self.detector(disk)?;
+        let Setting { task, governor, threads, .. } = self.setting;
+        let (options, strategy) = (self.options(), self.strategy);
+        let making = Making { disk, options, space: task.space, governor, threads, strategy };
+        let mut detector = (strategy.detection.make)(&making)?;
         journal.view_all(&mut |depth, layer| detector.adopt(depth, layer))?;
         Ok(detector)
     }
 
-    /// Goes on from what was committed; stops at once where the disk has no room for the detector.
-    fn go_on(
-        &self,
-        disk: &Disk,
-        mut ledger: Ledger,
-        (record, known): (RunRecord, room::Disk),
-    ) -> Result<(Sweep<'a>, Verdict), Trouble> {
-        let when_full = self.task.control.limits.when_full;
-        let fitted = make_fit(&mut ledger, self.options(), record, (known, when_full), |journal| {
-            self.adopted(disk, journal)
-        })?;
-        let Fitted { journal, record, made } = fitted;
-        // Where nothing could be made there is nothing to commit, and no room that could be made.
-        let ledger = made.is_some().then_some(ledger);
-        let start = Start { task: self.task, disk: disk.clone(), ledger, journal, record: Some(record) };
-        match made {
-            Some(detector) => {
-                let mut sweep = self.sweep_with(detector, start)?;
-                let verdict = sweep.run()?;
-                Ok((sweep, verdict))
-            }
-            None => {
-                let sweep = self.sweep_with(Box::new(Nothing), start)?;
-                Ok((sweep, Verdict::Stopped(StopReason::DiskFull)))
-            }
-        }
-    }
-
-    /// A search from the journal's last layer, or from the beginning where it has none.
-    fn sweep(&self, start: Start<'a>) -> Result<Sweep<'a>, Trouble> {
-        let detector = self.adopted(&start.disk, &start.journal)?;
-        self.sweep_with(detector, start)
-    }
-
-    fn sweep_with(&self, detector: Box<dyn Detector + 'a>, start: Start<'a>) -> Result<Sweep<'a>, Trouble> {
-        let Start { task, disk, ledger, journal, record } = start;
-        let (layers, counts, seconds) = match record {
-            Some(record) => {
-                (record.layers, Counts::of_record(record.covers, &record.actions), record.seconds)
-            }
-            None => (Vec::new(), Counts::zero(task.space), 0.0),
-        };
-        let cache_share = self.share(match self.strategy.detection {
-            // Only initial states pass through it.
-            Detection::Structured => LEAST_CACHE_SHARE,
-            Detection::Hash { .. } | Detection::Phased | Detection::Cover => SMALL_CACHE_SHARE,
-            _ => CACHE_SHARE,
-        });
-        let (words, threads) = (task.space.words(), self.threads.max(1));
-        let states = (0..journal.depth()).map(|depth| journal.states(depth)).sum();
-        task.control.gauges.states.store(states, Ordering::Relaxed);
-        let stage =
-            Stage { storage: detector.name(), states, depth: (journal.depth() as u64).saturating_sub(1) };
-        Ok(Sweep {
-            task,
-            governor: self.governor.clone(),
-            lanes: (0..threads).map(|n| Lane::new(task, n, Parents::Forgotten)).collect(),
-            cache: Cache::new(self.strategy.cache, words, threads, cache_share, self.governor)?,
-            detector,
-            stages: vec![stage],
-            keep: self.strategy.keep(),
-            proviso: journal.proviso(),
-            journal,
-            layers,
-            figures: Layer::default(),
-            transitions_before: 0,
-            counts: counts.clone(),
-            counts_before: counts,
-            counts_again: Counts::zero(task.space),
-            covering: None,
-            seconds_before: seconds,
-            disk,
+    /// A search from the initial states.
+    fn begin(&self, disk: &Disk, ledger: Option<Ledger>) -> Result<Sweep<'a>, Trouble> {
+        let journal = Journal::new(disk, self.options())?;
+        let detector = self.adopted(disk, &journal)?;
+        let origin = Origin {
+            disk: disk.clone(),
             ledger,
-            rest: None,
-            fallback: None,
-            path_begins_at: 0,
-        })
+            journal,
+            layers: Vec::new(),
+            counts: Counts::zero(self.setting.task.space),
+            seconds: 0.0,
+            stages: Vec::new(),
+            partly: None,
+        };
+        self.sweep(Some(detector), origin, self.strategy.keep())
     }
 
-    fn run(&self, start: Start<'a>) -> Result<Explored, Trouble> {
-        if self.task.question.asks_about_runs(self.task.space) {
-            return Err(Trouble::Liveness);
-        }
-        let disk = start.disk.clone();
-        let (mut sweep, mut verdict) = match start {
-            Start { record: Some(record), ledger: Some(ledger), journal, .. } => {
-                drop(journal);
-                self.go_on(&disk, ledger, (record, room::Disk::Untried))?
-            }
-            start => {
-                let mut sweep = self.sweep(start)?;
-                let verdict = match sweep.start()? {
-                    Some(verdict) => verdict,
-                    None => sweep.run()?,
-                };
-                (sweep, verdict)
-            }
+    /// Goes on from what was committed; stops at once where the disk has no room for the detector.
+    fn go_on(&self, mut ledger: Ledger, record: RunRecord, known: room::Disk) -> Result<Sweep<'a>, Trouble> {
+        let disk = ledger.disk().clone();
+        let when_full = self.setting.task.control.limits.when_full;
+        let fitted = make_fit(&mut ledger, self.options(), record, (known, when_full), |journal| {
+            self.adopted(&disk, journal)
+        })?;
+        let record = fitted.record;
+        let origin = Origin {
+            disk,
+            ledger: Some(ledger),
+            journal: fitted.journal,
+            layers: record.layers,
+            counts: Counts::of_record(record.covers, &record.actions),
+            seconds: record.seconds,
+            stages: Vec::new(),
+            partly: None,
         };
-        while let Some((ledger, record)) = sweep.may_make_room(&verdict) {
-            let (stages, seconds) = (std::mem::take(&mut sweep.stages), sweep.seconds_before);
-            drop(sweep);
-            let record = RunRecord { seconds, ..record };
-            (sweep, verdict) = self.go_on(&disk, ledger, (record, room::Disk::Full))?;
-            sweep.stages.splice(0..0, stages);
-        }
-        let partition = sweep.detector.partition_text();
-        let begins_at = sweep.path_begins_at;
-        let mut report = sweep.report(verdict);
-        // The search for the rest of a trace needs the memory.
-        drop(sweep);
-        if let Verdict::Violated(violation) = &mut report.verdict {
-            self.complete_path(&disk, &mut violation.path, begins_at)?;
-        }
-        Ok(Explored { report, partition })
+        self.sweep(fitted.made, origin, self.strategy.keep())
+    }
+
+    fn sweep(
+        &self,
+        detector: Option<Box<dyn Detector + 'a>>,
+        mut origin: Origin,
+        keep: Keep,
+    ) -> Result<Sweep<'a>, Trouble> {
+        let Setting { task, governor, threads, .. } = self.setting;
+        let (words, threads) = (task.space.words(), threads.max(1));
+        let journal = &origin.journal;
+        origin.stages.push(Stage {
+            storage: detector.as_ref().map_or("none", |detector| detector.name()),
+            states: (0..journal.depth()).map(|depth| journal.states(depth)).sum(),
+            depth: (journal.depth() as u64).saturating_sub(1),
+        });
+        let share = governor.limit() / 100 * self.strategy.detection.cache_share;
+        let means = Means {
+            lanes: (0..threads).map(|n| Lane::new(task, n, Parents::Forgotten)).collect(),
+            cache: Cache::new(self.strategy.cache, words, threads, share, governor)?,
+            detector,
+            fallback: None,
+            keep,
+        };
+        Ok(Sweep::new(task, governor, means, origin))
     }
 
     /// Prepends what lies in deleted layers: the search is repeated up to the first state of the path, as often as it
-    /// takes (Lamborn and Hansen 2006).
-    pub(crate) fn complete_path(
-        &self,
-        disk: &Disk,
-        path: &mut Vec<Vec<u64>>,
-        mut depth: usize,
-    ) -> Result<(), Trouble> {
+    /// takes.
+    fn complete_path(&self, disk: &Disk, path: &mut Vec<Vec<u64>>, mut depth: usize) -> Result<(), Trouble> {
         let question = Question { deadlock: DeadlockNotion::Off, asked: Vec::new() };
         while depth > 0 {
-            let when_full = self.task.control.limits.when_full;
+            let when_full = self.setting.task.control.limits.when_full;
             let limits = Limits { max_depth: Some(depth as u64), when_full, ..Limits::default() };
             let control = Control::new(limits);
-            let task = Task { question: &question, control: &control, ..self.task };
-            let journal = Journal::new(disk, self.options())?;
-            let again = StrategySearch { task, ..*self };
-            let mut sweep =
-                again.sweep(Start { task, disk: disk.clone(), ledger: None, journal, record: None })?;
-            sweep.keep.diameter = None;
-            if task.control.limits.when_full == WhenFull::DeleteLayers {
+            let task = Task { question: &question, control: &control, ..self.setting.task };
+            let again = Layering { setting: Setting { task, ..self.setting }, strategy: self.strategy };
+            let mut keep = Keep { diameter: None, ..self.strategy.keep() };
+            if when_full == WhenFull::DeleteLayers {
                 // The disk was too small for all layers, and still is.
                 let free = disk.vfs.free_bytes().unwrap_or(0) / 4;
-                sweep.keep.bytes = Some(sweep.keep.bytes.map_or(free, |bytes| bytes.min(free)));
+                keep.bytes = Some(keep.bytes.map_or(free, |bytes| bytes.min(free)));
             }
-            sweep.start()?;
+            let mut sweep = again.begin(disk, None)?.keeping(keep);
             sweep.run()?;
-            let before = path::shortest(task, &sweep.journal, self.threads, depth, path.remove(0))?;
+            let threads = self.setting.threads;
+            let before = path::shortest(task, &sweep.into_journal(), threads, depth, path.remove(0))?;
             depth = depth + 1 - before.len();
             path.splice(0..0, before);
         }
@@ -379,11 +231,55 @@ impl<'a> StrategySearch<'a> {
     }
 }
 
-/// What a search starts with.
-struct Start<'a> {
-    task: Task<'a>,
+/// A layered search under way.
+struct LayeredExplorer<'a> {
+    layering: Layering<'a>,
     disk: Disk,
-    ledger: Option<Ledger>,
-    journal: Journal,
-    record: Option<RunRecord>,
+    /// None only while it makes room.
+    sweep: Option<Sweep<'a>>,
+}
+
+impl LayeredExplorer<'_> {
+    /// Where the disk is full and old layers may go, goes on without them; whether it does.
+    fn makes_room(&mut self) -> Result<bool, Trouble> {
+        let Some((ledger, record)) = self.sweep.as_mut().and_then(Sweep::may_make_room) else {
+            return Ok(false);
+        };
+        let Some(mut before) = self.sweep.take() else { return Ok(false) };
+        let (stages, seconds) = before.take_past();
+        drop(before);
+        let record = RunRecord { seconds, ..record };
+        let sweep = self.layering.go_on(ledger, record, room::Disk::Full)?;
+        self.sweep = Some(sweep.after(stages));
+        Ok(true)
+    }
+}
+
+impl Explorer for LayeredExplorer<'_> {
+    fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
+        if let Some(sweep) = &mut self.sweep
+            && sweep.go_on(work)?
+        {
+            self.makes_room()?;
+        }
+        Ok(self.progress())
+    }
+
+    fn progress(&self) -> Progress {
+        self.sweep.as_ref().map_or(Progress::NOTHING, Sweep::progress)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Explored, Trouble> {
+        let Some(mut sweep) = self.sweep.take() else { return Err(Trouble::NothingToResume) };
+        sweep.interrupt()?;
+        let partition = sweep.partition_text();
+        let begins_at = sweep.path_begins_at();
+        let mut report = sweep.report();
+        // The search for the rest of a trace needs the memory.
+        drop(sweep);
+        if let Verdict::Violated(violation) = &mut report.verdict {
+            self.layering.complete_path(&self.disk, &mut violation.path, begins_at)?;
+        }
+        Ok(Explored { partition, ..Explored::leaving(report, Resumes::Layers) })
+    }
 }

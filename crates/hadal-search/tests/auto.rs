@@ -3,34 +3,19 @@
 mod runs;
 mod spaces;
 
-use hadal_search::auto::{AutoSearch, explore, resume};
+use hadal_search::auto::Auto;
 use hadal_search::layered::Trouble;
-use hadal_search::{
-    Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind, WhenFull,
-};
-use hadal_store::Governor;
+use hadal_search::{Limits, Report, StopReason, Verdict, ViolationKind, WhenFull};
 use hadal_store::run::DENSE_FROM;
 use hadal_store::vfs::{Folder, Vfs};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
 use hadal_testkit::{Faults, FaultyFolder, Survival};
-use runs::{Begin, Setting, ledger};
+use runs::{Begin, Setting};
 use spaces::Grid;
 use std::sync::Arc;
 
 fn search(setting: &Setting, vfs: Arc<dyn Vfs>, begin: Begin) -> Result<Report, Trouble> {
-    let &Setting { space, threads, budget, limits } = setting;
-    let question = Question::everything(space.properties(), DeadlockNotion::Off);
-    let governor = Governor::new(budget);
-    let ledger = || ledger(vfs.clone(), begin, &governor, space);
-    let control = Control::new(limits);
-    let task = Task { space, question: &question, control: &control };
-    let search = AutoSearch { task, ledger: &ledger, governor: &governor, threads };
-    let report = match begin {
-        Begin::Fresh => explore(&search),
-        Begin::Again => resume(&search),
-    };
-    assert!(governor.peak() <= budget, "peak {} of {budget}", governor.peak());
-    report
+    Ok(runs::search(&Auto, setting, vfs, begin)?.report)
 }
 
 fn auto(space: &dyn StateSpace, threads: usize, budget: u64) -> Report {

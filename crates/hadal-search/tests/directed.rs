@@ -7,11 +7,11 @@ use drawn::{Estimates, Graph, Kind};
 use hadal_guide::priority::NoPriority;
 use hadal_guide::{Guide, Target};
 use hadal_search::directed::{
-    DirectedFigures, DirectedOptions, DirectedSearch, Insertion, Order, Tie, Traces, Trust,
+    Directed, DirectedFigures, DirectedOptions, Insertion, Order, Tie, Traces, Trust,
 };
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Proviso, Question, Report, StopReason, Task, Verdict, Violation,
-    ViolationKind,
+    Control, DeadlockNotion, Limits, Proviso, Question, Report, Setting, StopReason, Task, Verdict,
+    Violation, ViolationKind,
 };
 use hadal_store::Governor;
 use hadal_system::{PropertyId, StateSpace};
@@ -35,15 +35,10 @@ const ORDERS: [Order; 12] = [
 fn explore(graph: &Graph, guide: &dyn Guide, options: DirectedOptions, budget: u64) -> Report {
     let question = Question::everything(graph.properties(), DeadlockNotion::Off);
     let control = Control::new(Limits::default());
-    let search = DirectedSearch {
-        task: Task { space: graph, question: &question, control: &control },
-        governor: &Governor::new(budget),
-        guide,
-        aim: &Target::of_properties(graph.properties()),
-        priority: &NoPriority,
-        options,
-    };
-    hadal_search::directed::explore(&search)
+    let task = Task { space: graph, question: &question, control: &control };
+    let aim = &Target::of_properties(graph.properties());
+    let directed = Directed { guide, aim, priority: &NoPriority, options };
+    hadal_search::explore(&directed, Setting::in_ram(task, &Governor::new(budget), 1)).expect("in RAM").report
 }
 
 #[track_caller]

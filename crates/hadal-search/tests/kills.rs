@@ -6,16 +6,19 @@
 mod spaces;
 
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
-use hadal_search::auto::{self, AutoSearch};
+use hadal_search::auto::Auto;
 use hadal_search::layered::Trouble;
 use hadal_search::layered::cache::CacheKind;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::layered::partial::Bound;
-use hadal_search::partition::{self, PartitionOptions, PartitionSearch};
-use hadal_search::ram::{Search, breadth};
+use hadal_search::partition::PartitionOptions;
+use hadal_search::ram::Breadth;
 use hadal_search::strategies;
-use hadal_search::strategy::{self, Strategy, StrategySearch};
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict};
+use hadal_search::strategy::Strategy;
+use hadal_search::{
+    Control, DeadlockNotion, Limits, Method, Question, Report, Run, Setting, StopReason, Task, Verdict,
+    explore,
+};
 use hadal_store::Governor;
 use hadal_store::manifest::{OpenError, RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
@@ -99,7 +102,9 @@ impl<'a> Case<'a> {
         }
         let control = Control::new(Limits { max_states: Some(MOST), ..Limits::default() });
         let task = Task { space, question: &question, control: &control };
-        let expected = breadth::explore(&Search { task, governor: &Governor::unlimited(), threads: 1 });
+        let unlimited = Governor::unlimited();
+        let setting = Setting::in_ram(task, &unlimited, 1);
+        let expected = explore(&Breadth, setting).expect("nothing fails in RAM").report;
         let suits = expected.verdict != Verdict::Stopped(StopReason::StateLimit) && expected.states >= FEWEST;
         suits.then_some(Case { space, question, expected })
     }
@@ -118,34 +123,22 @@ impl<'a> Case<'a> {
         let control = Control::new(Limits::default());
         let task = Task { space: self.space, question: &self.question, control: &control };
         let (governor, ledger, threads) = (&governor, &ledger, way.threads);
-        let report = match &way.how {
-            How::Auto => {
-                let search = AutoSearch { task, ledger, governor, threads };
-                match begin {
-                    Begin::New => auto::explore(&search),
-                    Begin::Again => auto::resume(&search),
-                }
-            }
-            How::Part => {
-                let options = PartitionOptions {
-                    resident_states: Some(2000),
-                    commit_every: Duration::ZERO,
-                    ..PartitionOptions::default()
-                };
-                let search = PartitionSearch { task, ledger, governor, options };
-                match begin {
-                    Begin::New => partition::explore(&search),
-                    Begin::Again => partition::resume(&search),
-                }
-            }
-            How::Layered(strategy) => {
-                let search = StrategySearch { task, ledger, governor, threads, strategy };
-                match begin {
-                    Begin::New => strategy::explore(&search).map(|explored| explored.report),
-                    Begin::Again => strategy::resume(&search).map(|explored| explored.report),
-                }
-            }
+        let options = PartitionOptions {
+            resident_states: Some(2000),
+            commit_every: Duration::ZERO,
+            ..PartitionOptions::default()
         };
+        let method: &dyn Method = match &way.how {
+            How::Auto => &Auto,
+            How::Part => &options,
+            How::Layered(strategy) => &**strategy,
+        };
+        let run = match begin {
+            Begin::New => Run::New(ledger),
+            Begin::Again => Run::Resumed(ledger),
+        };
+        let setting = Setting { task, governor, threads, run };
+        let report = explore(method, setting).map(|explored| explored.report);
         assert!(governor.peak() <= way.budget, "{way:?} held {} of {}", governor.peak(), way.budget);
         report
     }

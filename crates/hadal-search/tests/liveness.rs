@@ -1,13 +1,14 @@
 //! Accepted cycles: every engine against brute force on random products, and every lasso against the graph.
 
-use hadal_search::auto::{self, AutoSearch};
+use hadal_search::auto::Auto;
 use hadal_search::cycles::as_safety::{LassoSpace, Seeds};
 use hadal_search::cycles::external::{External, Says};
 use hadal_search::cycles::{self, Engine};
 use hadal_search::layered::Trouble;
-use hadal_search::ram::{Search, breadth, depth};
+use hadal_search::ram::{Breadth, Depth};
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind,
+    Control, DeadlockNotion, Limits, Question, Report, Run, Setting, StopReason, Task, Verdict,
+    ViolationKind, explore,
 };
 use hadal_store::Governor;
 use hadal_store::vfs::{Folder, Vfs};
@@ -35,8 +36,9 @@ fn all_engines_agree_with_brute_force_on_ten_thousand_products() {
         let wanted = violated(&graph);
         broken += u32::from(wanted);
         let threads = if n % 20 == 0 { 3 } else { 1 };
-        let search = Search { task, governor: &governor, threads };
-        let mut reports = vec![("sweep".to_owned(), breadth::explore(&search))];
+        let search = Setting::in_ram(task, &governor, threads);
+        let mut reports =
+            vec![("sweep".to_owned(), runs::explored_in_ram(&Breadth, task, &governor, threads))];
         let engines = [
             Engine::Nested,
             Engine::Driven,
@@ -92,8 +94,9 @@ fn strongly_fair_cycles_are_those_of_brute_force() {
         for shown in [Shown::Some, Shown::Shortest] {
             graph.acceptance.shown = shown;
             let task = Task { space: &graph, question: &question, control: &control };
-            let search = Search { task, governor: &governor, threads: 1 + n % 2 };
-            let mut reports = vec![("sweep", breadth::explore(&search))];
+            let search = Setting::in_ram(task, &governor, 1 + n % 2);
+            let mut reports =
+                vec![("sweep", runs::explored_in_ram(&Breadth, task, &governor, search.threads))];
             reports.push(("scc", cycles::explore(&search, Engine::Components).expect("it suits")));
             for (engine, report) in &reports {
                 match wanted {
@@ -123,8 +126,7 @@ fn sweeps_find_shortest_lassos_of_either_kind_where_they_are_asked_to() {
             graph.acceptance.shown = shown;
             let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
             let task = Task { space: &graph, question: &question, control: &control };
-            let search = Search { task, governor: &Governor::unlimited(), threads: 1 + n % 2 };
-            let report = breadth::explore(&search);
+            let report = runs::explored_in_ram(&Breadth, task, &Governor::unlimited(), 1 + n % 2);
             match shortest(&graph, seeds) {
                 None => assert_eq!(report.verdict, Verdict::Holds),
                 Some(length) => {
@@ -146,7 +148,7 @@ fn a_search_that_does_not_look_for_runs_does_not_say_that_all_is_well() {
     let control = Control::new(Limits::default());
     let governor = Governor::unlimited();
     let task = Task { space: &graph, question: &question, control: &control };
-    let report = depth::explore(&Search { task, governor: &governor, threads: 1 });
+    let report = runs::explored_in_ram(&Depth, task, &governor, 1);
     assert_eq!(report.verdict, Verdict::Stopped(StopReason::Unanswered));
 }
 
@@ -258,8 +260,8 @@ fn sweeps_go_on_on_disk_with_the_same_answer() {
             let folder = tempfile::tempdir().expect("a folder");
             let vfs: Arc<dyn Vfs> = Arc::new(Folder::create(folder.path()).expect("a folder"));
             let ledger = || runs::ledger(Arc::clone(&vfs), runs::Begin::Fresh, &governor, &space);
-            let search = AutoSearch { task, ledger: &ledger, governor: &governor, threads: 2 };
-            let report = auto::explore(&search).expect("it runs");
+            let setting = Setting { task, governor: &governor, threads: 2, run: Run::New(&ledger) };
+            let report = explore(&Auto, setting).expect("it runs").report;
             assert_eq!(report.states, 24u64.pow(4), "{megabytes} MiB");
             assert!(report.disk.is_some() == (megabytes == 6), "{megabytes} MiB");
             match closed {
@@ -289,7 +291,7 @@ fn liveness_as_safety_finds_shortest_lassos() {
             let question = lassos.question(&Question { deadlock: DeadlockNotion::Off, asked: vec![true] });
             let task = Task { space: &lassos, question: &question, control: &control };
             let governor = Governor::unlimited();
-            let mut report = breadth::explore(&Search { task, governor: &governor, threads: 1 });
+            let mut report = runs::explored_in_ram(&Breadth, task, &governor, 1);
             let most = (graph.edges.len() * (1 + 2 * graph.edges.len()) + 2 * graph.edges.len()) as u64;
             assert!(report.states <= most, "{} of at most {most}", report.states);
             report.verdict = lassos.lasso(report.verdict);
@@ -323,7 +325,7 @@ fn no_lasso_up_to_a_bound_is_what_a_bounded_search_says() {
         for bound in 0..8 {
             let control = Control::new(Limits { max_depth: Some(bound), ..Limits::default() });
             let task = Task { space: &lassos, question: &question, control: &control };
-            let report = breadth::explore(&Search { task, governor: &Governor::unlimited(), threads: 1 });
+            let report = runs::explored_in_ram(&Breadth, task, &Governor::unlimited(), 1);
             match wanted.filter(|&length| length as u64 <= bound) {
                 Some(_) => assert!(matches!(report.verdict, Verdict::Violated(_))),
                 None => assert!(!matches!(report.verdict, Verdict::Violated(_))),
@@ -348,11 +350,8 @@ fn in_folder(
         let run = runs::ledger(Arc::clone(&vfs), begin, &governor, space)?;
         Ok(run.spaced(std::time::Duration::ZERO))
     };
-    let search = AutoSearch { task, ledger: &ledger, governor: &governor, threads };
-    let report = match begin {
-        runs::Begin::Fresh => auto::explore(&search),
-        runs::Begin::Again => auto::resume(&search),
-    };
+    let setting = Setting { task, governor: &governor, threads, run: begin.run(&ledger) };
+    let report = explore(&Auto, setting).map(|explored| explored.report);
     assert!(governor.peak() <= budget, "{} of {budget}", governor.peak());
     report
 }
@@ -362,7 +361,7 @@ fn killed_while_sweeping(space: &Rings, moments: u64) {
     let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
     let control = Control::new(Limits::default());
     let task = Task { space, question: &question, control: &control };
-    let wanted = breadth::explore(&Search { task, governor: &Governor::unlimited(), threads: 1 });
+    let wanted = runs::explored_in_ram(&Breadth, task, &Governor::unlimited(), 1);
     let whole = FaultyFolder::new(Faults::default());
     let report = in_folder(space, &whole, (3 << 20, 1), runs::Begin::Fresh).expect("it runs");
     assert_eq!(report.verdict, wanted.verdict, "the lasso of a search on disk is that of one in RAM");
@@ -435,7 +434,7 @@ fn by_sorting(graphs: usize) {
             let task = Task { space: &graph, question: &question, control: &control };
             let vfs: Arc<dyn Vfs> = Arc::new(FaultyFolder::new(Faults::default()));
             let ledger = || runs::ledger(Arc::clone(&vfs), runs::Begin::Fresh, &governor, &graph);
-            let search = AutoSearch { task, ledger: &ledger, governor: &governor, threads: 1 };
+            let search = Setting { task, governor: &governor, threads: 1, run: Run::New(&ledger) };
             let (report, says) = cycles::external::explore(&search, engine).expect("it runs");
             assert_eq!(report.verdict, Verdict::Holds);
             let said = if wanted { Says::Cycle } else { Says::Nothing };
@@ -467,7 +466,7 @@ fn searches_by_sorting_stay_within_a_small_budget() {
             let task = Task { space: &space, question: &question, control: &control };
             let vfs: Arc<dyn Vfs> = Arc::new(FaultyFolder::new(Faults::default()));
             let ledger = || runs::ledger(Arc::clone(&vfs), runs::Begin::Fresh, &governor, &space);
-            let search = AutoSearch { task, ledger: &ledger, governor: &governor, threads: 1 };
+            let search = Setting { task, governor: &governor, threads: 1, run: Run::New(&ledger) };
             let (report, says) = cycles::external::explore(&search, engine).expect("it runs");
             assert_eq!((report.states, says == Says::Cycle), (14u64.pow(4), closed), "{engine:?}");
             assert!(governor.peak() <= 2 << 20);

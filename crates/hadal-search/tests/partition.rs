@@ -5,9 +5,9 @@ mod spaces;
 
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
-use hadal_search::partition::{Heuristic, PartitionOptions, PartitionSearch, explore, resume};
+use hadal_search::partition::{Heuristic, PartitionOptions};
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind,
+    Control, DeadlockNotion, Limits, Question, Report, Run, StopReason, Task, Verdict, ViolationKind, explore,
 };
 use hadal_store::Governor;
 use hadal_store::manifest::{RunFolder, Verify};
@@ -101,8 +101,9 @@ impl<'a> Setting<'a> {
             sample_states: 1000,
             commit_every: Duration::ZERO,
         };
-        let search = PartitionSearch { task, ledger: &ledger, governor: &governor, options };
-        let report = if fresh { explore(&search) } else { resume(&search) };
+        let run = if fresh { Run::New(&ledger) } else { Run::Resumed(&ledger) };
+        let setting = hadal_search::Setting { task, governor: &governor, threads: 1, run };
+        let report = explore(&options, setting).map(|explored| explored.report);
         assert!(governor.peak() <= self.budget, "peak {} of {}", governor.peak(), self.budget);
         report
     }

@@ -3,8 +3,8 @@
 mod runs;
 
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
-use hadal_search::partition::{Heuristic, PartitionOptions, PartitionSearch, explore};
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Task, Verdict};
+use hadal_search::partition::{Heuristic, PartitionOptions};
+use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Run, Setting, Task, Verdict, explore};
 use hadal_store::Governor;
 use hadal_system::StateSpace;
 use hadal_testkit::{Faults, FaultyFolder};
@@ -21,7 +21,8 @@ fn by_partition(task: Task, heuristic: Heuristic, resident: u64) -> Report {
         sample_states: 1000,
         ..PartitionOptions::default()
     };
-    explore(&PartitionSearch { task, ledger: &ledger, governor: &governor, options }).unwrap()
+    let setting = Setting { task, governor: &governor, threads: 1, run: Run::New(&ledger) };
+    explore(&options, setting).unwrap().report
 }
 
 #[test]

@@ -3,9 +3,10 @@
 mod spaces;
 
 use hadal_search::distrust::Distrusted;
-use hadal_search::ram::{Search, breadth, depth};
+use hadal_search::ram::{Breadth, Depth};
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind,
+    Control, DeadlockNotion, Limits, Method, Question, Report, Setting, StopReason, Task, Verdict,
+    ViolationKind,
 };
 use hadal_store::Governor;
 use hadal_system::{PropertyId, PropertyKind, StateSpace, WrapsSpace};
@@ -14,15 +15,19 @@ use std::sync::atomic::AtomicBool;
 
 fn explore(space: &dyn StateSpace, threads: usize, budget: u64, limits: Limits, order: Order) -> Report {
     let question = Question::everything(space.properties(), DeadlockNotion::Off);
-    let search = Search {
-        task: Task { space, question: &question, control: &Control::new(limits) },
-        governor: &Governor::new(budget),
-        threads,
+    let task = Task { space, question: &question, control: &Control::new(limits) };
+    let method: &dyn Method = match order {
+        Order::Breadth => &Breadth,
+        Order::Depth => &Depth,
     };
-    match order {
-        Order::Breadth => breadth::explore(&search),
-        Order::Depth => depth::explore(&search),
-    }
+    run(method, task, budget, threads)
+}
+
+fn run(method: &dyn Method, task: Task, budget: u64, threads: usize) -> Report {
+    let governor = Governor::new(budget);
+    hadal_search::explore(method, Setting::in_ram(task, &governor, threads))
+        .expect("nothing fails in RAM")
+        .report
 }
 
 #[derive(Clone, Copy)]
@@ -71,12 +76,9 @@ fn the_breadth_first_trace_is_shortest_and_connected() {
 fn a_one_way_corner_is_a_deadlock_and_a_liveness_trap() {
     let corner = Grid::one_way(2, 6);
     let question = Question::everything(&[], DeadlockNotion::Stuck);
-    let search = Search {
-        task: Task { space: &corner, question: &question, control: &Control::new(Limits::default()) },
-        governor: &Governor::unlimited(),
-        threads: 2,
-    };
-    let Verdict::Violated(violation) = breadth::explore(&search).verdict else { panic!("a corner is stuck") };
+    let task = Task { space: &corner, question: &question, control: &Control::new(Limits::default()) };
+    let report = run(&Breadth, task, PLENTY, 2);
+    let Verdict::Violated(violation) = report.verdict else { panic!("a corner is stuck") };
     assert_eq!(violation.kind, ViolationKind::Deadlock);
     assert_eq!(violation.path.len(), 11);
 
@@ -174,7 +176,7 @@ fn what_is_no_state_ends_a_search_that_distrusts_its_files() {
         let space = Distrusted::new(&narrow, &control, &refused);
         let question = Question::everything(grid.properties(), DeadlockNotion::Off);
         let task = Task { space: &space, question: &question, control: &control };
-        let report = breadth::explore(&Search { task, governor: &Governor::new(PLENTY), threads: 1 });
+        let report = run(&Breadth, task, PLENTY, 1);
         assert_eq!(refused.into_inner(), !trusts);
         assert!(!trusts || report.verdict == Verdict::Holds && report.states == 81);
     }

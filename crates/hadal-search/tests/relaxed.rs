@@ -3,9 +3,10 @@
 mod runs;
 mod spaces;
 
-use hadal_search::auto::AutoSearch;
+use hadal_search::explore::{self, Folders};
 use hadal_search::layered::Trouble;
-use hadal_search::relaxed::{RelaxedSearch, explore, resume};
+use hadal_search::layered::ledger::Ledger;
+use hadal_search::relaxed::Relaxed;
 use hadal_search::{
     Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind,
 };
@@ -16,20 +17,34 @@ use runs::{Begin, Setting, ledger};
 use spaces::Grid;
 use std::sync::Arc;
 
+/// Opens the folder of a run, and one beside it.
+struct Both<'a> {
+    setting: Setting<'a>,
+    folder: &'a FaultyFolder,
+    begin: Begin,
+    governor: &'a Governor,
+}
+
+impl Folders for Both<'_> {
+    fn open(&self) -> Result<Ledger, Trouble> {
+        ledger(Arc::new(self.folder.clone()), self.begin, self.governor, self.setting.space)
+    }
+
+    fn beside(&self) -> Result<Ledger, Trouble> {
+        let folder = Arc::new(FaultyFolder::new(Faults::default()));
+        ledger(folder, Begin::Fresh, self.governor, self.setting.space)
+    }
+}
+
 fn search(setting: Setting, folder: &FaultyFolder, begin: Begin) -> Result<Report, Trouble> {
     let Setting { space, threads, budget, limits } = setting;
     let question = Question::everything(space.properties(), DeadlockNotion::Off);
     let governor = Governor::new(budget);
-    let again = || ledger(Arc::new(FaultyFolder::new(Faults::default())), Begin::Fresh, &governor, space);
-    let ledger = || ledger(Arc::new(folder.clone()), begin, &governor, space);
+    let both = Both { setting, folder, begin, governor: &governor };
     let control = Control::new(limits);
     let task = Task { space, question: &question, control: &control };
-    let search = AutoSearch { task, ledger: &ledger, governor: &governor, threads };
-    let search = RelaxedSearch { search, again: &again };
-    let report = match begin {
-        Begin::Fresh => explore(&search),
-        Begin::Again => resume(&search),
-    };
+    let setting = explore::Setting { task, governor: &governor, threads, run: begin.run(&both) };
+    let report = explore::explore(&Relaxed, setting).map(|explored| explored.report);
     assert!(governor.peak() <= budget, "peak {} of {budget}", governor.peak());
     report
 }

@@ -7,18 +7,14 @@ use hadal_search::layered::Trouble;
 use hadal_search::layered::cache::CacheKind;
 use hadal_search::layered::hash::{Sampling, SplitBy};
 use hadal_search::layered::partial::Bound;
-use hadal_search::strategy::{
-    Detection, Explored, PartitionSource, Strategy, StrategySearch, explore, resume,
-};
+use hadal_search::strategy::{PartitionSource, Strategy};
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Proviso, Question, Report, StopReason, Task, Verdict, ViolationKind,
-    WhenFull,
+    DeadlockNotion, Explored, Limits, Proviso, Report, StopReason, Verdict, ViolationKind, WhenFull,
 };
-use hadal_store::Governor;
 use hadal_store::vfs::{Folder, Vfs};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
 use hadal_testkit::{Faults, FaultyFolder, Survival};
-use runs::{Begin, in_ram, ledger};
+use runs::{Begin, in_ram};
 use spaces::Grid;
 use std::sync::Arc;
 
@@ -35,18 +31,7 @@ const BUDGET: u64 = 3 << 20;
 
 fn search(setting: &Setting, vfs: Arc<dyn Vfs>, begin: Begin) -> Result<Explored, Trouble> {
     let &Setting { space, strategy, threads, budget, limits } = setting;
-    let question = Question::everything(space.properties(), DeadlockNotion::Off);
-    let governor = Governor::new(budget);
-    let ledger = || ledger(vfs.clone(), begin, &governor, space);
-    let control = Control::new(limits);
-    let task = Task { space, question: &question, control: &control };
-    let search = StrategySearch { task, ledger: &ledger, governor: &governor, threads, strategy };
-    let explored = match begin {
-        Begin::Fresh => explore(&search),
-        Begin::Again => resume(&search),
-    };
-    assert!(governor.peak() <= budget, "peak {} of {budget}", governor.peak());
-    explored
+    runs::search(strategy, &runs::Setting { space, threads, budget, limits }, vfs, begin)
 }
 
 fn whole(space: &dyn StateSpace, strategy: &Strategy, threads: usize) -> Explored {
@@ -116,12 +101,12 @@ fn small_tables_force_splits_and_phases_and_the_numbers_stay() {
     for split_by in [SplitBy::SmallestLargest, SplitBy::Fewest, SplitBy::Random] {
         // One byte that hardly varies: everything begins in few buckets.
         let partition = PartitionSource::Names(vec!["byte15".into()]);
-        let strategy = Strategy { detection: Detection::Hash { partition, split_by }, ..named("hash") };
+        let strategy = Strategy { partition, split_by, ..named("hash") };
         let explored = whole(&torus, &strategy, 2);
         assert_same(&explored.report, &expected, &format!("{split_by:?}"));
         let saved = explored.partition.unwrap();
-        let detection = Detection::Hash { partition: PartitionSource::Saved(saved.clone()), split_by };
-        let again = whole(&torus, &Strategy { detection, ..named("hash") }, 1);
+        let partition = PartitionSource::Saved(saved.clone());
+        let again = whole(&torus, &Strategy { partition, split_by, ..named("hash") }, 1);
         assert_same(&again.report, &expected, "with the saved partition");
         assert_eq!(again.partition.as_ref(), Some(&saved), "a saved partition needs no more splits");
     }
@@ -137,11 +122,8 @@ fn every_way_to_choose_the_first_scalars_gives_the_same_numbers() {
     for sampling in
         [Sampling::Deep, Sampling::OneMore, Sampling::BreadthFirst, Sampling::Random(1), Sampling::Random(2)]
     {
-        let detection = Detection::Hash {
-            partition: PartitionSource::Sampled(sampling),
-            split_by: SplitBy::SmallestLargest,
-        };
-        let explored = whole(&space, &Strategy { detection, ..named("hash") }, 1);
+        let partition = PartitionSource::Sampled(sampling);
+        let explored = whole(&space, &Strategy { partition, ..named("hash") }, 1);
         assert_same(&explored.report, &expected, &format!("{sampling:?}"));
         let buckets = explored.report.disk.and_then(|disk| disk.buckets).expect("hash has buckets").buckets;
         partitions.push((buckets, explored.partition));
@@ -159,8 +141,7 @@ fn a_partition_for_something_else_is_refused() {
         PartitionSource::Names(vec!["nothing".into()]),
     ];
     for partition in partitions {
-        let detection = Detection::Hash { partition, split_by: SplitBy::SmallestLargest };
-        let strategy = Strategy { detection, ..named("hash") };
+        let strategy = Strategy { partition, ..named("hash") };
         let folder = tempfile::tempdir().unwrap();
         let vfs = Arc::new(Folder::create(folder.path()).unwrap());
         let space = &Grid::torus(3, 9);
@@ -179,7 +160,7 @@ fn partial_detection_ends_with_exact_counts_whatever_the_bound() {
         let mut again = 0;
         for bound in [Bound::Layers(1), Bound::Layers(3), Bound::Auto, Bound::Random] {
             for cache in [CacheKind::Off, CacheKind::Lru] {
-                let strategy = Strategy { detection: Detection::Partial(bound), cache, ..named("partial") };
+                let strategy = Strategy { bound: Some(bound), cache, ..named("partial") };
                 let report = whole(space, &strategy, 1).report;
                 assert_same(&report, &expected, &format!("{bound:?} {cache:?}"));
                 again += report.layers.iter().map(|layer| layer.states_again).sum::<u64>();
@@ -291,7 +272,7 @@ fn traces_are_shortest_and_connected_also_when_layers_were_deleted() {
     for (name, _) in hadal_search::strategies::on_disk() {
         for keep_layers in [None, Some(2), Some(5)] {
             let strategy = named(name);
-            let deletes = matches!(strategy.detection, Detection::SortFilePerLayer);
+            let deletes = ["sort-file-per-layer", "layered", "frontier"].contains(&name);
             if keep_layers.is_some() && !deletes {
                 continue;
             }

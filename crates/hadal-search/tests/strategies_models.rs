@@ -6,8 +6,8 @@ mod spaces;
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::cache::CacheKind;
-use hadal_search::strategy::{Strategy, StrategySearch, explore, resume};
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Task, Verdict};
+use hadal_search::strategy::Strategy;
+use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Setting, Task, Verdict, explore};
 use hadal_store::Governor;
 use hadal_store::vfs::Vfs;
 use hadal_system::StateSpace;
@@ -36,12 +36,8 @@ impl Run<'_> {
         let control = Control::new(Limits::default());
         let task = Task { space: self.space, question: &question, control: &control };
         let (threads, strategy) = (self.threads, self.strategy);
-        let search = StrategySearch { task, ledger: &ledger, governor: &governor, threads, strategy };
-        let explored = match begin {
-            Begin::Fresh => explore(&search),
-            Begin::Again => resume(&search),
-        };
-        Ok(explored?.report)
+        let setting = Setting { task, governor: &governor, threads, run: begin.run(&ledger) };
+        Ok(explore(strategy, setting)?.report)
     }
 
     fn in_ram(&self) -> Report {

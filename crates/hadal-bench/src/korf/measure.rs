@@ -8,10 +8,10 @@ use hadal_check::folder::RunPlace;
 use hadal_check::memory::peak_resident;
 use hadal_check::usage::{begin_peak, cpu_seconds};
 use hadal_guide::{Target, priority};
-use hadal_search::directed::{self, DirectedOptions, DirectedSearch, Order};
-use hadal_search::external::{self, ExternalOptions, ExternalSearch};
+use hadal_search::directed::{Directed, DirectedOptions, Order};
+use hadal_search::external::{External, ExternalFigures, ExternalOptions};
 use hadal_search::tiles::{Manhattan, Tiles};
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Task, Verdict};
+use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Run, Setting, Task, Verdict, explore};
 use hadal_store::Governor;
 use hadal_system::StateSpace;
 use serde::Serialize;
@@ -118,17 +118,13 @@ pub fn on_disk(
     let place = RunPlace::existing(&scratch.file(&format!("korf-{}", instance.number)));
     let ledger = || place.create(&governor, tiles.fingerprint(), &serde_json::Value::Null);
     let watch = Watch::start();
-    let explored = external::search(&ExternalSearch {
-        task: Task { space: &tiles, question: &question, control: &control },
-        guide: &guide,
-        aim: &Target::of_properties(tiles.properties()),
-        ledger: &ledger,
-        governor: &governor,
-        threads,
-        options: ExternalOptions::default(),
-    });
+    let aim = Target::of_properties(tiles.properties());
+    let external = External { guide: &guide, aim: &aim, options: ExternalOptions::default() };
+    let task = Task { space: &tiles, question: &question, control: &control };
+    let explored = explore(&external, Setting { task, governor: &governor, threads, run: Run::New(&ledger) });
     let explored = explored.map_err(hadal_check::CheckError::from)?;
-    let figures = &explored.figures;
+    let none = ExternalFigures::default();
+    let figures = explored.report.external().unwrap_or(&none);
     let measured = Measured {
         expanded: figures.expanded,
         generated: figures.generated,
@@ -148,13 +144,15 @@ pub fn in_ram(instance: &Instance, time_limit: Duration) -> Result<Measured, Ben
     let question = Question::everything(tiles.properties(), DeadlockNotion::Off);
     let control = Control::new(Limits { time: Some(time_limit), ..Limits::default() });
     let watch = Watch::start();
-    let report = directed::explore(&DirectedSearch {
-        task: Task { space: &tiles, question: &question, control: &control },
-        governor: &Governor::new(RAM_MEMORY),
+    let directed = Directed {
         guide: &guide,
         aim: &Target::of_properties(tiles.properties()),
         priority: &priority::NoPriority,
         options: DirectedOptions { order: Order::AStar, ..DirectedOptions::default() },
-    });
+    };
+    let task = Task { space: &tiles, question: &question, control: &control };
+    let governor = Governor::new(RAM_MEMORY);
+    let explored = explore(&directed, Setting::in_ram(task, &governor, 1));
+    let report = explored.map_err(hadal_check::CheckError::from)?.report;
     Ok(watch.stop(&report))
 }

@@ -4,14 +4,15 @@
 use super::{Calibration, DirectedPlan, EXTERNAL};
 use crate::error::CheckError;
 use crate::preparation::Preparation;
-use crate::race::Setting;
+use crate::race::Guiding;
 use crate::searching::Explored;
 use hadal_exec::model::Model;
 use hadal_guide::{Guide, GuideError, Meter, OpenDisk, Room, Target, priority, registry};
-use hadal_search::directed::{self, DirectedOptions, DirectedSearch, Expansion, Insertion, Order, Traces};
-use hadal_search::external::{self, ExternalOptions, ExternalSearch, TraceBy};
-use hadal_search::layered::Trouble;
-use hadal_search::layered::ledger::Ledger;
+use hadal_search::directed::{
+    self, Counting, Directed, DirectedOptions, Expansion, Insertion, Order, Traces,
+};
+use hadal_search::explore::{Method, Run, Setting};
+use hadal_search::external::{External, ExternalFigures, ExternalOptions, TraceBy};
 use hadal_search::{DeadlockNotion, Question, Report, StopReason, Task, Verdict};
 use hadal_store::Governor;
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
@@ -42,8 +43,8 @@ pub(crate) fn safety_part(question: &Question, space: &dyn StateSpace) -> Option
 
 /// The disk of a directed search, which is used where RAM is not enough.
 pub(crate) struct OnDisk<'a> {
-    /// Opens the run folder.
-    pub ledger: &'a dyn Fn() -> Result<Ledger, Trouble>,
+    /// The run folder.
+    pub run: Run<'a>,
     /// Opens the folder of tables that guides look up.
     pub tables: &'a OpenDisk<'a>,
     /// Whether there is a run in it that goes on.
@@ -55,11 +56,11 @@ pub(crate) struct OnDisk<'a> {
 /// Explores as planned, without anything beside it.
 pub(crate) fn explore(
     plan: &DirectedPlan,
-    setting: Setting,
+    guiding: Guiding,
     preparation: &Preparation,
     disk: Option<OnDisk>,
 ) -> Result<Explored, CheckError> {
-    let Setting { model, task, asked, governor, .. } = setting;
+    let Guiding { model, task, asked, governor, .. } = guiding;
     let target = target(task.space, task.question, asked);
     let mut decisions = vec![format!("  looking for {}", describe(&target, model))];
     let stop = || task.control.interrupt();
@@ -82,8 +83,14 @@ pub(crate) fn explore(
     // What the guide holds is not there for the search.
     let held = governor.current();
     let left = governor.part(governor.limit().saturating_sub(held));
-    let setting = Setting { governor: &left, ..setting };
-    let explored = explore_with(plan, setting, (&guides, &target), preparation, disk, decisions);
+    let guided = Guided {
+        plan,
+        guiding: Guiding { governor: &left, ..guiding },
+        guides: &guides,
+        target: &target,
+        preparation,
+    };
+    let explored = guided.explore(disk, decisions);
     if let Some(why) = guides.guide.failure() {
         return Err(CheckError::Damaged(format!("a table of the guide cannot be read: {why}")));
     }
@@ -92,126 +99,152 @@ pub(crate) fn explore(
     Ok(explored)
 }
 
-fn explore_with(
-    plan: &DirectedPlan,
-    setting: Setting,
-    (guides, target): (&Guides, &Target),
-    preparation: &Preparation,
-    disk: Option<OnDisk>,
-    mut decisions: Vec<String>,
-) -> Result<Explored, CheckError> {
-    let Setting { model, task, governor, .. } = setting;
-    let guide = &*guides.guide;
-    let disk = match disk {
-        Some(disk) if plan.external || disk.resumed => {
-            return external(plan, task, (guide, target), governor, disk, decisions);
+/// A guided search whose guide is there.
+#[derive(Clone, Copy)]
+struct Guided<'a> {
+    plan: &'a DirectedPlan,
+    guiding: Guiding<'a>,
+    guides: &'a Guides<'a>,
+    target: &'a Target,
+    preparation: &'a Preparation<'a>,
+}
+
+impl Guided<'_> {
+    fn explore(&self, disk: Option<OnDisk>, mut decisions: Vec<String>) -> Result<Explored, CheckError> {
+        let &Guided { plan, guiding, guides, target, preparation } = self;
+        let Guiding { model, task, governor, .. } = guiding;
+        let guide = &*guides.guide;
+        let disk = match disk {
+            Some(disk) if plan.external || disk.resumed => return self.external(disk, decisions),
+            disk => disk,
+        };
+        // Where the guide knows nothing, what interferes with the step before is at least likely to matter.
+        let priority = match plan.priority.as_deref() {
+            Some(name) => name,
+            None if guide.name() == "blind" => BLIND_PRIORITY,
+            None => DEFAULT_PRIORITY,
+        };
+        // What a stubborn set leaves for later must not be left out by contexts: with errors among what it looks for, a
+        // layer leaves nothing out.
+        let reduced = task.space.fingerprint() != model.fingerprint();
+        let sorted_by = Target { faults: target.faults || reduced, ..target.clone() };
+        let priority = priority::build(priority, model, &sorted_by, guide)
+            .map_err(|why| CheckError::Question(why.to_string()))?;
+        let search = Directed { guide, aim: target, priority: &*priority, options: self.options() };
+        let setting = Setting::in_ram(task, governor, 1);
+        let mut before = (0, 0);
+        if plan.race && guide.name() != "blind" {
+            let report = self.descend(&search, setting, &mut decisions)?;
+            if report.verdict != Verdict::Stopped(StopReason::StateLimit) {
+                return Ok(Explored { report, decisions });
+            }
+            before = (report.states, report.transitions);
         }
-        disk => disk,
-    };
-    // Where the guide knows nothing, what interferes with the step before is at least likely to matter.
-    let priority = match plan.priority.as_deref() {
-        Some(name) => name,
-        None if guide.name() == "blind" => BLIND_PRIORITY,
-        None => DEFAULT_PRIORITY,
-    };
-    // What a stubborn set leaves for later must not be left out by contexts: with errors among what it looks for, a
-    // layer leaves nothing out.
-    let reduced = task.space.fingerprint() != model.fingerprint();
-    let sorted_by = Target { faults: target.faults || reduced, ..target.clone() };
-    let priority = priority::build(priority, model, &sorted_by, guide)
-        .map_err(|why| CheckError::Question(why.to_string()))?;
-    let options = DirectedOptions {
-        order: plan.order,
-        tie: plan.tie,
-        insertion: match plan.calibration {
-            Some(Calibration::Seed) => Insertion::UnlessClosed,
-            None => Insertion::WhenBetter,
-        },
-        ranks: plan.calibration.map(|Calibration::Seed| priority::published_order(model.system())),
-        seed: plan.seed,
-        traces: if plan.calibration.is_some() { Traces::AsFound } else { Traces::Shortened },
-        expansion: plan.expansion,
-        most_states: None,
-        trust: plan.trust,
-    };
-    let search = DirectedSearch { task, governor, guide, aim: target, priority: &*priority, options };
-    let mut before = (0, 0);
-    if plan.race && guide.name() != "blind" {
-        let report = descend(&search, guides.descent.as_deref().unwrap_or(guide), &mut decisions);
-        if report.verdict != Verdict::Stopped(StopReason::StateLimit) {
-            return Ok(Explored { report, decisions });
+        decisions.push(if search.may_prune(task) {
+            "  states from which the guide proves that nothing asked about can be reached are left out".into()
+        } else {
+            "  no state is left out: the guide does not prove that what is asked about cannot be reached"
+                .into()
+        });
+        let mut report = preparation.drive(search.explorer(setting)?)?.report;
+        if let Some(audit) = report.directed.as_ref().and_then(|figures| figures.audit.as_ref()) {
+            if let Some(broken) = &audit.broken {
+                return Err(CheckError::Internal(format!(
+                    "guide {} breaks its word: {broken}",
+                    guide.name()
+                )));
+            }
+            decisions.push(format!("  {} transitions agree with what the guide promises", audit.transitions));
         }
-        before = (report.states, report.transitions);
-        preparation.begin_another();
-    }
-    decisions.push(if search.may_prune() {
-        "  states from which the guide proves that nothing asked about can be reached are left out".into()
-    } else {
-        "  no state is left out: the guide does not prove that what is asked about cannot be reached".into()
-    });
-    let mut report = directed::explore(&search);
-    if let Some(audit) = report.directed.as_ref().and_then(|figures| figures.audit.as_ref()) {
-        if let Some(broken) = &audit.broken {
-            return Err(CheckError::Internal(format!("guide {} breaks its word: {broken}", guide.name())));
+        if report.verdict != Verdict::Holds {
+            report.states += before.0;
+            report.transitions += before.1;
         }
-        decisions.push(format!("  {} transitions agree with what the guide promises", audit.transitions));
+        let plain = plan.priority.as_deref() == Some("none")
+            && plan.tie.is_none()
+            && plan.seed.is_none()
+            && plan.calibration.is_none();
+        if matches!(report.verdict, Verdict::Stopped(StopReason::Memory { .. }))
+            && plan.order == Order::AStar
+            && plain
+            && let Some(disk) = disk
+        {
+            decisions.push(format!(
+                "  the memory budget was used up after {} states: searched again as {EXTERNAL}, on disk",
+                report.states
+            ));
+            return self.external(disk, decisions);
+        }
+        Ok(Explored { report, decisions })
     }
-    if report.verdict != Verdict::Holds {
-        report.states += before.0;
-        report.transitions += before.1;
+
+    fn options(&self) -> DirectedOptions {
+        let Guided { plan, guiding, preparation, .. } = self;
+        DirectedOptions {
+            order: plan.order,
+            tie: plan.tie,
+            insertion: match plan.calibration {
+                Some(Calibration::Seed) => Insertion::UnlessClosed,
+                None => Insertion::WhenBetter,
+            },
+            ranks: plan
+                .calibration
+                .map(|Calibration::Seed| priority::published_order(guiding.model.system())),
+            seed: plan.seed,
+            traces: if plan.calibration.is_some() { Traces::AsFound } else { Traces::Shortened },
+            expansion: plan.expansion,
+            most_states: None,
+            trust: plan.trust,
+            counting: match preparation.takes_turns() {
+                true => Counting::EveryExpansion,
+                false => Counting::NowAndThen,
+            },
+        }
     }
-    let plain = plan.priority.as_deref() == Some("none")
-        && plan.tie.is_none()
-        && plan.seed.is_none()
-        && plan.calibration.is_none();
-    if matches!(report.verdict, Verdict::Stopped(StopReason::Memory { .. }))
-        && plan.order == Order::AStar
-        && plain
-        && let Some(disk) = disk
-    {
+
+    /// A short search that follows every step down at once, before the one proper.
+    fn descend(
+        &self,
+        search: &Directed,
+        setting: Setting,
+        decisions: &mut Vec<String>,
+    ) -> Result<Report, CheckError> {
+        let guide = self.guides.descent.as_deref().unwrap_or(search.guide);
+        let options = DirectedOptions {
+            order: Order::Greedy,
+            expansion: Expansion::Partial,
+            most_states: Some(DESCENT_STATES),
+            ..search.options.clone()
+        };
+        let descent = Directed { guide, aim: search.aim, priority: search.priority, options };
+        let report = self.preparation.drive(descent.explorer(setting)?)?.report;
+        let ended = report.verdict != Verdict::Stopped(StopReason::StateLimit);
         decisions.push(format!(
-            "  the memory budget was used up after {} states: searched again as {EXTERNAL}, on disk",
-            report.states
+            "  a descent by guide {} saw {} states{}",
+            guide.name(),
+            report.states,
+            if ended { "" } else { " and did not end" }
         ));
-        return external(plan, task, (guide, target), governor, disk, decisions);
+        Ok(report)
     }
-    Ok(Explored { report, decisions })
+
+    /// External A*.
+    fn external(&self, disk: OnDisk, mut decisions: Vec<String>) -> Result<Explored, CheckError> {
+        let Guiding { task, governor, .. } = self.guiding;
+        let trace_by = self.plan.trace_by.map(TraceBy::from).unwrap_or_default();
+        let options = ExternalOptions { trace_by, ..self.plan.writing.clone() };
+        let search = External { guide: &*self.guides.guide, aim: self.target, options };
+        let setting = Setting { task, governor, threads: disk.threads, run: disk.run };
+        let report = self.preparation.drive(search.explorer(setting)?)?.report;
+        if let Some(figures) = report.external() {
+            explain(figures, &mut decisions);
+        }
+        Ok(Explored { report, decisions })
+    }
 }
 
-/// A short search that follows every step down at once, before the one proper.
-fn descend(search: &DirectedSearch, guide: &dyn Guide, decisions: &mut Vec<String>) -> Report {
-    let options = DirectedOptions {
-        order: Order::Greedy,
-        expansion: Expansion::Partial,
-        most_states: Some(DESCENT_STATES),
-        ..search.options.clone()
-    };
-    let report = directed::explore(&DirectedSearch { guide, options, ..*search });
-    let ended = report.verdict != Verdict::Stopped(StopReason::StateLimit);
-    decisions.push(format!(
-        "  a descent by guide {} saw {} states{}",
-        guide.name(),
-        report.states,
-        if ended { "" } else { " and did not end" }
-    ));
-    report
-}
-
-/// External A*.
-fn external(
-    plan: &DirectedPlan,
-    task: Task,
-    (guide, aim): (&dyn Guide, &Target),
-    governor: &Governor,
-    disk: OnDisk,
-    mut decisions: Vec<String>,
-) -> Result<Explored, CheckError> {
-    let trace_by = plan.trace_by.map(TraceBy::from).unwrap_or_default();
-    let options = ExternalOptions { trace_by, ..plan.writing.clone() };
-    let (ledger, threads) = (disk.ledger, disk.threads);
-    let search = ExternalSearch { task, guide, aim, ledger, governor, threads, options };
-    let explored = if disk.resumed { external::resume(&search)? } else { external::search(&search)? };
-    let figures = &explored.figures;
+/// What External A* did, line by line.
+fn explain(figures: &ExternalFigures, decisions: &mut Vec<String>) {
     decisions.push(format!(
         "  {} buckets by cost and estimate, {} states expanded of {} generated; duplicates up to {} rows back",
         figures.buckets.len(),
@@ -234,7 +267,6 @@ fn external(
             format!("  the trace costs {cost}; that nothing is cheaper is not proved")
         });
     }
-    Ok(Explored { report: explored.report, decisions })
 }
 
 /// Whether the user names properties.

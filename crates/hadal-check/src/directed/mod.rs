@@ -23,8 +23,8 @@ pub struct Directing {
     /// the trace need not be shortest.
     #[cfg_attr(feature = "clap", arg(long))]
     pub find: bool,
-    /// Estimates that guide the search (implies --find): auto, or a name that docs/directed.md explains.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    /// Estimates that guide the search (implies --find): one of [`hadal_guide::guides`].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help = guide_help()))]
     pub guide: Option<String>,
     /// Which state next (implies --find): one of [`hadal_search::directed::orders`], or external-astar, which works on disk.
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help = order_help()))]
@@ -43,9 +43,8 @@ pub struct Directing {
     /// doing all of it in one pass saves.
     #[cfg_attr(feature = "clap", arg(long))]
     pub no_pipeline: bool,
-    /// Which transitions first (implies --find): none, useless, context, preferred and others that docs/directed.md
-    /// explains.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    /// Which transitions first (implies --find): one of [`hadal_guide::priority::PRIORITIES`].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help = priority_help()))]
     pub priority: Option<String>,
     /// Which of two equally good states comes first: lifo, fifo, deep, random:SEED.
     #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
@@ -64,6 +63,18 @@ pub struct Directing {
     /// With a directed search: follow the rules behind published figures to the letter.
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "RULES"))]
     pub calibration: Option<Calibration>,
+}
+
+#[cfg(feature = "clap")]
+fn guide_help() -> String {
+    let all = hadal_guide::guides::list();
+    format!("Estimates that guide the search (implies --find): {all} (docs/guides.md)")
+}
+
+#[cfg(feature = "clap")]
+fn priority_help() -> String {
+    let all = hadal_guide::priority::list();
+    format!("Which transitions first (implies --find): {all} (docs/directed.md)")
 }
 
 #[cfg(feature = "clap")]

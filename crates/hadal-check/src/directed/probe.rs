@@ -2,10 +2,12 @@
 
 use super::explore::{Asked, Guides, guides, target};
 use crate::preparation::Preparation;
-use crate::searching::Explored;
+use crate::searching::{Explored, Watch};
 use hadal_exec::model::Model;
 use hadal_guide::{Room, priority};
-use hadal_search::directed::{self, DirectedOptions, DirectedSearch};
+use hadal_search::directed::{Directed, DirectedOptions};
+use hadal_search::explore::{Setting, explore_watched};
+use hadal_search::ram::Breadth;
 use hadal_search::{Control, Limits, Report, StopReason, Task, Verdict};
 use hadal_store::Governor;
 use hadal_system::PropertyKind;
@@ -19,7 +21,7 @@ const PROBE_SHARE: u64 = 4;
 
 /// Where a named goal may be reachable, a short guided search before the breadth-first one. What it finds is replaced by a
 /// shortest trace where a bounded breadth-first search finds one. Nothing where the other search is to go on.
-pub(crate) fn probe(model: &Model, task: Task, governor: &Governor) -> Option<Explored> {
+pub(crate) fn probe(model: &Model, task: Task, governor: &Governor, watch: Watch) -> Option<Explored> {
     let properties = task.space.properties();
     task.question.of_kind(properties, PropertyKind::Goal).next()?;
     let target = target(task.space, task.question, Asked::Named);
@@ -29,19 +31,18 @@ pub(crate) fn probe(model: &Model, task: Task, governor: &Governor) -> Option<Ex
     let time = task.control.limits.time.map(|limit| limit / 10);
     let limits = Limits { max_states: Some(PROBE_STATES), max_depth: None, time, ..Limits::default() };
     let control = Control::new(limits);
-    let preparation = Preparation::new(&control, &part, None);
+    let preparation = Preparation::new(&control, &part, watch);
     let Guides { guide, .. } =
         guides("auto", model, &target, &preparation, Room::default(), &mut decisions).ok()?;
     let probing = Task { control: &control, ..task };
-    let search = DirectedSearch {
-        task: probing,
-        governor: &part,
+    let search = Directed {
         guide: &*guide,
         aim: &target,
         priority: &priority::NoPriority,
         options: DirectedOptions::default(),
     };
-    let mut report = directed::explore(&search);
+    let tell = &mut |progress: &_| watch(progress);
+    let mut report = explore_watched(&search, Setting::in_ram(probing, &part, 1), tell).ok()?.report;
     let Verdict::Violated(found) = &report.verdict else { return None };
     decisions.push(format!("  the probe found it in {} states", report.states));
     let depth = found.path.len() as u64;
@@ -52,8 +53,7 @@ pub(crate) fn probe(model: &Model, task: Task, governor: &Governor) -> Option<Ex
         ..Limits::default()
     });
     let shorter = Task { control: &control, ..task };
-    let breadth = hadal_search::ram::Search { task: shorter, governor: &part, threads: 1 };
-    let again = hadal_search::ram::breadth::explore(&breadth);
+    let again = explore_watched(&Breadth, Setting::in_ram(shorter, &part, 1), tell).ok()?.report;
     decisions.push(match &again.verdict {
         Verdict::Violated(_) => "  breadth-first search found a shortest trace".into(),
         Verdict::Stopped(StopReason::StateLimit) => {

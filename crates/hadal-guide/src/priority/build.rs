@@ -10,26 +10,138 @@ use hadal_exec::Model;
 use hadal_system::facts::Facts;
 use hadal_system::guide::Guide;
 use hadal_system::guide::Target;
-use std::cell::LazyCell;
+use std::cell::OnceCell;
 
-/// Every name with a line about it.
-pub const NAMES: &[(&str, &str)] = &[
-    ("none", "one queue"),
-    ("useless", "transitions that the guide finds relatively useless are put off"),
-    ("useless-plain", "the same; the reduced system loses the transition's own edges only"),
-    (
+/// What is known of a priority layer.
+#[derive(Debug)]
+pub struct PriorityInfo {
+    /// As it is typed.
+    pub name: &'static str,
+    /// How it is typed with what it takes, where it takes something.
+    pub spelling: Option<&'static str>,
+    /// What it does, in one line.
+    pub help: &'static str,
+    make: Make,
+}
+
+type Made = Result<Box<dyn Priority>, PriorityError>;
+type Make = fn(&Making) -> Made;
+
+/// What a layer is made from.
+struct Making<'m> {
+    model: &'m Model,
+    target: &'m Target,
+    guide: &'m dyn Guide,
+    /// What stood with the name.
+    argument: &'m str,
+    name: &'m str,
+    /// Looked at only by layers that need them: in a large model they take long.
+    facts: OnceCell<Facts>,
+}
+
+/// Every layer, in the order of docs/directed.md.
+pub static PRIORITIES: &[PriorityInfo] = &[
+    plain("none", "one queue", |_| Ok(Box::new(NoPriority))),
+    plain("useless", "transitions that the guide finds relatively useless are put off", |it| {
+        it.layer(Layer::Useless(it.useless(it.usual())))
+    }),
+    plain("useless-plain", "the same; the reduced system loses the transition's own edges only", |it| {
+        it.layer(Layer::Useless(it.useless(Reduction::Plain)))
+    }),
+    plain(
         "useless-strong",
         "the same; it also loses edges that read what the transition writes or lead where it leads",
+        |it| it.layer(Layer::Useless(it.useless(Reduction::Strong))),
     ),
-    ("context", "transitions that interfere with the one before come first"),
-    ("context-literal", "the same, directly interfering ones one queue later"),
-    ("useless+context", "useless ones after all others, then by interference"),
-    ("context+useless", "by interference, then useless ones"),
-    ("preferred", "transitions that the guide would take, in turns with all"),
-    ("preferred+useless", "the same, useless ones last"),
-    ("bound-process", "traces with few switches between processes first"),
-    ("bound-interference:N", "traces with few steps outside the context of N steps of interference first"),
+    plain("context", "transitions that interfere with the one before come first", |it| {
+        it.layer(Layer::Context(it.contexts(), Index::Shifted))
+    }),
+    plain("context-literal", "the same, directly interfering ones one queue later", |it| {
+        it.layer(Layer::Context(it.contexts(), Index::Literal))
+    }),
+    plain("useless+context", "useless ones after all others, then by interference", |it| {
+        it.layer(Layer::Both(it.useless(it.usual()), it.contexts(), First::Useless))
+    }),
+    plain("context+useless", "by interference, then useless ones", |it| {
+        it.layer(Layer::Both(it.useless(it.usual()), it.contexts(), First::Context))
+    }),
+    plain("preferred", "transitions that the guide would take, in turns with all", |it| {
+        it.layer(Layer::Preferred(None))
+    }),
+    plain("preferred+useless", "the same, useless ones last", |it| {
+        it.layer(Layer::Preferred(Some(it.useless(it.usual()))))
+    }),
+    plain("bound-process", "traces with few switches between processes first", |it| {
+        let contexts = ProcessContexts::of(it.model.system()).ok_or(PriorityError::NoProcesses)?;
+        it.layer(Layer::Bound(Bound::Process(contexts)))
+    }),
+    PriorityInfo {
+        name: "bound-interference",
+        spelling: Some("bound-interference:N"),
+        help: "traces with few steps outside the context of N steps of interference first",
+        make: |it| {
+            // 2 where it is left out.
+            let steps = match it.argument {
+                "" => Some(2),
+                rest => rest.strip_prefix(':').and_then(|steps| steps.parse().ok()),
+            };
+            let steps = steps.ok_or_else(|| unknown(it.name))?;
+            it.layer(Layer::Bound(Bound::Interference(it.contexts(), steps)))
+        },
+    },
 ];
+
+/// A layer that takes nothing.
+const fn plain(name: &'static str, help: &'static str, make: Make) -> PriorityInfo {
+    PriorityInfo { name, spelling: None, help, make }
+}
+
+impl PriorityInfo {
+    /// The layer that a name begins with, and what stands with it.
+    pub fn named(text: &str) -> Option<(&'static PriorityInfo, &str)> {
+        let whole = PRIORITIES.iter().find(|info| info.name == text);
+        let begins = |info: &&PriorityInfo| info.spelling.is_some() && text.starts_with(info.name);
+        whole.or_else(|| PRIORITIES.iter().find(begins)).map(|info| (info, &text[info.name.len()..]))
+    }
+
+    /// As it is typed, with what it takes.
+    pub fn spelling(&self) -> &'static str {
+        self.spelling.unwrap_or(self.name)
+    }
+}
+
+/// All names, with what they take.
+pub fn list() -> String {
+    PRIORITIES.iter().map(PriorityInfo::spelling).collect::<Vec<_>>().join(", ")
+}
+
+fn unknown(name: &str) -> PriorityError {
+    PriorityError::Unknown { name: name.into(), known: list() }
+}
+
+impl Making<'_> {
+    fn layer(&self, layer: Layer) -> Made {
+        Ok(Box::new(Named { name: self.name.into(), layer }))
+    }
+
+    fn facts(&self) -> &Facts {
+        self.facts.get_or_init(|| Facts::of(self.model.system()))
+    }
+
+    fn useless(&self, reduction: Reduction) -> Useless {
+        let edges = Edges::of(self.model.system(), self.facts());
+        Useless::new(edges, reduction, self.guide.promises().monotone, Shortcuts::Taken)
+    }
+
+    /// Without processes an action is one edge, and what reads what it writes is nearly everything.
+    fn usual(&self) -> Reduction {
+        if self.model.system().processes.is_empty() { Reduction::Plain } else { Reduction::Strong }
+    }
+
+    fn contexts(&self) -> Contexts {
+        Contexts::of(self.model, self.facts(), self.target)
+    }
+}
 
 /// Why there is no such layer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,48 +167,9 @@ pub fn build(
     guide: &dyn Guide,
 ) -> Result<Box<dyn Priority>, PriorityError> {
     let name = name.trim();
-    if name == "none" {
-        return Ok(Box::new(NoPriority));
-    }
-    let system = model.system();
-    // Looked at only by layers that need them: in a large model they take long.
-    let facts = LazyCell::new(|| Facts::of(system));
-    let useless = |reduction| {
-        Useless::new(Edges::of(system, &facts), reduction, guide.promises().monotone, Shortcuts::Taken)
-    };
-    // Without processes an action is one edge, and what reads what it writes is nearly everything.
-    let usual = if system.processes.is_empty() { Reduction::Plain } else { Reduction::Strong };
-    let contexts = || Contexts::of(model, &facts, target);
-    let layer = match name {
-        "useless" => Layer::Useless(useless(usual)),
-        "useless-plain" => Layer::Useless(useless(Reduction::Plain)),
-        "useless-strong" => Layer::Useless(useless(Reduction::Strong)),
-        "context" => Layer::Context(contexts(), Index::Shifted),
-        "context-literal" => Layer::Context(contexts(), Index::Literal),
-        "useless+context" => Layer::Both(useless(usual), contexts(), First::Useless),
-        "context+useless" => Layer::Both(useless(usual), contexts(), First::Context),
-        "preferred" => Layer::Preferred(None),
-        "preferred+useless" => Layer::Preferred(Some(useless(usual))),
-        "bound-process" => {
-            Layer::Bound(Bound::Process(ProcessContexts::of(system).ok_or(PriorityError::NoProcesses)?))
-        }
-        _ => match interference_steps(name) {
-            Some(steps) => Layer::Bound(Bound::Interference(contexts(), steps)),
-            None => {
-                let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-                return Err(PriorityError::Unknown { name: name.into(), known: known.join(", ") });
-            }
-        },
-    };
-    Ok(Box::new(Named { name: name.into(), layer }))
-}
-
-/// The N of `bound-interference:N`, 2 where it is left out.
-fn interference_steps(name: &str) -> Option<u32> {
-    match name.strip_prefix("bound-interference")? {
-        "" => Some(2),
-        rest => rest.strip_prefix(':')?.parse().ok(),
-    }
+    let (info, argument) = PriorityInfo::named(name).ok_or_else(|| unknown(name))?;
+    let making = Making { model, target, guide, argument, name, facts: OnceCell::new() };
+    (info.make)(&making)
 }
 
 #[cfg(test)]
@@ -112,6 +185,6 @@ mod tests {
         for row in rows.take_while(|line| line.starts_with('|')) {
             told.extend(row.split('|').nth(1).unwrap_or_default().split('`').skip(1).step_by(2));
         }
-        assert_eq!(told, NAMES.iter().map(|(name, _)| *name).collect());
+        assert_eq!(told, PRIORITIES.iter().map(PriorityInfo::spelling).collect());
     }
 }

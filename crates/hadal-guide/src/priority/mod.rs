@@ -12,7 +12,7 @@ pub mod oracle;
 mod order;
 pub mod useless;
 
-pub use build::{NAMES, PriorityError, build};
+pub use build::{PRIORITIES, PriorityError, PriorityInfo, build, list};
 pub use order::published_order;
 
 pub use hadal_system::guide::{Judge, NoPriority, Placement, Priority, Selection, Step};

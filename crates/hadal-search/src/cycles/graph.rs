@@ -1,7 +1,7 @@
 //! A space seen as a graph of numbered states.
 
+use crate::explore::Setting;
 use crate::finding::Finding;
-use crate::ram::Search;
 use crate::report::{StopReason, Violation, ViolationKind};
 use hadal_store::table::{StateRef, StateTable};
 use hadal_store::{OverBudget, Reservation};
@@ -28,7 +28,7 @@ pub(super) struct Edge {
 }
 
 pub(super) struct Graph<'a> {
-    search: &'a Search<'a>,
+    search: &'a Setting<'a>,
     pub(super) acceptance: Acceptance,
     worker: Box<dyn Worker + 'a>,
     table: StateTable,
@@ -46,7 +46,7 @@ pub(super) struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    pub(super) fn new(search: &'a Search<'a>, acceptance: Acceptance) -> Result<Self, OverBudget> {
+    pub(super) fn new(search: &'a Setting<'a>, acceptance: Acceptance) -> Result<Self, OverBudget> {
         let words = search.task.space.words();
         Ok(Graph {
             search,

@@ -15,7 +15,7 @@ mod shared;
 mod streett;
 mod ufscc;
 
-use crate::ram::Search;
+use crate::explore::Setting;
 use crate::ram::breadth::TABLE;
 use crate::report::{Report, StopReason, Verdict, Violation, ViolationKind};
 use crate::run::out_of_memory;
@@ -66,7 +66,7 @@ struct Seed {
 }
 
 /// Looks for an accepted cycle, or sees every state without meeting one.
-pub fn explore(search: &Search, engine: Engine) -> Result<Report, Unsuited> {
+pub fn explore(search: &Setting, engine: Engine) -> Result<Report, Unsuited> {
     let acceptance = search.task.space.acceptance().ok_or(Unsuited::NoAcceptance)?;
     let any_sets = matches!(engine, Engine::Components | Engine::SharedComponents);
     if !any_sets && (acceptance.sets != 1 || !acceptance.on_states) {
@@ -83,7 +83,7 @@ pub fn explore(search: &Search, engine: Engine) -> Result<Report, Unsuited> {
 }
 
 /// On one thread.
-fn alone(search: &Search, acceptance: Acceptance, engine: Engine) -> Result<Report, OverBudget> {
+fn alone(search: &Setting, acceptance: Acceptance, engine: Engine) -> Result<Report, OverBudget> {
     let mut graph = Graph::new(search, acceptance)?;
     let found = match engine {
         Engine::Driven => nested::search(&mut graph, nested::Guide::Components),
@@ -103,7 +103,7 @@ fn alone(search: &Search, acceptance: Acceptance, engine: Engine) -> Result<Repo
 }
 
 /// On all threads. What they find is looked for again on one, with the way there.
-fn together(search: &Search, acceptance: Acceptance, engine: Engine) -> Result<Report, OverBudget> {
+fn together(search: &Setting, acceptance: Acceptance, engine: Engine) -> Result<Report, OverBudget> {
     let shared = Shared::new(search, acceptance)?;
     let found = match engine {
         Engine::SharedComponents => ufscc::search(&shared).map(|found| (found.seed, Some(found.among))),
@@ -163,21 +163,6 @@ fn ended(end: End) -> Verdict {
     }
 }
 
-fn stopped_as(search: &Search, verdict: Verdict) -> Report {
-    Report {
-        verdict,
-        states: 0,
-        transitions: 0,
-        depth: None,
-        layers: Vec::new(),
-        covers: vec![0; search.task.space.properties().len()],
-        actions: Vec::new(),
-        peak_memory: search.governor.peak(),
-        stages: vec![TABLE],
-        disk: None,
-        partition: None,
-        proviso: None,
-        covering: None,
-        directed: None,
-    }
+fn stopped_as(search: &Setting, verdict: Verdict) -> Report {
+    Report::of_nothing(search.task, search.governor, verdict, TABLE)
 }

@@ -1,18 +1,21 @@
 //! A space seen as a graph that several threads explore together.
 
 use super::graph::End;
+use crate::explore::Setting;
 use crate::finding::Finding;
-use crate::ram::Search;
+use crate::lane::Task;
 use crate::report::{Violation, ViolationKind};
 use hadal_store::table::{StateRef, StateTable};
-use hadal_store::{OverBudget, Reservation};
+use hadal_store::{Governor, OverBudget, Reservation};
 use hadal_system::{Acceptance, Successors, Worker};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, RwLock};
 
 /// What all threads share.
 pub(super) struct Shared<'a> {
-    pub(super) search: &'a Search<'a>,
+    pub(super) task: Task<'a>,
+    pub(super) governor: &'a Governor,
+    pub(super) threads: usize,
     pub(super) acceptance: Acceptance,
     table: StateTable,
     /// Flags of each writer's states.
@@ -34,10 +37,12 @@ pub(super) struct Step {
 const EXPANDED: u8 = 1;
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(search: &'a Search<'a>, acceptance: Acceptance) -> Result<Self, OverBudget> {
+    pub(super) fn new(search: &Setting<'a>, acceptance: Acceptance) -> Result<Self, OverBudget> {
         let writers = search.threads.max(1);
         Ok(Shared {
-            search,
+            task: search.task,
+            governor: search.governor,
+            threads: search.threads,
             acceptance,
             table: StateTable::new(search.task.space.words(), 0, writers, search.governor)?,
             flags: (0..writers).map(|_| RwLock::default()).collect(),
@@ -103,7 +108,7 @@ impl<'a> Shared<'a> {
 
 /// Does the work of every thread, and waits for all.
 pub(super) fn on_all_threads(shared: &Shared, work: impl Fn(usize) + Sync) {
-    match shared.search.threads {
+    match shared.threads {
         0 | 1 => work(0),
         threads => std::thread::scope(|scope| {
             for number in 0..threads {
@@ -127,7 +132,7 @@ pub(super) struct Hand<'s, 'a> {
 
 impl<'s, 'a> Hand<'s, 'a> {
     pub(super) fn new(shared: &'s Shared<'a>, number: usize) -> Self {
-        let space = shared.search.task.space;
+        let space = shared.task.space;
         Hand {
             shared,
             number,
@@ -165,7 +170,7 @@ impl<'s, 'a> Hand<'s, 'a> {
     /// Appends the transitions out of a state to `list`. Threads begin at different ones.
     pub(super) fn successors(&mut self, at: StateRef, list: &mut Vec<Step>) -> Result<(), End> {
         self.steps += 1;
-        let control = self.shared.search.task.control;
+        let control = self.shared.task.control;
         if self.steps.is_multiple_of(256)
             && let Some(reason) = control.must_stop(self.shared.len())
         {
@@ -196,7 +201,7 @@ impl<'s, 'a> Hand<'s, 'a> {
         let mut fresh = Vec::new();
         table.insert_all(self.number, self.out.states(), |_, _| {}, |_, at| fresh.push(at))?;
         for at in fresh {
-            let (task, state) = (self.shared.search.task, table.state(at));
+            let (task, state) = (self.shared.task, table.state(at));
             let check = self.worker.check(state);
             if let Some(found) = Finding::from_check(check, state, task.space.properties(), task.question) {
                 let path = vec![state.to_vec()];

@@ -165,10 +165,10 @@ pub(super) struct Component {
 
 /// An accepted cycle's component.
 pub(super) fn search(shared: &Shared) -> Option<Component> {
-    let threads = shared.search.threads.max(1);
+    let threads = shared.threads.max(1);
     let forest = Mutex::new(Forest {
         cells: vec![Vec::new(); threads],
-        memory: shared.search.governor.empty("components of states"),
+        memory: shared.governor.empty("components of states"),
     });
     let found: Mutex<Option<Component>> = Mutex::new(None);
     on_all_threads(shared, |number| {

@@ -5,8 +5,9 @@
 //! is seen through almost alone, and a bad one costs about as much again as breadth-first search would.
 
 use super::best_first::{Step, Walk};
-use super::core::{Core, End};
+use super::core::{Core, Course, End};
 use super::counted::Counted;
+use super::limits::Halt;
 use super::nodes::Flag;
 use hadal_store::OverBudget;
 
@@ -17,48 +18,91 @@ const FIRST_TURN: u64 = 20_000;
 /// Each turn is this many times longer than the one before.
 const GROWTH: u64 = 2;
 
-/// Explores from the initial states.
-pub(super) fn run(core: &mut Core) -> Result<End, OverBudget> {
-    let governor = core.search.governor;
-    let mut blind = Blind { queue: Counted::new("breadth-first turns", governor), next: 0, generated: 0 };
-    let mut walk = Walk::new(core);
-    let roots = walk.core.start()?;
-    walk.open(&roots)?;
-    if let Some(end) = walk.core.take_found() {
-        return Ok(end);
+/// Both searches.
+pub(super) struct Alternating {
+    walk: Walk,
+    blind: Blind,
+    turn: Turn,
+    /// The work that each turn goes up to.
+    allowed: u64,
+    generated_blindly: u64,
+}
+
+/// Whose turn it is.
+enum Turn {
+    /// Nobody's: the initial states are not open.
+    First,
+    Guided,
+    Blind,
+}
+
+impl Alternating {
+    pub(super) fn new(core: &Core) -> Self {
+        let queue = Counted::new("breadth-first turns", core.search.governor);
+        let blind = Blind { queue, next: 0, generated: 0 };
+        let (turn, allowed, generated_blindly) = (Turn::First, FIRST_TURN, 0);
+        Alternating { walk: Walk::new(core), blind, turn, allowed, generated_blindly }
     }
-    for at in roots {
-        walk.core.nodes.get_mut(at).set(Flag::Marked);
-        blind.queue.push(at)?;
+
+    fn start(&mut self, core: &mut Core) -> Result<Option<End>, OverBudget> {
+        let roots = core.start()?;
+        self.walk.open(core, &roots)?;
+        if let Some(end) = core.take_found() {
+            return Ok(Some(end));
+        }
+        for at in roots {
+            core.nodes.get_mut(at).set(Flag::Marked);
+            self.blind.queue.push(at)?;
+        }
+        Ok(None)
     }
-    let (mut allowed, mut generated_blindly) = (FIRST_TURN, 0);
-    loop {
-        walk.core.figures.rounds += 1;
+}
+
+impl Course for Alternating {
+    fn go_on(&mut self, core: &mut Core) -> Result<Option<End>, OverBudget> {
         loop {
-            let figures = &walk.core.figures;
-            if figures.generated - generated_blindly + ESTIMATE * figures.evaluated >= allowed {
-                break;
-            }
-            match walk.step()? {
-                Some(Step::Went) => {}
-                Some(Step::Ended(end)) => return Ok(end),
-                None => return Ok(End::Exhausted),
-            }
-        }
-        while blind.generated < allowed {
-            match blind.step(walk.core)? {
-                Some(Step::Went) => {}
-                Some(Step::Ended(end)) => return Ok(end),
-                // Breadth-first search leaves nothing out: whatever the guide called hopeless was seen too.
-                None => {
-                    walk.core.figures.hopeless = 0;
-                    walk.core.figures.cut = 0;
-                    return Ok(End::Exhausted);
+            let step = match self.turn {
+                Turn::First => {
+                    if let Some(end) = self.start(core)? {
+                        return Ok(Some(end));
+                    }
+                    core.figures.rounds += 1;
+                    self.turn = Turn::Guided;
+                    continue;
                 }
+                Turn::Guided => {
+                    let figures = &core.figures;
+                    let generated = figures.generated - self.generated_blindly;
+                    if generated + ESTIMATE * figures.evaluated >= self.allowed {
+                        self.turn = Turn::Blind;
+                        continue;
+                    }
+                    self.walk.step(core)?
+                }
+                Turn::Blind => {
+                    if self.blind.generated >= self.allowed {
+                        self.generated_blindly = self.blind.generated;
+                        self.allowed *= GROWTH;
+                        core.figures.rounds += 1;
+                        self.turn = Turn::Guided;
+                        continue;
+                    }
+                    let step = self.blind.step(core)?;
+                    if step.is_none() {
+                        // Breadth-first search leaves nothing out: whatever the guide called hopeless was seen too.
+                        core.figures.hopeless = 0;
+                        core.figures.cut = 0;
+                    }
+                    step
+                }
+            };
+            match step {
+                Some(Step::Went) => {}
+                Some(Step::Paused) => return Ok(None),
+                Some(Step::Ended(end)) => return Ok(Some(end)),
+                None => return Ok(Some(End::Exhausted)),
             }
         }
-        generated_blindly = blind.generated;
-        allowed *= GROWTH;
     }
 }
 
@@ -73,10 +117,12 @@ struct Blind {
 impl Blind {
     fn step(&mut self, core: &mut Core) -> Result<Option<Step>, OverBudget> {
         let Some(&at) = self.queue.get(self.next) else { return Ok(None) };
-        self.next += 1;
-        if let Some(reason) = core.must_stop() {
-            return Ok(Some(Step::Ended(End::Stopped(reason))));
+        match core.halts() {
+            Some(Halt::Pause) => return Ok(Some(Step::Paused)),
+            Some(Halt::Stop(reason)) => return Ok(Some(Step::Ended(End::Stopped(reason)))),
+            None => {}
         }
+        self.next += 1;
         core.figures.blind += 1;
         let g = core.nodes.get(at).g;
         core.generate(at);

@@ -2,85 +2,147 @@
 //! estimate; go there; again. Where no better state can be reached, best-first search from the start takes over, so the
 //! answer is complete.
 
-use super::best_first::{self, Walk};
-use super::core::{Core, End};
+use super::best_first::Walk;
+use super::core::{Core, Course, End};
 use super::counted::Counted;
+use super::limits::Halt;
 use super::nodes::{Flag, NONE};
 use hadal_store::OverBudget;
 
-/// Explores from the initial states.
-pub(super) fn run(core: &mut Core) -> Result<End, OverBudget> {
-    let roots = core.start()?;
-    if let Some(end) = core.take_found() {
-        return Ok(end);
-    }
-    let hopeful = |core: &Core, at: &u32| core.nodes.get(*at).h;
-    let Some(first) = roots.iter().copied().min_by_key(|at| hopeful(core, at)) else {
-        return Ok(End::Exhausted);
-    };
-    if let Some(end) = climb(core, first)? {
-        return Ok(end);
-    }
-    core.figures.rounds += 1;
-    let mut walk = Walk::new(core);
-    walk.open(&roots)?;
-    best_first::drain(&mut walk)
+/// Hill climbing as the course of an order.
+pub(super) struct Climb {
+    roots: Vec<u32>,
+    /// The way so far.
+    trail: Counted<u32>,
+    /// The states of the search for a better one, each with the place of its parent.
+    queue: Counted<(u32, u32)>,
+    /// The first of them that is not expanded.
+    next: usize,
+    at: At,
 }
 
-/// Goes uphill from `first` as long as that is possible; `None` where it is not.
-fn climb(core: &mut Core, first: u32) -> Result<Option<End>, OverBudget> {
-    let governor = core.search.governor;
-    // The way so far, and the states of the search for a better one, each with the place of its parent.
-    let mut trail: Counted<u32> = Counted::new("way uphill", governor);
-    let mut queue: Counted<(u32, u32)> = Counted::new("states around the way uphill", governor);
-    let mut current = first;
-    loop {
-        let height = core.nodes.get(current).h;
-        queue.clear();
-        queue.push((current, NONE))?;
+enum At {
+    Start,
+    /// Breadth-first from this state.
+    Slope(u32),
+    /// No better state can be reached.
+    Top(Walk),
+}
+
+impl Climb {
+    pub(super) fn new(core: &Core) -> Self {
+        let governor = core.search.governor;
+        let trail = Counted::new("way uphill", governor);
+        let queue = Counted::new("states around the way uphill", governor);
+        Climb { roots: Vec::new(), trail, queue, next: 0, at: At::Start }
+    }
+
+    fn begin(&mut self, core: &mut Core, current: u32) -> Result<(), OverBudget> {
+        self.queue.clear();
+        self.queue.push((current, NONE))?;
+        self.next = 0;
         core.nodes.get_mut(current).set(Flag::Marked);
+        self.at = At::Slope(current);
+        Ok(())
+    }
+
+    /// Expands the next state around the current one; the place of a better one, if it leads there.
+    fn expand(&mut self, core: &mut Core, current: u32) -> Result<Option<u32>, OverBudget> {
+        let (height, at) = (core.nodes.get(current).h, self.queue[self.next].0);
         let mut better = None;
-        let mut next = 0;
-        while better.is_none() && next < queue.len() {
-            let at = queue[next].0;
-            core.figures.pops += 1;
-            core.figures.distinct += 1;
-            if let Some(reason) = core.must_stop() {
-                return Ok(Some(End::Stopped(reason)));
+        core.generate(at);
+        for n in 0..core.successors() {
+            let successor = core.successor(n, at, 0, 0)?;
+            if core.nodes.get(successor.at).is(Flag::Marked) || better.is_some() {
+                continue;
             }
-            core.generate(at);
-            for n in 0..core.successors() {
-                let successor = core.successor(n, at, 0, 0)?;
-                if core.nodes.get(successor.at).is(Flag::Marked) || better.is_some() {
-                    continue;
-                }
-                core.nodes.get_mut(successor.at).set(Flag::Marked);
-                let h = core.estimate(successor.at);
-                if h.is_finite() || !core.prune {
-                    queue.push((successor.at, next as u32))?;
-                }
-                if h < height {
-                    better = Some(queue.len() as u32 - 1);
-                }
+            core.nodes.get_mut(successor.at).set(Flag::Marked);
+            let h = core.estimate(successor.at);
+            if h.is_finite() || !core.prune {
+                self.queue.push((successor.at, self.next as u32))?;
             }
-            core.settle();
+            if h < height {
+                better = Some(self.queue.len() as u32 - 1);
+            }
+        }
+        core.settle();
+        Ok(better)
+    }
+
+    /// The way to what was found while the next state was expanded.
+    fn note_way(&mut self, core: &mut Core, end: &End) -> Result<(), OverBudget> {
+        if let End::Found(_, found) = *end {
+            extend_trail(&mut self.trail, &self.queue, self.next as u32)?;
+            if found != self.queue[self.next].0 {
+                self.trail.push(found)?;
+            }
+            set_parents(core, &self.trail);
+        }
+        Ok(())
+    }
+
+    /// Goes uphill from the current state; `None` where the work of the step is done, or where no better one can be reached.
+    fn climb(&mut self, core: &mut Core, mut current: u32) -> Result<Option<End>, OverBudget> {
+        loop {
+            let mut better = None;
+            while better.is_none() && self.next < self.queue.len() {
+                let halt = core.halts();
+                if halt == Some(Halt::Pause) {
+                    return Ok(None);
+                }
+                core.figures.pops += 1;
+                core.figures.distinct += 1;
+                if let Some(Halt::Stop(reason)) = halt {
+                    return Ok(Some(End::Stopped(reason)));
+                }
+                better = self.expand(core, current)?;
+                if let Some(end) = core.take_found() {
+                    self.note_way(core, &end)?;
+                    return Ok(Some(end));
+                }
+                self.next += 1;
+            }
+            self.queue.iter().for_each(|&(at, _)| core.nodes.get_mut(at).clear(Flag::Marked));
+            let Some(better) = better else {
+                core.figures.rounds += 1;
+                // Their memory is needed for the open states.
+                let Climb { roots, .. } = std::mem::replace(self, Climb::new(core));
+                self.roots = roots;
+                let mut walk = Walk::new(core);
+                walk.open(core, &self.roots)?;
+                self.at = At::Top(walk);
+                return Ok(None);
+            };
+            let (to, parent) = self.queue[better as usize];
+            extend_trail(&mut self.trail, &self.queue, parent)?;
+            current = to;
+            self.begin(core, current)?;
+        }
+    }
+}
+
+impl Course for Climb {
+    fn go_on(&mut self, core: &mut Core) -> Result<Option<End>, OverBudget> {
+        if let At::Start = self.at {
+            self.roots = core.start()?;
             if let Some(end) = core.take_found() {
-                if let End::Found(_, found) = end {
-                    extend_trail(&mut trail, &queue, next as u32)?;
-                    if found != at {
-                        trail.push(found)?;
-                    }
-                    set_parents(core, &trail);
-                }
                 return Ok(Some(end));
             }
-            next += 1;
+            let Some(&first) = self.roots.iter().min_by_key(|&&at| core.nodes.get(at).h) else {
+                return Ok(Some(End::Exhausted));
+            };
+            self.begin(core, first)?;
         }
-        queue.iter().for_each(|&(at, _)| core.nodes.get_mut(at).clear(Flag::Marked));
-        let Some(better) = better else { return Ok(None) };
-        let (to, parent) = queue[better as usize];
-        extend_trail(&mut trail, &queue, parent)?;
-        current = to;
+        if let At::Slope(current) = self.at {
+            let end = self.climb(core, current)?;
+            if end.is_some() {
+                return Ok(end);
+            }
+        }
+        match &mut self.at {
+            At::Top(walk) => walk.drain(core),
+            _ => Ok(None),
+        }
     }
 }
 

@@ -6,7 +6,6 @@ use super::nodes::{Flag, NONE, Node, Nodes};
 use super::open::{Entry, Open, next_random};
 use super::order::Order;
 use super::{DirectedSearch, Insertion, Trust, aims_at_all};
-use crate::control::Pace;
 use crate::finding::Finding;
 use crate::lane::{Lane, Parents};
 use crate::report::StopReason;
@@ -14,7 +13,6 @@ use hadal_store::OverBudget;
 use hadal_store::table::{StateRef, StateTable};
 use hadal_system::Label;
 use hadal_system::guide::{Distance, Estimator, Judge, Placement, Step};
-use std::sync::Arc;
 
 /// The priority of states that seem hopeless but are not proven to be.
 pub(super) const LAST: u64 = u64::MAX;
@@ -38,6 +36,12 @@ pub(super) enum End {
     Full(OverBudget),
 }
 
+/// The part of a search that is an order's own.
+pub(super) trait Course {
+    /// Goes on until the search ends; `None` where the work of the step is done before.
+    fn go_on(&mut self, core: &mut Core) -> Result<Option<End>, OverBudget>;
+}
+
 /// Whether to go on.
 pub(super) type Going = Result<(), OverBudget>;
 
@@ -55,7 +59,7 @@ pub(super) struct Successor {
 }
 
 pub(super) struct Core<'a> {
-    pub(super) search: &'a DirectedSearch<'a>,
+    pub(super) search: DirectedSearch<'a>,
     pub(super) table: StateTable,
     pub(super) nodes: Nodes,
     pub(super) open: Open,
@@ -87,15 +91,19 @@ pub(super) struct Core<'a> {
     pub(super) regenerated: u64,
     /// The audit of the guide.
     pub(super) audit: Option<Audit>,
-    /// The turns it takes with another search.
-    pub(super) pace: Option<Arc<dyn Pace>>,
+    /// What was done when it was last looked at.
+    pub(super) seen: u64,
+    /// The step ends when so much is done.
+    pub(super) until: u64,
+    /// The step ended before the expansion that is next.
+    pub(super) is_paused: bool,
 }
 
 impl<'a> Core<'a> {
-    pub(super) fn new(search: &'a DirectedSearch<'a>) -> Result<Self, OverBudget> {
+    pub(super) fn new(search: DirectedSearch<'a>) -> Result<Self, OverBudget> {
         let keeps_context = search.priority.keeps_context();
         let words = search.task.space.words() + usize::from(keeps_context);
-        let options = &search.options;
+        let options = search.options;
         let tie = options.tie.unwrap_or_else(|| options.order.info().tie);
         let figures = DirectedFigures {
             guide: search.guide.name(),
@@ -103,7 +111,7 @@ impl<'a> Core<'a> {
             priority: search.priority.name(),
             tie: tie.to_string(),
             admissible: search.guide.promises().admissible,
-            prunes: search.may_prune(),
+            prunes: search.may_prune,
             ..DirectedFigures::default()
         };
         Ok(Core {
@@ -112,7 +120,7 @@ impl<'a> Core<'a> {
             nodes: Nodes::new(search.governor),
             open: Open::new(tie, search.priority.selection(), search.governor),
             figures,
-            prune: search.may_prune(),
+            prune: search.may_prune,
             cuts: aims_at_all(search.task, search.aim),
             lane: Lane::new(search.task, 0, Parents::Forgotten),
             estimator: search.guide.estimator(),
@@ -128,7 +136,9 @@ impl<'a> Core<'a> {
             stopped: None,
             regenerated: 0,
             audit: (search.options.trust == Trust::Audited).then(Audit::default),
-            pace: search.task.control.pace(),
+            seen: 0,
+            until: u64::MAX,
+            is_paused: false,
         })
     }
 

@@ -1,7 +1,7 @@
 //! When a directed search must stop, and what it has done by then, counted.
 
+use super::Counting;
 use super::core::Core;
-use crate::control::Done;
 use crate::report::StopReason;
 use std::sync::atomic::Ordering;
 
@@ -15,21 +15,35 @@ const ESTIMATE_WORK: u64 = 200;
 /// Limits are looked at once more when estimates have taken this much since the last look.
 const LOOK_WORK: u64 = 20_000_000;
 
+/// Why a search does not go on at once.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// The work of the step is done.
+    Pause,
+    /// A limit is met.
+    Stop(StopReason),
+}
+
 impl Core<'_> {
-    /// Looks at the limits now and then.
-    pub(super) fn must_stop(&mut self) -> Option<StopReason> {
-        self.expansions += 1;
-        if let Some(reason) = self.stopped.take() {
-            return Some(reason);
-        }
-        if self.search.options.most_states.is_some_and(|most| self.table.len() > most) {
-            return Some(StopReason::StateLimit);
-        }
-        if let Some(pace) = &self.pace {
-            let done = self.done();
-            let control = self.search.task.control;
-            if let Some(reason) = pace.go_on(done, &|| control.must_stop(done.states)) {
-                return Some(reason);
+    /// Asked before each expansion: whether the step's work is done, or, now and then, whether a limit is met. After a pause
+    /// it is asked about the same expansion once more, which then goes ahead.
+    pub(super) fn halts(&mut self) -> Option<Halt> {
+        if !std::mem::take(&mut self.is_paused) {
+            self.expansions += 1;
+            if let Some(reason) = self.stopped.take() {
+                return Some(Halt::Stop(reason));
+            }
+            if self.search.options.most_states.is_some_and(|most| self.table.len() > most) {
+                return Some(Halt::Stop(StopReason::StateLimit));
+            }
+            let looks = self.expansions.is_multiple_of(STRIDE)
+                || self.search.options.counting == Counting::EveryExpansion;
+            if looks {
+                self.seen = self.work();
+                if self.seen >= self.until {
+                    self.is_paused = true;
+                    return Some(Halt::Pause);
+                }
             }
         }
         if !self.expansions.is_multiple_of(STRIDE) {
@@ -38,11 +52,11 @@ impl Core<'_> {
         let control = self.search.task.control;
         control.gauges.states.store(self.table.len(), Ordering::Relaxed);
         control.gauges.frontier.store(self.open.len(), Ordering::Relaxed);
-        control.must_stop(self.table.len())
+        control.must_stop(self.table.len()).map(Halt::Stop)
     }
 
     /// Looks at the limits between the estimates of one state's successors, where these take long. Once it must stop, no
-    /// estimate is made any more, and [`Core::must_stop`] says why.
+    /// estimate is made any more, and [`Core::halts`] says why.
     pub(super) fn look_between_estimates(&mut self) {
         let work = self.estimator.work();
         if work.saturating_sub(self.work_at_look) > LOOK_WORK {
@@ -52,13 +66,10 @@ impl Core<'_> {
     }
 
     /// What was done so far.
-    fn done(&self) -> Done {
-        let (states, transitions) = (self.table.len(), self.figures.generated);
-        let fired = transitions + self.regenerated;
-        let work = fired * TRANSITION_WORK
-            + states * STATE_WORK
+    pub(super) fn work(&self) -> u64 {
+        (self.figures.generated + self.regenerated) * TRANSITION_WORK
+            + self.table.len() * STATE_WORK
             + (self.figures.evaluated + self.expansions) * ESTIMATE_WORK
-            + self.estimator.work();
-        Done { work, ahead: 0, states, transitions }
+            + self.estimator.work()
     }
 }

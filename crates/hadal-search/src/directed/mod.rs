@@ -22,36 +22,54 @@ mod open;
 mod order;
 pub mod orders;
 mod shorten;
-mod turns;
 
 pub use audit::AuditFigures;
 pub use figures::{DirectedFigures, QueueFigures};
 pub use order::{Order, Tie};
-pub use turns::{GuidedPace, Running, Turns};
 
-use self::core::{Core, End};
+use self::core::{Core, Course, End};
+use crate::explore::{Explored, Explorer, Method, Over, Phase, Progress, Setting};
 use crate::lane::Task;
+use crate::layered::Trouble;
 use crate::ram::breadth::TABLE;
 use crate::report::{Report, StopReason, Verdict, ViolationKind};
 use crate::run::out_of_memory;
+use crate::strategies::Resumes;
 use hadal_store::Governor;
 use hadal_system::guide::{Guide, Priority, Target};
 use hadal_system::{PropertyId, PropertyKind};
 
-/// A directed search to be done.
-pub struct DirectedSearch<'a> {
-    /// What to explore, what to look for, when to stop.
-    pub task: Task<'a>,
-    /// The memory budget.
-    pub governor: &'a Governor,
+/// Directed search in RAM, on one thread whatever their number. Liveness properties need breadth-first layers: ask about them
+/// there.
+pub struct Directed<'g> {
     /// Estimates.
-    pub guide: &'a dyn Guide,
+    pub guide: &'g dyn Guide,
     /// What the guide looks for: the part of the question that its promises are about.
-    pub aim: &'a Target,
+    pub aim: &'g Target,
     /// Which transitions first.
-    pub priority: &'a dyn Priority,
+    pub priority: &'g dyn Priority,
     /// How.
     pub options: DirectedOptions,
+}
+
+impl Directed<'_> {
+    /// Whether states may be left out from which the guide proves nothing it aims at can be reached: only where it aims at
+    /// everything that is asked and at errors of the model, and nothing is asked about all states.
+    pub fn may_prune(&self, task: Task) -> bool {
+        self.options.trust == Trust::Believed && may_prune(task, self.guide, self.aim)
+    }
+}
+
+/// What a directed search works on.
+#[derive(Clone, Copy)]
+struct DirectedSearch<'a> {
+    task: Task<'a>,
+    governor: &'a Governor,
+    guide: &'a dyn Guide,
+    aim: &'a Target,
+    priority: &'a dyn Priority,
+    options: &'a DirectedOptions,
+    may_prune: bool,
 }
 
 /// How a directed search goes about it.
@@ -75,6 +93,18 @@ pub struct DirectedOptions {
     pub most_states: Option<u64>,
     /// Whether what the guide promises is checked on the way.
     pub trust: Trust,
+    /// How closely steps keep to their work.
+    pub counting: Counting,
+}
+
+/// How closely the steps of a search keep to their work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counting {
+    /// It is looked at now and then.
+    #[default]
+    NowAndThen,
+    /// It is looked at before every expansion: of a search that takes turns with another, every turn ends where it must.
+    EveryExpansion,
 }
 
 /// Whether what a guide promises is believed.
@@ -130,15 +160,8 @@ impl Default for DirectedOptions {
             expansion: Expansion::Whole,
             most_states: None,
             trust: Trust::Believed,
+            counting: Counting::NowAndThen,
         }
-    }
-}
-
-impl DirectedSearch<'_> {
-    /// Whether states may be left out from which the guide proves nothing it aims at can be reached: only where it aims at
-    /// everything that is asked and at errors of the model, and nothing is asked about all states.
-    pub fn may_prune(&self) -> bool {
-        self.options.trust == Trust::Believed && may_prune(self.task, self.guide, self.aim)
     }
 }
 
@@ -179,29 +202,68 @@ pub(crate) fn aims_at(target: &Target, kind: ViolationKind) -> bool {
     }
 }
 
-/// Explores until something is wrong, everything that can matter is seen, or a limit is met.
-///
-/// Liveness properties need breadth-first layers: ask about them there.
-pub fn explore(search: &DirectedSearch) -> Report {
-    let mut core = match Core::new(search) {
-        Ok(core) => core,
-        Err(full) => {
-            let reason = out_of_memory(full);
-            return not_begun(search.task, search.governor, reason);
+impl Method for Directed<'_> {
+    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+        let Setting { task, governor, .. } = setting;
+        let search = DirectedSearch {
+            task,
+            governor,
+            guide: self.guide,
+            aim: self.aim,
+            priority: self.priority,
+            options: &self.options,
+            may_prune: self.may_prune(task),
+        };
+        Ok(match Core::new(search) {
+            Ok(core) => {
+                let course = self.options.order.course(&core);
+                Box::new(DirectedExplorer { core, course, end: None })
+            }
+            Err(full) => Box::new(Over::new(not_begun(task, governor, out_of_memory(full)))),
+        })
+    }
+}
+
+/// A directed search under way.
+struct DirectedExplorer<'a> {
+    core: Core<'a>,
+    course: Box<dyn Course>,
+    end: Option<End>,
+}
+
+impl Explorer for DirectedExplorer<'_> {
+    fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
+        if self.end.is_none() {
+            self.core.until = self.core.seen.saturating_add(work);
+            self.end = match self.course.go_on(&mut self.core) {
+                Ok(end) => end,
+                Err(full) => Some(End::Full(full)),
+            };
         }
-    };
-    let end = match search.options.order {
-        Order::HillClimbing => climb::run(&mut core),
-        Order::Beam(width) => beam::run(&mut core, width),
-        Order::IterativeDeepening => deepening::run(&mut core),
-        Order::Alternating => alternate::run(&mut core),
-        _ => best_first::run(&mut core),
-    };
-    let end = match end {
-        Ok(end) => end,
-        Err(full) => End::Full(full),
-    };
-    core.report(end)
+        Ok(self.progress())
+    }
+
+    fn progress(&self) -> Progress {
+        let core = &self.core;
+        Progress {
+            phase: if self.end.is_some() { Phase::Over } else { Phase::Within },
+            depth: None,
+            states: core.table.len(),
+            transitions: core.figures.generated,
+            work: core.seen,
+            ahead: 0,
+            memory: core.search.governor.current(),
+            disk: 0,
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<Explored, Trouble> {
+        let DirectedExplorer { core, course, end } = *self;
+        // Its memory is needed to shorten the trace.
+        drop(course);
+        let end = end.unwrap_or(End::Stopped(StopReason::Interrupted));
+        Ok(Explored::leaving(core.report(end), Resumes::Nothing))
+    }
 }
 
 /// The answer of a search that was stopped before it began.

@@ -1,5 +1,11 @@
 //! Which open state comes next: the orders of directed search and how equals are told apart.
 
+use super::alternate::Alternating;
+use super::beam::Beam;
+use super::best_first::BestFirst;
+use super::climb::Climb;
+use super::core::{Core, Course};
+use super::deepening::Deepening;
 use super::orders::{ORDERS, OrderInfo};
 use std::fmt;
 use std::str::FromStr;
@@ -43,6 +49,17 @@ impl Order {
                 | Order::BreadthHeuristic
                 | Order::UniformCost
         )
+    }
+
+    /// What a search in this order does.
+    pub(super) fn course(self, core: &Core) -> Box<dyn Course> {
+        match self {
+            Order::HillClimbing => Box::new(Climb::new(core)),
+            Order::Beam(width) => Box::new(Beam::new(core, width)),
+            Order::IterativeDeepening => Box::new(Deepening::new(core)),
+            Order::Alternating => Box::new(Alternating::new(core)),
+            _ => Box::new(BestFirst::new(core)),
+        }
     }
 
     /// Its entry in the table.

@@ -93,9 +93,9 @@ impl Divider<'_> {
             ..self.search.options.clone()
         };
         let aim = Target::of_properties(&part.properties);
-        let again = ExternalSearch { task, aim: &aim, options, ..*self.search };
+        let again = ExternalSearch { task, aim: &aim, options, ..self.search.clone() };
         let mode = Mode::Relay(Relay::At(cost.div_ceil(2)));
-        let mut engine = Engine::new(&again, self.disk, None, mode)?;
+        let mut engine = Engine::new(again, self.disk, None, mode)?;
         engine.start()?;
         let found = engine.work()?;
         let Found::Target { cell, .. } = found else {

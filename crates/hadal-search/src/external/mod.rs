@@ -22,11 +22,11 @@ mod trail;
 
 pub use figures::{BucketFigures, ExternalFigures, TargetFigures, bucket_bound};
 
+use crate::explore::{Explored, Explorer, Method, Phase, Progress, Run, Setting};
 use crate::lane::Task;
 use crate::layered::Trouble;
-use crate::layered::ledger::Ledger;
-use crate::report::Report;
-use engine::Engine;
+use crate::report::StopReason;
+use engine::{Engine, Found};
 use hadal_store::Governor;
 use hadal_system::guide::{Guide, Target};
 use serde::{Deserialize, Serialize};
@@ -107,54 +107,86 @@ impl Default for ExternalOptions {
     }
 }
 
-/// A search with External A*.
-pub struct ExternalSearch<'a> {
-    /// What to explore, what to look for, when to stop.
-    pub task: Task<'a>,
+/// External A*.
+pub struct External<'g> {
     /// Where to look first.
-    pub guide: &'a dyn Guide,
+    pub guide: &'g dyn Guide,
     /// What the guide looks for: the part of the question that its promises are about.
-    pub aim: &'a Target,
-    /// Opens the run folder.
-    pub ledger: &'a dyn Fn() -> Result<Ledger, Trouble>,
-    /// The memory budget.
-    pub governor: &'a Governor,
-    /// How many threads, at least 1.
-    pub threads: usize,
+    pub aim: &'g Target,
     /// How.
     pub options: ExternalOptions,
 }
 
-/// What a search answers.
-#[derive(Clone, Debug)]
-pub struct Explored {
-    /// The report; its states are the expanded ones.
-    pub report: Report,
-    /// What only External A* counts.
-    pub figures: ExternalFigures,
+/// What a search works on.
+#[derive(Clone)]
+struct ExternalSearch<'a> {
+    task: Task<'a>,
+    guide: &'a dyn Guide,
+    aim: &'a Target,
+    governor: &'a Governor,
+    threads: usize,
+    options: ExternalOptions,
 }
 
-/// Searches from the initial states.
-pub fn search(search: &ExternalSearch) -> Result<Explored, Trouble> {
-    let mut engine = Engine::begin(search, (search.ledger)()?)?;
-    engine.start()?;
-    engine.run()
+impl Method for External<'_> {
+    /// Where a run is resumed, records are kept as it was begun; budget and threads are those of the setting, and so is the
+    /// bound if it is larger.
+    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+        let ledger = setting.run.open()?;
+        let record = match setting.run {
+            Run::Resumed(_) => Some(record::read(&ledger).ok_or(Trouble::NothingToResume)?),
+            _ => None,
+        };
+        let options = match &record {
+            Some(record) => ExternalOptions {
+                trace_by: record.trace_by,
+                stop_at: record.stop_at,
+                bound: record.bound.map(|bound| self.options.bound.map_or(bound, |other| other.max(bound))),
+                flush: record.flush,
+                ..self.options.clone()
+            },
+            None => self.options.clone(),
+        };
+        let Setting { task, governor, threads, .. } = setting;
+        let search = ExternalSearch { task, guide: self.guide, aim: self.aim, governor, threads, options };
+        let mut engine = Engine::begin(search, ledger)?;
+        match record {
+            Some(record) => engine.restore(record)?,
+            None => engine.start()?,
+        }
+        engine.commit(crate::run::RUNNING)?;
+        Ok(Box::new(ExternalExplorer { engine, found: None }))
+    }
 }
 
-/// Goes on with a run where its last commit left it. How records are kept is as it was begun; budget and threads are those
-/// of `search`, and so is the bound if it is larger.
-pub fn resume(search: &ExternalSearch) -> Result<Explored, Trouble> {
-    let ledger = (search.ledger)()?;
-    let record = record::read(&ledger).ok_or(Trouble::NothingToResume)?;
-    let options = ExternalOptions {
-        trace_by: record.trace_by,
-        stop_at: record.stop_at,
-        bound: record.bound.map(|bound| search.options.bound.map_or(bound, |other| other.max(bound))),
-        flush: record.flush,
-        ..search.options.clone()
-    };
-    let search = ExternalSearch { options, ..*search };
-    let mut engine = Engine::begin(&search, ledger)?;
-    engine.restore(record)?;
-    engine.run()
+/// A search under way.
+struct ExternalExplorer<'a> {
+    engine: Engine<'a>,
+    found: Option<Found>,
+}
+
+impl Explorer for ExternalExplorer<'_> {
+    /// Whole buckets: the last may go beyond the step's work.
+    fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
+        if self.found.is_none() {
+            self.found = match self.engine.go_on(work) {
+                Err(trouble) if trouble.is_disk_full() => Some(Found::Stopped(StopReason::DiskFull)),
+                other => other?,
+            };
+        }
+        Ok(self.progress())
+    }
+
+    fn progress(&self) -> Progress {
+        let progress = self.engine.progress();
+        match self.found {
+            Some(_) => Progress { phase: Phase::Over, ..progress },
+            None => progress,
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<Explored, Trouble> {
+        let ExternalExplorer { engine, found } = *self;
+        engine.conclude(found.unwrap_or(Found::Stopped(StopReason::Interrupted)))
+    }
 }

@@ -1,7 +1,7 @@
 //! A closed set with numbered states, layer by layer.
 
 use crate::layered::Trouble;
-use crate::ram::breadth::{Range, take_piece};
+use crate::ram::layer::{Range, take_piece};
 use hadal_store::table::{StateRef, StateTable};
 use std::sync::atomic::AtomicU64;
 

@@ -1,9 +1,10 @@
 //! Duplicate detection against the closed set, behind one interface.
 
 use super::Trouble;
-use super::hash::structured::StructuredDetector;
+use super::block::{Ended, Left};
 use super::journal::LayerWriter;
 use super::settling::Settling;
+use crate::lane::Lane;
 use crate::report::{Buckets, CoverFigures, Distance};
 use hadal_store::run::RunFile;
 
@@ -55,13 +56,13 @@ pub(crate) trait Detector {
         self.adopt(depth, layer)
     }
 
-    /// The states to be looked at again, where detection is partial.
-    fn partial(&mut self) -> Option<&mut Settling> {
+    /// Which layers are yet to be settled, where detection is partial.
+    fn settling(&mut self) -> Option<&mut Settling> {
         None
     }
 
-    /// The detector itself, where it finds duplicates as they are generated.
-    fn structured(&mut self) -> Option<&mut StructuredDetector> {
+    /// What takes states as they are generated, instead of a cache, where duplicates are found at once.
+    fn scopes(&mut self) -> Option<&mut dyn Scopes> {
         None
     }
 
@@ -101,6 +102,21 @@ pub(crate) trait Detector {
 
     /// What a person calls it.
     fn name(&self) -> &'static str;
+}
+
+/// Expands a layer group by group; while one is expanded, the states that its successors may equal are in RAM.
+pub(crate) trait Scopes {
+    /// The states of a block by group: number of the group and of the state.
+    fn grouped(&mut self, block: &[u64]) -> Vec<(u32, u32)>;
+
+    /// Takes what a group needs into RAM, as far as it fits.
+    fn enter(&mut self, group: usize) -> Result<(), Trouble>;
+
+    /// Expands what is left of a block of the group on all lanes.
+    fn expand(&self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> Ended;
+
+    /// Makes room after a thread found none.
+    fn make_room(&mut self) -> Result<(), Trouble>;
 }
 
 /// Stands in while one detector is exchanged for another; it is never asked anything.

@@ -5,10 +5,12 @@
 //! expanded into a [cache] of what was generated lately; what the cache did not know is sorted and offered to the
 //! detector when the cache is full and at the end of the layer.
 
+pub(crate) mod block;
 pub mod cache;
 mod candidates;
 mod closed_set;
 pub(crate) mod cover;
+pub(crate) mod detection;
 pub(crate) mod detector;
 pub(crate) mod diagram;
 pub mod hash;
@@ -26,6 +28,7 @@ mod settle;
 mod settling;
 pub(crate) mod sorted;
 pub(crate) mod sweep;
+mod tally;
 
 use hadal_store::OverBudget;
 use hadal_store::diagram::SetupError;
@@ -65,6 +68,9 @@ pub enum Trouble {
     /// What is to be committed cannot be put into words: a path that is not UTF-8, for instance.
     #[error("what a run has to remember cannot be written down: {0}")]
     Record(#[from] serde_json::Error),
+    /// A search that needs the disk was given no folder.
+    #[error("the search has no folder for what does not fit in memory")]
+    NoFolder,
     /// A question that layers do not answer.
     #[error("liveness properties need every state at hand: use the strategies auto or bfs")]
     Liveness,

@@ -4,6 +4,7 @@
 use super::Trouble;
 use super::candidates::Candidates;
 use super::closed_set::{ClosedPass, ClosedSet};
+use super::detection::{CACHE_SHARE, Detection};
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::settling::Settling;
@@ -17,6 +18,15 @@ use hadal_store::vfs::Disk;
 use hadal_store::{Bitmap, Reservation};
 
 pub use super::settling::Bound;
+
+/// Against recent layers, with full checks now and then.
+pub(crate) static PARTIAL: Detection = Detection {
+    cache_share: CACHE_SHARE,
+    make: |making| {
+        let bound = making.strategy.bound.unwrap_or(Bound::Auto);
+        Ok(Box::new(PartialDetector::new(making.disk, making.options, bound)?))
+    },
+};
 
 pub(crate) struct PartialDetector {
     candidates: Candidates,
@@ -80,7 +90,7 @@ impl Detector for PartialDetector {
         self.window.add(depth, layer)
     }
 
-    fn partial(&mut self) -> Option<&mut Settling> {
+    fn settling(&mut self) -> Option<&mut Settling> {
         Some(&mut self.settling)
     }
 

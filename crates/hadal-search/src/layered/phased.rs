@@ -6,6 +6,7 @@
 
 use super::Trouble;
 use super::candidates::Candidates;
+use super::detection::{Detection, SMALL_CACHE_SHARE, TABLE_SHARE};
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::runs::ClosedRuns;
@@ -21,6 +22,15 @@ use std::cmp::Ordering::Greater;
 
 /// Closed runs are merged when there are more: each has a reader open during detection.
 const MOST_RUNS: usize = 48;
+
+/// In phases.
+pub(crate) static PHASED: Detection = Detection {
+    cache_share: SMALL_CACHE_SHARE,
+    make: |making| {
+        let (table, bound) = (making.share(TABLE_SHARE), making.strategy.bound);
+        Ok(Box::new(PhasedDetector::new(making.disk, making.options, table, bound)?))
+    },
+};
 
 pub(crate) struct PhasedDetector {
     candidates: Candidates,
@@ -159,7 +169,7 @@ impl Detector for PhasedDetector {
         self.closed.add(depth, layer)
     }
 
-    fn partial(&mut self) -> Option<&mut Settling> {
+    fn settling(&mut self) -> Option<&mut Settling> {
         self.settling.as_mut()
     }
 

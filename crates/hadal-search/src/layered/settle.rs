@@ -35,33 +35,32 @@ impl Sweep<'_> {
     ///
     /// Transitions and covers of states explored again are found by firing from them once more.
     pub(super) fn settle(&mut self) -> Result<(), Trouble> {
-        let Some(first) = self.detector.partial().map(|partial| partial.settled()) else { return Ok(()) };
+        let Some(first) = self.detector.settling().map(|settling| settling.settled()) else { return Ok(()) };
         let aside = Control::new(Limits::default());
         let mut lane = Lane::new(Task { control: &aside, ..self.task }, 0, Parents::Forgotten);
         let (mut states, mut again) = (0, 0);
         for depth in first as usize..self.journal.depth() {
             states += self.journal.states(depth);
-            if !self.detector.partial().is_some_and(|partial| partial.was_full(depth as u64)) {
+            if !self.detector.settling().is_some_and(|settling| settling.was_full(depth as u64)) {
                 again += self.settle_layer(depth, &mut lane)?;
             }
-            let Some(partial) = self.detector.partial() else { return Ok(()) };
-            self.journal.view(depth, &mut |layer| partial.settle(depth as u64, layer))?;
+            let Some(settling) = self.detector.settling() else { return Ok(()) };
+            self.journal.view(depth, &mut |layer| settling.settle(depth as u64, layer))?;
         }
         // Only where the last layer was expanded: else it is still needed to go on from.
-        while self.layers.len() == self.journal.depth()
+        while self.counted.layers.len() == self.journal.depth()
             && self.journal.depth() > 1
             && self.journal.states(self.journal.depth() - 1) == 0
         {
             self.journal.pop_empty();
-            self.layers.truncate(self.journal.depth());
+            self.counted.layers.truncate(self.journal.depth());
         }
         let again_counts = total_counts(std::slice::from_ref(&lane), self.task.space);
-        self.counts_again.add(&again_counts);
-        self.counts.take_off(&again_counts);
+        self.counted.take_off(&again_counts);
         self.journal.keep_apart_from(self.journal.depth());
         self.task.control.gauges.states.fetch_sub(again, Ordering::Relaxed);
-        if let Some(partial) = self.detector.partial() {
-            partial.settled_before(self.journal.depth() as u64, states, again);
+        if let Some(settling) = self.detector.settling() {
+            settling.settled_before(self.journal.depth() as u64, states, again);
         }
         Ok(())
     }
@@ -78,7 +77,7 @@ impl Sweep<'_> {
         }
         let words = self.task.space.words();
         // The last layer is expanded only where the search has ended.
-        let expanded = depth < self.layers.len();
+        let expanded = depth < self.counted.layers.len();
         let before = lane.transitions;
         let mut layer = self.journal.writer();
         self.each_block(depth, |begun, block, present| {
@@ -97,13 +96,13 @@ impl Sweep<'_> {
         })?;
         self.journal.replace(depth, layer)?;
         let fired = lane.transitions - before;
-        if let Some(row) = self.layers.get_mut(depth) {
+        if let Some(row) = self.counted.layers.get_mut(depth) {
             row.states -= again;
             row.states_again += again;
             row.transitions -= fired;
             row.transitions_again += fired;
         }
-        if let Some(row) = depth.checked_sub(1).and_then(|before| self.layers.get_mut(before)) {
+        if let Some(row) = depth.checked_sub(1).and_then(|before| self.counted.layers.get_mut(before)) {
             row.unique -= again;
             row.duplicates_earlier += again;
         }
@@ -120,14 +119,14 @@ impl Sweep<'_> {
         use hadal_store::merge::ClosedFilter;
         let shape = RecordShape::states(self.task.space.words());
         let mut reader = self.journal.reader(depth)?;
-        let Some(partial) = self.detector.partial() else { return Ok(()) };
-        let mut pass = partial.settled_pass()?;
+        let Some(settling) = self.detector.settling() else { return Ok(()) };
+        let mut pass = settling.settled_pass()?;
         let (mut block, mut present, mut last) = (Vec::new(), Bitmap::default(), Vec::new());
         while reader.next_block(&mut block)? {
             let mut begun = Begun::Nothing;
             if !last.is_empty() && compare(&block[..shape.words()], &last) != Greater {
                 begun = Begun::Part;
-                pass = partial.settled_pass()?;
+                pass = settling.settled_pass()?;
             }
             last.clear();
             last.extend_from_slice(&block[block.len() - shape.words()..]);

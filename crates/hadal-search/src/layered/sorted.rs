@@ -4,6 +4,7 @@
 use super::Trouble;
 use super::candidates::Candidates;
 use super::closed_set::ClosedSet;
+use super::detection::{CACHE_SHARE, Detection};
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::screen::Screen;
@@ -48,6 +49,38 @@ impl Sorting {
         merging: Merging::Combined,
         passes: Passes::PerLayer,
     };
+}
+
+/// By sorting, laid out and merged in this way.
+macro_rules! by_sorting {
+    ($(#[$doc:meta])* $name:ident, $sorting:expr) => {
+        $(#[$doc])*
+        pub(crate) static $name: Detection = Detection {
+            cache_share: CACHE_SHARE,
+            make: |making| Ok(Box::new(SortedDetector::new(making.disk, making.options, $sorting)?)),
+        };
+    };
+}
+
+by_sorting! {
+    /// Closed states in levels that merge as they grow.
+    SORT, Sorting::LEVELS
+}
+by_sorting! {
+    /// Closed states in one file that is rewritten with each layer.
+    SORT_SINGLE_FILE, Sorting { closed: LevelPolicy::SingleFile, ..Sorting::LEVELS }
+}
+by_sorting! {
+    /// Closed states in one file per layer.
+    SORT_FILE_PER_LAYER, Sorting { closed: LevelPolicy::FilePerLayer, ..Sorting::LEVELS }
+}
+by_sorting! {
+    /// In a first pass the candidates alone, in a second against the closed states.
+    SORT_SEPARATE, Sorting { merging: Merging::Separate, ..Sorting::LEVELS }
+}
+by_sorting! {
+    /// Against all closed states whenever memory is full.
+    SORT_PER_BATCH, Sorting { passes: Passes::PerBatch, ..Sorting::LEVELS }
 }
 
 pub(crate) struct SortedDetector {

@@ -25,11 +25,10 @@ mod visit;
 pub use figures::{DiskWork, PartitionFigures};
 pub use heuristic::Heuristic;
 
-use crate::lane::Task;
+use crate::explore::{Explored, Explorer, Method, Phase, Progress, Run, Setting};
 use crate::layered::Trouble;
-use crate::layered::ledger::Ledger;
-use crate::report::Report;
-use hadal_store::Governor;
+use crate::report::{StopReason, Verdict};
+use crate::strategies::Resumes;
 use search::Exploration;
 use std::time::Duration;
 
@@ -58,24 +57,48 @@ impl Default for PartitionOptions {
     }
 }
 
-/// A search partition by partition. Expands on one thread, whatever their number; liveness needs another strategy.
-pub struct PartitionSearch<'a> {
-    /// What to explore, what to look for, when to stop.
-    pub task: Task<'a>,
-    /// Opens the run folder.
-    pub ledger: &'a dyn Fn() -> Result<Ledger, Trouble>,
-    /// The memory budget.
-    pub governor: &'a Governor,
-    /// How.
-    pub options: PartitionOptions,
+/// Expands on one thread, whatever their number; liveness needs another strategy. Traces lead where they say, but need not
+/// be shortest.
+impl Method for PartitionOptions {
+    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+        let exploration = match setting.run {
+            Run::Resumed(_) => Exploration::again(setting, self)?,
+            _ => Exploration::begin(setting, self)?,
+        };
+        Ok(Box::new(PartitionExplorer { exploration, verdict: None }))
+    }
 }
 
-/// Explores from the initial states. Traces lead where they say, but need not be shortest.
-pub fn explore(search: &PartitionSearch) -> Result<Report, Trouble> {
-    Exploration::begin(search)?.run()
+/// A search under way.
+struct PartitionExplorer<'a> {
+    exploration: Exploration<'a>,
+    verdict: Option<Verdict>,
 }
 
-/// Goes on with a run where its last commit left it.
-pub fn resume(search: &PartitionSearch) -> Result<Report, Trouble> {
-    Exploration::again(search)?.run()
+impl Explorer for PartitionExplorer<'_> {
+    fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
+        if self.verdict.is_none() {
+            self.verdict = match self.exploration.go_on(work) {
+                Err(trouble) if trouble.is_disk_full() => Some(Verdict::Stopped(StopReason::DiskFull)),
+                other => other?,
+            };
+        }
+        Ok(self.progress())
+    }
+
+    fn progress(&self) -> Progress {
+        let progress = self.exploration.progress();
+        match self.verdict {
+            Some(_) => Progress { phase: Phase::Over, ..progress },
+            None => progress,
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Explored, Trouble> {
+        let verdict = match self.verdict.take() {
+            Some(verdict) => verdict,
+            None => self.exploration.stop(StopReason::Interrupted)?,
+        };
+        Ok(Explored::leaving(self.exploration.report(verdict), Resumes::ItsOwn))
+    }
 }

@@ -1,5 +1,6 @@
 //! The main loop of PART (Evangelista and Kristensen 2011, sec. 2): choose a partition, visit it, commit.
 
+use super::PartitionOptions;
 use super::component::{Component, components};
 use super::diagram::Diagram;
 use super::figures::PartitionFigures;
@@ -11,14 +12,14 @@ use super::resident::Resident;
 use super::sample::take_sample;
 use super::trail::{ROOT, Trail};
 use super::visit::Ended;
-use super::{PartitionOptions, PartitionSearch};
+use crate::explore::{Phase, Progress, Setting};
 use crate::finding::Finding;
 use crate::firings::Counts;
 use crate::lane::{Lane, Parents, Task, total_counts};
 use crate::layered::Trouble;
 use crate::layered::ledger::{Ledger, Standing};
 use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict, Violation};
-use crate::run::{Answer, Buffers, RUNNING, complete, run_options};
+use crate::run::{Answer, Buffers, COMPLETE, RUNNING, complete, run_options, status};
 use hadal_store::run::{RunFile, RunOptions};
 use hadal_store::{Governor, Reservation};
 use std::time::{Duration, Instant};
@@ -30,6 +31,8 @@ const SORT_SHARE: u64 = 12;
 const TRAIL_SHARE: u64 = 3;
 /// Bytes that a partition takes in RAM besides its states: its node, its lists of files.
 const PARTITION_BYTES: u64 = 256;
+/// What a transition counts as, its part in reading and writing included: about nanoseconds.
+const TRANSITION_WORK: u64 = 120;
 /// Commits take at most one part in so many of the time.
 const COMMIT_PART: u32 = 20;
 
@@ -58,6 +61,8 @@ pub(super) struct Exploration<'a> {
     /// Whether anything is committed.
     can_be_resumed: bool,
     partition_memory: Reservation,
+    /// The work of a step was done before what is in RAM was expanded.
+    is_paused: bool,
 }
 
 #[derive(Default)]
@@ -71,8 +76,8 @@ struct Before {
 
 impl<'a> Exploration<'a> {
     /// A search at the initial states.
-    pub(super) fn begin(search: &PartitionSearch<'a>) -> Result<Self, Trouble> {
-        let mut new = Self::new(search, (search.ledger)()?)?;
+    pub(super) fn begin(setting: Setting<'a>, options: &PartitionOptions) -> Result<Self, Trouble> {
+        let mut new = Self::new(setting, options.clone(), setting.run.open()?)?;
         if let Some(branch) = new.chooser.first() {
             new.diagram.refine(0, branch, &new.components);
             new.make_partitions()?;
@@ -85,16 +90,14 @@ impl<'a> Exploration<'a> {
     }
 
     /// A search as it was committed.
-    pub(super) fn again(search: &PartitionSearch<'a>) -> Result<Self, Trouble> {
-        let ledger = (search.ledger)()?;
+    pub(super) fn again(setting: Setting<'a>, options: &PartitionOptions) -> Result<Self, Trouble> {
+        let ledger = setting.run.open()?;
         let record: Option<SearchRecord> =
             ledger.section(SECTION).and_then(|bytes| serde_json::from_slice(bytes).ok());
         let record = record.ok_or(Trouble::NothingToResume)?;
         let actions = ledger.record().map_or(Vec::new(), |run| run.actions);
-        let mut options = search.options.clone();
-        options.heuristic = record.heuristic;
-        let search = PartitionSearch { options, ..*search };
-        let mut new = Self::new(&search, ledger)?;
+        let options = PartitionOptions { heuristic: record.heuristic, ..options.clone() };
+        let mut new = Self::new(setting, options, ledger)?;
         new.diagram = record.diagram;
         new.make_partitions()?;
         let disk = new.ledger.disk().clone();
@@ -130,8 +133,8 @@ impl<'a> Exploration<'a> {
         Ok(new)
     }
 
-    fn new(search: &PartitionSearch<'a>, ledger: Ledger) -> Result<Self, Trouble> {
-        let (task, governor, options) = (search.task, search.governor, search.options.clone());
+    fn new(setting: Setting<'a>, options: PartitionOptions, ledger: Ledger) -> Result<Self, Trouble> {
+        let Setting { task, governor, .. } = setting;
         let share = |percent: u64| governor.limit() / 100 * percent;
         let components = components(task.space);
         let sample = match options.heuristic.needs_sample() {
@@ -174,6 +177,7 @@ impl<'a> Exploration<'a> {
             can_be_resumed: false,
             commit_took: Duration::ZERO,
             partition_memory: governor.empty("partitions"),
+            is_paused: false,
             task,
             options,
             ledger,
@@ -188,33 +192,60 @@ impl<'a> Exploration<'a> {
         Ok(())
     }
 
-    /// Goes on until everything is seen, something is wrong, or a limit is met; a full disk is such a limit.
-    pub(super) fn run(mut self) -> Result<Report, Trouble> {
-        let verdict = match self.visit_all() {
-            Err(trouble) if trouble.is_disk_full() => Verdict::Stopped(StopReason::DiskFull),
-            other => other?,
-        };
-        Ok(self.report(verdict))
-    }
-
-    pub(super) fn visit_all(&mut self) -> Result<Verdict, Trouble> {
+    /// Goes on for this much work. Returns the answer once there is one.
+    pub(super) fn go_on(&mut self, work: u64) -> Result<Option<Verdict>, Trouble> {
         // A fault in making an initial state.
-        if let Some(finding) = self.lane.finding.take() {
-            return self.violated(finding);
+        if self.resident.partitions.is_empty()
+            && let Some(finding) = self.lane.finding.take()
+        {
+            return self.violated(finding).map(Some);
         }
+        let until = self.work().saturating_add(work);
         loop {
-            if let Some(verdict) = self.visit_one()? {
-                return Ok(verdict);
+            if let Some(verdict) = self.visit_one(until)? {
+                return Ok(Some(verdict));
+            }
+            if self.work() >= until {
+                return Ok(None);
             }
         }
     }
 
+    /// Ends the search here.
+    pub(super) fn stop(&mut self, reason: StopReason) -> Result<Verdict, Trouble> {
+        self.evict(None)?;
+        let verdict = Verdict::Stopped(reason);
+        self.commit(&status(&verdict))?;
+        Ok(verdict)
+    }
+
+    pub(super) fn work(&self) -> u64 {
+        self.lane.transitions * TRANSITION_WORK
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        let files = self.partitions.iter().flat_map(Partition::files).chain(self.trail.files());
+        Progress {
+            phase: if self.resident.partitions.is_empty() { Phase::Between } else { Phase::Within },
+            depth: None,
+            states: self.trail.len(),
+            transitions: self.transitions(),
+            work: self.work(),
+            ahead: 0,
+            memory: self.governor.current(),
+            disk: files.map(RunFile::bytes).sum(),
+        }
+    }
+
     /// Does the next thing: leaves RAM, splits a partition, or visits one. Returns the answer once there is one.
-    pub(super) fn visit_one(&mut self) -> Result<Option<Verdict>, Trouble> {
+    pub(super) fn visit_one(&mut self, until: u64) -> Result<Option<Verdict>, Trouble> {
+        if std::mem::take(&mut self.is_paused) {
+            return self.expand_on(until);
+        }
         let Some(next) = self.longest_queue() else {
             if self.figures.search.writes > 0 {
                 self.evict(None)?;
-                self.commit("complete")?;
+                self.commit(COMPLETE)?;
             }
             return Ok(Some(complete(self.task, &self.counts().covers)));
         };
@@ -228,8 +259,14 @@ impl<'a> Exploration<'a> {
             return Ok(None);
         }
         self.load(next)?;
-        match self.expand()? {
+        self.expand_on(until)
+    }
+
+    /// Expands what is in RAM, and does what its end asks for.
+    fn expand_on(&mut self, until: u64) -> Result<Option<Verdict>, Trouble> {
+        match self.expand(until)? {
             Ended::Exhausted => {}
+            Ended::Paused => self.is_paused = true,
             Ended::Full => {
                 self.relieve()?;
                 self.commit_if_due()?;
@@ -239,11 +276,7 @@ impl<'a> Exploration<'a> {
                 self.commit(RUNNING)?;
             }
             Ended::Found(finding) => return self.violated(finding).map(Some),
-            Ended::Stopped(reason) => {
-                self.evict(None)?;
-                self.commit(&format!("stopped: {reason}"))?;
-                return Ok(Some(Verdict::Stopped(reason)));
-            }
+            Ended::Stopped(reason) => return self.stop(reason).map(Some),
         }
         Ok(None)
     }
@@ -355,7 +388,7 @@ impl<'a> Exploration<'a> {
         figures
     }
 
-    fn report(&self, verdict: Verdict) -> Report {
+    pub(super) fn report(&self, verdict: Verdict) -> Report {
         let traffic = &self.ledger.disk().traffic;
         let files = self.partitions.iter().flat_map(Partition::files).chain(self.trail.files());
         let counts = self.counts();

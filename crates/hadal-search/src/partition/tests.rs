@@ -2,7 +2,9 @@
 
 use super::search::Exploration;
 use super::*;
-use crate::{Control, DeadlockNotion, Limits, Question};
+use crate::layered::ledger::Ledger;
+use crate::{Control, DeadlockNotion, Limits, Question, Task};
+use hadal_store::Governor;
 use hadal_store::manifest::RunFolder;
 use hadal_store::run::{RunFile, RunReader};
 use hadal_store::vfs::IoThreads;
@@ -84,8 +86,8 @@ fn exploring(heuristic: Heuristic, check: impl FnOnce(Exploration)) {
         sample_states: 500,
         commit_every: Duration::ZERO,
     };
-    let search = PartitionSearch { task, ledger: &ledger, governor: &governor, options };
-    check(Exploration::begin(&search).unwrap());
+    let setting = Setting { task, governor: &governor, threads: 1, run: Run::New(&ledger) };
+    check(Exploration::begin(setting, &options).unwrap());
 }
 
 fn states_in(runs: &[RunFile], payload: usize) -> Vec<u64> {
@@ -103,7 +105,7 @@ fn states_in(runs: &[RunFile], payload: usize) -> Vec<u64> {
 fn partitions_partition_the_visited_set() {
     for (name, heuristic) in Heuristic::ALL {
         exploring(heuristic, |mut exploration| {
-            exploration.visit_all().unwrap();
+            while exploration.go_on(1000).unwrap().is_none() {}
             exploration.evict(None).unwrap();
             let mut seen = BTreeSet::new();
             for (number, partition) in exploration.partitions.iter().enumerate() {
@@ -127,7 +129,7 @@ fn a_refinement_writes_only_files_of_the_partition_that_is_split() {
     exploring(Heuristic::De, |mut exploration| {
         // Until some partitions lie on disk.
         while exploration.figures.refinements < 1 {
-            assert!(exploration.visit_one().unwrap().is_none());
+            assert!(exploration.visit_one(u64::MAX).unwrap().is_none());
         }
         exploration.evict(None).unwrap();
         let files = |exploration: &Exploration| -> Vec<BTreeSet<String>> {

@@ -21,6 +21,8 @@ pub(super) enum Ended {
     Exhausted,
     /// There is no room for another state.
     Full,
+    /// The work of the step is done.
+    Paused,
     /// It is time to commit.
     Due,
     /// Something is wrong.
@@ -134,8 +136,9 @@ impl Exploration<'_> {
         Ok(done)
     }
 
-    /// Expands what is in RAM.
-    pub(super) fn expand(&mut self) -> Result<Ended, Trouble> {
+    /// Expands what is in RAM until so much work is done.
+    pub(super) fn expand(&mut self, until: u64) -> Result<Ended, Trouble> {
+        let mut has_gone = false;
         let gauges = &self.task.control.gauges;
         loop {
             gauges.states.store(self.trail.len(), Ordering::Relaxed);
@@ -154,6 +157,10 @@ impl Exploration<'_> {
             if self.committed.elapsed() > LONGEST_VISIT {
                 return Ok(Ended::Due);
             }
+            if has_gone && self.work() >= until {
+                return Ok(Ended::Paused);
+            }
+            has_gone = true;
             let mut parents = Vec::new();
             while self.resident.expanded < self.resident.len() && self.lane.waiting().0.len() < BATCH {
                 let at = self.resident.expanded;

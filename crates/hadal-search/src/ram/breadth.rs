@@ -4,171 +4,243 @@
 //! next layer is the same for any number of threads. A layer is always finished before a violation found in it is
 //! reported, so the reported one is the same too, and its trace is shortest.
 
-use super::Search;
+use super::layer::{Ended, Expanding, Paused, Range, ranges};
 use super::path;
-use crate::control::Done;
+use crate::explore::{Explored, Explorer, Method, Over, Phase, Progress, Setting};
 use crate::finding::Finding;
 use crate::firings::Counts;
 use crate::fixpoint::{Pass, TableClosed};
-use crate::lane::{Lane, Parents, has_found, take_finding, total_counts};
+use crate::lane::{Lane, Parents, Task, has_found, take_finding, total_counts};
 use crate::layered::Trouble;
 use crate::report::{Layer, Proviso, Report, Spent, Stage, StopReason, Verdict, Violation, ViolationKind};
 use crate::run::{Answer, covered, out_of_memory};
-use hadal_store::OverBudget;
-use hadal_store::table::{StateRef, StateTable};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use crate::strategies::Resumes;
+use hadal_store::table::StateTable;
+use hadal_store::{Governor, OverBudget};
 
-/// States a thread takes at a time.
-const PIECE: u64 = 512;
-/// Layers below this size are expanded by one thread: waking others costs more.
-const SHARED_FROM: u64 = 2048;
 /// What firing a transition and looking its state up counts as, and what a new state adds: about nanoseconds.
-const TRANSITION_WORK: u64 = 80;
-const STATE_WORK: u64 = 40;
-/// A position past the end of any layer.
-const NO_MORE: u64 = u64::MAX / 2;
-
-/// The part of one arena that belongs to a layer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Range {
-    pub(crate) writer: usize,
-    pub(crate) from: u64,
-    pub(crate) to: u64,
-}
+pub(crate) const TRANSITION_WORK: u64 = 80;
+pub(crate) const STATE_WORK: u64 = 40;
 
 /// Every state in a table.
 pub(crate) const TABLE: Stage = Stage { storage: "table", states: 0, depth: 0 };
 
-/// How a walk, or the expansion of one layer, ended.
-pub(crate) enum Ended {
-    /// Nothing is left to expand.
-    Whole,
-    /// The answer is known.
-    Decided(Verdict),
-    /// A limit other than memory.
-    Stopped(StopReason),
-    /// The table is full. These pieces of the layer are not expanded; batches may wait in the lanes.
-    Full(Vec<Range>, OverBudget),
+/// Breadth-first search in RAM.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Breadth;
+
+impl Method for Breadth {
+    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+        Ok(match Walk::new(setting.task, setting.governor, setting.threads) {
+            Ok(walk) => Box::new(walk),
+            Err(full) => Box::new(Over::new(nothing_fits(setting, full))),
+        })
+    }
 }
 
-/// Explores breadth-first until everything is seen, something is wrong, or a limit is met.
-pub fn explore(search: &Search) -> Report {
-    let writers = search.threads.max(1);
-    let table = match StateTable::new(search.task.space.words(), 0, writers, search.governor) {
-        Ok(table) => table,
-        Err(full) => return nothing_fits(search, full),
-    };
-    let mut lanes: Vec<Lane> = (0..writers).map(|n| Lane::new(search.task, n, Parents::Forgotten)).collect();
-    let mut walk = Walk::new(search, &table);
-    let verdict = match walk.run(&mut lanes) {
-        Ended::Whole => Verdict::Holds,
-        Ended::Decided(verdict) => verdict,
-        Ended::Stopped(reason) => Verdict::Stopped(reason),
-        Ended::Full(_, full) => Verdict::Stopped(out_of_memory(full)),
-    };
-    walk.report(&lanes, verdict)
-}
-
-fn nothing_fits(search: &Search, full: OverBudget) -> Report {
+fn nothing_fits(setting: Setting, full: OverBudget) -> Report {
     let verdict = Verdict::Stopped(StopReason::Memory { needed: full.limit.saturating_add(full.asked) });
-    Report { depth: Some(0), ..Report::of_nothing(search.task, search.governor, verdict, TABLE) }
+    Report { depth: Some(0), ..Report::of_nothing(setting.task, setting.governor, verdict, TABLE) }
 }
 
-pub(crate) struct Walk<'t, 'a> {
-    search: &'t Search<'a>,
-    table: &'t StateTable,
+/// A breadth-first search under way.
+pub(crate) struct Walk<'a> {
+    task: Task<'a>,
+    governor: Governor,
+    table: StateTable,
+    lanes: Vec<Lane<'a>>,
     /// For each layer, how long each arena was when it began (one number per writer). The last row begins the layer
     /// being built.
     starts: Vec<u64>,
-    pub(crate) layers: Vec<Layer>,
+    layers: Vec<Layer>,
     /// What was counted in the expanded layers.
+    counts: Counts,
+    at: At,
+}
+
+/// How far a walk is.
+enum At {
+    /// Before the initial states.
+    Start,
+    /// In a layer, or before its first state.
+    Layer(Expanding),
+    /// At the end.
+    End(Ended),
+}
+
+/// What a walk leaves to another storage.
+pub(crate) struct Begun<'a> {
+    pub(crate) table: StateTable,
+    /// Batches may wait in them.
+    pub(crate) lanes: Vec<Lane<'a>>,
+    /// The states of each layer; the last is the one being found.
+    pub(crate) ranges: Vec<Vec<Range>>,
+    /// Figures of the layers expanded to the end.
+    pub(crate) layers: Vec<Layer>,
+    /// What was counted in them.
     pub(crate) counts: Counts,
 }
 
-impl<'t, 'a> Walk<'t, 'a> {
-    pub(crate) fn new(search: &'t Search<'a>, table: &'t StateTable) -> Self {
-        let counts = Counts::zero(search.task.space);
-        Walk { search, table, starts: vec![0; table.writers()], layers: Vec::new(), counts }
+impl<'a> Walk<'a> {
+    pub(crate) fn new(task: Task<'a>, governor: &Governor, threads: usize) -> Result<Self, OverBudget> {
+        let writers = threads.max(1);
+        Ok(Walk {
+            task,
+            governor: governor.clone(),
+            table: StateTable::new(task.space.words(), 0, writers, governor)?,
+            lanes: (0..writers).map(|n| Lane::new(task, n, Parents::Forgotten)).collect(),
+            starts: vec![0; writers],
+            layers: Vec::new(),
+            counts: Counts::zero(task.space),
+            at: At::Start,
+        })
     }
 
-    /// Explores from the initial states.
-    pub(crate) fn run(&mut self, lanes: &mut [Lane<'a>]) -> Ended {
-        if let Err(full) = lanes[0].start(self.table) {
-            return Ended::Full(Vec::new(), full);
-        }
+    /// Goes on for this much work, but at least a piece; whether it is at its end.
+    pub(crate) fn go_on(&mut self, work: u64) -> bool {
+        let until = self.work().saturating_add(work);
+        let mut has_gone = false;
         loop {
-            let layer = self.close_layer();
-            let depth = self.layers.len() as u64;
-            if let Some(finding) = take_finding(lanes) {
-                return Ended::Decided(self.violated(finding));
-            }
-            let width: u64 = layer.iter().map(|r| r.to - r.from).sum();
-            if width == 0 {
-                return Ended::Decided(self.complete(lanes));
-            }
-            if self.search.task.control.limits.max_depth.is_some_and(|max| depth >= max) {
-                return Ended::Stopped(StopReason::DepthLimit);
-            }
-            let before: u64 = lanes.iter().map(|l| l.transitions).sum();
-            let done = self.done(before, width);
-            if let Some(reason) = self.search.task.control.await_turn(done) {
-                return Ended::Stopped(reason);
-            }
-            let (known, begun) = (self.table.len(), Instant::now());
-            match self.expand(&layer, depth, width, lanes) {
-                Ended::Whole => {}
-                // What was found so far waits in the lanes: another storage may finish the layer.
-                early => return early,
-            }
-            let after: u64 = lanes.iter().map(|l| l.transitions).sum();
-            let unique = self.table.len() - known;
-            self.layers.push(Layer {
-                states: width,
-                transitions: after - before,
-                duplicates_cache: after - before - unique,
-                candidates: unique,
-                unique,
-                seconds: Spent { expanding: begun.elapsed().as_secs_f64(), ..Spent::default() },
-                ..Layer::default()
-            });
-            self.counts = total_counts(lanes, self.search.task.space);
+            self.at = match std::mem::replace(&mut self.at, At::Start) {
+                At::Start => match self.lanes[0].start(&self.table) {
+                    Err(full) => At::End(Ended::Full(Vec::new(), full)),
+                    Ok(()) => self.next_layer(),
+                },
+                At::Layer(layer) if has_gone && self.goes_beyond(&layer, until) => {
+                    self.at = At::Layer(layer);
+                    return false;
+                }
+                At::Layer(layer) => self.expand(layer, until),
+                At::End(ended) => {
+                    self.at = At::End(ended);
+                    return true;
+                }
+            };
+            has_gone = true;
         }
     }
 
-    /// What was done so far, before a layer of this width.
-    fn done(&self, transitions: u64, width: u64) -> Done {
-        let states = self.table.len();
-        let work = transitions * TRANSITION_WORK + states * STATE_WORK;
-        let ahead = work.saturating_mul(width).checked_div(states - width).unwrap_or(0);
-        Done { work, ahead, states, transitions }
+    /// How it ended, where it is at its end.
+    pub(crate) fn ended(&self) -> Option<&Ended> {
+        match &self.at {
+            At::End(ended) => Some(ended),
+            _ => None,
+        }
+    }
+
+    /// What is there so far, the layer being found closed. Where the table is full, also the pieces of the last layer that
+    /// are not expanded.
+    pub(crate) fn into_begun(self) -> (Begun<'a>, Vec<Range>) {
+        let ranges = self.layer_ranges().collect();
+        let left = match self.at {
+            At::End(Ended::Full(left, _)) => left,
+            _ => Vec::new(),
+        };
+        let Walk { table, lanes, layers, counts, .. } = self;
+        (Begun { table, lanes, ranges, layers, counts }, left)
+    }
+
+    fn goes_beyond(&self, layer: &Expanding, until: u64) -> bool {
+        let ahead = if layer.is_begun() { 0 } else { self.ahead(layer.width) };
+        self.work().saturating_add(ahead) >= until
+    }
+
+    fn fired(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.transitions).sum()
+    }
+
+    fn work(&self) -> u64 {
+        self.fired() * TRANSITION_WORK + self.table.len() * STATE_WORK
+    }
+
+    /// What a layer of this width will take, if its states are like those before.
+    fn ahead(&self, width: u64) -> u64 {
+        let before = self.table.len() - width;
+        self.work().saturating_mul(width).checked_div(before).unwrap_or(0)
+    }
+
+    /// Ends the layer that was being built; the one to be expanded, or why there is none.
+    fn next_layer(&mut self) -> At {
+        let layer = self.close_layer();
+        let depth = self.layers.len() as u64;
+        if let Some(finding) = take_finding(&mut self.lanes) {
+            return At::End(Ended::Decided(self.violated(finding)));
+        }
+        let width: u64 = layer.iter().map(|r| r.to - r.from).sum();
+        if width == 0 {
+            return At::End(Ended::Decided(self.complete()));
+        }
+        if self.task.control.limits.max_depth.is_some_and(|max| depth >= max) {
+            return At::End(Ended::Stopped(StopReason::DepthLimit));
+        }
+        At::Layer(Expanding::new(layer, depth, width, (self.fired(), self.table.len())))
+    }
+
+    /// Expands more of a layer.
+    fn expand(&mut self, mut layer: Expanding, until: u64) -> At {
+        let work = until.saturating_sub(self.work());
+        match layer.expand(self.task.control, &self.table, &mut self.lanes, work) {
+            Paused::Within => At::Layer(layer),
+            Paused::AtEnd(Ended::Whole) => {
+                self.end_layer(&layer);
+                self.next_layer()
+            }
+            // What was found so far waits in the lanes: another storage may finish the layer.
+            Paused::AtEnd(early) => At::End(early),
+        }
+    }
+
+    fn end_layer(&mut self, layer: &Expanding) {
+        let (fired, known) = layer.before;
+        let (transitions, unique) = (self.fired() - fired, self.table.len() - known);
+        self.layers.push(Layer {
+            states: layer.width,
+            transitions,
+            duplicates_cache: transitions - unique,
+            candidates: unique,
+            unique,
+            seconds: Spent { expanding: layer.seconds, ..Spent::default() },
+            ..Layer::default()
+        });
+        self.counts = total_counts(&self.lanes, self.task.space);
     }
 
     /// The figures, with this verdict.
-    pub(crate) fn report(self, lanes: &[Lane], verdict: Verdict) -> Report {
+    pub(crate) fn report(&self, verdict: Verdict) -> Report {
         let depth =
             self.layer_ranges().take_while(|layer| !layer.is_empty()).count().saturating_sub(1) as u64;
-        let counts = total_counts(lanes, self.search.task.space);
+        let counts = total_counts(&self.lanes, self.task.space);
         let answer = Answer {
             verdict,
             states: self.table.len(),
-            transitions: lanes.iter().map(|lane| lane.transitions).sum(),
+            transitions: self.fired(),
             counts: &counts,
             stages: vec![TABLE],
         };
-        let report = answer.report(self.search.task, self.search.governor);
-        let proviso = has_found(lanes).then_some(Proviso::WrongSeen);
-        Report { depth: Some(depth), layers: self.layers, proviso, ..report }
+        let proviso = has_found(&self.lanes).then_some(Proviso::WrongSeen);
+        let report = answer.report(self.task, &self.governor);
+        Report { depth: Some(depth), layers: self.layers.clone(), proviso, ..report }
+    }
+
+    /// What its end means where no other storage goes on; a search that is not at its end is interrupted.
+    pub(crate) fn verdict(&self) -> Verdict {
+        match self.ended() {
+            Some(Ended::Whole) => Verdict::Holds,
+            Some(Ended::Decided(verdict)) => verdict.clone(),
+            Some(Ended::Stopped(reason)) => Verdict::Stopped(reason.clone()),
+            Some(Ended::Full(_, full)) => Verdict::Stopped(out_of_memory(*full)),
+            None => Verdict::Stopped(StopReason::Interrupted),
+        }
     }
 
     /// The whole space has been seen: what remains are questions about all of it.
-    fn complete(&mut self, lanes: &[Lane]) -> Verdict {
+    fn complete(&mut self) -> Verdict {
         let layers: Vec<Vec<Range>> = self.layer_ranges().collect();
-        let closed = TableClosed::new(self.table, &layers);
-        let (task, governor, threads) = (self.search.task, self.search.governor, self.search.threads);
-        let pass = Pass { task, closed: &closed, governor, threads, keeper: None };
-        match pass.verdict(|_, state| Ok(path::shortest(self.search, self.table, &layers, state))) {
+        let closed = TableClosed::new(&self.table, &layers);
+        let (task, threads) = (self.task, self.lanes.len());
+        let pass = Pass { task, closed: &closed, governor: &self.governor, threads, keeper: None };
+        match pass.verdict(|_, state| Ok(path::shortest(task.space, threads, (&self.table, &layers), state)))
+        {
             Ok(None) => {}
             Ok(Some(verdict)) => return verdict,
             Err(Trouble::OverBudget(full)) => {
@@ -177,8 +249,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             // A question about runs that the space does not say how to answer.
             Err(_) => return Verdict::Stopped(StopReason::Unanswered),
         }
-        let covers = total_counts(lanes, self.search.task.space).covers;
-        covered(self.search.task, &covers)
+        covered(self.task, &total_counts(&self.lanes, self.task.space).covers)
     }
 
     /// Ends the layer that was being built and begins the next.
@@ -188,7 +259,7 @@ impl<'t, 'a> Walk<'t, 'a> {
     }
 
     /// All closed layers, the first first.
-    pub(crate) fn layer_ranges(&self) -> impl DoubleEndedIterator<Item = Vec<Range>> {
+    fn layer_ranges(&self) -> impl DoubleEndedIterator<Item = Vec<Range>> {
         let writers = self.table.writers();
         let rows = self.starts.len() / writers;
         (1..rows).map(move |n| {
@@ -196,89 +267,42 @@ impl<'t, 'a> Walk<'t, 'a> {
         })
     }
 
-    fn expand(&self, layer: &[Range], depth: u64, width: u64, lanes: &mut [Lane<'a>]) -> Ended {
-        let control = self.search.task.control;
-        control.gauges.depth.store(depth, Ordering::Relaxed);
-        control.gauges.frontier.store(width, Ordering::Relaxed);
-        control.gauges.expanded.store(0, Ordering::Relaxed);
-        let next = AtomicU64::new(0);
-        let ended: Mutex<Ended> = Mutex::new(Ended::Whole);
-        let found = AtomicBool::new(false);
-        let work = |lane: &mut Lane<'a>| {
-            while let Some(piece) = take_piece(layer, &next) {
-                control.gauges.states.store(self.table.len(), Ordering::Relaxed);
-                found.fetch_or(lane.finding.is_some(), Ordering::Relaxed);
-                // Where something is wrong, the layer is finished rather than a number of states kept.
-                let limit = control.must_stop(self.table.len());
-                let waived = limit == Some(StopReason::StateLimit) && found.load(Ordering::Relaxed);
-                if let Some(reason) = limit.filter(|_| !waived) {
-                    next.store(NO_MORE, Ordering::Relaxed);
-                    *ended.lock().unwrap_or_else(|e| e.into_inner()) = Ended::Stopped(reason);
-                    return;
-                }
-                if let Err((done, full)) = self.expand_piece(lane, piece) {
-                    // Whoever is first takes all pieces that nobody has begun.
-                    let untaken = AtomicU64::new(next.swap(NO_MORE, Ordering::Relaxed));
-                    let mut left = vec![Range { from: piece.from + done, ..piece }];
-                    left.extend(std::iter::from_fn(|| take_piece(layer, &untaken)));
-                    let mut ended = ended.lock().unwrap_or_else(|e| e.into_inner());
-                    match &mut *ended {
-                        Ended::Full(pieces, _) => pieces.append(&mut left),
-                        other => *other = Ended::Full(left, full),
-                    }
-                    return;
-                }
-            }
-        };
-        match lanes {
-            [only] => work(only),
-            [first, ..] if width < SHARED_FROM => work(first),
-            many => std::thread::scope(|scope| {
-                for lane in many {
-                    scope.spawn(|| work(lane));
-                }
-            }),
-        }
-        ended.into_inner().unwrap_or_else(|e| e.into_inner())
-    }
-
-    fn expand_piece(&self, lane: &mut Lane<'a>, piece: Range) -> Result<(), (u64, OverBudget)> {
-        lane.expand(self.table, piece.to - piece.from, |n| {
-            let at = StateRef::at(piece.writer, piece.from + n);
-            (self.table.state(at), at.to_word())
-        })
-    }
-
     fn violated(&self, finding: Finding) -> Verdict {
         if let ViolationKind::StartFault(_) = finding.kind {
             return Verdict::Violated(Violation { kind: finding.kind, path: Vec::new(), shortest: true });
         }
-        let path =
-            path::shortest(self.search, self.table, &self.layer_ranges().collect::<Vec<_>>(), finding.state);
+        let layers: Vec<Vec<Range>> = self.layer_ranges().collect();
+        let path = path::shortest(self.task.space, self.lanes.len(), (&self.table, &layers), finding.state);
         Verdict::Violated(Violation { kind: finding.kind, path, shortest: true })
     }
 }
 
-fn ranges(from: &[u64], to: &[u64]) -> Vec<Range> {
-    from.iter()
-        .zip(to)
-        .enumerate()
-        .filter(|(_, (from, to))| from < to)
-        .map(|(writer, (&from, &to))| Range { writer, from, to })
-        .collect()
-}
-
-/// Takes the next piece of a layer that nobody has taken.
-pub(crate) fn take_piece(layer: &[Range], next: &AtomicU64) -> Option<Range> {
-    let mut at = next.fetch_add(PIECE, Ordering::Relaxed);
-    for range in layer {
-        // Pieces are cut per range, each range rounded up to whole pieces.
-        let length = (range.to - range.from).next_multiple_of(PIECE);
-        if at < length {
-            let from = range.from + at;
-            return Some(Range { writer: range.writer, from, to: range.to.min(from + PIECE) });
-        }
-        at -= length;
+impl Explorer for Walk<'_> {
+    fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
+        self.go_on(work);
+        Ok(self.progress())
     }
-    None
+
+    fn progress(&self) -> Progress {
+        let (phase, ahead) = match &self.at {
+            At::Start => (Phase::Between, 0),
+            At::Layer(layer) if layer.is_begun() => (Phase::Within, 0),
+            At::Layer(layer) => (Phase::Between, self.ahead(layer.width)),
+            At::End(_) => (Phase::Over, 0),
+        };
+        Progress {
+            phase,
+            depth: Some(self.layers.len() as u64),
+            states: self.table.len(),
+            transitions: self.fired(),
+            work: self.work(),
+            ahead,
+            memory: self.governor.current(),
+            disk: 0,
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<Explored, Trouble> {
+        Ok(Explored::leaving(self.report(self.verdict()), Resumes::Nothing))
+    }
 }

@@ -1,18 +1,9 @@
-//! Explorers that keep every state in RAM: [`breadth`] (shortest traces) and [`depth`].
+//! Explorers that keep every state in RAM: [`Breadth`] (shortest traces) and [`Depth`].
 
-pub mod breadth;
-pub mod depth;
+pub(crate) mod breadth;
+pub(crate) mod depth;
+pub(crate) mod layer;
 mod path;
 
-use crate::lane::Task;
-use hadal_store::Governor;
-
-/// A search to be done in RAM.
-pub struct Search<'a> {
-    /// What to explore, what to look for, when to stop.
-    pub task: Task<'a>,
-    /// The memory budget.
-    pub governor: &'a Governor,
-    /// How many threads, at least 1.
-    pub threads: usize,
-}
+pub use breadth::Breadth;
+pub use depth::Depth;

@@ -1,26 +1,27 @@
 //! Shortest paths without parent pointers: from the end, layer by layer, look for a state that leads on.
 
-use super::Search;
-use super::breadth::{Range, take_piece};
+use super::layer::{Range, take_piece};
 use hadal_store::table::{StateRef, StateTable};
-use hadal_system::Successors;
 use hadal_system::state::compare;
+use hadal_system::{StateSpace, Successors};
 use std::cmp::Ordering::Less;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 /// The states from an initial one to `target`, which lies in one of the `layers`.
 pub(super) fn shortest(
-    search: &Search,
-    table: &StateTable,
-    layers: &[Vec<Range>],
+    space: &dyn StateSpace,
+    threads: usize,
+    (table, layers): (&StateTable, &[Vec<Range>]),
     target: Vec<u64>,
 ) -> Vec<Vec<u64>> {
     let depth = table.find(&target).and_then(|at| layers.iter().position(|layer| contains(layer, at)));
     let mut path = vec![target];
     for layer in layers[..depth.unwrap_or(0)].iter().rev() {
         // Every state of a layer has a predecessor in the one before, so the search cannot come back empty.
-        let Some(previous) = predecessor(search, table, layer, &path[path.len() - 1]) else { break };
+        let Some(previous) = predecessor(space, threads, (table, layer), &path[path.len() - 1]) else {
+            break;
+        };
         path.push(previous);
     }
     path.reverse();
@@ -32,11 +33,16 @@ fn contains(layer: &[Range], at: StateRef) -> bool {
 }
 
 /// The least state of `layer`, in packed order, that leads to `target`: the same for any number of threads.
-fn predecessor(search: &Search, table: &StateTable, layer: &[Range], target: &[u64]) -> Option<Vec<u64>> {
+fn predecessor(
+    space: &dyn StateSpace,
+    threads: usize,
+    (table, layer): (&StateTable, &[Range]),
+    target: &[u64],
+) -> Option<Vec<u64>> {
     let best: Mutex<Option<Vec<u64>>> = Mutex::new(None);
     let next = AtomicU64::new(0);
     let work = || {
-        let mut worker = search.task.space.worker();
+        let mut worker = space.worker();
         let mut out = Successors::new(table.words());
         let mut own: Option<&[u64]> = None;
         while let Some(piece) = take_piece(layer, &next) {
@@ -60,7 +66,7 @@ fn predecessor(search: &Search, table: &StateTable, layer: &[Range], target: &[u
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..search.threads.max(1) {
+        for _ in 1..threads.max(1) {
             scope.spawn(work);
         }
         work();

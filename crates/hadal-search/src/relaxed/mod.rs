@@ -9,58 +9,107 @@ mod pool;
 mod record;
 mod search;
 
-use crate::auto::{self, AutoSearch};
+use crate::auto::Auto;
+use crate::explore::{Explored, Explorer, Method, Phase, Progress, Run, Setting};
 use crate::layered::Trouble;
-use crate::layered::ledger::Ledger;
-use crate::report::{Report, Verdict};
+use crate::report::{Report, StopReason, Verdict};
+use crate::strategies::Resumes;
 use search::{Ended, Exploration};
 
-/// A search whose order is relaxed.
-pub struct RelaxedSearch<'a> {
-    /// What to explore, where, and with how much.
-    pub search: AutoSearch<'a>,
-    /// Opens another run folder, for the search for a shortest path.
-    pub again: &'a dyn Fn() -> Result<Ledger, Trouble>,
+/// What searches again, breadth-first.
+static AUTO: Auto = Auto;
+
+/// A search whose order is relaxed. It opens another run folder for the search for a shortest path.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Relaxed;
+
+impl Method for Relaxed {
+    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+        if setting.task.question.asks_about_runs(setting.task.space) {
+            return Err(Trouble::Liveness);
+        }
+        let exploration = match setting.run {
+            Run::Resumed(_) => Exploration::again(setting)?,
+            _ => Exploration::begin(setting)?,
+        };
+        Ok(Box::new(RelaxedExplorer { setting, at: At::Relaxed(Box::new(exploration), None) }))
+    }
 }
 
-/// Explores from the initial states.
-pub fn explore(search: &RelaxedSearch) -> Result<Report, Trouble> {
-    search.refuse_liveness()?;
-    let mut exploration = Exploration::begin(&search.search)?;
-    let ended = exploration.start().and_then(|()| exploration.run());
-    search.answer(exploration, ended)
+/// A search under way.
+struct RelaxedExplorer<'a> {
+    setting: Setting<'a>,
+    at: At<'a>,
 }
 
-/// Goes on with a run where its last commit left it.
-pub fn resume(search: &RelaxedSearch) -> Result<Report, Trouble> {
-    search.refuse_liveness()?;
-    let mut exploration = Exploration::again(&search.search)?;
-    let ended = exploration.run();
-    search.answer(exploration, ended)
+enum At<'a> {
+    /// In any order; how it ended, if it did.
+    Relaxed(Box<Exploration<'a>>, Option<Verdict>),
+    /// Breadth-first for what was found, after a search with this report.
+    Again(Box<Report>, Option<Box<dyn Explorer + 'a>>),
 }
 
-impl RelaxedSearch<'_> {
-    fn refuse_liveness(&self) -> Result<(), Trouble> {
-        let task = self.search.task;
-        match task.question.asks_about_runs(task.space) {
-            true => Err(Trouble::Liveness),
-            false => Ok(()),
+impl Explorer for RelaxedExplorer<'_> {
+    fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
+        match &mut self.at {
+            At::Relaxed(exploration, verdict @ None) => {
+                let gone = exploration.go_on(work);
+                match exploration.conclude(gone)? {
+                    None => {}
+                    Some(Ended::Decided(decided)) => *verdict = Some(decided),
+                    Some(Ended::Found) => self.begin_again()?,
+                }
+            }
+            At::Relaxed(..) => {}
+            At::Again(_, again) => {
+                if let Some(again) = again {
+                    again.step(work)?;
+                }
+            }
+        }
+        Ok(self.progress())
+    }
+
+    fn progress(&self) -> Progress {
+        match &self.at {
+            At::Relaxed(exploration, None) => exploration.progress(),
+            At::Relaxed(exploration, Some(_)) => Progress { phase: Phase::Over, ..exploration.progress() },
+            At::Again(_, again) => again.as_ref().map_or(Progress::NOTHING, |again| again.progress()),
         }
     }
 
-    fn answer(&self, mut exploration: Exploration, ended: Result<Ended, Trouble>) -> Result<Report, Trouble> {
-        match exploration.conclude(ended)? {
-            Ended::Decided(verdict) => Ok(exploration.report(verdict)),
-            Ended::Found => {
-                // Nothing is committed from here: a run resumed must meet it again.
-                let first = exploration.report(Verdict::Holds);
-                drop(exploration);
-                let mut report = auto::explore(&AutoSearch { ledger: self.again, ..self.search })?;
+    fn finish(self: Box<Self>) -> Result<Explored, Trouble> {
+        match self.at {
+            At::Relaxed(exploration, Some(verdict)) => {
+                Ok(Explored::leaving(exploration.report(verdict), Resumes::ItsOwn))
+            }
+            At::Relaxed(mut exploration, None) => {
+                let verdict = exploration.stop(StopReason::Interrupted)?;
+                Ok(Explored::leaving(exploration.report(verdict), Resumes::ItsOwn))
+            }
+            At::Again(first, again) => {
+                let again = again.ok_or(Trouble::NoFolder)?;
+                let mut report = again.finish()?.report;
                 report.stages.splice(0..0, first.stages);
                 report.peak_memory = report.peak_memory.max(first.peak_memory);
                 report.disk = report.disk.or(first.disk);
-                Ok(report)
+                Ok(Explored::leaving(report, Resumes::Nothing))
             }
         }
+    }
+}
+
+impl RelaxedExplorer<'_> {
+    /// Searches breadth-first for what was found. Nothing is committed from here: a run resumed must meet it again.
+    fn begin_again(&mut self) -> Result<(), Trouble> {
+        if let At::Relaxed(exploration, _) = &self.at {
+            // What it holds is needed for the next.
+            self.at = At::Again(Box::new(exploration.report(Verdict::Holds)), None);
+        }
+        if let At::Again(_, again) = &mut self.at {
+            let setting = Setting { run: self.setting.run.beside(), ..self.setting };
+            *again = Some(AUTO.explorer(setting)?);
+        }
+        Ok(())
     }
 }

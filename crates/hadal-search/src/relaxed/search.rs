@@ -2,17 +2,17 @@
 
 use super::pool::{Class, Pool};
 use super::record::{RelaxedRecord, SECTION, WaitingSet};
-use crate::auto::AutoSearch;
+use crate::explore::{Phase, Progress, Run, Setting};
 use crate::firings::Counts;
 use crate::lane::{Lane, Parents, Task, total_counts};
 use crate::layered::Trouble;
+use crate::layered::block::{Ended as BlockEnded, Left};
 use crate::layered::detector::{Detector, LayerView};
 use crate::layered::journal::{Journal, LayerReader};
 use crate::layered::ledger::{Ledger, Standing};
-use crate::layered::sweep::{Ended as BlockEnded, Left};
 use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict};
 use crate::run::storage::{Room, on_disk};
-use crate::run::{Answer, RUNNING, Tier, closed_set, complete, status};
+use crate::run::{Answer, Buffers, RUNNING, Tier, closed_set, complete, run_options, status};
 use hadal_store::run::RunOptions;
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::{scratch_bytes, sort_records};
@@ -25,6 +25,8 @@ const POOL_SHARE: u64 = 28;
 const SORT_SHARE: u64 = 12;
 const FILTER_SHARE: u64 = 18;
 const DIAGRAM_SHARE: u64 = 24;
+/// What a transition counts as, its part in detection included: about nanoseconds.
+const TRANSITION_WORK: u64 = 120;
 /// States expanded before limits are looked at.
 const BLOCK: usize = 1 << 12;
 
@@ -41,7 +43,7 @@ pub(super) struct Exploration<'a> {
     governor: Governor,
     options: RunOptions,
     threads: usize,
-    open_ledger: &'a dyn Fn() -> Result<Ledger, Trouble>,
+    run: Run<'a>,
     lanes: Vec<Lane<'a>>,
     pool: Pool,
     sorted: Vec<u64>,
@@ -54,6 +56,8 @@ pub(super) struct Exploration<'a> {
     transitions_before: u64,
     counts_before: Counts,
     seconds_before: f64,
+    /// Whether the initial states are found.
+    is_begun: bool,
 }
 
 /// What is closed and not in the pool.
@@ -70,18 +74,18 @@ struct Closed<'a> {
 
 impl<'a> Exploration<'a> {
     /// A search that has not begun.
-    pub(super) fn begin(search: &AutoSearch<'a>) -> Result<Self, Trouble> {
-        let (task, governor) = (search.task, search.governor);
+    pub(super) fn begin(setting: Setting<'a>) -> Result<Self, Trouble> {
+        let Setting { task, governor, .. } = setting;
         let share = |percent: u64| governor.limit() / 100 * percent;
-        let (words, threads) = (task.space.words(), search.threads.max(1));
+        let (words, threads) = (task.space.words(), setting.threads.max(1));
         let shape = RecordShape::states(words);
         let state = shape.bytes() as u64 + scratch_bytes(shape, 1024) / 1024;
         Ok(Exploration {
             task,
             governor: governor.clone(),
-            options: search.options(),
+            options: run_options(task.space, governor, Buffers::Many),
             threads,
-            open_ledger: search.ledger,
+            run: setting.run,
             lanes: (0..threads).map(|n| Lane::new(task, n, Parents::Forgotten)).collect(),
             pool: Pool::new(words, threads, (share(POOL_SHARE), share(FILTER_SHARE)), governor)?,
             sorted: Vec::new(),
@@ -92,13 +96,14 @@ impl<'a> Exploration<'a> {
             transitions_before: 0,
             counts_before: Counts::zero(task.space),
             seconds_before: 0.0,
+            is_begun: false,
         })
     }
 
     /// A search as it was committed.
-    pub(super) fn again(search: &AutoSearch<'a>) -> Result<Self, Trouble> {
-        let mut new = Self::begin(search)?;
-        let ledger = (search.ledger)()?;
+    pub(super) fn again(setting: Setting<'a>) -> Result<Self, Trouble> {
+        let mut new = Self::begin(setting)?;
+        let ledger = setting.run.open()?;
         let record: Option<RelaxedRecord> =
             ledger.section(SECTION).and_then(|bytes| serde_json::from_slice(bytes).ok());
         let record = record.ok_or(Trouble::NothingToResume)?;
@@ -125,6 +130,7 @@ impl<'a> Exploration<'a> {
         new.transitions_before = record.transitions;
         new.counts_before = Counts { covers: record.covers, fired: record.fired };
         new.seconds_before = record.seconds;
+        new.is_begun = true;
         Ok(new)
     }
 
@@ -146,7 +152,7 @@ impl<'a> Exploration<'a> {
     }
 
     /// Finds the initial states.
-    pub(super) fn start(&mut self) -> Result<(), Trouble> {
+    fn start(&mut self) -> Result<(), Trouble> {
         let mut taken = self.lanes[0].start(&self.pool);
         while taken.is_err() {
             self.decide()?;
@@ -155,36 +161,55 @@ impl<'a> Exploration<'a> {
         Ok(())
     }
 
-    /// Explores until everything is seen, something is wrong, or a limit is met.
-    pub(super) fn run(&mut self) -> Result<Ended, Trouble> {
-        let mut block = Vec::new();
+    /// Explores for this much work; how it ended, if everything is seen, something is wrong, or a limit is met.
+    pub(super) fn go_on(&mut self, work: u64) -> Result<Option<Ended>, Trouble> {
+        if !std::mem::replace(&mut self.is_begun, true) {
+            self.start()?;
+        }
+        let until = self.work().saturating_add(work);
         loop {
-            if self.lanes.iter().any(|lane| lane.finding.is_some()) {
-                return Ok(Ended::Found);
+            if let Some(ended) = self.expand_some()? {
+                return Ok(Some(ended));
             }
-            let control = self.task.control;
-            let states = self.states();
-            control.gauges.states.store(states, Ordering::Relaxed);
-            if let Some(reason) = control.must_stop(states) {
-                self.decide()?;
-                return Ok(Ended::Decided(Verdict::Stopped(reason)));
-            }
-            if self.closed.as_ref().is_some_and(|closed| closed.ledger.is_due()) {
-                self.decide()?;
-                self.commit(RUNNING)?;
-            }
-            let from_set = match &mut self.closed {
-                Some(closed) => closed.next_block(&mut block)?,
-                None => false,
-            };
-            if from_set || self.pool.take_certain(BLOCK, &mut block) {
-                self.expand(&block)?;
-            } else if self.pool.len() == 0 || self.closed.is_none() {
-                return Ok(Ended::Decided(complete(self.task, &self.counts().covers)));
-            } else {
-                self.decide()?;
+            if self.work() >= until {
+                return Ok(None);
             }
         }
+    }
+
+    fn work(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.transitions).sum::<u64>() * TRANSITION_WORK
+    }
+
+    /// Expands a block, or decides what waits.
+    fn expand_some(&mut self) -> Result<Option<Ended>, Trouble> {
+        let mut block = Vec::new();
+        if self.lanes.iter().any(|lane| lane.finding.is_some()) {
+            return Ok(Some(Ended::Found));
+        }
+        let control = self.task.control;
+        let states = self.states();
+        control.gauges.states.store(states, Ordering::Relaxed);
+        if let Some(reason) = control.must_stop(states) {
+            self.decide()?;
+            return Ok(Some(Ended::Decided(Verdict::Stopped(reason))));
+        }
+        if self.closed.as_ref().is_some_and(|closed| closed.ledger.is_due()) {
+            self.decide()?;
+            self.commit(RUNNING)?;
+        }
+        let from_set = match &mut self.closed {
+            Some(closed) => closed.next_block(&mut block)?,
+            None => false,
+        };
+        if from_set || self.pool.take_certain(BLOCK, &mut block) {
+            self.expand(&block)?;
+        } else if self.pool.len() == 0 || self.closed.is_none() {
+            return Ok(Some(Ended::Decided(complete(self.task, &self.counts().covers))));
+        } else {
+            self.decide()?;
+        }
+        Ok(None)
     }
 
     /// Expands a block of states, deciding what the pool holds whenever it is full.
@@ -200,7 +225,7 @@ impl<'a> Exploration<'a> {
     /// Moves everything from the pool to the closed set; what was undecided and is new waits to be expanded.
     fn decide(&mut self) -> Result<(), Trouble> {
         if self.closed.is_none() {
-            let ledger = (self.open_ledger)()?;
+            let ledger = self.run.open()?;
             let journal = Journal::new(ledger.disk(), self.options)?;
             self.open_closed(ledger, journal)?;
         }
@@ -253,21 +278,50 @@ impl<'a> Exploration<'a> {
         closed.ledger.commit_section(section, runs, standing)
     }
 
-    /// Commits how the search ended; a full disk is a way to end it.
-    pub(super) fn conclude(&mut self, ended: Result<Ended, Trouble>) -> Result<Ended, Trouble> {
-        let full = || Ended::Decided(Verdict::Stopped(StopReason::DiskFull));
+    /// Commits how the search ended, if it did; a full disk is a way to end it.
+    pub(super) fn conclude(
+        &mut self,
+        ended: Result<Option<Ended>, Trouble>,
+    ) -> Result<Option<Ended>, Trouble> {
+        let full = || Some(Ended::Decided(Verdict::Stopped(StopReason::DiskFull)));
         match ended {
             // What was committed before stands.
             Err(trouble) if trouble.is_disk_full() => Ok(full()),
-            Ok(Ended::Decided(verdict)) if self.closed.is_some() => {
+            Ok(Some(Ended::Decided(verdict))) if self.closed.is_some() => {
                 let written = self.decide().and_then(|()| self.commit(&status(&verdict)));
                 match written {
                     Err(trouble) if trouble.is_disk_full() => Ok(full()),
                     Err(other) => Err(other),
-                    Ok(()) => Ok(Ended::Decided(verdict)),
+                    Ok(()) => Ok(Some(Ended::Decided(verdict))),
                 }
             }
             other => other,
+        }
+    }
+
+    /// Ends the search here, and keeps what it has seen for later.
+    pub(super) fn stop(&mut self, reason: StopReason) -> Result<Verdict, Trouble> {
+        let verdict = Verdict::Stopped(reason);
+        if !self.is_begun || matches!(self.run, Run::Nowhere) {
+            return Ok(verdict);
+        }
+        let decided = self.decide().map(|()| Some(Ended::Decided(verdict.clone())));
+        match self.conclude(decided)? {
+            Some(Ended::Decided(verdict)) => Ok(verdict),
+            _ => Ok(verdict),
+        }
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        Progress {
+            phase: if self.is_begun { Phase::Within } else { Phase::Between },
+            depth: None,
+            states: self.states(),
+            transitions: self.transitions(),
+            work: self.work(),
+            ahead: 0,
+            memory: self.governor.current(),
+            disk: self.closed.as_ref().map_or(0, |closed| closed.journal.bytes()),
         }
     }
 

@@ -8,6 +8,11 @@ use hadal_system::PropertyKind;
 /// What a commit says of a search that goes on.
 pub(crate) const RUNNING: &str = "running";
 
+/// What the last commit of a search without layers says where every state was seen: the verdict may depend on more.
+pub(crate) const COMPLETE: &str = "complete";
+/// What a commit says of a search that has seen every state and still has questions about infinite runs.
+pub(crate) const LOOKING_FOR_RUNS: &str = "every state is known; looking for runs";
+
 /// The whole space has been seen and no state is wrong: what is left to be wrong is that something was never covered.
 pub(crate) fn complete(task: Task, covers: &[u64]) -> Verdict {
     match covered(task, covers) {

@@ -2,7 +2,8 @@
 
 use crate::truth::{Asked, Truth, model, run, without_properties};
 use hadal_exec::SymmetryMode;
-use hadal_guide::registry::{self, Prepared};
+use hadal_guide::guides;
+use hadal_guide::registry::Prepared;
 use hadal_guide::{Guide, Priority, priority};
 use hadal_search::DeadlockNotion;
 use hadal_search::directed::{DirectedOptions, Insertion, Order, Tie, Traces};
@@ -56,7 +57,7 @@ fn try_all(system: System, symmetry: SymmetryMode, sieve: Sieve, what: &str) -> 
     for (model, asked) in questions {
         let Some(truth) = Truth::of(model, &asked, 800) else { continue };
         let Ok(prepared) = Prepared::new(model, &asked.target) else { continue };
-        let guides = registry::NAMES.iter().map(|(name, _)| *name).chain(["max(hl,pdb)"]);
+        let guides = guides::names().chain(["max(hl,pdb)"]);
         for (g, name) in guides.enumerate() {
             let pairs = pairs(g, sieve);
             if pairs.is_empty() {
@@ -77,7 +78,7 @@ fn try_all(system: System, symmetry: SymmetryMode, sieve: Sieve, what: &str) -> 
 
 /// The orders and priorities that the sieve lets pass for the g-th guide.
 fn pairs(g: usize, sieve: Sieve) -> Vec<(Order, &'static str)> {
-    let named = priority::NAMES.iter().map(|(name, _)| *name).filter(|name| !name.ends_with(":N"));
+    let named = priority::PRIORITIES.iter().filter(|info| info.spelling.is_none()).map(|info| info.name);
     let layers: Vec<&str> = named.chain(["bound-interference:1", "bound-interference:2"]).collect();
     let queued = QUEUED.iter().flat_map(|&order| layers.iter().map(move |&layer| (order, layer)));
     let all = queued.chain(OTHERS.iter().map(|&order| (order, "none")));

@@ -3,9 +3,10 @@
 use hadal_exec::replay::{Ending, replay};
 use hadal_exec::{Model, ModelOptions, SymmetryMode};
 use hadal_guide::{Guide, Priority, Target};
-use hadal_search::directed::{DirectedFigures, DirectedOptions, DirectedSearch, Order, explore};
+use hadal_search::directed::{Directed, DirectedFigures, DirectedOptions, Order};
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Proviso, Question, Report, StopReason, Task, Verdict, ViolationKind,
+    Control, DeadlockNotion, Limits, Proviso, Question, Report, Setting, StopReason, Task, Verdict,
+    ViolationKind, explore,
 };
 use hadal_store::Governor;
 use hadal_system::{Expr, Label, PropertyBody, PropertyId, PropertyKind, StateSpace, Successors, System};
@@ -256,7 +257,8 @@ pub fn run(
     let control = Control::new(Limits::default());
     let task = Task { space, question: &asked.question, control: &control };
     let governor = Governor::unlimited();
-    explore(&DirectedSearch { task, governor: &governor, guide, aim: &asked.target, priority, options })
+    let directed = Directed { guide, aim: &asked.target, priority, options };
+    explore(&directed, Setting::in_ram(task, &governor, 1)).expect("nothing fails in RAM").report
 }
 
 /// The figures of a directed search.

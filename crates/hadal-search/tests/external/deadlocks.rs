@@ -1,9 +1,8 @@
 //! Deadlocks of the dining philosophers and the optical telegraph, guided by the number of active processes: the closed
 //! forms and counts behind the published tables (Jabbar 2008, sec. 5.10), without the initial part of those models.
 
-use crate::harness::{Run, replayed_cost};
+use crate::harness::{Explored, Run, replayed_cost};
 use hadal_guide::{Distance, Estimator, Guide, Mask, Promises};
-use hadal_search::external::Explored;
 use hadal_search::{DeadlockNotion, Verdict, ViolationKind};
 use hadal_system::{Label, StateSpace, Successors, Worker};
 

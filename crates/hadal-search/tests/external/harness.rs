@@ -1,10 +1,10 @@
 //! Runs External A* on a folder in RAM and looks at what must always hold.
 
 use hadal_guide::{Guide, Target};
-use hadal_search::external::{Explored, ExternalOptions, ExternalSearch, resume, search};
+use hadal_search::external::{External, ExternalFigures, ExternalOptions};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Task, Verdict};
+use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Setting, Task, Verdict};
 use hadal_store::Governor;
 use hadal_store::manifest::{RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
@@ -21,6 +21,13 @@ pub struct Run<'a> {
     pub threads: usize,
     pub budget: u64,
     pub limits: Limits,
+}
+
+/// What a search answers.
+#[derive(Clone, Debug)]
+pub struct Explored {
+    pub report: Report,
+    pub figures: ExternalFigures,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,19 +65,17 @@ impl<'a> Run<'a> {
             deadlock: self.deadlock != DeadlockNotion::Off,
             ..Target::of_properties(space.properties())
         };
-        let search_of = ExternalSearch {
-            task: Task { space, question: &question, control: &control },
-            guide: self.guide,
-            aim: &aim,
-            ledger: &ledger,
-            governor: &governor,
-            threads: self.threads,
-            options: self.options.clone(),
+        let task = Task { space, question: &question, control: &control };
+        let run = match begin {
+            Begin::Fresh => hadal_search::Run::New(&ledger),
+            Begin::Again => hadal_search::Run::Resumed(&ledger),
         };
-        let explored = match begin {
-            Begin::Fresh => search(&search_of),
-            Begin::Again => resume(&search_of),
-        };
+        let setting = Setting { task, governor: &governor, threads: self.threads, run };
+        let external = External { guide: self.guide, aim: &aim, options: self.options.clone() };
+        let explored = hadal_search::explore(&external, setting).map(|explored| {
+            let report = explored.report;
+            Explored { figures: report.external().expect("External A* has figures").clone(), report }
+        });
         assert!(governor.peak() <= self.budget, "peak {} of {}", governor.peak(), self.budget);
         explored
     }

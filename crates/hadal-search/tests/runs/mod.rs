@@ -1,10 +1,11 @@
 //! What tests of searches on disk set up: run folders, settings, the search in RAM to compare with, models of the corpus.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+use hadal_search::explore::{self, Method, Run};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
-use hadal_search::ram::{Search, breadth};
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Task};
+use hadal_search::ram::Breadth;
+use hadal_search::{Control, DeadlockNotion, Explored, Folders, Limits, Question, Report, Task};
 use hadal_store::Governor;
 use hadal_store::manifest::{RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
@@ -28,6 +29,35 @@ pub enum Begin {
     Again,
 }
 
+impl Begin {
+    /// The run whose folder this opens.
+    pub fn run(self, folders: &dyn Folders) -> Run<'_> {
+        match self {
+            Begin::Fresh => Run::New(folders),
+            Begin::Again => Run::Resumed(folders),
+        }
+    }
+}
+
+/// Everything that is reachable, by this method in this folder.
+pub fn search(
+    method: &dyn Method,
+    setting: &Setting,
+    vfs: Arc<dyn Vfs>,
+    begin: Begin,
+) -> Result<Explored, Trouble> {
+    let &Setting { space, threads, budget, limits } = setting;
+    let question = Question::everything(space.properties(), DeadlockNotion::Off);
+    let governor = Governor::new(budget);
+    let ledger = || ledger(vfs.clone(), begin, &governor, space);
+    let control = Control::new(limits);
+    let task = Task { space, question: &question, control: &control };
+    let setting = explore::Setting { task, governor: &governor, threads, run: begin.run(&ledger) };
+    let explored = explore::explore(method, setting);
+    assert!(governor.peak() <= budget, "peak {} of {budget}", governor.peak());
+    explored
+}
+
 /// The run in this folder, with small blocks.
 pub fn ledger(
     vfs: Arc<dyn Vfs>,
@@ -48,7 +78,13 @@ pub fn in_ram(space: &dyn StateSpace, deadlock: DeadlockNotion) -> Report {
     let question = Question::everything(space.properties(), deadlock);
     let control = Control::new(Limits::default());
     let task = Task { space, question: &question, control: &control };
-    breadth::explore(&Search { task, governor: &Governor::unlimited(), threads: 1 })
+    explored_in_ram(&Breadth, task, &Governor::unlimited(), 1)
+}
+
+/// What a method says that keeps nothing on disk.
+pub fn explored_in_ram(method: &dyn Method, task: Task, governor: &Governor, threads: usize) -> Report {
+    let setting = explore::Setting::in_ram(task, governor, threads);
+    explore::explore(method, setting).expect("nothing fails in RAM").report
 }
 
 /// The corpus, if it is there.

@@ -5,8 +5,8 @@ use crate::failure::Failure;
 use hadal_check::Directing;
 use hadal_exec::zones::ZoneSpace;
 use hadal_guide::registry::Prepared;
-use hadal_search::directed::{self, DirectedOptions, DirectedSearch, Order};
-use hadal_search::{Control, Question, Report, Task};
+use hadal_search::directed::{Directed, DirectedOptions, Order};
+use hadal_search::{Control, Question, Report, Setting, Task};
 use hadal_store::Governor;
 use hadal_system::guide::{Distance, Estimator, Guide, Mask, NoPriority, Promises, Target};
 use hadal_system::{Label, PropertyId, PropertyKind, StateSpace};
@@ -111,12 +111,7 @@ pub fn explore(
     let guide = OverZones { guide, skip: space.zone_words() };
     let options = DirectedOptions { order, tie, seed: args.seed, ..DirectedOptions::default() };
     let task = Task { space, question, control };
-    Ok(directed::explore(&DirectedSearch {
-        task,
-        governor,
-        guide: &guide,
-        aim: &target,
-        priority: &NoPriority,
-        options,
-    }))
+    let directed = Directed { guide: &guide, aim: &target, priority: &NoPriority, options };
+    let explored = hadal_search::explore(&directed, Setting::in_ram(task, governor, 1));
+    Ok(explored.map_err(hadal_check::CheckError::from)?.report)
 }

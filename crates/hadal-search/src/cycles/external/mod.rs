@@ -10,7 +10,7 @@ mod owcty;
 mod runs;
 
 use super::Unsuited;
-use crate::auto::AutoSearch;
+use crate::explore::Setting;
 use crate::finding::Finding;
 use crate::layered::Trouble;
 use crate::report::{Report, Stage, StopReason, Verdict};
@@ -54,12 +54,12 @@ impl<T: Into<Trouble>> From<T> for Early {
 
 /// Explores everything and looks for accepted cycles. The report's verdict is `Holds` whatever is found, or says why it
 /// stopped.
-pub fn explore(search: &AutoSearch, engine: External) -> Result<(Report, Says), ExploreError> {
+pub fn explore(search: &Setting, engine: External) -> Result<(Report, Says), ExploreError> {
     let acceptance = search.task.space.acceptance().ok_or(Unsuited::NoAcceptance)?;
     if acceptance.sets != 1 || !acceptance.on_states || acceptance.pairs > 0 {
         return Err(Unsuited::SeveralSets.into());
     }
-    let ledger = (search.ledger)().map_err(ExploreError::Trouble)?;
+    let ledger = search.run.open().map_err(ExploreError::Trouble)?;
     let files = Files::new(search, ledger.disk()).map_err(ExploreError::Trouble)?;
     let words = search.task.space.words();
     let mut on = OnDisk {
@@ -106,7 +106,7 @@ pub enum ExploreError {
 
 /// A space and sets of its states on disk.
 pub(super) struct OnDisk<'s, 'a> {
-    search: &'s AutoSearch<'a>,
+    search: &'s Setting<'a>,
     files: &'s Files,
     worker: Box<dyn Worker + 's>,
     out: Successors,

@@ -1,7 +1,7 @@
 //! Sorted runs as sets: gathering, merging, and streams that are joined.
 
 use super::Early;
-use crate::auto::AutoSearch;
+use crate::explore::Setting;
 use crate::layered::Trouble;
 use crate::run::{Buffers, run_options};
 use hadal_store::merge::{MergeLimits, merge_unique};
@@ -21,7 +21,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    pub(super) fn new(search: &AutoSearch, disk: &Disk) -> Result<Self, Trouble> {
+    pub(super) fn new(search: &Setting, disk: &Disk) -> Result<Self, Trouble> {
         let options = run_options(search.task.space, search.governor, Buffers::Many);
         let most = (search.governor.limit() / 6 / 8).clamp(4096, 16 << 20) as usize;
         Ok(Files { disk: disk.clone(), options, most })

@@ -1,16 +1,17 @@
 //! What a search says in the end: the path to what was found, and its figures.
 
-use super::super::Explored;
 use super::super::divide::{self, Crossing};
 use super::super::figures::bucket_bound;
 use super::super::matrix::Cell;
 use super::super::trail::{Mode, Trail, lost};
 use super::Engine;
 use crate::directed::{DirectedFigures, aims_at, may_prune};
+use crate::explore::Explored;
 use crate::finding::Finding;
 use crate::layered::Trouble;
 use crate::report::{DiskFigures, Proviso, Report, Stage, Verdict, Violation};
 use crate::run::{Answer, complete};
+use crate::strategies::Resumes;
 use hadal_store::run::RunFile;
 
 impl Engine<'_> {
@@ -51,18 +52,17 @@ impl Engine<'_> {
         self.figures.bucket_bound = Some(bucket_bound(cell.g));
         let violation = Violation { kind: finding.kind, path, shortest: optimal && unit_costs };
         let mut report = self.report(Verdict::Violated(violation));
-        let figures = std::mem::take(&mut self.figures);
         if let Some(crossing) = crossing {
-            let (search, disk) = (self.search, self.shelf.disk.clone());
+            let (search, disk) = (self.search.clone(), self.shelf.disk.clone());
             // Its buckets are not needed any more, and the parts need the memory. The folder stays locked.
             let _ledger = self.ledger.take();
             drop(self);
-            let whole = divide::path(search, &disk, crossing, finding.state, cell.g)?;
+            let whole = divide::path(&search, &disk, crossing, finding.state, cell.g)?;
             if let Verdict::Violated(violation) = &mut report.verdict {
                 violation.path = whole;
             }
         }
-        Ok(Explored { report, figures })
+        Ok(Explored::leaving(report, Resumes::ItsOwn))
     }
 
     /// The whole space has been seen.

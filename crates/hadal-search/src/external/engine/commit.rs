@@ -22,7 +22,7 @@ impl Engine<'_> {
     }
 
     /// Makes everything durable.
-    pub(super) fn commit(&mut self, status: &str) -> Result<(), Trouble> {
+    pub(in crate::external) fn commit(&mut self, status: &str) -> Result<(), Trouble> {
         let Some(ledger) = &mut self.ledger else { return Ok(()) };
         let began = Instant::now();
         spill::copy_all(&mut self.matrix, &self.shelf)?;

@@ -19,18 +19,20 @@ use super::scope::{self, Scope};
 use super::spill::{Shared, own_run_bytes};
 use super::targets::Targets;
 use super::trail::Mode;
-use super::{Explored, ExternalSearch, Flush, StopAt, TraceBy};
+use super::{ExternalSearch, Flush, StopAt, TraceBy};
 use crate::directed::may_prune;
+use crate::explore::{Explored, Phase, Progress};
 use crate::finding::Finding;
 use crate::firings::Counts;
 use crate::lane::{Lane, Parents};
 use crate::layered::Trouble;
 use crate::layered::ledger::Ledger;
 use crate::report::{StopReason, Verdict, Violation};
-use crate::run::{Buffers, RUNNING};
+use crate::run::{Buffers, COMPLETE, status};
+use crate::strategies::Resumes;
 use hadal_store::Reservation;
 use hadal_store::error::ReadError;
-use hadal_store::run::{Codec, RunOptions};
+use hadal_store::run::{Codec, RunFile, RunOptions};
 use hadal_store::vfs::Disk;
 use hadal_system::guide::Promises;
 use std::collections::BTreeSet;
@@ -41,6 +43,9 @@ use std::time::{Duration, Instant};
 const TARGET_SHARE: u64 = 36;
 const RESIDENT_SHARE: u64 = 38;
 const STREAM_SHARE: u64 = 20;
+
+/// What a transition counts as, its part in sorting and merging included: about nanoseconds.
+const TRANSITION_WORK: u64 = 150;
 
 /// What ended the expansions.
 pub(super) enum Found {
@@ -57,7 +62,7 @@ pub(super) enum Found {
 }
 
 pub(super) struct Engine<'a> {
-    search: &'a ExternalSearch<'a>,
+    search: ExternalSearch<'a>,
     promises: Promises,
     mode: Mode,
     scope: Scope,
@@ -84,7 +89,7 @@ pub(super) struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     /// A search in a run folder.
-    pub(super) fn begin(search: &'a ExternalSearch<'a>, ledger: Ledger) -> Result<Self, Trouble> {
+    pub(super) fn begin(search: ExternalSearch<'a>, ledger: Ledger) -> Result<Self, Trouble> {
         let task = search.task;
         if task.question.asks_about_runs(task.space) {
             return Err(Trouble::Liveness);
@@ -100,7 +105,7 @@ impl<'a> Engine<'a> {
 
     /// A search without buckets, with or without a folder to commit to.
     pub(super) fn new(
-        search: &'a ExternalSearch<'a>,
+        search: ExternalSearch<'a>,
         disk: &Disk,
         ledger: Option<Ledger>,
         mode: Mode,
@@ -147,7 +152,6 @@ impl<'a> Engine<'a> {
             "closed states",
         )?;
         Ok(Engine {
-            search,
             promises,
             mode,
             scope: local.map_or(Scope::Full, Scope::Rows),
@@ -171,6 +175,7 @@ impl<'a> Engine<'a> {
             commit_took: Duration::ZERO,
             start_finding: None,
             _memory: memory,
+            search,
         })
     }
 
@@ -224,65 +229,88 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Searches to an answer.
-    pub(super) fn run(mut self) -> Result<Explored, Trouble> {
-        self.commit(RUNNING)?;
-        let found = match self.work() {
-            Err(trouble) if trouble.is_disk_full() => Found::Stopped(StopReason::DiskFull),
-            other => other?,
-        };
+    /// The answer, with the path to what was found.
+    pub(super) fn conclude(mut self, found: Found) -> Result<Explored, Trouble> {
         let verdict = match found {
             Found::Nothing => {
-                self.commit("complete")?;
+                self.commit(COMPLETE)?;
                 self.complete()
             }
             Found::Stopped(reason) => {
-                match self.commit(&format!("stopped: {reason}")) {
+                let verdict = Verdict::Stopped(reason);
+                match self.commit(&status(&verdict)) {
                     // The commit before this one stands.
                     Err(trouble) if trouble.is_disk_full() => {}
                     other => other?,
                 }
-                Verdict::Stopped(reason)
+                verdict
             }
             Found::Start(finding) => {
                 Verdict::Violated(Violation { kind: finding.kind, path: Vec::new(), shortest: true })
             }
             Found::Target { cell, finding } => return self.answer(cell, finding),
         };
-        let report = self.report(verdict);
-        Ok(Explored { report, figures: self.figures })
+        Ok(Explored::leaving(self.report(verdict), Resumes::ItsOwn))
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        let open = self.matrix.open.keys().next();
+        Progress {
+            phase: Phase::Between,
+            depth: open.map(|&(_, g)| g),
+            states: self.figures.expanded,
+            transitions: self.figures.generated,
+            work: self.work_done(),
+            ahead: 0,
+            memory: self.search.governor.current(),
+            disk: self.matrix.files().into_iter().map(RunFile::bytes).sum(),
+        }
+    }
+
+    fn work_done(&self) -> u64 {
+        self.figures.generated * TRANSITION_WORK
     }
 
     /// Expands buckets until something is found or nothing is left.
     pub(super) fn work(&mut self) -> Result<Found, Trouble> {
-        if let Some(finding) = self.start_finding.take() {
-            return Ok(Found::Start(finding));
-        }
-        let deepest = self.search.task.control.limits.max_depth.unwrap_or(u64::MAX);
         loop {
-            let rank = self.matrix.open.keys().find(|&&(_, g)| g < deepest).copied();
-            match (self.horizon.turn(rank.map(|(f, _)| f)), rank) {
-                (Turn::Expand, Some(rank)) => {
-                    if let Some(found) = self.expand_bucket(Cell::of_rank(rank))? {
-                        return Ok(found);
-                    }
-                }
-                (Turn::Raise(reach), _) => {
-                    if let Some(reason) = self.raise(reach)? {
-                        return Ok(Found::Stopped(reason));
-                    }
-                }
-                _ => {
-                    return Ok(if self.matrix.open.keys().any(|&(_, g)| g >= deepest) {
-                        Found::Stopped(StopReason::DepthLimit)
-                    } else if rank.is_some() || self.horizon.least_beyond().is_some() {
-                        Found::Stopped(StopReason::CostBound)
-                    } else {
-                        Found::Nothing
-                    });
-                }
+            if let Some(found) = self.go_on(u64::MAX)? {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Expands buckets for this much work; what ended it, if something is found or nothing is left.
+    pub(super) fn go_on(&mut self, work: u64) -> Result<Option<Found>, Trouble> {
+        if let Some(finding) = self.start_finding.take() {
+            return Ok(Some(Found::Start(finding)));
+        }
+        let until = self.work_done().saturating_add(work);
+        loop {
+            if let Some(found) = self.expand_next()? {
+                return Ok(Some(found));
             }
             self.commit_if_due()?;
+            if self.work_done() >= until {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Expands the next bucket, or raises the reach; what ends the search, if something does.
+    fn expand_next(&mut self) -> Result<Option<Found>, Trouble> {
+        let deepest = self.search.task.control.limits.max_depth.unwrap_or(u64::MAX);
+        let rank = self.matrix.open.keys().find(|&&(_, g)| g < deepest).copied();
+        match (self.horizon.turn(rank.map(|(f, _)| f)), rank) {
+            (Turn::Expand, Some(rank)) => self.expand_bucket(Cell::of_rank(rank)),
+            (Turn::Raise(reach), _) => Ok(self.raise(reach)?.map(Found::Stopped)),
+            _ => Ok(Some(if self.matrix.open.keys().any(|&(_, g)| g >= deepest) {
+                Found::Stopped(StopReason::DepthLimit)
+            } else if rank.is_some() || self.horizon.least_beyond().is_some() {
+                Found::Stopped(StopReason::CostBound)
+            } else {
+                Found::Nothing
+            })),
         }
     }
 }

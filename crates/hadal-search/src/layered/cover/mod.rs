@@ -13,8 +13,10 @@ mod stream;
 
 use super::Trouble;
 use super::candidates::Candidates;
+use super::detection::{Detection, SMALL_CACHE_SHARE};
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
+use super::sorted::SORT;
 use crate::report::CoverFigures;
 use antichain::Antichain;
 use groups::Groups;
@@ -24,6 +26,21 @@ use hadal_store::{Governor, Reservation};
 use hadal_system::Cover;
 use runs::ClosedRuns;
 use stream::Stream;
+
+/// The share of the budget of antichains in RAM, in percent.
+const GROUPS_SHARE: u64 = 50;
+
+/// Up to covering, where the space has it: antichains in RAM, then in sorted runs.
+pub(crate) static COVER: Detection = Detection {
+    cache_share: SMALL_CACHE_SHARE,
+    make: |making| match making.space.cover() {
+        Some(cover) => {
+            let groups = making.governor.part(making.share(GROUPS_SHARE));
+            Ok(Box::new(CoverDetector::new(cover, making.disk, making.options, &groups)?))
+        }
+        None => (SORT.make)(making),
+    },
+};
 
 /// Closed states.
 enum Closed<'a> {

@@ -5,6 +5,7 @@
 //! by sorting instead. (Runs are sorted, because batches arrive sorted and sorted runs are small; nothing relies on it.)
 
 mod bucket;
+pub(crate) mod detection;
 mod partition;
 mod projection;
 pub(crate) mod sample;
@@ -67,8 +68,7 @@ impl HashDetector {
     pub(crate) fn new(
         disk: &Disk,
         options: RunOptions,
-        partition: Partition,
-        split_by: SplitBy,
+        (partition, split_by): (Partition, SplitBy),
         table_bytes: u64,
         bound: Option<Bound>,
     ) -> Result<Self, Trouble> {
@@ -359,7 +359,7 @@ impl Detector for HashDetector {
         }
     }
 
-    fn partial(&mut self) -> Option<&mut Settling> {
+    fn settling(&mut self) -> Option<&mut Settling> {
         self.settling.as_mut()
     }
 

@@ -7,12 +7,13 @@
 //! ([`HashDetector`]); an abstract state too large for RAM is split by one more scalar. So nothing is ever lost.
 
 use super::super::Trouble;
-use super::super::detector::{Detector, Found, LayerView};
+use super::super::block::{Ended, Left};
+use super::super::detector::{Detector, Found, LayerView, Scopes};
 use super::super::journal::LayerWriter;
 use super::bucket::Depths;
 use super::projection::project;
 use super::{HashDetector, SplitBy};
-use crate::lane::Sink;
+use crate::lane::{Lane, Sink};
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::sort::{scratch_bytes, sort_records};
@@ -80,7 +81,7 @@ impl StructuredDetector {
         let wanted = (tables / LEAST_TABLE).clamp(8, MOST_NODES) as usize;
         let partition = project(space, &disk.governor, wanted)?;
         let table = limit / 100 * WAITING_SHARE;
-        let hash = HashDetector::new(disk, options, partition, SplitBy::SmallestLargest, table, None)?;
+        let hash = HashDetector::new(disk, options, (partition, SplitBy::SmallestLargest), table, None)?;
         let most = (limit / 64).clamp(32 << 10, 16 << 20);
         let most_next = most as usize / 8;
         let sorting = scratch_bytes(options.shape, most_next / options.shape.words());
@@ -104,41 +105,6 @@ impl StructuredDetector {
                 .governor
                 .try_reserve(4 * most + sorting + tables / LARGE / 2, "structured detection")?,
         })
-    }
-
-    /// The states of a block by bucket: number of the bucket and of the state.
-    pub(crate) fn grouped(&mut self, block: &[u64]) -> Vec<(u32, u32)> {
-        let states = block.chunks_exact(self.hash.words).enumerate();
-        let mut order: Vec<(u32, u32)> =
-            states.map(|(n, state)| (self.hash.bucket_of(state) as u32, n as u32)).collect();
-        order.sort_unstable();
-        order
-    }
-
-    /// Takes the scope of a bucket into RAM, as far as it fits.
-    pub(crate) fn enter(&mut self, bucket: usize) -> Result<(), Trouble> {
-        self.decide_later()?;
-        self.learn();
-        (self.current, self.clock) = (bucket, self.clock + 1);
-        self.make_places();
-        let scope: Vec<usize> = std::iter::once(bucket).chain(self.edges[bucket].iter().copied()).collect();
-        for &member in &scope {
-            if let Some(node) = &mut self.nodes[member] {
-                node.used = self.clock;
-            }
-        }
-        for &member in &scope {
-            if self.nodes[member].is_none() {
-                self.load(member)?;
-            }
-        }
-        self.make_places();
-        self.known.clear();
-        self.known.resize(self.nodes.len(), false);
-        for member in scope {
-            self.known[member] = true;
-        }
-        Ok(())
     }
 
     fn make_places(&mut self) {
@@ -260,26 +226,6 @@ impl StructuredDetector {
         Ok(())
     }
 
-    /// Makes room after a thread found none.
-    pub(crate) fn make_room(&mut self) -> Result<(), Trouble> {
-        let least = self.most_waiting - self.hash.words;
-        let mut many_wait = false;
-        for waiting in &mut self.waiting {
-            many_wait |= waiting.get_mut().unwrap_or_else(PoisonError::into_inner).len() > least;
-        }
-        self.decide_later()?;
-        if many_wait || self.leave_oldest()? {
-            return Ok(());
-        }
-        // The scope itself is too large: its largest part is decided later from here on.
-        let sizes =
-            self.nodes.iter().enumerate().filter_map(|(n, node)| Some((node.as_ref()?.table.len(), n)));
-        match sizes.max() {
-            Some((_, largest)) => self.leave(largest),
-            None => Ok(()),
-        }
-    }
-
     /// Decides what waits for a table in RAM; `false` where the table has no room for it.
     fn decide_in_table(&mut self, bucket: usize, found: &mut Found) -> Result<bool, Trouble> {
         let Some(node) = &self.nodes[bucket] else { return Ok(false) };
@@ -336,6 +282,64 @@ impl Sink for StructuredDetector {
     }
 }
 
+impl Scopes for StructuredDetector {
+    fn grouped(&mut self, block: &[u64]) -> Vec<(u32, u32)> {
+        let states = block.chunks_exact(self.hash.words).enumerate();
+        let mut order: Vec<(u32, u32)> =
+            states.map(|(n, state)| (self.hash.bucket_of(state) as u32, n as u32)).collect();
+        order.sort_unstable();
+        order
+    }
+
+    fn enter(&mut self, bucket: usize) -> Result<(), Trouble> {
+        self.decide_later()?;
+        self.learn();
+        (self.current, self.clock) = (bucket, self.clock + 1);
+        self.make_places();
+        let scope: Vec<usize> = std::iter::once(bucket).chain(self.edges[bucket].iter().copied()).collect();
+        for &member in &scope {
+            if let Some(node) = &mut self.nodes[member] {
+                node.used = self.clock;
+            }
+        }
+        for &member in &scope {
+            if self.nodes[member].is_none() {
+                self.load(member)?;
+            }
+        }
+        self.make_places();
+        self.known.clear();
+        self.known.resize(self.nodes.len(), false);
+        for member in scope {
+            self.known[member] = true;
+        }
+        Ok(())
+    }
+
+    fn expand(&self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> Ended {
+        left.expand(lanes, self, block, self.hash.words)
+    }
+
+    fn make_room(&mut self) -> Result<(), Trouble> {
+        let least = self.most_waiting - self.hash.words;
+        let mut many_wait = false;
+        for waiting in &mut self.waiting {
+            many_wait |= waiting.get_mut().unwrap_or_else(PoisonError::into_inner).len() > least;
+        }
+        self.decide_later()?;
+        if many_wait || self.leave_oldest()? {
+            return Ok(());
+        }
+        // The scope itself is too large: its largest part is decided later from here on.
+        let sizes =
+            self.nodes.iter().enumerate().filter_map(|(n, node)| Some((node.as_ref()?.table.len(), n)));
+        match sizes.max() {
+            Some((_, largest)) => self.leave(largest),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Detector for StructuredDetector {
     fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
         // What was generated before the search had layers: it is counted as offered.
@@ -388,7 +392,7 @@ impl Detector for StructuredDetector {
         self.hash.adopt(depth, layer)
     }
 
-    fn structured(&mut self) -> Option<&mut StructuredDetector> {
+    fn scopes(&mut self) -> Option<&mut dyn Scopes> {
         Some(self)
     }
 

@@ -1,0 +1,42 @@
+//! Detection in buckets, for the table of strategies.
+
+use super::sample::initial_partition;
+use super::structured::StructuredDetector;
+use super::{HashDetector, Partition};
+use crate::layered::detection::{Detection, LEAST_CACHE_SHARE, SMALL_CACHE_SHARE, TABLE_SHARE};
+use crate::strategy::PartitionSource;
+
+/// Potential buckets of the initial partition, at most, and the memory each should have.
+const MOST_BUCKETS: u64 = 1000;
+const BYTES_PER_BUCKET: u64 = 256 << 10;
+
+/// In buckets, which are split as they grow.
+pub(crate) static HASH: Detection = Detection {
+    cache_share: SMALL_CACHE_SHARE,
+    make: |making| {
+        let (space, strategy) = (making.space, making.strategy);
+        let wanted = (making.governor.limit() / BYTES_PER_BUCKET).clamp(16, MOST_BUCKETS);
+        let partition = match &strategy.partition {
+            PartitionSource::Sampled(sampling) => {
+                initial_partition(space, making.governor, wanted, *sampling)
+            }
+            PartitionSource::Names(names) => {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                Partition::by_names(space, &names)?
+            }
+            PartitionSource::Saved(text) => Partition::load(space, text)?,
+        };
+        let parting = (partition, strategy.split_by);
+        let table = making.share(TABLE_SHARE);
+        Ok(Box::new(HashDetector::new(making.disk, making.options, parting, table, strategy.bound)?))
+    },
+};
+
+/// In tables, of which those that successors fall into are in RAM.
+pub(crate) static STRUCTURED: Detection = Detection {
+    cache_share: LEAST_CACHE_SHARE,
+    make: |making| {
+        let threads = making.threads.max(1);
+        Ok(Box::new(StructuredDetector::new(making.disk, making.options, making.space, threads)?))
+    },
+};

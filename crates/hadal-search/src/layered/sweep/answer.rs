@@ -1,0 +1,154 @@
+//! What a sweep says in the end, and what it commits.
+
+use super::{Answered, At, Sweep};
+use crate::control::WhenFull;
+use crate::finding::Finding;
+use crate::fixpoint::{JournalClosed, Keeper, Pass};
+use crate::lane::has_found;
+use crate::layered::detector::Nothing;
+use crate::layered::ledger::{Ledger, RunRecord, Tally};
+use crate::layered::{Trouble, path};
+use crate::report::{DiskFigures, Proviso, Report, StopReason, Verdict, Violation, ViolationKind};
+use crate::run::{Answer, LOOKING_FOR_RUNS, covered, out_of_memory, status};
+
+impl Sweep<'_> {
+    /// Does a part of the search. Once the answer is known, settles what is open and commits it.
+    pub(super) fn conclude(
+        &mut self,
+        part: impl FnOnce(&mut Self) -> Result<Option<Answered>, Trouble>,
+    ) -> Result<Option<Answered>, Trouble> {
+        let mut answered = match part(self) {
+            Err(trouble) if trouble.is_disk_full() => Verdict::Stopped(StopReason::DiskFull).into(),
+            Err(trouble) => return Err(trouble),
+            Ok(None) => return Ok(None),
+            Ok(Some(answered)) => answered,
+        };
+        let verdict = &mut answered.verdict;
+        if *verdict != Verdict::Stopped(StopReason::DiskFull) {
+            match self.settle() {
+                Err(trouble) if trouble.is_disk_full() && matches!(verdict, Verdict::Violated(_)) => {}
+                Err(trouble) if trouble.is_disk_full() => *verdict = Verdict::Stopped(StopReason::DiskFull),
+                other => other?,
+            }
+        }
+        if *verdict == Verdict::Holds {
+            answered.covering = self.detector.covering()?;
+        }
+        if self.is_unsettled() {
+            // The last commit stands.
+            return Ok(Some(answered));
+        }
+        if *verdict == Verdict::Stopped(StopReason::DiskFull) {
+            // What detection needs can be made again from the layers, and its room is needed to commit them.
+            self.detector = Box::new(Nothing);
+        }
+        match self.commit(&status(verdict)) {
+            // What was committed before stands, and the reason is the same.
+            Err(trouble) if trouble.is_disk_full() => {}
+            other => other?,
+        }
+        Ok(Some(answered))
+    }
+
+    pub(super) fn commit(&mut self, status: &str) -> Result<(), Trouble> {
+        let Some(ledger) = &mut self.ledger else { return Ok(()) };
+        let counted = &self.counted;
+        let tally = Tally {
+            layers: &counted.layers,
+            covers: &counted.counts.covers,
+            actions: counted.counts.actions(self.task.space),
+            seconds: counted.seconds_before + self.task.control.elapsed().as_secs_f64(),
+            stages: &counted.stages,
+        };
+        ledger.commit(&mut self.journal, tally, status)
+    }
+
+    /// The run and what it committed, where the search stopped because the disk is full and may delete layers to go on.
+    pub(crate) fn may_make_room(&mut self) -> Option<(Ledger, RunRecord)> {
+        let allowed = self.task.control.limits.when_full == WhenFull::DeleteLayers;
+        if !allowed || self.verdict() != Verdict::Stopped(StopReason::DiskFull) {
+            return None;
+        }
+        let record = self.ledger.as_ref()?.record().filter(RunRecord::has_old_layers)?;
+        Some((self.ledger.take()?, record))
+    }
+
+    /// The answer with its figures.
+    pub(crate) fn report(&self) -> Report {
+        let traffic = &self.disk.traffic;
+        let covering = match &self.at {
+            At::End(answered) => answered.covering,
+            _ => None,
+        };
+        let answer = Answer {
+            verdict: self.verdict(),
+            states: self.states(),
+            transitions: self.counted.transitions(),
+            counts: &self.counted.counts,
+            stages: self.counted.stages.clone(),
+        };
+        Report {
+            depth: Some((self.journal.depth() as u64).saturating_sub(1)),
+            layers: self.counted.layers.clone(),
+            disk: Some(DiskFigures {
+                bytes: self.journal.bytes(),
+                read: traffic.bytes_read(),
+                written: traffic.bytes_written(),
+                read_cost: traffic.speed.cost(),
+                buckets: self.detector.buckets(),
+            }),
+            covering,
+            proviso: if has_found(&self.lanes) { Some(Proviso::WrongSeen) } else { self.proviso },
+            ..answer.report(self.task, &self.governor)
+        }
+    }
+
+    /// The whole space has been seen.
+    pub(super) fn complete(&mut self) -> Result<Answered, Trouble> {
+        if self.task.question.asks_about_runs(self.task.space)
+            && let Some(verdict) = self.about_runs()?
+        {
+            return Ok(verdict.into());
+        }
+        Ok(covered(self.task, &self.counted.counts.covers).into())
+    }
+
+    /// Answers questions about infinite runs from the journal: what is needed to explore makes room first.
+    pub(super) fn about_runs(&mut self) -> Result<Option<Verdict>, Trouble> {
+        if self.journal.first_kept() > 0 {
+            // States are gone that runs may pass.
+            return Ok(Some(Verdict::Stopped(StopReason::DiskFull)));
+        }
+        // A pass that is killed begins again here.
+        self.commit(LOOKING_FOR_RUNS)?;
+        self.detector = Box::new(Nothing);
+        self.cache.give_way()?;
+        let closed = match JournalClosed::new(&self.journal, &self.governor) {
+            Err(Trouble::OverBudget(full)) => {
+                return Ok(Some(Verdict::Stopped(out_of_memory(full))));
+            }
+            other => other?,
+        };
+        let (task, threads) = (self.task, self.lanes.len());
+        let keeper = self.ledger.as_mut().map(|ledger| Keeper::new(ledger, JournalClosed::NUMBERING));
+        let keeper = keeper.as_ref();
+        let pass = Pass { task, closed: &closed, governor: &self.governor, threads, keeper };
+        let stem = |depth, state| path::shortest(task, &self.journal, threads, depth, state);
+        match pass.verdict(stem) {
+            Err(Trouble::OverBudget(full)) => Ok(Some(Verdict::Stopped(out_of_memory(full)))),
+            other => other,
+        }
+    }
+
+    /// Turns what was found while expanding layer `depth` into a violation with its path.
+    pub(super) fn violated(&mut self, finding: Finding, depth: usize) -> Result<Answered, Trouble> {
+        let at = match finding.kind {
+            ViolationKind::Deadlock | ViolationKind::Fault(_) => depth,
+            _ => depth + 1,
+        };
+        let path = path::shortest(self.task, &self.journal, self.lanes.len(), at, finding.state)?;
+        let path_begins_at = at + 1 - path.len();
+        let verdict = Verdict::Violated(Violation { kind: finding.kind, path, shortest: true });
+        Ok(Answered { path_begins_at, ..verdict.into() })
+    }
+}

@@ -1,0 +1,120 @@
+//! Expanding blocks of states, and giving what is generated to the detector.
+
+use super::Sweep;
+use crate::lane::has_found;
+use crate::layered::Trouble;
+use crate::layered::block::{Ended, Left};
+use crate::layered::detector::{Detector, Nothing};
+use crate::report::{Stage, StopReason};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+impl<'a> Sweep<'a> {
+    /// Expands a block of states group by group, each with its scope in RAM.
+    pub(super) fn expand_scoped(&mut self, block: &[u64]) -> Result<Option<StopReason>, Trouble> {
+        let words = self.task.space.words();
+        let Some(order) = self.detector.scopes().map(|scopes| scopes.grouped(block)) else {
+            return Ok(None);
+        };
+        let mut group = Vec::new();
+        for same in order.chunk_by(|a, b| a.0 == b.0) {
+            group.clear();
+            for &(_, n) in same {
+                group.extend_from_slice(&block[n as usize * words..(n as usize + 1) * words]);
+            }
+            let (left, begun) = (Left::all(), Instant::now());
+            let Some(scopes) = self.detector.scopes() else { return Ok(None) };
+            scopes.enter(same[0].0 as usize)?;
+            self.counted.row.seconds.detecting += begun.elapsed().as_secs_f64();
+            loop {
+                if let Some(reason) = self.limit() {
+                    return Ok(Some(reason));
+                }
+                let begun = Instant::now();
+                let Some(scopes) = self.detector.scopes() else { return Ok(None) };
+                let ended = scopes.expand(&left, &mut self.lanes, &group);
+                self.counted.row.seconds.expanding += begun.elapsed().as_secs_f64();
+                if ended == Ended::Whole {
+                    break;
+                }
+                scopes.make_room()?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// The limit that is met, if one is. Where something is wrong, the layer is finished rather than a number of states kept.
+    pub(super) fn limit(&self) -> Option<StopReason> {
+        let control = self.task.control;
+        let reason = control.must_stop(control.gauges.states.load(Ordering::Relaxed))?;
+        (reason != StopReason::StateLimit || !has_found(&self.lanes)).then_some(reason)
+    }
+
+    /// Expands a block of states, draining the cache whenever it is full.
+    pub(super) fn expand_block(&mut self, block: &[u64]) -> Result<Option<StopReason>, Trouble> {
+        if self.detector.scopes().is_some() {
+            return self.expand_scoped(block);
+        }
+        let left = Left::all();
+        loop {
+            if let Some(reason) = self.limit() {
+                return Ok(Some(reason));
+            }
+            let begun = Instant::now();
+            let words = self.task.space.words();
+            let ended = left.expand(&mut self.lanes, self.cache.store(), block, words);
+            self.counted.row.seconds.expanding += begun.elapsed().as_secs_f64();
+            if ended == Ended::Whole {
+                return Ok(None);
+            }
+            self.drain()?;
+            self.cache.make_room()?;
+        }
+    }
+
+    /// Offers what the cache learned to the detector.
+    pub(super) fn drain(&mut self) -> Result<(), Trouble> {
+        loop {
+            let begun = Instant::now();
+            let batch = self.cache.sort_new()?;
+            self.counted.row.seconds.sorting += begun.elapsed().as_secs_f64();
+            if batch.is_empty() {
+                return Ok(());
+            }
+            self.counted.row.candidates += (batch.len() / self.task.space.words()) as u64;
+            let begun = Instant::now();
+            let mut offered = self.detector.offer(batch);
+            while let Err(Trouble::OverBudget(_)) = offered {
+                if !self.cache.give_way()? && !self.fall_back()? {
+                    break;
+                }
+                offered = self.detector.offer(self.cache.sorted());
+            }
+            self.counted.row.seconds.detecting += begun.elapsed().as_secs_f64();
+            offered?;
+        }
+    }
+
+    /// Exchanges the detector for the next one, if there is one; says whether.
+    pub(super) fn fall_back(&mut self) -> Result<bool, Trouble> {
+        let Some(make) = self.fallback.take() else { return Ok(false) };
+        let mut next = make()?;
+        let idle: Box<dyn Detector + 'a> = Box::new(Nothing);
+        let (storage, depth) = (next.name(), self.journal.depth() as u64 - 1);
+        self.counted.stages.push(Stage { storage, states: self.states(), depth });
+        std::mem::replace(&mut self.detector, idle).hand_over(&mut *next)?;
+        // The one before is gone, and with it what it held of the budget.
+        self.journal.view_all(&mut |depth, layer| next.adopt(depth, layer))?;
+        self.detector = next;
+        self.suit_journal();
+        Ok(true)
+    }
+
+    /// Lets layers be written in the way that suits the detector.
+    pub(crate) fn suit_journal(&mut self) {
+        match self.detector.asks_runs() {
+            true => self.journal.make_askable(),
+            false => self.journal.make_dense(),
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! The loop of a layered search: expand a layer, let the detector find the next, commit (Lamborn 2014, sec. 3.1).
+
+mod answer;
+mod expand;
+mod parts;
+
+pub(crate) use parts::{Keep, Means, Origin, Partly};
+
+use super::Trouble;
+use super::cache::Cache;
+use super::detector::{Detector, Nothing};
+use super::journal::Journal;
+use super::ledger::Ledger;
+use super::tally::{Counted, DiskMark};
+use crate::explore::{Phase, Progress};
+use crate::firings::Counts;
+use crate::lane::{Lane, Task, take_finding, total_counts};
+use crate::report::{Layer, Proviso, Stage, StopReason, Verdict, Violation};
+use crate::run::RUNNING;
+use hadal_store::Governor;
+use hadal_store::vfs::Disk;
+use parts::{Answered, At, Expanding, Fallback, Source};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// What a transition counts as, its part in detection included: about nanoseconds.
+const TRANSITION_WORK: u64 = 120;
+/// States of another search's layer that are expanded at a time.
+const REST_BLOCK: usize = 1 << 16;
+
+/// A layered search that is under way.
+pub(crate) struct Sweep<'a> {
+    pub(in crate::layered) task: Task<'a>,
+    governor: Governor,
+    lanes: Vec<Lane<'a>>,
+    cache: Cache,
+    pub(in crate::layered) detector: Box<dyn Detector + 'a>,
+    fallback: Option<Fallback<'a>>,
+    pub(in crate::layered) journal: Journal,
+    pub(in crate::layered) counted: Counted,
+    disk: Disk,
+    ledger: Option<Ledger>,
+    keep: Keep,
+    /// Whether deleted layers, or a bound, qualify the answer.
+    proviso: Option<Proviso>,
+    at: At,
+}
+
+impl<'a> Sweep<'a> {
+    pub(crate) fn new(task: Task<'a>, governor: &Governor, means: Means<'a>, origin: Origin) -> Self {
+        let Means { lanes, cache, detector, fallback, keep } = means;
+        let Origin { disk, ledger, journal, layers, counts, seconds, stages, partly } = origin;
+        let mut counted = Counted::new(task.space, layers, counts, seconds, stages);
+        if let Some(partly) = &partly {
+            counted.go_on_with(task.space, partly.offered);
+        }
+        let states = (0..journal.depth()).map(|depth| journal.states(depth)).sum();
+        task.control.gauges.states.store(states, Ordering::Relaxed);
+        let at = match (&detector, journal.depth()) {
+            (None, _) => At::End(Verdict::Stopped(StopReason::DiskFull).into()),
+            (_, 0) => At::Start,
+            _ => At::Between(partly),
+        };
+        Sweep {
+            task,
+            governor: governor.clone(),
+            lanes,
+            cache,
+            // Where nothing could be made there is nothing to commit, and no room that could be made.
+            ledger: ledger.filter(|_| detector.is_some()),
+            detector: detector.unwrap_or_else(|| Box::new(Nothing)),
+            fallback,
+            proviso: journal.proviso(),
+            journal,
+            counted,
+            disk,
+            keep,
+            at,
+        }
+    }
+
+    /// Goes on for this much work until everything is seen, something is wrong, or a limit is met; a full disk is such a
+    /// limit. Whether it is at its end.
+    pub(crate) fn go_on(&mut self, work: u64) -> Result<bool, Trouble> {
+        let until = self.work().saturating_add(work);
+        let mut has_gone = false;
+        loop {
+            let answered = match std::mem::replace(&mut self.at, At::Between(None)) {
+                At::End(answered) => {
+                    self.at = At::End(answered);
+                    return Ok(true);
+                }
+                At::Start => self.start()?,
+                At::Between(partly) if has_gone && self.work().saturating_add(self.ahead()) >= until => {
+                    self.at = At::Between(partly);
+                    return Ok(false);
+                }
+                At::Layer(layer) if has_gone && self.work() >= until => {
+                    self.at = At::Layer(layer);
+                    return Ok(false);
+                }
+                At::Between(partly) => self.conclude(|sweep| sweep.begin_layer(partly))?,
+                At::Layer(layer) => self.conclude(|sweep| sweep.expand_layer(layer, until))?,
+            };
+            if let Some(answered) = answered {
+                self.at = At::End(answered);
+            }
+            has_gone = true;
+        }
+    }
+
+    /// With other layers kept.
+    pub(crate) fn keeping(self, keep: Keep) -> Self {
+        Sweep { keep, ..self }
+    }
+
+    /// After these stages of storage.
+    pub(crate) fn after(mut self, stages: Vec<Stage>) -> Self {
+        self.counted.stages.splice(0..0, stages);
+        self
+    }
+
+    /// Goes on to the end.
+    pub(crate) fn run(&mut self) -> Result<(), Trouble> {
+        self.go_on(u64::MAX).map(|_| ())
+    }
+
+    /// Ends the search where it stands, if it is not at its end.
+    pub(crate) fn interrupt(&mut self) -> Result<(), Trouble> {
+        if !matches!(self.at, At::End(_) | At::Start) {
+            let stopped = self.conclude(|_| Ok(Some(Verdict::Stopped(StopReason::Interrupted).into())))?;
+            self.at = stopped.map_or(At::Between(None), At::End);
+        }
+        Ok(())
+    }
+
+    /// The answer; a search that is not at its end was interrupted.
+    pub(crate) fn verdict(&self) -> Verdict {
+        match &self.at {
+            At::End(answered) => answered.verdict.clone(),
+            _ => Verdict::Stopped(StopReason::Interrupted),
+        }
+    }
+
+    /// The depth of the first state of a violation's path: above 0 where layers before it are deleted.
+    pub(crate) fn path_begins_at(&self) -> usize {
+        match &self.at {
+            At::End(answered) => answered.path_begins_at,
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        let (phase, ahead) = match &self.at {
+            At::Start => (Phase::Between, 0),
+            At::Between(_) => (Phase::Between, self.ahead()),
+            At::Layer(_) => (Phase::Within, 0),
+            At::End(_) => (Phase::Over, 0),
+        };
+        let here = match &self.at {
+            At::Layer(layer) => self.fired() - layer.fired,
+            _ => 0,
+        };
+        let gauges = &self.task.control.gauges;
+        Progress {
+            phase,
+            depth: Some((self.journal.depth() as u64).saturating_sub(1)),
+            states: gauges.states.load(Ordering::Relaxed),
+            transitions: self.counted.transitions() + here,
+            work: self.work(),
+            ahead,
+            memory: self.governor.current(),
+            disk: self.journal.bytes(),
+        }
+    }
+
+    pub(crate) fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    pub(crate) fn into_journal(self) -> Journal {
+        self.journal
+    }
+
+    pub(crate) fn partition_text(&self) -> Option<String> {
+        self.detector.partition_text()
+    }
+
+    /// Storage of this sitting, and seconds of those before.
+    pub(crate) fn take_past(&mut self) -> (Vec<Stage>, f64) {
+        (std::mem::take(&mut self.counted.stages), self.counted.seconds_before)
+    }
+
+    fn work(&self) -> u64 {
+        self.fired() * TRANSITION_WORK
+    }
+
+    /// What the next layer will take, if its states are like those before.
+    fn ahead(&self) -> u64 {
+        let Some(depth) = self.journal.depth().checked_sub(1) else { return 0 };
+        let expanded: u64 = self.counted.layers.last().map_or(0, |layer| layer.states);
+        let fired: u64 = self.counted.layers.last().map_or(0, |layer| layer.transitions);
+        let next = self.journal.states(depth);
+        (fired * TRANSITION_WORK).saturating_mul(next).checked_div(expanded).unwrap_or(0)
+    }
+
+    /// Begins the journal's last layer, unless there is nothing to expand.
+    fn begin_layer(&mut self, partly: Option<Partly>) -> Result<Option<Answered>, Trouble> {
+        let depth = self.journal.depth() - 1;
+        if self.counted.layers.len() > depth {
+            // The run was committed when its last layer was expanded: there is nothing left to do.
+            return self.complete().map(Some);
+        }
+        let limits = &self.task.control.limits;
+        if limits.max_depth.is_some_and(|max| depth as u64 >= max) && partly.is_none() {
+            return Ok(Some(Verdict::Stopped(StopReason::DepthLimit).into()));
+        }
+        if let Some(bound) = self.keep.diameter.filter(|&bound| depth as u64 > bound) {
+            // Whatever is here was met before, in a layer that is gone.
+            self.proviso = Some(Proviso::Diameter { bound });
+            return self.complete().map(Some);
+        }
+        let gauges = &self.task.control.gauges;
+        gauges.depth.store(depth as u64, Ordering::Relaxed);
+        gauges.frontier.store(self.journal.states(depth), Ordering::Relaxed);
+        if partly.is_none() {
+            gauges.expanded.store(0, Ordering::Relaxed);
+        }
+        let fired = self.fired() - partly.as_ref().map_or(0, |partly| partly.fired);
+        let mark = DiskMark::of(&self.disk);
+        let source = match partly {
+            Some(Partly { rest: (rest, memory), .. }) => {
+                Source::Rest { flat: rest, next: 0, _memory: memory }
+            }
+            None => Source::Journal(self.journal.reader(depth)?),
+        };
+        self.at = At::Layer(Expanding { depth, fired, mark, source });
+        Ok(None)
+    }
+
+    /// Expands more of a layer; at its end, finds the next.
+    fn expand_layer(&mut self, mut layer: Expanding, until: u64) -> Result<Option<Answered>, Trouble> {
+        let words = self.task.space.words();
+        let mut block = Vec::new();
+        loop {
+            let stopped = match &mut layer.source {
+                Source::Journal(reader) => match reader.next_block(&mut block)? {
+                    true => self.expand_block(&block)?,
+                    false => break,
+                },
+                Source::Rest { flat, next, .. } if *next < flat.len() => {
+                    let from = std::mem::replace(next, flat.len().min(*next + REST_BLOCK * words));
+                    self.expand_block(&flat[from..*next])?
+                }
+                Source::Rest { .. } => break,
+            };
+            if let Some(reason) = stopped {
+                return Ok(Some(Verdict::Stopped(reason).into()));
+            }
+            if self.work() >= until {
+                self.at = At::Layer(layer);
+                return Ok(None);
+            }
+        }
+        let Expanding { depth, fired, mark, source } = layer;
+        // Its memory is needed for what comes.
+        drop(source);
+        self.drain()?;
+        match take_finding(&mut self.lanes) {
+            Some(finding) => self.violated(finding, depth).map(Some),
+            None => self.end_layer(depth, fired, &mark),
+        }
+    }
+
+    /// Lets the detector find the next layer.
+    fn end_layer(&mut self, depth: usize, fired: u64, mark: &DiskMark) -> Result<Option<Answered>, Trouble> {
+        let mut layer = self.journal.writer();
+        let begun = Instant::now();
+        let found = self.detector.finish_layer(&mut layer)?;
+        let unique = layer.states();
+        let fired = self.fired() - fired;
+        let row = &mut self.counted.row;
+        row.candidates += found.besides;
+        row.transitions = fired;
+        row.states = self.journal.states(depth);
+        if let Some(settling) = self.detector.settling() {
+            self.journal.keep_apart_from(settling.settled() as usize);
+        }
+        let pushed = if unique > 0 { self.journal.push(layer) } else { Ok(()) };
+        if unique == 0 || self.journal.depth() > depth + 1 {
+            // The layer counts as expanded exactly if the journal has the next one, also when something fails here.
+            self.counted.row.seconds.detecting += begun.elapsed().as_secs_f64();
+            self.counted.end_row(found, unique, mark, &DiskMark::of(&self.disk));
+            self.counted.counts = self.counts_now();
+        }
+        pushed?;
+        if unique == 0 {
+            return self.complete().map(Some);
+        }
+        self.task.control.gauges.states.fetch_add(unique, Ordering::Relaxed);
+        let (detector, begun) = (&mut self.detector, Instant::now());
+        self.journal.view_last(&mut |layer| detector.closed(depth as u64 + 1, layer))?;
+        self.counted.row.seconds.detecting += begun.elapsed().as_secs_f64();
+        if self.detector.struggles() {
+            self.fall_back()?;
+        }
+        if self.detector.settling().is_some_and(|settling| settling.is_due()) {
+            self.settle()?;
+        }
+        self.delete_old();
+        if let Some(warning) = self.ledger.as_mut().and_then(|ledger| ledger.foresee(&self.journal)) {
+            self.task.control.warn(warning);
+        }
+        if self.ledger.as_ref().is_some_and(Ledger::is_due) && !self.is_unsettled() {
+            self.commit(RUNNING)?;
+        }
+        self.at = At::Between(None);
+        Ok(None)
+    }
+
+    /// Whether layers may still hold states of earlier ones, so that they cannot be committed.
+    fn is_unsettled(&mut self) -> bool {
+        let depth = self.journal.depth() as u64;
+        self.detector.settling().is_some_and(|settling| settling.settled() < depth)
+    }
+
+    /// Deletes the oldest layers where the rest is all that may be kept (Lamborn and Hansen 2006).
+    fn delete_old(&mut self) {
+        let last = self.journal.depth() - 1;
+        let mut first = self.journal.first_kept();
+        while first + 1 < last && self.must_delete(first, last) {
+            self.journal.delete_first();
+            first += 1;
+            self.proviso = Some(Proviso::LayersDeleted { before: first as u64 });
+        }
+        if self.proviso.is_some() {
+            self.detector.forget_before(first as u64);
+        }
+    }
+
+    fn must_delete(&self, first: usize, last: usize) -> bool {
+        let many = self.keep.layers.is_some_and(|layers| (last - first + 1) as u64 > layers.max(2));
+        many || self.keep.bytes.is_some_and(|bytes| self.journal.bytes_held() > bytes)
+    }
+
+    /// Finds the initial states: the first layer.
+    fn start(&mut self) -> Result<Option<Answered>, Trouble> {
+        let mut taken = self.lanes[0].start(self.cache.store());
+        while taken.is_err() {
+            self.drain()?;
+            self.cache.make_room()?;
+            taken = self.lanes[0].finish_batch(self.cache.store());
+        }
+        self.drain()?;
+        self.counted.row = Layer::default();
+        if let Some(finding) = take_finding(&mut self.lanes) {
+            let path = if finding.state.is_empty() { Vec::new() } else { vec![finding.state] };
+            let violation = Violation { kind: finding.kind, path, shortest: true };
+            return Ok(Some(Verdict::Violated(violation).into()));
+        }
+        let mut layer = self.journal.writer();
+        self.detector.finish_layer(&mut layer)?;
+        self.task.control.gauges.states.store(layer.states(), Ordering::Relaxed);
+        let empty = layer.states() == 0;
+        self.journal.push(layer)?;
+        let detector = &mut self.detector;
+        self.journal.view_last(&mut |layer| detector.closed(0, layer))?;
+        self.counted.counts = self.counts_now();
+        if empty { self.complete().map(Some) } else { Ok(None) }
+    }
+
+    fn counts_now(&self) -> Counts {
+        self.counted.sum(total_counts(&self.lanes, self.task.space))
+    }
+
+    fn states(&self) -> u64 {
+        (0..self.journal.depth()).map(|depth| self.journal.states(depth)).sum()
+    }
+
+    /// Transitions fired in this sitting.
+    fn fired(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.transitions).sum()
+    }
+}

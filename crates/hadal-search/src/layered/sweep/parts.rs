@@ -1,0 +1,117 @@
+//! What a sweep begins with, and how far it is.
+
+use crate::firings::Counts;
+use crate::lane::Lane;
+use crate::layered::Trouble;
+use crate::layered::cache::Cache;
+use crate::layered::detector::Detector;
+use crate::layered::journal::{Journal, LayerReader};
+use crate::layered::ledger::Ledger;
+use crate::layered::tally::DiskMark;
+use crate::report::{CoverFigures, Layer, Stage, Verdict};
+use hadal_store::Reservation;
+use hadal_store::vfs::Disk;
+
+/// Makes the detector that takes over; it knows no layer yet.
+pub(crate) type Fallback<'a> = Box<dyn FnOnce() -> Result<Box<dyn Detector + 'a>, Trouble> + 'a>;
+
+/// What a layered search works with.
+pub(crate) struct Means<'a> {
+    pub(crate) lanes: Vec<Lane<'a>>,
+    pub(crate) cache: Cache,
+    /// It knows the layers of the journal. None where the disk has no room for one: the search stops at once.
+    pub(crate) detector: Option<Box<dyn Detector + 'a>>,
+    /// What to turn to when the detector's memory is used up.
+    pub(crate) fallback: Option<Fallback<'a>>,
+    pub(crate) keep: Keep,
+}
+
+/// What a layered search begins with.
+pub(crate) struct Origin {
+    pub(crate) disk: Disk,
+    /// Where progress is committed; a search for a trace commits nothing.
+    pub(crate) ledger: Option<Ledger>,
+    /// Its last layer is expanded first; where it has none, the initial states are found.
+    pub(crate) journal: Journal,
+    /// Figures of the expanded layers.
+    pub(crate) layers: Vec<Layer>,
+    /// What was counted in them.
+    pub(crate) counts: Counts,
+    /// Seconds spent in earlier sittings.
+    pub(crate) seconds: f64,
+    pub(crate) stages: Vec<Stage>,
+    pub(crate) partly: Option<Partly>,
+}
+
+/// A layer that another search began; its lanes go on, and have what they counted so far.
+pub(crate) struct Partly {
+    /// Transitions of the layer that are counted in the lanes.
+    pub(crate) fired: u64,
+    /// States of the layer being found that the detector was offered already.
+    pub(crate) offered: u64,
+    /// States still to be expanded.
+    pub(crate) rest: (Vec<u64>, Reservation),
+}
+
+/// How far a sweep is.
+pub(super) enum At {
+    /// Before the initial states.
+    Start,
+    /// Before a layer; part of it may be expanded already.
+    Between(Option<Partly>),
+    /// In a layer.
+    Layer(Expanding),
+    /// At the end, with this answer.
+    End(Answered),
+}
+
+/// The layer being expanded.
+pub(super) struct Expanding {
+    pub(super) depth: usize,
+    /// Transitions fired before it.
+    pub(super) fired: u64,
+    pub(super) mark: DiskMark,
+    pub(super) source: Source,
+}
+
+/// Where the states of a layer come from.
+pub(super) enum Source {
+    Journal(LayerReader),
+    /// In RAM; those from this word on are left.
+    Rest {
+        flat: Vec<u64>,
+        next: usize,
+        _memory: Reservation,
+    },
+}
+
+/// The answer of a sweep.
+pub(super) struct Answered {
+    pub(super) verdict: Verdict,
+    /// The depth of the first state of a violation's path: above 0 where layers before it are deleted.
+    pub(super) path_begins_at: usize,
+    /// What is left of the states up to covering, once everything is seen.
+    pub(super) covering: Option<CoverFigures>,
+}
+
+impl From<Verdict> for Answered {
+    fn from(verdict: Verdict) -> Self {
+        Answered { verdict, path_begins_at: 0, covering: None }
+    }
+}
+
+/// Which layers stay on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Keep {
+    /// At most this many bytes of layers; the two last ones stay in any case.
+    pub(crate) bytes: Option<u64>,
+    /// At most this many layers, and at least two.
+    pub(crate) layers: Option<u64>,
+    /// Nothing new lies deeper than this.
+    pub(crate) diameter: Option<u64>,
+}
+
+impl Keep {
+    /// Every layer.
+    pub(crate) const ALL: Keep = Keep { bytes: None, layers: None, diameter: None };
+}

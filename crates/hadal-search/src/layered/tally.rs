@@ -1,0 +1,102 @@
+//! What a layered search counts: rows of figures by layer, covers and firings, and what earlier sittings left.
+
+use super::detector::Found;
+use crate::firings::Counts;
+use crate::report::{Layer, Stage};
+use hadal_store::vfs::Disk;
+use hadal_system::StateSpace;
+
+/// Everything that is counted.
+pub(crate) struct Counted {
+    /// Figures of the expanded layers.
+    pub(in crate::layered) layers: Vec<Layer>,
+    /// Figures of the layer being expanded.
+    pub(in crate::layered) row: Layer,
+    /// What was counted when the last layer was complete.
+    pub(in crate::layered) counts: Counts,
+    /// What earlier sittings counted.
+    before: Counts,
+    /// What was counted in states that were explored again.
+    again: Counts,
+    /// Seconds spent in earlier sittings.
+    pub(in crate::layered) seconds_before: f64,
+    /// How states were stored in this sitting.
+    pub(in crate::layered) stages: Vec<Stage>,
+}
+
+impl Counted {
+    /// As an earlier sitting left it.
+    pub(in crate::layered) fn new(
+        space: &dyn StateSpace,
+        layers: Vec<Layer>,
+        counts: Counts,
+        seconds_before: f64,
+        stages: Vec<Stage>,
+    ) -> Self {
+        let (before, again) = (counts.clone(), Counts::zero(space));
+        Counted { layers, row: Layer::default(), counts, before, again, seconds_before, stages }
+    }
+
+    /// As a search of the same sitting left it, whose lanes still have what they counted; of the layer being found this
+    /// many states were offered.
+    pub(in crate::layered) fn go_on_with(&mut self, space: &dyn StateSpace, offered: u64) {
+        self.before = Counts::zero(space);
+        self.row.candidates = offered;
+    }
+
+    /// Transitions out of the expanded layers.
+    pub(in crate::layered) fn transitions(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.transitions).sum()
+    }
+
+    /// What all sittings counted, if this one counted `now`.
+    pub(in crate::layered) fn sum(&self, mut now: Counts) -> Counts {
+        now.add(&self.before);
+        now.take_off(&self.again);
+        now
+    }
+
+    /// Takes off what was counted in states that were explored again.
+    pub(in crate::layered) fn take_off(&mut self, again: &Counts) {
+        self.again.add(again);
+        self.counts.take_off(again);
+    }
+
+    /// Completes the figures of the expanded layer.
+    pub(in crate::layered) fn end_row(
+        &mut self,
+        found: Found,
+        unique: u64,
+        before: &DiskMark,
+        now: &DiskMark,
+    ) {
+        let mut row = std::mem::take(&mut self.row);
+        row.duplicates_cache = row.transitions - row.candidates;
+        row.unique = unique;
+        row.duplicates_within = found.within;
+        row.duplicates_earlier = found.earlier;
+        row.duplicates_either = row.candidates - unique - found.within - found.earlier;
+        row.by_distance = found.by_distance;
+        row.bytes_read = now.read - before.read;
+        row.bytes_written = now.written - before.written;
+        row.seconds.waiting = now.waited - before.waited;
+        self.layers.push(row);
+    }
+}
+
+/// What the disk had done when a layer began.
+pub(in crate::layered) struct DiskMark {
+    read: u64,
+    written: u64,
+    waited: f64,
+}
+
+impl DiskMark {
+    pub(in crate::layered) fn of(disk: &Disk) -> Self {
+        DiskMark {
+            read: disk.traffic.bytes_read(),
+            written: disk.traffic.bytes_written(),
+            waited: disk.threads.waited().as_secs_f64(),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The expansion of one layer of a table, in pieces that threads take until it is used up or the step's work is done.
+
+use super::breadth::TRANSITION_WORK;
+use crate::control::Control;
+use crate::lane::{Lane, has_found};
+use crate::report::{StopReason, Verdict};
+use hadal_store::OverBudget;
+use hadal_store::table::{StateRef, StateTable};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+/// States a thread takes at a time.
+const PIECE: u64 = 512;
+/// Layers below this size are expanded by one thread: waking others costs more.
+const SHARED_FROM: u64 = 2048;
+/// A position past the end of any layer.
+const NO_MORE: u64 = u64::MAX / 2;
+
+/// The part of one arena that belongs to a layer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Range {
+    pub(crate) writer: usize,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+}
+
+/// How a walk, or the expansion of one layer, ended.
+pub(crate) enum Ended {
+    /// Nothing is left to expand.
+    Whole,
+    /// The answer is known.
+    Decided(Verdict),
+    /// A limit other than memory.
+    Stopped(StopReason),
+    /// The table is full. These pieces of the layer are not expanded; batches may wait in the lanes.
+    Full(Vec<Range>, OverBudget),
+}
+
+/// Where an expansion paused.
+pub(super) enum Paused {
+    /// There is more of the layer.
+    Within,
+    /// At its end, or at the end of the search.
+    AtEnd(Ended),
+}
+
+/// A layer being expanded.
+pub(super) struct Expanding {
+    layer: Vec<Range>,
+    depth: u64,
+    pub(super) width: u64,
+    /// The first position that nobody has taken.
+    next: AtomicU64,
+    /// Transitions fired and states known before it.
+    pub(super) before: (u64, u64),
+    /// Seconds spent so far.
+    pub(super) seconds: f64,
+}
+
+impl Expanding {
+    pub(super) fn new(layer: Vec<Range>, depth: u64, width: u64, before: (u64, u64)) -> Self {
+        Expanding { layer, depth, width, next: AtomicU64::new(0), before, seconds: 0.0 }
+    }
+
+    pub(super) fn is_begun(&self) -> bool {
+        self.next.load(Ordering::Relaxed) > 0
+    }
+
+    /// Expands pieces on all lanes until this much work is done, at least one each.
+    pub(super) fn expand(
+        &mut self,
+        control: &Control,
+        table: &StateTable,
+        lanes: &mut [Lane],
+        work: u64,
+    ) -> Paused {
+        let begun = Instant::now();
+        if !self.is_begun() {
+            control.gauges.depth.store(self.depth, Ordering::Relaxed);
+            control.gauges.frontier.store(self.width, Ordering::Relaxed);
+            control.gauges.expanded.store(0, Ordering::Relaxed);
+        }
+        let next = &self.next;
+        let fired = AtomicU64::new(0);
+        let ended: Mutex<Ended> = Mutex::new(Ended::Whole);
+        let found = AtomicBool::new(has_found(lanes));
+        let layer = &self.layer;
+        let expand = |lane: &mut Lane| {
+            while let Some(piece) = take_piece(layer, next) {
+                control.gauges.states.store(table.len(), Ordering::Relaxed);
+                found.fetch_or(lane.finding.is_some(), Ordering::Relaxed);
+                // Where something is wrong, the layer is finished rather than a number of states kept.
+                let limit = control.must_stop(table.len());
+                let waived = limit == Some(StopReason::StateLimit) && found.load(Ordering::Relaxed);
+                if let Some(reason) = limit.filter(|_| !waived) {
+                    next.store(NO_MORE, Ordering::Relaxed);
+                    *ended.lock().unwrap_or_else(|e| e.into_inner()) = Ended::Stopped(reason);
+                    return;
+                }
+                let before = lane.transitions;
+                if let Err((done, full)) = expand_piece(table, lane, piece) {
+                    // Whoever is first takes all pieces that nobody has begun.
+                    let untaken = AtomicU64::new(next.swap(NO_MORE, Ordering::Relaxed));
+                    let mut left = vec![Range { from: piece.from + done, ..piece }];
+                    left.extend(std::iter::from_fn(|| take_piece(layer, &untaken)));
+                    let mut ended = ended.lock().unwrap_or_else(|e| e.into_inner());
+                    match &mut *ended {
+                        Ended::Full(pieces, _) => pieces.append(&mut left),
+                        other => *other = Ended::Full(left, full),
+                    }
+                    return;
+                }
+                let here = lane.transitions - before;
+                let fired = fired.fetch_add(here, Ordering::Relaxed) + here;
+                if fired * TRANSITION_WORK >= work {
+                    return;
+                }
+            }
+        };
+        match lanes {
+            [only] => expand(only),
+            [first, ..] if self.width < SHARED_FROM => expand(first),
+            many => std::thread::scope(|scope| {
+                for lane in many {
+                    scope.spawn(|| expand(lane));
+                }
+            }),
+        }
+        self.seconds += begun.elapsed().as_secs_f64();
+        match ended.into_inner().unwrap_or_else(|e| e.into_inner()) {
+            Ended::Whole if self.has_more() => Paused::Within,
+            ended => Paused::AtEnd(ended),
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        let pieces = |range: &Range| (range.to - range.from).next_multiple_of(PIECE);
+        self.next.load(Ordering::Relaxed) < self.layer.iter().map(pieces).sum()
+    }
+}
+
+fn expand_piece(table: &StateTable, lane: &mut Lane, piece: Range) -> Result<(), (u64, OverBudget)> {
+    lane.expand(table, piece.to - piece.from, |n| {
+        let at = StateRef::at(piece.writer, piece.from + n);
+        (table.state(at), at.to_word())
+    })
+}
+
+pub(super) fn ranges(from: &[u64], to: &[u64]) -> Vec<Range> {
+    from.iter()
+        .zip(to)
+        .enumerate()
+        .filter(|(_, (from, to))| from < to)
+        .map(|(writer, (&from, &to))| Range { writer, from, to })
+        .collect()
+}
+
+/// Takes the next piece of a layer that nobody has taken.
+pub(crate) fn take_piece(layer: &[Range], next: &AtomicU64) -> Option<Range> {
+    let mut at = next.fetch_add(PIECE, Ordering::Relaxed);
+    for range in layer {
+        // Pieces are cut per range, each range rounded up to whole pieces.
+        let length = (range.to - range.from).next_multiple_of(PIECE);
+        if at < length {
+            let from = range.from + at;
+            return Some(Range { writer: range.writer, from, to: range.to.min(from + PIECE) });
+        }
+        at -= length;
+    }
+    None
+}
