@@ -126,7 +126,7 @@ impl SlotDistances {
     fn of(system: &System, facts: &Facts, slot: usize) -> Option<Self> {
         let graph = ControlGraph::of_slot(system, facts, slot as u32)?;
         let nodes = graph.values.len();
-        if nodes > MOST_VALUES || nodes < 2 {
+        if !(2..=MOST_VALUES).contains(&nodes) {
             return None;
         }
         let from = |node: usize| graph.distances_from(&[node as u32]);

@@ -93,8 +93,11 @@ impl OnDisk<'_, '_> {
     }
 }
 
+/// A state, and the accepting state that leads to it.
+type Spread = (Vec<u64>, Vec<u64>);
+
 /// The next state of a stream of pairs with the largest state beside it.
-fn next_largest(pairs: &mut Stream) -> Result<Option<(Vec<u64>, Vec<u64>)>, Early> {
+fn next_largest(pairs: &mut Stream) -> Result<Option<Spread>, Early> {
     let Some(pair) = pairs.peek()? else { return Ok(None) };
     let (state, value) = halves(pair);
     let (state, mut value) = (state.to_vec(), value.to_vec());
