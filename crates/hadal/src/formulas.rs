@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::load::{self, Model};
 use clap::Args;
 use hadal_lang::dve::beem::Description;
-use hadal_ltl::{AtomError, Atoms, Automaton, Ltl, ParseError, hoa, never, parse, translate};
+use hadal_ltl::{AtomError, Atoms, Automaton, Chains, Ltl, ParseError, hoa, never, parse_with, translate};
 use hadal_system::{Claim, Expr, Property, PropertyBody, PropertyKind, Span, System};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -65,16 +65,22 @@ pub fn load(
     properties: &[String],
     own: Own,
 ) -> Result<(Model, Vec<String>), Failure> {
-    let (mut loaded, named) = load_asked(model, args, properties, own)?;
+    let plain = load::load(model)?;
+    let is_claim = |property: &&Property| property.kind == PropertyKind::Formula;
+    let claims: Vec<String> =
+        plain.system.properties.iter().filter(is_claim).map(|property| property.name.clone()).collect();
+    let (mut loaded, named) = load_asked(model, args, plain, (properties, own))?;
     if own == Own::Named && named.is_empty() {
-        leave_claims(&mut loaded.system);
+        leave_claims(&mut loaded.system, &claims);
     }
     Ok((loaded, named))
 }
 
-/// Leaves the claims of a text unanswered.
-fn leave_claims(system: &mut System) {
-    for property in system.properties.iter_mut().filter(|property| property.kind == PropertyKind::Formula) {
+/// Leaves claims of a text unanswered.
+fn leave_claims(system: &mut System, claims: &[String]) {
+    let is_left =
+        |property: &&mut Property| property.kind == PropertyKind::Formula && claims.contains(&property.name);
+    for property in system.properties.iter_mut().filter(is_left) {
         system.unanswered.push(property.name.clone());
         property.kind = PropertyKind::Proposition;
         property.body = PropertyBody::State(Expr::constant(1));
@@ -84,10 +90,9 @@ fn leave_claims(system: &mut System) {
 fn load_asked(
     model: &ModelArgs,
     args: &FormulaArgs,
-    properties: &[String],
-    own: Own,
+    plain: Model,
+    (properties, own): (&[String], Own),
 ) -> Result<(Model, Vec<String>), Failure> {
-    let plain = load::load(model)?;
     let mut named = properties.to_vec();
     let mut written = Vec::new();
     for (n, text) in args.ltl.iter().enumerate() {
@@ -205,10 +210,12 @@ enum Cut {
 fn with(model: &ModelArgs, plain: &Model, written: &[Written], cut: Cut) -> Result<Model, Failure> {
     let mut atoms = Expressions::new(plain, cut);
     let mut read = Vec::new();
+    // SPIN reads chains from the left.
+    let chains = if plain.language.name == "Promela" { Chains::Left } else { Chains::Refused };
     for one in written {
         let wrong = |error: ParseError| Failure::Usage(told(one, &error));
         read.push(match one.form {
-            Form::Ltl => Read::Formula(parse(&one.text, &mut atoms).map_err(wrong)?),
+            Form::Ltl => Read::Formula(parse_with(&one.text, &mut atoms, chains).map_err(wrong)?),
             Form::Never => Read::Claim(never::read(&one.text, &mut atoms).map_err(wrong)?),
             Form::Hoa => {
                 let found = hoa::read(&one.text).map_err(wrong)?;
