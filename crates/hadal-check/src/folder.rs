@@ -179,8 +179,16 @@ pub struct KnownRun {
 /// Looks at a run without opening it.
 pub fn look_at(path: &Path) -> Result<KnownRun, CheckError> {
     let vfs = Folder::open(path).map_err(|error| CheckError::File { path: path.to_owned(), error })?;
-    let manifest: Manifest =
-        RunFolder::peek(&vfs).map_err(|error| CheckError::Damaged(format!("{}: {error}", path.display())))?;
+    let manifest: Manifest = RunFolder::peek(&vfs).map_err(|error| {
+        let told = format!("{}: {error}", path.display());
+        match error {
+            // A mistyped path is no damage.
+            OpenError::NothingCommitted => {
+                CheckError::Question(format!("{told}; `hadal runs` lists those there are"))
+            }
+            _ => CheckError::Damaged(told),
+        }
+    })?;
     let (mut record, about) = RunRecord::of(&manifest).ok_or_else(|| {
         CheckError::Damaged(format!("{}: not a run of this version of hadal", path.display()))
     })?;

@@ -29,6 +29,7 @@
 //! ```
 
 pub mod check;
+pub mod coverage;
 pub mod detection;
 pub mod directed;
 pub mod error;
@@ -51,6 +52,7 @@ pub mod units;
 pub mod usage;
 
 pub use check::Check;
+pub use coverage::Coverage;
 pub use detection::Detecting;
 pub use directed::Directing;
 pub use error::CheckError;

@@ -42,6 +42,13 @@ impl Prepared {
     pub(crate) fn new(mut system: System, options: Options) -> Result<Self, CheckError> {
         let plan =
             Plan::new(&options, options.running.is_usual() && asks_liveness(&options.properties, &system))?;
+        if system.starts.is_empty() {
+            // An empty or truncated file breaks no invariant.
+            return Err(CheckError::Question(format!(
+                "{}: the model has no initial state, so there is nothing to explore; is the file complete?",
+                system.source.name
+            )));
+        }
         let name = system.name.clone();
         let asked = select_properties(&mut system, &options.properties)?;
         let unanswered = options.properties.is_empty() && has_unanswered(&system);
@@ -73,6 +80,11 @@ impl Prepared {
     /// What the reductions asked for left out, or why nothing, line by line.
     pub fn notes(&self) -> &[String] {
         &self.reduced.notes
+    }
+
+    /// What is asked.
+    pub(crate) fn question(&self) -> &Question {
+        &self.question
     }
 
     /// The memory budget in bytes.

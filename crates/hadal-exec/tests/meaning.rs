@@ -296,7 +296,7 @@ fn checks_fail_or_drop_and_covers_count() {
     assert_eq!(run(vec![check(CheckKind::Assert, 0)]), Err("assertion failed: all is well".into()));
     assert_eq!(run(vec![check(CheckKind::Assume, 0)]), Err("dropped".into()));
     assert_eq!(run(vec![check(CheckKind::Assert, 1), check(CheckKind::Assume, 2)]), Ok(vec![None]));
-    assert_eq!(run(vec![stmt(StmtKind::Fail("no".into()))]), Err("error: no".into()));
+    assert_eq!(run(vec![stmt(StmtKind::Fail("no".into()))]), Err("no".into()));
 
     let cover = |value| stmt(StmtKind::Cover(1, int(value)));
     let mut system = with_x(|_, _| vec![cover(0), cover(1), cover(3)]);

@@ -92,15 +92,25 @@ pub fn render_plain(source: &Source, diagnostic: &Diagnostic) -> String {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
+    if diagnostic.span == Span::default() {
+        // About the whole text, or about what the command line says: no place would be the right one.
+        let help = diagnostic.help.as_ref().map_or(String::new(), |help| format!("  = help: {help}\n"));
+        return format!("{}: {severity}: {}\n{help}", source.name, printable(&diagnostic.message));
+    }
     let line = source.text.lines().nth(at.line - 1).unwrap_or("");
-    let shown: String = line.chars().map(|c| if c == '\t' { ' ' } else { c }).collect();
     let width = source.slice(diagnostic.span).lines().next().map_or(1, |s| s.chars().count()).max(1);
-    let width = width.min(shown.chars().count().saturating_sub(at.column - 1).max(1));
+    let (shown, column, width) = around(line, at.column - 1, width);
     let gutter = at.line.to_string();
     let pad = " ".repeat(gutter.len());
-    let mut text = format!("{}:{}:{}: {severity}: {}\n", source.name, at.line, at.column, diagnostic.message);
+    let mut text = format!(
+        "{}:{}:{}: {severity}: {}\n",
+        source.name,
+        at.line,
+        at.column,
+        printable(&diagnostic.message)
+    );
     text.push_str(&format!("{pad} |\n{gutter} | {shown}\n{pad} | "));
-    text.push_str(&" ".repeat(at.column - 1));
+    text.push_str(&" ".repeat(column));
     text.push_str(&"^".repeat(width));
     if let Some(label) = &diagnostic.label {
         text.push_str(&format!(" {label}"));
@@ -112,9 +122,61 @@ pub fn render_plain(source: &Source, diagnostic: &Diagnostic) -> String {
     text
 }
 
+/// Most characters of a line that are shown.
+const SHOWN_CHARACTERS: usize = 120;
+
+/// The part of a line that is shown around `width` characters from `column` on, and where these stand in it.
+fn around(line: &str, column: usize, width: usize) -> (String, usize, usize) {
+    let characters: Vec<char> = line.chars().map(visible).collect();
+    let width = width.min(characters.len().saturating_sub(column).max(1));
+    if characters.len() <= SHOWN_CHARACTERS {
+        return (characters.into_iter().collect(), column, width);
+    }
+    let from = column.saturating_sub(SHOWN_CHARACTERS / 3);
+    let to = characters.len().min(from + SHOWN_CHARACTERS);
+    let (before, after) = (if from > 0 { "..." } else { "" }, if to < characters.len() { "..." } else { "" });
+    let part: String = characters[from..to].iter().collect();
+    (
+        format!("{before}{part}{after}"),
+        column - from + before.len(),
+        width.min(to.saturating_sub(column).max(1)),
+    )
+}
+
+/// Something harmless to a terminal, one character wide, in place of what it would obey.
+fn visible(character: char) -> char {
+    match character {
+        '\t' => ' ',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    }
+}
+
+/// A message without characters that a terminal would obey, and not longer than people read.
+fn printable(text: &str) -> String {
+    const MOST_CHARACTERS: usize = 400;
+    let shown: String =
+        text.chars().take(MOST_CHARACTERS).map(|c| if c == '\n' { c } else { visible(c) }).collect();
+    if text.chars().nth(MOST_CHARACTERS).is_some() { shown + "..." } else { shown }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lines_are_cut_around_the_caret_and_control_characters_do_not_reach_the_terminal() {
+        let text = format!("{}here{}\x1b[2J\x07", "a ".repeat(500), " b".repeat(500));
+        let source = Source::new("m.m", &text);
+        let rendered =
+            render_plain(&source, &Diagnostic::error(Span::new(1000, 1004), "what is \x1b[31m this"));
+        assert!(rendered.len() < 500, "{rendered}");
+        assert!(!rendered.contains('\x1b') && !rendered.contains('\x07'));
+        let lines: Vec<&str> = rendered.lines().collect();
+        let caret = lines[3].find('^').expect("a caret");
+        assert_eq!(&lines[2][caret..caret + 4], "here");
+        assert_eq!(lines[3].matches('^').count(), 4);
+    }
 
     #[test]
     fn the_caret_stands_under_the_span() {

@@ -16,6 +16,9 @@ const FALLEN: f64 = 0.9;
 /// A bell that goes on for this many times the layers seen has no visible end.
 const MOST_STRETCH: usize = 50;
 
+/// A guess above this is no guess: the widths have not begun to bend.
+const MOST_STATES: f64 = 1e15;
+
 /// How it was made, for people.
 pub const METHOD: &str = "An estimate, not a bound. Layer widths of most models rise and fall like a bell: parabolas \
     through the logarithms of the last half, third and quarter of the widths continue it, and, once the widest layer \
@@ -54,10 +57,11 @@ pub fn remaining(widths: &[u64], rate: Option<f64>) -> Option<Estimate> {
         }
     }
     let least = guesses.iter().copied().fold(f64::INFINITY, f64::min);
-    if !least.is_finite() {
+    if least > MOST_STATES {
         return None;
     }
-    let most = (!endless).then(|| guesses.iter().copied().fold(0.0, f64::max));
+    let most = guesses.iter().copied().fold(0.0, f64::max);
+    let most = (!endless && most <= MOST_STATES).then_some(most);
     // The layer that was found last is still to be expanded.
     let seconds = |states: f64| rate.filter(|&rate| rate > 0.0).map(|rate| (states + last) / rate);
     Some(Estimate {

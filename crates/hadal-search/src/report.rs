@@ -151,6 +151,22 @@ pub enum ViolationKind {
     },
 }
 
+impl ViolationKind {
+    /// The property that is decided, where it is one.
+    pub fn property(self) -> Option<PropertyId> {
+        match self {
+            ViolationKind::Invariant(id)
+            | ViolationKind::Goal(id)
+            | ViolationKind::PropertyFault(id)
+            | ViolationKind::Liveness(id)
+            | ViolationKind::Uncovered(id)
+            | ViolationKind::Prefix(id)
+            | ViolationKind::Cycle { property: id, .. } => Some(id),
+            ViolationKind::Fault(_) | ViolationKind::StartFault(_) | ViolationKind::Deadlock => None,
+        }
+    }
+}
+
 /// One breadth-first layer, and what became of the states generated from it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

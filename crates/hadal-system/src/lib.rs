@@ -13,6 +13,7 @@ pub mod facts;
 pub mod fold;
 pub mod guide;
 pub mod layout;
+pub mod portrait;
 pub mod progress;
 pub mod rows;
 pub mod shape;

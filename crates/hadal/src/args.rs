@@ -88,11 +88,20 @@ pub enum Given {
     Text(String),
 }
 
+impl std::fmt::Display for Given {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Given::Number(value) => write!(f, "{value}"),
+            Given::Text(text) => f.write_str(text),
+        }
+    }
+}
+
 /// Which model, and how to read it.
 #[derive(Args, Clone, Debug)]
 pub struct ModelArgs {
     /// The model.
-    #[arg(help = format!("The model. The ending says the language: {}", hadal_lang::language::list()))]
+    #[arg(help = format!("The model. The extension names the language: {}", hadal_lang::language::list()))]
     pub model: PathBuf,
     /// Give a constant of the model another value; may be repeated. A parameter of a family (.mdve) may be text.
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = parse_override)]
@@ -100,7 +109,7 @@ pub struct ModelArgs {
     /// Reduce states that differ only by a permutation of scalarset values.
     #[arg(long, value_enum, default_value_t = Symmetry::Auto)]
     pub symmetry: Symmetry,
-    /// DVE only: report a transition that meets an error (a byte out of range, say), or go on from an error state as
+    /// DVE only: report a transition that raises an error (a byte out of range, say), or continue from an error state as
     /// DiVinE does.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ModelErrors::Report)]
     pub model_errors: ModelErrors,
@@ -135,13 +144,13 @@ fn parse_processes(text: &str) -> Result<(String, usize), String> {
     }
 }
 
-/// What becomes of a DVE transition that meets an error.
+/// What becomes of a DVE transition that raises an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum ModelErrors {
     /// It is reported.
     #[default]
     Report,
-    /// Every variable becomes 0, the first process goes to a location `error`, and the search goes on.
+    /// Every variable becomes 0, the first process goes to a location `error`, and the search continues.
     State,
 }
 
@@ -267,10 +276,10 @@ pub struct LimitArgs {
 /// What to do when the disk is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum WhenFull {
-    /// Stop with exit code 3, everything intact: `hadal resume` goes on when there is room.
+    /// Stop with exit code 3, everything intact: `hadal resume` continues when there is room.
     #[default]
     Pause,
-    /// Delete the oldest layers and go on: states in them may be counted again, which the verdict then says.
+    /// Delete the oldest layers and continue: states in them may be counted again, which the verdict then says.
     DeleteLayers,
 }
 
@@ -312,6 +321,9 @@ pub struct OutputArgs {
     /// Say how states were stored, and why.
     #[arg(long)]
     pub explain: bool,
+    /// Write the graph of a small state space to this file: .dot, .aut (Aldebaran) or .json.
+    #[arg(long, value_name = "FILE")]
+    pub export: Option<PathBuf>,
     /// No progress display.
     #[arg(long, short)]
     pub quiet: bool,
@@ -323,7 +335,7 @@ pub struct OutputArgs {
 pub struct ResumeArgs {
     /// The run's folder; `hadal runs` lists them.
     pub run: PathBuf,
-    /// Of a search with --cost-bound: go on with this one, if it is larger.
+    /// Of a search with --cost-bound: continue with this one, if it is larger.
     #[arg(long, value_name = "N")]
     pub cost_bound: Option<u64>,
     /// How much it may take; need not be what it was.
@@ -340,6 +352,9 @@ pub struct RunsArgs {
     /// Where run folders are kept.
     #[arg(long, value_name = "DIR", default_value = ".hadal")]
     pub disk: PathBuf,
+    /// List them as JSON.
+    #[arg(long)]
+    pub json: bool,
     /// What to do with them.
     #[command(subcommand)]
     pub verb: Option<RunsVerb>,
@@ -350,9 +365,15 @@ pub struct RunsArgs {
 pub enum RunsVerb {
     /// Remove runs.
     Rm {
-        /// Their folders.
-        #[arg(required = true)]
+        /// Their folders, or their names where runs are kept.
+        #[arg(required_unless_present_any = ["finished", "older_than"])]
         runs: Vec<PathBuf>,
+        /// All that are finished.
+        #[arg(long, conflicts_with = "runs")]
+        finished: bool,
+        /// All that were not touched for this long: 90m, 36h, 30d.
+        #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "runs")]
+        older_than: Option<std::time::Duration>,
     },
 }
 
@@ -388,9 +409,12 @@ pub struct SimulateArgs {
     /// Seed of the random choices: the same seed walks the same way.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// With --random: stop after this many steps.
+    /// With --random and --runs: stop after this many steps.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub steps: u64,
+    /// Walk this many times at random and show what was met, and how often.
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "replay")]
+    pub runs: u64,
     /// Show whole states, not only what changed.
     #[arg(long)]
     pub full_states: bool,

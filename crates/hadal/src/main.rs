@@ -2,14 +2,19 @@
 
 mod args;
 mod commands;
+mod explore;
+mod export;
 mod failure;
 mod formulas;
 mod inspect;
 mod load;
 mod lsp;
 mod outcome;
+mod output;
 mod progress;
+mod reading;
 mod report;
+mod stepping;
 mod timed;
 mod trace;
 mod violation;
@@ -40,12 +45,30 @@ fn read() -> Cli {
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
+/// Whoever reads the output and has seen enough ends the command, as with other programs. `check` and `resume` go on: their
+/// exit code is an answer.
+fn die_of_closed_pipes(verb: &commands::Verb) {
+    #[cfg(unix)]
+    if !matches!(verb, commands::Verb::Check(_) | commands::Verb::Resume(_)) {
+        // SAFETY: gives a signal the meaning that it has for other programs, before there are threads.
+        unsafe {
+            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        }
+    }
+}
+
 fn main() -> ExitCode {
     tame_allocator();
-    match commands::run(&read().verb) {
+    let verb = read().verb;
+    die_of_closed_pipes(&verb);
+    match commands::run(&verb) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("error: {failure}");
+            match failure {
+                // What was found in the text says itself what it is.
+                failure::Failure::Refused { .. } => eprintln!("{failure}"),
+                _ => eprintln!("error: {failure}"),
+            }
             ExitCode::from(failure.exit_code())
         }
     }

@@ -1,8 +1,8 @@
 //! The result of `check` as people and programs read it. `docs/json.md` describes the JSON.
 
 use crate::trace::TraceView;
-use hadal_check::Answer;
 use hadal_check::units::{grouped, size};
+use hadal_check::{Answer, Coverage};
 use hadal_search::Buckets;
 use hadal_search::directed::DirectedFigures;
 use hadal_search::partition::PartitionFigures;
@@ -91,6 +91,9 @@ pub struct Outcome {
     pub layers: Vec<LayerFigures>,
     /// What was told while the search ran.
     pub warnings: Vec<String>,
+    /// What was asked, with the answers, and what never happened.
+    #[serde(flatten)]
+    pub coverage: Coverage,
     /// How often each cover property was met.
     pub covers: Vec<CoverFigures>,
     /// How often each action fired, all its instances together.
@@ -203,6 +206,8 @@ impl Outcome {
     pub fn text(&self) -> String {
         let mut lines = Vec::new();
         lines.push(format!("{}: {}", self.verdict.to_uppercase(), self.reason));
+        lines.extend(asked(&self.coverage));
+        lines.extend(self.never());
         let depth = self.depth.map_or(String::new(), |d| format!(", depth {d}"));
         lines.push(format!(
             "  {} states, {} transitions{depth}, {:.2} s",
@@ -226,9 +231,10 @@ impl Outcome {
         }
         let search = (self.seconds - self.startup_seconds).max(1e-6);
         lines.push(format!(
-            "  {} states/s, {} transitions/s, {} bits per state, peak memory {} ({} under a budget of {})",
+            "  {} states/s, {} transitions/s without start-up ({:.2} s); {} bits per state; resident at most {}; reserved {} of {}",
             grouped((self.states as f64 / search) as u64),
             grouped((self.transitions as f64 / search) as u64),
+            self.startup_seconds,
             self.state_bits,
             size(self.peak_memory_bytes),
             size(self.peak_budget_bytes),
@@ -260,15 +266,38 @@ impl Outcome {
             ));
         }
         for cover in &self.covers {
-            lines.push(format!("  cover \"{}\": {} hits", cover.property, grouped(cover.hits)));
+            let hits = if cover.hits == 1 { "hit" } else { "hits" };
+            lines.push(format!("  cover \"{}\": {} {hits}", cover.property, grouped(cover.hits)));
         }
         if let Some(run) = &self.run {
             lines.push(match self.verdict {
-                "stopped" => format!("  to go on: hadal resume {run}"),
+                "stopped" => format!("  to continue: hadal resume {run}"),
                 _ => format!("  kept in {run}"),
             });
         }
         lines.join("\n")
+    }
+
+    /// What never happened though every state was seen.
+    fn never(&self) -> Vec<String> {
+        let coverage = &self.coverage;
+        let mut lines = Vec::new();
+        if !coverage.never_fired.is_empty() {
+            let (silent, all) = (coverage.never_fired.len(), self.actions.len());
+            let names = coverage.never_fired.iter().map(|name| format!("`{name}`"));
+            lines.push(format!("  {silent} of {all} actions never fired: {}", some_of(names)));
+        }
+        if !coverage.never_changed.is_empty() {
+            let names = coverage.never_changed.iter().map(|name| format!("`{name}`"));
+            lines.push(format!("  never changed: {}", some_of(names)));
+        }
+        for premise in &coverage.vacuous {
+            lines.push(format!(
+                "  never true: `{}` (line {}), so \"{}\" says nothing there",
+                premise.premise, premise.line, premise.property
+            ));
+        }
+        lines
     }
 
     /// How states were stored, for `--explain`.
@@ -306,6 +335,39 @@ impl Outcome {
     }
 }
 
+/// The properties that were asked about, by their answers.
+fn asked(coverage: &Coverage) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for verdict in ["violated", "reached", "holds", "unreachable", "open"] {
+        let of = coverage.properties.iter().filter(|it| it.verdict == verdict);
+        let names: Vec<String> = of
+            .map(|it| match it.kind {
+                "deadlock" => it.name.clone(),
+                kind => format!("{kind} \"{}\"", it.name),
+            })
+            .collect();
+        if !names.is_empty() {
+            let told = if verdict == "open" { "not decided" } else { verdict };
+            lines.push(format!("  {told}: {}", some_of(names.into_iter())));
+        }
+    }
+    if lines.is_empty() {
+        lines.push("  nothing was asked: the graph alone was explored".into());
+    }
+    lines
+}
+
+/// The first few, and how many more there are.
+fn some_of(names: impl ExactSizeIterator<Item = String>) -> String {
+    const SHOWN: usize = 12;
+    let more = names.len().saturating_sub(SHOWN);
+    let shown: Vec<String> = names.take(SHOWN).collect();
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 /// Why the search ended, in one sentence, and the property that decided.
 pub fn reason(
     report: &Report,
@@ -328,7 +390,7 @@ pub fn reason(
             if report.proviso == Some(Proviso::WrongSeen) {
                 told = told.replace("; what was seen is fine", "");
                 told.push_str(
-                    "; something wrong was seen in a layer that is not finished: go on to have it reported",
+                    "; something wrong was seen in a layer that is not finished: resume to have it reported",
                 );
             }
             ("stopped", told, None)
@@ -358,7 +420,7 @@ fn holds_reason(proviso: Option<Proviso>) -> String {
 fn stop_reason(reason: &StopReason, memory: u64) -> String {
     match reason {
         StopReason::Memory { needed } => format!(
-            "the memory budget of {} is used up; going on needs at least {} (--memory {}M)",
+            "the memory budget of {} is used up; continuing needs at least {} (--memory {}M)",
             size(memory),
             size(*needed),
             needed.div_ceil(1 << 20)

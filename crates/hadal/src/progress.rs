@@ -3,13 +3,13 @@
 
 use crate::failure::Failure;
 use hadal_check::units::{grouped, size};
-use hadal_search::Control;
+use hadal_search::{Control, Gauges};
 use hadal_store::Governor;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -30,11 +30,53 @@ enum Shown {
     Bar(ProgressBar),
 }
 
-/// Figures at one moment.
-#[derive(Clone, Copy)]
-struct Moment {
-    at: Instant,
+/// What the line that people see is made of.
+struct Line {
+    /// The most states that were ever shown: what moves to another storage is counted again there.
     states: u64,
+    /// Transitions when the line was made last, and when.
+    transitions: u64,
+    at: Instant,
+}
+
+impl Line {
+    fn new() -> Self {
+        Line { states: 0, transitions: 0, at: Instant::now() }
+    }
+
+    /// The line for what the gauges show now, `elapsed` after the start.
+    fn next(&mut self, gauges: &Gauges, elapsed: Duration, memory: (u64, u64)) -> String {
+        let load = |gauge: &AtomicU64| gauge.load(Ordering::Relaxed);
+        let (transitions, frontier) = (load(&gauges.transitions), load(&gauges.frontier));
+        self.states = self.states.max(load(&gauges.states));
+        // Transitions are counted while a layer is expanded; new states of a layer on disk only at its end.
+        let fired = transitions.saturating_sub(self.transitions);
+        let rate = fired as f64 / self.at.elapsed().as_secs_f64().max(1e-3);
+        (self.transitions, self.at) = (transitions, Instant::now());
+        let time = clock(elapsed);
+        if transitions == 0 && self.states == 0 {
+            return format!("{time}  starting, or reading back what was explored before");
+        }
+        format!(
+            "{time}  {} states, {} transitions/s, depth {}, frontier {} ({} % expanded), {} of {}",
+            grouped(self.states),
+            grouped(rate as u64),
+            load(&gauges.depth),
+            grouped(frontier),
+            (load(&gauges.expanded).saturating_mul(100)).checked_div(frontier).unwrap_or(0).min(100),
+            size(memory.0),
+            size(memory.1),
+        )
+    }
+}
+
+/// Hours, minutes and seconds.
+fn clock(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    match seconds / 3600 {
+        0 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        hours => format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60),
+    }
 }
 
 impl Progress {
@@ -119,7 +161,7 @@ impl Progress {
     }
 
     fn watch(&self, control: &Control, governor: &Governor) {
-        let mut last = Moment { at: Instant::now(), states: 0 };
+        let mut shown = Line::new();
         let mut last_line = Instant::now();
         let mut done = self.done.lock().unwrap_or_else(|e| e.into_inner());
         while !*done {
@@ -130,24 +172,7 @@ impl Progress {
             }
             self.tell(control);
             let gauges = &control.gauges;
-            let states = gauges.states.load(Ordering::Relaxed);
-            let now = Moment { at: Instant::now(), states };
-            let rate = (now.states - last.states) as f64 / (now.at - last.at).as_secs_f64().max(1e-3);
-            last = now;
-            let (depth, frontier, expanded) = (
-                gauges.depth.load(Ordering::Relaxed),
-                gauges.frontier.load(Ordering::Relaxed),
-                gauges.expanded.load(Ordering::Relaxed),
-            );
-            let line = format!(
-                "{} states, {}/s, depth {depth}, frontier {} ({}%), {} of {}",
-                grouped(states),
-                grouped(rate as u64),
-                grouped(frontier),
-                (expanded * 100).checked_div(frontier).unwrap_or(0).min(100),
-                size(governor.current()),
-                size(governor.limit()),
-            );
+            let line = shown.next(gauges, control.elapsed(), (governor.current(), governor.limit()));
             match &self.shown {
                 Shown::Nothing => {}
                 Shown::Bar(bar) => {
@@ -163,11 +188,11 @@ impl Progress {
             self.event(serde_json::json!({
                 "event": "progress",
                 "seconds": control.elapsed().as_secs_f64(),
-                "states": states,
+                "states": shown.states,
                 "transitions": gauges.transitions.load(Ordering::Relaxed),
-                "depth": depth,
-                "frontier": frontier,
-                "expanded": expanded,
+                "depth": gauges.depth.load(Ordering::Relaxed),
+                "frontier": gauges.frontier.load(Ordering::Relaxed),
+                "expanded": gauges.expanded.load(Ordering::Relaxed),
                 "memory_bytes": governor.current(),
                 "memory_budget_bytes": governor.limit(),
             }));
@@ -175,5 +200,25 @@ impl Progress {
         if let Shown::Bar(bar) = &self.shown {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When states move to another storage, they are counted there from the beginning.
+    #[test]
+    fn states_never_become_fewer_and_rates_never_wrap() {
+        let gauges = Gauges::default();
+        let mut line = Line::new();
+        gauges.transitions.store(5_000_000, Ordering::Relaxed);
+        gauges.states.store(1_703_382, Ordering::Relaxed);
+        let text = line.next(&gauges, Duration::from_secs(61), (1 << 20, 1 << 30));
+        assert!(text.starts_with("1:01  1 703 382 states"), "{text}");
+        gauges.states.store(920_893, Ordering::Relaxed);
+        gauges.transitions.store(4_000_000, Ordering::Relaxed);
+        let text = line.next(&gauges, Duration::from_secs(3700), (1 << 20, 1 << 30));
+        assert!(text.starts_with("1:01:40  1 703 382 states, 0 transitions/s"), "{text}");
     }
 }

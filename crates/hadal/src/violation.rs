@@ -1,14 +1,14 @@
 //! From what an explorer found to a trace that is shown: replayed on the interpreter, with names and values.
 
 use crate::failure::Failure;
-use crate::trace::channels::{self, Channel};
 use crate::trace::sequence::{Chart, Step};
-use crate::trace::{Scalar, StepView, TraceView, ViolationView};
+use crate::trace::{CulpritView, Scalar, StepView, TraceView, ViolationView};
 use hadal_exec::model::Model;
 use hadal_exec::replay::{Trace, TraceEnd, TraceStep};
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
 use hadal_search::{Violation, ViolationKind};
-use hadal_system::{PropertyId, Span, StateSpace};
+use hadal_system::portrait::{Content, Portrait};
+use hadal_system::{Label, PropertyId, Span, StateSpace};
 
 /// Replays and renders a violation.
 pub fn view(model: &Model, found: &Violation) -> Result<TraceView, Failure> {
@@ -17,16 +17,17 @@ pub fn view(model: &Model, found: &Violation) -> Result<TraceView, Failure> {
 
 /// Renders a violation that was replayed.
 pub fn render(model: &Model, found: &Violation, trace: &Trace) -> TraceView {
+    let portrait = Portrait::new(model.system());
     let mut steps: Vec<StepView> = Vec::with_capacity(trace.steps.len());
-    let channels = channels::channels(model.system());
     for step in &trace.steps {
-        let state = channels::shown(&channels, model.render_state(&step.state));
+        let state = portrayed(&portrait, model, &step.state);
         let before = steps.last().map(|s: &StepView| s.state.clone());
         let mut view = StepView::new(step.action.clone(), before.as_deref(), state, step.printed.clone());
         view.inner = step.inner;
-        steps.push(view);
+        view.line = if steps.is_empty() { None } else { line(model, step.label) };
+        steps.push(view.keyed(&step.state));
     }
-    let chart = messages(model, trace, &steps, &channels);
+    let chart = messages(model, trace, &steps);
     TraceView {
         model: model.system().name.clone(),
         violation: describe(model, found.kind, trace),
@@ -46,8 +47,11 @@ pub fn render(model: &Model, found: &Violation, trace: &Trace) -> TraceView {
 }
 
 /// Who sends what to whom, where processes do.
-fn messages(model: &Model, trace: &Trace, views: &[StepView], channels: &[Channel]) -> Option<Chart> {
+fn messages(model: &Model, trace: &Trace, views: &[StepView]) -> Option<Chart> {
     let system = model.system();
+    let shown = views.first().map_or(&[][..], |view| view.state.as_slice());
+    let is_queue = |item: &&Scalar| matches!(item.content, Content::Queue(_));
+    let channels: Vec<String> = shown.iter().filter(is_queue).map(|item| item.name.clone()).collect();
     let is_joint = |action: &hadal_system::Action| action.processes.len() > 1;
     if channels.is_empty() && !system.actions.iter().any(is_joint) {
         return None;
@@ -60,8 +64,19 @@ fn messages(model: &Model, trace: &Trace, views: &[StepView], channels: &[Channe
     };
     let steps: Vec<Step> = trace.steps.iter().zip(views).enumerate().map(step).collect();
     let processes: Vec<String> = system.processes.iter().map(|process| process.name.clone()).collect();
-    let names: Vec<String> = channels.iter().map(|channel| channel.name.clone()).collect();
-    Chart::of(&steps, &processes, &names)
+    Chart::of(&steps, &processes, &channels)
+}
+
+/// The items of a packed state.
+pub fn portrayed(portrait: &Portrait, model: &Model, state: &[u64]) -> Vec<Scalar> {
+    portrait.of(&model.layout().unpack(model.system(), state)).into_iter().map(Scalar::from).collect()
+}
+
+/// The line that the action behind a label stands in, where it has one.
+pub fn line(model: &Model, label: Label) -> Option<usize> {
+    let system = model.system();
+    let span = system.instance(&system.actions, label)?.action.span;
+    (span != Span::default()).then(|| system.source.locate(span).line)
 }
 
 fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView {
@@ -71,6 +86,7 @@ fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView 
         property: property.map(|id| info(id).name.clone()),
         message,
         place: property.map_or(String::new(), |id| place(model, info(id).span, "")),
+        culprit: None,
         values: Vec::new(),
     };
     match (kind, &trace.end) {
@@ -79,11 +95,11 @@ fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView 
             property: None,
             message: format!("firing `{action}` meets an error: {}", fault.message),
             place: place(model, fault.span, &fault.message),
+            culprit: None,
             values: Vec::new(),
         },
         (_, TraceEnd::Property { property, name, values, fault }) => {
-            let values =
-                values.iter().map(|v| Scalar { name: v.name.clone(), value: v.value.clone() }).collect();
+            let values = values.iter().map(|v| Scalar::new(v.name.clone(), v.value.clone())).collect();
             let (kind, message, span, label) = match (fault, kind) {
                 (Some(fault), _) => (
                     "error",
@@ -103,6 +119,7 @@ fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView 
                 property: Some(name.clone()),
                 message,
                 place: place(model, span, label),
+                culprit: culprit(model, trace, *property).filter(|_| fault.is_none()),
                 values,
             }
         }
@@ -133,6 +150,20 @@ fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView 
         // The explorer's other kinds always end in a fault or a property.
         _ => plain("error", None, "something is wrong in the last state".into()),
     }
+}
+
+/// The part of the property that the last state breaks.
+fn culprit(model: &Model, trace: &Trace, property: PropertyId) -> Option<CulpritView> {
+    const MOST_CHARACTERS: usize = 120;
+    let found = model.interpreter().culprit(&trace.steps.last()?.state, property)?;
+    let source = &model.system().source;
+    let text = source.slice(found.span).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = match text.char_indices().nth(MOST_CHARACTERS) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    };
+    let witnesses = found.witnesses.into_iter().map(|(name, value)| Scalar::new(name, value)).collect();
+    Some(CulpritView { text, line: source.locate(found.span).line, is: found.is, witnesses })
 }
 
 fn place(model: &Model, span: Span, label: &str) -> String {

@@ -58,7 +58,14 @@ impl Execution<'_, '_> {
             Store::Frame(depth) => depth < self.frames.len(),
         }));
         self.frames.push(frame);
-        let flow = self.block(&function.body)?;
+        let flow = self.block(&function.body).map_err(|stop| match stop {
+            // What a front end made has no place of its own: it is met where it is called.
+            Stop::Fault(mut fault) if fault.span == Span::default() => {
+                fault.span = span;
+                Stop::Fault(fault)
+            }
+            stop => stop,
+        })?;
         self.frames.pop();
 
         let Some(domain) = function.result else { return Ok(None) };

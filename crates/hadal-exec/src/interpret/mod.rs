@@ -16,12 +16,14 @@
 //!   other property does not.
 
 mod call;
+mod culprit;
 mod expr;
 mod memory;
 mod place;
 mod print;
 mod stmt;
 
+pub use culprit::Culprit;
 use hadal_system::system::{instance_count, instance_values};
 use hadal_system::{
     Action, Check, Expr, Label, Layout, Local, LocalId, ProcessId, PropertyBody, PropertyId, PropertyKind,

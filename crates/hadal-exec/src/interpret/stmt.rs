@@ -102,7 +102,7 @@ impl Execution<'_, '_> {
                 }
             }
             StmtKind::Fail(message) => {
-                return Err(self.fault(FaultKind::Error, stmt.span, format!("error: {message}")));
+                return Err(self.fault(FaultKind::Error, stmt.span, message.clone()));
             }
             StmtKind::Cover(property, condition) => {
                 if self.holds(condition)? {

@@ -40,7 +40,7 @@ pub fn run(args: &AutomatonArgs) -> Result<u8, Failure> {
         Form::Hoa => hoa::print(&automaton, &texts.0, &name),
         Form::Never => never::print(&automaton, &texts.0),
     };
-    super::check::print(&text)?;
+    crate::output::line(&text)?;
     Ok(0)
 }
 

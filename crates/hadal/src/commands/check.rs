@@ -3,12 +3,15 @@
 use crate::args::{
     CheckArgs, Deadlock, Given, LimitArgs, ModelArgs, ModelErrors, OutputArgs, Symmetry, TraceFormat,
 };
+use crate::export;
 use crate::failure::Failure;
 use crate::formulas::{self, FormulaArgs, Own};
 use crate::outcome::{CoverFigures, Outcome, StorageFigures, reason};
+use crate::output;
 use crate::progress::Progress;
+use crate::reading::{self, Reading};
 use crate::timed::{self, TimedArgs};
-use crate::trace::{Detail, TraceView};
+use crate::trace::{self, Detail, TraceView};
 use crate::violation;
 use hadal_check::memory::peak_resident;
 use hadal_check::options::Place;
@@ -20,7 +23,6 @@ use hadal_check::{
 use hadal_lang::Language;
 use hadal_system::{PropertyKind, StateSpace, progress};
 use serde::{Deserialize, Serialize};
-use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -109,6 +111,7 @@ impl From<About> for CheckArgs {
                 trace: TraceFormat::Text,
                 full_states: false,
                 explain: false,
+                export: None,
                 quiet: false,
             },
         }
@@ -131,6 +134,8 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     if let Some(option) = args.timed.first_given() {
         return Err(Failure::Usage(format!("{option} is for models in real time")));
     }
+    reading::must_fit(args);
+    let reading = Reading::begin(args);
     // Nothing named and no deadlocks: the plain graph is asked for.
     let own = if args.deadlock == Some(Deadlock::Off) { Own::Named } else { Own::All };
     let (mut loaded, mut named) = formulas::load(&args.model, &args.formulas, &args.property, own)?;
@@ -144,10 +149,14 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         eprint!("{}", loaded.warnings);
     }
     let options = options(args, loaded.language, resumed)?;
+    if let Some(path) = &args.output.export {
+        export::GraphFormat::of(path)?;
+    }
     let prepared = Check::with_options(loaded.system, options).prepare()?;
     if !args.output.quiet {
         prepared.notes().iter().for_each(|note| eprintln!("{note}"));
     }
+    drop(reading);
     let startup = begun.elapsed();
     let startup_cpu = cpu_seconds();
     let startup_peak = begin_peak();
@@ -175,12 +184,17 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         }
         return run(&again, None);
     }
+    if let Some(path) = &args.output.export {
+        export::write(prepared.shown(), path, args.limits.max_states)?;
+    }
     let exit_code = Outcome::exit_code(&found.report);
+    let coverage = prepared.coverage(&found.report)?;
     let outcome = Outcome {
         seconds: begun.elapsed().as_secs_f64(),
         startup_seconds: startup.as_secs_f64(),
         startup_peak_memory_bytes: startup_peak,
         startup_cpu_seconds: startup_cpu,
+        coverage,
         ..outcome(args, &prepared, found, trace.as_ref())
     };
     progress.event(serde_json::json!({ "event": "result", "result": outcome }));
@@ -324,38 +338,39 @@ pub(crate) fn show(args: &CheckArgs, outcome: &Outcome, trace: Option<&TraceView
     let detail = if args.output.full_states { Detail::WholeStates } else { Detail::Changes };
     if args.output.json {
         // The outcome is plain data: it always serialises.
-        return print(&serde_json::to_string_pretty(outcome).unwrap_or_default());
+        return output::line(&serde_json::to_string_pretty(outcome).unwrap_or_default());
     }
     match (trace, args.output.trace) {
         (Some(trace), TraceFormat::Text) => {
-            print(&format!("{}\n{}", trace.text(detail), outcome.text()))?;
+            output::line(&format!("{}\n{}", trace.text(detail), outcome.text()))?;
         }
         // A trace for a program or a browser has standard output to itself.
         (Some(trace), TraceFormat::Json) => {
-            print(&serde_json::to_string_pretty(&trace.json(detail)).unwrap_or_default())?;
+            output::line(&serde_json::to_string_pretty(&trace.json(detail)).unwrap_or_default())?;
             eprintln!("{}", outcome.text());
         }
         (Some(trace), TraceFormat::Html) => {
-            print(&trace.html())?;
+            output::line(&trace.html())?;
             eprintln!("{}", outcome.text());
         }
         (Some(trace), TraceFormat::Msc) => {
             let chart = trace.messages.as_deref().unwrap_or("no messages are sent\n");
-            print(&format!("{chart}\n{}\n{}", trace.violation.text(), outcome.text()))?;
+            output::line(&format!("{chart}\n{}\n{}", trace.violation.text(), outcome.text()))?;
         }
-        (None, _) => print(&outcome.text())?,
+        // Whoever asked for a trace in a format gets that format, though there is none.
+        (None, TraceFormat::Json) => {
+            output::line("null")?;
+            eprintln!("{}", outcome.text());
+        }
+        (None, TraceFormat::Html) => {
+            let name = args.model.model.display().to_string();
+            output::line(&trace::html::without_trace(&name, &outcome.text()))?;
+            eprintln!("{}", outcome.text());
+        }
+        (None, TraceFormat::Text | TraceFormat::Msc) => output::line(&outcome.text())?,
     }
     if args.output.explain {
         eprintln!("{}", outcome.explanation());
     }
     Ok(())
-}
-
-pub(super) fn print(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
-        // Whoever reads has seen enough; the exit code still says the verdict.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(|error| Failure::File { path: "standard output".into(), error }),
-    }
 }

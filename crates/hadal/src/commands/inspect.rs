@@ -4,6 +4,7 @@ use crate::args::{DotGraph, InspectArgs};
 use crate::failure::Failure;
 use crate::inspect::{self, Format};
 use crate::load::load;
+use crate::output;
 
 /// Prints the model in the format asked for.
 pub fn run(args: &InspectArgs) -> Result<u8, Failure> {
@@ -15,6 +16,6 @@ pub fn run(args: &InspectArgs) -> Result<u8, Failure> {
         (false, Some(DotGraph::Control)) => Format::DotControl,
         (false, None) => Format::Text,
     };
-    println!("{}", inspect::render(&loaded.system, &layout, format));
+    output::line(&inspect::render(&loaded.system, &layout, format))?;
     Ok(0)
 }

@@ -2,8 +2,8 @@
 
 use crate::args::Cli;
 use crate::failure::Failure;
+use crate::output;
 use clap::Args;
-use std::io::Write;
 use std::path::PathBuf;
 
 /// Arguments of `man`.
@@ -40,13 +40,15 @@ pub fn run(args: &ManArgs) -> Result<u8, Failure> {
     let mut text = Vec::new();
     clap_mangen::Man::new(page)
         .render(&mut text)
-        .and_then(|()| std::io::stdout().write_all(&text))
-        .map_err(|error| Failure::File { path: "standard output".into(), error })?;
+        .map_err(|error| Failure::Internal(format!("the page cannot be made: {error}")))?;
+    output::raw(&text)?;
     Ok(0)
 }
 
 /// A completion script.
 pub fn complete(shell: clap_complete::Shell) -> Result<u8, Failure> {
-    clap_complete::generate(shell, &mut Cli::described(), "hadal", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::described(), "hadal", &mut script);
+    output::raw(&script)?;
     Ok(0)
 }

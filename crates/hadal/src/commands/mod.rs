@@ -11,6 +11,8 @@ mod report;
 mod runs;
 mod simulate;
 mod solve;
+mod sweep;
+mod test;
 mod validate;
 
 use crate::args::{CheckArgs, InspectArgs, ReportArgs, ResumeArgs, RunsArgs, SimulateArgs};
@@ -27,6 +29,8 @@ pub enum Verb {
     Solve(solve::SolveArgs),
     /// Find a plan for a task in PDDL, or the cheapest run of a priced model in real time.
     Plan(plan::PlanArgs),
+    /// Walk through the model in a browser, with a search and its counterexample beside it.
+    Explore(crate::explore::ExploreArgs),
     /// Walk through the model, by hand or at random.
     Simulate(SimulateArgs),
     /// Show what hadal makes of the model: layout, actions, static facts.
@@ -42,6 +46,8 @@ pub enum Verb {
     Runs(RunsArgs),
     /// Make a page about a run, finished or going, from its folder.
     Report(ReportArgs),
+    /// Check that models answer as their first lines say.
+    Test(test::TestArgs),
     /// Check a plan against a PDDL domain and problem, step by step.
     Validate(validate::ValidateArgs),
     /// Write aircraft landing as a priced model in real time, from a file of the OR-Library.
@@ -60,9 +66,13 @@ pub enum Verb {
 /// Runs a verb; returns the exit code.
 pub fn run(verb: &Verb) -> Result<u8, Failure> {
     match verb {
+        Verb::Check(args) if sweep::is_asked(args) => {
+            sweep::run(args, &std::env::args().skip(1).collect::<Vec<_>>())
+        }
         Verb::Check(args) => check::run(args, None),
         Verb::Solve(args) => solve::run(args),
         Verb::Plan(args) => plan::run(args),
+        Verb::Explore(args) => crate::explore::run(args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::Automaton(args) => automaton::run(args),
@@ -71,6 +81,7 @@ pub fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Resume(args) => runs::resume(args),
         Verb::Runs(args) => runs::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Test(args) => test::run(args),
         Verb::Validate(args) => validate::run(args),
         Verb::Landing(args) => crate::timed::landing::run(args),
         Verb::Completions { shell } => manual::complete(*shell),

@@ -2,8 +2,8 @@
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
+use crate::output;
 use crate::report;
-use std::io::{ErrorKind, Write};
 
 /// Writes the page, or the figures, where the command says.
 pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
@@ -12,11 +12,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
         Some(path) => {
             std::fs::write(path, text).map_err(|error| Failure::File { path: path.clone(), error })?;
         }
-        None => match std::io::stdout().write_all(text.as_bytes()) {
-            // Whoever reads has seen enough.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-            written => written.map_err(|error| Failure::File { path: "standard output".into(), error })?,
-        },
+        None => output::raw(text.as_bytes())?,
     }
     Ok(0)
 }

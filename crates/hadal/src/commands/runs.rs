@@ -1,66 +1,165 @@
-//! `hadal runs` and `hadal resume`: what is kept on disk, and going on with it.
+//! `hadal runs` and `hadal resume`: what is kept on disk, and resuming it.
 
 use crate::args::{CheckArgs, ResumeArgs, RunsArgs, RunsVerb};
 use crate::commands::check;
 use crate::failure::Failure;
-use hadal_check::folder::{self, RunPlace};
+use crate::output;
+use crate::report::command::command;
+use hadal_check::folder::{self, KnownRun, RunPlace};
 use hadal_check::units::{grouped, size};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// `hadal runs [rm RUN...]`
 pub fn run(args: &RunsArgs) -> Result<u8, Failure> {
     match &args.verb {
-        Some(RunsVerb::Rm { runs }) => {
-            for path in runs {
-                // Only what is a run is removed: a mistyped path must not cost anybody a folder.
-                if !folder::is_left_over(path) {
-                    folder::look_at(path)?;
-                }
-                if folder::is_in_use(path) {
-                    return Err(Failure::Usage(format!(
-                        "{}: the run is in use by another process",
-                        path.display()
-                    )));
-                }
-                RunPlace::existing(path)
-                    .remove()
-                    .map_err(|error| Failure::File { path: path.clone(), error })?;
+        Some(RunsVerb::Rm { runs, finished, older_than }) => {
+            let mut chosen: Vec<PathBuf> = runs.iter().map(|run| found(run, &args.disk)).collect();
+            if *finished || older_than.is_some() {
+                chosen.extend(housekeeping(&args.disk, *finished, *older_than));
+            }
+            chosen.sort();
+            chosen.dedup();
+            chosen.iter().try_for_each(|path| remove(path))?;
+            if runs.is_empty() {
+                output::line(&format!("{} removed", counted(chosen.len(), "run")))?;
             }
         }
-        None => {
-            let (runs, left_over) = (folder::list(&args.disk), folder::left_over(&args.disk));
-            for path in &left_over {
-                println!("{}  ended before its first commit: nothing to resume", path.display());
-            }
-            if runs.is_empty() && left_over.is_empty() {
-                println!("no runs in {}", args.disk.display());
-            }
-            for run in runs {
-                println!(
-                    "{}  {}  {} states, depth {}, {:.0} s, {} on disk  ({})",
-                    run.path.display(),
-                    run.record.status,
-                    grouped(run.record.states()),
-                    run.record.layers.len(),
-                    run.record.seconds,
-                    size(run.bytes),
-                    run.about["model"].as_str().unwrap_or("?"),
-                );
-            }
+        None if args.json => {
+            let listed: Vec<_> = folder::list(&args.disk).iter().map(as_json).collect();
+            // Plain data always serialises.
+            output::line(&serde_json::to_string_pretty(&listed).unwrap_or_default())?;
         }
+        None => output::line(&listing(&args.disk))?,
     }
     Ok(0)
 }
 
+/// `1 run`, `2 runs`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A run by its path, or by its bare name where runs are kept.
+fn found(run: &Path, disk: &Path) -> PathBuf {
+    let kept = disk.join(run);
+    if !run.exists() && kept.exists() { kept } else { run.to_owned() }
+}
+
+/// The runs that are finished, or have not been touched for so long: never one that is in use.
+fn housekeeping(disk: &Path, finished: bool, older_than: Option<Duration>) -> Vec<PathBuf> {
+    let is_old = |path: &Path| {
+        older_than.is_none_or(|limit| {
+            touched(path).is_some_and(|then| then.elapsed().is_ok_and(|age| age >= limit))
+        })
+    };
+    let is_chosen = |run: &KnownRun| {
+        (!finished || run.record.status == "finished") && is_old(&run.path) && !folder::is_in_use(&run.path)
+    };
+    let mut chosen: Vec<PathBuf> =
+        folder::list(disk).into_iter().filter(is_chosen).map(|run| run.path).collect();
+    chosen.extend(folder::left_over(disk).into_iter().filter(|path| is_old(path)));
+    chosen
+}
+
+fn remove(path: &Path) -> Result<(), Failure> {
+    // Only what is a run is removed: a mistyped path must not cost anybody a folder.
+    if !folder::is_left_over(path) {
+        folder::look_at(path)?;
+    }
+    if folder::is_in_use(path) {
+        return Err(Failure::Usage(format!("{}: the run is in use by another process", path.display())));
+    }
+    RunPlace::existing(path).remove().map_err(|error| Failure::File { path: path.to_owned(), error })
+}
+
+/// When something was last written in the folder.
+fn touched(path: &Path) -> Option<SystemTime> {
+    let files = std::fs::read_dir(path).ok()?.flatten();
+    files.filter_map(|file| file.metadata().ok()?.modified().ok()).max()
+}
+
+/// Layers are numbered from 0.
+fn depth(run: &KnownRun) -> usize {
+    run.record.layers.len().saturating_sub(1)
+}
+
+/// What was asked, without the model's folder: its name tells which it is.
+fn asked(run: &KnownRun) -> String {
+    let whole = command(&run.about).unwrap_or_else(|| "?".into());
+    let model = run.about["model"].as_str().unwrap_or("");
+    let name = Path::new(model).file_name().map_or(model.into(), |name| name.to_string_lossy());
+    whole.replacen(model, &name, 1)
+}
+
+fn listing(disk: &Path) -> String {
+    let (runs, left_over) = (folder::list(disk), folder::left_over(disk));
+    let mut lines = Vec::new();
+    for path in &left_over {
+        lines.push(format!("{}  ended before its first commit: nothing to resume", path.display()));
+    }
+    if runs.is_empty() && left_over.is_empty() {
+        lines.push(format!("no runs in {}", disk.display()));
+    }
+    for run in &runs {
+        lines.push(format!(
+            "{}  {}  {}  {} states, depth {}, {:.0} s, {} on disk\n    {}",
+            run.path.display(),
+            touched(&run.path).map_or("?".into(), date),
+            run.record.status,
+            grouped(run.record.states()),
+            depth(run),
+            run.record.seconds,
+            size(run.bytes),
+            asked(run),
+        ));
+    }
+    if runs.len() > 1 {
+        let total = runs.iter().map(|run| run.bytes).sum();
+        lines.push(format!("{}, {} on disk", counted(runs.len(), "run"), size(total)));
+    }
+    lines.join("\n")
+}
+
+fn as_json(run: &KnownRun) -> serde_json::Value {
+    serde_json::json!({
+        "run": run.path.display().to_string(),
+        "status": run.record.status,
+        "touched": touched(&run.path).map(date),
+        "command": command(&run.about),
+        "model": run.about["model"],
+        "states": run.record.states(),
+        "depth": depth(run),
+        "seconds": run.record.seconds,
+        "disk_bytes": run.bytes,
+    })
+}
+
+/// Date and time, universal time, as `2026-01-31 23:59`.
+fn date(moment: SystemTime) -> String {
+    let minutes = moment.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 60;
+    let (days, minute) = (minutes / 1440, minutes % 1440);
+    // Howard Hinnant's civil-from-days: years begin in March, so that leap days come last.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02}", minute / 60, minute % 60)
+}
+
 /// `hadal resume RUN`: the command of the run, with the limits of this one.
 pub fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
-    let known = folder::look_at(&args.run)?;
+    let run = found(&args.run, Path::new(".hadal"));
+    let known = folder::look_at(&run)?;
     if let Some(planned) = super::plan::resume(args, &known.about) {
         return planned;
     }
     let mut original: CheckArgs = serde_json::from_value::<check::About>(known.about)
-        .map_err(|error| {
-            Failure::Damaged(format!("{}: its command cannot be read: {error}", args.run.display()))
-        })?
+        .map_err(|error| Failure::Damaged(format!("{}: its command cannot be read: {error}", run.display())))?
         .into();
     original.limits = args.limits.clone();
     if let Some(bound) = args.cost_bound {
@@ -70,5 +169,20 @@ pub fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
         original.directed.cost_bound = original.directed.cost_bound.max(Some(bound));
     }
     original.output = args.output.clone();
-    check::run(&original, Some(&args.run))
+    check::run(&original, Some(&run))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let at = |seconds| date(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01 00:00");
+        assert_eq!(at(951_782_340), "2000-02-28 23:59");
+        assert_eq!(at(951_868_800), "2000-03-01 00:00");
+        assert_eq!(at(1_709_164_800), "2024-02-29 00:00");
+        assert_eq!(at(4_102_444_799), "2099-12-31 23:59");
+    }
 }

@@ -6,7 +6,7 @@
 mod actions;
 mod chart;
 mod charts;
-mod command;
+pub mod command;
 mod figures;
 mod page;
 mod record;

@@ -52,11 +52,9 @@ fn steps(space: &ZoneSpace, trace: &ConcreteTrace) -> Vec<StepView> {
     let mut steps: Vec<StepView> = Vec::with_capacity(trace.steps.len() + 1);
     let shown = |state: &[u64], clocks: &[Time]| -> Vec<Scalar> {
         let discrete = space.model().render_state(state).into_iter();
-        let discrete = discrete.map(|(name, value)| Scalar { name, value });
+        let discrete = discrete.map(|(name, value)| Scalar::new(name, value));
         let clocks = space.timed().clocks.iter().zip(clocks);
-        discrete
-            .chain(clocks.map(|(name, time)| Scalar { name: name.clone(), value: time.to_string() }))
-            .collect()
+        discrete.chain(clocks.map(|(name, time)| Scalar::new(name.clone(), time.to_string()))).collect()
     };
     for step in &trace.steps {
         let state = shown(&step.state, &step.clocks);
@@ -99,5 +97,5 @@ fn describe(space: &ZoneSpace, found: &Violation) -> ViolationView {
         ViolationKind::StartFault(_) => ("error", None, "the start meets an error of the model".to_owned()),
         _ => ("error", None, "something is wrong in the last state".to_owned()),
     };
-    ViolationView { kind, property, message, place: String::new(), values: Vec::new() }
+    ViolationView { kind, property, message, place: String::new(), culprit: None, values: Vec::new() }
 }

@@ -1,10 +1,10 @@
 //! A trace as it is shown: actions, what they changed, and what is wrong at the end. One view, three renderings.
 
-pub mod channels;
-mod html;
+pub(crate) mod html;
 pub mod sequence;
 mod text;
 
+use hadal_system::portrait::{Content, Item, difference};
 use serde::Serialize;
 
 /// A replayed counterexample, ready to be shown.
@@ -34,7 +34,16 @@ pub struct TraceView {
 pub struct StepView {
     /// The action with its parameters.
     pub action: String,
-    /// Scalars that changed.
+    /// The line of the model that the action stands in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The channels it sends to (`q!`) and receives from (`q?`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<String>,
+    /// The packed state after it, for `explore` and other programs that walk on from there.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub key: String,
+    /// What changed.
     pub changes: Vec<Change>,
     /// The whole state after the step.
     pub state: Vec<Scalar>,
@@ -58,8 +67,8 @@ pub struct Moment {
     pub time: String,
 }
 
-/// A scalar that a step changed.
-#[derive(Clone, Debug, Serialize)]
+/// A scalar, a multiset or a channel that a step changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// Its path name.
     pub name: String,
@@ -68,15 +77,79 @@ pub struct Change {
     pub before: Option<String>,
     /// After.
     pub after: String,
+    /// Of a multiset: the elements that are gone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
+    /// Of a multiset: the elements that are new.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<String>,
 }
 
-/// A scalar and its value.
+/// A scalar, a multiset or a channel, and its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Scalar {
     /// Its path name.
     pub name: String,
     /// Its value.
     pub value: String,
+    /// What it consists of.
+    #[serde(skip)]
+    pub content: Content,
+}
+
+impl From<Item> for Scalar {
+    fn from(item: Item) -> Self {
+        Scalar { name: item.name, value: item.value, content: item.content }
+    }
+}
+
+impl Scalar {
+    /// One value by its name.
+    pub fn new(name: String, value: String) -> Self {
+        Scalar { name, value, content: Content::Scalar }
+    }
+}
+
+impl Change {
+    fn first(now: &Scalar) -> Self {
+        Change {
+            name: now.name.clone(),
+            before: None,
+            after: now.value.clone(),
+            removed: Vec::new(),
+            added: Vec::new(),
+        }
+    }
+
+    fn between(old: &Scalar, now: &Scalar) -> Self {
+        let (removed, added) = match (&old.content, &now.content) {
+            (Content::Bag(old), Content::Bag(now)) => difference(old, now),
+            _ => (Vec::new(), Vec::new()),
+        };
+        Change { before: Some(old.value.clone()), removed, added, ..Change::first(now) }
+    }
+
+    /// For reading: `x: 1 -> 2`, or what left and entered a multiset.
+    pub fn text(&self) -> String {
+        let Some(before) = &self.before else { return format!("{} = {}", self.name, self.after) };
+        if self.removed.is_empty() && self.added.is_empty() {
+            return format!("{}: {before} -> {}", self.name, self.after);
+        }
+        let gone = self.removed.iter().map(|element| format!(" - {element}"));
+        let come = self.added.iter().map(|element| format!(" + {element}"));
+        format!("{}:{}", self.name, gone.chain(come).collect::<String>())
+    }
+}
+
+/// What happened on a channel between two of its contents: `q!` where it grew, `q?` where it shrank.
+fn moved(old: &Scalar, now: &Scalar) -> Option<String> {
+    match (&old.content, &now.content) {
+        (Content::Queue(old), Content::Queue(new)) if old.len() != new.len() => {
+            let mark = if new.len() > old.len() { '!' } else { '?' };
+            Some(format!("{}{mark}", now.name))
+        }
+        _ => None,
+    }
 }
 
 /// What is wrong.
@@ -91,30 +164,63 @@ pub struct ViolationView {
     /// The place in the model, rendered with a caret.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub place: String,
+    /// The part of the property that decides, and for which values of its bound names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub culprit: Option<CulpritView>,
     /// The values that break it.
     pub values: Vec<Scalar>,
+}
+
+/// The part of a property that decides it.
+#[derive(Clone, Debug, Serialize)]
+pub struct CulpritView {
+    /// Its text in the model.
+    pub text: String,
+    /// The line it stands in.
+    pub line: usize,
+    /// What it is.
+    pub is: bool,
+    /// Names that quantifiers bind, with their values.
+    pub witnesses: Vec<Scalar>,
+}
+
+impl CulpritView {
+    /// For reading: ```a != b` (line 3) is false for i = 1, j = 2``.
+    pub fn sentence(&self) -> String {
+        let witnesses: Vec<String> =
+            self.witnesses.iter().map(|it| format!("{} = {}", it.name, it.value)).collect();
+        let reason =
+            if witnesses.is_empty() { String::new() } else { format!(" for {}", witnesses.join(", ")) };
+        format!("`{}` (line {}) is {}{reason}", self.text, self.line, self.is)
+    }
 }
 
 impl StepView {
     /// A step to `state` from `before`.
     pub fn new(action: String, before: Option<&[Scalar]>, state: Vec<Scalar>, printed: String) -> Self {
+        let changed = before.into_iter().flatten().zip(&state).filter(|(old, now)| old.value != now.value);
         let changes = match before {
-            None => state
-                .iter()
-                .map(|s| Change { name: s.name.clone(), before: None, after: s.value.clone() })
-                .collect(),
-            Some(before) => before
-                .iter()
-                .zip(&state)
-                .filter(|(old, new)| old.value != new.value)
-                .map(|(old, new)| Change {
-                    name: new.name.clone(),
-                    before: Some(old.value.clone()),
-                    after: new.value.clone(),
-                })
-                .collect(),
+            None => state.iter().map(Change::first).collect(),
+            Some(_) => changed.clone().map(|(old, now)| Change::between(old, now)).collect(),
         };
-        StepView { action, changes, state, printed, inner: false, moment: None }
+        let channels = changed.filter_map(|(old, now)| moved(old, now)).collect();
+        StepView {
+            action,
+            line: None,
+            channels,
+            key: String::new(),
+            changes,
+            state,
+            printed,
+            inner: false,
+            moment: None,
+        }
+    }
+
+    /// With the packed state after it.
+    pub fn keyed(mut self, state: &[u64]) -> Self {
+        self.key = state.iter().map(|word| format!("{word:x}")).collect::<Vec<_>>().join(".");
+        self
     }
 
     /// For reading, as step number `n`; 0 is the one that makes the initial state.

@@ -5,6 +5,7 @@
 //! taken first.
 
 use super::StepView;
+use hadal_system::portrait::Content;
 use std::fmt::Write;
 
 /// What the messages of a trace are read from.
@@ -49,7 +50,7 @@ impl Chart {
                 let (Some(old), Some(new)) = (contents(before, name), contents(step.view, name)) else {
                     continue;
                 };
-                let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+                let same = old.iter().zip(new).take_while(|(old, new)| old == new).count();
                 if new.len() == old.len() + 1 {
                     let place = same.min(waiting[channel].len());
                     waiting[channel].insert(place, messages.len());
@@ -175,14 +176,13 @@ impl Chart {
     }
 }
 
-/// The messages in a channel, oldest first, as [`super::channels`] writes them: `[2,red; 3,green]`.
-fn contents(step: &StepView, channel: &str) -> Option<Vec<String>> {
-    let scalar = step.state.iter().find(|scalar| scalar.name == channel)?;
-    let inner = scalar.value.strip_prefix('[')?.strip_suffix(']')?;
-    Some(match inner.is_empty() {
-        true => Vec::new(),
-        false => inner.split("; ").map(str::to_owned).collect(),
-    })
+/// The messages in a channel, oldest first.
+fn contents<'s>(step: &'s StepView, channel: &str) -> Option<&'s [String]> {
+    let item = step.state.iter().find(|item| item.name == channel)?;
+    match &item.content {
+        Content::Queue(messages) => Some(messages),
+        _ => None,
+    }
 }
 
 /// The statement of the sender: joint steps are named `sender: statement -> receiver: statement`.
@@ -198,10 +198,13 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::{Scalar, StepView};
-    use super::{Chart, Step};
+    use super::{Chart, Content, Step};
 
     fn view(action: &str, content: &str) -> StepView {
-        let state = vec![Scalar { name: "q".into(), value: content.into() }];
+        let inner = content.trim_matches(['[', ']']);
+        let messages = inner.split("; ").filter(|it| !it.is_empty()).map(str::to_owned).collect();
+        let state =
+            vec![Scalar { name: "q".into(), value: content.into(), content: Content::Queue(messages) }];
         StepView::new(action.into(), None, state, String::new())
     }
 

@@ -34,7 +34,15 @@ pub(super) fn write_step(text: &mut String, n: u64, step: &StepView, detail: Det
     }
     match n {
         0 => writeln!(text, "start  {}", step.action)?,
-        _ => writeln!(text, "{n:>5}  {}", step.action)?,
+        _ => {
+            let mut remarks: Vec<String> =
+                step.channels.iter().filter(|name| !step.action.contains(name.as_str())).cloned().collect();
+            remarks.extend(step.line.map(|line| format!("line {line}")));
+            match remarks.is_empty() {
+                true => writeln!(text, "{n:>5}  {}", step.action)?,
+                false => writeln!(text, "{n:>5}  {}  ({})", step.action, remarks.join(", "))?,
+            }
+        }
     }
     match (detail, n) {
         (Detail::WholeStates, _) | (_, 0) => {
@@ -47,10 +55,7 @@ pub(super) fn write_step(text: &mut String, n: u64, step: &StepView, detail: Det
         (Detail::Changes, _) if step.changes.is_empty() => writeln!(text, "         nothing changes")?,
         (Detail::Changes, _) => {
             for change in &step.changes {
-                match &change.before {
-                    Some(before) => writeln!(text, "         {}: {before} -> {}", change.name, change.after)?,
-                    None => writeln!(text, "         {} = {}", change.name, change.after)?,
-                }
+                writeln!(text, "         {}", change.text())?;
             }
         }
     }
@@ -65,6 +70,9 @@ pub(super) fn write_violation(text: &mut String, violation: &ViolationView) -> s
     writeln!(text, "{}", violation.message)?;
     if !violation.place.is_empty() {
         write!(text, "{}", violation.place)?;
+    }
+    if let Some(culprit) = &violation.culprit {
+        writeln!(text, "  {}", culprit.sentence())?;
     }
     for scalar in &violation.values {
         writeln!(text, "    {} = {}", scalar.name, scalar.value)?;

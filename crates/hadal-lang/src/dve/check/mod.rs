@@ -133,7 +133,9 @@ impl Checker<'_> {
         self.channel_uses();
         for (name, _) in self.overrides {
             if !self.overridden.contains(name) {
-                let help = did_you_mean(name, self.globals.names().map(String::as_str));
+                let constants: Vec<&str> = self.globals.names().map(String::as_str).collect();
+                let help = did_you_mean(name, constants.iter().copied())
+                    .or_else(|| (!constants.is_empty()).then(|| format!("it has {}", constants.join(", "))));
                 let mut finding = Diagnostic::error(
                     Span::default(),
                     format!("-D {name}: the model has no constant `{name}`"),

@@ -121,11 +121,14 @@ impl Checker<'_> {
         let unused: Vec<String> =
             self.overrides.iter().filter(|o| !o.used).map(|o| o.name.to_owned()).collect();
         for name in unused {
-            let mut finding = Diagnostic::error(Span::default(), format!("no constant is called `{name}`"))
-                .label("given on the command line");
-            if let Some(meant) = nearest(&name, self.global_constants.iter().map(|c| &**c)) {
-                finding = finding.help(format!("did you mean `{meant}`?"));
-            }
+            let message = format!("-D {name}: the model has no constant `{name}`");
+            let mut finding = Diagnostic::error(Span::default(), message);
+            let constants: Vec<&str> = self.global_constants.iter().map(|c| &**c).collect();
+            finding.help = match nearest(&name, constants.iter().copied()) {
+                Some(meant) => Some(format!("did you mean `{meant}`?")),
+                None if constants.is_empty() => None,
+                None => Some(format!("it has {}", constants.join(", "))),
+            };
             self.report(finding);
         }
     }

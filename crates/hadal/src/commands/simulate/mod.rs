@@ -8,14 +8,14 @@ mod replay;
 use crate::args::SimulateArgs;
 use crate::failure::Failure;
 use crate::load::load;
-use crate::trace::{Detail, Scalar, StepView, ViolationView};
-use crate::violation;
+use crate::stepping::{Choice, Spot, Stepper};
+use crate::trace::{Change, Detail, StepView};
 use hadal_check::properties::select_properties;
 use hadal_exec::model::{Engine, Model, ModelOptions};
-use hadal_exec::symmetry::{Canonicaliser, Scratch, SymmetryMode};
-use hadal_exec::{Interpreter, Notes, Outcome, follow};
-use hadal_search::{Violation, ViolationKind};
-use hadal_system::{Check, DeadlockNotion, Label, ProcessId, StateSpace};
+use hadal_exec::symmetry::SymmetryMode;
+use hadal_search::ViolationKind;
+use hadal_system::DeadlockNotion;
+use std::collections::BTreeMap;
 use std::io::{BufRead, ErrorKind, IsTerminal, Write};
 
 /// Runs the command; returns the exit code: 1 where the walk met something wrong.
@@ -26,8 +26,15 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
     let model = Model::new(loaded.system, options).map_err(|error| Failure::Usage(error.to_string()))?;
     let detail = if args.full_states { Detail::WholeStates } else { Detail::Changes };
-    let mut walk = Simulation::new(&model, loaded.language.deadlock, detail);
     let (mut random, mut out) = (SplitMix64(args.seed), std::io::stdout().lock());
+    if args.runs > 1 {
+        return match statistics(&model, loaded.language.deadlock, args, &mut out) {
+            Ok(wrong) => Ok(u8::from(wrong)),
+            Err(SimulationError::Io(error)) => Err(Failure::File { path: "standard output".into(), error }),
+            Err(SimulationError::Failure(failure)) => Err(failure),
+        };
+    }
+    let mut walk = Simulation::new(&model, loaded.language.deadlock, detail);
     let replayed = match &args.replay {
         Some(trace) => replay::along(&mut walk, trace, &mut out),
         None => Ok(()),
@@ -38,7 +45,7 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
         at_random(&mut walk, args, &mut random, &mut out)
     } else {
         let echo = if std::io::stdin().is_terminal() { Echo::No } else { Echo::Yes };
-        by_hand(&mut walk, &mut random, Talk { input: &mut std::io::stdin().lock(), echo, out: &mut out })
+        by_hand(&mut walk, &mut random, Talk { input: &mut Commands::new(echo), echo, out: &mut out })
     };
     match walked {
         Ok(()) => {}
@@ -83,9 +90,44 @@ fn at_random(
     Ok(())
 }
 
+/// Where commands come from: a terminal, where lines can be edited and called back, or a pipe.
+enum Commands {
+    Terminal(Box<rustyline::DefaultEditor>),
+    Pipe(std::io::StdinLock<'static>),
+}
+
+impl Commands {
+    fn new(echo: Echo) -> Self {
+        match (echo, rustyline::DefaultEditor::new()) {
+            (Echo::No, Ok(editor)) => Commands::Terminal(Box::new(editor)),
+            _ => Commands::Pipe(std::io::stdin().lock()),
+        }
+    }
+
+    /// The next command; none when there is no more.
+    fn next(&mut self, out: &mut dyn Write) -> Result<Option<String>, SimulationError> {
+        match self {
+            Commands::Terminal(editor) => match editor.readline("> ") {
+                Ok(line) => {
+                    // A history that cannot grow is no reason to stop.
+                    let _ = editor.add_history_entry(line.as_str());
+                    Ok(Some(line))
+                }
+                Err(_) => Ok(None),
+            },
+            Commands::Pipe(input) => {
+                write!(out, "> ")?;
+                out.flush()?;
+                let mut line = String::new();
+                Ok((input.read_line(&mut line)? > 0).then_some(line))
+            }
+        }
+    }
+}
+
 /// The person's side of a walk by hand.
 struct Talk<'t> {
-    input: &'t mut dyn BufRead,
+    input: &'t mut Commands,
     echo: Echo,
     out: &'t mut dyn Write,
 }
@@ -97,7 +139,8 @@ enum Echo {
     No,
 }
 
-const HELP: &str = "a number takes that action; r: any action, b: back, s: show the state, q: quit";
+const HELP: &str = "a number takes that action; r: any action, b: back, j N: back to step N, t: the steps so far, s: show the state, \
+     w FILE: write the walk, h: help, q: quit";
 
 /// Asks for every step until the person quits or the input ends.
 fn by_hand(walk: &mut Simulation, random: &mut SplitMix64, talk: Talk) -> Result<(), SimulationError> {
@@ -108,13 +151,11 @@ fn by_hand(walk: &mut Simulation, random: &mut SplitMix64, talk: Talk) -> Result
     writeln!(out, "\n{HELP}")?;
     walk.list(out)?;
     loop {
-        write!(out, "> ")?;
         out.flush()?;
-        let mut line = String::new();
-        if input.read_line(&mut line)? == 0 {
+        let Some(line) = input.next(out)? else {
             writeln!(out)?;
             return Ok(());
-        }
+        };
         let command = line.trim();
         if echo == Echo::Yes {
             writeln!(out, "{command}")?;
@@ -123,6 +164,34 @@ fn by_hand(walk: &mut Simulation, random: &mut SplitMix64, talk: Talk) -> Result
             "q" => return Ok(()),
             "s" => {
                 walk.show_state(out)?;
+                continue;
+            }
+            "h" | "?" | "help" => {
+                writeln!(out, "{HELP}")?;
+                continue;
+            }
+            "t" => {
+                for (n, visit) in walk.path.iter().enumerate() {
+                    writeln!(out, "{n:>5}  {}", visit.step.action)?;
+                }
+                continue;
+            }
+            jump if jump.strip_prefix("j ").is_some() => {
+                let to = jump[2..].trim().parse().unwrap_or(usize::MAX);
+                if !walk.jump(to) {
+                    writeln!(out, "there is no such step; there are {}", walk.steps())?;
+                    continue;
+                }
+                walk.show_step(out)?;
+                None
+            }
+            save if save.strip_prefix("w ").is_some() => {
+                let steps: Vec<&StepView> = walk.path.iter().map(|visit| &visit.step).collect();
+                let saved = serde_json::json!({ "steps": steps }).to_string();
+                match std::fs::write(save[2..].trim(), saved) {
+                    Ok(()) => writeln!(out, "written; `hadal simulate MODEL --replay FILE` follows it")?,
+                    Err(error) => writeln!(out, "it cannot be written: {error}")?,
+                }
                 continue;
             }
             "b" if walk.back() => {
@@ -158,27 +227,9 @@ enum Met {
     Wrong(String),
 }
 
-/// One instance of an action (or of a start) that can fire.
-struct Choice {
-    label: Label,
-    printed: String,
-    leads: Leads,
-}
-
-enum Leads {
-    /// To this state.
-    To(Vec<u64>),
-    /// To an error of the model.
-    Nowhere,
-}
-
 /// A path from an initial state to where the person is.
 struct Simulation<'m> {
-    model: &'m Model,
-    deadlock: DeadlockNotion,
-    interpreter: Interpreter<'m>,
-    /// Where the model has multisets, whose elements have no order.
-    multisets: Option<(&'m Canonicaliser, Scratch)>,
+    stepper: Stepper<'m>,
     detail: Detail,
     path: Vec<Visit>,
     /// What can fire at the end of the path; the starts where there is no state yet.
@@ -189,26 +240,15 @@ struct Simulation<'m> {
 
 /// A state on the path and the step that led there.
 struct Visit {
-    state: Vec<u64>,
+    spot: Spot,
     step: StepView,
-    /// Who goes on alone from here.
-    then: Option<ProcessId>,
 }
 
 impl<'m> Simulation<'m> {
     fn new(model: &'m Model, deadlock: DeadlockNotion, detail: Detail) -> Self {
-        let mut walk = Simulation {
-            model,
-            deadlock,
-            interpreter: model.interpreter(),
-            multisets: model.symmetry().map(|it| (it, it.scratch())),
-            detail,
-            path: Vec::new(),
-            enabled: Vec::new(),
-            met_violation: false,
-        };
-        walk.find_enabled();
-        walk
+        let mut stepper = Stepper::new(model, deadlock);
+        let enabled = stepper.choices(None);
+        Simulation { stepper, detail, path: Vec::new(), enabled, met_violation: false }
     }
 
     /// Steps from the initial state.
@@ -216,48 +256,8 @@ impl<'m> Simulation<'m> {
         (self.path.len() as u64).saturating_sub(1)
     }
 
-    fn state(&self) -> Option<&[u64]> {
-        self.path.last().map(|visit| visit.state.as_slice())
-    }
-
-    fn find_enabled(&mut self) {
-        let system = self.model.system();
-        let actions = if self.path.is_empty() { &system.starts } else { &system.actions };
-        let instances = system.label_bases(actions).last().copied().unwrap_or(0);
-        self.enabled.clear();
-        if let (Some(visit), false) = (self.path.last(), system.has_plain_steps()) {
-            for step in follow::steps(self.model, &self.interpreter, &visit.state, visit.then) {
-                let leads = step.to.map_or(Leads::Nowhere, Leads::To);
-                self.enabled.push(Choice { label: step.label, printed: step.printed, leads });
-            }
-            return;
-        }
-        // `Model::new` refuses systems with more instances than labels.
-        for label in (0..instances as u32).map(Label) {
-            let mut notes = Notes { printed: Some(String::new()), ..Notes::default() };
-            let outcome = match self.path.last() {
-                Some(visit) => self.interpreter.fire_noting(&visit.state, label, &mut notes),
-                None => self.interpreter.start_noting(label, &mut notes),
-            };
-            let leads = match outcome {
-                Outcome::Disabled | Outcome::Dropped => continue,
-                Outcome::Reached(mut state) => {
-                    if let Some((multisets, scratch)) = &mut self.multisets {
-                        multisets.normalise_multisets(&mut state, scratch);
-                    }
-                    Leads::To(state)
-                }
-                Outcome::Fault(_) => Leads::Nowhere,
-            };
-            self.enabled.push(Choice { label, printed: notes.printed.unwrap_or_default(), leads });
-        }
-    }
-
-    fn name(&self, label: Label) -> String {
-        match self.path.is_empty() {
-            true => self.model.render_start(label),
-            false => self.model.render_label(label),
-        }
+    fn spot(&self) -> Option<&Spot> {
+        self.path.last().map(|visit| &visit.spot)
     }
 
     fn list(&self, out: &mut dyn Write) -> Result<(), SimulationError> {
@@ -265,81 +265,79 @@ impl<'m> Simulation<'m> {
             writeln!(out, "nothing can be done here")?;
         }
         for (n, choice) in self.enabled.iter().enumerate() {
-            let remark = match &choice.leads {
-                Leads::Nowhere => "  (meets an error)",
-                Leads::To(state) if Some(state.as_slice()) == self.state() => "  (changes nothing)",
-                Leads::To(_) => "",
+            let remark = match &choice.to {
+                None => "  (meets an error)".to_owned(),
+                Some(to) if self.spot().is_some_and(|here| here.state == to.state) => {
+                    "  (changes nothing)".to_owned()
+                }
+                Some(to) => match self.spot() {
+                    Some(here) => self.effect(here, choice, to),
+                    None => String::new(),
+                },
             };
-            writeln!(out, "{:>5}. {}{remark}", n + 1, self.name(choice.label))?;
+            writeln!(out, "{:>5}. {}{remark}", n + 1, self.stepper.name(self.spot(), choice.label))?;
         }
         Ok(())
     }
 
+    /// What a choice would change, in short.
+    fn effect(&self, here: &Spot, choice: &Choice, to: &Spot) -> String {
+        const SHOWN: usize = 3;
+        let step = self.stepper.step(Some(here), choice, to);
+        let mut changes: Vec<String> = step.changes.iter().take(SHOWN).map(Change::text).collect();
+        if step.changes.len() > SHOWN {
+            changes.push(format!("{} more", step.changes.len() - SHOWN));
+        }
+        format!("  [{}]", changes.join("; "))
+    }
+
     /// Fires the `n`-th of what is enabled, shows the step, and looks at the state it leads to.
     fn take(&mut self, n: usize, out: &mut dyn Write) -> Result<Met, SimulationError> {
-        let Choice { label, printed, leads } = &self.enabled[n];
-        let Leads::To(state) = leads else {
-            for line in printed.lines() {
+        let choice = self.enabled[n].clone();
+        let Some(to) = choice.to.clone() else {
+            for line in choice.printed.lines() {
                 writeln!(out, "         | {line}")?;
             }
             let kind = match self.path.is_empty() {
-                true => ViolationKind::StartFault(*label),
-                false => ViolationKind::Fault(*label),
+                true => ViolationKind::StartFault(choice.label),
+                false => ViolationKind::Fault(choice.label),
             };
             return self.report(kind, out);
         };
-        let scalars = self.model.render_state(state);
-        let scalars = scalars.into_iter().map(|(name, value)| Scalar { name, value }).collect();
-        let before = self.path.last().map(|visit| visit.step.state.as_slice());
-        let step = StepView::new(self.name(*label), before, scalars, printed.clone());
-        let check = self.interpreter.check(state);
-        let system = self.model.system();
-        let then = match self.path.is_empty() {
-            true => None,
-            false => system.instance(&system.actions, *label).and_then(|it| it.action.then),
-        };
-        self.path.push(Visit { state: state.clone(), step, then });
-        self.find_enabled();
+        let step = self.stepper.step(self.spot(), &choice, &to);
+        self.enabled = self.stepper.choices(Some(&to));
+        let wrong = self.stepper.wrong(&to, &self.enabled);
+        self.path.push(Visit { spot: to, step });
         self.show_step(out)?;
-        match check {
-            // Goals are not asked for: what is hit is an invariant.
-            Check::Hit(id) => self.report(ViolationKind::Invariant(id), out),
-            Check::Fault(id) => self.report(ViolationKind::PropertyFault(id), out),
-            Check::Fine if self.is_deadlock() => self.report(ViolationKind::Deadlock, out),
-            Check::Fine => Ok(Met::Nothing),
+        match wrong {
+            Some(kind) => self.report(kind, out),
+            None => Ok(Met::Nothing),
         }
-    }
-
-    /// The notion of deadlock that `check` has for the language.
-    fn is_deadlock(&self) -> bool {
-        let Some(here) = self.state() else { return false };
-        let stays = |choice: &Choice| matches!(&choice.leads, Leads::To(state) if state == here);
-        let suspected = match self.deadlock {
-            DeadlockNotion::Off => false,
-            DeadlockNotion::Stuck => self.enabled.is_empty(),
-            DeadlockNotion::Stuttering => self.enabled.iter().all(stays),
-        };
-        suspected && !self.model.worker().can_leave(here)
     }
 
     /// Says what is wrong here, with the place in the model and the values behind it.
     fn report(&mut self, kind: ViolationKind, out: &mut dyn Write) -> Result<Met, SimulationError> {
-        let path = self.path.iter().map(|visit| visit.state.clone()).collect();
-        let found = Violation { kind, path, shortest: false };
-        let wrong: ViolationView = violation::view(self.model, &found)?.violation;
+        let path = self.path.iter().map(|visit| visit.spot.state.clone()).collect();
+        let wrong = self.stepper.describe(path, kind)?;
         write!(out, "\n{}", wrong.text())?;
         self.met_violation = true;
         Ok(Met::Wrong(wrong.message))
     }
 
+    /// Goes back to step `n`.
+    fn jump(&mut self, n: usize) -> bool {
+        let there = n < self.path.len();
+        if there {
+            self.path.truncate(n + 1);
+            let here = self.path.last().map(|visit| visit.spot.clone());
+            self.enabled = self.stepper.choices(here.as_ref());
+        }
+        there
+    }
+
     /// Takes the last step back, unless it is the first.
     fn back(&mut self) -> bool {
-        let more = self.path.len() > 1;
-        if more {
-            self.path.pop();
-            self.find_enabled();
-        }
-        more
+        self.path.len() > 1 && self.jump(self.path.len() - 2)
     }
 
     fn show_step(&self, out: &mut dyn Write) -> Result<(), SimulationError> {
@@ -360,6 +358,71 @@ impl<'m> Simulation<'m> {
         }
         Ok(())
     }
+}
+
+/// Many random walks, and what they met.
+fn statistics(
+    model: &Model,
+    deadlock: DeadlockNotion,
+    args: &SimulateArgs,
+    out: &mut dyn Write,
+) -> Result<bool, SimulationError> {
+    let mut met: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    let mut fired: BTreeMap<String, u64> = BTreeMap::new();
+    let (mut steps, mut wrong_walks) = (0u64, 0u64);
+    for run in 0..args.runs {
+        let mut random = SplitMix64(args.seed.wrapping_add(run));
+        let mut stepper = Stepper::new(model, deadlock);
+        let mut path: Vec<Vec<u64>> = Vec::new();
+        let mut here: Option<Spot> = None;
+        let mut choices = stepper.choices(None);
+        let mut ending = None;
+        for _ in 0..=args.steps {
+            let Some(n) = random.below(choices.len()) else { break };
+            let choice = choices[n].clone();
+            let kind = match (&choice.to, &here) {
+                (None, None) => Some(ViolationKind::StartFault(choice.label)),
+                (None, Some(_)) => Some(ViolationKind::Fault(choice.label)),
+                (Some(to), _) => {
+                    if here.is_some() {
+                        *fired.entry(stepper.name(here.as_ref(), choice.label)).or_default() += 1;
+                        steps += 1;
+                    }
+                    path.push(to.state.clone());
+                    choices = stepper.choices(Some(to));
+                    here = Some(to.clone());
+                    stepper.wrong(to, &choices)
+                }
+            };
+            if let Some(kind) = kind {
+                ending = Some(kind);
+                break;
+            }
+        }
+        if let Some(kind) = ending {
+            wrong_walks += 1;
+            let length = path.len().saturating_sub(1) as u64;
+            let told = stepper.describe(path, kind)?.message;
+            let seen = met.entry(told).or_insert((0, u64::MAX));
+            *seen = (seen.0 + 1, seen.1.min(length));
+        }
+    }
+    writeln!(
+        out,
+        "{} walks of at most {} steps, {steps} steps in all (seeds from {})",
+        args.runs, args.steps, args.seed
+    )?;
+    writeln!(out, "{wrong_walks} met something wrong")?;
+    for (what, (times, shortest)) in &met {
+        writeln!(out, "  {times} x {what} (after {shortest} steps at the earliest)")?;
+    }
+    writeln!(out, "{} actions fired; most often:", fired.len())?;
+    let mut often: Vec<(&String, &u64)> = fired.iter().collect();
+    often.sort_by_key(|(name, times)| (std::cmp::Reverse(**times), (*name).clone()));
+    for (name, times) in often.into_iter().take(10) {
+        writeln!(out, "  {times} x {name}")?;
+    }
+    Ok(wrong_walks > 0)
 }
 
 /// Sebastiano Vigna's splitmix64: small, and the same on every machine.

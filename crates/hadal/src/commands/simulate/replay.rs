@@ -1,8 +1,7 @@
 //! Walking along a trace that `check` wrote, step by step on the interpreter; a run that goes on for ever is walked round.
 
-use super::{Leads, Met, Simulation, SimulationError};
+use super::{Met, Simulation, SimulationError};
 use crate::failure::Failure;
-use hadal_system::StateSpace;
 use serde::Deserialize;
 use std::io::Write;
 use std::path::Path;
@@ -45,7 +44,7 @@ pub(super) fn along(walk: &mut Simulation, path: &Path, out: &mut dyn Write) -> 
             );
             return Err(Failure::Usage(told).into());
         }
-        states.extend(walk.state().map(<[u64]>::to_vec));
+        states.extend(walk.spot().map(|spot| spot.state.clone()));
         if trace.loop_from == Some(n) {
             writeln!(out, "  .--  here the loop begins")?;
         }
@@ -96,19 +95,19 @@ fn take(walk: &mut Simulation, step: &Step, out: &mut dyn Write) -> Result<bool,
     Ok(true)
 }
 
-/// The choice with this name that changes these scalars so.
+/// The choice with this name that changes these items so.
 fn choice(walk: &Simulation, action: &str, changes: &[Change]) -> Option<usize> {
     let fits = |state: &[u64]| {
-        let scalars = walk.model.render_state(state);
-        changes
-            .iter()
-            .all(|change| scalars.iter().any(|(name, value)| *name == change.name && *value == change.after))
+        let items = walk.stepper.items(state);
+        let has =
+            |change: &Change| items.iter().any(|item| item.name == change.name && item.value == change.after);
+        changes.iter().all(has)
     };
     walk.enabled.iter().position(|choice| {
-        walk.name(choice.label) == action
-            && match &choice.leads {
-                Leads::To(state) => fits(state),
-                Leads::Nowhere => changes.is_empty(),
+        walk.stepper.name(walk.spot(), choice.label) == action
+            && match &choice.to {
+                Some(to) => fits(&to.state),
+                None => changes.is_empty(),
             }
     })
 }

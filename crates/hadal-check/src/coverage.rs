@@ -1,0 +1,229 @@
+//! What an answer is about: every property that was asked with its own answer, and what never happened: actions that
+//! never fired, variables that never changed, premises that were never true. A model in which nothing happens breaks
+//! no invariant.
+
+use crate::error::CheckError;
+use crate::run::Prepared;
+use crate::{Check, Options};
+use hadal_search::{DeadlockNotion, Report, Verdict, ViolationKind};
+use hadal_system::facts::{Facts, SlotSet};
+use hadal_system::{
+    BinaryOp, Expr, ExprKind, Property, PropertyBody, PropertyId, PropertyKind, Quantifier, Role, Span,
+    System,
+};
+use serde::Serialize;
+
+/// Premises are looked for in a second search, where the first one saw no more states than this.
+pub const MOST_STATES: u64 = 200_000;
+
+/// What was asked, what each answer is, and what never happened.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Coverage {
+    /// The properties asked about, deadlock among them.
+    pub properties: Vec<Answered>,
+    /// Actions that never fired, where every state was seen.
+    pub never_fired: Vec<String>,
+    /// Variables that nothing that fired writes, where every state was seen.
+    pub never_changed: Vec<String>,
+    /// Premises of invariants that are true in no state: the invariants say nothing there.
+    pub vacuous: Vec<Vacuous>,
+}
+
+/// A property and its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Answered {
+    /// Its name.
+    pub name: String,
+    /// What kind of property it is.
+    pub kind: &'static str,
+    /// `holds`, `violated`, or `open` where the search ended before it knew.
+    pub verdict: &'static str,
+}
+
+/// A premise that is never true.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Vacuous {
+    /// The invariant it belongs to.
+    pub property: String,
+    /// Its text.
+    pub premise: String,
+    /// The line it stands in.
+    pub line: usize,
+}
+
+impl Prepared {
+    /// What the answer in `report` is about.
+    pub fn coverage(&self, report: &Report) -> Result<Coverage, CheckError> {
+        let system = self.model().system();
+        let mut coverage =
+            Coverage { properties: answered(system, self.question(), report), ..Coverage::default() };
+        // What a reduction leaves out might have happened.
+        let seen_all = report.verdict == Verdict::Holds && report.proviso.is_none();
+        if !seen_all || !self.reductions().is_empty() {
+            return Ok(coverage);
+        }
+        if !report.actions.is_empty() {
+            let silent = |n: usize| report.actions.get(n).is_some_and(|action| action.fired == 0);
+            let silent: Vec<usize> = (0..report.actions.len()).filter(|&n| silent(n)).collect();
+            coverage.never_fired = silent.iter().map(|&n| report.actions[n].name.clone()).collect();
+            coverage.never_changed = unchanged(system, &silent);
+        }
+        if report.states <= MOST_STATES {
+            coverage.vacuous = vacuous(system, self.question(), self.memory())?;
+        }
+        Ok(coverage)
+    }
+}
+
+fn kind_name(kind: PropertyKind) -> Option<&'static str> {
+    match kind {
+        PropertyKind::Invariant => Some("invariant"),
+        PropertyKind::Cover => Some("cover"),
+        PropertyKind::Liveness => Some("liveness"),
+        PropertyKind::Goal => Some("goal"),
+        PropertyKind::Formula => Some("formula"),
+        PropertyKind::Acceptance => Some("acceptance"),
+        PropertyKind::Assumption | PropertyKind::Proposition | PropertyKind::Rest => None,
+    }
+}
+
+fn answered(system: &System, question: &hadal_search::Question, report: &Report) -> Vec<Answered> {
+    let violated = match &report.verdict {
+        Verdict::Violated(found) => Some(found.kind),
+        _ => None,
+    };
+    let decided = violated.and_then(ViolationKind::property).and_then(|id| system.property_instance(id));
+    let other = if report.verdict == Verdict::Holds { "holds" } else { "open" };
+    let bases = system.property_bases();
+    let mut list: Vec<Answered> = Vec::new();
+    for (n, property) in system.properties.iter().enumerate() {
+        let (Some(kind), true) = (kind_name(property.kind), question.asks(PropertyId(bases[n]))) else {
+            continue;
+        };
+        let is_decided = decided.as_ref().is_some_and(|(at, _)| *at == n);
+        let verdict = match (is_decided, kind) {
+            (true, "goal") => "reached",
+            (true, _) => "violated",
+            (false, "goal") if other == "holds" => "unreachable",
+            (false, _) => other,
+        };
+        list.push(Answered { name: property.name.clone(), kind, verdict });
+    }
+    if question.deadlock != DeadlockNotion::Off {
+        let verdict = if violated == Some(ViolationKind::Deadlock) { "violated" } else { other };
+        list.push(Answered { name: "no deadlock".into(), kind: "deadlock", verdict });
+    }
+    list
+}
+
+/// The variables that only the silent actions could have changed.
+fn unchanged(system: &System, silent: &[usize]) -> Vec<String> {
+    let facts = Facts::coarse(system);
+    let mut written = SlotSet::new();
+    for (n, action) in facts.actions.iter().enumerate() {
+        if silent.binary_search(&n).is_err() {
+            written.extend(&action.whole.may_write);
+        }
+    }
+    let mut names = Vec::new();
+    let mut slot = 0;
+    for variable in &system.variables {
+        let slots = system.shapes.slots(variable.shape) as u32;
+        // The length of a channel is not a variable of the text, nor are names that a language keeps for itself.
+        let own = variable.name.rsplit('.').next().is_some_and(|name| !name.starts_with('_'))
+            && !(variable.role == Role::Channel && system.shapes.scalar(variable.shape).is_some());
+        if own && (slot..slot + slots).all(|slot| !written.contains(slot)) {
+            names.push(variable.name.clone());
+        }
+        slot += slots;
+    }
+    names
+}
+
+/// The premises of asked invariants that hold in no state, found by a search for them.
+fn vacuous(
+    system: &System,
+    question: &hadal_search::Question,
+    memory: u64,
+) -> Result<Vec<Vacuous>, CheckError> {
+    let bases = system.property_bases();
+    let mut premises: Vec<(Property, Vacuous)> = Vec::new();
+    for (n, property) in system.properties.iter().enumerate() {
+        let asked = property.kind == PropertyKind::Invariant && question.asks(PropertyId(bases[n]));
+        let (true, PropertyBody::State(condition)) = (asked, &property.body) else { continue };
+        let mut found = Vec::new();
+        gather(condition, &mut |premise| found.push(premise));
+        for premise in found {
+            let text = system.source.slice(premise.span).split_whitespace().collect::<Vec<_>>().join(" ");
+            let line = system.source.locate(premise.span).line;
+            let cover = Property {
+                kind: PropertyKind::Cover,
+                body: PropertyBody::State(premise.condition),
+                ..property.clone()
+            };
+            premises.push((cover, Vacuous { property: property.name.clone(), premise: text, line }));
+        }
+    }
+    if premises.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut again = system.clone();
+    again.properties.retain(|property| property.kind == PropertyKind::Assumption);
+    again.properties.extend(premises.iter().map(|(cover, _)| cover.clone()));
+    let instances = again.property_bases();
+    let before = instances.len() - 1 - premises.len();
+    let mut options = Options::default();
+    options.deadlock = DeadlockNotion::Off;
+    options.budget.memory = Some(memory);
+    let report = Check::with_options(again, options).run()?.report;
+    if matches!(report.verdict, Verdict::Stopped(_)) {
+        return Ok(Vec::new());
+    }
+    let hits = |n: usize| -> u64 {
+        let range = instances[before + n] as usize..instances[before + n + 1] as usize;
+        report.covers.get(range).map_or(1, |hits| hits.iter().sum())
+    };
+    Ok(premises.into_iter().enumerate().filter(|(n, _)| hits(*n) == 0).map(|(_, (_, it))| it).collect())
+}
+
+/// The premise of an implication, with the quantifiers around it.
+struct Premise {
+    condition: Expr,
+    span: Span,
+}
+
+/// Calls `found` with every premise that the truth of `expr` for all values of bound names hangs on.
+fn gather(expr: &Expr, found: &mut dyn FnMut(Premise)) {
+    match &expr.kind {
+        ExprKind::Binary(BinaryOp::And, left, right) => {
+            gather(left, found);
+            gather(right, found);
+        }
+        ExprKind::Binary(BinaryOp::Implies, premise, conclusion) => {
+            let always = premise.as_const().is_some();
+            if !always && premise.span != Span::default() {
+                found(Premise { condition: (**premise).clone(), span: premise.span });
+            }
+            // What follows from a conclusion's own premise counts where the first premise holds.
+            gather(conclusion, &mut |inner| {
+                let condition = Expr::binary(BinaryOp::And, (**premise).clone(), inner.condition);
+                found(Premise { condition, span: inner.span });
+            });
+        }
+        ExprKind::Quantified { quantifier: Quantifier::ForAll, local, range, body } => {
+            gather(body, &mut |inner| {
+                let condition = Expr::new(
+                    ExprKind::Quantified {
+                        quantifier: Quantifier::Exists,
+                        local: *local,
+                        range: range.clone(),
+                        body: Box::new(inner.condition),
+                    },
+                    expr.span,
+                );
+                found(Premise { condition, span: inner.span });
+            });
+        }
+        _ => {}
+    }
+}
