@@ -25,6 +25,13 @@ pub(super) struct Driver {
     pub stack: usize,
 }
 
+/// What a segment may append: at most so many successors, in the order of their labels or not.
+#[derive(Clone, Copy)]
+struct Room {
+    most: usize,
+    ordered: bool,
+}
+
 impl Driver {
     /// Appends what all segments make of `state`.
     pub fn expand(&self, segments: &[Segment], state: &[u64], out: &mut Successors, covers: &mut [u64]) {
@@ -46,14 +53,15 @@ impl Driver {
                 }
                 match segment.kind {
                     SegmentKind::Tree { most, ordered } => {
-                        self.append(segment, &mut context, source, out, most, ordered);
+                        self.append(segment, &mut context, source, out, Room { most, ordered });
                     }
                     SegmentKind::Loop { count } => {
                         let stretch = STRETCH.min((ROOM_WORDS / self.words).max(1) as u64);
                         let mut first = 0;
                         while first < count {
                             (context.first, context.last) = (first, (first + stretch).min(count));
-                            self.append(segment, &mut context, source, out, stretch as usize, true);
+                            let room = Room { most: stretch as usize, ordered: true };
+                            self.append(segment, &mut context, source, out, room);
                             first = context.last;
                         }
                     }
@@ -72,8 +80,7 @@ impl Driver {
         context: &mut Context,
         source: *const u64,
         out: &mut Successors,
-        most: usize,
-        ordered: bool,
+        Room { most, ordered }: Room,
     ) {
         // One more than can be needed: wide accesses may touch the word behind a state.
         let (states, labels) = out.spare(most + 1);

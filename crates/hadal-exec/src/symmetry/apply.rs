@@ -4,6 +4,13 @@ use hadal_system::state::{get_bits, mask};
 
 use super::blocks::{Blocks, Dim, Family, Line};
 
+/// A state of which a line of so many bits is read.
+#[derive(Clone, Copy)]
+struct Window<'a> {
+    from: &'a [u64],
+    span: u32,
+}
+
 impl Blocks {
     /// Writes to `to` the state in which every element `e` of `from` has become the element at `place[e]`, a
     /// position among the elements of all scalarsets. Multisets are left unsorted.
@@ -14,7 +21,7 @@ impl Blocks {
         for line in &self.lines {
             let family = &self.families[line.family as usize];
             match family.span {
-                Some(span) => self.apply_window(line, family, span, from, place, to),
+                Some(span) => self.apply_window(line, family, Window { from, span }, place, to),
                 None => self.apply_wide(line, family, from, place, to),
             }
         }
@@ -26,8 +33,7 @@ impl Blocks {
         &self,
         line: &Line,
         family: &Family,
-        span: u32,
-        from: &[u64],
+        Window { from, span }: Window,
         place: &[u16],
         to: &mut [u64],
     ) {

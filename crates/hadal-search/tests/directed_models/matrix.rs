@@ -67,7 +67,8 @@ fn try_all(system: System, symmetry: SymmetryMode, sieve: Sieve, what: &str) -> 
             for (order, layer) in pairs {
                 let Ok(layer) = priority::build(layer, model, &asked.target, &*guide) else { continue };
                 let case = format!("{what}, {order} {name} {}", layer.name());
-                check(model, &asked, &truth, (&*guide, &*layer), order, sieve, &case);
+                let way = Way { guide: &*guide, layer: &*layer, order, sieve };
+                check(model, &asked, &truth, way, &case);
                 tried += 1;
                 wrong += usize::from(truth.fails());
             }
@@ -85,15 +86,17 @@ fn pairs(g: usize, sieve: Sieve) -> Vec<(Order, &'static str)> {
     all.enumerate().filter(|(n, _)| sieve.passes(n + g * 7)).map(|(_, pair)| pair).collect()
 }
 
-fn check(
-    model: &hadal_exec::Model,
-    asked: &Asked,
-    truth: &Truth,
-    (guide, layer): (&dyn Guide, &dyn Priority),
+/// How a model is searched.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    guide: &'a dyn Guide,
+    layer: &'a dyn Priority,
     order: Order,
     sieve: Sieve,
-    case: &str,
-) {
+}
+
+fn check(model: &hadal_exec::Model, asked: &Asked, truth: &Truth, way: Way, case: &str) {
+    let Way { guide, layer, order, sieve } = way;
     let mut options = DirectedOptions { order, ..DirectedOptions::default() };
     let report = run(model, asked, guide, layer, options.clone());
     truth.assert_agrees(model, layer, order, &report, case);

@@ -23,6 +23,15 @@ impl Parts {
     }
 }
 
+/// Two terms compared.
+#[derive(Clone, Copy)]
+struct Comparison<'t> {
+    op: BinaryOp,
+    left: &'t Term,
+    right: &'t Term,
+    span: Span,
+}
+
 impl Lowering<'_> {
     pub(super) fn parts(&mut self, code: &mut Code, term: &Term) -> Parts {
         let mut parts = Parts::default();
@@ -125,7 +134,8 @@ impl Lowering<'_> {
                 code.scope = scope;
             }
             TermKind::Binary(op, left, right) => {
-                self.comparison(code, *op, (left, right), term.span, when, parts)
+                let comparison = Comparison { op: *op, left, right, span: term.span };
+                self.comparison(code, comparison, when, parts)
             }
             _ => self.error(term.span, "clocks are compared, nothing else"),
         }
@@ -134,12 +144,11 @@ impl Lowering<'_> {
     fn comparison(
         &mut self,
         code: &mut Code,
-        op: BinaryOp,
-        (left, right): (&Term, &Term),
-        span: Span,
+        comparison: Comparison,
         when: Option<&Expr>,
         parts: &mut Parts,
     ) {
+        let Comparison { op, left, right, span } = comparison;
         if let (TermKind::Rate(of), BinaryOp::Equal) = (&left.kind, op) {
             let cost = matches!(&of.kind, TermKind::Name(name) if name == "cost");
             let Some(rate) = self.value(code, right) else { return };
