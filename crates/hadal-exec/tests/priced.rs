@@ -119,7 +119,7 @@ fn delays_resets_and_infima_are_least_costs_of_points() {
         let rate = random.below(8) as i64;
         let later = from.delay(rate);
         let clock = 1 + random.below(2) as usize;
-        let value = random.below(3) as i32;
+        let value = random.below(3);
         let reset = from.reset(clock, value);
         for p in points() {
             let delayed = (0..=p[1].min(p[2]))

@@ -3,14 +3,19 @@
 use hadal_lang::pddl::{self, NotLoaded, Options};
 use hadal_system::Source;
 
-const DOMAIN: &str = "(define (domain d) (:requirements :adl :fluents :constraints) (:types a b - t)
+pub(crate) const DOMAIN: &str =
+    "(define (domain d) (:requirements :adl :fluents :constraints) (:types a b - t)
  (:constants k - a) (:predicates (p ?x - t) (q) (r ?x ?y - t) (d ?x - t))
  (:functions (f) (g ?x - t) - number) (:derived (d ?x - t) (exists (?y - t) (and (r ?x ?y) (d ?y))))
  (:action go :parameters (?x - t ?y - a) :precondition (and (p ?x) (or (q) (not (r ?x k))))
   :effect (and (q) (forall (?z - t) (when (p ?z) (not (p ?z)))) (increase (f) 1))))";
-const PROBLEM: &str =
+pub(crate) const PROBLEM: &str =
     "(define (problem x) (:domain d) (:objects o - a n - b) (:init (p o) (= (f) 0) (= (g o) 1.5)
   (= (g n) -2)) (:goal (and (q) (preference z (d k)))) (:metric minimize (+ (f) (is-violated z))))";
+/// A domain with outcomes of chance, and its problem.
+pub(crate) const CHANCES: &str = "(define (domain c) (:requirements :probabilistic-effects) (:predicates (up) (done))
+ (:action toss :parameters () :precondition (not (up)) :effect (probabilistic 0.5 (up) 0.25 (and (up) (done)))))
+(define (problem y) (:domain c) (:init) (:goal (up)))";
 
 /// Grounding may take this much: more is an error, which must come soon.
 fn small() -> Options {

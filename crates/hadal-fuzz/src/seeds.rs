@@ -2,6 +2,7 @@
 
 use crate::Reader;
 use crate::files::RUN;
+use crate::planning;
 use hadal_store::diagram::{Diagram, Levels};
 use hadal_store::manifest::{Commit, RunFolder};
 use hadal_store::vfs::{IoThreads, Vfs as _};
@@ -51,6 +52,9 @@ pub fn of(reader: &Reader) -> Vec<Vec<u8>> {
         "hoa" => AUTOMATA,
         "beem" => DESCRIPTIONS,
         "pddl_plan" => PLANS,
+        "pddl_domain" => &[planning::DOMAIN],
+        "pddl_problem" => &[planning::PROBLEM],
+        "ppddl" => &[planning::CHANCES],
         "airland" => PLANES,
         "ledger" => RECORDS,
         _ => &[],
