@@ -116,8 +116,8 @@ fn units(truth: &Truth, outcome: &Outcome) -> Option<u64> {
 }
 
 #[test]
-fn every_guide_finds_the_same_costs_in_memory_on_disk_and_in_many_sittings() {
-    let (mut solved, mut on_disk, mut sittings) = (0, 0, 0);
+fn every_guide_finds_the_same_costs_in_memory_and_on_disk() {
+    let (mut solved, mut on_disk) = (0, 0);
     for drawing in drawings(6) {
         let Some(truth) = Truth::of(drawing) else { continue };
         let task = truth.space.task();
@@ -132,14 +132,9 @@ fn every_guide_finds_the_same_costs_in_memory_on_disk_and_in_many_sittings() {
                 assert_eq!(units(&truth, &outcome), truth.distances[0], "{} {drawing:?}", guide.name);
                 on_disk += 1;
             }
-            if guide.name == "pdb" && truth.states.len() > 100 {
-                let (outcome, more) = plan_in_sittings(task, how);
-                assert_eq!(units(&truth, &outcome), truth.distances[0], "{} {drawing:?}", guide.name);
-                sittings += more;
-            }
         }
     }
-    assert!(solved > 200 && on_disk > 20 && sittings > 0, "{solved} {on_disk} {sittings}");
+    assert!(solved > 200 && on_disk > 20, "{solved} {on_disk}");
 }
 
 #[test]
