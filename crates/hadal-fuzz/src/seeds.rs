@@ -41,8 +41,10 @@ const DESCRIPTIONS: &[&str] = &[
 const PLANS: &[&str] =
     &["(go o o)\n; cost = 1\n", "0.0: (go n k) [1]\n(go o o)\n", "(go  o\n o)\n(no-such-action o)"];
 const PLANES: &[&str] = &["2 10\n 0 1 5 9 10 10 99999 3\n 0 2 6 9 10 10 3 99999\n"];
-const RECORDS: &[&str] =
-    &["[[0,1,2,3]]", "{\"status\":\"running\",\"layers\":[],\"covers\":[],\"actions\":[]}"];
+const RECORDS: &[&str] = &[
+    "[[[1,2,3],[[1,4,8]],[0.5,0.25]]]",
+    "{\"status\":\"running\",\"layers\":[],\"covers\":[],\"actions\":[]}",
+];
 
 /// Texts and files that a reader accepts, or nearly.
 pub fn of(reader: &Reader) -> Vec<Vec<u8>> {
