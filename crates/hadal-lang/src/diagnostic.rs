@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn long_lines_are_cut_around_the_caret_and_control_characters_do_not_reach_the_terminal() {
         let text = format!("{}here{}\x1b[2J\x07", "a ".repeat(500), " b".repeat(500));
-        let source = Source::new("m.m", &text);
+        let source = Source::new("m.m", text.as_str());
         let rendered =
             render_plain(&source, &Diagnostic::error(Span::new(1000, 1004), "what is \x1b[31m this"));
         assert!(rendered.len() < 500, "{rendered}");

@@ -28,6 +28,9 @@ pub(crate) enum Rows {
     All,
 }
 
+/// Groups of atoms of which at most one is true.
+type Groups = Vec<Vec<u32>>;
+
 /// Encodes a ground task.
 pub(crate) fn encode(mut task: GroundTask, goals: SoftGoals, keep: Rows) -> Result<RowTask, GroundError> {
     let mut truth = prune::prune(&mut task);
@@ -53,7 +56,7 @@ fn lowered(
     variables: &Variables,
     goals: SoftGoals,
     keep: Rows,
-) -> Result<(RowTask, Option<Vec<Vec<u32>>>), RowError> {
+) -> Result<(RowTask, Option<Groups>), RowError> {
     let mut rows = lower::lower(task, variables, goals)?;
     let mut wider = None;
     // Where steps are counted, one that changes nothing else may matter.
