@@ -172,8 +172,7 @@ fn vacuous(
     again.properties.extend(premises.iter().map(|(cover, _)| cover.clone()));
     let instances = again.property_bases();
     let before = instances.len() - 1 - premises.len();
-    let mut options = Options::default();
-    options.deadlock = DeadlockNotion::Off;
+    let mut options = Options { deadlock: DeadlockNotion::Off, ..Options::default() };
     options.budget.memory = Some(memory);
     let report = Check::with_options(again, options).run()?.report;
     if matches!(report.verdict, Verdict::Stopped(_)) {

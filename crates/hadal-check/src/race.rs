@@ -160,7 +160,7 @@ struct Blind<'a> {
 impl<'a> Blind<'a> {
     fn begin(self) -> Result<BlindSearch<'a>, Trouble> {
         let setting = Setting::in_ram(self.task, self.governor, self.threads);
-        Ok(BlindSearch { turns: self.turns, made: 0, explorer: Some((&Breadth).explorer(setting)?) })
+        Ok(BlindSearch { turns: self.turns, made: 0, explorer: Some(Breadth.explorer(setting)?) })
     }
 
     /// One turn after the other until it is over, or the race is.

@@ -54,6 +54,7 @@ pub(crate) struct Partly {
 }
 
 /// How far a sweep is.
+#[allow(clippy::large_enum_variant, reason = "there is one per search")]
 pub(super) enum At {
     /// Before the initial states.
     Start,
@@ -75,6 +76,7 @@ pub(super) struct Expanding {
 }
 
 /// Where the states of a layer come from.
+#[allow(clippy::large_enum_variant, reason = "there is one per search")]
 pub(super) enum Source {
     Journal(LayerReader),
     /// In RAM; those from this word on are left.
