@@ -84,7 +84,7 @@ fn patterns_can_be_named_and_their_greatest_counts() {
     for (guide, message) in [
         ("pdb:P,nobody", "no scalar is called `nobody`"),
         ("pdb:a[0]", "does not matter here"),
-        ("max(hl", "no guide is called"),
+        ("max(hl", "a bracket is not closed"),
         ("max(hl,(du)", "a bracket is not closed"),
     ] {
         let error = value(&model, guide).expect_err(guide);

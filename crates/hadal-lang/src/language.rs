@@ -247,9 +247,17 @@ pub fn load(path: &Path, options: &LoadOptions) -> Result<(&'static Language, Lo
     Ok((language, loaded))
 }
 
-/// All findings, one after the other.
+/// Findings that are shown; nobody reads more, and a file that is no model has thousands.
+const SHOWN_FINDINGS: usize = 60;
+
+/// The findings, one after the other.
 pub fn render_all(source: &Source, diagnostics: &Diagnostics) -> String {
-    diagnostics.list.iter().map(|d| render_plain(source, d)).collect::<Vec<_>>().join("\n")
+    let shown = diagnostics.list.iter().take(SHOWN_FINDINGS);
+    let mut text = shown.map(|d| render_plain(source, d)).collect::<Vec<_>>().join("\n");
+    if let Some(more) = diagnostics.list.len().checked_sub(SHOWN_FINDINGS).filter(|&more| more > 0) {
+        text.push_str(&format!("\nand {more} more\n"));
+    }
+    text
 }
 
 /// The findings of a refused model, then how many refuse it.

@@ -9,6 +9,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 /// Bytes of memory that reading and checking a byte of a model takes, about (measured on texts of 10 to 100 MB).
 const BYTES_PER_BYTE: u64 = 60;
 
+/// Smaller texts are read in next to nothing.
+const SMALL_BYTES: u64 = 256 << 10;
+
 /// Watches the clock until it is dropped.
 pub struct Reading {
     _done: Option<Sender<()>>,
@@ -34,7 +37,7 @@ pub fn must_fit(args: &CheckArgs) {
     let Some(budget) = args.limits.memory else { return };
     let Ok(file) = std::fs::metadata(&args.model.model) else { return };
     let needed = file.len().saturating_mul(BYTES_PER_BYTE);
-    if needed > budget {
+    if needed > budget && file.len() > SMALL_BYTES {
         let why = format!(
             "reading a model of {} takes about {}, more than the budget of {} (--memory {}M)",
             size(file.len()),

@@ -231,12 +231,12 @@ fn the_result_has_the_documented_fields() {
     fields.insert("reductions".into());
     fields.insert("reduction_notes".into());
     fields.insert("directed".into());
-    fields.extend(["discrete", "fastest", "loop_length"].map(String::from));
+    fields.extend(["answers", "discrete", "fastest", "loop_length", "shortest_among"].map(String::from));
     assert_eq!(
         fields,
         documented("field"),
         "`partition` and `buckets` belong to a strategy each, `reductions` to options of its own, `discrete` and `fastest` \
-         to real time, `loop_length` to infinite runs"
+         to real time, `loop_length`, `answers` and `shortest_among` to infinite runs"
     );
     assert_eq!(keys(&violated["layers"][0]), documented("field in `layers`"));
     assert_eq!(keys(&violated["storage"][0]), documented("field in `storage`"));
@@ -359,11 +359,11 @@ fn a_person_walks_by_number_and_back() {
     let there_and_back = walk("1\n1\ns\nb\n2\n9\nq\n").expect_code(0).stdout;
     let expected = [
         "start  zero\n         n = 0\n",
-        "    1. up\n> 1\n    1  up\n         n: 0 -> 1\n    1. up\n    2. reset\n",
-        "> 1\n    2  up\n         n: 1 -> 2\n",
+        "    1. up  [n: 0 -> 1]\n> 1\n    1  up  (line 3)\n         n: 0 -> 1\n    1. up  [n: 1 -> 2]\n    2. reset  [n: 1 -> 0]\n",
+        "> 1\n    2  up  (line 3)\n         n: 1 -> 2\n",
         "> s\n         n = 2\n",
-        "> b\n    1  up\n         n: 0 -> 1\n",
-        "> 2\n    2  reset\n         n: 1 -> 0\n",
+        "> b\n    1  up  (line 3)\n         n: 0 -> 1\n",
+        "> 2\n    2  reset  (line 4)\n         n: 1 -> 0\n",
         "> 9\n`9` is none of the choices",
     ];
     let mut rest = there_and_back.as_str();

@@ -150,7 +150,8 @@ fn runs_that_are_killed_at_any_moment_go_on_to_the_same_optimum() {
     let mut killed = 0;
     for (round, engine) in ["external-astar", "branch-and-bound"].into_iter().enumerate() {
         let disk = domain.with_file_name(format!("runs-{engine}"));
-        let mut wait = 120;
+        // So short that even a fast machine is caught in the middle.
+        let mut wait = 8;
         let answer = loop {
             let mut command = Command::new(env!("CARGO_BIN_EXE_hadal"));
             match run_in(&disk) {
@@ -177,7 +178,7 @@ fn runs_that_are_killed_at_any_moment_go_on_to_the_same_optimum() {
                     Ok(json) => break json,
                     // Killed before its first commit: there is nothing to go on with.
                     Err(_) => {
-                        assert_eq!(status.code(), Some(4), "round {round}");
+                        assert_eq!(status.code(), Some(2), "round {round}");
                         std::fs::remove_dir_all(&disk).expect("the folder is ours");
                         continue;
                     }

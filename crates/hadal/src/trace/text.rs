@@ -37,7 +37,9 @@ pub(super) fn write_step(text: &mut String, n: u64, step: &StepView, detail: Det
         _ => {
             let mut remarks: Vec<String> =
                 step.channels.iter().filter(|name| !step.action.contains(name.as_str())).cloned().collect();
-            remarks.extend(step.line.map(|line| format!("line {line}")));
+            // Rules without a name are named after their line.
+            let line = step.line.map(|line| format!("line {line}"));
+            remarks.extend(line.filter(|line| !step.action.contains(line.as_str())));
             match remarks.is_empty() {
                 true => writeln!(text, "{n:>5}  {}", step.action)?,
                 false => writeln!(text, "{n:>5}  {}  ({})", step.action, remarks.join(", "))?,

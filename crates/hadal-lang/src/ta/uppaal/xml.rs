@@ -15,7 +15,7 @@ pub(super) fn document(text: &str, findings: &mut Diagnostics) -> Option<Documen
         Ok(tree) => tree,
         Err(error) => {
             let at = offset(text, error.pos());
-            findings.push(Diagnostic::error(Span::new(at, at), format!("not well-formed XML: {error}")));
+            findings.push(Diagnostic::error(Span::new(at, at + 1), format!("not well-formed XML: {error}")));
             return None;
         }
     };
