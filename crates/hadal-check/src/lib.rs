@@ -29,6 +29,7 @@
 //! ```
 
 pub mod check;
+mod costs;
 pub mod coverage;
 pub mod detection;
 pub mod directed;

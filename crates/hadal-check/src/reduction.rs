@@ -66,6 +66,13 @@ struct PartModel {
     property: Option<usize>,
 }
 
+impl Reductions {
+    /// Whether nothing is to be left out.
+    pub fn is_empty(&self) -> bool {
+        *self == Reductions::default()
+    }
+}
+
 impl Reduced {
     /// Makes the reductions that the question allows.
     pub fn new(

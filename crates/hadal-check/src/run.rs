@@ -1,6 +1,7 @@
 //! A check on its way: [`Prepared`] is the compiled model with its plan, [`Run`] a search whose clock runs, [`Outcome`]
 //! what it came to.
 
+use crate::costs::give_costs;
 use crate::error::CheckError;
 use crate::folder::{self, RunPlace};
 use crate::memory::search_budget;
@@ -50,11 +51,22 @@ impl Prepared {
             )));
         }
         let name = system.name.clone();
+        give_costs(&mut system, &options.directing.cost)?;
+        if system.has_costs() && !options.reductions.is_empty() {
+            return Err(CheckError::Question(
+                "reductions keep what can be reached, not what it costs: leave them out with --cost".into(),
+            ));
+        }
         let asked = select_properties(&mut system, &options.properties)?;
         let unanswered = options.properties.is_empty() && has_unanswered(&system);
         let mut model = options.model;
         if asks_acceptance(&system, &asked) {
             // A loop of representatives need not be a loop.
+            model.symmetry = SymmetryMode::Off;
+        }
+        if system.actions.iter().any(|action| action.cost.as_ref().is_some_and(|it| it.as_const().is_none()))
+        {
+            // What looks at values may cost differently in states that are symmetric otherwise.
             model.symmetry = SymmetryMode::Off;
         }
         let question = Question { deadlock: options.deadlock, asked };
@@ -167,6 +179,8 @@ pub struct Outcome {
     pub answers: Vec<Answer>,
     /// Where something is wrong: the way there, replayed action by action on the interpreter.
     pub trace: Option<Trace>,
+    /// What the trace costs, where the model has costs.
+    pub cost: Option<u64>,
     /// What was decided and why, line by line.
     pub decisions: Vec<String>,
     /// What was told while the search ran.
@@ -245,8 +259,16 @@ impl Run<'_> {
             }
         }
         let answers = answers.into_inner();
-        Ok(Outcome { report, answers, trace, decisions, warnings: control.warnings(), run })
+        let cost = trace.as_ref().and_then(|trace| cost(reduced.shown(), trace));
+        Ok(Outcome { report, answers, trace, cost, decisions, warnings: control.warnings(), run })
     }
+}
+
+/// What the steps of a trace cost, where the model has costs.
+fn cost(model: &Model, trace: &Trace) -> Option<u64> {
+    model.system().has_costs().then_some(())?;
+    let step = |pair: &[replay::TraceStep]| model.cost_of(&pair[0].state, pair[1].label).ok().map(u64::from);
+    trace.steps.windows(2).map(step).sum()
 }
 
 /// A violation, replayed action by action on the interpreter.

@@ -183,6 +183,9 @@ impl Hash {
         self.locals(&action.locals);
         self.expr(&action.guard);
         self.block(&action.body);
+        if let Some(cost) = &action.cost {
+            self.tagged(b'c', |h| h.expr(cost));
+        }
         if let Some(outcomes) = &action.outcomes {
             self.tag(b'o');
             for weight in &outcomes.weights {

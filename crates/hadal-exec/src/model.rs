@@ -1,17 +1,19 @@
 //! A model that explorers can walk: a system, its layout, an engine that runs it, and symmetry reduction.
 
-use hadal_system::facts::Facts;
+use hadal_system::facts::{CostFacts, Facts, cost_facts};
 use hadal_system::rows::Rational;
+use hadal_system::system::fill_instance_values;
 use hadal_system::validate::{Problem, validate};
 use hadal_system::{
-    ActionInfo, Amount, Check, ChoiceFault, Choices, Label, Layout, ProcessId, PropertyId, PropertyInfo,
-    PropertyKind, StateField, StateSpace, Successors, System, Worker,
+    ActionInfo, Amount, COST_ERROR, Check, ChoiceFault, Choices, CostRange, Label, Layout, ProcessId,
+    PropertyId, PropertyInfo, PropertyKind, StateField, StateSpace, Successors, System, Value, Worker,
 };
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::choices::Chooser;
 use crate::compile::{CompileError, Compiled};
+use crate::fault::Fault;
 use crate::fields::fields;
 use crate::fingerprint::fingerprint;
 use crate::interpret::{Interpreter, Outcome};
@@ -73,6 +75,8 @@ pub struct Model {
     certain: Amount,
     /// Worked out when first asked for.
     may_fault: OnceLock<bool>,
+    /// Of systems whose actions have costs; worked out when first asked for.
+    costs: OnceLock<CostFacts>,
 }
 
 impl Model {
@@ -115,6 +119,7 @@ impl Model {
             fields: OnceLock::new(),
             certain: Amount::Constant(Rational::from_integer(1)),
             may_fault: OnceLock::new(),
+            costs: OnceLock::new(),
         })
     }
 
@@ -136,6 +141,19 @@ impl Model {
     /// What makes symmetric states one, where there is something to do.
     pub fn symmetry(&self) -> Option<&Canonicaliser> {
         self.symmetry.as_ref()
+    }
+
+    /// What is known of costs before the search.
+    fn cost_facts(&self) -> CostFacts {
+        *self.costs.get_or_init(|| match self.system.has_costs() {
+            true => cost_facts(&self.system),
+            false => CostFacts { range: CostRange::STEPS, may_fault: false },
+        })
+    }
+
+    /// What the transition `label` out of `state` costs, by the interpreter.
+    pub fn cost_of(&self, state: &[u64], label: Label) -> Result<u32, Fault> {
+        self.interpreter().cost(state, label)
     }
 
     /// The interpreter of this model's system, whatever its engine.
@@ -180,6 +198,7 @@ impl StateSpace for Model {
             passing: self.passing.as_ref().map(|it| (it, PassingMemory::new(self.words()))),
             covers: vec![0; self.properties.len()],
             chooser: None,
+            values: Vec::new(),
         })
     }
 
@@ -187,8 +206,15 @@ impl StateSpace for Model {
         self.layout.admits(&self.system, state)
     }
 
+    fn costs(&self) -> CostRange {
+        self.cost_facts().range
+    }
+
     fn may_fault(&self) -> bool {
         *self.may_fault.get_or_init(|| {
+            if self.cost_facts().may_fault {
+                return true;
+            }
             let facts = Facts::of(&self.system);
             facts.actions.iter().any(|action| action.whole.may_fault)
                 || facts.properties.iter().any(|property| property.may_fault)
@@ -271,6 +297,8 @@ struct ModelWorker<'m> {
     covers: Vec<u64>,
     /// Made when choices are first asked for.
     chooser: Option<Chooser<'m>>,
+    /// Parameter values of the instance whose cost is asked for.
+    values: Vec<Value>,
 }
 
 impl ModelWorker<'_> {
@@ -319,6 +347,25 @@ impl Worker for ModelWorker<'_> {
             Runner::Compiled(compiled) => compiled.satisfies(state, property),
             Runner::Interpreted(interpreter) => interpreter.satisfies(state, property),
         })
+    }
+
+    fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
+        let (system, infos) = (&self.model.system, &self.model.actions);
+        for &label in labels {
+            let cost = match &self.runner {
+                Runner::Interpreted(interpreter) => interpreter.cost(state, label).unwrap_or(COST_ERROR),
+                Runner::Compiled(compiled) => {
+                    let at = infos.partition_point(|info| info.labels.end <= label.0);
+                    let Some(action) = system.actions.get(at) else { continue };
+                    let n = u64::from(label.0 - infos[at].labels.start);
+                    if !action.params.is_empty() {
+                        fill_instance_values(&action.params, &system.domains, n, &mut self.values);
+                    }
+                    compiled.cost(state, at, &self.values)
+                }
+            };
+            costs.push(cost);
+        }
     }
 
     fn can_leave(&mut self, state: &[u64]) -> bool {

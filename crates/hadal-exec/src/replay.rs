@@ -211,7 +211,7 @@ impl<'m> Replay<'m> {
 
     /// A transition out of `from` (an initial state where there is none) to a state that `wanted` stands for.
     fn step(&mut self, from: Option<&[u64]>, wanted: &[u64]) -> Option<TraceStep> {
-        let mut reached = Vec::new();
+        let (mut reached, mut best) = (Vec::new(), None);
         for label in self.labels(from) {
             let (outcome, printed) = self.run(from, label);
             let Outcome::Reached(mut state) = outcome else { continue };
@@ -226,7 +226,18 @@ impl<'m> Replay<'m> {
             } else if state != wanted {
                 continue;
             }
-            return Some(TraceStep { label, action: self.render(from, label), state, printed, inner: false });
+            let step = TraceStep { label, action: self.render(from, label), state, printed, inner: false };
+            match self.cost(from, label) {
+                None => return Some(step),
+                // Of several ways to the same state the cheapest counts.
+                Some(cost) if best.as_ref().is_none_or(|(least, _)| cost < *least) => {
+                    best = Some((cost, step))
+                }
+                Some(_) => {}
+            }
+        }
+        if let Some((_, step)) = best {
+            return Some(step);
         }
         let (exact, scratch) = self.exact.as_mut()?;
         let mut canonical = |state: &[u64]| {
@@ -235,8 +246,20 @@ impl<'m> Replay<'m> {
             image
         };
         let wanted = canonical(wanted);
-        let (label, state, printed) = reached.into_iter().find(|(_, state, _)| canonical(state) == wanted)?;
+        let mut same = reached.into_iter().filter(|(_, state, _)| canonical(state) == wanted);
+        let first = same.next()?;
+        let cost = |label| self.model.cost_of(from?, label).ok();
+        let (label, state, printed) = match self.model.system().has_costs() {
+            false => first,
+            true => std::iter::once(first).chain(same).min_by_key(|it| cost(it.0).unwrap_or(u32::MAX))?,
+        };
         Some(TraceStep { label, action: self.render(from, label), state, printed, inner: false })
+    }
+
+    /// What a step costs, where steps have costs; the most where that is an error.
+    fn cost(&self, from: Option<&[u64]>, label: Label) -> Option<u32> {
+        let from = from.filter(|_| self.model.system().has_costs())?;
+        Some(self.interpreter.cost(from, label).unwrap_or(u32::MAX))
     }
 
     /// The step that stays in `wanted`, where nothing else can happen.
@@ -261,7 +284,14 @@ impl<'m> Replay<'m> {
         let mut candidates: Vec<Label> = self.labels(last).collect();
         candidates.sort_by_key(|&label| (label != seen, action(label) != action(seen)));
         for label in candidates {
-            if let (Outcome::Fault(fault), printed) = self.run(last, label) {
+            let fault = match (self.run(last, label), last) {
+                ((Outcome::Fault(fault), printed), _) => Some((fault, printed)),
+                ((Outcome::Reached(_), printed), Some(state)) => {
+                    self.model.cost_of(state, label).err().map(|fault| (fault, printed))
+                }
+                _ => None,
+            };
+            if let Some((fault, printed)) = fault {
                 return Ok(TraceEnd::Fault { label, action: self.render(last, label), printed, fault });
             }
         }

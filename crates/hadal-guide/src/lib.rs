@@ -19,6 +19,7 @@ mod task;
 pub use error::GuideError;
 pub use estimate::blind::Blind;
 pub use estimate::pair::{Form, LassoGuide};
+pub use estimate::priced::{Priced, Use};
 pub use hadal_system::guide::{
     CalledOff, Distance, Estimator, Guide, Judge, Mask, Meter, Placement, Priority, Promises, Selection,
     Step, Target, Unmetered,

@@ -297,7 +297,7 @@ impl<'a> Moving<'a> {
             detector
         });
         let record = fitted.record;
-        let lanes = (0..threads.max(1)).map(|n| Lane::new(task, n, Parents::Forgotten)).collect();
+        let lanes = (0..threads.max(1)).map(|_| Lane::new(task, Parents::Forgotten)).collect();
         let origin = Origin {
             disk,
             ledger: Some(ledger),

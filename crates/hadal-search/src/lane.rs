@@ -8,8 +8,8 @@ use crate::finding::Finding;
 use crate::firings::{Counts, Firings};
 use crate::report::{DeadlockNotion, Question, ViolationKind};
 use hadal_store::OverBudget;
-use hadal_store::table::{StateRef, StateTable};
-use hadal_system::{PropertyId, PropertyKind, StateSpace, Successors, Worker};
+use hadal_store::table::Writer;
+use hadal_system::{COST_ERROR, Label, PropertyId, PropertyKind, StateSpace, States, Successors, Worker};
 use std::sync::atomic::Ordering;
 
 /// How many successors are looked up together.
@@ -26,29 +26,22 @@ pub struct Task<'a> {
     pub control: &'a Control,
 }
 
-/// Where lanes put what they generate.
-pub(crate) trait Sink: Sync {
-    /// Takes states, one after the other, and their parents' words. Calls `told` for those it did not know, in order.
+/// Where a lane puts what it generates; each lane has its own.
+pub(crate) trait Sink: Send {
+    /// Takes states and their parents' words. Calls `told` for those it did not know, in order.
     ///
     /// When there is no more room, all states up to the last one told are taken, and the others must come again.
-    fn take(
-        &self,
-        writer: usize,
-        states: &[u64],
-        parents: &[u64],
-        told: impl FnMut(usize, StateRef),
-    ) -> Result<(), OverBudget>;
+    fn take(&mut self, states: States, parents: &[u64], told: impl FnMut(usize)) -> Result<(), OverBudget>;
 }
 
-impl Sink for StateTable {
+impl Sink for Writer<'_> {
     fn take(
-        &self,
-        writer: usize,
-        states: &[u64],
+        &mut self,
+        states: States,
         parents: &[u64],
-        told: impl FnMut(usize, StateRef),
+        mut told: impl FnMut(usize),
     ) -> Result<(), OverBudget> {
-        self.insert_all(writer, states, |n, extra| extra[0] = parents[n], told)
+        self.insert_all(states.flat(), |n, extra| extra[0] = parents[n], |n, _| told(n))
     }
 }
 
@@ -63,23 +56,21 @@ pub enum Parents {
 
 pub(crate) struct Lane<'a> {
     task: Task<'a>,
-    /// Which arena of the table this lane writes to.
-    pub(crate) writer: usize,
     worker: Box<dyn Worker + 'a>,
     out: Successors,
     parents: Parents,
     /// Parent of each successor in `out`, only where parents are kept.
     parent_words: Vec<u64>,
+    /// What each transition in `out` costs, for those who ask in a space where that is not 1.
+    costs: Option<Vec<u32>>,
     /// How many successors in `out` are taken already, of a batch that waits for room.
     taken: usize,
     /// Initial states in `out`: they are not transitions.
     initial: u64,
     /// How many states were expanded into `out`.
     expanded: u64,
-    /// The states that the last batch added.
-    pub(crate) fresh: Vec<StateRef>,
-    /// Their numbers in `out`.
-    fresh_numbers: Vec<usize>,
+    /// Which of `out` the last batch added.
+    fresh: Vec<usize>,
     /// Cover properties that look at states.
     state_covers: Vec<PropertyId>,
     covers: Vec<u64>,
@@ -89,20 +80,19 @@ pub(crate) struct Lane<'a> {
 }
 
 impl<'a> Lane<'a> {
-    pub(crate) fn new(task: Task<'a>, writer: usize, parents: Parents) -> Self {
+    pub(crate) fn new(task: Task<'a>, parents: Parents) -> Self {
         let properties = task.space.properties();
         Lane {
             task,
-            writer,
             worker: task.space.worker(),
             out: Successors::new(task.space.words()),
             parents,
             parent_words: Vec::new(),
+            costs: None,
             taken: 0,
             initial: 0,
             expanded: 0,
             fresh: Vec::new(),
-            fresh_numbers: Vec::new(),
             state_covers: task.question.of_kind(properties, PropertyKind::Cover).collect(),
             covers: vec![0; properties.len()],
             firings: Firings::new(task.space),
@@ -111,10 +101,32 @@ impl<'a> Lane<'a> {
         }
     }
 
+    /// Asks for the costs of transitions as well.
+    pub(crate) fn with_costs(mut self) -> Self {
+        self.costs = (!self.task.space.costs().is_steps()).then(Vec::new);
+        self
+    }
+
+    /// What the n-th waiting transition costs; 1 where nobody asked.
+    #[inline]
+    pub(crate) fn cost(&self, n: usize) -> u32 {
+        self.costs.as_ref().map_or(1, |costs| costs[n])
+    }
+
+    /// What a transition out of `state` costs.
+    pub(crate) fn cost_of(&mut self, state: &[u64], label: Label) -> u32 {
+        if self.task.space.costs().is_steps() {
+            return 1;
+        }
+        let mut costs = Vec::new();
+        self.worker.costs(state, &[label], &mut costs);
+        costs.first().copied().unwrap_or(1)
+    }
+
     /// Puts the initial states into the table; where they do not fit, [`Lane::finish_batch`] goes on.
-    pub(crate) fn start(&mut self, table: &impl Sink) -> Result<(), OverBudget> {
+    pub(crate) fn start(&mut self, sink: &mut impl Sink) -> Result<(), OverBudget> {
         self.generate_initial(u64::MAX);
-        self.finish_batch(table)
+        self.finish_batch(sink)
     }
 
     /// Appends the initial states to the batch, with `word` as their parent.
@@ -136,7 +148,7 @@ impl<'a> Lane<'a> {
     /// expanded when the table has no more room: those are accounted for, the last batch of successors waits in the lane.
     pub(crate) fn expand<'s>(
         &mut self,
-        table: &impl Sink,
+        sink: &mut impl Sink,
         count: u64,
         state: impl Fn(u64) -> (&'s [u64], u64),
     ) -> Result<(), (u64, OverBudget)> {
@@ -147,7 +159,7 @@ impl<'a> Lane<'a> {
                 self.generate(state, word);
                 next += 1;
             }
-            self.finish_batch(table).map_err(|full| (next, full))?;
+            self.finish_batch(sink).map_err(|full| (next, full))?;
         }
         Ok(())
     }
@@ -159,6 +171,14 @@ impl<'a> Lane<'a> {
         self.expanded += 1;
         if self.parents == Parents::Kept {
             self.parent_words.resize(self.out.len(), word);
+        }
+        if let Some(costs) = &mut self.costs {
+            let labels = &self.out.labels()[first..];
+            self.worker.costs(state, labels, costs);
+            for (&label, _) in labels.iter().zip(&costs[first..]).filter(|(_, cost)| **cost == COST_ERROR) {
+                let finding = Finding { kind: ViolationKind::Fault(label), state: state.to_vec() };
+                Finding::offer(&mut self.finding, finding);
+            }
         }
         for &label in &self.out.faults()[faults..] {
             let finding = Finding { kind: ViolationKind::Fault(label), state: state.to_vec() };
@@ -187,29 +207,24 @@ impl<'a> Lane<'a> {
 
     /// Puts the waiting batch into the table, looks at what was new and counts. On [`OverBudget`] the batch keeps
     /// waiting; what was already taken is not offered again.
-    pub(crate) fn finish_batch(&mut self, table: &impl Sink) -> Result<(), OverBudget> {
+    pub(crate) fn finish_batch(&mut self, sink: &mut impl Sink) -> Result<(), OverBudget> {
         self.fresh.clear();
-        self.fresh_numbers.clear();
-        let (fresh, numbers, first) = (&mut self.fresh, &mut self.fresh_numbers, self.taken);
+        let (fresh, first) = (&mut self.fresh, self.taken);
         let words = self.task.space.words();
-        let inserted = table.take(
-            self.writer,
-            &self.out.states()[first * words..],
+        let inserted = sink.take(
+            States::new(words, &self.out.states()[first * words..]),
             self.parent_words.get(first..).unwrap_or_default(),
-            |n, at| {
-                fresh.push(at);
-                numbers.push(first + n);
-            },
+            |n| fresh.push(first + n),
         );
         let (space, question) = (self.task.space, self.task.question);
-        for &number in &self.fresh_numbers {
+        for &number in &self.fresh {
             let state = self.out.state(number);
             let check = self.worker.check(state);
             if let Some(finding) = Finding::from_check(check, state, space.properties(), question) {
                 Finding::offer(&mut self.finding, finding);
             }
         }
-        if let (Err(_), Some(&last)) = (&inserted, self.fresh_numbers.last()) {
+        if let (Err(_), Some(&last)) = (&inserted, self.fresh.last()) {
             self.taken = last + 1;
         }
         inserted?;
@@ -242,15 +257,21 @@ impl<'a> Lane<'a> {
         gauges.transitions.fetch_add(fired, Ordering::Relaxed);
         gauges.expanded.fetch_add(self.expanded, Ordering::Relaxed);
         self.expanded = 0;
+        self.clear();
+    }
+
+    fn clear(&mut self) {
         self.out.clear();
         self.parent_words.clear();
+        if let Some(costs) = &mut self.costs {
+            costs.clear();
+        }
     }
 
     /// Forgets what waited: it was counted when it was generated before.
     pub(crate) fn forget(&mut self) {
         (self.taken, self.initial, self.expanded) = (0, 0, 0);
-        self.out.clear();
-        self.parent_words.clear();
+        self.clear();
     }
 
     /// How often each property was covered and each action fired.

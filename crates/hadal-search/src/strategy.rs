@@ -195,7 +195,7 @@ impl<'a> Layering<'a> {
         });
         let share = governor.limit() / 100 * self.strategy.detection.cache_share;
         let means = Means {
-            lanes: (0..threads).map(|n| Lane::new(task, n, Parents::Forgotten)).collect(),
+            lanes: (0..threads).map(|_| Lane::new(task, Parents::Forgotten)).collect(),
             cache: Cache::new(self.strategy.cache, words, threads, share, governor)?,
             detector,
             fallback: None,

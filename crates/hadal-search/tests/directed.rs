@@ -3,7 +3,7 @@
 
 mod drawn;
 
-use drawn::{Estimates, Graph, Kind};
+use drawn::{Estimates, Graph, Kind, Labels, PRICES};
 use hadal_guide::priority::NoPriority;
 use hadal_guide::{Guide, Target};
 use hadal_search::directed::{
@@ -92,6 +92,53 @@ fn every_order_agrees_on_what_can_be_reached_and_optimal_ones_on_the_cost() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn costs_of_nothing_and_of_millions_that_depend_on_the_state_are_followed_exactly() {
+    let mut noise = Random::new(11);
+    let mut solved = 0;
+    for n in 0..120 {
+        let labels = [Labels::Distinct, Labels::Shared][n % 2];
+        let graph = Graph::priced(&mut noise, false, labels, PRICES[n % 3]);
+        for kind in [Kind::Consistent, Kind::Admissible] {
+            let guide = Estimates::new(&graph, kind, &mut noise);
+            for order in ORDERS {
+                let options = DirectedOptions { order, ..DirectedOptions::default() };
+                let report = explore(&graph, &guide, options, 1 << 22);
+                let case = format!("graph {n}, {labels:?}, {kind:?}, {order}: {report:?}");
+                let (Some(least), Verdict::Violated(found)) = (graph.least_cost(), &report.verdict) else {
+                    let holds = report.verdict == Verdict::Holds && graph.least_cost().is_none();
+                    assert!(holds || order == Order::Beam(2), "{case}");
+                    continue;
+                };
+                solved += 1;
+                let cost = graph.cost_of(&found.path);
+                let claims = order.info().optimal || order == Order::UniformCost;
+                assert!(cost >= least && (cost == least || !claims), "{cost}, not {least}: {case}");
+                if let Order::Weighted(weight) = order {
+                    assert!(cost * 1000 <= least * u64::from(weight), "{case}");
+                }
+                if claims {
+                    assert_eq!(figures(&report).found_cost, Some(cost), "{case}");
+                    assert!(!found.shortest || graph.has_unit_costs(), "{case}");
+                }
+            }
+        }
+    }
+    assert!(solved > 800, "{solved}");
+}
+
+#[test]
+fn a_sum_of_costs_that_does_not_fit_ends_the_search() {
+    let mut graph = Graph::new(4, 1, vec![0], &[3]);
+    (0..3).for_each(|n| graph.edge(n, n + 1, u32::MAX - 1));
+    let guide = Estimates::of(&graph, &[Some(0); 4], Kind::Admissible, &mut Random::new(1));
+    for order in [Order::AStar, Order::UniformCost, Order::IterativeDeepening, Order::BreadthHeuristic] {
+        let options = DirectedOptions { order, ..DirectedOptions::default() };
+        let report = explore(&graph, &guide, options, 1 << 22);
+        assert_eq!(report.verdict, Verdict::Stopped(StopReason::CostBound), "{order}");
     }
 }
 
@@ -187,5 +234,5 @@ fn an_audit_finds_guides_that_break_their_word_and_no_others() {
         assert_eq!(audit.broken.is_some(), far, "graph {seed}: {audit:?}");
         broken += usize::from(far);
     }
-    assert!(broken > 20, "{broken}");
+    assert!(broken > 10, "{broken}");
 }

@@ -6,12 +6,14 @@
 
 pub mod chance;
 pub mod claim;
+pub mod cost;
 pub mod deadlock;
 pub mod domain;
 pub mod expr;
 pub mod facts;
 pub mod fold;
 pub mod guide;
+pub mod interval;
 pub mod layout;
 pub mod portrait;
 pub mod progress;
@@ -20,15 +22,19 @@ pub mod shape;
 pub mod source;
 pub mod space;
 pub mod state;
+pub mod states;
 pub mod stmt;
 pub mod system;
+pub mod text;
 pub mod timed;
 pub mod validate;
 pub mod visit;
+pub mod wide;
 pub mod wrap;
 
 pub use chance::{Amount, Chance, ChoiceFault, Choices, Outcomes, Reward, RewardItem};
 pub use claim::Claim;
+pub use cost::{COST_ERROR, CostRange, MOST_COST};
 pub use deadlock::DeadlockNotion;
 pub use domain::{Domain, DomainId, DomainKind, Domains, ScalarsetId, Value};
 pub use expr::{Base, BinaryOp, Expr, ExprKind, Place, Quantifier, Range, Step, UnaryOp};
@@ -39,6 +45,7 @@ pub use space::{
     Acceptance, ActionInfo, Check, Cover, Label, Matcher, PropertyId, PropertyInfo, PropertyKind, Shown,
     StateField, StateSpace, Successors, Worker,
 };
+pub use states::{Ascending, States};
 pub use stmt::{Argument, CheckKind, PrintItem, Stmt, StmtKind, SwitchArm};
 pub use system::{
     Action, ActionId, ControlEdge, Function, FunctionId, Instance, Local, LocalId, LocalKind, Location,

@@ -4,6 +4,7 @@
 //! [`StateSpace`] for a type of their own and get every explorer.
 
 use crate::chance::{ChoiceFault, Choices};
+use crate::cost::CostRange;
 use crate::source::Span;
 
 /// Which transition was taken: a number the state space can render.
@@ -184,10 +185,10 @@ pub trait StateSpace: Sync {
         None
     }
 
-    /// What a transition costs, at least 1: paths are measured in it where they are not measured in transitions.
-    fn cost(&self, label: Label) -> u32 {
-        let _ = label;
-        1
+    /// What transitions cost at least and at most: paths are measured in [`Worker::costs`] where they are not measured in
+    /// transitions.
+    fn costs(&self) -> CostRange {
+        CostRange::STEPS
     }
 
     /// The largest cost of a transition, where every one can be taken back by one of the same cost. Searches then look for
@@ -260,6 +261,13 @@ pub trait Worker: Send {
             out.rewards.push(0);
         }
         Ok(())
+    }
+
+    /// Appends what each of these transitions out of `state` costs, [`crate::COST_ERROR`] where evaluating that meets an
+    /// error of the model. Asked by those only who measure paths in costs.
+    fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
+        let _ = state;
+        costs.extend(labels.iter().map(|_| 1));
     }
 
     /// Whether something leads away from `state` that [`Worker::successors`] does not show: a transition into a state that

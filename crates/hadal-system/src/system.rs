@@ -209,6 +209,9 @@ pub struct Action {
     pub body: Vec<Stmt>,
     /// The processes taking part, if the language has them; the one whose step it is first.
     pub processes: Vec<ProcessId>,
+    /// What it costs to fire, over the state before and the parameters; 1 where there is none. Whoever asks reports a value
+    /// below 0 or above [`crate::MOST_COST`] as an error of the model.
+    pub cost: Option<Expr>,
     /// Where its last parameter numbers the outcomes of one choice: how likely each is.
     pub outcomes: Option<Outcomes>,
     /// It fires only where no action of a lower rank leads anywhere or meets an error. Ranks ascend along
@@ -259,6 +262,7 @@ impl Default for Action {
             guard: Expr::constant(1),
             body: Vec::new(),
             processes: Vec::new(),
+            cost: None,
             outcomes: None,
             rank: 0,
             then: None,
@@ -299,14 +303,21 @@ pub fn instance_count(params: &[Param], domains: &Domains) -> u64 {
 
 /// The parameter values of the n-th instance, in the order of `params`.
 pub fn instance_values(params: &[Param], domains: &Domains, n: u64) -> Vec<Value> {
+    let mut values = Vec::new();
+    fill_instance_values(params, domains, n, &mut values);
+    values
+}
+
+/// [`instance_values`] into a list that is there already.
+pub fn fill_instance_values(params: &[Param], domains: &Domains, n: u64, values: &mut Vec<Value>) {
     let mut rest = n;
-    let mut values = vec![0; params.len()];
+    values.clear();
+    values.resize(params.len(), 0);
     for (value, param) in values.iter_mut().zip(params).rev() {
         let count = param.values.count(domains).max(1);
         *value = param.values.at(domains, rest % count);
         rest /= count;
     }
-    values
 }
 
 /// Which action instance a label stands for.
@@ -334,6 +345,11 @@ impl System {
     /// Whether every action is a step of its own that looks at nothing but its guard: no ranks, nothing passed through.
     pub fn has_plain_steps(&self) -> bool {
         self.actions.iter().all(|action| action.rank == 0 && action.then.is_none())
+    }
+
+    /// Whether some action has a cost of its own.
+    pub fn has_costs(&self) -> bool {
+        self.actions.iter().any(|action| action.cost.is_some())
     }
 
     /// The number of scalars of the state.

@@ -5,6 +5,7 @@
 //! there cannot get lost on the way.
 
 use crate::chance::{ChoiceFault, Choices};
+use crate::cost::CostRange;
 use crate::space::{
     Acceptance, ActionInfo, Check, Cover, Label, PropertyId, PropertyInfo, StateField, StateSpace,
     Successors, Worker,
@@ -43,8 +44,8 @@ pub trait WrapsSpace: Sync {
     fn acceptance(&self) -> Option<Acceptance> {
         self.inner().acceptance()
     }
-    fn cost(&self, label: Label) -> u32 {
-        self.inner().cost(label)
+    fn costs(&self) -> CostRange {
+        self.inner().costs()
     }
     fn undirected(&self) -> Option<u32> {
         self.inner().undirected()
@@ -94,8 +95,8 @@ impl<T: WrapsSpace> StateSpace for T {
     fn acceptance(&self) -> Option<Acceptance> {
         WrapsSpace::acceptance(self)
     }
-    fn cost(&self, label: Label) -> u32 {
-        WrapsSpace::cost(self, label)
+    fn costs(&self) -> CostRange {
+        WrapsSpace::costs(self)
     }
     fn undirected(&self) -> Option<u32> {
         WrapsSpace::undirected(self)
@@ -134,6 +135,9 @@ pub trait WrapsWorker: Send {
     fn choices(&mut self, state: &[u64], out: &mut Choices) -> Result<(), ChoiceFault> {
         self.inner_mut().choices(state, out)
     }
+    fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
+        self.inner_mut().costs(state, labels, costs);
+    }
     fn can_leave(&mut self, state: &[u64]) -> bool {
         self.inner_mut().can_leave(state)
     }
@@ -169,6 +173,9 @@ impl<T: WrapsWorker> Worker for T {
     }
     fn choices(&mut self, state: &[u64], out: &mut Choices) -> Result<(), ChoiceFault> {
         WrapsWorker::choices(self, state, out)
+    }
+    fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
+        WrapsWorker::costs(self, state, labels, costs);
     }
     fn can_leave(&mut self, state: &[u64]) -> bool {
         WrapsWorker::can_leave(self, state)
@@ -236,8 +243,8 @@ mod tests {
         fn admits(&self, state: &[u64]) -> bool {
             state[0] != 9
         }
-        fn cost(&self, label: Label) -> u32 {
-            label.0 + 5
+        fn costs(&self) -> CostRange {
+            CostRange { least: 5, most: 14 }
         }
         fn undirected(&self) -> Option<u32> {
             Some(8)
@@ -277,6 +284,9 @@ mod tests {
         }
         fn choices(&mut self, _: &[u64], _: &mut Choices) -> Result<(), ChoiceFault> {
             Err(ChoiceFault::Transition(Label(6)))
+        }
+        fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
+            costs.extend(labels.iter().map(|label| label.0 + state[0] as u32));
         }
         fn can_leave(&mut self, _: &[u64]) -> bool {
             true
@@ -334,7 +344,8 @@ mod tests {
         assert_eq!(space.properties(), inner.properties());
         assert_eq!(space.actions(), inner.actions());
         assert!(space.admits(&[1, 0, 0]) && !space.admits(&[9, 0, 0]));
-        assert_eq!((space.cost(Label(1)), space.undirected(), space.may_fault()), (6, Some(8), false));
+        assert_eq!((space.costs(), space.undirected()), (CostRange { least: 5, most: 14 }, Some(8)));
+        assert!(!space.may_fault());
         assert_eq!(space.cover().map(|cover| cover.key_words()), Some(2));
         assert_eq!(space.render_label(Label(2)), "step 2");
         assert_eq!(space.render_start(Label(2)), "start 2");
@@ -344,6 +355,9 @@ mod tests {
         worker.initial(&mut out);
         worker.successors(&[1, 2, 3], &mut out);
         assert_eq!(out.states(), [1, 2, 3, 4, 5, 6]);
+        let mut costs = Vec::new();
+        worker.costs(&[5, 0, 0], &[Label(0), Label(9)], &mut costs);
+        assert_eq!(costs, [5, 14]);
         assert!(worker.can_leave(&[0, 0, 0]));
         assert_eq!(worker.check(&[0, 0, 0]), Check::Hit(PropertyId(4)));
         assert_eq!(worker.satisfies(&[0, 0, 0], PropertyId(0)), None);

@@ -36,6 +36,9 @@ pub struct Outcome {
     pub depth: Option<u64>,
     /// Steps of the trace, the initial state not counted.
     pub trace_length: Option<u64>,
+    /// What the trace costs, where actions have costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<u64>,
     /// How many of them repeat for ever, where the trace is a run that does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_length: Option<u64>,
@@ -217,6 +220,12 @@ impl Outcome {
         ));
         if let (Some(discrete), Some(maximal)) = (self.discrete, self.maximal) {
             lines.push(format!("  {} discrete parts, {} maximal zones", grouped(discrete), grouped(maximal)));
+        }
+        if let Some(cost) = self.cost {
+            let cheapest = self.directed.as_ref().is_some_and(|figures| figures.found_cheapest);
+            let proved =
+                if cheapest { "nothing costs less" } else { "that nothing costs less is not proved" };
+            lines.push(format!("  the trace costs {}; {proved}", grouped(cost)));
         }
         if let Some(time) = &self.fastest {
             lines.push(format!("  reached at time {time} at the earliest"));

@@ -231,7 +231,9 @@ fn the_result_has_the_documented_fields() {
     fields.insert("reductions".into());
     fields.insert("reduction_notes".into());
     fields.insert("directed".into());
-    fields.extend(["answers", "discrete", "fastest", "loop_length", "shortest_among"].map(String::from));
+    fields.extend(
+        ["answers", "cost", "discrete", "fastest", "loop_length", "shortest_among"].map(String::from),
+    );
     assert_eq!(
         fields,
         documented("field"),

@@ -352,3 +352,25 @@ fn accepting_cycles_are_found_whatever_the_way() {
     }
     hadal(&["check", &model, "--json", "--property", "prop1"]).expect_code(0);
 }
+
+#[test]
+fn costs_from_the_command_line_are_counted_in_every_language() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = folder.path().to_string_lossy().into_owned();
+    for order in ["astar", "external-astar"] {
+        let found =
+            check("tiles.m", &["--order", order, "--guide", "pdb", "--cost", "slide=2", "--disk", &disk], 1);
+        assert_eq!((&found["cost"], &found["trace_length"]), (&Value::from(32), &Value::from(16)), "{order}");
+        assert_eq!(found["directed"]["found_cheapest"], true, "{order}");
+    }
+    let free = check("hanoi.mdve", &["--property", "Disc3.i1", "--order", "ucs", "--cost", "0"], 1);
+    assert_eq!(free["cost"], 0);
+    let unnamed = check("tiles.m", &["--order", "astar"], 1);
+    assert_eq!(unnamed.get("cost"), None, "without costs there is nothing to say of them");
+
+    let model = bundled_model("tiles.m");
+    let refused = hadal(&["check", model.as_str(), "--order", "astar", "--cost", "slid=2"]).expect_code(2);
+    assert!(refused.stderr.contains("`slid`") && refused.stderr.contains("slide"), "{}", refused.stderr);
+    let aimless = hadal(&["check", model.as_str(), "--cost", "2"]).expect_code(2);
+    assert!(aimless.stderr.contains("--order astar"), "{}", aimless.stderr);
+}

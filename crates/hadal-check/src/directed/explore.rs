@@ -7,7 +7,7 @@ use crate::preparation::Preparation;
 use crate::race::Guiding;
 use crate::searching::Explored;
 use hadal_exec::model::Model;
-use hadal_guide::{Guide, GuideError, Meter, OpenDisk, Room, Target, priority, registry};
+use hadal_guide::{Guide, GuideError, Meter, OpenDisk, Priced, Room, Target, Use, priority, registry};
 use hadal_search::directed::{
     self, Counting, Directed, DirectedOptions, Expansion, Insertion, Order, Traces,
 };
@@ -80,6 +80,7 @@ pub(crate) fn explore(
         }
         Err(error) => return Err(CheckError::Question(format!("--guide {}: {error}", plan.guide))),
     };
+    let guides = guides.priced(task.space, plan.use_of_guide(), &mut decisions);
     // What the guide holds is not there for the search.
     let held = governor.current();
     let left = governor.part(governor.limit().saturating_sub(held));
@@ -305,6 +306,30 @@ fn describe(target: &Target, model: &Model) -> String {
 pub(super) struct Guides<'m> {
     pub(super) guide: Box<dyn Guide + 'm>,
     descent: Option<Box<dyn Guide + 'm>>,
+}
+
+impl<'m> Guides<'m> {
+    /// The same where paths are measured in costs: guides count steps.
+    fn priced(self, space: &dyn StateSpace, use_for: Use, decisions: &mut Vec<String>) -> Self {
+        let costs = space.costs();
+        if costs.is_steps() {
+            return self;
+        }
+        let guide = Priced::new(self.guide, costs, use_for);
+        decisions.push(match (costs.least, guide.factor()) {
+            (0, 0) => {
+                "  some steps cost nothing: of the guide, which counts steps, only 0 and infinity are used"
+                    .into()
+            }
+            (0, _) => {
+                "  some steps cost nothing: the guide counts steps and promises nothing about costs".into()
+            }
+            (_, factor) => format!("  a step costs {factor} at least: the guide's steps count as much"),
+        });
+        let descent =
+            self.descent.map(|guide| Box::new(Priced::new(guide, costs, Use::Hint)) as Box<dyn Guide + 'm>);
+        Guides { guide: Box::new(guide), descent }
+    }
 }
 
 /// The guide of this name.

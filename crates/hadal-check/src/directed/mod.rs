@@ -7,6 +7,7 @@ pub(crate) use explore::{Asked, OnDisk, explore, nothing_yet, safety_part};
 pub(crate) use probe::probe;
 
 use crate::error::CheckError;
+use hadal_guide::Use;
 use hadal_search::directed::{Expansion, Order, Tie, Trust};
 use hadal_search::external::{ExternalOptions, Flush, Steps, TraceBy};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,10 @@ pub struct Directing {
     /// With --order astar and external-astar, where the search works on disk: how the trace is rebuilt.
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "WAY"))]
     pub trace_by: Option<TraceWay>,
+    /// With a directed search: what an action costs, for every action of that name, or EXPR for all others; may be repeated.
+    /// Whole numbers from 0, over the state before and the action's parameters (docs/directed.md). Without it a step costs 1.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "[ACTION=]EXPR"))]
+    pub cost: Vec<String>,
     /// With --order external-astar: do not look for traces that cost more. A run that found nothing goes on with a larger one
     /// by `hadal resume RUN --cost-bound N`.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
@@ -160,6 +165,12 @@ impl Directing {
     /// What is asked for; nothing where the search is not to be directed.
     pub(crate) fn plan(&self) -> Result<Option<DirectedPlan>, CheckError> {
         if !self.is_asked() {
+            if !self.cost.is_empty() {
+                return Err(CheckError::Question(
+                    "--cost belongs to a directed search: add --order astar for a cheapest trace, or --find"
+                        .into(),
+                ));
+            }
             if self.check_h {
                 return Err(CheckError::Question(
                     "--check-h belongs to a directed search: add --guide".into(),
@@ -259,6 +270,14 @@ impl DirectedPlan {
     /// Whether it works on disk, or may go on there.
     pub(crate) fn uses_disk(&self) -> bool {
         self.external || self.order == Order::AStar
+    }
+
+    /// What a guide is for: whether the order relies on what it promises.
+    fn use_of_guide(&self) -> Use {
+        match self.order.info().optimal {
+            true => Use::Proof,
+            false => Use::Hint,
+        }
     }
 
     /// Whether breadth-first search is to run beside it.

@@ -2,10 +2,11 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
+use hadal_system::interval::{self, decided};
 use hadal_system::{BinaryOp, Domain, UnaryOp};
 
 use super::emit::Emitter;
-use super::values::{Val, binary_bounds, decided};
+use super::values::Val;
 
 impl Emitter<'_, '_> {
     /// Applies an operator to one value.
@@ -93,7 +94,7 @@ impl Emitter<'_, '_> {
         if let Some(answer) = decided(op, lb, rb) {
             return Val::Const(answer.into());
         }
-        let bounds = binary_bounds(op, lb, rb);
+        let bounds = interval::binary(op, lb, rb);
         let (l, r) = (self.raw(left), self.raw(right));
         let v = match op {
             BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply => self.sum(op, l, r, bounds.is_some()),
@@ -158,7 +159,7 @@ impl Emitter<'_, '_> {
             self.require(ok);
         }
         let minus_one = rb.0 <= -1 && rb.1 >= -1;
-        let (lo, hi) = binary_bounds(op, lb, rb).unwrap_or((i64::MIN, i64::MAX));
+        let (lo, hi) = interval::binary(op, lb, rb).unwrap_or((i64::MIN, i64::MAX));
         let v = match op {
             BinaryOp::Divide => {
                 if minus_one && lb.0 == i64::MIN {

@@ -2,11 +2,12 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
+use hadal_system::interval::decided;
 use hadal_system::{BinaryOp, Expr, ExprKind, Quantifier, UnaryOp};
 
 use super::emit::Emitter;
 use super::places::PackedPlace;
-use super::values::{Code, Val, decided};
+use super::values::{Code, Val};
 
 /// Runs `step` with enough native stack below it, however deep the model nests.
 pub(super) fn with_stack<T>(step: impl FnOnce() -> T) -> T {

@@ -5,11 +5,12 @@
 //! scalar first only where the conjuncts to the left cannot meet an error while this one fails; so each conjunct also
 //! says when it may meet one.
 
+use hadal_system::interval;
 use hadal_system::{
     Base, BinaryOp, Domain, DomainId, Expr, ExprKind, Layout, Place, Shape, Step, System, Value,
 };
 
-use super::values::{binary_bounds, max_code};
+use super::values::max_code;
 
 /// A scalar of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -279,7 +280,7 @@ impl<'a> Reader<'a> {
                     hadal_system::UnaryOp::BitNot => (!hi, !lo),
                 })
             }
-            ExprKind::Binary(op, l, r) => binary_bounds(*op, self.bounds(l)?, self.bounds(r)?),
+            ExprKind::Binary(op, l, r) => interval::binary(*op, self.bounds(l)?, self.bounds(r)?),
             ExprKind::If(c, t, e) => {
                 self.bounds(c)?;
                 let (t, e) = (self.bounds(t)?, self.bounds(e)?);

@@ -7,6 +7,7 @@
 mod aggregates;
 mod arith;
 mod calls;
+mod costs;
 mod dispatch;
 mod driver;
 mod emit;
@@ -33,6 +34,7 @@ use std::collections::{BTreeSet, HashMap};
 use hadal_system::visit as walk;
 use hadal_system::{Check, Layout, ProcessId, PropertyId, Successors, System};
 
+use costs::Cost;
 use driver::Driver;
 use jit::{AskFn, Code, Jit};
 use properties::Checker;
@@ -73,6 +75,8 @@ pub struct Compiled {
     checks: Vec<Checker<AskFn>>,
     /// By place among the properties.
     asks: Vec<AskFn>,
+    /// By place among the actions, where some have a cost of their own.
+    costs: Vec<Cost<AskFn>>,
     /// The property and parameter values of each property instance.
     instances: Vec<(usize, Vec<i64>)>,
     // What compiled code points into.
@@ -97,6 +101,11 @@ impl Compiled {
         for property in &system.properties {
             asks.push(properties::ask_function(&mut unit, property)?);
         }
+        let priced = if system.has_costs() { &system.actions[..] } else { &[] };
+        let mut costs = Vec::with_capacity(priced.len());
+        for action in priced {
+            costs.push(costs::cost(&mut unit, action)?);
+        }
         unit.run_jobs()?;
 
         let calls = if unit.plan.counts_depth { hadal_system::MAX_CALL_DEPTH as usize + 1 } else { 0 };
@@ -112,6 +121,7 @@ impl Compiled {
             alone: alone.into_iter().map(|(process, planned)| (process, planned.callable(&code))).collect(),
             checks: checks.into_iter().map(|checker| checker.callable(&code)).collect(),
             asks: asks.into_iter().map(|func| code.ask(func)).collect(),
+            costs: costs.into_iter().map(|cost| cost.callable(&code)).collect(),
             instances: (0..property_count as u32)
                 .filter_map(|id| system.property_instance(PropertyId(id)))
                 .collect(),
@@ -165,6 +175,16 @@ impl Compiled {
             }
         }
         Check::Fine
+    }
+
+    /// What the instance of an action with these parameter values costs in a state; [`hadal_system::COST_ERROR`] where
+    /// evaluating that meets an error.
+    pub fn cost(&self, state: &[u64], action: usize, values: &[i64]) -> u32 {
+        match self.costs.get(action) {
+            None => 1,
+            Some(Cost::Always(cost)) => *cost,
+            Some(Cost::Ask(ask)) => self.driver.ask(*ask, state, values) as u32,
+        }
     }
 
     /// Whether a state has a property; `None` where evaluating it meets an error.

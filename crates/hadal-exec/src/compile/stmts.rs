@@ -3,6 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, types};
 use cranelift_frontend::Switch;
+use hadal_system::interval::decided;
 use hadal_system::{CheckKind, Expr, ExprKind, MAX_LOOP_TURNS, Stmt, StmtKind, SwitchArm};
 
 use super::emit::{Binding, Covers, Emitter};
@@ -10,7 +11,7 @@ use super::exprs::with_stack;
 use super::places::{Location, PackedPlace};
 use super::plan::block_cost;
 use super::runtime::Context;
-use super::values::{Val, decided};
+use super::values::Val;
 
 impl<'s> Emitter<'_, 's> {
     /// Emits statements one after the other.

@@ -26,8 +26,8 @@ mod stmt;
 pub use culprit::Culprit;
 use hadal_system::system::{instance_count, instance_values};
 use hadal_system::{
-    Action, Check, Expr, Label, Layout, Local, LocalId, ProcessId, PropertyBody, PropertyId, PropertyKind,
-    Span, Successors, System, Value,
+    Action, Check, Expr, Label, Layout, Local, LocalId, MOST_COST, ProcessId, PropertyBody, PropertyId,
+    PropertyKind, Span, Successors, System, Value,
 };
 
 use crate::fault::{Fault, FaultKind};
@@ -159,6 +159,29 @@ impl<'a> Interpreter<'a> {
                 self.run(List::Actions, at, &values, &before, notes)
             }
             None => Outcome::Disabled,
+        }
+    }
+
+    /// What it costs to fire an action instance in a state: a whole number that fits, or an error of the model.
+    pub fn cost(&self, state: &[u64], label: Label) -> Result<u32, Fault> {
+        let Some((at, values)) = self.instance(List::Actions, label) else { return Ok(1) };
+        let action = &self.system.actions[at];
+        let Some(cost) = &action.cost else { return Ok(1) };
+        let mut frame = self.actions[at].frame();
+        action.params.iter().zip(values).for_each(|(param, value)| frame.bind(param.local, value));
+        let (state, notes) = (self.layout.unpack(self.system, state), &mut Notes::default());
+        let mut execution = Execution { code: self, state, frames: vec![frame], notes };
+        let wrong = |kind, what: String| Fault::new(kind, cost.span, what);
+        match execution.value(cost) {
+            Ok(value) => match u32::try_from(value).ok().filter(|&value| value <= MOST_COST) {
+                Some(value) => Ok(value),
+                None => {
+                    let what = format!("the cost of `{}` is {value}, not from 0 to {MOST_COST}", action.name);
+                    Err(wrong(FaultKind::Range, what))
+                }
+            },
+            Err(Stop::Fault(fault)) => Err(*fault),
+            Err(Stop::Dropped) => Err(wrong(FaultKind::Assertion, "an assumption fails here".into())),
         }
     }
 

@@ -6,10 +6,11 @@
 
 use super::condition::slots;
 use hadal_system::facts::SlotSet;
+use hadal_system::interval;
 use hadal_system::visit::{self, Node};
 use hadal_system::{
     Action, Base, BinaryOp, Expr, ExprKind, LocalKind, Place, Range, Shape, Step, StmtKind, System, UnaryOp,
-    VarId,
+    Value, VarId,
 };
 
 /// The scalars that decide whether the guard meets an error, those that decide it for the body where the guard is true;
@@ -44,7 +45,7 @@ impl<'a> Sites<'a> {
             self.expr(value, &SlotSet::new())?;
             let domain = &self.system.domains[self.system.shapes.scalar(place.shape)?];
             let fits = self.range(value).is_some_and(|(low, high)| {
-                domain.intervals.iter().any(|&(from, to)| i128::from(from) <= low && high <= i128::from(to))
+                domain.intervals.iter().any(|&(from, to)| from <= low && high <= to)
             });
             if !fits {
                 self.note(value, &SlotSet::new())?;
@@ -68,7 +69,7 @@ impl<'a> Sites<'a> {
             ExprKind::IsUndefined(place) => self.indices(place, context)?,
             ExprKind::Unary(op, of) => {
                 self.expr(of, context)?;
-                if *op == UnaryOp::Negate && self.range(of).is_none_or(|(low, _)| low == i64::MIN.into()) {
+                if *op == UnaryOp::Negate && self.range(of).is_none_or(|(low, _)| low == i64::MIN) {
                     self.note(of, context)?;
                 }
             }
@@ -126,9 +127,7 @@ impl<'a> Sites<'a> {
                     self.expr(at, context)?;
                     let domain = &self.system.domains[*index];
                     let inside = self.range(at).is_some_and(|(low, high)| {
-                        i128::from(domain.min()) <= low
-                            && high <= i128::from(domain.max())
-                            && domain.intervals.len() == 1
+                        domain.min() <= low && high <= domain.max() && domain.intervals.len() == 1
                     });
                     if !inside {
                         self.note(at, context)?;
@@ -170,45 +169,35 @@ impl<'a> Sites<'a> {
     }
 
     /// The values an expression can have, where they and all on the way fit 64 bits.
-    fn range(&self, expr: &Expr) -> Option<(i128, i128)> {
-        let (low, high) = match &expr.kind {
-            ExprKind::Const(value) => (i128::from(*value), i128::from(*value)),
+    fn range(&self, expr: &Expr) -> Option<(Value, Value)> {
+        match &expr.kind {
+            ExprKind::Const(value) => Some((*value, *value)),
             ExprKind::Read(place) => {
                 let domain = match place.base {
                     // A parameter may step outside the domain it is shown with.
                     Base::Local(_) => return None,
                     Base::Global(_) => &self.system.domains[self.system.shapes.scalar(place.shape)?],
                 };
-                (domain.min().into(), domain.max().into())
+                Some((domain.min(), domain.max()))
             }
             ExprKind::Binary(op, left, right) => {
-                let ((a, b), (c, d)) = (self.range(left)?, self.range(right)?);
+                let (left, right) = (self.range(left)?, self.range(right)?);
                 match op {
-                    BinaryOp::Add => (a + c, b + d),
-                    BinaryOp::Subtract => (a - d, b - c),
-                    BinaryOp::Multiply => {
-                        let products = [a * c, a * d, b * c, b * d];
-                        (products.into_iter().min()?, products.into_iter().max()?)
-                    }
-                    BinaryOp::Remainder if c == d && c > 0 => (if a < 0 { 1 - c } else { 0 }, c - 1),
-                    BinaryOp::Equal
-                    | BinaryOp::NotEqual
-                    | BinaryOp::Less
-                    | BinaryOp::LessEqual
-                    | BinaryOp::Greater
-                    | BinaryOp::GreaterEqual
-                    | BinaryOp::And
-                    | BinaryOp::Or
-                    | BinaryOp::Implies => (0, 1),
-                    _ => return None,
+                    BinaryOp::Divide
+                    | BinaryOp::ShiftLeft
+                    | BinaryOp::ShiftRight
+                    | BinaryOp::BitAnd
+                    | BinaryOp::BitOr
+                    | BinaryOp::BitXor => None,
+                    BinaryOp::Remainder if right.0 != right.1 => None,
+                    _ => interval::binary(*op, left, right),
                 }
             }
             ExprKind::If(_, then, otherwise) => {
                 let ((a, b), (c, d)) = (self.range(then)?, self.range(otherwise)?);
-                (a.min(c), b.max(d))
+                Some((a.min(c), b.max(d)))
             }
-            _ => return None,
-        };
-        (i128::from(i64::MIN) <= low && high <= i128::from(i64::MAX)).then_some((low, high))
+            _ => None,
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! How a number is packed: its distance from a least value in units of its scale, so that codes ascend with values.
+//! How a number is packed: as a [wide value](hadal_system::wide) in units of its scale.
 //!
 //! A value that does not fit is a *widening*: the space notes it, the search ends there, and whoever runs it begins again
 //! with [wider codes](Widths::widened). Codes never depend on the order in which values are met.
@@ -7,17 +7,12 @@ use super::layout::Place;
 use super::numeric::{Amount, Terms};
 use hadal_system::rows::scale::intervals;
 use hadal_system::rows::{Rational, RowTask};
-use hadal_system::state::mask;
-
-/// Bits of a number whose bounds are not known, at first.
-const FIRST: u32 = 16;
-/// Most bits of a number.
-const MOST: u32 = 63;
+use hadal_system::wide::WideCode;
 
 /// How many bits each number has, and from where it counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Widths {
-    codes: Vec<(u32, i128)>,
+    codes: Vec<WideCode>,
 }
 
 impl Widths {
@@ -26,44 +21,34 @@ impl Widths {
         let intervals = intervals(task);
         let codes = task.numbers.iter().enumerate().map(|(at, number)| {
             if !terms.exact() {
-                return (64, 0);
+                return WideCode::with_bits(64, 0);
             }
             let scale = terms.number_scale(at as u32);
             let (low, high) = match intervals[at] {
                 Some((low, high)) => (floor(low, scale), floor(high, scale)),
                 None => (None, None),
             };
-            let bounded = low.zip(high).and_then(|(low, high)| Some((low, high.checked_sub(low)?)));
-            match bounded {
-                // One code more for undefined.
-                Some((low, span)) if span < (1 << 40) => (128 - (span + 1).leading_zeros(), low),
-                _ => {
-                    let start = number.initial.and_then(|value| floor(value, scale)).unwrap_or(0);
-                    (FIRST, start.saturating_sub(1 << (FIRST - 1)))
-                }
-            }
+            let few = |(low, high): &(i128, i128)| high.checked_sub(*low).is_some_and(|span| span < 1 << 40);
+            let spanning = low.zip(high).filter(few).and_then(|(low, high)| WideCode::spanning(low, high));
+            spanning.unwrap_or_else(|| {
+                WideCode::around(number.initial.and_then(|value| floor(value, scale)).unwrap_or(0))
+            })
         });
         Widths { codes: codes.collect() }
     }
 
     /// Twice the bits for every number that may need them; `None` where they have all there are.
     pub fn widened(&self) -> Option<Widths> {
-        if self.codes.iter().all(|&(width, _)| width >= MOST) {
-            return None;
-        }
-        let wider = |&(width, low): &(u32, i128)| {
-            let to = (width * 2).clamp(FIRST, MOST);
-            (to, low.saturating_sub((1i128 << (to - 1)) - (1i128 << width.saturating_sub(1))))
-        };
-        Some(Widths { codes: self.codes.iter().map(wider).collect() })
+        let wider = || Widths { codes: self.codes.iter().map(|code| code.widened()).collect() };
+        (!self.codes.iter().all(|code| code.is_widest())).then(wider)
     }
 
     pub(super) fn bits(&self) -> Vec<u32> {
-        self.codes.iter().map(|&(width, _)| width).collect()
+        self.codes.iter().map(|code| code.bits()).collect()
     }
 
-    pub(super) fn low(&self, number: usize) -> i128 {
-        self.codes[number].1
+    pub(super) fn code(&self, number: usize) -> WideCode {
+        self.codes[number]
     }
 }
 
@@ -71,7 +56,7 @@ impl Widths {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Code {
     pub(super) place: Place,
-    pub(super) low: i128,
+    pub(super) wide: WideCode,
     pub(super) exact: bool,
 }
 
@@ -81,10 +66,7 @@ impl Code {
     pub(super) fn encode(self, value: Amount) -> Option<u64> {
         match value {
             Amount::Undefined => Some(0),
-            Amount::Exact(units) => {
-                let code = u64::try_from(units.checked_sub(self.low)?.checked_add(1)?).ok()?;
-                (code > 0 && code <= mask(self.place.width)).then_some(code)
-            }
+            Amount::Exact(units) => self.wide.encode(units),
             Amount::Float(float) => {
                 let bits = float.to_bits();
                 // Positive numbers above negative ones; 0 stays free, as it would be a NaN.
@@ -96,11 +78,9 @@ impl Code {
     /// The value of a code.
     #[inline]
     pub(super) fn decode(self, code: u64) -> Amount {
-        if code == 0 {
-            return Amount::Undefined;
-        }
+        let Some(units) = self.wide.decode(code) else { return Amount::Undefined };
         match self.exact {
-            true => Amount::Exact(i128::from(code) - 1 + self.low),
+            true => Amount::Exact(units),
             false if code >> 63 == 1 => Amount::Float(f64::from_bits(code & !(1 << 63))),
             false => Amount::Float(f64::from_bits(!code)),
         }

@@ -2,6 +2,7 @@
 
 use super::RowError;
 use super::numeric::Terms;
+use hadal_system::MOST_COST;
 use hadal_system::rows::scale::{gcd, lcm};
 use hadal_system::rows::{Metric, Rational, RowTask, Term};
 use num_traits::Zero;
@@ -58,6 +59,7 @@ impl RowCosts {
             rows.push(match fixed(row) {
                 Some(cost) => {
                     let units = units(cost).and_then(|units| u32::try_from(units / divisor).ok());
+                    let units = units.filter(|&units| units <= MOST_COST);
                     RowCost::Fixed(units.ok_or(RowError::CostTooLarge(at as u32))?)
                 }
                 None => {

@@ -25,7 +25,8 @@ use derived::Derivation;
 use generator::Generator;
 use hadal_system::rows::{Need, Rational, RowTask};
 use hadal_system::{
-    ActionInfo, Label, PropertyInfo, PropertyKind, Span, StateField, StateSpace, Successors, Worker,
+    ActionInfo, CostRange, Label, MOST_COST, PropertyInfo, PropertyKind, Span, StateField, StateSpace,
+    Successors, Worker,
 };
 use numeric::{Amount, Terms};
 use std::sync::OnceLock;
@@ -101,7 +102,7 @@ impl RowSpace {
         let layout = RowLayout::new(&task, &widths.bits());
         let codes = layout.numbers.iter().enumerate();
         let codes: Vec<Code> =
-            codes.map(|(at, &place)| Code { place, low: widths.low(at), exact: terms.exact() }).collect();
+            codes.map(|(at, &place)| Code { place, wide: widths.code(at), exact: terms.exact() }).collect();
         let sizes: Vec<u32> = task.variables.iter().map(|variable| variable.values.len() as u32).collect();
         let (mut table, generator) = Table::new(&task, &layout);
         let derivation = Derivation::new(&task, &layout, &mut table, &sizes);
@@ -301,8 +302,13 @@ impl StateSpace for RowSpace {
         Box::new(self.row_worker())
     }
 
-    fn cost(&self, label: Label) -> u32 {
-        self.fixed_cost(label.0).unwrap_or(0)
+    fn costs(&self) -> CostRange {
+        let bounds = |cost: &RowCost| match *cost {
+            RowCost::Fixed(cost) => (cost, cost),
+            RowCost::Term(..) => (0, MOST_COST),
+        };
+        let bounds = self.costs.rows.iter().map(bounds).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        bounds.map_or(CostRange::STEPS, |(least, most)| CostRange { least, most: most.min(MOST_COST) })
     }
 
     fn render_label(&self, label: Label) -> String {

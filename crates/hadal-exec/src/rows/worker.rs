@@ -6,7 +6,7 @@ use super::derived::Derived;
 use super::numeric::{Amount, Overflow};
 use super::table::{Condition, Deed, Other};
 use hadal_system::rows::{Need, Rational};
-use hadal_system::{Check, Label, PropertyId, StateSpace, Successors, Worker};
+use hadal_system::{COST_ERROR, Check, Label, MOST_COST, PropertyId, StateSpace, Successors, Worker};
 
 /// One thread's means to make successors.
 pub struct RowWorker<'s> {
@@ -136,18 +136,29 @@ impl Scratch {
         evaluate(space, term, state, &self.derived.facts, &mut self.amounts)
     }
 
+    /// What a row costs, or why it cannot fire. Derived facts are those of `state`.
+    #[inline]
+    fn cost(&mut self, space: &RowSpace, state: &[u64], row: u32) -> Firing {
+        match space.costs.rows[row as usize] {
+            RowCost::Fixed(cost) => Firing::Reached(cost),
+            RowCost::Term(term, factor) => {
+                match self.evaluate(space, term, state).and_then(|cost| cost.times(factor)) {
+                    Ok(Amount::Undefined) => Firing::Inapplicable,
+                    Ok(Amount::Exact(units)) if (0..=i128::from(MOST_COST)).contains(&units) => {
+                        Firing::Reached(units as u32)
+                    }
+                    _ => fault(space),
+                }
+            }
+        }
+    }
+
     /// Derived facts are those of `state`; afterwards perhaps no longer, where there are monitors.
     #[inline]
     fn fire(&mut self, space: &RowSpace, state: &[u64], row: u32, next: &mut [u64]) -> Firing {
-        let cost = match space.costs.rows[row as usize] {
-            RowCost::Fixed(cost) => cost,
-            RowCost::Term(term, factor) => {
-                match self.evaluate(space, term, state).and_then(|cost| cost.times(factor)) {
-                    Ok(Amount::Undefined) => return Firing::Inapplicable,
-                    Ok(Amount::Exact(units)) if u32::try_from(units).is_ok() => units as u32,
-                    _ => return fault(space),
-                }
-            }
+        let cost = match self.cost(space, state, row) {
+            Firing::Reached(cost) => cost,
+            other => return other,
         };
         next.copy_from_slice(state);
         for &deed in space.table.deeds(row) {
@@ -279,6 +290,16 @@ impl Worker for RowWorker<'_> {
             Firing::Fault => out.push_fault(Label(row)),
             Firing::Inapplicable => {}
         });
+    }
+
+    fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
+        self.scratch.derive(self.space, state);
+        for label in labels {
+            costs.push(match self.scratch.cost(self.space, state, label.0) {
+                Firing::Reached(cost) => cost,
+                Firing::Inapplicable | Firing::Fault => COST_ERROR,
+            });
+        }
     }
 
     fn check(&mut self, state: &[u64]) -> Check {

@@ -12,6 +12,7 @@ pub(crate) mod graph;
 pub(crate) mod hamming;
 pub(crate) mod pair;
 pub(crate) mod pattern;
+pub(crate) mod priced;
 pub(crate) mod relaxed;
 pub(crate) mod representative;
 

@@ -6,7 +6,7 @@
 
 use super::graph::End;
 use super::shared::{Hand, Shared, Step, on_all_threads};
-use hadal_store::table::StateRef;
+use hadal_store::table::{StateRef, Writer};
 use std::collections::HashSet;
 use std::sync::Mutex;
 
@@ -14,10 +14,10 @@ const BLUE: u8 = 2;
 const RED: u8 = 4;
 
 /// An accepting state on a cycle.
-pub(super) fn search(shared: &Shared) -> Option<Vec<u64>> {
+pub(super) fn search<'s>(shared: &'s Shared, writers: Vec<Writer<'s>>) -> Option<Vec<u64>> {
     let found: Mutex<Option<Vec<u64>>> = Mutex::new(None);
-    on_all_threads(shared, |number| {
-        let mut walk = Walk { hand: Hand::new(shared, number), cyan: HashSet::new(), edges: Vec::new() };
+    on_all_threads(writers, |writer| {
+        let mut walk = Walk { hand: Hand::new(shared, writer), cyan: HashSet::new(), edges: Vec::new() };
         match walk.all() {
             Ok(Some(seed)) => {
                 *found.lock().unwrap_or_else(|e| e.into_inner()) = Some(shared.state(seed).to_vec());
@@ -92,7 +92,7 @@ impl Walk<'_, '_> {
     /// The second search: whether it meets a state on the first one's path.
     fn second(&mut self, seed: StateRef) -> Result<bool, End> {
         let own = self.hand.component(seed);
-        let mut met: HashSet<u64> = HashSet::from([seed.to_word()]);
+        let mut met: HashSet<StateRef> = HashSet::from([seed]);
         let mut open = vec![seed];
         let mut edges = Vec::new();
         while let Some(state) = open.pop() {
@@ -109,13 +109,12 @@ impl Walk<'_, '_> {
                 if self.cyan.contains(&edge.to.to_word()) {
                     return Ok(true);
                 }
-                if !self.hand.shared.has(edge.to, RED) && met.insert(edge.to.to_word()) {
+                if !self.hand.shared.has(edge.to, RED) && met.insert(edge.to) {
                     open.push(edge.to);
                 }
             }
         }
-        for &word in &met {
-            let state = StateRef::from_word(word);
+        for &state in &met {
             if state == seed || !self.hand.accepting(state) {
                 continue;
             }
@@ -126,8 +125,8 @@ impl Walk<'_, '_> {
                 std::thread::yield_now();
             }
         }
-        for &word in &met {
-            self.hand.shared.set(StateRef::from_word(word), RED)?;
+        for &state in &met {
+            self.hand.shared.set(state, RED)?;
         }
         Ok(false)
     }

@@ -3,7 +3,7 @@
 use crate::explore::Setting;
 use crate::finding::Finding;
 use crate::report::{StopReason, Violation, ViolationKind};
-use hadal_store::table::{StateRef, StateTable};
+use hadal_store::table::StateTable;
 use hadal_store::{OverBudget, Reservation};
 use hadal_system::{Acceptance, Label, Successors, Worker};
 
@@ -69,16 +69,16 @@ impl<'a> Graph<'a> {
     }
 
     pub(super) fn state(&self, n: u64) -> &[u64] {
-        self.table.state(StateRef::at(0, n))
+        self.table.nth(0, n)
     }
 
     pub(super) fn component(&mut self, n: u64) -> Option<u32> {
-        self.worker.component(self.table.state(StateRef::at(0, n)))
+        self.worker.component(self.table.nth(0, n))
     }
 
     /// Whether a state is in the only acceptance set.
     pub(super) fn accepting(&mut self, n: u64) -> bool {
-        let state = self.table.state(StateRef::at(0, n));
+        let state = self.table.nth(0, n);
         self.worker.component(state).is_some() && self.worker.state_marks(state) & 1 == 1
     }
 
@@ -149,7 +149,7 @@ impl<'a> Graph<'a> {
         {
             return Err(End::Stopped(reason));
         }
-        let state = self.table.state(StateRef::at(0, n));
+        let state = self.table.nth(0, n);
         self.out.clear();
         self.worker.successors(state, &mut self.out);
         self.worker.marks(state, &self.out, &mut self.marks);
@@ -166,12 +166,12 @@ impl<'a> Graph<'a> {
 
     fn intern(&mut self, from: Option<u64>, list: &mut Vec<Edge>) -> Result<(), End> {
         let mut fresh = Vec::new();
-        self.table.insert_all(0, self.out.states(), |_, _| {}, |_, at| fresh.push(at.number()))?;
+        self.table.insert_all(self.out.states(), |_, _| {}, |_, at| fresh.push(at.number()))?;
         self.memory.try_resize((9 * self.table.len()).next_power_of_two())?;
         for n in fresh {
             self.parents.push(from.unwrap_or(n));
             self.expanded.push(false);
-            let (task, state) = (self.search.task, self.table.state(StateRef::at(0, n)));
+            let (task, state) = (self.search.task, self.table.nth(0, n));
             let check = self.worker.check(state);
             if let Some(found) = Finding::from_check(check, state, task.space.properties(), task.question) {
                 return Err(End::Wrong(Violation { kind: found.kind, path: self.path(n), shortest: false }));

@@ -21,6 +21,7 @@ use crate::report::{Report, StopReason, Verdict, Violation, ViolationKind};
 use crate::run::out_of_memory;
 use graph::{End, Graph};
 use hadal_store::OverBudget;
+use hadal_store::table::StateTable;
 use hadal_system::Acceptance;
 use shared::Shared;
 
@@ -104,14 +105,20 @@ fn alone(search: &Setting, acceptance: Acceptance, engine: Engine) -> Result<Rep
 
 /// On all threads. What they find is looked for again on one, with the way there.
 fn together(search: &Setting, acceptance: Acceptance, engine: Engine) -> Result<Report, OverBudget> {
-    let shared = Shared::new(search, acceptance)?;
+    let mut states = StateTable::new(search.task.space.words(), 0, search.threads.max(1), search.governor)?;
+    let (table, writers) = states.share();
+    let shared = Shared::new(search, acceptance, table);
     let found = match engine {
-        Engine::SharedComponents => ufscc::search(&shared).map(|found| (found.seed, Some(found.among))),
-        _ => cndfs::search(&shared).map(|seed| (seed, None)),
+        Engine::SharedComponents => {
+            ufscc::search(&shared, writers).map(|found| (found.seed, Some(found.among)))
+        }
+        _ => cndfs::search(&shared, writers).map(|seed| (seed, None)),
     };
-    let (reason, states) = (shared.reason(), shared.len());
+    let (reason, count) = (shared.reason(), shared.len());
     let transitions = shared.transitions.load(std::sync::atomic::Ordering::Relaxed);
+    // The search on one thread needs the memory.
     drop(shared);
+    drop(states);
     let verdict = match (found, reason) {
         (Some((seed, among)), _) => {
             let mut graph = Graph::new(search, acceptance)?;
@@ -131,7 +138,7 @@ fn together(search: &Setting, acceptance: Acceptance, engine: Engine) -> Result<
         (None, Some(end)) => ended(end),
         (None, None) => Verdict::Holds,
     };
-    Ok(Report { states, transitions, ..stopped_as(search, verdict) })
+    Ok(Report { states: count, transitions, ..stopped_as(search, verdict) })
 }
 
 /// What threads found, in a graph of one.

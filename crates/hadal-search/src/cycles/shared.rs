@@ -5,7 +5,7 @@ use crate::explore::Setting;
 use crate::finding::Finding;
 use crate::lane::Task;
 use crate::report::{Violation, ViolationKind};
-use hadal_store::table::{StateRef, StateTable};
+use hadal_store::table::{StateRef, StateTable, Writer};
 use hadal_store::{Governor, OverBudget, Reservation};
 use hadal_system::{Acceptance, Successors, Worker};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -17,7 +17,7 @@ pub(super) struct Shared<'a> {
     pub(super) governor: &'a Governor,
     pub(super) threads: usize,
     pub(super) acceptance: Acceptance,
-    table: StateTable,
+    table: &'a StateTable,
     /// Flags of each writer's states.
     flags: Vec<RwLock<Vec<AtomicU8>>>,
     memory: Mutex<Reservation>,
@@ -37,20 +37,19 @@ pub(super) struct Step {
 const EXPANDED: u8 = 1;
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(search: &Setting<'a>, acceptance: Acceptance) -> Result<Self, OverBudget> {
-        let writers = search.threads.max(1);
-        Ok(Shared {
+    pub(super) fn new(search: &Setting<'a>, acceptance: Acceptance, table: &'a StateTable) -> Self {
+        Shared {
             task: search.task,
             governor: search.governor,
             threads: search.threads,
             acceptance,
-            table: StateTable::new(search.task.space.words(), 0, writers, search.governor)?,
-            flags: (0..writers).map(|_| RwLock::default()).collect(),
+            table,
+            flags: (0..table.writer_count()).map(|_| RwLock::default()).collect(),
             memory: Mutex::new(search.governor.empty("flags of states")),
             transitions: AtomicU64::new(0),
             over: AtomicBool::new(false),
             ended: Mutex::new(None),
-        })
+        }
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -59,6 +58,12 @@ impl<'a> Shared<'a> {
 
     pub(super) fn state(&self, at: StateRef) -> &[u64] {
         self.table.state(at)
+    }
+
+    /// The reference behind a word of one of its references.
+    pub(super) fn reference(&self, word: u64) -> StateRef {
+        // Words are only ever made of references to this table, which forgets nothing.
+        self.table.reference(word).expect("the state is in the table")
     }
 
     /// Lets every thread end.
@@ -106,24 +111,25 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Does the work of every thread, and waits for all.
-pub(super) fn on_all_threads(shared: &Shared, work: impl Fn(usize) + Sync) {
-    match shared.threads {
-        0 | 1 => work(0),
-        threads => std::thread::scope(|scope| {
-            for number in 0..threads {
-                let work = &work;
-                scope.spawn(move || work(number));
-            }
-        }),
+/// Does the work of every thread, each with its own writer, and waits for all.
+pub(super) fn on_all_threads<'w>(writers: Vec<Writer<'w>>, work: impl Fn(Writer<'w>) + Sync) {
+    if writers.len() == 1 {
+        return writers.into_iter().for_each(work);
     }
+    std::thread::scope(|scope| {
+        for writer in writers {
+            let work = &work;
+            scope.spawn(move || work(writer));
+        }
+    });
 }
 
 /// What one thread explores with.
 pub(super) struct Hand<'s, 'a> {
     pub(super) shared: &'s Shared<'a>,
-    /// Its number, which it adds states under.
+    /// Its number.
     pub(super) number: usize,
+    writer: Writer<'s>,
     worker: Box<dyn Worker + 's>,
     out: Successors,
     marks: Vec<u64>,
@@ -131,11 +137,12 @@ pub(super) struct Hand<'s, 'a> {
 }
 
 impl<'s, 'a> Hand<'s, 'a> {
-    pub(super) fn new(shared: &'s Shared<'a>, number: usize) -> Self {
+    pub(super) fn new(shared: &'s Shared<'a>, writer: Writer<'s>) -> Self {
         let space = shared.task.space;
         Hand {
             shared,
-            number,
+            number: writer.number(),
+            writer,
             worker: space.worker(),
             out: Successors::new(space.words()),
             marks: Vec::new(),
@@ -197,9 +204,9 @@ impl<'s, 'a> Hand<'s, 'a> {
     }
 
     fn intern(&mut self, list: &mut Vec<Step>) -> Result<(), End> {
-        let table = &self.shared.table;
+        let table = self.shared.table;
         let mut fresh = Vec::new();
-        table.insert_all(self.number, self.out.states(), |_, _| {}, |_, at| fresh.push(at))?;
+        self.writer.insert_all(self.out.states(), |_, _| {}, |_, at| fresh.push(at))?;
         for at in fresh {
             let (task, state) = (self.shared.task, table.state(at));
             let check = self.worker.check(state);

@@ -7,7 +7,7 @@
 
 use super::graph::End;
 use super::shared::{Hand, Shared, Step, on_all_threads};
-use hadal_store::table::StateRef;
+use hadal_store::table::{StateRef, Writer};
 use hadal_store::{OverBudget, Reservation};
 use std::sync::Mutex;
 
@@ -52,9 +52,9 @@ impl Forest {
     }
 
     fn cell(&mut self, word: u64) -> &mut Cell {
-        let at = StateRef::from_word(word);
-        let cells = &mut self.cells[at.writer()];
-        let n = at.number() as usize;
+        let (writer, number) = StateRef::split_word(word);
+        let cells = &mut self.cells[writer];
+        let n = number as usize;
         if cells.len() <= n {
             cells.resize((n + 1).next_power_of_two(), Cell::default());
         }
@@ -147,7 +147,7 @@ impl Forest {
         let mut members = Vec::new();
         for writer in 0..self.cells.len() {
             for n in 0..self.cells[writer].len() {
-                let other = StateRef::at(writer, n as u64).to_word();
+                let other = StateRef::join_word(writer, n as u64);
                 if self.cells[writer][n].known && self.root(other) == root {
                     members.push(other);
                 }
@@ -164,19 +164,19 @@ pub(super) struct Component {
 }
 
 /// An accepted cycle's component.
-pub(super) fn search(shared: &Shared) -> Option<Component> {
+pub(super) fn search<'s>(shared: &'s Shared, writers: Vec<Writer<'s>>) -> Option<Component> {
     let threads = shared.threads.max(1);
     let forest = Mutex::new(Forest {
         cells: vec![Vec::new(); threads],
         memory: shared.governor.empty("components of states"),
     });
     let found: Mutex<Option<Component>> = Mutex::new(None);
-    on_all_threads(shared, |number| {
-        let mut walk = Walk { hand: Hand::new(shared, number), forest: &forest, edges: Vec::new() };
+    on_all_threads(writers, |writer| {
+        let mut walk = Walk { hand: Hand::new(shared, writer), forest: &forest, edges: Vec::new() };
         match walk.all() {
             Ok(Some(seed)) => {
                 let members = walk.locked(|forest| forest.members(seed));
-                let state = |word| shared.state(StateRef::from_word(word)).to_vec();
+                let state = |word| shared.state(shared.reference(word)).to_vec();
                 let among = members.into_iter().map(state).collect();
                 *found.lock().unwrap_or_else(|e| e.into_inner()) =
                     Some(Component { seed: state(seed), among });
@@ -227,7 +227,7 @@ impl Walk<'_, '_> {
         let met = self.locked(|forest| forest.mark(word, marks));
         let acceptance = self.hand.shared.acceptance;
         let always = if acceptance.weak { 0 } else { acceptance.always() };
-        met & always == always && self.hand.component(StateRef::from_word(word)).is_some()
+        met & always == always && self.hand.component(self.hand.shared.reference(word)).is_some()
     }
 
     fn from(&mut self, start: u64) -> Result<Option<u64>, End> {
@@ -272,7 +272,7 @@ impl Walk<'_, '_> {
             }
             match self.locked(|forest| forest.pick(entered, number)) {
                 Some(picked) => {
-                    self.hand.successors(StateRef::from_word(picked), &mut self.edges)?;
+                    self.hand.successors(self.hand.shared.reference(picked), &mut self.edges)?;
                     if let Some(frame) = path.last_mut() {
                         (frame.current, frame.next) = (Some(picked), frame.edges);
                     }

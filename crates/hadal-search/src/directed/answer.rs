@@ -24,7 +24,8 @@ impl Core<'_> {
             End::Traced(finding, path, cost) => {
                 self.figures.found_length = Some(path.len() as u64 - 1);
                 self.figures.found_cost = Some(u64::from(cost));
-                let shortest = self.is_optimal(finding.kind) && self.unit_costs;
+                self.figures.found_cheapest = self.is_optimal(finding.kind);
+                let shortest = self.figures.found_cheapest && self.unit_costs;
                 Verdict::Violated(Violation { kind: finding.kind, path, shortest })
             }
             End::Stopped(reason) => Verdict::Stopped(reason),
@@ -59,25 +60,26 @@ impl Core<'_> {
         if at == NONE {
             return Violation { kind: finding.kind, path: Vec::new(), shortest: true };
         }
-        let options = &self.search.options;
         let mut numbers = self.nodes.path(at);
-        let cost: u64 = numbers[1..]
-            .iter()
-            .map(|&n| u64::from(self.search.task.space.cost(self.nodes.get(n).label)))
-            .sum();
+        let cost: u64 = numbers[1..].iter().map(|&n| u64::from(self.cost_into(n))).sum();
+        let options = self.search.options.clone();
         self.figures.found_length = Some(numbers.len() as u64 - 1);
         self.figures.found_cost = Some(cost);
         if self.keeps_context && options.order != Order::Alternating {
             self.figures.switches = Some(u64::from(self.nodes.get(at).queue));
         }
         let optimal = self.is_optimal(finding.kind);
+        self.figures.found_cheapest = optimal;
         let in_order = options.tie.unwrap_or_else(|| options.order.info().tie) == Tie::Fifo;
         let breadth = options.order == Order::Breadth
             && in_order
             && self.has_one_queue()
             && self.leaves_out_no(finding.kind);
         let shortest = breadth || optimal && self.unit_costs;
-        if !shortest && !optimal && !self.keeps_context && options.traces == Traces::Shortened {
+        // Fewer steps need not cost less.
+        let shortens =
+            options.traces == Traces::Shortened && (self.unit_costs || !options.order.follows_cost());
+        if !shortest && !optimal && !self.keeps_context && shortens {
             shorten::shorten(self, &mut numbers);
         }
         let state = |n: u32| self.words_at(n).to_vec();

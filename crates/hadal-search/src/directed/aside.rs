@@ -4,7 +4,6 @@ use super::core::Core;
 use super::nodes::NONE;
 use crate::finding::Finding;
 use hadal_store::OverBudget;
-use hadal_store::table::StateRef;
 use hadal_system::Label;
 use hadal_system::guide::Distance;
 
@@ -20,7 +19,7 @@ impl Core<'_> {
         successors.clear();
         let words = self.search.task.space.words();
         self.state.clear();
-        self.state.extend_from_slice(self.table.state(StateRef::at(0, u64::from(at))));
+        self.state.extend_from_slice(self.table.nth(0, u64::from(at)));
         self.lane.generate(&self.state[..words], 0);
         self.lane.finding = None;
         let (out, _) = self.lane.waiting();
@@ -29,9 +28,19 @@ impl Core<'_> {
         self.lane.settle();
     }
 
+    /// What the transition by which a state was reached costs; 0 for initial states.
+    pub(super) fn cost_into(&mut self, at: u32) -> u32 {
+        let (parent, label) = (self.nodes.get(at).parent, self.nodes.get(at).label);
+        if parent == NONE {
+            return 0;
+        }
+        let state = self.words_at(parent).to_vec();
+        self.lane.cost_of(&state, label)
+    }
+
     /// A state of the table, without its context.
     pub(super) fn words_at(&self, at: u32) -> &[u64] {
-        &self.table.state(StateRef::at(0, u64::from(at)))[..self.search.task.space.words()]
+        &self.table.nth(0, u64::from(at))[..self.search.task.space.words()]
     }
 
     /// Puts a state into the table unless it is there or the table takes no more; its number where it is there after.

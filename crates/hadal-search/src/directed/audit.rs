@@ -33,7 +33,8 @@ impl Core<'_> {
             return;
         }
         let (here, there) = (self.estimate(from), self.estimate(successor.at));
-        let cost = self.search.task.space.cost(successor.label);
+        let state = self.words_at(from).to_vec();
+        let cost = self.lane.cost_of(&state, successor.label);
         let promises = self.search.guide.promises();
         let steep = promises.consistent && here.0 > there.0.saturating_add(cost);
         let text = || {
@@ -80,7 +81,7 @@ impl Core<'_> {
                     "it promises to be admissible, and is {h} in the state after {n} steps, from where {rest} suffice"
                 ));
             }
-            rest += u64::from(self.search.task.space.cost(self.nodes.get(state).label));
+            rest += u64::from(self.cost_into(state));
         }
         if let Some(audit) = &mut self.audit {
             audit.figures.broken = audit.figures.broken.take().or(broken);

@@ -10,7 +10,7 @@ use crate::finding::Finding;
 use crate::lane::{Lane, Parents};
 use crate::report::StopReason;
 use hadal_store::OverBudget;
-use hadal_store::table::{StateRef, StateTable};
+use hadal_store::table::StateTable;
 use hadal_system::Label;
 use hadal_system::guide::{Distance, Estimator, Judge, Placement, Step};
 
@@ -80,7 +80,7 @@ pub(super) struct Core<'a> {
     pub(super) turn: Vec<u32>,
     /// The best of what is wrong, and where.
     pub(super) found: Option<(Finding, u32)>,
-    /// Whether every transition so far cost 1.
+    /// Whether every transition costs 1.
     pub(super) unit_costs: bool,
     pub(super) expansions: u64,
     /// What estimates had taken when limits were last looked at between them.
@@ -122,7 +122,7 @@ impl<'a> Core<'a> {
             figures,
             prune: search.may_prune,
             cuts: aims_at_all(search.task, search.aim),
-            lane: Lane::new(search.task, 0, Parents::Forgotten),
+            lane: Lane::new(search.task, Parents::Forgotten).with_costs(),
             estimator: search.guide.estimator(),
             judge: search.priority.judge(),
             keeps_context,
@@ -130,7 +130,7 @@ impl<'a> Core<'a> {
             key: Vec::new(),
             turn: Vec::new(),
             found: None,
-            unit_costs: true,
+            unit_costs: search.task.space.costs().is_steps(),
             expansions: 0,
             work_at_look: 0,
             stopped: None,
@@ -180,7 +180,7 @@ impl<'a> Core<'a> {
     pub(super) fn generate(&mut self, at: u32) {
         let words = self.search.task.space.words();
         self.state.clear();
-        self.state.extend_from_slice(self.table.state(StateRef::at(0, u64::from(at))));
+        self.state.extend_from_slice(self.table.nth(0, u64::from(at)));
         self.lane.generate(&self.state[..words], 0);
         self.note_finding(at);
         self.take_turns();
@@ -244,7 +244,7 @@ impl<'a> Core<'a> {
         if self.keeps_context {
             self.key.push(context);
         }
-        let g = g.saturating_add(self.step_cost(label));
+        let g = self.reach(g, number);
         let (at, fresh) = self.intern(from, label, g)?;
         let successor = Successor { at, label, g, fresh };
         self.audit_step(from, successor);
@@ -261,11 +261,20 @@ impl<'a> Core<'a> {
         self.lane.waiting().0.state(self.turn[n] as usize)
     }
 
-    /// What a transition adds to the cost: its own, or 1 in orders that count steps.
-    pub(super) fn step_cost(&mut self, label: Label) -> u32 {
-        let cost = self.search.task.space.cost(label);
-        self.unit_costs &= cost == 1;
-        if self.search.options.order.follows_cost() { cost } else { 1 }
+    /// The cost of the n-th successor, in turn, of a state of cost `g`.
+    pub(super) fn cost_after(&mut self, g: u32, n: usize) -> u32 {
+        self.reach(g, self.turn[n] as usize)
+    }
+
+    /// The cost after a waiting transition: its own is added, or 1 in orders that count steps. A sum that does not fit ends
+    /// the search.
+    fn reach(&mut self, g: u32, number: usize) -> u32 {
+        let cost = self.lane.cost(number);
+        let cost = if self.search.options.order.follows_cost() { cost } else { 1 };
+        g.checked_add(cost).unwrap_or_else(|| {
+            self.stopped = Some(StopReason::CostBound);
+            u32::MAX
+        })
     }
 
     /// Tells the priority layer which state is expanded.
@@ -313,7 +322,7 @@ impl<'a> Core<'a> {
         }
         self.nodes.reserve(1)?;
         let mut added = None;
-        self.table.insert_all(0, &self.key, |_, _| {}, |_, at| added = Some(at))?;
+        self.table.insert_all(&self.key, |_, _| {}, |_, at| added = Some(at))?;
         let Some(at) = added else {
             // It was not added, so it is there.
             let at = self.table.find(&self.key).map_or(NONE, |at| at.number() as u32);
@@ -353,7 +362,7 @@ impl<'a> Core<'a> {
     /// Looks at a state that was marked when it was found.
     pub(super) fn look_again(&mut self, at: u32) {
         let words = self.search.task.space.words();
-        self.lane.look_at(&self.table.state(StateRef::at(0, u64::from(at)))[..words]);
+        self.lane.look_at(&self.table.nth(0, u64::from(at))[..words]);
         self.note_finding(at);
     }
 
@@ -378,7 +387,7 @@ impl<'a> Core<'a> {
             return Distance::ZERO;
         }
         let words = self.search.task.space.words();
-        let state = &self.table.state(StateRef::at(0, u64::from(at)))[..words];
+        let state = &self.table.nth(0, u64::from(at))[..words];
         let h = self.estimator.estimate(state, None);
         self.look_between_estimates();
         self.figures.evaluated += 1;

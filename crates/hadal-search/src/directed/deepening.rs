@@ -145,7 +145,7 @@ impl Deepening {
         }
         for n in (0..core.successors()).rev() {
             let label = core.label(n);
-            let g = g.saturating_add(core.step_cost(label));
+            let g = core.cost_after(g, n);
             self.waiting.push(u64::from(g))?;
             self.waiting.push((depth as u64 + 1) << 32 | u64::from(label.0))?;
             self.waiting.extend(core.words_of(n))?;

@@ -47,6 +47,8 @@ pub struct DirectedFigures {
     pub found_length: Option<u64>,
     /// The cost of the trace as found.
     pub found_cost: Option<u64>,
+    /// Whether nothing that is looked for costs less, which is proved.
+    pub found_cheapest: bool,
     /// States that were expanded breadth-first in between.
     pub blind: u64,
     /// What the audit of the guide's promises saw.

@@ -83,7 +83,11 @@ impl Scope {
 /// Takes note of a row that was added to, and merges levels when there are many.
 pub(super) fn add_level(matrix: &mut Matrix, cell: Cell, shelf: &Shelf) -> Result<(), Trouble> {
     let column = matrix.columns.entry(cell.h).or_default();
-    column.levels.push(Level { rows: (cell.g, cell.g), merged: None });
+    let known =
+        column.levels.last().is_some_and(|last| last.rows == (cell.g, cell.g) && last.merged.is_none());
+    if !known {
+        column.levels.push(Level { rows: (cell.g, cell.g), merged: None });
+    }
     let on_disk = column.levels.iter().filter(|level| !is_resident(column, level)).count();
     if column.levels.len() <= MOST_LEVELS && on_disk <= MOST_ON_DISK {
         return Ok(());

@@ -114,6 +114,13 @@ impl Relay {
 /// Whether a state leads to the one a step back starts from.
 type LeadsOn<'a> = dyn Fn(&mut dyn Worker, &mut Successors, &[u64]) -> bool + Sync + 'a;
 
+/// What a record says of the state it was reached from.
+struct ParentNote {
+    column: u64,
+    label: Label,
+    some_bits: u64,
+}
+
 /// What is needed to go back.
 pub(super) struct Trail<'a> {
     pub(super) task: Task<'a>,
@@ -132,14 +139,22 @@ impl Trail<'_> {
         let mut path = vec![target.to_vec()];
         let mut at = cell;
         let undirected = self.task.space.undirected().is_some();
-        while at.g > 0 {
+        loop {
             let state = path[path.len() - 1].clone();
             let found = match mode {
-                Mode::Parent => self.by_parent(at, &state)?,
+                Mode::Parent => match self.parent(at, &state)? {
+                    Some(parent) => self.by_parent(at, &state, parent)?,
+                    None => break,
+                },
+                _ if at.g == 0 => break,
                 _ if undirected => self.by_successors(at, &state)?,
                 _ => self.by_rows(at, &state)?,
             };
             let (cell, previous) = found.ok_or_else(|| lost("no closed state leads to one of its row"))?;
+            // A parent is expanded before its child: only a mistaken one could lead in a circle, and only at no cost.
+            if cell.g == at.g && path.contains(&previous) {
+                return Err(lost("the parents of a state lead in a circle"));
+            }
             path.push(previous);
             at = cell;
         }
@@ -163,36 +178,59 @@ impl Trail<'_> {
         }
     }
 
-    /// Reads the one bucket that the record points to.
-    fn by_parent(&self, cell: Cell, state: &[u64]) -> Result<Option<(Cell, Vec<u64>)>, Trouble> {
+    /// What the record of a state says of its parent; `None` of an initial state.
+    fn parent(&self, cell: Cell, state: &[u64]) -> Result<Option<ParentNote>, Trouble> {
         let record = self.record(cell, state)?.ok_or_else(|| lost("a state of the path has no record"))?;
         let word = record[0];
-        let (column, label, some_bits) = (word >> 48, Label((word >> 16) as u32), word & 0xFFFF);
-        let g = cell.g - u64::from(self.task.space.cost(label).max(1));
+        let note =
+            ParentNote { column: word >> 48, label: Label((word >> 16) as u32), some_bits: word & 0xFFFF };
+        Ok((word != u64::MAX).then_some(note))
+    }
+
+    /// Reads the buckets that the record points to: the column is known, the row as far as the cost is.
+    fn by_parent(
+        &self,
+        cell: Cell,
+        state: &[u64],
+        ParentNote { column, label, some_bits }: ParentNote,
+    ) -> Result<Option<(Cell, Vec<u64>)>, Trouble> {
         let columns = match column {
             ANY_COLUMN => self.columns(|_| true),
             column => vec![column as u32],
         };
-        let leads = |worker: &mut dyn Worker, out: &mut Successors, candidate: &[u64]| {
-            if hash(candidate) >> (64 - 16) != some_bits {
-                return false;
+        // Most costs are the same in every state: look there first.
+        let mut guess = Vec::new();
+        self.task.space.worker().costs(state, &[label], &mut guess);
+        let guess = guess.first().map(|&cost| u64::from(cost));
+        let others = self.costs.iter().copied().filter(|&cost| Some(cost) != guess);
+        for cost in guess.into_iter().chain(others).filter(|&cost| cost <= cell.g) {
+            let leads = |worker: &mut dyn Worker, out: &mut Successors, candidate: &[u64]| {
+                if hash(candidate) >> (64 - 16) != some_bits {
+                    return false;
+                }
+                out.clear();
+                worker.successors(candidate, out);
+                let taken = |(taken, successor): (Label, &[u64])| taken == label && successor == state;
+                out.iter().any(taken) && costs(worker, candidate, label) == cost
+            };
+            let cells = columns.iter().map(|&h| Cell { g: cell.g - cost, h });
+            if let Some(found) = self.first_of(cells, &leads)? {
+                return Ok(Some(found));
             }
-            out.clear();
-            worker.successors(candidate, out);
-            out.iter().any(|(taken, successor)| taken == label && successor == state)
-        };
-        self.first_of(columns.into_iter().map(|h| Cell { g, h }), &leads)
+        }
+        Ok(None)
     }
 
     /// Where every step can be taken back, the predecessors are among the successors.
     fn by_successors(&self, cell: Cell, state: &[u64]) -> Result<Option<(Cell, Vec<u64>)>, Trouble> {
         let mut out = Successors::new(self.task.space.words());
-        self.task.space.worker().successors(state, &mut out);
+        let mut worker = self.task.space.worker();
+        worker.successors(state, &mut out);
         let mut estimator = self.guide.estimator();
         let mut candidates = Vec::new();
         for (label, successor) in out.iter() {
             let estimate = estimator.estimate(successor, None);
-            let cost = u64::from(self.task.space.cost(label).max(1));
+            let cost = costs(&mut *worker, state, label);
             if let Some(g) = cell.g.checked_sub(cost).filter(|_| estimate != Distance::INFINITE) {
                 candidates.push((Cell { g, h: estimate.0 }, successor.to_vec()));
             }
@@ -217,9 +255,8 @@ impl Trail<'_> {
             let leads = |worker: &mut dyn Worker, out: &mut Successors, candidate: &[u64]| {
                 out.clear();
                 worker.successors(candidate, out);
-                out.iter().any(|(label, successor)| {
-                    u64::from(self.task.space.cost(label).max(1)) == cost && successor == state
-                })
+                out.iter()
+                    .any(|(label, successor)| successor == state && costs(worker, candidate, label) == cost)
             };
             if let Some(found) = self.first_of(cells, &leads)? {
                 return Ok(Some(found));
@@ -278,6 +315,13 @@ impl Trail<'_> {
         }
         Ok(None)
     }
+}
+
+/// What a transition costs.
+fn costs(worker: &mut dyn Worker, state: &[u64], label: Label) -> u64 {
+    let mut costs = Vec::new();
+    worker.costs(state, &[label], &mut costs);
+    costs.first().map_or(1, |&cost| u64::from(cost))
 }
 
 /// The record of `state` in one of the parts.

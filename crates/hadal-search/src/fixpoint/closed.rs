@@ -2,7 +2,7 @@
 
 use crate::layered::Trouble;
 use crate::ram::layer::{Range, take_piece};
-use hadal_store::table::{StateRef, StateTable};
+use hadal_store::table::StateTable;
 use std::sync::atomic::AtomicU64;
 
 /// States of one layer that stand one after the other.
@@ -47,7 +47,7 @@ const SHARED_FROM: u64 = 2048;
 impl<'t> TableClosed<'t> {
     pub(crate) fn new(table: &'t StateTable, layers: &'t [Vec<Range>]) -> Self {
         let mut bases = vec![0];
-        for writer in 0..table.writers() {
+        for writer in 0..table.writer_count() {
             bases.push(bases[writer] + table.added_by(writer));
         }
         TableClosed { table, layers, bases }
@@ -76,8 +76,7 @@ impl Closed for TableClosed<'_> {
             while let Some(piece) = take_piece(layer, &next) {
                 flat.clear();
                 self.table.copy_states(piece.writer, piece.from, piece.to, &mut flat);
-                let first = StateRef::at(piece.writer, piece.from);
-                let first = Some(self.bases[first.writer()] + first.number());
+                let first = Some(self.bases[piece.writer] + piece.from);
                 visitor(Piece { states: &flat, first, depth: group });
             }
         };

@@ -1,6 +1,7 @@
 //! The expansion of a block of states on all lanes.
 
 use crate::lane::{Lane, Sink};
+use hadal_system::States;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -32,20 +33,17 @@ impl Left {
         Left { next: AtomicUsize::new(0), returned: Mutex::new(Vec::new()) }
     }
 
-    /// Expands on all lanes until nothing is left or the cache is full.
-    pub(crate) fn expand(&self, lanes: &mut [Lane], sink: &impl Sink, block: &[u64], words: usize) -> Ended {
-        let states = block.len() / words;
+    /// Expands on all lanes, each with its own sink, until nothing is left or the cache is full.
+    pub(crate) fn expand(&self, lanes: &mut [Lane], sinks: &mut [impl Sink], block: States) -> Ended {
+        let states = block.len();
         let full = Mutex::new(Ended::Whole);
-        let work = |lane: &mut Lane| {
+        let work = |(lane, sink): (&mut Lane, &mut _)| {
             let ran_full = || *full.lock().unwrap_or_else(|e| e.into_inner()) = Ended::Full;
             if lane.finish_batch(sink).is_err() {
                 return ran_full();
             }
             while let Some((from, to)) = self.take(states) {
-                let state = |n: u64| {
-                    let at = (from + n as usize) * words;
-                    (&block[at..at + words], 0)
-                };
+                let state = |n: u64| (block.state(from + n as usize), 0);
                 if let Err((done, _)) = lane.expand(sink, (to - from) as u64, state) {
                     if from + (done as usize) < to {
                         let rest = (from + done as usize, to);
@@ -55,14 +53,17 @@ impl Left {
                 }
             }
         };
-        match lanes {
+        let alone = lanes.len() == 1 || states < SHARED_FROM;
+        let each = lanes.iter_mut().zip(sinks);
+        if alone {
             // The first takes all pieces; the others may have a batch waiting.
-            few if few.len() == 1 || states < SHARED_FROM => few.iter_mut().for_each(work),
-            many => std::thread::scope(|scope| {
-                for lane in many {
+            each.for_each(work);
+        } else {
+            std::thread::scope(|scope| {
+                for lane in each {
                     scope.spawn(|| work(lane));
                 }
-            }),
+            });
         }
         full.into_inner().unwrap_or_else(|e| e.into_inner())
     }

@@ -7,10 +7,10 @@
 use crate::lane::Sink;
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::{dedupe_sorted, scratch_bytes, sort_records};
-use hadal_store::table::{MAX_WRITERS, StateRef, StateTable};
+use hadal_store::table::{MAX_WRITERS, StateTable, Writer};
 use hadal_store::{Governor, OverBudget, Reservation};
+use hadal_system::States;
 use serde::{Deserialize, Serialize};
-use std::sync::Mutex;
 
 /// States a thread collects before it writes them where nothing is to be remembered.
 const OFF_STATES: u64 = 4096;
@@ -45,7 +45,7 @@ pub(crate) struct Cache {
 }
 
 /// The cache proper; lanes write to it.
-pub(crate) enum Store {
+enum Store {
     /// Nothing is remembered.
     Buffer(Buffer),
     /// One table.
@@ -54,15 +54,14 @@ pub(crate) enum Store {
     Lru(Generations),
 }
 
-pub(crate) struct Buffer {
-    /// One for each lane; each is only ever locked by its lane.
-    parts: Vec<Mutex<Vec<u64>>>,
+struct Buffer {
+    /// One for each lane.
+    parts: Vec<Vec<u64>>,
     most_words: usize,
-    words: usize,
     _memory: Reservation,
 }
 
-pub(crate) struct Table {
+struct Table {
     table: StateTable,
     /// How much of each arena has been sorted.
     offered: Vec<u64>,
@@ -70,7 +69,7 @@ pub(crate) struct Table {
 
 /// Least recently used, by halves: what is found in the older half moves to the younger, and when that is full it
 /// becomes the older and the older is forgotten (Lamborn 2014, sec. 3.3.2.2, drops the oldest half as well).
-pub(crate) struct Generations {
+struct Generations {
     /// Twice as many arenas as lanes: the second half holds what moved here from `old`.
     young: StateTable,
     old: StateTable,
@@ -100,7 +99,7 @@ impl Cache {
         if half < self.governor.limit() / 100 * LEAST_SHARE || self.fresh() > 0 {
             return Ok(false);
         }
-        self.store = Store::Buffer(Buffer::nothing(self.words, &self.governor));
+        self.store = Store::Buffer(Buffer::nothing(&self.governor));
         self.store = Store::new(self.kind, self.words, self.writers, half, &self.governor)?;
         self.bytes = half;
         // The batch that was sorted last is still to be offered.
@@ -108,9 +107,22 @@ impl Cache {
         Ok(true)
     }
 
-    /// Where lanes write.
-    pub(crate) fn store(&self) -> &Store {
-        &self.store
+    /// Where lanes write, one for each.
+    pub(crate) fn sinks(&mut self) -> Vec<CacheSink<'_>> {
+        match &mut self.store {
+            Store::Buffer(Buffer { parts, most_words, .. }) => {
+                let most_words = *most_words;
+                parts.iter_mut().map(|part| CacheSink::Buffer { part, most_words }).collect()
+            }
+            Store::Table(Table { table, .. }) => table.share().1.into_iter().map(CacheSink::Table).collect(),
+            Store::Lru(Generations { young, old, offered }) => {
+                let mut writers = young.share().1.into_iter();
+                let lanes: Vec<Writer> = writers.by_ref().take(offered.len()).collect();
+                let keepers = writers.map(Some).chain(std::iter::repeat_with(|| None));
+                let each = lanes.into_iter().zip(keepers);
+                each.map(|(young, keeper)| CacheSink::Lru(Younger { young, keeper, old })).collect()
+            }
+        }
     }
 
     /// What was sorted last.
@@ -194,9 +206,9 @@ impl Store {
                 let most_states = (bytes / writers as u64 / state).max(1);
                 let _memory = governor.try_reserve(most_states * state * writers as u64, "candidates")?;
                 let most_words = most_states as usize * words;
-                let part = || Mutex::new(Vec::with_capacity(most_words));
+                let part = || Vec::with_capacity(most_words);
                 let parts = (0..writers).map(|_| part()).collect();
-                Store::Buffer(Buffer { parts, most_words, words, _memory })
+                Store::Buffer(Buffer { parts, most_words, _memory })
             }
             CacheKind::Table => Store::Table(Table {
                 table: StateTable::new(words, 0, writers, &governor.part(bytes))?,
@@ -230,80 +242,75 @@ fn copy_fresh(table: &StateTable, offered: &mut [u64], most: usize, into: &mut V
 
 impl Buffer {
     /// A buffer without room.
-    fn nothing(words: usize, governor: &Governor) -> Self {
-        Buffer { parts: Vec::new(), most_words: 0, words, _memory: governor.empty("candidates") }
+    fn nothing(governor: &Governor) -> Self {
+        Buffer { parts: Vec::new(), most_words: 0, _memory: governor.empty("candidates") }
     }
 
     fn held(&self) -> usize {
-        self.parts.iter().map(|part| part.lock().unwrap_or_else(|e| e.into_inner()).len()).sum()
+        self.parts.iter().map(Vec::len).sum()
     }
 
     fn move_to(&mut self, into: &mut Vec<u64>) {
         for part in &mut self.parts {
-            let part = part.get_mut().unwrap_or_else(|e| e.into_inner());
             into.extend_from_slice(part);
             part.clear();
         }
     }
 }
 
-impl Sink for Store {
-    fn take(
-        &self,
-        writer: usize,
-        states: &[u64],
-        parents: &[u64],
-        told: impl FnMut(usize, StateRef),
-    ) -> Result<(), OverBudget> {
+/// One lane's way into the cache.
+pub(crate) enum CacheSink<'c> {
+    /// Its part of the buffer.
+    Buffer { part: &'c mut Vec<u64>, most_words: usize },
+    /// Its arena of the table.
+    Table(Writer<'c>),
+    /// Its arenas of the younger table.
+    Lru(Younger<'c>),
+}
+
+/// One lane's arenas of the younger of two tables.
+pub(crate) struct Younger<'c> {
+    young: Writer<'c>,
+    /// For what is found in the older one.
+    keeper: Option<Writer<'c>>,
+    old: &'c StateTable,
+}
+
+impl Sink for CacheSink<'_> {
+    fn take(&mut self, states: States, parents: &[u64], told: impl FnMut(usize)) -> Result<(), OverBudget> {
         match self {
-            Store::Buffer(buffer) => buffer.take(writer, states, parents, told),
-            Store::Table(table) => table.table.take(writer, states, parents, told),
-            Store::Lru(generations) => generations.take(writer, states, parents, told),
+            CacheSink::Buffer { part, most_words } => take_into(part, *most_words, states, told),
+            CacheSink::Table(writer) => writer.take(states, parents, told),
+            CacheSink::Lru(younger) => younger.take(states, told),
         }
     }
 }
 
-impl Sink for Buffer {
-    fn take(
-        &self,
-        writer: usize,
-        states: &[u64],
-        _: &[u64],
-        mut told: impl FnMut(usize, StateRef),
-    ) -> Result<(), OverBudget> {
-        let mut part = self.parts[writer].lock().unwrap_or_else(|e| e.into_inner());
-        let room = self.most_words - part.len();
-        part.extend_from_slice(&states[..room.min(states.len())]);
-        for n in 0..room.min(states.len()) / self.words {
-            told(n, StateRef::at(writer, n as u64));
-        }
-        if room < states.len() {
-            let limit = 8 * self.most_words as u64;
-            return Err(OverBudget {
-                what: "candidates",
-                asked: 8 * states.len() as u64,
-                available: 0,
-                limit,
-            });
-        }
-        Ok(())
+/// Appends as many states as there is room for.
+fn take_into(
+    part: &mut Vec<u64>,
+    most_words: usize,
+    states: States,
+    told: impl FnMut(usize),
+) -> Result<(), OverBudget> {
+    let words = states.words();
+    let fit = states.len().min((most_words - part.len()) / words);
+    part.extend_from_slice(states.slice(0..fit).flat());
+    (0..fit).for_each(told);
+    if fit < states.len() {
+        let (asked, limit) = (8 * states.flat().len() as u64, 8 * most_words as u64);
+        return Err(OverBudget { what: "candidates", asked, available: 0, limit });
     }
+    Ok(())
 }
 
-impl Sink for Generations {
-    fn take(
-        &self,
-        writer: usize,
-        states: &[u64],
-        _: &[u64],
-        mut told: impl FnMut(usize, StateRef),
-    ) -> Result<(), OverBudget> {
+impl Younger<'_> {
+    fn take(&mut self, states: States, mut told: impl FnMut(usize)) -> Result<(), OverBudget> {
         if self.old.is_empty() {
-            return self.young.insert_all(writer, states, |_, _| {}, told);
+            return self.young.insert_all(states.flat(), |_, _| {}, |n, _| told(n));
         }
-        let words = self.young.words();
         let (mut unknown, mut numbers, mut known) = (Vec::new(), Vec::new(), Vec::new());
-        for (n, state) in states.chunks_exact(words).enumerate() {
+        for (n, state) in states.iter().enumerate() {
             if self.old.find(state).is_some() {
                 known.extend_from_slice(state);
             } else {
@@ -311,11 +318,10 @@ impl Sink for Generations {
                 numbers.push(n);
             }
         }
-        self.young.insert_all(writer, &unknown, |_, _| {}, |n, at| told(numbers[n], at))?;
-        let keeper = writer + self.offered.len();
-        if keeper < self.young.writers() {
+        self.young.insert_all(&unknown, |_, _| {}, |n, _| told(numbers[n]))?;
+        if let Some(keeper) = &mut self.keeper {
             // Without room they are not kept for longer, which is all that happens.
-            let _ = self.young.insert_all(keeper, &known, |_, _| {}, |_, _| {});
+            let _ = keeper.insert_all(&known, |_, _| {}, |_, _| {});
         }
         Ok(())
     }

@@ -113,7 +113,7 @@ pub(crate) trait Scopes {
     fn enter(&mut self, group: usize) -> Result<(), Trouble>;
 
     /// Expands what is left of a block of the group on all lanes.
-    fn expand(&self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> Ended;
+    fn expand(&mut self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> Ended;
 
     /// Makes room after a thread found none.
     fn make_room(&mut self) -> Result<(), Trouble>;

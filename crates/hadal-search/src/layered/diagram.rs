@@ -76,8 +76,8 @@ impl DiagramDetector {
                 self.recent.sorted.extend_from_slice(state);
             }
         }
-        let Recent { table, sorted, .. } = &self.recent;
-        table.insert_all(0, sorted, |_, _| {}, |_, _| {}).is_ok()
+        let Recent { table, sorted, .. } = &mut self.recent;
+        table.insert_all(sorted, |_, _| {}, |_, _| {}).is_ok()
     }
 
     /// Moves what waits into the diagram. When that does not fit, everything waits on.
@@ -188,7 +188,7 @@ impl Detector for DiagramDetector {
                     self.unite()?;
                 }
                 let fits = self.recent.has_room_for(count);
-                let taken = fits && self.recent.table.insert_all(0, states, |_, _| {}, |_, _| {}).is_ok();
+                let taken = fits && self.recent.table.insert_all(states, |_, _| {}, |_, _| {}).is_ok();
                 // Also what was taken of a layer that did not fit: it is not of the layer being found.
                 self.recent.finished = self.recent.table.len();
                 if !taken {

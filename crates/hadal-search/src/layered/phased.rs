@@ -14,7 +14,7 @@ use super::settling::{Bound, Settling};
 use crate::report::Distance;
 use hadal_store::merge::BlockSource;
 use hadal_store::run::{RunFile, RunOptions, RunReader};
-use hadal_store::table::{StateRef, StateTable};
+use hadal_store::table::StateTable;
 use hadal_store::vfs::Disk;
 use hadal_store::{Bitmap, Reservation};
 use hadal_system::state::compare;
@@ -99,7 +99,7 @@ impl PhasedDetector {
         }
         for number in 0..self.table.len() {
             if !dead.get(number as usize) {
-                layer.push_all(self.table.state(StateRef::at(0, number)))?;
+                layer.push_all(self.table.nth(0, number))?;
             }
         }
         Ok(self.table.clear()?)
@@ -128,10 +128,10 @@ impl Detector for PhasedDetector {
                 if self.table.len() >= self.capacity {
                     self.end_phase(&mut cursors, &last, layer, &mut found)?;
                 }
-                if self.table.insert_all(0, state, |_, _| {}, |_, _| {}).is_err() {
+                if self.table.insert_all(state, |_, _| {}, |_, _| {}).is_err() {
                     // The table is a little smaller than it was taken for.
                     self.end_phase(&mut cursors, &last, layer, &mut found)?;
-                    self.table.insert_all(0, state, |_, _| {}, |_, _| {})?;
+                    self.table.insert_all(state, |_, _| {}, |_, _| {})?;
                 }
                 last.clear();
                 last.extend_from_slice(state);

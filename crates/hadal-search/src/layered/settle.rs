@@ -6,8 +6,8 @@ use super::sweep::Sweep;
 use crate::control::{Control, Limits};
 use crate::lane::{Lane, Parents, Sink, Task, total_counts};
 use hadal_store::shape::{RecordShape, Records};
-use hadal_store::table::StateRef;
 use hadal_store::{Bitmap, OverBudget};
+use hadal_system::States;
 use hadal_system::state::compare;
 use std::cmp::Ordering::Greater;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn take(&self, _: usize, _: &[u64], _: &[u64], _: impl FnMut(usize, StateRef)) -> Result<(), OverBudget> {
+    fn take(&mut self, _: States, _: &[u64], _: impl FnMut(usize)) -> Result<(), OverBudget> {
         Ok(())
     }
 }
@@ -37,7 +37,7 @@ impl Sweep<'_> {
     pub(super) fn settle(&mut self) -> Result<(), Trouble> {
         let Some(first) = self.detector.settling().map(|settling| settling.settled()) else { return Ok(()) };
         let aside = Control::new(Limits::default());
-        let mut lane = Lane::new(Task { control: &aside, ..self.task }, 0, Parents::Forgotten);
+        let mut lane = Lane::new(Task { control: &aside, ..self.task }, Parents::Forgotten);
         let (mut states, mut again) = (0, 0);
         for depth in first as usize..self.journal.depth() {
             states += self.journal.states(depth);
@@ -89,7 +89,7 @@ impl Sweep<'_> {
                     layer.push_all(state)?;
                 } else if expanded {
                     // Nowhere has room for everything.
-                    let _ = lane.expand(&Nowhere, 1, |_| (state, 0));
+                    let _ = lane.expand(&mut Nowhere, 1, |_| (state, 0));
                 }
             }
             Ok(())

@@ -85,7 +85,7 @@ impl Resident {
 
     /// The state at a position.
     pub(super) fn state(&self, at: u64) -> &[u64] {
-        self.table.state(StateRef::at(0, at))
+        self.table.nth(0, at)
     }
 
     /// From here on states arrive in this way.
@@ -104,13 +104,13 @@ impl Resident {
 
     /// Adds states that are not there yet; `added` is told which.
     pub(super) fn insert(&mut self, states: &[u64], mut added: impl FnMut(usize)) -> Result<(), OverBudget> {
-        self.table.insert_all(0, states, |_, _| {}, |n, _| added(n))
+        self.table.insert_all(states, |_, _| {}, |n, _| added(n))
     }
 
     /// Adds a state that an earlier visit found, with its number.
     pub(super) fn reopen(&mut self, number: u64, state: &[u64]) -> Result<(), OverBudget> {
         let numbers = &mut self.numbers;
-        self.table.insert_all(0, state, |_, _| {}, |_, _| numbers.push(number))
+        self.table.insert_all(state, |_, _| {}, |_, _| numbers.push(number))
     }
 
     /// How many reopened states there are.

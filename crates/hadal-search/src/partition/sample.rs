@@ -27,7 +27,7 @@ pub(super) fn take_sample(
     budget: &Governor,
 ) -> Result<Sample, OverBudget> {
     let words = space.words();
-    let table = StateTable::new(words, 0, 1, &budget.part(budget.limit() / 2))?;
+    let mut table = StateTable::new(words, 0, 1, &budget.part(budget.limit() / 2))?;
     // Every state found is in the list of open ones at most once.
     let mut open_memory = budget.empty("sample");
     let mut worker = space.worker();
@@ -35,7 +35,7 @@ pub(super) fn take_sample(
     worker.initial(&mut out);
     let mut open: Vec<StateRef> = Vec::new();
     let mut updates = vec![0; components.len()];
-    let mut full = table.insert_all(0, out.states(), |_, _| {}, |_, at| open.push(at)).is_err();
+    let mut full = table.insert_all(out.states(), |_, _| {}, |_, at| open.push(at)).is_err();
     let (mut drawn, mut difference) = (0, vec![0; words]);
     while !open.is_empty() && drawn < most && !full {
         drawn += 1;
@@ -50,12 +50,12 @@ pub(super) fn take_sample(
                 *sum += u64::from(component.is_touched(&difference));
             }
         }
-        full = table.insert_all(0, out.states(), |_, _| {}, |_, at| open.push(at)).is_err()
+        full = table.insert_all(out.states(), |_, _| {}, |_, at| open.push(at)).is_err()
             || open_memory.try_resize(2 * 8 * open.capacity() as u64).is_err();
     }
     let found = table.added_by(0);
     let step = (found as usize).div_ceil(KEPT).max(1);
     let kept = (0..found).step_by(step);
-    let states = kept.flat_map(|n| table.state(StateRef::at(0, n)).iter().copied()).collect();
+    let states = kept.flat_map(|n| table.nth(0, n).iter().copied()).collect();
     Ok(Sample { updates, states, words })
 }

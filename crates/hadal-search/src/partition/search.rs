@@ -168,7 +168,7 @@ impl<'a> Exploration<'a> {
             queues: Queues::new(&disk, run_options, share(QUEUE_SHARE), half)?,
             trail: Trail::new(&disk, run_options, share(TRAIL_SHARE))?,
             dealer: Dealer::new(&disk, run_options, share(SORT_SHARE))?,
-            lane: Lane::new(task, 0, Parents::Kept),
+            lane: Lane::new(task, Parents::Kept),
             updates: vec![0; components.len()],
             components,
             figures,

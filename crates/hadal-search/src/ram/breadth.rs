@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
             task,
             governor: governor.clone(),
             table: StateTable::new(task.space.words(), 0, writers, governor)?,
-            lanes: (0..writers).map(|n| Lane::new(task, n, Parents::Forgotten)).collect(),
+            lanes: (0..writers).map(|_| Lane::new(task, Parents::Forgotten)).collect(),
             starts: vec![0; writers],
             layers: Vec::new(),
             counts: Counts::zero(task.space),
@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
         let mut has_gone = false;
         loop {
             self.at = match std::mem::replace(&mut self.at, At::Start) {
-                At::Start => match self.lanes[0].start(&self.table) {
+                At::Start => match self.lanes[0].start(&mut self.table.share().1[0]) {
                     Err(full) => At::End(Ended::Full(Vec::new(), full)),
                     Ok(()) => self.next_layer(),
                 },
@@ -179,7 +179,7 @@ impl<'a> Walk<'a> {
     /// Expands more of a layer.
     fn expand(&mut self, mut layer: Expanding, until: u64) -> At {
         let work = until.saturating_sub(self.work());
-        match layer.expand(self.task.control, &self.table, &mut self.lanes, work) {
+        match layer.expand(self.task.control, &mut self.table, &mut self.lanes, work) {
             Paused::Within => At::Layer(layer),
             Paused::AtEnd(Ended::Whole) => {
                 self.end_layer(&layer);
@@ -254,13 +254,13 @@ impl<'a> Walk<'a> {
 
     /// Ends the layer that was being built and begins the next.
     pub(crate) fn close_layer(&mut self) -> Vec<Range> {
-        self.starts.extend((0..self.table.writers()).map(|w| self.table.added_by(w)));
+        self.starts.extend((0..self.table.writer_count()).map(|w| self.table.added_by(w)));
         self.layer_ranges().next_back().unwrap_or_default()
     }
 
     /// All closed layers, the first first.
     fn layer_ranges(&self) -> impl DoubleEndedIterator<Item = Vec<Range>> {
-        let writers = self.table.writers();
+        let writers = self.table.writer_count();
         let rows = self.starts.len() / writers;
         (1..rows).map(move |n| {
             ranges(&self.starts[(n - 1) * writers..n * writers], &self.starts[n * writers..(n + 1) * writers])

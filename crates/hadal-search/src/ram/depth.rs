@@ -12,7 +12,7 @@ use crate::report::{Report, StopReason, Verdict, Violation};
 use crate::run::{Answer, complete, out_of_memory};
 use crate::strategies::Resumes;
 use hadal_store::Governor;
-use hadal_store::table::{StateRef, StateTable};
+use hadal_store::table::{StateRef, StateTable, Writer};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 
@@ -36,7 +36,7 @@ impl Method for Depth {
                 return Ok(Box::new(Over::new(Report::of_nothing(task, governor, verdict, TABLE))));
             }
         };
-        let lanes = (0..writers).map(|n| Lane::new(task, n, Parents::Kept)).collect();
+        let lanes = (0..writers).map(|_| Lane::new(task, Parents::Kept)).collect();
         Ok(Box::new(Descent { task, governor: governor.clone(), table, lanes, stacks: None, end: None }))
     }
 }
@@ -80,12 +80,12 @@ enum End {
 impl Descent<'_> {
     /// Puts the initial states on the stack.
     fn start(&mut self) {
-        self.end = match self.lanes[0].start(&self.table) {
+        self.end = match self.lanes[0].start(&mut self.table.share().1[0]) {
             Err(full) => Some(End::Stopped(out_of_memory(full))),
             Ok(()) if self.lanes[0].finding.is_some() => Some(End::Found),
             Ok(()) => None,
         };
-        self.stacks = Some(vec![self.lanes[0].fresh.iter().rev().copied().collect()]);
+        self.stacks = Some(vec![self.table.added_since(0, 0).rev().collect()]);
     }
 
     /// Expands open states on all threads.
@@ -98,12 +98,12 @@ impl Descent<'_> {
             fired: AtomicU64::new(0),
             most: work / TRANSITION_WORK,
         };
-        let (task, table) = (self.task, &self.table);
+        let (task, (_, mut writers)) = (self.task, self.table.share());
         match self.lanes.as_mut_slice() {
-            [only] => exchange.work(task, table, only),
+            [only] => exchange.work(task, only, &mut writers[0]),
             many => std::thread::scope(|scope| {
-                for lane in many {
-                    scope.spawn(|| exchange.work(task, table, lane));
+                for (lane, writer) in many.iter_mut().zip(&mut writers) {
+                    scope.spawn(|| exchange.work(task, lane, writer));
                 }
             }),
         }
@@ -168,7 +168,8 @@ fn violation(table: &StateTable, finding: Finding) -> Violation {
     while let Some(here) = at {
         path.push(table.state(here).to_vec());
         let parent = table.extra(here)[0];
-        at = (parent != u64::MAX).then(|| StateRef::from_word(parent));
+        // An initial state has none.
+        at = table.reference(parent);
     }
     path.reverse();
     Violation { kind: finding.kind, path, shortest: false }
@@ -176,7 +177,8 @@ fn violation(table: &StateTable, finding: Finding) -> Violation {
 
 impl Exchange {
     /// One thread's part of a step.
-    fn work(&self, task: Task, table: &StateTable, lane: &mut Lane) {
+    fn work(&self, task: Task, lane: &mut Lane, writer: &mut Writer) {
+        let table = writer.table();
         let mut stack: Vec<StateRef> = Vec::new();
         loop {
             if stack.is_empty() {
@@ -188,10 +190,11 @@ impl Exchange {
             let before = lane.transitions;
             for _ in 0..STRIDE {
                 let Some(at) = stack.pop() else { break };
-                if let Err((_, full)) = lane.expand(table, 1, |_| (table.state(at), at.to_word())) {
+                let known = table.added_by(writer.number());
+                if let Err((_, full)) = lane.expand(writer, 1, |_| (table.state(at), at.to_word())) {
                     return self.end(End::Stopped(out_of_memory(full)));
                 }
-                stack.extend(lane.fresh.iter().rev());
+                stack.extend(table.added_since(writer.number(), known).rev());
             }
             if lane.finding.is_some() {
                 return self.end(End::Found);

@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::lane::{Lane, has_found};
 use crate::report::{StopReason, Verdict};
 use hadal_store::OverBudget;
-use hadal_store::table::{StateRef, StateTable};
+use hadal_store::table::{StateTable, Writer};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -71,7 +71,7 @@ impl Expanding {
     pub(super) fn expand(
         &mut self,
         control: &Control,
-        table: &StateTable,
+        table: &mut StateTable,
         lanes: &mut [Lane],
         work: u64,
     ) -> Paused {
@@ -81,12 +81,13 @@ impl Expanding {
             control.gauges.frontier.store(self.width, Ordering::Relaxed);
             control.gauges.expanded.store(0, Ordering::Relaxed);
         }
+        let (table, mut writers) = table.share();
         let next = &self.next;
         let fired = AtomicU64::new(0);
         let ended: Mutex<Ended> = Mutex::new(Ended::Whole);
         let found = AtomicBool::new(has_found(lanes));
         let layer = &self.layer;
-        let expand = |lane: &mut Lane| {
+        let expand = |(lane, writer): (&mut Lane, &mut Writer)| {
             while let Some(piece) = take_piece(layer, next) {
                 control.gauges.states.store(table.len(), Ordering::Relaxed);
                 found.fetch_or(lane.finding.is_some(), Ordering::Relaxed);
@@ -99,7 +100,7 @@ impl Expanding {
                     return;
                 }
                 let before = lane.transitions;
-                if let Err((done, full)) = expand_piece(table, lane, piece) {
+                if let Err((done, full)) = expand_piece(lane, writer, piece) {
                     // Whoever is first takes all pieces that nobody has begun.
                     let untaken = AtomicU64::new(next.swap(NO_MORE, Ordering::Relaxed));
                     let mut left = vec![Range { from: piece.from + done, ..piece }];
@@ -118,14 +119,16 @@ impl Expanding {
                 }
             }
         };
-        match lanes {
-            [only] => expand(only),
-            [first, ..] if self.width < SHARED_FROM => expand(first),
-            many => std::thread::scope(|scope| {
-                for lane in many {
+        let threads = if self.width < SHARED_FROM { 1 } else { lanes.len() };
+        let each = lanes.iter_mut().zip(&mut writers).take(threads);
+        if threads == 1 {
+            each.for_each(expand);
+        } else {
+            std::thread::scope(|scope| {
+                for lane in each {
                     scope.spawn(|| expand(lane));
                 }
-            }),
+            });
         }
         self.seconds += begun.elapsed().as_secs_f64();
         match ended.into_inner().unwrap_or_else(|e| e.into_inner()) {
@@ -140,11 +143,9 @@ impl Expanding {
     }
 }
 
-fn expand_piece(table: &StateTable, lane: &mut Lane, piece: Range) -> Result<(), (u64, OverBudget)> {
-    lane.expand(table, piece.to - piece.from, |n| {
-        let at = StateRef::at(piece.writer, piece.from + n);
-        (table.state(at), at.to_word())
-    })
+fn expand_piece(lane: &mut Lane, writer: &mut Writer, piece: Range) -> Result<(), (u64, OverBudget)> {
+    let table = writer.table();
+    lane.expand(writer, piece.to - piece.from, |n| (table.nth(piece.writer, piece.from + n), 0))
 }
 
 pub(super) fn ranges(from: &[u64], to: &[u64]) -> Vec<Range> {

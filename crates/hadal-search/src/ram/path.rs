@@ -47,7 +47,7 @@ fn predecessor(
         let mut own: Option<&[u64]> = None;
         while let Some(piece) = take_piece(layer, &next) {
             for number in piece.from..piece.to {
-                let state = table.state(StateRef::at(piece.writer, number));
+                let state = table.nth(piece.writer, number);
                 if own.is_some_and(|held| compare(held, state) == Less) {
                     continue;
                 }

@@ -2,18 +2,18 @@
 
 use crate::lane::Sink;
 use hadal_store::filter::NewnessFilter;
-use hadal_store::table::{StateRef, StateTable};
+use hadal_store::table::{StateTable, Writer};
 use hadal_store::{Governor, OverBudget};
+use hadal_system::States;
 use hadal_system::state::hash;
-use std::sync::Mutex;
 
 pub(super) struct Pool {
     table: StateTable,
     filter: NewnessFilter,
     /// Whether nothing is closed outside the pool: then whatever it does not know is new.
     alone: bool,
-    /// One for each lane; each is only ever locked by its lane while lanes run.
-    parts: Vec<Mutex<Part>>,
+    /// One for each lane.
+    parts: Vec<Part>,
 }
 
 /// What is known of the states a lane added, in the order of the lane's arena.
@@ -70,7 +70,7 @@ impl Pool {
             table: StateTable::new(words, 0, writers, &governor.part(table_bytes))?,
             filter: NewnessFilter::new(filter_bytes, governor)?,
             alone: true,
-            parts: (0..writers).map(|_| Mutex::default()).collect(),
+            parts: (0..writers).map(|_| Part::default()).collect(),
         })
     }
 
@@ -91,10 +91,9 @@ impl Pool {
         block.clear();
         let mut left = most;
         for (writer, part) in self.parts.iter_mut().enumerate() {
-            let part = part.get_mut().unwrap_or_else(|e| e.into_inner());
             while left > 0 && part.taken < part.added {
                 if part.is_certain(part.taken) {
-                    block.extend_from_slice(self.table.state(StateRef::at(writer, part.taken)));
+                    block.extend_from_slice(self.table.nth(writer, part.taken));
                     left -= 1;
                 }
                 part.taken += 1;
@@ -114,13 +113,12 @@ impl Pool {
         flat.clear();
         let words = self.table.words();
         for (writer, part) in self.parts.iter_mut().enumerate() {
-            let part = part.get_mut().unwrap_or_else(|e| e.into_inner());
             for n in (0..part.added).filter(|&n| part.class(n) == class) {
                 if flat.len() == most * words {
                     take(flat)?;
                     flat.clear();
                 }
-                flat.extend_from_slice(self.table.state(StateRef::at(writer, n)));
+                flat.extend_from_slice(self.table.nth(writer, n));
             }
         }
         if flat.is_empty() { Ok(()) } else { take(flat) }
@@ -130,33 +128,39 @@ impl Pool {
     pub(super) fn clear(&mut self) -> Result<(), OverBudget> {
         self.alone = false;
         for part in &mut self.parts {
-            let part = part.get_mut().unwrap_or_else(|e| e.into_inner());
             part.certain.clear();
             (part.added, part.taken) = (0, 0);
         }
         self.table.clear()
     }
+
+    /// Where lanes write, one for each.
+    pub(super) fn sinks(&mut self) -> Vec<PoolSink<'_>> {
+        let (filter, alone) = (&self.filter, self.alone);
+        let (_, writers) = self.table.share();
+        let each = writers.into_iter().zip(&mut self.parts);
+        each.map(|(writer, part)| PoolSink { writer, part, filter, alone }).collect()
+    }
 }
 
-impl Sink for Pool {
-    fn take(
-        &self,
-        writer: usize,
-        states: &[u64],
-        _: &[u64],
-        mut told: impl FnMut(usize, StateRef),
-    ) -> Result<(), OverBudget> {
-        let words = self.table.words();
-        let mut part = self.parts[writer].lock().unwrap_or_else(|e| e.into_inner());
-        self.table.insert_all(
-            writer,
-            states,
+/// One lane's way into the pool.
+pub(super) struct PoolSink<'p> {
+    writer: Writer<'p>,
+    part: &'p mut Part,
+    filter: &'p NewnessFilter,
+    alone: bool,
+}
+
+impl Sink for PoolSink<'_> {
+    fn take(&mut self, states: States, _: &[u64], mut told: impl FnMut(usize)) -> Result<(), OverBudget> {
+        self.writer.insert_all(
+            states.flat(),
             |_, _| {},
             |n, at| {
-                debug_assert_eq!(at.number(), part.added);
-                let unseen = self.filter.add(hash(&states[n * words..(n + 1) * words]));
-                part.push(unseen || self.alone);
-                told(n, at);
+                debug_assert_eq!(at.number(), self.part.added);
+                let unseen = self.filter.add(hash(states.state(n)));
+                self.part.push(unseen || self.alone);
+                told(n);
             },
         )
     }

@@ -17,6 +17,7 @@ use hadal_store::run::RunOptions;
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::{Governor, Reservation};
+use hadal_system::States;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
@@ -86,7 +87,7 @@ impl<'a> Exploration<'a> {
             options: run_options(task.space, governor, Buffers::Many),
             threads,
             run: setting.run,
-            lanes: (0..threads).map(|n| Lane::new(task, n, Parents::Forgotten)).collect(),
+            lanes: (0..threads).map(|_| Lane::new(task, Parents::Forgotten)).collect(),
             pool: Pool::new(words, threads, (share(POOL_SHARE), share(FILTER_SHARE)), governor)?,
             sorted: Vec::new(),
             most_sorted: (share(SORT_SHARE) / state).max(1024) as usize,
@@ -153,10 +154,10 @@ impl<'a> Exploration<'a> {
 
     /// Finds the initial states.
     fn start(&mut self) -> Result<(), Trouble> {
-        let mut taken = self.lanes[0].start(&self.pool);
+        let mut taken = self.lanes[0].start(&mut self.pool.sinks()[0]);
         while taken.is_err() {
             self.decide()?;
-            taken = self.lanes[0].finish_batch(&self.pool);
+            taken = self.lanes[0].finish_batch(&mut self.pool.sinks()[0]);
         }
         Ok(())
     }
@@ -215,8 +216,8 @@ impl<'a> Exploration<'a> {
     /// Expands a block of states, deciding what the pool holds whenever it is full.
     fn expand(&mut self, block: &[u64]) -> Result<(), Trouble> {
         let left = Left::all();
-        let words = self.task.space.words();
-        while left.expand(&mut self.lanes, &self.pool, block, words) == BlockEnded::Full {
+        let block = States::new(self.task.space.words(), block);
+        while left.expand(&mut self.lanes, &mut self.pool.sinks(), block) == BlockEnded::Full {
             self.decide()?;
         }
         Ok(())

@@ -3,17 +3,34 @@
 
 use hadal_guide::{Distance, Estimator, Guide, Mask, Promises};
 use hadal_system::{
-    Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
+    Check, CostRange, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
 };
 use hadal_testkit::Random;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// A graph given edge by edge; a label is the number of an edge.
+/// How edges are labelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Labels {
+    /// Each has its own, so a label has one cost.
+    Distinct,
+    /// By their number among those of their vertex, so the cost of a label depends on the state.
+    Shared,
+}
+
+/// Ways to draw costs: many that are nothing, some in the millions, and both.
+pub const PRICES: [fn(&mut Random) -> u32; 3] = [
+    |noise| noise.below(3) as u32,
+    |noise| noise.below(1_000_001) as u32,
+    |noise| if noise.below(4) > 0 { 0 } else { 1 + noise.below(1_000_000) as u32 },
+];
+
+/// A graph given edge by edge.
 pub struct Graph {
     words: usize,
-    edges: Vec<Vec<(usize, Label)>>,
-    costs: Vec<u32>,
+    edges: Vec<Vec<Edge>>,
+    labels: Labels,
+    count: u32,
     starts: Vec<usize>,
     goals: Vec<bool>,
     /// The state of each vertex, and the way back.
@@ -22,6 +39,13 @@ pub struct Graph {
     /// The largest cost, where every step can be taken back at the same one.
     pub both_ways: Option<u32>,
     properties: Vec<PropertyInfo>,
+}
+
+#[derive(Clone, Copy)]
+struct Edge {
+    to: usize,
+    label: Label,
+    cost: u32,
 }
 
 impl Graph {
@@ -35,7 +59,8 @@ impl Graph {
         Graph {
             words,
             edges: vec![Vec::new(); vertices],
-            costs: Vec::new(),
+            labels: Labels::Distinct,
+            count: 0,
             starts,
             goals: (0..vertices).map(|vertex| goals.contains(&vertex)).collect(),
             vertices: packed.iter().cloned().zip(0..).collect(),
@@ -47,20 +72,49 @@ impl Graph {
 
     /// Edges between any two vertices, with some initial states and goals.
     pub fn wide(noise: &mut Random, both_ways: bool) -> Self {
+        let most = 1 + noise.below(8);
+        let price = move |noise: &mut Random| 1 + noise.below(most) as u32;
+        let mut graph = Graph::priced(noise, both_ways, Labels::Distinct, price);
+        graph.both_ways = both_ways.then_some(most as u32);
+        graph
+    }
+
+    /// The same with costs as drawn by `price`.
+    pub fn priced(
+        noise: &mut Random,
+        both_ways: bool,
+        labels: Labels,
+        price: impl Fn(&mut Random) -> u32,
+    ) -> Self {
         let vertices = 20 + noise.below(150) as usize;
         let starts = (0..1 + noise.below(3)).map(|_| noise.below(vertices as u64) as usize).collect();
         let goals: Vec<usize> = (0..noise.below(3)).map(|_| noise.below(vertices as u64) as usize).collect();
         let mut graph = Graph::new(vertices, 1 + noise.below(3) as usize, starts, &goals);
-        let most = 1 + noise.below(8) as u32;
+        graph.labels = labels;
+        let mut most = 0;
         for _ in 0..vertices * 2 {
             let (from, to) = (noise.below(vertices as u64) as usize, noise.below(vertices as u64) as usize);
-            let cost = 1 + noise.below(u64::from(most)) as u32;
+            let cost = price(noise);
+            most = cost.max(most);
             graph.edge(from, to, cost);
             if both_ways {
                 graph.edge(to, from, cost);
             }
         }
         graph.both_ways = both_ways.then_some(most);
+        graph
+    }
+
+    /// A square of vertices with edges to the neighbours, from the first corner to the last.
+    pub fn square(side: usize, noise: &mut Random, price: impl Fn(&mut Random) -> u32) -> Self {
+        let mut graph = Graph::new(side * side, 1, vec![0], &[side * side - 1]);
+        graph.labels = Labels::Shared;
+        for (x, y) in (0..side).flat_map(|x| (0..side).map(move |y| (x, y))) {
+            let near = [(x + 1, y), (x, y + 1), (x.wrapping_sub(1), y), (x, y.wrapping_sub(1))];
+            for (to_x, to_y) in near.into_iter().filter(|&(x, y)| x < side && y < side) {
+                graph.edge(x * side + y, to_x * side + to_y, price(noise));
+            }
+        }
         graph
     }
 
@@ -79,8 +133,16 @@ impl Graph {
     }
 
     pub fn edge(&mut self, from: usize, to: usize, cost: u32) {
-        self.edges[from].push((to, Label(self.costs.len() as u32)));
-        self.costs.push(cost);
+        let label = match self.labels {
+            Labels::Distinct => self.count,
+            Labels::Shared => self.edges[from].len() as u32,
+        };
+        self.count += 1;
+        self.edges[from].push(Edge { to, label: Label(label), cost });
+    }
+
+    fn costs_of_edges(&self) -> impl Iterator<Item = u32> {
+        self.edges.iter().flatten().map(|edge| edge.cost)
     }
 
     pub fn vertices(&self) -> usize {
@@ -92,16 +154,16 @@ impl Graph {
     }
 
     pub fn has_unit_costs(&self) -> bool {
-        self.costs.iter().all(|&cost| cost == 1)
+        self.costs_of_edges().all(|cost| cost == 1)
     }
 
     /// Least costs from some vertices, along or against the edges.
     fn distances(&self, from: impl Iterator<Item = usize>, backwards: bool) -> Vec<Option<u64>> {
         let mut graph = vec![Vec::new(); self.edges.len()];
         for (a, edges) in self.edges.iter().enumerate() {
-            for &(b, label) in edges {
-                let (a, b) = if backwards { (b, a) } else { (a, b) };
-                graph[a].push((b, u64::from(self.costs[label.0 as usize])));
+            for edge in edges {
+                let (a, b) = if backwards { (edge.to, a) } else { (a, edge.to) };
+                graph[a].push((b, u64::from(edge.cost)));
             }
         }
         let mut best = vec![None; self.edges.len()];
@@ -132,8 +194,8 @@ impl Graph {
         assert!(self.starts.contains(&self.vertices[&path[0]]), "the path begins at an initial state");
         let step = |pair: &[Vec<u64>]| {
             let (from, to) = (self.vertices[&pair[0]], self.vertices[&pair[1]]);
-            let between = self.edges[from].iter().filter(|edge| edge.0 == to);
-            let costs = between.map(|edge| u64::from(self.costs[edge.1.0 as usize]));
+            let between = self.edges[from].iter().filter(|edge| edge.to == to);
+            let costs = between.map(|edge| u64::from(edge.cost));
             costs.min().expect("the path follows edges")
         };
         path.windows(2).map(step).sum()
@@ -153,8 +215,9 @@ impl StateSpace for Graph {
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(Walker(self))
     }
-    fn cost(&self, label: Label) -> u32 {
-        self.costs[label.0 as usize]
+    fn costs(&self) -> CostRange {
+        let (least, most) = (self.costs_of_edges().min(), self.costs_of_edges().max());
+        CostRange { least: least.unwrap_or(1), most: most.unwrap_or(1) }
     }
     fn undirected(&self) -> Option<u32> {
         self.both_ways
@@ -179,9 +242,15 @@ impl Worker for Walker<'_> {
         }
     }
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
-        for &(to, label) in &self.0.edges[self.0.vertices[state]] {
-            out.push(label, &self.0.packed[to]);
+        for edge in &self.0.edges[self.0.vertices[state]] {
+            out.push(edge.label, &self.0.packed[edge.to]);
         }
+    }
+    fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
+        let edges = &self.0.edges[self.0.vertices[state]];
+        // Trails guess at labels that a state does not have.
+        let cost = |label: &Label| edges.iter().find(|edge| edge.label == *label).map_or(7, |edge| edge.cost);
+        costs.extend(labels.iter().map(cost));
     }
     fn check(&mut self, state: &[u64]) -> Check {
         if self.0.is_goal(state) { Check::Hit(PropertyId(0)) } else { Check::Fine }

@@ -1,5 +1,6 @@
 //! What survives: a killed run ends with the same numbers, a full disk pauses, another guide is refused.
 
+use crate::drawn::{Estimates, Graph, Kind, PRICES};
 use crate::harness::{Begin, Run, replayed_cost};
 use hadal_search::external::{ExternalFigures, ExternalOptions, Flush, TraceBy};
 use hadal_search::layered::Trouble;
@@ -7,7 +8,7 @@ use hadal_search::tiles::{Manhattan, Tiles};
 use hadal_search::{Limits, StopReason, Verdict};
 use hadal_store::manifest::OpenError;
 use hadal_store::vfs::Vfs;
-use hadal_testkit::{Faults, FaultyFolder, Survival};
+use hadal_testkit::{Faults, FaultyFolder, Random, Survival};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,6 +72,39 @@ fn resume_after_a_kill_at_any_operation_ends_with_the_same_numbers() {
             assert_eq!(replayed_cost(&tiles, &after), Some(24));
         }
         assert!(resumed > 12, "{resumed} resumed");
+    }
+}
+
+#[test]
+fn steps_that_cost_nothing_survive_kills() {
+    let mut noise = Random::new(9);
+    for price in PRICES {
+        let graph = Graph::square(20, &mut noise, price);
+        let guide = Estimates::new(&graph, Kind::Consistent, &mut noise);
+        let run =
+            Run { options: committing_always(TraceBy::Scan), budget: 600 << 10, ..Run::new(&graph, &guide) };
+        let whole = FaultyFolder::new(Faults::default());
+        let expected = run.on(Arc::new(whole.clone()), Begin::Fresh).unwrap();
+        assert_eq!(replayed_cost(&graph, &expected), graph.least_cost());
+        let mut resumed = 0;
+        for n in 1..=4 {
+            let die_at = Some(whole.operations() * n / 5);
+            let folder = FaultyFolder::new(Faults { die_at, ..Faults::default() });
+            if run.on(Arc::new(folder.clone()), Begin::Fresh).is_ok() {
+                continue;
+            }
+            let left: Arc<dyn Vfs> = Arc::new(folder.after_crash(Survival::Synced));
+            match (Run { threads: 1 + n as usize % 2, ..run.clone() }).on(left, Begin::Again) {
+                Ok(after) => {
+                    resumed += 1;
+                    assert_eq!(numbers(&after.figures), numbers(&expected.figures), "killed at {die_at:?}");
+                    assert_eq!(replayed_cost(&graph, &after), graph.least_cost());
+                }
+                Err(Trouble::Open(OpenError::NothingCommitted)) => {}
+                Err(trouble) => panic!("killed at {die_at:?}: {trouble}"),
+            }
+        }
+        assert!(resumed > 1, "{resumed} resumed");
     }
 }
 

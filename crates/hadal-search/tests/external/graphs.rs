@@ -1,10 +1,10 @@
 //! Graphs given edge by edge, with every kind of estimate, against Dijkstra's algorithm.
 
-use super::drawn::{Estimates, Graph, Kind};
+use super::drawn::{Estimates, Graph, Kind, Labels, PRICES};
 use super::harness::{Run, replayed_cost};
 use hadal_guide::Blind;
 use hadal_search::Verdict;
-use hadal_search::external::{ExternalOptions, StopAt, TraceBy};
+use hadal_search::external::{ExternalOptions, Flush, StopAt, TraceBy};
 use hadal_testkit::Random;
 
 #[test]
@@ -43,6 +43,42 @@ fn costs_equal_those_of_dijkstra_on_random_directed_and_undirected_graphs() {
         }
     }
     assert!(solved > 300 && reopened > 0, "{solved} solved, {reopened} with states opened again");
+}
+
+#[test]
+fn costs_of_nothing_and_of_millions_that_depend_on_the_state_are_followed_exactly() {
+    let mut noise = Random::new(3);
+    let mut solved = 0;
+    for n in 0..150 {
+        let labels = [Labels::Distinct, Labels::Shared][n % 2];
+        let graph = Graph::priced(&mut noise, n % 4 == 0, labels, PRICES[n % 3]);
+        for kind in [Kind::Consistent, Kind::Admissible, Kind::Wrong] {
+            let guide = Estimates::new(&graph, kind, &mut noise);
+            let trace_by = [TraceBy::Scan, TraceBy::Parents, TraceBy::Divide][noise.below(3) as usize];
+            let stop_at = [StopAt::Generation, StopAt::Expansion][noise.below(2) as usize];
+            let flush = [Flush::AtOnce, Flush::Deferred][noise.below(2) as usize];
+            let mut run = Run::new(&graph, &guide);
+            run.options = ExternalOptions { trace_by, stop_at, flush, ..ExternalOptions::default() };
+            run.threads = 1 + noise.below(2) as usize;
+            let explored = run.done();
+            let case = format!("graph {n}, {labels:?}, {kind:?}, {trace_by:?}, {stop_at:?}, {flush:?}");
+            match (graph.least_cost(), replayed_cost(&graph, &explored)) {
+                (None, None) => assert_eq!(explored.report.verdict, Verdict::Holds, "{case}"),
+                (Some(least), Some(cost)) => {
+                    solved += 1;
+                    assert_eq!(explored.figures.cost, Some(cost), "{case}");
+                    assert!(cost >= least && (cost == least || kind == Kind::Wrong), "{case}");
+                    assert_eq!(explored.figures.optimal, kind != Kind::Wrong, "{case}");
+                }
+                other => panic!("{case}: {other:?}"),
+            }
+            if kind == Kind::Consistent {
+                let expanded = explored.figures.expanded;
+                assert!(expanded <= graph.vertices() as u64, "{case}: a state is expanded twice");
+            }
+        }
+    }
+    assert!(solved > 200, "{solved}");
 }
 
 /// An undirected step of cost C is closed within 2C rows, and in a crafted graph not within fewer.

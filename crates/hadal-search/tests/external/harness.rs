@@ -8,7 +8,7 @@ use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Setting, T
 use hadal_store::Governor;
 use hadal_store::manifest::{RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
-use hadal_system::{StateSpace, Successors};
+use hadal_system::{Label, StateSpace, Successors};
 use hadal_testkit::{Faults, FaultyFolder};
 use std::sync::Arc;
 
@@ -98,8 +98,10 @@ pub fn replayed_cost(space: &dyn StateSpace, explored: &Explored) -> Option<u64>
         out.clear();
         worker.successors(&pair[0], &mut out);
         let steps = out.iter().filter(|(_, state)| *state == pair[1]);
-        let least = steps.map(|(label, _)| u64::from(space.cost(label))).min();
-        cost += least.expect("a step of the path is a transition");
+        let labels: Vec<Label> = steps.map(|(label, _)| label).collect();
+        let mut costs = Vec::new();
+        worker.costs(&pair[0], &labels, &mut costs);
+        cost += u64::from(costs.into_iter().min().expect("a step of the path is a transition"));
     }
     Some(cost)
 }

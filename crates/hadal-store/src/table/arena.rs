@@ -1,12 +1,12 @@
 //! States in the order in which one writer found them, in chunks that never move.
 //!
-//! One thread appends; any thread may read a record once it has seen its number through an acquiring load of
-//! something stored with release after the append (the index entry does that).
+//! One thread appends. A record becomes visible in two steps: the index entry that names it, then the arena's length.
+//! Any thread may read a record whose number it has from either, by an acquiring load.
 
 use super::pages::Pages;
 use crate::governor::{Governor, OverBudget, Reservation};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// Append-only records of a fixed number of words.
 #[derive(Debug)]
@@ -15,19 +15,9 @@ pub(super) struct Arena {
     /// Records per chunk, a power of two: `1 << shift`.
     shift: u32,
     chunks: Box<[AtomicPtr<u64>]>,
+    /// Records up to here are never written again.
     len: AtomicU64,
-    /// Whether somebody is writing.
-    busy: AtomicBool,
     owned: Mutex<Owned>,
-}
-
-/// The right to append to an arena, held by one thread at a time.
-pub(super) struct Writing<'a>(&'a Arena);
-
-impl Drop for Writing<'_> {
-    fn drop(&mut self) {
-        self.0.busy.store(false, Ordering::Release);
-    }
 }
 
 #[derive(Debug)]
@@ -49,7 +39,6 @@ impl Arena {
             shift,
             chunks: (0..chunks).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect(),
             len: AtomicU64::new(0),
-            busy: AtomicBool::new(false),
             owned: Mutex::new(Owned { pages: Vec::new(), reservation: governor.empty("states") }),
         }
     }
@@ -64,24 +53,20 @@ impl Arena {
         ((self.record * 8) as u64) << self.shift
     }
 
-    /// Begins to write. Two threads that write to one arena at the same time would overwrite each other's records: the
-    /// second one panics.
-    pub(super) fn write(&self) -> Writing<'_> {
-        assert!(!self.busy.swap(true, Ordering::Acquire), "a writer of a table belongs to one thread");
-        Writing(self)
-    }
-
     /// The n-th record's words, where it has that many.
     #[inline]
     pub(super) fn record(&self, n: u64) -> &[u64] {
         assert!(n < self.len(), "no such record");
-        self.get(n)
+        // SAFETY: `n` is below `len`.
+        unsafe { self.get(n) }
     }
 
-    /// The record's words; `n` was read from the index, or is below `len`.
+    /// The record's words.
+    ///
+    /// # Safety
+    /// `n` was read from the index, or is below `len`.
     #[inline]
-    pub(super) fn get(&self, n: u64) -> &[u64] {
-        debug_assert!(n < self.len());
+    pub(super) unsafe fn get(&self, n: u64) -> &[u64] {
         // SAFETY: record `n` was fully written before its number could be known, its chunk stays mapped as long as
         // the arena lives, and published records are never changed.
         unsafe { std::slice::from_raw_parts(self.address(n), self.record) }
@@ -99,48 +84,54 @@ impl Arena {
     pub(super) fn clear(&mut self) {
         *self.len.get_mut() = 0;
     }
-}
 
-impl Writing<'_> {
-    /// Appends a record and returns its number.
-    pub(super) fn push(&self, state: &[u64], extra: &[u64]) -> Result<u64, OverBudget> {
-        debug_assert_eq!(state.len() + extra.len(), self.0.record);
-        let n = self.0.len.load(Ordering::Relaxed);
-        let chunk = (n >> self.0.shift) as usize;
-        if n & ((1 << self.0.shift) - 1) == 0 {
+    /// Writes a record behind the last one and returns its number. It counts once it is [published](Arena::publish); until
+    /// then the next one takes its place.
+    ///
+    /// # Safety
+    /// No other thread writes to this arena meanwhile.
+    pub(super) unsafe fn write(&self, state: &[u64], extra: &[u64]) -> Result<u64, OverBudget> {
+        debug_assert_eq!(state.len() + extra.len(), self.record);
+        let n = self.len.load(Ordering::Relaxed);
+        let chunk = (n >> self.shift) as usize;
+        if n & ((1 << self.shift) - 1) == 0 {
             self.ensure_chunk(chunk)?;
         }
-        let at = self.0.address(n);
+        let at = self.address(n);
         // SAFETY: `ensure_chunk` mapped the chunk of record `n`; records below `len` are never written again, and
-        // this one is not yet visible to readers, so the single writer has it to itself.
+        // nobody reads this one before the index names it, so the single writer has it to itself.
         unsafe {
             std::ptr::copy_nonoverlapping(state.as_ptr(), at, state.len());
             std::ptr::copy_nonoverlapping(extra.as_ptr(), at.add(state.len()), extra.len());
         }
-        self.0.len.store(n + 1, Ordering::Release);
         Ok(n)
     }
 
-    /// Takes back the record appended last, which no reader has been told about.
-    pub(super) fn pop(&self) {
-        let n = self.0.len.load(Ordering::Relaxed);
-        debug_assert!(n > 0);
-        self.0.len.store(n - 1, Ordering::Release);
+    /// Lets the record written last count: the index names it.
+    pub(super) fn publish(&self, n: u64) {
+        self.len.store(n + 1, Ordering::Release);
+    }
+
+    /// Lets record `n` count, which the index names although its writer has not got so far yet.
+    pub(super) fn reach(&self, n: u64) {
+        if self.len() <= n {
+            self.len.fetch_max(n + 1, Ordering::AcqRel);
+        }
     }
 
     #[cold]
     fn ensure_chunk(&self, chunk: usize) -> Result<(), OverBudget> {
         // A poisoned lock means another thread died while mapping; the list itself is always consistent.
-        let mut owned = self.0.owned.lock().unwrap_or_else(|e| e.into_inner());
+        let mut owned = self.owned.lock().unwrap_or_else(|e| e.into_inner());
         if chunk < owned.pages.len() {
-            return Ok(()); // left over from a popped record
+            return Ok(()); // left over from a record that was not published, or from before a `clear`
         }
-        let bytes = self.0.chunk_bytes();
+        let bytes = self.chunk_bytes();
         let full =
             OverBudget { what: "states", asked: bytes, available: 0, limit: owned.reservation.bytes() };
-        let slot = self.0.chunks.get(chunk).ok_or(full)?;
+        let slot = self.chunks.get(chunk).ok_or(full)?;
         owned.reservation.try_grow(bytes)?;
-        let pages = Pages::zeroed(self.0.record << self.0.shift).ok_or(full)?;
+        let pages = Pages::zeroed(self.record << self.shift).ok_or(full)?;
         slot.store(pages.start(), Ordering::Release);
         owned.pages.push(pages);
         Ok(())

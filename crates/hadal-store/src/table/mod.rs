@@ -10,28 +10,25 @@
 //! rebuilt from the arenas, growing frees the old one first.
 
 mod arena;
+mod index;
 mod pages;
+#[cfg(test)]
+mod tests;
 
-use crate::governor::{Governor, OverBudget, Reservation};
-use arena::{Arena, Writing};
+use crate::governor::{Governor, OverBudget};
+use arena::Arena;
 use hadal_system::state::hash;
-use pages::Pages;
+use index::{FIRST_BUCKETS, Index, Seen, entry_of, prefetch, ref_of};
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where a state lies in a [`StateTable`].
+/// Where a state lies in a [`StateTable`]. Only the table makes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StateRef(u64);
 
 const WRITER_SHIFT: u32 = 34;
 /// The most threads that can write to one table.
 pub const MAX_WRITERS: usize = 1 << (40 - WRITER_SHIFT);
-/// Entries per bucket: one cache line.
-const BUCKET: usize = 8;
-/// The index grows when more than this share of its entries is used.
-const MAX_LOAD: (u64, u64) = (13, 16);
-/// Buckets of a new index.
-const FIRST_BUCKETS: u64 = 128;
 /// How many look-ups overlap.
 const WINDOW: usize = 64;
 
@@ -50,20 +47,61 @@ impl StateRef {
         self.0 & ((1 << WRITER_SHIFT) - 1)
     }
 
-    /// The n-th state of a writer's arena.
-    pub fn at(writer: usize, number: u64) -> Self {
-        StateRef::new(writer, number)
+    /// The writer and the number that a word names.
+    pub fn split_word(word: u64) -> (usize, u64) {
+        (StateRef(word).writer(), StateRef(word).number())
     }
 
-    /// As a plain word, to be stored in a record.
+    /// The word that names the n-th state of a writer, whether there is one or not.
+    pub fn join_word(writer: usize, number: u64) -> u64 {
+        StateRef::new(writer, number).0
+    }
+
+    /// As a plain word, to be stored in a record; [`StateTable::reference`] leads back.
     pub fn to_word(self) -> u64 {
         self.0
     }
+}
 
-    /// Back from [`StateRef::to_word`].
-    pub fn from_word(word: u64) -> Self {
-        StateRef(word)
+/// The right to add states to a table: one thread has it at a time, for as long as the table is [shared](StateTable::share).
+#[derive(Debug)]
+pub struct Writer<'t> {
+    table: &'t StateTable,
+    number: usize,
+}
+
+impl<'t> Writer<'t> {
+    /// Whose arena it writes to.
+    pub fn number(&self) -> usize {
+        self.number
     }
+
+    /// The table.
+    pub fn table(&self) -> &'t StateTable {
+        self.table
+    }
+
+    /// Adds the states that are not there yet. `states` holds them one after the other; `extra(n)` fills the caller's
+    /// words for the n-th; `added` is told of each state that was new, in order.
+    ///
+    /// When the budget ends midway, the states reported to `added` stay and the rest is as if never given.
+    pub fn insert_all(
+        &mut self,
+        states: &[u64],
+        extra: impl FnMut(usize, &mut [u64]),
+        added: impl FnMut(usize, StateRef),
+    ) -> Result<(), OverBudget> {
+        // SAFETY: a table is shared out to one writer of each number, which cannot be copied, while it is borrowed
+        // mutably; and this call has that writer to itself.
+        unsafe { self.table.add_all(self.number, states, extra, added) }
+    }
+}
+
+/// A state and the caller's words beside it.
+#[derive(Clone, Copy)]
+struct Record<'r> {
+    state: &'r [u64],
+    extra: &'r [u64],
 }
 
 /// An exact set of packed states in RAM.
@@ -77,13 +115,6 @@ pub struct StateTable {
     governor: Governor,
 }
 
-#[derive(Debug)]
-struct Index {
-    pages: Option<Pages>,
-    buckets: u64,
-    reservation: Reservation,
-}
-
 impl StateTable {
     /// An empty table for states of `words` words, each with `extra` words of the caller's, written by `writers`
     /// threads.
@@ -93,13 +124,11 @@ impl StateTable {
         let share = governor.limit() / (64 * writers as u64);
         let chunk_bytes = share.clamp(16 << 10, 32 << 20).max(record as u64 * 8);
         let arenas = (0..writers).map(|_| Arena::new(record, chunk_bytes as usize, governor)).collect();
-        let mut index = Index { pages: None, buckets: 0, reservation: governor.empty("index of states") };
-        index.allocate(FIRST_BUCKETS)?;
         Ok(StateTable {
             words,
             extra,
             arenas,
-            index: RwLock::new(index),
+            index: RwLock::new(Index::new(governor)?),
             len: AtomicU64::new(0),
             governor: governor.clone(),
         })
@@ -121,8 +150,14 @@ impl StateTable {
     }
 
     /// Number of writers.
-    pub fn writers(&self) -> usize {
+    pub fn writer_count(&self) -> usize {
         self.arenas.len()
+    }
+
+    /// The table to read from, and its writers, one for each thread: as long as they live nobody else can write.
+    pub fn share(&mut self) -> (&StateTable, Vec<Writer<'_>>) {
+        let table = &*self;
+        (table, (0..table.arenas.len()).map(|number| Writer { table, number }).collect())
     }
 
     /// How many states a writer has added.
@@ -136,10 +171,30 @@ impl StateTable {
         &self.arenas[at.writer()].record(at.number())[..self.words]
     }
 
-    /// The state behind a reference from the index.
+    /// The n-th state that a writer has added. Panics where there is none.
     #[inline]
-    fn known(&self, at: StateRef) -> &[u64] {
-        &self.arenas[at.writer()].get(at.number())[..self.words]
+    pub fn nth(&self, writer: usize, number: u64) -> &[u64] {
+        &self.arenas[writer].record(number)[..self.words]
+    }
+
+    /// The reference behind [`StateRef::to_word`], where the table has such a state.
+    pub fn reference(&self, word: u64) -> Option<StateRef> {
+        let at = StateRef(word);
+        (at.number() < self.arenas.get(at.writer())?.len()).then_some(at)
+    }
+
+    /// References to the states that a writer has added from number `from` on.
+    pub fn added_since(&self, writer: usize, from: u64) -> impl DoubleEndedIterator<Item = StateRef> {
+        (from..self.added_by(writer)).map(move |number| StateRef::new(writer, number))
+    }
+
+    /// The state behind an entry of the index.
+    #[inline]
+    fn known(&self, entry: u64) -> &[u64] {
+        let at = ref_of(entry);
+        // SAFETY: the number comes from the index.
+        let record = unsafe { self.arenas[at.writer()].get(at.number()) };
+        &record[..self.words]
     }
 
     /// The caller's words beside a state.
@@ -150,26 +205,36 @@ impl StateTable {
     /// Finds one state.
     pub fn find(&self, state: &[u64]) -> Option<StateRef> {
         let index = self.read_index();
-        self.probe(&index, hash(state), state)
+        let at = self.probe(&index, hash(state), state)?;
+        self.arenas[at.writer()].reach(at.number());
+        Some(at)
     }
 
-    /// Adds the states that are not there yet. `states` holds them one after the other; `extra(n)` fills the caller's
-    /// words for the n-th; `added` is told of each state that was new, in order.
-    ///
-    /// When the budget ends midway, the states reported to `added` stay and the rest is as if never given. A writer
-    /// belongs to one thread at a time: a second one that uses it meanwhile panics.
+    /// As [`Writer::insert_all`], for one who has the table to himself.
     pub fn insert_all(
+        &mut self,
+        states: &[u64],
+        extra: impl FnMut(usize, &mut [u64]),
+        added: impl FnMut(usize, StateRef),
+    ) -> Result<(), OverBudget> {
+        Writer { table: self, number: 0 }.insert_all(states, extra, added)
+    }
+
+    /// Adds the states that are not there yet.
+    ///
+    /// # Safety
+    /// Nobody else writes with this number meanwhile.
+    unsafe fn add_all(
         &self,
         writer: usize,
         states: &[u64],
         mut extra: impl FnMut(usize, &mut [u64]),
         mut added: impl FnMut(usize, StateRef),
     ) -> Result<(), OverBudget> {
-        let writing = self.arenas[writer].write();
         let mut own = vec![0; self.extra];
         let mut hashes = [0; WINDOW];
         for (w, window) in states.chunks(WINDOW * self.words).enumerate() {
-            self.grow_for(WINDOW as u64 * self.writers() as u64)?;
+            self.grow_for(WINDOW as u64 * self.writer_count() as u64)?;
             let index = self.read_index();
             let count = window.len() / self.words;
             for (n, state) in window.chunks_exact(self.words).enumerate() {
@@ -188,7 +253,8 @@ impl StateTable {
                 if self.extra > 0 {
                     extra(number, &mut own);
                 }
-                match self.find_or_add(&index, (&writing, writer), hashes[n], state, &own) {
+                // SAFETY: the caller is the only one who writes with this number.
+                match unsafe { self.find_or_add(&index, writer, hashes[n], Record { state, extra: &own }) } {
                     Ok(None) => {}
                     Ok(Some(at)) => {
                         new += 1;
@@ -228,10 +294,7 @@ impl StateTable {
 
     /// Gives up the index, so that only the states themselves are held: they can still be copied out, not found.
     pub fn drop_index(&mut self) {
-        let index = self.index.get_mut().unwrap_or_else(|e| e.into_inner());
-        index.pages = None;
-        index.buckets = 0;
-        index.reservation.shrink_to(0);
+        self.index.get_mut().unwrap_or_else(|e| e.into_inner()).give_up();
     }
 
     fn read_index(&self) -> std::sync::RwLockReadGuard<'_, Index> {
@@ -245,9 +308,9 @@ impl StateTable {
             let entries = index.bucket(bucket);
             let seen = Seen::of(entries, h);
             for at in seen.candidates() {
-                let held = ref_of(entries[at].load(Ordering::Acquire));
+                let held = entries[at].load(Ordering::Acquire);
                 if same(self.known(held), state) {
-                    return Some(held);
+                    return Some(ref_of(held));
                 }
             }
             if seen.free != 0 || index.buckets == 0 {
@@ -261,25 +324,25 @@ impl StateTable {
     ///
     /// Entries of a bucket are taken from the first on and never given back, so all that may hold the state lie before
     /// the first free one; and `grow_for` keeps free entries for every writer's window, so there is one.
+    ///
+    /// # Safety
+    /// Nobody else writes with this number meanwhile.
     #[inline]
-    fn find_or_add(
+    unsafe fn find_or_add(
         &self,
         index: &Index,
-        (writing, writer): (&Writing, usize),
+        writer: usize,
         h: u64,
-        state: &[u64],
-        extra: &[u64],
+        Record { state, extra }: Record,
     ) -> Result<Option<StateRef>, OverBudget> {
+        let arena = &self.arenas[writer];
         let mut own: Option<u64> = None;
         let mut bucket = index.home(h);
         loop {
             let entries = index.bucket(bucket);
             let seen = Seen::of(entries, h);
             for at in seen.candidates() {
-                if same(self.known(ref_of(entries[at].load(Ordering::Acquire))), state) {
-                    if own.is_some() {
-                        writing.pop();
-                    }
+                if same(self.known(entries[at].load(Ordering::Acquire)), state) {
                     return Ok(None);
                 }
             }
@@ -289,12 +352,14 @@ impl StateTable {
             }
             let n = match own {
                 Some(n) => n,
-                None => *own.insert(writing.push(state, extra)?),
+                // SAFETY: this is the only one who writes to the arena.
+                None => *own.insert(unsafe { arena.write(state, extra) }?),
             };
             let at = StateRef::new(writer, n);
-            let wanted = (at.0 + 1) << 24 | tag_of(h);
+            let wanted = entry_of(at, h);
             let entry = &entries[seen.free.trailing_zeros() as usize];
             if entry.compare_exchange(0, wanted, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                arena.publish(n);
                 return Ok(Some(at));
             }
             // Another thread was first, perhaps with the same state: look at the bucket again.
@@ -318,22 +383,11 @@ impl StateTable {
             while n < arena.len() {
                 let count = (arena.len() - n).min(WINDOW as u64);
                 for k in 0..count {
-                    hashes[k as usize] = hash(&arena.get(n + k)[..self.words]);
+                    hashes[k as usize] = hash(&arena.record(n + k)[..self.words]);
                     prefetch(index.bucket(index.home(hashes[k as usize])));
                 }
                 for k in 0..count {
-                    let h = hashes[k as usize];
-                    let wanted = (StateRef::new(writer, n + k).0 + 1) << 24 | tag_of(h);
-                    let mut bucket = index.home(h);
-                    loop {
-                        let entries = index.bucket(bucket);
-                        let seen = Seen::of(entries, h);
-                        if seen.free != 0 {
-                            entries[seen.free.trailing_zeros() as usize].store(wanted, Ordering::Relaxed);
-                            break;
-                        }
-                        bucket = index.after(bucket);
-                    }
+                    index.enter(hashes[k as usize], StateRef::new(writer, n + k));
                 }
                 n += count;
             }
@@ -342,243 +396,8 @@ impl StateTable {
     }
 }
 
-#[inline]
-fn tag_of(word: u64) -> u64 {
-    word & 0xFF_FFFF
-}
-
-#[inline]
-fn ref_of(entry: u64) -> StateRef {
-    StateRef((entry >> 24) - 1)
-}
-
-impl Index {
-    /// Replaces the index by an empty one. On error the old one is still there, or the system has no memory left.
-    fn allocate(&mut self, buckets: u64) -> Result<(), OverBudget> {
-        let bytes = buckets * BUCKET as u64 * 8;
-        self.reservation.try_resize(bytes)?;
-        self.pages = None;
-        self.buckets = 0;
-        let none = OverBudget { what: "index of states", asked: bytes, available: 0, limit: bytes };
-        self.pages = Some(Pages::zeroed(buckets as usize * BUCKET).ok_or(none)?);
-        self.buckets = buckets;
-        Ok(())
-    }
-
-    fn holds(&self, states: u64) -> bool {
-        states <= self.buckets * BUCKET as u64 / MAX_LOAD.1 * MAX_LOAD.0
-    }
-
-    /// Replaces the index by an empty larger one: twice the size, or what the budget still allows if that is enough
-    /// for `needed` states and worth the rebuilding.
-    fn grow(&mut self, needed: u64, governor: &Governor) -> Result<(), OverBudget> {
-        let free = governor.available() + self.reservation.bytes();
-        let affordable = free / (BUCKET as u64 * 8);
-        let wanted = self.buckets * 2;
-        let least = self.buckets + self.buckets / 4;
-        let enough = needed.div_ceil(BUCKET as u64) * MAX_LOAD.1 / MAX_LOAD.0 + 1;
-        let buckets = wanted.max(enough).min(affordable.max(least.max(enough)));
-        let bytes = buckets * BUCKET as u64 * 8;
-        if bytes > free {
-            return Err(OverBudget {
-                what: "index of states",
-                asked: bytes - self.reservation.bytes(),
-                available: governor.available(),
-                limit: governor.limit(),
-            });
-        }
-        self.allocate(buckets)
-    }
-
-    /// Where the search for a hash begins.
-    #[inline]
-    fn home(&self, h: u64) -> usize {
-        ((u128::from(h) * u128::from(self.buckets)) >> 64) as usize
-    }
-
-    /// The next bucket, around the end.
-    #[inline]
-    fn after(&self, bucket: usize) -> usize {
-        if bucket + 1 < self.buckets as usize { bucket + 1 } else { 0 }
-    }
-
-    #[inline]
-    fn bucket(&self, bucket: usize) -> &[AtomicU64; BUCKET] {
-        static NOTHING: [AtomicU64; BUCKET] = [const { AtomicU64::new(0) }; BUCKET];
-        match &self.pages {
-            // SAFETY: `bucket < self.buckets` by `home` and `after`; the mapping holds that many buckets of
-            // zero-initialised words, which are valid atomics, and lives as long as `self` is borrowed.
-            Some(pages) => unsafe { &*pages.start().add(bucket * BUCKET).cast() },
-            None => &NOTHING,
-        }
-    }
-
-    /// The first entry of the home bucket whose tag fits.
-    #[inline]
-    fn likely(&self, h: u64) -> Option<StateRef> {
-        let entries = self.bucket(self.home(h));
-        let seen = Seen::of(entries, h);
-        seen.candidates().next().map(|at| ref_of(entries[at].load(Ordering::Relaxed)))
-    }
-}
-
-/// What one look at a bucket shows, a bit per entry. Computed without branches: where a state lies in its bucket cannot
-/// be predicted.
-struct Seen {
-    fits: u32,
-    free: u32,
-}
-
-impl Seen {
-    #[inline]
-    fn of(entries: &[AtomicU64; BUCKET], h: u64) -> Self {
-        let mut seen = Seen { fits: 0, free: 0 };
-        for (at, entry) in entries.iter().enumerate() {
-            let held = entry.load(Ordering::Acquire);
-            seen.fits |= u32::from(tag_of(held) == tag_of(h)) << at;
-            seen.free |= u32::from(held == 0) << at;
-        }
-        seen
-    }
-
-    /// The entries whose tag fits.
-    #[inline]
-    fn candidates(&self) -> impl Iterator<Item = usize> {
-        // A free entry looks like tag 0.
-        let mut rest = self.fits & !self.free;
-        std::iter::from_fn(move || {
-            let at = rest.trailing_zeros() as usize;
-            (rest != 0).then(|| {
-                rest &= rest - 1;
-                at
-            })
-        })
-    }
-}
-
 /// Whether two states are equal. States are a few words: a call would cost more than the comparison.
 #[inline]
 fn same(a: &[u64], b: &[u64]) -> bool {
     a.iter().zip(b).fold(0, |differ, (x, y)| differ | (x ^ y)) == 0
-}
-
-#[inline]
-fn prefetch<T>(at: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: prefetching is a hint and never faults, whatever the address.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hadal_testkit::Random;
-    use std::collections::HashSet;
-
-    fn pseudo_random(seed: u64, n: usize, words: usize, spread: u64) -> Vec<u64> {
-        let mut random = Random::new(seed);
-        (0..n * words).map(|_| random.below(spread)).collect()
-    }
-
-    #[test]
-    fn holds_each_state_once_and_finds_it() {
-        for words in [1, 2, 5] {
-            let table = StateTable::new(words, 0, 1, &Governor::unlimited()).unwrap();
-            let states = pseudo_random(7, 50_000, words, 60);
-            let mut new = 0;
-            table.insert_all(0, &states, |_, _| {}, |_, _| new += 1).unwrap();
-            let expected: HashSet<&[u64]> = states.chunks(words).collect();
-            assert_eq!(new, expected.len());
-            assert_eq!(table.len(), expected.len() as u64);
-            for state in &expected {
-                let at = table.find(state).expect("every inserted state is found");
-                assert_eq!(table.state(at), *state);
-            }
-            assert_eq!(table.find(&vec![99; words]), None);
-            let mut again = 0;
-            table.insert_all(0, &states, |_, _| {}, |_, _| again += 1).unwrap();
-            assert_eq!(again, 0);
-        }
-    }
-
-    #[test]
-    fn threads_that_insert_the_same_states_agree_on_the_set() {
-        let table = StateTable::new(2, 0, 4, &Governor::unlimited()).unwrap();
-        let states = pseudo_random(3, 40_000, 2, 150);
-        let new = AtomicU64::new(0);
-        std::thread::scope(|scope| {
-            for writer in 0..4 {
-                let (table, states, new) = (&table, &states, &new);
-                scope.spawn(move || {
-                    table
-                        .insert_all(
-                            writer,
-                            states,
-                            |_, _| {},
-                            |_, _| {
-                                new.fetch_add(1, Ordering::Relaxed);
-                            },
-                        )
-                        .unwrap()
-                });
-            }
-        });
-        let expected: HashSet<&[u64]> = states.chunks(2).collect();
-        assert_eq!(new.into_inner(), expected.len() as u64);
-        assert_eq!((0..4).map(|w| table.added_by(w)).sum::<u64>(), expected.len() as u64);
-    }
-
-    #[test]
-    fn the_budget_is_an_error_not_a_lost_state() {
-        let governor = Governor::new(300_000);
-        let table = StateTable::new(1, 0, 1, &governor).unwrap();
-        let states: Vec<u64> = (0..1_000_000).collect();
-        let mut new = 0u64;
-        assert!(table.insert_all(0, &states, |_, _| {}, |_, _| new += 1).is_err());
-        assert!(new > 8_000, "{new} states of 8 bytes in 300 kB");
-        assert_eq!(table.len(), new);
-        assert!(governor.peak() <= 300_000);
-        for state in 0..new {
-            assert!(table.find(&[state]).is_some());
-        }
-    }
-
-    #[test]
-    fn the_whole_budget_is_used_whatever_the_width_of_a_state() {
-        for words in 1..=24 {
-            let governor = Governor::new(4 << 20);
-            let table = StateTable::new(words, 0, 1, &governor).unwrap();
-            let states: Vec<u64> = (0..(5 << 20) / 8).map(|n| n / words as u64).collect();
-            assert!(table.insert_all(0, &states, |_, _| {}, |_, _| {}).is_err());
-            assert!(governor.peak() > 3 << 20, "{words} words: {} of 4 MiB", governor.peak());
-        }
-    }
-
-    #[test]
-    #[should_panic(expected = "a writer of a table belongs to one thread")]
-    fn a_writer_cannot_be_used_twice_at_once() {
-        let table = StateTable::new(1, 0, 1, &Governor::unlimited()).unwrap();
-        let again = |_, _| table.insert_all(0, &[2], |_, _| {}, |_, _| {}).unwrap();
-        table.insert_all(0, &[1], |_, _| {}, again).unwrap();
-    }
-
-    #[test]
-    #[should_panic(expected = "no such record")]
-    fn a_reference_past_the_end_is_refused() {
-        let table = StateTable::new(1, 0, 1, &Governor::unlimited()).unwrap();
-        table.insert_all(0, &[1], |_, _| {}, |_, _| {}).unwrap();
-        table.state(StateRef::at(0, 1));
-    }
-
-    #[test]
-    fn the_callers_words_stay_beside_the_state() {
-        let table = StateTable::new(1, 1, 1, &Governor::unlimited()).unwrap();
-        table.insert_all(0, &[5, 6, 5], |n, extra| extra[0] = n as u64 + 100, |_, _| {}).unwrap();
-        assert_eq!(table.extra(table.find(&[6]).unwrap()), &[101]);
-        assert_eq!(table.extra(table.find(&[5]).unwrap()), &[100]);
-    }
 }

@@ -8,6 +8,7 @@
 mod assume;
 pub mod causal;
 pub mod control;
+mod costs;
 mod eval;
 mod footprint;
 pub mod interference;
@@ -21,6 +22,7 @@ mod walk;
 
 pub use causal::{CausalGraph, Node};
 pub use control::ControlGraph;
+pub use costs::{CostFacts, cost_facts};
 pub use footprint::Footprint;
 pub use interference::Interference;
 pub use slots::SlotSet;

@@ -5,6 +5,7 @@
 
 use crate::domain::{Domain, Value};
 use crate::expr::{BinaryOp, UnaryOp};
+use crate::interval;
 
 /// Values a scalar may hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -233,16 +234,7 @@ impl ValueSet {
         }
         match op {
             BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply => {
-                let corners = [(a, c), (a, d), (b, c), (b, d)].map(|(l, r)| {
-                    let (l, r) = (i128::from(l), i128::from(r));
-                    match op {
-                        BinaryOp::Add => l + r,
-                        BinaryOp::Subtract => l - r,
-                        _ => l * r,
-                    }
-                });
-                let least = corners.into_iter().min().unwrap_or(0);
-                let greatest = corners.into_iter().max().unwrap_or(0);
+                let (least, greatest) = interval::corners(op, (a, b), (c, d)).unwrap_or((0, 0));
                 let fits = |v: i128| Value::try_from(v).is_ok();
                 let clamp = |v: i128| v.clamp(Value::MIN.into(), Value::MAX.into()) as Value;
                 (ValueSet::interval(clamp(least), clamp(greatest)), !fits(least) || !fits(greatest))

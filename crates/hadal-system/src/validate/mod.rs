@@ -248,9 +248,18 @@ impl<'a> Check<'a> {
         if action.processes.iter().any(|p| p.0 as usize >= self.system.processes.len()) {
             self.problem(action.span, "a process taking part does not exist");
         }
+        if action.then.is_some_and(|p| p.0 as usize >= self.system.processes.len()) {
+            self.problem(action.span, "the process that goes on alone does not exist");
+        }
         let mut code = Code::new(&action.locals, None);
         self.expr(&mut code, &action.guard);
         self.stmts(&mut code, &action.body);
+        if let Some(cost) = &action.cost {
+            self.expr(&mut Code::new(&action.locals, None), cost);
+            if self.system.actions.iter().any(|other| other.then.is_some()) {
+                self.problem(cost.span, "it has a cost, and some actions are no steps of their own");
+            }
+        }
         if let Some(outcomes) = &action.outcomes {
             let numbered = action.params.last().map(|p| p.values.count(&self.system.domains));
             if numbered != Some(outcomes.weights.len() as u64) {

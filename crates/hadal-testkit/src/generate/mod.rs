@@ -57,14 +57,13 @@ impl Size {
 
 /// The system of this seed and size; always the same one.
 pub fn system(seed: u64, size: Size) -> System {
-    let mut generator = Generator::new(seed, size);
-    generator.make_types();
-    generator.make_variables();
-    generator.make_covers();
-    generator.make_functions();
-    generator.make_starts();
-    generator.make_actions();
-    generator.make_properties();
+    Generator::of(seed, size).system
+}
+
+/// The same system with costs: constants, some that do not fit, and expressions over the state and the parameters.
+pub fn priced(seed: u64, size: Size) -> System {
+    let mut generator = Generator::of(seed, size);
+    generator.make_costs();
     generator.system
 }
 
@@ -142,6 +141,42 @@ impl Generator {
             shapes: Vec::new(),
             domains: Vec::new(),
             functions: Vec::new(),
+        }
+    }
+
+    /// With a whole system.
+    fn of(seed: u64, size: Size) -> Self {
+        let mut generator = Generator::new(seed, size);
+        generator.make_types();
+        generator.make_variables();
+        generator.make_covers();
+        generator.make_functions();
+        generator.make_starts();
+        generator.make_actions();
+        generator.make_properties();
+        generator
+    }
+
+    fn make_costs(&mut self) {
+        for at in 0..self.system.actions.len() {
+            let mut scope = Scope::new(false);
+            scope.locals.clone_from(&self.system.actions[at].locals);
+            scope.visible.extend(self.system.actions[at].params.iter().map(|param| param.local));
+            let cost = match self.rng.below(8) {
+                0 => None,
+                1 => Some(Expr::constant(self.rng.between(-1, 1_000_000))),
+                2 => {
+                    Some(Expr::constant([0, i64::from(u32::MAX) - 1, i64::from(u32::MAX)][self.rng.below(3)]))
+                }
+                3 | 4 => {
+                    let far =
+                        Expr::binary(BinaryOp::Multiply, self.number(&mut scope, 2), Expr::constant(500_000));
+                    Some(Expr::binary(BinaryOp::Add, far, Expr::constant(3_000_000)))
+                }
+                _ => Some(self.number(&mut scope, 3)),
+            };
+            let action = &mut self.system.actions[at];
+            (action.locals, action.cost) = (scope.locals, cost);
         }
     }
 

@@ -265,7 +265,7 @@ pub(crate) fn options(
 
 /// The result as it is shown; the times before the search are the caller's.
 fn outcome(args: &CheckArgs, prepared: &Prepared, found: Found, trace: Option<&TraceView>) -> Outcome {
-    let Found { report, answers, decisions, warnings, run, .. } = found;
+    let Found { report, answers, cost, decisions, warnings, run, .. } = found;
     let (verdict, mut reason, property) = reason(&report, trace, prepared.memory());
     let (model, reductions) = (prepared.model(), prepared.reductions().to_vec());
     if !reductions.is_empty() {
@@ -287,6 +287,7 @@ fn outcome(args: &CheckArgs, prepared: &Prepared, found: Found, trace: Option<&T
         transitions: report.transitions,
         depth: report.depth,
         trace_length: trace.filter(|t| !t.steps.is_empty()).map(TraceView::length),
+        cost,
         loop_length: trace.and_then(TraceView::loop_length),
         shortest_among: trace
             .filter(|trace| trace.shortest && trace.loop_from.is_some())

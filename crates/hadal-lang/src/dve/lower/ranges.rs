@@ -7,6 +7,7 @@
 use super::super::ast::{BinaryOp, Composition, Type, UnaryOp};
 use super::super::model::{Lvalue, Model, Term, TermKind, apply_binary};
 use super::joint::{Joint, Operation};
+use hadal_system::interval;
 use std::collections::BTreeSet;
 
 /// A closed interval; never empty.
@@ -39,6 +40,10 @@ impl Interval {
 
     pub(super) fn contains(self, value: i64) -> bool {
         self.low <= value && value <= self.high
+    }
+
+    fn bounds(self) -> (i64, i64) {
+        (self.low, self.high)
     }
 
     /// Whether it may stand for values that were too large to follow.
@@ -328,6 +333,8 @@ pub(super) fn interval_of(term: &Term, model: &Model, variable: &dyn Fn(usize) -
 }
 
 fn binary(op: BinaryOp, left: Interval, right: Interval) -> Interval {
+    use hadal_system::BinaryOp::{Add, BitOr, Divide, Multiply, Subtract};
+    let shared = |bounds: Option<(i64, i64)>| bounds.map_or(ANYTHING, |(low, high)| Interval::new(low, high));
     if left.low == left.high
         && right.low == right.high
         && let Some(value) = apply_binary(op, left.low, right.low)
@@ -353,25 +360,16 @@ fn binary(op: BinaryOp, left: Interval, right: Interval) -> Interval {
         BinaryOp::BitAnd if right.low >= 0 => Interval::new(0, right.high),
         BinaryOp::BitAnd if left.low >= 0 => Interval::new(0, left.high),
         _ if left.is_unbounded() || right.is_unbounded() => ANYTHING,
-        BinaryOp::Add => Interval::new(left.low + right.low, left.high + right.high),
-        BinaryOp::Subtract => Interval::new(left.low - right.high, left.high - right.low),
-        BinaryOp::Multiply => {
-            let corners =
-                [left.low * right.low, left.low * right.high, left.high * right.low, left.high * right.high];
-            let (low, high) = corners.iter().fold((i64::MAX, i64::MIN), |(l, h), c| (l.min(*c), h.max(*c)));
-            Interval::new(low, high)
-        }
-        BinaryOp::Divide if right.low > 0 => Interval::new(
-            (left.low / right.low).min(left.low / right.high),
-            (left.high / right.low).max(left.high / right.high),
-        ),
+        BinaryOp::Add => shared(interval::binary(Add, left.bounds(), right.bounds())),
+        BinaryOp::Subtract => shared(interval::binary(Subtract, left.bounds(), right.bounds())),
+        BinaryOp::Multiply => shared(interval::binary(Multiply, left.bounds(), right.bounds())),
+        BinaryOp::Divide if right.low > 0 => shared(interval::binary(Divide, left.bounds(), right.bounds())),
         BinaryOp::Divide => {
             let most = left.low.abs().max(left.high.abs());
             Interval::new(-most, most)
         }
         BinaryOp::BitOr | BinaryOp::BitXor if left.low >= 0 && right.low >= 0 => {
-            let most = left.high.max(right.high);
-            Interval::new(0, ((most as u64 + 1).next_power_of_two() - 1) as i64)
+            shared(interval::binary(BitOr, left.bounds(), right.bounds()))
         }
         BinaryOp::ShiftRight if left.low >= 0 && right.low >= 0 => Interval::new(0, left.high),
         BinaryOp::BitAnd

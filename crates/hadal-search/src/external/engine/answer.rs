@@ -46,7 +46,7 @@ impl Engine<'_> {
         }
         // A guide speaks of what it looks for, and of nothing that is met by chance.
         let optimal = self.promises.admissible && cell.h == 0 && aims_at(self.search.aim, finding.kind);
-        let unit_costs = self.costs.iter().all(|&cost| cost == 1);
+        let unit_costs = self.search.task.space.costs().is_steps();
         self.figures.cost = Some(cell.g);
         self.figures.optimal = optimal;
         self.figures.bucket_bound = Some(bucket_bound(cell.g));
@@ -101,6 +101,7 @@ impl Engine<'_> {
             evaluated: figures.generated,
             hopeless: figures.pruned,
             found_cost: figures.cost,
+            found_cheapest: figures.optimal,
             external: Some(figures.clone()),
             ..DirectedFigures::default()
         };

@@ -95,6 +95,8 @@ impl<'a> Engine<'a> {
             return Err(Trouble::Liveness);
         }
         let mode = match search.options.trace_by {
+            // Where steps may cost nothing rows do not tell which of two states came first.
+            _ if task.space.costs().least == 0 => Mode::Parent,
             // Without consistency a part of the path need not be found at its cost; then nothing is deleted either.
             TraceBy::Divide if !search.guide.promises().consistent => Mode::Bare,
             trace_by => Mode::of(trace_by),
@@ -137,13 +139,13 @@ impl<'a> Engine<'a> {
             task.space.undirected().filter(|_| promises.consistent).map(|cost| 2 * u64::from(cost.max(1)));
         let parents = if mode == Mode::Bare { Parents::Forgotten } else { Parents::Kept };
         let mut expanders = Vec::new();
-        for n in 0..threads as usize {
+        for _ in 0..threads {
             let targets = Targets::new(
                 (shape, task.space.bits()),
                 share(TARGET_SHARE) / threads,
                 governor.empty("successors"),
             );
-            let lane = Lane::new(task, n, parents);
+            let lane = Lane::new(task, parents).with_costs();
             expanders.push(Expander::new((task, rules), lane, shape, search.guide.estimator(), targets));
         }
         // The closed states of a piece, before it is known that they are many.

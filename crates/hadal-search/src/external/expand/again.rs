@@ -15,6 +15,13 @@ pub(in crate::external) struct Again {
     pub(in crate::external) beyond: Option<u64>,
 }
 
+/// A transition, what it costs and where it leads.
+struct Taken<'t> {
+    label: Label,
+    cost: u32,
+    state: &'t [u64],
+}
+
 impl Expander<'_> {
     /// Puts what was left out of a piece into its buckets.
     pub(super) fn expand_piece_again(
@@ -27,14 +34,17 @@ impl Expander<'_> {
         let sources = pass.sources.iter().map(|part| part.source(shape, range)).collect::<Result<_, _>>()?;
         let mut merge = RunMerge::new(shape, sources);
         let (mut worker, mut out) = (self.task.space.worker(), Successors::new(shape.words()));
+        let mut costs = Vec::new();
         let mut batch = std::mem::take(&mut self.batch);
         while merge.next_block(&mut batch)? {
             for parent in batch.chunks_exact(shape.stride()) {
                 self.done.unique += 1;
                 out.clear();
                 worker.successors(shape.state(parent), &mut out);
-                for (label, state) in out.iter() {
-                    self.deal_again(pass, again, (label, state), parent)?;
+                costs.clear();
+                worker.costs(shape.state(parent), out.labels(), &mut costs);
+                for ((label, state), &cost) in out.iter().zip(&costs) {
+                    self.deal_again(pass, again, Taken { label, cost, state }, parent)?;
                 }
                 if self.targets.is_full() {
                     self.targets.relieve(&pass.shared)?;
@@ -55,14 +65,13 @@ impl Expander<'_> {
         &mut self,
         pass: &Pass,
         again: &Again,
-        (label, state): (Label, &[u64]),
+        Taken { label, cost, state }: Taken,
         parent: &[u64],
     ) -> Result<(), Trouble> {
         let estimate = self.estimator.estimate(state, None);
         if self.rules.prune && estimate == Distance::INFINITE {
             return Ok(());
         }
-        let cost = self.task.space.cost(label).max(1);
         let to = Cell { g: pass.cell.g + u64::from(cost), h: estimate.0 };
         if again.beyond.is_some_and(|beyond| to.f() <= beyond) {
             return Ok(());

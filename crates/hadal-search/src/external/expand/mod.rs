@@ -23,15 +23,12 @@ use hadal_store::Bitmap;
 use hadal_store::merge::{BlockSource, RunMerge};
 use hadal_store::run::RunKind;
 use hadal_store::shape::RecordShape;
-use hadal_system::Label;
 use hadal_system::guide::{Distance, Estimator};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Successors that are dealt out together.
 const BATCH: usize = 512;
-/// Costs of labels below this are kept at hand.
-const KNOWN_COSTS: usize = 1 << 16;
 /// After so many successors it is asked whether their estimates took long,
 const LOOK_EVERY: usize = 8;
 /// and after this much work limits are looked at.
@@ -91,7 +88,6 @@ pub(super) struct Expander<'a> {
     /// What estimates had taken when limits were last looked at between them.
     work_at_look: u64,
     pub(super) targets: Targets,
-    costs: Vec<u32>,
     present: Bitmap,
     batch: Vec<u64>,
     payload: Vec<u64>,
@@ -128,7 +124,6 @@ impl<'a> Expander<'a> {
             estimator,
             work_at_look: 0,
             targets,
-            costs: Vec::new(),
             present: Bitmap::default(),
             batch: Vec::new(),
             payload: Vec::new(),
@@ -297,11 +292,7 @@ impl<'a> Expander<'a> {
                 continue;
             }
             let label = labels[n];
-            let cost = match self.costs.get(label.0 as usize) {
-                Some(&cost) if cost > 0 => cost,
-                _ => learn_cost(&mut self.costs, self.task, label),
-            };
-            let to = Cell { g: cell.g + u64::from(cost), h: estimate.0 };
+            let to = Cell { g: cell.g + u64::from(self.lane.cost(n)), h: estimate.0 };
             if pass.reach.is_some_and(|reach| to.f() > reach) {
                 self.done.beyond += 1;
                 let least = self.done.least_beyond.get_or_insert(u64::MAX);
@@ -329,8 +320,8 @@ impl<'a> Expander<'a> {
     fn look_ahead(&mut self, cell: Cell) {
         for n in std::mem::take(&mut self.promising) {
             let (out, _) = self.lane.waiting();
-            let (state, label) = (out.state(n).to_vec(), out.labels()[n]);
-            let cost = cell.g + u64::from(self.task.space.cost(label).max(1));
+            let state = out.state(n).to_vec();
+            let cost = cell.g + u64::from(self.lane.cost(n));
             let held = self.lane.finding.take();
             self.lane.look_at(&state);
             let found = std::mem::replace(&mut self.lane.finding, held);
@@ -353,17 +344,4 @@ impl Done {
         }
         self.ahead = best.map(|best| (cost.min(least), best));
     }
-}
-
-#[cold]
-fn learn_cost(costs: &mut Vec<u32>, task: Task, label: Label) -> u32 {
-    let cost = task.space.cost(label).max(1);
-    let at = label.0 as usize;
-    if at < KNOWN_COSTS {
-        if costs.len() <= at {
-            costs.resize(at + 1, 0);
-        }
-        costs[at] = cost;
-    }
-    cost
 }

@@ -24,7 +24,7 @@ use hadal_store::merge::{RecordSink, RunMerge, RunScan, subtract_closed};
 use hadal_store::run::{RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::sort::{scratch_bytes, sort_records};
-use hadal_store::table::{StateRef, StateTable};
+use hadal_store::table::StateTable;
 use hadal_store::vfs::Disk;
 use hadal_store::{Bitmap, Reservation};
 
@@ -198,13 +198,13 @@ impl HashDetector {
         let bucket = &self.buckets[at];
         let mut block = Vec::new();
         self.table.clear()?;
-        if self.table.insert_all(0, &bucket.held, |_, _| {}, |_, _| {}).is_err() {
+        if self.table.insert_all(&bucket.held, |_, _| {}, |_, _| {}).is_err() {
             return Ok(false);
         }
         for run in &bucket.candidates {
             let mut reader = RunReader::open(run)?;
             while reader.next_block(&mut block)? {
-                if self.table.insert_all(0, &block, |_, _| {}, |_, _| {}).is_err() {
+                if self.table.insert_all(&block, |_, _| {}, |_, _| {}).is_err() {
                     return Ok(false);
                 }
             }
@@ -233,7 +233,7 @@ impl HashDetector {
         let offered = bucket.count;
         let mut fresh = Vec::new();
         for number in (0..distinct).filter(|&number| !dead.get(number as usize)) {
-            fresh.extend_from_slice(self.table.state(StateRef::at(0, number)));
+            fresh.extend_from_slice(self.table.nth(0, number));
         }
         sort_records(self.options.shape, &mut fresh);
         layer.push_all(&fresh)?;

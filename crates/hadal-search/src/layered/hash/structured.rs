@@ -12,15 +12,15 @@ use super::super::detector::{Detector, Found, LayerView, Scopes};
 use super::super::journal::LayerWriter;
 use super::bucket::Depths;
 use super::projection::project;
-use super::{HashDetector, SplitBy};
+use super::{HashDetector, Partition, SplitBy};
 use crate::lane::{Lane, Sink};
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::sort::{scratch_bytes, sort_records};
-use hadal_store::table::{StateRef, StateTable};
+use hadal_store::table::{StateTable, Writer};
 use hadal_store::vfs::Disk;
 use hadal_store::{Governor, OverBudget, Reservation};
-use hadal_system::StateSpace;
+use hadal_system::{StateSpace, States};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
@@ -46,7 +46,7 @@ pub(crate) struct StructuredDetector {
     /// Steps seen that were not known.
     learned: Mutex<BTreeSet<usize>>,
     /// Successors that wait, by thread.
-    waiting: Vec<Mutex<Vec<u64>>>,
+    waiting: Vec<Vec<u64>>,
     most_waiting: usize,
     /// States of the layer being found whose tables left RAM: in RAM, and in ascending runs.
     next: Vec<u64>,
@@ -92,7 +92,7 @@ impl StructuredDetector {
             current: 0,
             known: Vec::new(),
             learned: Mutex::default(),
-            waiting: (0..threads).map(|_| Mutex::default()).collect(),
+            waiting: vec![Vec::new(); threads],
             most_waiting: (most_next / threads).max(64 * options.shape.words()),
             next: Vec::new(),
             most_next,
@@ -144,15 +144,15 @@ impl StructuredDetector {
     fn read(&self, bucket: usize, need: u64) -> Result<Node, Trouble> {
         let writers = self.waiting.len();
         let budget = self.tables.part((4 * need).max(1 << 20).min(self.tables.limit()));
-        let table = StateTable::new(self.hash.words, 0, writers, &budget)?;
+        let mut table = StateTable::new(self.hash.words, 0, writers, &budget)?;
         if let Some(bucket) = self.hash.buckets.get(bucket) {
             table.expect(bucket.closed_states(self.hash.words))?;
             let mut block = Vec::new();
-            table.insert_all(0, &bucket.resident, |_, _| {}, |_, _| {})?;
+            table.insert_all(&bucket.resident, |_, _| {}, |_, _| {})?;
             for (_, run) in &bucket.closed {
                 let mut reader = RunReader::open(run)?;
                 while reader.next_block(&mut block)? {
-                    table.insert_all(0, &block, |_, _| {}, |_, _| {})?;
+                    table.insert_all(&block, |_, _| {}, |_, _| {})?;
                 }
             }
         }
@@ -211,8 +211,7 @@ impl StructuredDetector {
     /// Gives the successors that wait to their buckets.
     fn decide_later(&mut self) -> Result<(), Trouble> {
         for writer in 0..self.waiting.len() {
-            let waiting = self.waiting[writer].get_mut().unwrap_or_else(PoisonError::into_inner);
-            let mut waiting = std::mem::take(waiting);
+            let mut waiting = std::mem::take(&mut self.waiting[writer]);
             self.hash.add_candidates(&waiting)?;
             for state in waiting.chunks_exact(self.hash.words) {
                 let bucket = self.hash.bucket_of(state);
@@ -221,21 +220,21 @@ impl StructuredDetector {
                 }
             }
             waiting.clear();
-            *self.waiting[writer].get_mut().unwrap_or_else(PoisonError::into_inner) = waiting;
+            self.waiting[writer] = waiting;
         }
         Ok(())
     }
 
     /// Decides what waits for a table in RAM; `false` where the table has no room for it.
     fn decide_in_table(&mut self, bucket: usize, found: &mut Found) -> Result<bool, Trouble> {
-        let Some(node) = &self.nodes[bucket] else { return Ok(false) };
+        let Some(node) = &mut self.nodes[bucket] else { return Ok(false) };
         let waiting = &self.hash.buckets[bucket];
         let (mut block, mut new) = (Vec::new(), 0);
-        let mut has_room = node.table.insert_all(0, &waiting.held, |_, _| {}, |_, _| new += 1).is_ok();
+        let mut has_room = node.table.insert_all(&waiting.held, |_, _| {}, |_, _| new += 1).is_ok();
         for run in &waiting.candidates {
             let mut reader = RunReader::open(run)?;
             while has_room && reader.next_block(&mut block)? {
-                has_room = node.table.insert_all(0, &block, |_, _| {}, |_, _| new += 1).is_ok();
+                has_room = node.table.insert_all(&block, |_, _| {}, |_, _| new += 1).is_ok();
             }
         }
         if !has_room {
@@ -246,35 +245,57 @@ impl StructuredDetector {
         self.hash.forget_candidates(bucket);
         Ok(true)
     }
+
+    /// Where lanes write, one for each.
+    fn sinks(&mut self) -> Vec<StructuredSink<'_>> {
+        let (partition, known, learned) = (&self.hash.partition, &self.known[..], &self.learned);
+        let most_waiting = self.most_waiting;
+        let room =
+            |waiting| StructuredSink { partition, known, learned, most_waiting, nodes: Vec::new(), waiting };
+        let mut sinks: Vec<StructuredSink> = self.waiting.iter_mut().map(room).collect();
+        for node in &mut self.nodes {
+            match node {
+                Some(node) => {
+                    let (_, writers) = node.table.share();
+                    sinks.iter_mut().zip(writers).for_each(|(sink, writer)| sink.nodes.push(Some(writer)));
+                }
+                None => sinks.iter_mut().for_each(|sink| sink.nodes.push(None)),
+            }
+        }
+        sinks
+    }
 }
 
-impl Sink for StructuredDetector {
-    fn take(
-        &self,
-        writer: usize,
-        states: &[u64],
-        _: &[u64],
-        mut told: impl FnMut(usize, StateRef),
-    ) -> Result<(), OverBudget> {
-        let words = self.hash.words;
-        for (n, state) in states.chunks_exact(words).enumerate() {
-            let bucket = self.hash.partition.find(state);
-            match bucket.and_then(|bucket| Some((bucket, self.nodes.get(bucket)?.as_ref()?))) {
+/// One lane's way into the tables of a scope.
+struct StructuredSink<'d> {
+    partition: &'d Partition,
+    known: &'d [bool],
+    learned: &'d Mutex<BTreeSet<usize>>,
+    most_waiting: usize,
+    /// By bucket, where it is in RAM.
+    nodes: Vec<Option<Writer<'d>>>,
+    waiting: &'d mut Vec<u64>,
+}
+
+impl Sink for StructuredSink<'_> {
+    fn take(&mut self, states: States, _: &[u64], mut told: impl FnMut(usize)) -> Result<(), OverBudget> {
+        for (n, state) in states.iter().enumerate() {
+            let bucket = self.partition.find(state);
+            match bucket.and_then(|bucket| Some((bucket, self.nodes.get_mut(bucket)?.as_mut()?))) {
                 Some((bucket, node)) => {
                     if !self.known[bucket] {
                         self.learned.lock().unwrap_or_else(PoisonError::into_inner).insert(bucket);
                     }
-                    node.table.insert_all(writer, state, |_, _| {}, |_, at| told(n, at))?;
+                    node.insert_all(state, |_, _| {}, |_, _| told(n))?;
                 }
                 None => {
-                    let mut waiting = self.waiting[writer].lock().unwrap_or_else(PoisonError::into_inner);
-                    if waiting.len() + words > self.most_waiting {
+                    if self.waiting.len() + state.len() > self.most_waiting {
                         let limit = 8 * self.most_waiting as u64;
-                        let asked = 8 * words as u64;
+                        let asked = 8 * state.len() as u64;
                         return Err(OverBudget { what: "successors that wait", asked, available: 0, limit });
                     }
-                    waiting.extend_from_slice(state);
-                    told(n, StateRef::at(writer, 0));
+                    self.waiting.extend_from_slice(state);
+                    told(n);
                 }
             }
         }
@@ -316,16 +337,14 @@ impl Scopes for StructuredDetector {
         Ok(())
     }
 
-    fn expand(&self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> Ended {
-        left.expand(lanes, self, block, self.hash.words)
+    fn expand(&mut self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> Ended {
+        let block = States::new(self.hash.words, block);
+        left.expand(lanes, &mut self.sinks(), block)
     }
 
     fn make_room(&mut self) -> Result<(), Trouble> {
         let least = self.most_waiting - self.hash.words;
-        let mut many_wait = false;
-        for waiting in &mut self.waiting {
-            many_wait |= waiting.get_mut().unwrap_or_else(PoisonError::into_inner).len() > least;
-        }
+        let many_wait = self.waiting.iter().any(|waiting| waiting.len() > least);
         self.decide_later()?;
         if many_wait || self.leave_oldest()? {
             return Ok(());

@@ -6,6 +6,7 @@ use crate::layered::Trouble;
 use crate::layered::block::{Ended, Left};
 use crate::layered::detector::{Detector, Nothing};
 use crate::report::{Stage, StopReason};
+use hadal_system::States;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -61,8 +62,8 @@ impl<'a> Sweep<'a> {
                 return Ok(Some(reason));
             }
             let begun = Instant::now();
-            let words = self.task.space.words();
-            let ended = left.expand(&mut self.lanes, self.cache.store(), block, words);
+            let states = States::new(self.task.space.words(), block);
+            let ended = left.expand(&mut self.lanes, &mut self.cache.sinks(), states);
             self.counted.row.seconds.expanding += begun.elapsed().as_secs_f64();
             if ended == Ended::Whole {
                 return Ok(None);

@@ -345,11 +345,11 @@ impl<'a> Sweep<'a> {
 
     /// Finds the initial states: the first layer.
     fn start(&mut self) -> Result<Option<Answered>, Trouble> {
-        let mut taken = self.lanes[0].start(self.cache.store());
+        let mut taken = self.lanes[0].start(&mut self.cache.sinks()[0]);
         while taken.is_err() {
             self.drain()?;
             self.cache.make_room()?;
-            taken = self.lanes[0].finish_batch(self.cache.store());
+            taken = self.lanes[0].finish_batch(&mut self.cache.sinks()[0]);
         }
         self.drain()?;
         self.counted.row = Layer::default();
