@@ -5,11 +5,11 @@
 
 use crate::astar::{AStar, Bounding, End, Figures};
 use crate::disk::Stage;
-use crate::optimal::Blind;
 use crate::planner::PlanError;
 use crate::sitting::Sitting;
 use crate::stop::Watch;
 use hadal_exec::rows::RowSpace;
+use hadal_guide::Blind;
 use hadal_guide::plan::{
     Allowance, CostKind, Cuts, Exploration, LmCut, Partitioned, PartitionedEstimator, Relaxation, Relaxed,
     RelaxedGuide, Source,

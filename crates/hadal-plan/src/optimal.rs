@@ -7,7 +7,7 @@ use crate::guides::{Built, Tried};
 use crate::judged::{Goals, Judged};
 use crate::planner::{Answer, PlanError};
 use crate::sitting::{Sitting, question};
-use hadal_guide::{Distance, Estimator, Guide, Mask, Promises};
+use hadal_guide::{Blind, Distance, Guide};
 use hadal_search::auto::Auto;
 use hadal_search::{Setting, StopReason, Task, Verdict, explore};
 use hadal_system::StateSpace;
@@ -138,31 +138,8 @@ impl Sitting<'_> {
     }
 }
 
-/// Nothing is known of any state.
-pub(crate) struct Blind;
-
 impl Bounding for Blind {
     fn estimate(&mut self, _: &[u64]) -> Distance {
-        Distance::ZERO
-    }
-}
-
-impl Guide for Blind {
-    fn name(&self) -> String {
-        "blind".to_owned()
-    }
-
-    fn promises(&self) -> Promises {
-        Promises { admissible: true, consistent: true, safe: true, monotone: true }
-    }
-
-    fn estimator(&self) -> Box<dyn Estimator + '_> {
-        Box::new(Blind)
-    }
-}
-
-impl Estimator for Blind {
-    fn estimate(&mut self, _: &[u64], _: Option<&Mask>) -> Distance {
         Distance::ZERO
     }
 }

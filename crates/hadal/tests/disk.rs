@@ -8,15 +8,28 @@ use std::time::Duration;
 use support::{Run, hadal};
 use tempfile::TempDir;
 
-/// Two million states in a cube, in layers of moderate width.
-const CUBE: &str = "\
-var x, y, z: 0 .. 127;
+/// A cube with sides of `side` states, in layers of moderate width.
+fn cube(side: u64) -> String {
+    let last = side - 1;
+    format!(
+        "\
+var x, y, z: 0 .. {last};
 startstate begin x := 0; y := 0; z := 0; end;
-rule \"x\" x < 127 ==> begin x := x + 1; end;
-rule \"y\" y < 127 ==> begin y := y + 1; end;
-rule \"z\" z < 127 ==> begin z := z + 1; end;
-";
-const CUBE_COUNTS: (u64, u64) = (128 * 128 * 128, 3 * 127 * 128 * 128);
+rule \"x\" x < {last} ==> begin x := x + 1; end;
+rule \"y\" y < {last} ==> begin y := y + 1; end;
+rule \"z\" z < {last} ==> begin z := z + 1; end;
+"
+    )
+}
+
+/// States and transitions of a cube.
+const fn cube_counts(side: u64) -> (u64, u64) {
+    (side * side * side, 3 * (side - 1) * side * side)
+}
+
+/// Two million states.
+const SIDE: u64 = 128;
+const CUBE_COUNTS: (u64, u64) = cube_counts(SIDE);
 
 /// A model, and a folder for its runs.
 struct Place {
@@ -27,9 +40,13 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
+        Self::with_cube(SIDE)
+    }
+
+    fn with_cube(side: u64) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let model = folder.path().join("cube.m");
-        std::fs::write(&model, CUBE).expect("a model can be written");
+        std::fs::write(&model, cube(side)).expect("a model can be written");
         let runs = folder.path().join("runs").display().to_string();
         Place { model: model.display().to_string(), runs, folder }
     }
@@ -83,11 +100,14 @@ fn a_limited_disk_warns_pauses_with_exit_3_and_goes_on_when_the_limit_is_raised(
 
 #[test]
 fn a_full_disk_is_relieved_of_old_layers_where_that_is_allowed_and_the_verdict_says_so() {
-    let place = Place::new();
-    let flags = ["--strategy", "sort", "--disk-limit", "1150K", "--when-full", "delete-layers"];
+    // Wide enough that its layers fill the disk however early runs are merged.
+    let side = 144;
+    let place = Place::with_cube(side);
+    let flags = ["--strategy", "sort", "--disk-limit", "1M", "--when-full", "delete-layers"];
     let result = place.check(&flags).expect_code(0).json();
-    assert!(result["reason"].as_str().expect("a reason").contains("were deleted"), "{result}");
-    assert_eq!(counts(&result), CUBE_COUNTS, "layers are never met again in this cube");
+    let reason = result["reason"].as_str().expect("a reason");
+    assert!(reason.contains("were deleted"), "{reason}");
+    assert_eq!(counts(&result), cube_counts(side), "layers are never met again in this cube");
 }
 
 #[test]
@@ -155,7 +175,7 @@ fn a_run_killed_again_and_again_ends_with_the_same_counts() {
 #[test]
 fn a_directed_search_that_uses_up_its_memory_leaves_the_rest_to_the_disk() {
     let place = Place::new();
-    let model = format!("{CUBE}invariant \"inside\" x + y + z < 382;\n");
+    let model = format!("{}invariant \"inside\" x + y + z < 382;\n", cube(SIDE));
     std::fs::write(&place.model, model).expect("a model can be written");
     let stopped = place.check(&["--find", "--max-states", "1500000"]).expect_code(3).json();
     assert_eq!(stopped["verdict"], "stopped");

@@ -4,10 +4,12 @@
 //! inside their own memory, sorted as arrays of one to four words, and widened again. Where that is impossible wide
 //! records are sorted through (leading bits, number) pairs and moved once.
 
+mod external;
 mod radix;
 mod squeeze;
 mod wide;
 
+pub use external::Sorter;
 use squeeze::Squeeze;
 
 use crate::shape::RecordShape;

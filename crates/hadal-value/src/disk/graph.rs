@@ -4,10 +4,12 @@
 //! once more in the order of ranks and sends `(target state, source rank, position)`; sorted by target these meet the states
 //! and become `(source rank, position, target rank)`, sorted back.
 
-use super::sorter::{Sorter, options};
 use crate::numbers::Numbers;
 use hadal_store::error::{MergeError, ReadError, WriteError};
-use hadal_store::{Disk, LevelPolicy, Levels, RunFile, RunKind, RunReader, RunWriter};
+use hadal_store::sort::Sorter;
+use hadal_store::{
+    Disk, LevelPolicy, Levels, RecordShape, RunFile, RunKind, RunOptions, RunReader, RunWriter,
+};
 use hadal_system::{ChoiceFault, Choices, PropertyId, StateSpace, Successors};
 use num_traits::CheckedAdd;
 
@@ -17,6 +19,14 @@ const POSITIONS: u32 = 24;
 const RATIO: u64 = 3;
 /// Marks the last branch of a choice.
 const LAST: u64 = 1 << 63;
+
+/// Usual settings for runs of records of `words` words, under a budget of `limit` bytes.
+fn options(words: usize, fingerprint: u64, limit: u64) -> RunOptions {
+    // A small budget cannot spare the usual buffers for each of a dozen open runs.
+    let most = (limit / 256).max(4 << 10) as usize;
+    let usual = RunOptions::new(RecordShape::states(words), fingerprint);
+    RunOptions { block_bytes: usual.block_bytes.min(most), chunk_bytes: usual.chunk_bytes.min(most), ..usual }
+}
 
 /// Why a graph cannot be written.
 #[derive(Debug, thiserror::Error)]

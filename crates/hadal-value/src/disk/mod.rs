@@ -4,7 +4,6 @@
 mod answer;
 mod graph;
 mod solve;
-mod sorter;
 
 pub use answer::answer;
 pub use graph::{DiskError, DiskGraph, DiskOptions, Row};

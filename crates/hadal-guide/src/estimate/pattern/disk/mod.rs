@@ -12,15 +12,14 @@ use hadal_store::error::{ReadError, WriteError};
 use hadal_store::levels::{LevelPolicy, Levels};
 use hadal_store::run::{BlockIndex, Codec, RunFile, RunKind, RunLookup, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::RecordShape;
+use hadal_store::sort::Sorter;
 use hadal_store::{Disk, Governor, Reservation};
 use std::fmt::Write;
 use std::sync::Arc;
 
 mod edges;
-mod spill;
 
 use edges::Edges;
-use spill::Spill;
 
 /// Share of the budget, in percent, for each of the two buffers that are sorted.
 const BUFFER_SHARE: u64 = 20;
@@ -151,8 +150,8 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn spill(&self, options: RunOptions) -> Result<Spill<'_>, Unbuilt> {
-        Ok(Spill::new(self.disk, options, self.limit / 100 * BUFFER_SHARE)?)
+    fn sorter(&self, options: RunOptions) -> Sorter<'_> {
+        Sorter::new(self.disk, options, self.limit / 100 * BUFFER_SHARE)
     }
 
     /// The reachable states, and the edges between them sorted by where they lead.
@@ -165,8 +164,8 @@ impl Builder<'_> {
         first.iter().try_for_each(|state| writer.push(&[*state]))?;
         let mut layer = writer.finish()?;
         let mut reached = Levels::new(self.disk, options, LevelPolicy::Merging { ratio: RATIO });
-        let mut edges = self.spill(options_of(2, 0, self.limit))?;
-        let mut found = self.spill(options)?;
+        let mut edges = self.sorter(options_of(2, 0, self.limit));
+        let mut found = self.sorter(options);
         let (mut walk, mut block, mut count) = (self.projection.walk(), Vec::new(), 0);
         let (mut next, mut told) = (Vec::new(), 0);
         while layer.records() > 0 {
@@ -208,7 +207,7 @@ impl Builder<'_> {
         drop(reader);
         let mut layer = writer.finish()?;
         let mut settled = Levels::new(self.disk, options, LevelPolicy::Merging { ratio: RATIO });
-        let mut found = self.spill(options)?;
+        let mut found = self.sorter(options);
         let edges = Edges::open(edges)?;
         let mut distance = 0;
         while layer.records() > 0 {
@@ -255,7 +254,7 @@ impl Builder<'_> {
 }
 
 /// Puts away successors of a state: several ways often lead to the same ones.
-fn put(state: u64, next: &mut Vec<u64>, found: &mut Spill, edges: &mut Spill) -> Result<(), WriteError> {
+fn put(state: u64, next: &mut Vec<u64>, found: &mut Sorter, edges: &mut Sorter) -> Result<(), WriteError> {
     next.sort_unstable();
     next.dedup();
     for to in next.drain(..) {

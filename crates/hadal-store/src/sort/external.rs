@@ -1,14 +1,15 @@
-//! States that are found in any order and wanted in theirs: sorted in RAM in batches, in runs on disk where they are many.
+//! Records that are found in any order and wanted in theirs: sorted in RAM in batches, in runs on disk where they are many.
 
-use hadal_store::error::{MergeError, WriteError};
-use hadal_store::levels::Levels;
-use hadal_store::merge::{BlockSource, MemorySource, MergeLimits, RunMerge, merge_unique, subtract_closed};
-use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
-use hadal_store::shape::Records;
-use hadal_store::sort::sort_unique;
-use hadal_store::{Disk, Reservation};
+use super::sort_unique;
+use crate::error::{MergeError, WriteError};
+use crate::levels::Levels;
+use crate::merge::{BlockSource, MemorySource, MergeLimits, RunMerge, merge_unique, subtract_closed};
+use crate::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
+use crate::shape::Records;
+use crate::{Disk, Reservation};
 
-pub(super) struct Spill<'d> {
+/// Sorts records; equal ones are one.
+pub struct Sorter<'d> {
     disk: &'d Disk,
     options: RunOptions,
     held: Vec<u64>,
@@ -17,18 +18,18 @@ pub(super) struct Spill<'d> {
     memory: Reservation,
 }
 
-impl<'d> Spill<'d> {
+impl<'d> Sorter<'d> {
     /// At most `bytes` are held in RAM.
-    pub(super) fn new(disk: &'d Disk, options: RunOptions, bytes: u64) -> Result<Self, WriteError> {
+    pub fn new(disk: &'d Disk, options: RunOptions, bytes: u64) -> Self {
         let stride = options.shape.stride();
         let most_words = (bytes as usize / 8 / stride).max(64) * stride;
-        let memory = disk.governor.empty("states of a pattern database");
-        Ok(Spill { disk, options, held: Vec::new(), most_words, runs: Vec::new(), memory })
+        let memory = disk.governor.empty("records being sorted");
+        Sorter { disk, options, held: Vec::new(), most_words, runs: Vec::new(), memory }
     }
 
     /// Adds a record.
     #[inline]
-    pub(super) fn push(&mut self, record: &[u64]) -> Result<(), WriteError> {
+    pub fn push(&mut self, record: &[u64]) -> Result<(), WriteError> {
         if self.held.len() + record.len() > self.held.capacity() {
             self.make_room(record.len())?;
         }
@@ -62,7 +63,7 @@ impl<'d> Spill<'d> {
     }
 
     /// All records as one run.
-    pub(super) fn into_run(mut self) -> Result<RunFile, MergeError> {
+    pub fn into_run(mut self) -> Result<RunFile, MergeError> {
         if !self.held.is_empty() || self.runs.is_empty() {
             sort_unique(self.options.shape, &mut self.held);
             self.flush()?;
@@ -84,7 +85,7 @@ impl<'d> Spill<'d> {
     }
 
     /// Gives those of the records whose states are not in `known`, as a run, and is empty then.
-    pub(super) fn drain_into_new(&mut self, known: &Levels) -> Result<RunFile, MergeError> {
+    pub fn drain_into_new(&mut self, known: &Levels) -> Result<RunFile, MergeError> {
         let fan_in = MergeLimits::for_memory(self.disk, &self.options).fan_in / 2;
         if self.runs.len() > fan_in.max(2) {
             self.merge(1)?;
