@@ -345,7 +345,7 @@ impl Folders for CheckFolders<'_> {
             Begin::Resumed => {
                 let ledger = place.open(governor, fingerprint, about)?;
                 for damage in ledger.damaged() {
-                    control.warn(format!("{damage}; going on from the commit before"));
+                    control.warn(format!("{damage}; continuing from the commit before"));
                 }
                 Ok(ledger)
             }

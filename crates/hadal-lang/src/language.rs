@@ -25,7 +25,7 @@ pub struct Language {
     /// As people call it.
     pub name: &'static str,
     /// Endings of its files, without the dot, in small letters; the usual one first.
-    pub endings: &'static [&'static str],
+    pub extensions: &'static [&'static str],
     /// What a deadlock is in it.
     pub deadlock: DeadlockNotion,
     /// What `-D NAME=VALUE` gives a value to, in a few words.
@@ -35,15 +35,15 @@ pub struct Language {
 }
 
 impl Language {
-    /// The language of a file, by its ending. Both Promela and PRISM models are called `.pm`: the text decides.
+    /// The language of a file, by its extension. Both Promela and PRISM models are called `.pm`: the text decides.
     pub fn of(path: &Path) -> Option<&'static Language> {
-        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-        if ending == "pm" {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        if extension == "pm" {
             let text = std::fs::read(path).unwrap_or_default();
             let prism = prism::recognises(&String::from_utf8_lossy(&text));
             return Some(if prism { &prism::LANGUAGE } else { &promela::LANGUAGE });
         }
-        LANGUAGES.iter().copied().find(|language| language.endings.contains(&ending.as_str()))
+        LANGUAGES.iter().copied().find(|language| language.extensions.contains(&extension.as_str()))
     }
 
     /// The language of this name, whatever the case of its letters.
@@ -58,11 +58,11 @@ impl PartialEq for Language {
     }
 }
 
-/// All languages with their endings, for people: `.m and .murphi (Murphi), .dve and .mdve (DVE)`.
+/// All languages with their extensions, for people: `.m and .murphi (Murphi), .dve and .mdve (DVE)`.
 pub fn list() -> String {
     let one = |language: &&Language| {
-        let endings: Vec<String> = language.endings.iter().map(|ending| format!(".{ending}")).collect();
-        format!("{} ({})", endings.join(" and "), language.name)
+        let extensions: Vec<String> = language.extensions.iter().map(|extension| format!(".{extension}")).collect();
+        format!("{} ({})", extensions.join(" and "), language.name)
     };
     LANGUAGES.iter().map(one).collect::<Vec<_>>().join(", ")
 }
@@ -207,8 +207,8 @@ pub enum LoadError {
         /// Why.
         error: std::io::Error,
     },
-    /// The file's ending says no language.
-    #[error("{path}: the ending does not say the language; hadal reads {}", list())]
+    /// The file's extension says no language.
+    #[error("{path}: this extension belongs to no language; hadal reads {}", list())]
     UnknownEnding {
         /// Which file.
         path: PathBuf,
@@ -234,7 +234,7 @@ pub enum LoadError {
     Refused(#[from] Refused),
 }
 
-/// Reads the model in a file, in the language that its ending says.
+/// Reads the model in a file, in the language that its extension says.
 pub fn load(path: &Path, options: &LoadOptions) -> Result<(&'static Language, Loaded), LoadError> {
     let language = Language::of(path).ok_or_else(|| LoadError::UnknownEnding { path: path.to_owned() })?;
     let bytes = std::fs::read(path).map_err(|error| LoadError::File { path: path.to_owned(), error })?;
@@ -280,11 +280,11 @@ mod tests {
     fn every_ending_says_one_language() {
         let mut seen = BTreeSet::new();
         for language in LANGUAGES {
-            assert!(!language.endings.is_empty() && !language.defines.is_empty(), "{}", language.name);
-            for ending in language.endings {
-                assert!(seen.insert(ending), "{ending} says two languages");
-                assert_eq!(*ending, ending.to_ascii_lowercase());
-                let path = PathBuf::from(format!("model.{}", ending.to_ascii_uppercase()));
+            assert!(!language.extensions.is_empty() && !language.defines.is_empty(), "{}", language.name);
+            for extension in language.extensions {
+                assert!(seen.insert(extension), "{extension} says two languages");
+                assert_eq!(*extension, extension.to_ascii_lowercase());
+                let path = PathBuf::from(format!("model.{}", extension.to_ascii_uppercase()));
                 assert_eq!(Language::of(&path), Some(*language));
             }
             assert_eq!(Language::named(&language.name.to_lowercase()), Some(*language));

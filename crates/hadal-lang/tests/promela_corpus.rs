@@ -15,7 +15,7 @@ const REFUSED: &[&str] = &["case/first.spin", "ltsmin/zune.pml"];
 #[test]
 fn every_model_loads_or_is_refused_for_a_listed_reason() {
     let Some(folder) = corpus::find("promela") else { return };
-    let paths = corpus::files(&folder, LANGUAGE.endings);
+    let paths = corpus::files(&folder, LANGUAGE.extensions);
     let mut loaded = 0;
     for path in &paths {
         let name = path.strip_prefix(&folder).expect("below").display().to_string();

@@ -48,7 +48,7 @@ pub const ENGINES: [EngineInfo; 12] = [
     EngineInfo {
         engine: Engine::Auto,
         name: "auto",
-        what: "what suits the task: lazy greedy and width search in turns, then cheaper plans; with --optimal, A* going on as \
+        what: "what suits the task: lazy greedy and width search in turns, then cheaper plans; with --optimal, A* continuing as \
                External A*",
         proves: false,
     },
@@ -67,7 +67,7 @@ pub const ENGINES: [EngineInfo; 12] = [
     EngineInfo {
         engine: Engine::Climbing,
         name: "ehc",
-        what: "enforced hill climbing by h^FF, preferred operators first; segments that outgrow memory go on on disk",
+        what: "enforced hill climbing by h^FF, preferred operators first; segments that outgrow memory continue on disk",
         proves: false,
     },
     EngineInfo {
@@ -91,7 +91,7 @@ pub const ENGINES: [EngineInfo; 12] = [
     EngineInfo {
         engine: Engine::AStar,
         name: "astar",
-        what: "A* in RAM, going on on disk as External A* when memory is used up",
+        what: "A* in RAM, continuing on disk as External A* when memory runs out",
         proves: true,
     },
     EngineInfo {

@@ -105,7 +105,7 @@ impl Sitting<'_> {
             Ok(())
         })?;
         if loaded.is_some() {
-            self.say("going on with the searches of the run");
+            self.say("continuing the searches of the run");
         }
         let share = match alone {
             true => planner.governor.clone(),

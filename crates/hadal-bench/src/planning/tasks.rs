@@ -12,7 +12,7 @@ pub fn tasks(root: &Path, only: Option<&str>) -> Vec<(PathBuf, PathBuf)> {
         files.sort();
         folders.extend(files.iter().filter(|path| path.is_dir()).rev().cloned());
         let named = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let is_pddl = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "pddl");
+        let is_pddl = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "pddl");
         let (domains, problems): (Vec<&PathBuf>, Vec<&PathBuf>) =
             files.iter().filter(is_pddl).partition(|path| named(path).contains("domain"));
         let mut chosen: Vec<&&PathBuf> =

@@ -115,7 +115,7 @@ impl Lexer<'_> {
         let shown: String = rest[..length].chars().take(10).collect();
         let mut finding = Diagnostic::error(span, format!("`{shown}` means nothing in DVE"));
         if rest.starts_with(['`', '\'']) {
-            finding = finding.help("m4 quotes belong in a family file: give it the ending `.mdve`");
+            finding = finding.help("m4 quotes belong in a family file: give it the extension `.mdve`");
         }
         findings.push(finding);
         self.cursor.take(length);

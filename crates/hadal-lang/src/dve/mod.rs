@@ -23,7 +23,7 @@ use hadal_system::{DeadlockNotion, Property, PropertyKind, Source, Span, System}
 /// DVE, for the registry. The goals of a BEEM description beside the model become properties.
 pub static LANGUAGE: Language = Language {
     name: "DVE",
-    endings: &["dve", "mdve"],
+    extensions: &["dve", "mdve"],
     deadlock: DeadlockNotion::Stuck,
     defines: "a constant, a number; a parameter of a family (.mdve), a number or text",
     load: |request| {

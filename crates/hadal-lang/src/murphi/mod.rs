@@ -22,7 +22,7 @@ pub use parse::MAX_NESTING;
 /// Murphi, for the registry.
 pub static LANGUAGE: Language = Language {
     name: "Murphi",
-    endings: &["m", "murphi"],
+    extensions: &["m", "murphi"],
     deadlock: DeadlockNotion::Stuttering,
     defines: "a constant declared at the top level, a number",
     load: |request| {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// PDDL, for the registry.
 pub static LANGUAGE: Language = Language {
     name: "PDDL",
-    endings: &["pddl"],
+    extensions: &["pddl"],
     deadlock: DeadlockNotion::Off,
     defines: "`domain`, the file of a problem's domain",
     load: load_file,
@@ -115,7 +115,7 @@ fn find_domain(problem: &Path, name: &str) -> Option<PathBuf> {
             .unwrap_or_default();
         beside.sort();
         candidates.extend(beside.into_iter().filter(|path| {
-            let pddl = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pddl"));
+            let pddl = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pddl"));
             pddl && path != problem
         }));
     }

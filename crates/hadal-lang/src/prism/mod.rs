@@ -20,7 +20,7 @@ use std::collections::HashMap;
 /// PRISM, as hadal reads it. Files that end in `.pm` are told from Promela by what they say: see [`recognises`].
 pub static LANGUAGE: Language = Language {
     name: "PRISM",
-    endings: &["prism", "nm", "sm"],
+    extensions: &["prism", "nm", "sm"],
     deadlock: DeadlockNotion::Stuck,
     defines: "constants, as numbers, decimals, fractions, true or false",
     load: read,
@@ -186,7 +186,7 @@ impl Loaded {
     }
 }
 
-/// Whether a text is a PRISM model: endings such as `.pm` are other languages' too.
+/// Whether a text is a PRISM model: extensions such as `.pm` are other languages' too.
 pub fn recognises(text: &str) -> bool {
     let mut diagnostics = Diagnostics::default();
     let head: String = text.chars().take(1 << 16).collect();

@@ -20,7 +20,7 @@ use std::path::Path;
 /// Promela, as SPIN accepts it.
 pub static LANGUAGE: Language = Language {
     name: "Promela",
-    endings: &["pml", "promela", "prm", "pr", "spin", "prom", "pm"],
+    extensions: &["pml", "promela", "prm", "pr", "spin", "prom", "pm"],
     deadlock: DeadlockNotion::Stuck,
     defines: "a macro of the preprocessor, a number or text",
     load: |request| {

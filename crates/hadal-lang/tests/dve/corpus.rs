@@ -7,9 +7,9 @@ pub fn folder() -> Option<PathBuf> {
     hadal_testkit::corpus::find("dve")
 }
 
-/// Every file below `folder` with this ending, in order.
-pub fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
-    hadal_testkit::corpus::files(folder, &[ending])
+/// Every file below `folder` with this extension, in order.
+pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    hadal_testkit::corpus::files(folder, &[extension])
 }
 
 /// One row of the table of published figures, by column name.

@@ -57,7 +57,7 @@ pub enum Trouble {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// A run folder of something else.
-    #[error("the run holds nothing to go on from")]
+    #[error("the run holds nothing to continue from")]
     NothingToResume,
     /// States that a diagram cannot hold.
     #[error(transparent)]

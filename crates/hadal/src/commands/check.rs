@@ -125,7 +125,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         if args.formulas.asks() || args.running.fair != Fair::Off {
             return Err(Failure::Usage(
                 "temporal formulas, claims, progress and fairness are not answered for models in real time: a loop of zones \
-                 need not be a run on which time goes on. Ask with A[], E<> and deadlock (docs/timed.md)"
+                 need not be a run on which time diverges. Ask with A[], E<> and deadlock (docs/timed.md)"
                     .into(),
             ));
         }

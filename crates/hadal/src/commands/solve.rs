@@ -297,8 +297,8 @@ fn properties_beside(model: &Path) -> Option<PathBuf> {
     names.extend(stem.rmatch_indices('.').map(|(at, _)| stem[..at].to_owned()));
     let bare = stem.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '.');
     names.push(bare.to_owned());
-    let endings = ["props", "pctl", "csl"];
-    let all = names.iter().flat_map(|name| endings.map(|ending| folder.join(format!("{name}.{ending}"))));
+    let extensions = ["props", "pctl", "csl"];
+    let all = names.iter().flat_map(|name| extensions.map(|extension| folder.join(format!("{name}.{extension}"))));
     all.into_iter().find(|path| path.is_file())
 }
 

@@ -117,7 +117,7 @@ impl Document {
     }
 }
 
-/// The file behind a URI; what is not a `file:` is taken as a name, whose ending still says the language.
+/// The file behind a URI; what is not a `file:` is taken as a name, whose extension still says the language.
 fn path_of(uri: &str) -> PathBuf {
     let path = uri.strip_prefix("file://").unwrap_or(uri);
     let mut bytes = Vec::with_capacity(path.len());

@@ -79,8 +79,8 @@ fn describe(space: &ZoneSpace, found: &Violation) -> ViolationView {
     let (kind, property, message) = match found.kind {
         ViolationKind::Invariant(id) if name(id) == "deadlock" => {
             let time = match is_timelock(space, found) {
-                true => "and time cannot go on (a timelock)",
-                false => "though time goes on",
+                true => "and time cannot pass (a timelock)",
+                false => "though time passes",
             };
             ("deadlock", Some(name(id)), format!("deadlock: no action can ever fire again, {time}"))
         }

@@ -15,7 +15,7 @@ use hadal_system::{DeadlockNotion, Source, Span};
 /// TChecker.
 pub static LANGUAGE: Language = Language {
     name: "TChecker",
-    endings: &["tck"],
+    extensions: &["tck"],
     deadlock: DeadlockNotion::Off,
     defines: "nothing: a TChecker model has no parameters",
     load: load_model,

@@ -23,7 +23,7 @@ use hadal_system::{DeadlockNotion, Span};
 /// UPPAAL.
 pub static LANGUAGE: Language = Language {
     name: "UPPAAL",
-    endings: &["xta", "xml"],
+    extensions: &["xta", "xml"],
     deadlock: DeadlockNotion::Off,
     defines: "an integer constant of the model",
     load,
@@ -33,7 +33,7 @@ fn load(request: Request) -> Result<Loaded, LoadError> {
     let define = request.options.only_numbers(&LANGUAGE)?;
     let mut findings = Diagnostics::default();
     let text = request.source.text.clone();
-    let is_xml = request.path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml"));
+    let is_xml = request.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));
     let document = match is_xml {
         true => xml::document(&text, &mut findings),
         false => xta::document(&text, &mut findings),

@@ -123,7 +123,7 @@ pub(super) fn show(args: &PlanArgs, outcome: &Outcome, around: Around) -> Result
         _ => String::new(),
     };
     if let (Some(run), Answer::Stopped(_)) = (&shown.run, &outcome.answer) {
-        eprintln!("go on with: hadal resume {run}");
+        eprintln!("continue with: hadal resume {run}");
     }
     eprintln!(
         "{}: {}{bound} ({} states, {} evaluated, {:.2} s)",
