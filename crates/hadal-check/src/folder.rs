@@ -5,7 +5,7 @@ use hadal_search::Control;
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::{Ledger, RunRecord};
 use hadal_store::error::WriteError;
-use hadal_store::manifest::{Manifest, OpenError, RunFolder, Verify};
+use hadal_store::manifest::{Manifest, Medium, OpenError, RunFolder, Verify};
 use hadal_store::vfs::{Folder, IoThreads, LimitedFolder, Vfs};
 use hadal_store::{Disk, Governor};
 use std::cell::Cell;
@@ -96,8 +96,11 @@ impl RunPlace {
         let vfs =
             Folder::create(&self.path).and_then(|folder| self.within_limit(folder)).map_err(unusable)?;
         self.opened.set(true);
-        let folder =
-            RunFolder::create(vfs, IoThreads::new(IO_THREADS), governor.clone(), fingerprint, RESERVE_BYTES)?;
+        let folder = RunFolder::create(
+            Medium::new(vfs, IoThreads::new(IO_THREADS), governor.clone()),
+            fingerprint,
+            RESERVE_BYTES,
+        )?;
         Ok(Ledger::new(folder, about.clone()))
     }
 
@@ -112,8 +115,12 @@ impl RunPlace {
         let vfs = Folder::open(&self.path).and_then(|folder| self.within_limit(folder)).map_err(unusable)?;
         self.opened.set(true);
         let threads = IoThreads::new(IO_THREADS);
-        let folder =
-            RunFolder::open(vfs, threads, governor.clone(), fingerprint, RESERVE_BYTES, Verify::Tails)?;
+        let folder = RunFolder::open(
+            Medium::new(vfs, threads, governor.clone()),
+            fingerprint,
+            RESERVE_BYTES,
+            Verify::Tails,
+        )?;
         Ok(Ledger::new(folder, about.clone()))
     }
 

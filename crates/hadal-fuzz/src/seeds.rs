@@ -4,7 +4,7 @@ use crate::Reader;
 use crate::files::RUN;
 use crate::planning;
 use hadal_store::diagram::{Diagram, Levels};
-use hadal_store::manifest::{Commit, RunFolder};
+use hadal_store::manifest::{Commit, Medium, RunFolder};
 use hadal_store::vfs::{IoThreads, Vfs as _};
 use hadal_store::{Disk, Governor, RecordShape, RunKind, RunOptions, RunWriter};
 use hadal_testkit::{FaultyFolder, corpus};
@@ -115,7 +115,8 @@ fn manifests() -> Vec<Vec<u8>> {
     let folder = FaultyFolder::default();
     let written = (|| {
         let vfs = Arc::new(folder.clone());
-        let mut run = RunFolder::create(vfs, IoThreads::new(0), Governor::unlimited(), 7, 0).ok()?;
+        let mut run =
+            RunFolder::create(Medium::new(vfs, IoThreads::new(0), Governor::unlimited()), 7, 0).ok()?;
         let sections = [("search".to_owned(), b"{\"status\":\"running\"}".to_vec())].into();
         run.commit(Commit { sections, ..Commit::default() }).ok()
     })();

@@ -9,7 +9,7 @@ use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::{Control, Limits};
 use hadal_store::Governor;
-use hadal_store::manifest::{RunFolder, Verify};
+use hadal_store::manifest::{Medium, RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_system::rows::{Metric, Rational, RowTask};
 use hadal_testkit::{Faults, FaultyFolder};
@@ -45,9 +45,7 @@ fn sit(task: RowTask, how: How, left: &Left, resumed: Option<Resumed>) -> Outcom
                 let threads = IoThreads::new(1);
                 let (fingerprint, governor) = (kept.fingerprint, governor.clone());
                 let folder = RunFolder::open(
-                    Arc::clone(&vfs),
-                    threads,
-                    governor,
+                    Medium::new(Arc::clone(&vfs), threads, governor),
                     fingerprint,
                     4096,
                     Verify::EveryBlock,
@@ -58,7 +56,8 @@ fn sit(task: RowTask, how: How, left: &Left, resumed: Option<Resumed>) -> Outcom
                 let vfs: Arc<dyn Vfs> = Arc::new(FaultyFolder::new(Faults::default()));
                 let threads = IoThreads::new(1);
                 let (fingerprint, governor) = (kept.fingerprint, governor.clone());
-                let folder = RunFolder::create(Arc::clone(&vfs), threads, governor, fingerprint, 4096)?;
+                let folder =
+                    RunFolder::create(Medium::new(Arc::clone(&vfs), threads, governor), fingerprint, 4096)?;
                 (vfs, folder)
             }
         };

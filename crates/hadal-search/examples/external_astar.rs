@@ -12,7 +12,7 @@ use hadal_search::layered::ledger::Ledger;
 use hadal_search::tiles::{Manhattan, Tiles};
 use hadal_search::{Control, DeadlockNotion, Limits, Question, Run, Setting, Task, Verdict, explore};
 use hadal_store::Governor;
-use hadal_store::manifest::RunFolder;
+use hadal_store::manifest::{Medium, RunFolder};
 use hadal_store::vfs::{Folder, IoThreads};
 use hadal_system::StateSpace;
 use std::error::Error;
@@ -36,7 +36,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             .map_err(hadal_search::layered::Trouble::from)
             .and_then(|folder| {
                 let (vfs, threads) = (Arc::new(folder), IoThreads::new(2));
-                let run = RunFolder::create(vfs, threads, governor.clone(), tiles.fingerprint(), 1 << 20)?;
+                let run = RunFolder::create(
+                    Medium::new(vfs, threads, governor.clone()),
+                    tiles.fingerprint(),
+                    1 << 20,
+                )?;
                 Ok(Ledger::new(run, serde_json::json!({})))
             })
     };

@@ -20,7 +20,7 @@ use hadal_search::{
     explore,
 };
 use hadal_store::Governor;
-use hadal_store::manifest::{OpenError, RunFolder, Verify};
+use hadal_store::manifest::{Medium, OpenError, RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_system::{PropertyKind, Source, StateSpace};
 use hadal_testkit::generate::{self, Size};
@@ -115,8 +115,10 @@ impl<'a> Case<'a> {
         let ledger = || {
             let (threads, governor) = (IoThreads::new(1), governor.clone());
             let folder = match begin {
-                Begin::New => RunFolder::create(vfs.clone(), threads, governor, print, 4096)?,
-                Begin::Again => RunFolder::open(vfs.clone(), threads, governor, print, 4096, Verify::Tails)?,
+                Begin::New => RunFolder::create(Medium::new(vfs.clone(), threads, governor), print, 4096)?,
+                Begin::Again => {
+                    RunFolder::open(Medium::new(vfs.clone(), threads, governor), print, 4096, Verify::Tails)?
+                }
             };
             Ok(Ledger::new(folder, serde_json::json!({})).spaced(Duration::ZERO))
         };

@@ -10,7 +10,7 @@ use hadal_search::{
     Control, DeadlockNotion, Limits, Question, Report, Run, StopReason, Task, Verdict, ViolationKind, explore,
 };
 use hadal_store::Governor;
-use hadal_store::manifest::{RunFolder, Verify};
+use hadal_store::manifest::{Medium, RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_system::{Label, PropertyId, PropertyInfo, PropertyKind, StateField, StateSpace, Worker};
 use hadal_testkit::{Faults, FaultyFolder, Survival};
@@ -88,8 +88,10 @@ impl<'a> Setting<'a> {
         let ledger = || {
             let (threads, governor, print) = (IoThreads::new(1), governor.clone(), self.space.fingerprint());
             let folder = match fresh {
-                true => RunFolder::create(vfs.clone(), threads, governor, print, 4096)?,
-                false => RunFolder::open(vfs.clone(), threads, governor, print, 4096, Verify::Tails)?,
+                true => RunFolder::create(Medium::new(vfs.clone(), threads, governor), print, 4096)?,
+                false => {
+                    RunFolder::open(Medium::new(vfs.clone(), threads, governor), print, 4096, Verify::Tails)?
+                }
             };
             Ok(Ledger::new(folder, serde_json::json!({})))
         };

@@ -19,7 +19,7 @@ pub use bitmap::Bitmap;
 pub use error::{Corrupted, MergeError, ReadError, WriteError};
 pub use governor::{Governor, OverBudget, Reservation};
 pub use levels::{LevelPolicy, Levels};
-pub use manifest::{Commit, Manifest, RunFolder};
+pub use manifest::{Commit, Manifest, Medium, RunFolder};
 pub use merge::{RunMerge, subtract_closed};
 pub use run::{Codec, RunFile, RunKind, RunOptions, RunProbe, RunReader, RunWriter};
 pub use shape::{RecordShape, Records};

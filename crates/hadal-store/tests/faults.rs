@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hadal_store::levels::{LevelEntry, LevelPolicy, Levels};
-use hadal_store::manifest::{Commit, CommitError, OpenError, RunFolder, Verify};
+use hadal_store::manifest::{Commit, CommitError, Medium, OpenError, RunFolder, Verify};
 use hadal_store::merge::BlockSource;
 use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_store::{
@@ -91,14 +91,15 @@ impl Stop {
 impl Explorer {
     fn start(vfs: &FaultyFolder) -> Result<Self, Stop> {
         let (vfs, threads) = (Arc::new(vfs.clone()), IoThreads::new(0));
-        let folder = RunFolder::create(vfs, threads, Governor::unlimited(), FINGERPRINT, 4096)?;
+        let folder = RunFolder::create(Medium::new(vfs, threads, Governor::unlimited()), FINGERPRINT, 4096)?;
         let levels = Levels::new(folder.disk(), options(), POLICY);
         Ok(Explorer { folder, levels, next: 0 })
     }
 
     fn resume(vfs: &FaultyFolder, verify: Verify) -> Result<Self, Stop> {
         let (vfs, threads) = (Arc::new(vfs.clone()), IoThreads::new(0));
-        let folder = RunFolder::open(vfs, threads, Governor::unlimited(), FINGERPRINT, 4096, verify)?;
+        let folder =
+            RunFolder::open(Medium::new(vfs, threads, Governor::unlimited()), FINGERPRINT, 4096, verify)?;
         Self::from_manifest(folder)
     }
 
@@ -334,7 +335,7 @@ fn two_processes_cannot_open_one_run_and_a_changed_model_is_refused() {
     explore(&vfs);
     let open = |fingerprint| {
         let (vfs, threads) = (Arc::new(vfs.clone()), IoThreads::new(0));
-        RunFolder::open(vfs, threads, Governor::unlimited(), fingerprint, 0, Verify::Tails)
+        RunFolder::open(Medium::new(vfs, threads, Governor::unlimited()), fingerprint, 0, Verify::Tails)
     };
     assert!(matches!(open(1), Err(OpenError::OtherModel { found: FINGERPRINT, expected: 1 })));
     let held = open(FINGERPRINT).unwrap();
@@ -352,8 +353,12 @@ fn a_run_on_a_real_folder_resumes() {
     let states = closed_after(LAYERS);
     let records = Records::new(options().shape, &states);
     let threads = IoThreads::new(2);
-    let mut folder =
-        RunFolder::create(open(), Arc::clone(&threads), Governor::unlimited(), FINGERPRINT, 1 << 16).unwrap();
+    let mut folder = RunFolder::create(
+        Medium::new(open(), Arc::clone(&threads), Governor::unlimited()),
+        FINGERPRINT,
+        1 << 16,
+    )
+    .unwrap();
     let mut levels = Levels::new(folder.disk(), options(), LevelPolicy::FilePerLayer);
     for number in 0..LAYERS {
         levels.add_sorted(Records::new(options().shape, &sorted_layer(number))).unwrap();
@@ -362,9 +367,13 @@ fn a_run_on_a_real_folder_resumes() {
     folder.commit(Commit { runs, ..Commit::default() }).unwrap();
     let entries = levels.entries();
     drop((levels, folder));
-    let folder =
-        RunFolder::open(open(), threads, Governor::unlimited(), FINGERPRINT, 1 << 16, Verify::EveryBlock)
-            .unwrap();
+    let folder = RunFolder::open(
+        Medium::new(open(), threads, Governor::unlimited()),
+        FINGERPRINT,
+        1 << 16,
+        Verify::EveryBlock,
+    )
+    .unwrap();
     let levels = Levels::open(folder.disk(), options(), LevelPolicy::FilePerLayer, &entries).unwrap();
     assert_eq!(levels.filter_sorted(records, &mut Bitmap::new(records.len())).unwrap(), records.len() as u64);
     assert_eq!(drain(&mut levels.scan().unwrap()).unwrap(), states);

@@ -5,7 +5,7 @@ use super::*;
 use crate::layered::ledger::Ledger;
 use crate::{Control, DeadlockNotion, Limits, Question, Task};
 use hadal_store::Governor;
-use hadal_store::manifest::RunFolder;
+use hadal_store::manifest::{Medium, RunFolder};
 use hadal_store::run::{RunFile, RunReader};
 use hadal_store::vfs::IoThreads;
 use hadal_system::{Label, StateField, StateSpace, Successors, Worker};
@@ -77,7 +77,7 @@ fn exploring(heuristic: Heuristic, check: impl FnOnce(Exploration)) {
     let governor = Governor::new(2 << 20);
     let ledger = || {
         let vfs = std::sync::Arc::new(FaultyFolder::new(Faults::default()));
-        let folder = RunFolder::create(vfs, IoThreads::new(1), governor.clone(), 7, 4096)?;
+        let folder = RunFolder::create(Medium::new(vfs, IoThreads::new(1), governor.clone()), 7, 4096)?;
         Ok(Ledger::new(folder, serde_json::json!({})))
     };
     let options = PartitionOptions {

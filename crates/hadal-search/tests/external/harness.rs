@@ -6,7 +6,7 @@ use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Setting, Task, Verdict};
 use hadal_store::Governor;
-use hadal_store::manifest::{RunFolder, Verify};
+use hadal_store::manifest::{Medium, RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_system::{Label, StateSpace, Successors};
 use hadal_testkit::{Faults, FaultyFolder};
@@ -55,8 +55,10 @@ impl<'a> Run<'a> {
         let ledger = || {
             let (threads, governor, print) = (IoThreads::new(1), governor.clone(), space.fingerprint());
             let folder = match begin {
-                Begin::Fresh => RunFolder::create(vfs.clone(), threads, governor, print, 4096)?,
-                Begin::Again => RunFolder::open(vfs.clone(), threads, governor, print, 4096, Verify::Tails)?,
+                Begin::Fresh => RunFolder::create(Medium::new(vfs.clone(), threads, governor), print, 4096)?,
+                Begin::Again => {
+                    RunFolder::open(Medium::new(vfs.clone(), threads, governor), print, 4096, Verify::Tails)?
+                }
             };
             Ok(Ledger::new(folder, serde_json::json!({})))
         };

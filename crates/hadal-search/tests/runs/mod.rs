@@ -7,7 +7,7 @@ use hadal_search::layered::ledger::Ledger;
 use hadal_search::ram::Breadth;
 use hadal_search::{Control, DeadlockNotion, Explored, Folders, Limits, Question, Report, Task};
 use hadal_store::Governor;
-use hadal_store::manifest::{RunFolder, Verify};
+use hadal_store::manifest::{Medium, RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_system::{Source, StateSpace, System};
 use std::path::{Path, PathBuf};
@@ -67,8 +67,8 @@ pub fn ledger(
 ) -> Result<Ledger, Trouble> {
     let (threads, governor, print) = (IoThreads::new(1), governor.clone(), space.fingerprint());
     let folder = match begin {
-        Begin::Fresh => RunFolder::create(vfs, threads, governor, print, 4096)?,
-        Begin::Again => RunFolder::open(vfs, threads, governor, print, 4096, Verify::Tails)?,
+        Begin::Fresh => RunFolder::create(Medium::new(vfs, threads, governor), print, 4096)?,
+        Begin::Again => RunFolder::open(Medium::new(vfs, threads, governor), print, 4096, Verify::Tails)?,
     };
     Ok(Ledger::new(folder, serde_json::json!({})))
 }

@@ -95,15 +95,25 @@ pub struct RunFolder {
     _lock: Box<dyn FolderLock>,
 }
 
+/// What the files of a run are kept on: a place for them, the threads that read and write there, and the memory that
+/// their buffers are taken from.
+pub struct Medium {
+    vfs: Arc<dyn Vfs>,
+    threads: Arc<IoThreads>,
+    governor: Governor,
+}
+
+impl Medium {
+    /// Files in `vfs`, moved by `threads`, buffered in memory of `governor`.
+    pub fn new(vfs: Arc<dyn Vfs>, threads: Arc<IoThreads>, governor: Governor) -> Self {
+        Medium { vfs, threads, governor }
+    }
+}
+
 impl RunFolder {
     /// Starts a run in a folder that has none. `reserve_bytes` are set aside for the last commit on a full disk.
-    pub fn create(
-        vfs: Arc<dyn Vfs>,
-        threads: Arc<IoThreads>,
-        governor: Governor,
-        fingerprint: u64,
-        reserve_bytes: u64,
-    ) -> Result<Self, OpenError> {
+    pub fn create(medium: Medium, fingerprint: u64, reserve_bytes: u64) -> Result<Self, OpenError> {
+        let Medium { vfs, threads, governor } = medium;
         let lock = take_lock(&*vfs)?;
         if vfs.list()?.iter().any(|entry| Manifest::generation_of(&entry.name).is_some()) {
             return Err(OpenError::AlreadyThere);
@@ -124,13 +134,12 @@ impl RunFolder {
 
     /// Opens the newest generation that is whole; [`RunFolder::damaged`] says what was wrong with newer ones.
     pub fn open(
-        vfs: Arc<dyn Vfs>,
-        threads: Arc<IoThreads>,
-        governor: Governor,
+        medium: Medium,
         fingerprint: u64,
         reserve_bytes: u64,
         verify: Verify,
     ) -> Result<Self, OpenError> {
+        let Medium { vfs, threads, governor } = medium;
         let lock = take_lock(&*vfs)?;
         let (manifests, mut damaged) = read_manifests(&*vfs)?;
         if manifests.is_empty() && damaged.is_empty() {

@@ -3,7 +3,7 @@
 mod folder;
 mod words;
 
-pub use folder::{Commit, CommitError, Committed, OpenError, RunFolder, Verify};
+pub use folder::{Commit, CommitError, Committed, Medium, OpenError, RunFolder, Verify};
 pub use words::{read_words, write_words};
 
 use std::collections::BTreeMap;

@@ -113,23 +113,31 @@ impl Tournament {
     }
 }
 
-/// Fills `out` from `filled` on (both in words) until it is full or an input needs another block.
+/// What a merge gives out.
+pub(super) struct Output<'a> {
+    pub flat: &'a mut [u64],
+    /// Words of `flat` that are filled.
+    pub filled: usize,
+    /// Records dropped because an equal state came before.
+    pub duplicates: u64,
+}
+
+/// Fills `out` until it is full or an input needs another block.
 pub(super) fn fill<W: Width>(
     w: W,
     cursors: &mut [Cursor<'_>],
     tournament: &mut Tournament,
-    out: &mut [u64],
-    filled: &mut usize,
-    duplicates: &mut u64,
+    out: &mut Output<'_>,
 ) -> Fill {
     match cursors {
-        [only] => fill_from_one(only, out, filled),
-        [a, b] => fill_from_two(w, a, b, out, filled, duplicates),
-        _ => fill_from_many(w, cursors, tournament, out, filled, duplicates),
+        [only] => fill_from_one(only, out),
+        [a, b] => fill_from_two(w, a, b, out),
+        _ => fill_from_many(w, cursors, tournament, out),
     }
 }
 
-fn fill_from_one(cursor: &mut Cursor<'_>, out: &mut [u64], filled: &mut usize) -> Fill {
+fn fill_from_one(cursor: &mut Cursor<'_>, out: &mut Output<'_>) -> Fill {
+    let Output { flat: out, filled, .. } = out;
     let rest = &cursor.flat[cursor.at..];
     let now = rest.len().min(out.len() - *filled);
     out[*filled..*filled + now].copy_from_slice(&rest[..now]);
@@ -138,14 +146,8 @@ fn fill_from_one(cursor: &mut Cursor<'_>, out: &mut [u64], filled: &mut usize) -
     if cursor.at == cursor.flat.len() { Fill::Empty(0) } else { Fill::Full }
 }
 
-fn fill_from_two<W: Width>(
-    w: W,
-    a: &mut Cursor<'_>,
-    b: &mut Cursor<'_>,
-    out: &mut [u64],
-    filled: &mut usize,
-    duplicates: &mut u64,
-) -> Fill {
+fn fill_from_two<W: Width>(w: W, a: &mut Cursor<'_>, b: &mut Cursor<'_>, out: &mut Output<'_>) -> Fill {
+    let Output { flat: out, filled, duplicates } = out;
     let stride = w.stride();
     let (mut i, mut j, mut o) = (a.at, b.at, *filled);
     let (left, right) = (&a.flat[..], &b.flat[..]);
@@ -179,10 +181,9 @@ fn fill_from_many<W: Width>(
     w: W,
     cursors: &mut [Cursor<'_>],
     tournament: &mut Tournament,
-    out: &mut [u64],
-    filled: &mut usize,
-    duplicates: &mut u64,
+    out: &mut Output<'_>,
 ) -> Fill {
+    let Output { flat: out, filled, duplicates } = out;
     let (stride, payload, words) = (w.stride(), w.payload(), w.words());
     loop {
         let source = tournament.nodes[0];

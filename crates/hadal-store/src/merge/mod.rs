@@ -11,7 +11,7 @@ pub use scan::RunScan;
 pub use source::{BlockSource, MemorySource};
 pub use subtract::{ClosedFilter, RecordSink, Subtracted, subtract_closed};
 
-use kernel::{Cursor, Fill, Tournament};
+use kernel::{Cursor, Fill, Output, Tournament};
 
 use crate::error::ReadError;
 use crate::run::{RunFile, RunReader};
@@ -130,16 +130,18 @@ impl BlockSource for RunMerge<'_> {
             with_width!(self.shape, w => self.tournament.rebuild(w, &self.cursors));
         }
         flat.resize(self.batch_records * self.shape.stride(), 0);
-        let mut filled = 0;
+        let mut out = Output { flat, filled: 0, duplicates: 0 };
         while !self.cursors.is_empty() {
-            let fill = with_width!(self.shape, w => kernel::fill(
-                w, &mut self.cursors, &mut self.tournament, flat, &mut filled, &mut self.duplicates,
-            ));
+            let fill = with_width!(self.shape, w => {
+                kernel::fill(w, &mut self.cursors, &mut self.tournament, &mut out)
+            });
             match fill {
                 Fill::Full => break,
-                Fill::Empty(source) => self.refill(source, flat, filled)?,
+                Fill::Empty(source) => self.refill(source, out.flat, out.filled)?,
             }
         }
+        let filled = out.filled;
+        self.duplicates += out.duplicates;
         flat.truncate(filled);
         Ok(filled > 0)
     }

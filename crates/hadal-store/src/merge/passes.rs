@@ -35,49 +35,48 @@ pub fn merge_unique(
     options: &RunOptions,
     limits: MergeLimits,
 ) -> Result<(RunFile, u64), MergeError> {
-    let mut duplicates = 0;
-    let runs = reduce(disk, runs, kind, options, limits, &mut duplicates)?;
-    let merged = merge_once(disk, &runs, kind, options, &mut duplicates)?;
-    Ok((merged, duplicates))
+    let mut passes = Passes { disk, kind, options, duplicates: 0 };
+    let runs = passes.reduce(runs, limits)?;
+    let merged = passes.merge_once(&runs)?;
+    Ok((merged, passes.duplicates))
 }
 
-/// Merges the smallest runs until `limits` allow all of them to be read together.
-pub(crate) fn reduce(
-    disk: &Disk,
-    mut runs: Vec<RunFile>,
+/// Merges of one kind, and the duplicates they met.
+struct Passes<'a> {
+    disk: &'a Disk,
     kind: RunKind,
-    options: &RunOptions,
-    limits: MergeLimits,
-    duplicates: &mut u64,
-) -> Result<Vec<RunFile>, MergeError> {
-    // Long runs of wide states have larger blocks than the usual ones.
-    let largest = runs.iter().map(RunReader::footprint_of).max().unwrap_or(0);
-    let affordable = MergeLimits::of_footprint(disk, largest).fan_in;
-    let fan_in = limits.fan_in.min(affordable).max(2);
-    while runs.len() > fan_in {
-        runs.sort_by_key(|run| std::cmp::Reverse(run.records()));
-        // Just enough to come down to the limit, or a full merge of the smallest.
-        let now = (runs.len() - fan_in + 1).clamp(2, fan_in);
-        let smallest = runs.split_off(runs.len() - now);
-        runs.push(merge_once(disk, &smallest, kind, options, duplicates)?);
-    }
-    Ok(runs)
+    options: &'a RunOptions,
+    duplicates: u64,
 }
 
-fn merge_once(
-    disk: &Disk,
-    runs: &[RunFile],
-    kind: RunKind,
-    options: &RunOptions,
-    duplicates: &mut u64,
-) -> Result<RunFile, MergeError> {
-    let mut merge = RunMerge::of_runs(options.shape, runs)?;
-    let records = runs.iter().map(RunFile::records).sum();
-    let mut writer = RunWriter::create(disk, kind, &options.for_records(records, disk.governor.limit()))?;
-    let mut batch = Vec::new();
-    while merge.next_block(&mut batch)? {
-        writer.push_all(Records::new(options.shape, &batch))?;
+impl Passes<'_> {
+    /// Merges the smallest runs until `limits` allow all of them to be read together.
+    fn reduce(&mut self, mut runs: Vec<RunFile>, limits: MergeLimits) -> Result<Vec<RunFile>, MergeError> {
+        // Long runs of wide states have larger blocks than the usual ones.
+        let largest = runs.iter().map(RunReader::footprint_of).max().unwrap_or(0);
+        let affordable = MergeLimits::of_footprint(self.disk, largest).fan_in;
+        let fan_in = limits.fan_in.min(affordable).max(2);
+        while runs.len() > fan_in {
+            runs.sort_by_key(|run| std::cmp::Reverse(run.records()));
+            // Just enough to come down to the limit, or a full merge of the smallest.
+            let now = (runs.len() - fan_in + 1).clamp(2, fan_in);
+            let smallest = runs.split_off(runs.len() - now);
+            runs.push(self.merge_once(&smallest)?);
+        }
+        Ok(runs)
     }
-    *duplicates += merge.duplicates();
-    Ok(writer.finish()?)
+
+    fn merge_once(&mut self, runs: &[RunFile]) -> Result<RunFile, MergeError> {
+        let (disk, shape) = (self.disk, self.options.shape);
+        let mut merge = RunMerge::of_runs(shape, runs)?;
+        let records = runs.iter().map(RunFile::records).sum();
+        let options = self.options.for_records(records, disk.governor.limit());
+        let mut writer = RunWriter::create(disk, self.kind, &options)?;
+        let mut batch = Vec::new();
+        while merge.next_block(&mut batch)? {
+            writer.push_all(Records::new(shape, &batch))?;
+        }
+        self.duplicates += merge.duplicates();
+        Ok(writer.finish()?)
+    }
 }

@@ -25,11 +25,17 @@ struct Inner {
     disk: Disk,
     name: String,
     summary: RunSummary,
-    options: RunOptions,
-    trailer: Trailer,
-    most_records: usize,
+    layout: Layout,
     committed: AtomicBool,
     synced: AtomicBool,
+}
+
+/// How the file of a run is laid out.
+pub(super) struct Layout {
+    pub options: RunOptions,
+    /// Most records in a block.
+    pub most_records: usize,
+    pub trailer: Trailer,
 }
 
 /// What a manifest says about a run.
@@ -69,29 +75,20 @@ impl RunFile {
         let trailer = Trailer::parse(name, &tail, length, identity(name))?;
         let tail_checksum = xxh3_64(&tail);
         let summary = RunSummary { records: trailer.records, bytes: length, tail_checksum };
-        let options = RunOptions { codec, ..*options };
-        let run = RunFile::from_parts(disk, name.to_owned(), summary, options, trailer, most_records);
+        let layout = Layout { options: RunOptions { codec, ..*options }, most_records, trailer };
+        let run = RunFile::from_parts(disk, name.to_owned(), summary, layout);
         run.keep();
         run.inner.synced.store(true, Ordering::Relaxed);
         Ok(run)
     }
 
-    pub(super) fn from_parts(
-        disk: &Disk,
-        name: String,
-        summary: RunSummary,
-        options: RunOptions,
-        trailer: Trailer,
-        most_records: usize,
-    ) -> Self {
+    pub(super) fn from_parts(disk: &Disk, name: String, summary: RunSummary, layout: Layout) -> Self {
         RunFile {
             inner: Arc::new(Inner {
                 disk: disk.clone(),
                 name,
                 summary,
-                options,
-                trailer,
-                most_records,
+                layout,
                 committed: AtomicBool::new(false),
                 synced: AtomicBool::new(false),
             }),
@@ -120,7 +117,7 @@ impl RunFile {
 
     /// How it was written.
     pub fn options(&self) -> &RunOptions {
-        &self.inner.options
+        &self.inner.layout.options
     }
 
     /// The disk it lies on.
@@ -149,11 +146,11 @@ impl RunFile {
     }
 
     pub(super) fn trailer(&self) -> &Trailer {
-        &self.inner.trailer
+        &self.inner.layout.trailer
     }
 
     pub(super) fn most_records(&self) -> usize {
-        self.inner.most_records
+        self.inner.layout.most_records
     }
 
     pub(super) fn identity(&self) -> u64 {

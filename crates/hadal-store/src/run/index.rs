@@ -82,9 +82,9 @@ impl BlockIndex {
         }
     }
 
-    pub(super) fn push(&mut self, offset: u64, length: usize, count: usize, first: &[u64], last: &[u64]) {
-        self.offsets.push(offset);
-        self.lengths.push(length as u32);
+    pub(super) fn push(&mut self, extent: Range<u64>, count: usize, first: &[u64], last: &[u64]) {
+        self.offsets.push(extent.start);
+        self.lengths.push((extent.end - extent.start) as u32);
         self.counts.push(count as u32);
         self.first_keys.extend_from_slice(first);
         self.last_key.copy_from_slice(last);

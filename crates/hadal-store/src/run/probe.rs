@@ -231,37 +231,53 @@ pub(crate) fn mark_present(
     present: &mut Bitmap,
 ) -> u64 {
     if candidates.shape() == held.shape() {
-        return with_width!(held.shape(), w => mark_walk(w, w, candidates.flat(), range, held.flat(), present));
+        return with_width!(held.shape(), w => {
+            mark_walk(Strided(w, candidates.flat()), range, Strided(w, held.flat()), present)
+        });
     }
-    let (c, h) = (Dynamic(candidates.shape()), Dynamic(held.shape()));
-    mark_walk(c, h, candidates.flat(), range, held.flat(), present)
+    let wide = |records: Records<'_>| Dynamic(records.shape());
+    mark_walk(Strided(wide(candidates), candidates.flat()), range, Strided(wide(held), held.flat()), present)
+}
+
+/// Records whose width is known while compiling, and how wide they are.
+#[derive(Clone, Copy)]
+struct Strided<'a, W>(W, &'a [u64]);
+
+impl<'a, W: Width> Strided<'a, W> {
+    #[inline(always)]
+    fn len(self) -> usize {
+        self.1.len() / self.0.stride()
+    }
+
+    #[inline(always)]
+    fn state(self, at: usize) -> &'a [u64] {
+        self.0.state(self.1, at)
+    }
 }
 
 fn mark_walk<C: Width, H: Width>(
-    c: C,
-    h: H,
-    candidates: &[u64],
+    candidates: Strided<'_, C>,
     range: Range<usize>,
-    held: &[u64],
+    held: Strided<'_, H>,
     present: &mut Bitmap,
 ) -> u64 {
-    let count = held.len() / h.stride();
+    let (h, count) = (held.0, held.len());
     let dense = range.len() * 8 > count;
     let mut at = 0;
     let mut found = 0;
     for candidate in range {
-        let state = c.state(candidates, candidate);
+        let state = candidates.state(candidate);
         if dense {
-            while at < count && h.less(h.state(held, at), state) {
+            while at < count && h.less(held.state(at), state) {
                 at += 1;
             }
         } else {
-            at = gallop(at, count, |place| h.less(h.state(held, place), state));
+            at = gallop(at, count, |place| h.less(held.state(place), state));
         }
         if at == count {
             break;
         }
-        if h.equal(h.state(held, at), state) && !present.get(candidate) {
+        if h.equal(held.state(at), state) && !present.get(candidate) {
             present.set(candidate);
             found += 1;
         }

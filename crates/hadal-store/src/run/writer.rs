@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::block::BlockEncoder;
-use super::file::{self, RunFile, RunSummary, Trailer};
+use super::file::{self, Layout, RunFile, RunSummary, Trailer};
 use super::index::BlockIndex;
 use super::{RunKind, RunOptions};
 use crate::error::WriteError;
@@ -120,8 +120,8 @@ impl RunWriter {
         self.finished = true;
         let summary = RunSummary { records: self.records, bytes, tail_checksum };
         let name = std::mem::take(&mut self.name);
-        let most_records = self.options.block_records();
-        Ok(RunFile::from_parts(&self.disk, name, summary, self.options, trailer, most_records))
+        let layout = Layout { options: self.options, most_records: self.options.block_records(), trailer };
+        Ok(RunFile::from_parts(&self.disk, name, summary, layout))
     }
 
     fn write_pending(&mut self) -> Result<(), WriteError> {
@@ -146,7 +146,7 @@ impl RunWriter {
         let Some(stream) = &mut self.stream else { unreachable!() };
         let offset = stream.position();
         stream.append(block).map_err(|error| WriteError::io(&self.name, error))?;
-        self.index.push(offset, block.len(), flat.len() / shape.stride(), first, last);
+        self.index.push(offset..offset + block.len() as u64, flat.len() / shape.stride(), first, last);
         Ok(())
     }
 }
