@@ -121,10 +121,7 @@ impl<'m> Chooser<'m> {
             out.ends.push(n as u32);
             out.rewards.push(0);
         }
-        let by_state = match out.reward {
-            Some(reward) => self.earn(reward, state, first_choice, out, satisfies)?,
-            None => Rational::from_integer(0),
-        };
+        let by_state = self.earn(state, first_choice, out, satisfies)?;
         match self.system.chance {
             Chance::Chosen => Ok(()),
             Chance::Uniform => self.join_uniformly(from, first_choice, out),
@@ -190,15 +187,15 @@ impl<'m> Chooser<'m> {
         Ok(())
     }
 
-    /// Adds what each choice earns; answers with what the state earns by itself where choices race.
+    /// Adds what each choice earns of the reward asked for; answers with what the state earns by itself where choices race.
     fn earn(
         &mut self,
-        reward: usize,
         state: &[u64],
         first_choice: usize,
         out: &mut Choices,
         satisfies: &mut dyn FnMut(PropertyId) -> Option<bool>,
     ) -> Result<Rational, ChoiceFault> {
+        let Some(reward) = out.reward else { return Ok(Rational::from_integer(0)) };
         if self.items.as_ref().is_none_or(|(asked, _)| *asked != reward) {
             let first_slots = self.system.first_slots();
             let mut places = Vec::new();

@@ -222,9 +222,15 @@ impl<'a> Fold<'a> {
             StmtKind::Undefine(place) => StmtKind::Undefine(self.place(place)),
             StmtKind::If { branches, otherwise } => return self.fold_if(stmt, branches, otherwise, out),
             StmtKind::Switch { subject, arms, otherwise } => {
-                return self.fold_switch(stmt, subject, arms, otherwise, out);
+                match self.fold_switch(subject, arms, otherwise) {
+                    Folded::Kept(kind) => kind,
+                    Folded::Inline(body) => return out.extend(body),
+                }
             }
-            StmtKind::For { local, range, body } => return self.fold_for(stmt, *local, range, body, out),
+            StmtKind::For { local, range, body } => match self.fold_for(*local, range, body) {
+                Folded::Kept(kind) => kind,
+                Folded::Inline(body) => return out.extend(body),
+            },
             StmtKind::While(condition, body) => {
                 let condition = self.expr(condition);
                 if condition.as_const() == Some(0) {
@@ -289,14 +295,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn fold_switch(
-        &self,
-        stmt: &Stmt,
-        subject: &Expr,
-        arms: &[SwitchArm],
-        otherwise: &[Stmt],
-        out: &mut Vec<Stmt>,
-    ) {
+    fn fold_switch(&self, subject: &Expr, arms: &[SwitchArm], otherwise: &[Stmt]) -> Folded {
         let subject = self.expr(subject);
         let arms: Vec<SwitchArm> = (arms.iter())
             .map(|arm| SwitchArm {
@@ -321,25 +320,31 @@ impl<'a> Fold<'a> {
                 break;
             }
             if let Some(body) = chosen {
-                out.extend(body.iter().cloned());
-                return;
+                return Folded::Inline(body.clone());
             }
         }
-        out.push(Stmt { kind: StmtKind::Switch { subject, arms, otherwise }, span: stmt.span });
+        Folded::Kept(StmtKind::Switch { subject, arms, otherwise })
     }
 
-    fn fold_for(&self, stmt: &Stmt, local: LocalId, range: &Range, body: &[Stmt], out: &mut Vec<Stmt>) {
+    fn fold_for(&self, local: LocalId, range: &Range, body: &[Stmt]) -> Folded {
         let inner = self.without(local);
         let range = self.range(range);
         if let Some(values) = self.turns(&range) {
             let unrolled: Vec<Stmt> = values.iter().flat_map(|&v| inner.with(local, v).stmts(body)).collect();
             if !unrolled.iter().any(|s| mentions(s, local)) {
-                out.extend(unrolled);
-                return;
+                return Folded::Inline(unrolled);
             }
         }
-        out.push(Stmt { kind: StmtKind::For { local, range, body: inner.stmts(body) }, span: stmt.span });
+        Folded::Kept(StmtKind::For { local, range, body: inner.stmts(body) })
     }
+}
+
+/// What is left of a statement that chooses or repeats others.
+enum Folded {
+    /// Such a statement still.
+    Kept(StmtKind),
+    /// What is done is known, and stands in its place.
+    Inline(Vec<Stmt>),
 }
 
 /// `expr` as 0 or 1.

@@ -53,7 +53,7 @@ impl Driver {
                 }
                 match segment.kind {
                     SegmentKind::Tree { most, ordered } => {
-                        self.append(segment, &mut context, source, out, Room { most, ordered });
+                        append(segment, &mut context, source, out, Room { most, ordered });
                     }
                     SegmentKind::Loop { count } => {
                         let stretch = STRETCH.min((ROOM_WORDS / self.words).max(1) as u64);
@@ -61,7 +61,7 @@ impl Driver {
                         while first < count {
                             (context.first, context.last) = (first, (first + stretch).min(count));
                             let room = Room { most: stretch as usize, ordered: true };
-                            self.append(segment, &mut context, source, out, room);
+                            append(segment, &mut context, source, out, room);
                             first = context.last;
                         }
                     }
@@ -72,37 +72,6 @@ impl Driver {
             faults.sort_unstable();
             faults.into_iter().for_each(|label| out.push_fault(label));
         }
-    }
-
-    fn append(
-        &self,
-        segment: &Segment,
-        context: &mut Context,
-        source: *const u64,
-        out: &mut Successors,
-        Room { most, ordered }: Room,
-    ) {
-        // One more than can be needed: wide accesses may touch the word behind a state.
-        let (states, labels) = out.spare(most + 1);
-        let labels = labels.cast::<u32>();
-        // SAFETY: the source has `words` words (and one more where the code reads it); there is room for `most`
-        // successors, which bounds what this segment appends; the context's pointers outlive the call. `Label` is a
-        // plain 32-bit number: its address is that of its content.
-        let written = unsafe {
-            let ends = (segment.expand)(context, source, states, labels);
-            let written = ends.labels.offset_from_unsigned(labels);
-            debug_assert!(written <= most);
-            if !ordered {
-                sort(
-                    std::slice::from_raw_parts_mut(labels, written),
-                    std::slice::from_raw_parts_mut(states, written * self.words),
-                    self.words,
-                );
-            }
-            written
-        };
-        // SAFETY: compiled code wrote that many states and labels into the room that `spare` gave.
-        unsafe { out.commit(written) }
     }
 
     /// Asks a property function about a state.
@@ -145,6 +114,38 @@ impl Driver {
             stacker::maybe_grow(self.stack + SMALL, self.stack + 2 * SMALL, run)
         }
     }
+}
+
+/// Appends what a segment makes of the state at `source`.
+fn append(
+    segment: &Segment,
+    context: &mut Context,
+    source: *const u64,
+    out: &mut Successors,
+    Room { most, ordered }: Room,
+) {
+    let words = out.words();
+    // One more than can be needed: wide accesses may touch the word behind a state.
+    let (states, labels) = out.spare(most + 1);
+    let labels = labels.cast::<u32>();
+    // SAFETY: the source has `words` words (and one more where the code reads it); there is room for `most`
+    // successors, which bounds what this segment appends; the context's pointers outlive the call. `Label` is a
+    // plain 32-bit number: its address is that of its content.
+    let written = unsafe {
+        let ends = (segment.expand)(context, source, states, labels);
+        let written = ends.labels.offset_from_unsigned(labels);
+        debug_assert!(written <= most);
+        if !ordered {
+            sort(
+                std::slice::from_raw_parts_mut(labels, written),
+                std::slice::from_raw_parts_mut(states, written * words),
+                words,
+            );
+        }
+        written
+    };
+    // SAFETY: compiled code wrote that many states and labels into the room that `spare` gave.
+    unsafe { out.commit(written) }
 }
 
 /// Sorts successors by label; they come in a few ascending stretches.

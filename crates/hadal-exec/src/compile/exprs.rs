@@ -94,7 +94,8 @@ impl<'s> Emitter<'_, 's> {
                 self.goto(end);
             }
             ExprKind::Binary(op @ (BinaryOp::Equal | BinaryOp::NotEqual), left, right) => {
-                self.equality(*op, left, right, yes, no);
+                let (equal, different) = if *op == BinaryOp::Equal { (yes, no) } else { (no, yes) };
+                self.equality(left, right, equal, different);
             }
             ExprKind::Read(place) => {
                 let target = self.resolve(place);
@@ -139,12 +140,11 @@ impl<'s> Emitter<'_, 's> {
     }
 
     /// An equality test; what it says about a scalar is known on the branch where it holds.
-    fn equality(&mut self, op: BinaryOp, left: &'s Expr, right: &'s Expr, yes: Block, no: Block) {
-        let (equal, different) = if op == BinaryOp::Equal { (yes, no) } else { (no, yes) };
+    fn equality(&mut self, left: &'s Expr, right: &'s Expr, equal: Block, different: Block) {
         let (left_value, left_place) = self.value_and_place(left);
         let (right_value, right_place) = self.value_and_place(right);
         if self.dead {
-            return self.goto(no);
+            return self.goto(different);
         }
         if let (Some(l), Some(r)) = (left_value.known(), right_value.known()) {
             return self.goto(if l == r { equal } else { different });

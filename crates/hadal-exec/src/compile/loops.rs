@@ -7,6 +7,14 @@ use hadal_system::{Domain, LocalId, ParamValues, Range};
 use super::emit::{Binding, Emitter};
 use super::values::{Code, Val, max_code};
 
+/// `from`, `from + by`, ... as long as it does not pass `to`.
+#[derive(Clone, Copy)]
+struct Steps {
+    from: Val,
+    to: Val,
+    by: Val,
+}
+
 impl<'s> Emitter<'_, 's> {
     /// Emits `body` for each value of the range, bound to the local. `cost` estimates the body.
     pub fn each(&mut self, local: LocalId, range: &'s Range, cost: usize, body: &mut dyn FnMut(&mut Self)) {
@@ -20,16 +28,15 @@ impl<'s> Emitter<'_, 's> {
                         self.turn(at, Val::Const(value), body);
                     }
                 } else if let [(first, last)] = domain.intervals[..] {
-                    self.steps(at, Val::Const(first), Val::Const(last), Val::Const(1), body);
+                    let (from, to, by) = (Val::Const(first), Val::Const(last), Val::Const(1));
+                    self.steps(at, Steps { from, to, by }, body);
                 } else {
                     self.positions(at, domain, body);
                 }
             }
             Range::Steps { from, to, by } => {
-                let from = self.value(from);
-                let to = self.value(to);
-                let by = self.value(by);
-                self.stepped(at, (from, to, by), cost, body);
+                let steps = Steps { from: self.value(from), to: self.value(to), by: self.value(by) };
+                self.stepped(at, steps, cost, body);
             }
         }
         self.frame().bindings[at] = before;
@@ -42,13 +49,8 @@ impl<'s> Emitter<'_, 's> {
         }
     }
 
-    fn stepped(
-        &mut self,
-        at: usize,
-        (from, to, by): (Val, Val, Val),
-        cost: usize,
-        body: &mut dyn FnMut(&mut Self),
-    ) {
+    fn stepped(&mut self, at: usize, steps: Steps, cost: usize, body: &mut dyn FnMut(&mut Self)) {
+        let Steps { from, to, by } = steps;
         match by.bounds() {
             (0, 0) => return self.always_fault(),
             (..=0, 0..) => {
@@ -72,11 +74,12 @@ impl<'s> Emitter<'_, 's> {
                 return;
             }
         }
-        self.steps(at, from, to, by, body);
+        self.steps(at, steps, body);
     }
 
-    /// `from`, `from + by`, ... as long as it does not pass `to`; `by` is not 0.
-    fn steps(&mut self, at: usize, from: Val, to: Val, by: Val, body: &mut dyn FnMut(&mut Self)) {
+    /// A loop; `by` is not 0.
+    fn steps(&mut self, at: usize, steps: Steps, body: &mut dyn FnMut(&mut Self)) {
+        let Steps { from, to, by } = steps;
         let (first, last, step) = (self.raw(from), self.raw(to), self.raw(by));
         let upwards = match by.bounds() {
             (1.., _) => Some(true),

@@ -42,6 +42,12 @@ struct Checked<'s> {
     values: Vec<i64>,
 }
 
+/// A property and the values of its parameters.
+struct Instance<'s, 'v> {
+    property: &'s Property,
+    values: &'v [Val],
+}
+
 /// Something that checks property instances; the first answer of a list of them counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Checker<F> {
@@ -135,7 +141,7 @@ pub(super) fn ask_function<'s>(unit: &mut Unit<'s>, property: &'s Property) -> R
             })
             .collect();
         let (yes, no) = (e.b.create_block(), e.b.create_block());
-        e.predicate(property, &values, parameters[1], yes, no);
+        e.predicate(Instance { property, values: &values }, parameters[1], yes, no);
         let fault = e.fault;
         for (block, answer) in [(yes, YES), (no, NO), (fault, ERROR)] {
             if e.reached(block) {
@@ -163,7 +169,7 @@ pub(super) fn assumption_function(unit: &mut Unit) -> Result<Option<FuncId>, Com
                 let values = system::instance_values(&property.params, &system.domains, n);
                 let values: Vec<Val> = values.into_iter().map(Val::Const).collect();
                 let on = e.b.create_block();
-                e.predicate(property, &values, parameters[1], on, dropped);
+                e.predicate(Instance { property, values: &values }, parameters[1], on, dropped);
                 e.enter(on);
             }
         }
@@ -184,8 +190,7 @@ impl<'s> Emitter<'_, 's> {
     /// Branches on a property's predicate. A failed assumption statement makes an invariant hold and others not.
     fn predicate(
         &mut self,
-        property: &'s Property,
-        values: &[Val],
+        Instance { property, values }: Instance<'s, '_>,
         state: Value,
         yes: cranelift_codegen::ir::Block,
         no: cranelift_codegen::ir::Block,
@@ -238,7 +243,8 @@ impl<'s> Emitter<'_, 's> {
             let fault = self.b.create_block();
             self.fault = fault;
             let (yes, no) = if it.property.kind == PropertyKind::Invariant { (on, hit) } else { (hit, on) };
-            self.predicate(it.property, &values, parameters[1], yes, no);
+            let instance = Instance { property: it.property, values: &values };
+            self.predicate(instance, parameters[1], yes, no);
             for (block, answer) in [(hit, HIT), (fault, BROKEN)] {
                 if self.reached(block) {
                     self.b.set_cold_block(block);

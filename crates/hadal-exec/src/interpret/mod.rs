@@ -141,7 +141,10 @@ impl<'a> Interpreter<'a> {
     /// [`Interpreter::start`], noting what was seen.
     pub fn start_noting(&self, label: Label, notes: &mut Notes) -> Outcome {
         match self.instance(List::Starts, label) {
-            Some((at, values)) => self.run(List::Starts, at, &values, &self.blank_state(), notes),
+            Some((at, values)) => {
+                let fired = Fired { list: List::Starts, at, values: &values };
+                self.run(fired, &self.blank_state(), notes)
+            }
             None => Outcome::Disabled,
         }
     }
@@ -156,7 +159,7 @@ impl<'a> Interpreter<'a> {
         match self.instance(List::Actions, label) {
             Some((at, values)) => {
                 let before = self.layout.unpack(self.system, state);
-                self.run(List::Actions, at, &values, &before, notes)
+                self.run(Fired { list: List::Actions, at, values: &values }, &before, notes)
             }
             None => Outcome::Disabled,
         }
@@ -262,39 +265,32 @@ impl<'a> Interpreter<'a> {
     /// Appends what `process` can do alone in `state`: see [`Action::then`].
     pub fn alone(&self, process: ProcessId, state: &[u64], out: &mut Successors, covers: &mut [u64]) {
         let before = self.layout.unpack(self.system, state);
-        let led = |action: &Action| action.rank == 0 && action.processes.first() == Some(&process);
-        self.generate_some(List::Actions, &before, out, covers, led);
+        self.generate_some(Which::LedBy(process), &before, out, covers);
     }
 
     fn generate(&self, list: List, before: &[Scalar], out: &mut Successors, covers: &mut [u64]) {
         let first = (out.len(), out.faults().len());
         let ranks: std::collections::BTreeSet<u8> = self.list(list).iter().map(|a| a.rank).collect();
         for rank in ranks {
-            self.generate_some(list, before, out, covers, |action| action.rank == rank);
+            self.generate_some(Which::OfRank(list, rank), before, out, covers);
             if (out.len(), out.faults().len()) != first {
                 return;
             }
         }
     }
 
-    fn generate_some(
-        &self,
-        list: List,
-        before: &[Scalar],
-        out: &mut Successors,
-        covers: &mut [u64],
-        wanted: impl Fn(&Action) -> bool,
-    ) {
+    fn generate_some(&self, which: Which, before: &[Scalar], out: &mut Successors, covers: &mut [u64]) {
         let mut notes = Notes::default();
+        let list = which.list();
         let bases = match list {
             List::Starts => &self.start_bases,
             List::Actions => &self.action_bases,
         };
-        for (at, action) in self.list(list).iter().enumerate().filter(|(_, action)| wanted(action)) {
+        for (at, action) in self.list(list).iter().enumerate().filter(|(_, action)| which.includes(action)) {
             let instances = 0..instance_count(&action.params, &self.system.domains);
             for (label, n) in (bases[at] as u32..).zip(instances) {
                 let values = instance_values(&action.params, &self.system.domains, n);
-                match self.run(list, at, &values, before, &mut notes) {
+                match self.run(Fired { list, at, values: &values }, before, &mut notes) {
                     Outcome::Disabled | Outcome::Dropped => {}
                     Outcome::Reached(state) => out.push(Label(label), &state),
                     Outcome::Fault(_) => out.push_fault(Label(label)),
@@ -307,8 +303,8 @@ impl<'a> Interpreter<'a> {
     }
 
     /// Guard, body, assumptions.
-    fn run(&self, list: List, at: usize, values: &[Value], before: &[Scalar], notes: &mut Notes) -> Outcome {
-        match self.try_run(list, at, values, before, notes) {
+    fn run(&self, fired: Fired<'_>, before: &[Scalar], notes: &mut Notes) -> Outcome {
+        match self.try_run(fired, before, notes) {
             Ok(Some(after)) => {
                 let mut state = vec![0; self.layout.words()];
                 // Whatever writes a scalar checks its domain first.
@@ -323,9 +319,7 @@ impl<'a> Interpreter<'a> {
 
     fn try_run(
         &self,
-        list: List,
-        at: usize,
-        values: &[Value],
+        Fired { list, at, values }: Fired<'_>,
         before: &[Scalar],
         notes: &mut Notes,
     ) -> Result<Option<Vec<Scalar>>, Stop> {
@@ -411,6 +405,39 @@ impl<'a> Interpreter<'a> {
     /// The id of a cover property counted by statements; it has one instance.
     fn cover_id(&self, property: usize) -> PropertyId {
         PropertyId(self.property_bases[property])
+    }
+}
+
+/// An instance of a start or an action: its place in the list and its parameter values.
+#[derive(Clone, Copy)]
+struct Fired<'v> {
+    list: List,
+    at: usize,
+    values: &'v [Value],
+}
+
+/// Some of the starts or actions.
+#[derive(Clone, Copy)]
+enum Which {
+    /// Those of a list that have this rank.
+    OfRank(List, u8),
+    /// What this process can do alone.
+    LedBy(ProcessId),
+}
+
+impl Which {
+    fn list(self) -> List {
+        match self {
+            Which::OfRank(list, _) => list,
+            Which::LedBy(_) => List::Actions,
+        }
+    }
+
+    fn includes(self, action: &Action) -> bool {
+        match self {
+            Which::OfRank(_, rank) => action.rank == rank,
+            Which::LedBy(process) => action.rank == 0 && action.processes.first() == Some(&process),
+        }
     }
 }
 

@@ -192,9 +192,7 @@ impl Reading<'_> {
                     moved += 1;
                     explained += 2;
                 }
-                StmtKind::For { local, range, body }
-                    if self.moves_all(array, length, range, body, *local) =>
-                {
+                StmtKind::For { .. } if self.moves_all(array, length, stmt) => {
                     if moved != 1 || cleared {
                         return None;
                     }
@@ -260,19 +258,14 @@ impl Reading<'_> {
     }
 
     /// Whether a loop moves every element one place forward.
-    fn moves_all(
-        &self,
-        array: VarId,
-        length: i64,
-        range: &Range,
-        body: &[Stmt],
-        local: hadal_system::LocalId,
-    ) -> bool {
-        let Range::Steps { from, to, by } = range else { return false };
+    fn moves_all(&self, array: VarId, length: i64, stmt: &Stmt) -> bool {
+        let StmtKind::For { local, range: Range::Steps { from, to, by }, body } = &stmt.kind else {
+            return false;
+        };
         let bounds = [from, to, by].map(Expr::as_const);
-        let [Stmt { kind: StmtKind::Copy { to, from }, .. }] = body else { return false };
+        let [Stmt { kind: StmtKind::Copy { to, from }, .. }] = &body[..] else { return false };
         let (Some(to), Some(from)) = (element(to), element(from)) else { return false };
-        let is_local = |expr: &Expr| matches!(&expr.kind, ExprKind::Read(place) if place.base == Base::Local(local) && place.steps.is_empty());
+        let is_local = |expr: &Expr| matches!(&expr.kind, ExprKind::Read(place) if place.base == Base::Local(*local) && place.steps.is_empty());
         let before = matches!(&to.1.kind, ExprKind::Binary(BinaryOp::Subtract, left, right)
             if is_local(left) && right.as_const() == Some(1));
         bounds == [Some(1), Some(length - 1), Some(1)]

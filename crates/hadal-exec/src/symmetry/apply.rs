@@ -4,11 +4,12 @@ use hadal_system::state::{get_bits, mask};
 
 use super::blocks::{Blocks, Dim, Family, Line};
 
-/// A state of which a line of so many bits is read.
+/// A line of a family in the state that it is read from.
 #[derive(Clone, Copy)]
-struct Window<'a> {
+struct Read<'a> {
+    line: &'a Line,
+    family: &'a Family,
     from: &'a [u64],
-    span: u32,
 }
 
 impl Blocks {
@@ -20,23 +21,17 @@ impl Blocks {
         }
         for line in &self.lines {
             let family = &self.families[line.family as usize];
+            let read = Read { line, family, from };
             match family.span {
-                Some(span) => self.apply_window(line, family, Window { from, span }, place, to),
-                None => self.apply_wide(line, family, from, place, to),
+                Some(span) => self.apply_window(read, span, place, to),
+                None => self.apply_wide(read, place, to),
             }
         }
     }
 
-    /// For a line of at most 64 bits: permutes it in a register.
+    /// For a line of at most 64 bits, `span` of them: permutes it in a register.
     #[inline]
-    fn apply_window(
-        &self,
-        line: &Line,
-        family: &Family,
-        Window { from, span }: Window,
-        place: &[u16],
-        to: &mut [u64],
-    ) {
+    fn apply_window(&self, Read { line, family, from }: Read, span: u32, place: &[u16], to: &mut [u64]) {
         let window = get_bits(from, line.low, span) & family.lines;
         if window == 0 && family.zero_stays {
             return;
@@ -57,7 +52,7 @@ impl Blocks {
     }
 
     /// For longer lines: block by block.
-    fn apply_wide(&self, line: &Line, family: &Family, from: &[u64], place: &[u16], to: &mut [u64]) {
+    fn apply_wide(&self, Read { line, family, from }: Read, place: &[u16], to: &mut [u64]) {
         let Some((dim, outer)) = family.dims.split_last() else { return };
         let low = self.image_offset(line, outer, line.low, place);
         let mut offset = line.low + u32::from(dim.size) * dim.stride;

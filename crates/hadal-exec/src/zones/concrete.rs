@@ -165,13 +165,11 @@ impl ZoneSpace {
         for (n, &state) in discrete.iter().enumerate() {
             if n > 0 {
                 let before = discrete[n - 1];
-                walk.constrain_step(labels[n], (before, state, n), &mut settings, &mut all)
-                    .map_err(faulty(n))?;
-                walk.advance(labels[n], before, state, &mut exact).map_err(faulty(n))?;
+                let step = DiscreteStep { label: labels[n], before, after: state };
+                walk.constrain_step(step, n, &mut settings, &mut all).map_err(faulty(n))?;
+                walk.advance(step, &mut exact).map_err(faulty(n))?;
             }
-            // On entering, and on leaving at the next time.
-            walk.constrain_stay(state, n, n, &settings, &mut all).map_err(faulty(n))?;
-            walk.constrain_stay(state, n + 1, n, &settings, &mut all).map_err(faulty(n))?;
+            walk.constrain_stay(state, n, &settings, &mut all).map_err(faulty(n))?;
             let context = walk.context(state, &[]);
             if !self.settle(&context, &mut exact).map_err(faulty(n))? {
                 return Err(ConcreteError::NotReplayed(n));
@@ -246,6 +244,14 @@ fn solve_at(all: &[Difference], times: usize, scale: i64) -> Option<Vec<i64>> {
     None
 }
 
+/// A step of the discrete part.
+#[derive(Clone, Copy)]
+struct DiscreteStep<'c> {
+    label: Label,
+    before: &'c [u64],
+    after: &'c [u64],
+}
+
 struct ConcreteRun<'s> {
     space: &'s ZoneSpace,
     interpreter: &'s Interpreter<'s>,
@@ -261,36 +267,37 @@ impl ConcreteRun<'_> {
         Context { state, locals, interpreter: self.interpreter, shapes }
     }
 
-    /// The invariants of a state at time `now`, entered at `since`.
+    /// The invariants of a state on entering it at time `since`, and on leaving it at the next time.
     fn constrain_stay(
         &self,
         state: &[u64],
-        now: usize,
         since: usize,
         settings: &Settings,
         all: &mut Vec<Difference>,
     ) -> Result<(), Faulty> {
         let context = self.context(state, &[]);
-        all.push(Difference { left: since, right: now, constant: 0, strict: false });
-        if self.space.is_still(&context)? {
-            all.push(Difference { left: now, right: since, constant: 0, strict: false });
-        }
-        for (code, stays) in self.space.locations.iter().zip(&self.space.stays) {
-            let Some(stay) = self.space.stay(code, stays, &context) else { continue };
-            for bound in &stay.invariant {
-                if let Some(entry) = bound.entry(&context)? {
-                    all.extend(difference(entry, now, settings));
+        for now in [since, since + 1] {
+            all.push(Difference { left: since, right: now, constant: 0, strict: false });
+            if self.space.is_still(&context)? {
+                all.push(Difference { left: now, right: since, constant: 0, strict: false });
+            }
+            for (code, stays) in self.space.locations.iter().zip(&self.space.stays) {
+                let Some(stay) = self.space.stay(code, stays, &context) else { continue };
+                for bound in &stay.invariant {
+                    if let Some(entry) = bound.entry(&context)? {
+                        all.extend(difference(entry, now, settings));
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    /// The guard of a label that fires at time `n`, then its resets.
+    /// The guard of a step at time `n`, then its resets.
     fn constrain_step(
         &self,
-        label: Label,
-        (before, after, n): (&[u64], &[u64], usize),
+        DiscreteStep { label, before, after }: DiscreteStep<'_>,
+        n: usize,
         settings: &mut Settings,
         all: &mut Vec<Difference>,
     ) -> Result<(), Faulty> {
@@ -313,8 +320,9 @@ impl ConcreteRun<'_> {
         Ok(())
     }
 
-    /// The zone after a label, without extrapolation and before it is settled.
-    fn advance(&self, label: Label, before: &[u64], after: &[u64], zone: &mut Zone) -> Result<(), Faulty> {
+    /// The zone after a step, without extrapolation and before it is settled.
+    fn advance(&self, step: DiscreteStep<'_>, zone: &mut Zone) -> Result<(), Faulty> {
+        let DiscreteStep { label, before, after } = step;
         let mut locals = Vec::new();
         self.space.locals(label, &mut locals);
         let (before, after) = (self.of_label(before, label, &locals), self.of_label(after, label, &locals));

@@ -70,7 +70,7 @@ impl<'a> AbstractWalk<'a> {
                 values
             }
             ExprKind::Quantified { quantifier, local, range, body } => {
-                self.eval_quantified(point, *quantifier, *local, range, body)
+                self.eval_quantified(point, *quantifier, Binder { local: *local, range }, body)
             }
             ExprKind::Same(left, right) => {
                 for place in [left, right] {
@@ -226,12 +226,11 @@ impl<'a> AbstractWalk<'a> {
         &mut self,
         point: &mut Point,
         quantifier: Quantifier,
-        local: LocalId,
-        range: &'a Range,
+        binder: Binder<'a>,
         body: &'a Expr,
     ) -> ValueSet {
-        let Some(turns) = self.turns(point, range) else { return ValueSet::empty() };
-        let slot = self.local_slot(local);
+        let Some(turns) = self.turns(point, binder.range) else { return ValueSet::empty() };
+        let slot = self.local_slot(binder.local);
         let calls = has_call(body);
         let (decided, undecided) = match quantifier {
             Quantifier::Exists => (1, 0),
@@ -457,6 +456,13 @@ impl<'a> AbstractWalk<'a> {
             at = joined;
         }
     }
+}
+
+/// A bound variable and what it runs over.
+#[derive(Clone, Copy)]
+struct Binder<'a> {
+    local: LocalId,
+    range: &'a Range,
 }
 
 /// The values a loop variable takes.

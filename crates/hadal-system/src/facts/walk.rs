@@ -271,7 +271,7 @@ impl<'a> AbstractWalk<'a> {
                     if inside.is_empty() {
                         return None;
                     }
-                    target = self.elements(target, shape, *domain, *element, &inside);
+                    target = self.elements(target, shape, &inside);
                     shape = *element;
                 }
                 // Other combinations are refused by `validate`; whatever they mean, stay with the whole.
@@ -281,17 +281,14 @@ impl<'a> AbstractWalk<'a> {
         Some(target)
     }
 
-    fn elements(
-        &self,
-        target: MaySlots,
-        array: ShapeId,
-        index: DomainId,
-        element: ShapeId,
-        inside: &ValueSet,
-    ) -> MaySlots {
-        let starts = match target {
-            MaySlots::Starts(starts) => starts,
-            within => return within,
+    /// Where the elements of an array (or a multiset) with these indices may be.
+    fn elements(&self, target: MaySlots, array: ShapeId, inside: &ValueSet) -> MaySlots {
+        let (starts, index, element) = match (target, &self.system.shapes[array]) {
+            (
+                MaySlots::Starts(starts),
+                Shape::Array { index, element } | Shape::Multiset { slots: index, element },
+            ) => (starts, *index, *element),
+            (within, _) => return within,
         };
         let stride = self.system.shapes.slots(element) as u32;
         let length = self.system.shapes.slots(array) as u32;

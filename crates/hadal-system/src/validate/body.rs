@@ -246,7 +246,15 @@ impl<'a> Check<'a> {
                     self.problem(stmt.span, "a return has a value exactly where there is a result");
                 }
             }
-            StmtKind::Bind { local, place, body } => self.bind(code, *local, place, body, stmt.span),
+            StmtKind::Bind { local, place, body } => {
+                self.place(code, place);
+                if self.can_bind(code, *local, place, stmt.span) {
+                    let at = local.0 as usize;
+                    let before = std::mem::replace(&mut code.bound[at], true);
+                    self.stmts(code, body);
+                    code.bound[at] = before;
+                }
+            }
             StmtKind::Check { condition, .. } => self.expr(code, condition),
             StmtKind::Fail(_) => {}
             StmtKind::Cover(property, condition) => {
@@ -278,18 +286,16 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn bind(&mut self, code: &mut Code<'a>, local: LocalId, place: &'a Place, body: &'a [Stmt], span: Span) {
-        self.place(code, place);
-        let at = local.0 as usize;
-        let Some(reference) = code.locals.get(at).filter(|l| l.kind == LocalKind::Reference) else {
+    /// Whether a local is one that can be bound to a place.
+    fn can_bind(&mut self, code: &Code<'a>, local: LocalId, place: &Place, span: Span) -> bool {
+        let local = code.locals.get(local.0 as usize);
+        let Some(reference) = local.filter(|l| l.kind == LocalKind::Reference) else {
             self.problem(span, "only a reference can be bound to a place");
-            return;
+            return false;
         };
         if reference.shape != place.shape {
             self.problem(span, format!("reference `{}` has another shape than its place", reference.name));
         }
-        let before = std::mem::replace(&mut code.bound[at], true);
-        self.stmts(code, body);
-        code.bound[at] = before;
+        true
     }
 }
