@@ -37,6 +37,13 @@ impl Graph {
     }
 }
 
+/// Where a statement stands: the element that it becomes, and the one that follows.
+#[derive(Clone, Copy)]
+struct Spot {
+    id: ElementId,
+    next: ElementId,
+}
+
 impl Checker<'_> {
     /// Builds the control graph of a process.
     pub(super) fn flow(&mut self, made: &mut Process, process: &ast::Proctype) {
@@ -97,7 +104,9 @@ impl Checker<'_> {
             };
             around.head = false;
             let next = ids[n + 1..].iter().flatten().next().copied().unwrap_or(next);
-            stacker::maybe_grow(128 << 10, 1 << 20, || self.element(stmt, id, next, &around, graph));
+            stacker::maybe_grow(128 << 10, 1 << 20, || {
+                self.element(stmt, Spot { id, next }, &around, graph);
+            });
         }
         ids.into_iter().flatten().next().unwrap_or(next)
     }
@@ -109,7 +118,7 @@ impl Checker<'_> {
         first
     }
 
-    fn element(&mut self, stmt: &Stmt, id: ElementId, next: ElementId, around: &Around, graph: &mut Graph) {
+    fn element(&mut self, stmt: &Stmt, Spot { id, next }: Spot, around: &Around, graph: &mut Graph) {
         for label in &stmt.labels {
             if graph.labels.iter().any(|it| it.name == label.text) {
                 self.error(label.span, format!("the label `{}` stands twice in this process", label.text));

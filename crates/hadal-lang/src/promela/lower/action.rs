@@ -2,6 +2,7 @@
 
 use super::super::flow::{Edge, Exits};
 use super::super::model::{ElementId, ElementKind, Op, Process, Receive, Step, Term};
+use super::message::Message;
 use super::operation::asks_timeout;
 use super::term::{and, not, or};
 use super::{Env, Lowering, Timeout};
@@ -111,7 +112,8 @@ impl Lowering<'_> {
                     if self.queues[queue].buffer.is_none() {
                         self.locals.clone_from(&part.locals);
                         let guard = and(part.guard.clone(), here);
-                        self.handshakes(part, guard, queue, values, element.span);
+                        let span = element.span;
+                        self.handshakes(part, guard, Message { queue, values, span, env: part.env });
                     }
                 }
                 self.locals.clone_from(&part.locals);
@@ -133,7 +135,10 @@ impl Lowering<'_> {
                             let body = self.effect(op, Some(queue), element.span, part.env);
                             self.finish(part, guard, body, element.span);
                         }
-                        None => self.handshakes(part, guard, queue, values, element.span),
+                        None => {
+                            let span = element.span;
+                            self.handshakes(part, guard, Message { queue, values, span, env: part.env });
+                        }
                     }
                 }
             }
@@ -271,29 +276,31 @@ impl Lowering<'_> {
     pub(super) fn has_partner(&mut self, sender: usize, queue: usize, values: &[Term], env: Env) -> Expr {
         const MOST: usize = 3;
         let mut any = Expr::constant(0);
+        let span = values.first().map_or_else(Span::default, |value| value.span);
         if self.partners_asked == MOST {
-            let span = values.first().map_or_else(Span::default, |value| value.span);
             self.error(span, "this rendezvous waits for one inside `unless`, which waits for others in turn");
             return any;
         }
         self.partners_asked += 1;
         let receivers = self.receivers(sender, queue, values.len(), env.timeout);
         self.partners_asked -= 1;
+        let message = Message { queue, values, span, env };
         for (receiver, receive) in receivers {
-            let accepts = self.accepts(&receive, values, env, receiver.env, queue);
+            let accepts = self.accepts(&receive, receiver.env, message);
             any = or(any, and(receiver.guard, accepts));
         }
         any
     }
 
     /// Adds the joint steps of a sender with everybody who may receive.
-    fn handshakes(&mut self, part: &Part, guard: Expr, queue: usize, values: &[Term], span: Span) {
+    fn handshakes(&mut self, part: &Part, guard: Expr, message: Message<'_>) {
+        let Message { queue, values, span, .. } = message;
         let model = self.model;
         let receivers = self.receivers(part.slot, queue, values.len(), part.env.timeout);
         let locals = self.locals.clone();
         for (receiver, receive) in &receivers {
             self.locals.clone_from(&locals);
-            let accepts = self.accepts(receive, values, part.env, receiver.env, queue);
+            let accepts = self.accepts(receive, receiver.env, message);
             let guard = and(and(guard.clone(), receiver.guard.clone()), accepts);
             if guard.as_const() == Some(0) {
                 continue;

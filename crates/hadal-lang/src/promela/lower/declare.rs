@@ -22,22 +22,26 @@ impl Lowering<'_> {
             self.globals.push(store);
         }
         let shape = self.range_shape(0, slots);
-        self.count = self.add_variable("_nr_pr".into(), shape, Role::Data, None, Span::default());
+        let (role, span) = (Role::Data, Span::default());
+        self.count = self.add_variable(Variable { name: "_nr_pr".into(), shape, role, owner: None, span });
         if self.uses_last(asked) {
             let shape = self.range_shape(0, 255);
-            self.last = Some(self.add_variable("_last".into(), shape, Role::Data, None, Span::default()));
+            let last = Variable { name: "_last".into(), shape, role, owner: None, span };
+            self.last = Some(self.add_variable(last));
         }
         for slot in 0..self.slots.len() {
             let class = self.slots[slot].class;
             let process = &model.processes[class];
             let name = self.slot_name(slot);
             let shape = self.shape(Shape::Scalar(self.controls[class].domain), process.span);
-            let location = self.add_variable(name.clone(), shape, Role::Location, Some(slot), process.span);
+            let (owner, span) = (Some(ProcessId(slot as u32)), process.span);
+            let role = Role::Location;
+            let location = self.add_variable(Variable { name: name.clone(), shape, role, owner, span });
             self.slots[slot].location = location;
             if let Pid::State(_) = self.slots[slot].pid {
                 let shape = self.range_shape(0, slots.max(1) - 1);
-                let pid =
-                    self.add_variable(format!("{name}._pid"), shape, Role::Data, Some(slot), process.span);
+                let (name, role) = (format!("{name}._pid"), Role::Data);
+                let pid = self.add_variable(Variable { name, shape, role, owner, span });
                 self.slots[slot].pid = Pid::State(pid);
             }
             self.declare_priority(slot, &name);
@@ -64,16 +68,8 @@ impl Lowering<'_> {
         }
     }
 
-    pub(super) fn add_variable(
-        &mut self,
-        name: String,
-        shape: ShapeId,
-        role: Role,
-        owner: Option<usize>,
-        span: Span,
-    ) -> VarId {
-        let owner = owner.map(|slot| ProcessId(slot as u32));
-        self.variables.push(Variable { name, shape, role, owner, span });
+    pub(super) fn add_variable(&mut self, variable: Variable) -> VarId {
+        self.variables.push(variable);
         VarId(self.variables.len() as u32 - 1)
     }
 
@@ -87,7 +83,8 @@ impl Lowering<'_> {
         if let Initial::Channel { capacity, fields } = &variable.initial {
             let first = self.queues.len();
             for name in elements(&name, variable.length) {
-                self.queue(name, *capacity, fields, slot, variable.span);
+                let (fields, span) = (fields.clone(), variable.span);
+                self.queue(Queue { name, fields, buffer: None, owner: slot, span }, *capacity);
             }
             if !changes {
                 return Store::Channels(first);
@@ -106,7 +103,8 @@ impl Lowering<'_> {
                 self.field_queues(record, &name, slot);
             }
         }
-        Store::State(self.add_variable(name, shape, Role::Data, slot, variable.span))
+        let (role, owner) = (Role::Data, slot.map(|slot| ProcessId(slot as u32)));
+        Store::State(self.add_variable(Variable { name, shape, role, owner, span: variable.span }))
     }
 
     /// Makes the channels inside a record.
@@ -116,7 +114,8 @@ impl Lowering<'_> {
             for name in elements(&format!("{name}.{}", field.name), field.length) {
                 match (&field.initial, field.ty) {
                     (Initial::Channel { capacity, fields }, _) => {
-                        self.queue(name, *capacity, fields, slot, field.span);
+                        let (fields, span) = (fields.clone(), field.span);
+                        self.queue(Queue { name, fields, buffer: None, owner: slot, span }, *capacity);
                     }
                     (_, Type::Record(inner)) => self.field_queues(inner, &name, slot),
                     _ => {}
@@ -125,9 +124,12 @@ impl Lowering<'_> {
         }
     }
 
-    fn queue(&mut self, name: String, capacity: usize, fields: &[Type], slot: Option<usize>, span: Span) {
-        let buffer = (capacity > 0).then(|| {
-            let field_shapes: Vec<ShapeId> = fields.iter().map(|&ty| self.type_shape(ty, span)).collect();
+    /// Makes a channel, with a buffer where it has room for messages.
+    fn queue(&mut self, mut queue: Queue, capacity: usize) {
+        let span = queue.span;
+        queue.buffer = (capacity > 0).then(|| {
+            let field_shapes: Vec<ShapeId> =
+                queue.fields.iter().map(|&ty| self.type_shape(ty, span)).collect();
             let record = field_shapes
                 .iter()
                 .enumerate()
@@ -136,8 +138,11 @@ impl Lowering<'_> {
             let message_shape = self.shape(Shape::Record(record), span);
             let messages_shape = self.array_shape(capacity, message_shape, span);
             let held_shape = self.range_shape(0, capacity as i64);
-            let held = self.add_variable(format!("{name}.len"), held_shape, Role::Channel, slot, span);
-            let messages = self.add_variable(name.clone(), messages_shape, Role::Channel, slot, span);
+            let (role, owner) = (Role::Channel, queue.owner.map(|slot| ProcessId(slot as u32)));
+            let name = format!("{}.len", queue.name);
+            let held = self.add_variable(Variable { name, shape: held_shape, role, owner, span });
+            let name = queue.name.clone();
+            let messages = self.add_variable(Variable { name, shape: messages_shape, role, owner, span });
             let index = self.domains.add(Domain::range(0, capacity as i64 - 1, false));
             Channel {
                 held,
@@ -150,7 +155,7 @@ impl Lowering<'_> {
                 capacity,
             }
         });
-        self.queues.push(Queue { name, fields: fields.to_vec(), buffer, owner: slot, span });
+        self.queues.push(queue);
     }
 
     fn array_shape(&mut self, length: usize, element: ShapeId, span: Span) -> ShapeId {

@@ -5,16 +5,20 @@ use super::term::not;
 use super::{Env, Lowering};
 use hadal_system::{BinaryOp, Expr, LocalKind, Place, Span, Stmt, StmtKind};
 
+/// A message that a statement sends.
+#[derive(Clone, Copy)]
+pub(super) struct Message<'m> {
+    pub(super) queue: usize,
+    pub(super) values: &'m [Term],
+    pub(super) span: Span,
+    /// The sender's.
+    pub(super) env: Env,
+}
+
 impl Lowering<'_> {
     /// Puts a message into a buffer that has room.
-    pub(super) fn send(
-        &mut self,
-        queue: usize,
-        values: &[Term],
-        sorted: bool,
-        span: Span,
-        env: Env,
-    ) -> Vec<Stmt> {
+    pub(super) fn send(&mut self, message: Message<'_>, sorted: bool) -> Vec<Stmt> {
+        let Message { queue, values, span, env } = message;
         let fields = self.queues[queue].fields.clone();
         let values: Vec<Expr> =
             values.iter().zip(fields).map(|(value, field)| self.fitted(value, field, env)).collect();

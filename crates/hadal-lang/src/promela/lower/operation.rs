@@ -2,6 +2,7 @@
 
 use super::super::flow::Edge;
 use super::super::model::{Argument, ElementKind, Op, Receive, Step, Term, TermKind, VarPath};
+use super::message::Message;
 use super::term::{and, equal, not, or};
 use super::{Env, Lowering};
 use hadal_system::{CheckKind, Expr, PrintItem, Span, Stmt, StmtKind};
@@ -109,7 +110,7 @@ impl Lowering<'_> {
                 vec![Stmt::new(kind, span)]
             }
             Op::Send { values, sorted, .. } => match queue {
-                Some(queue) => self.send(queue, values, *sorted, span, env),
+                Some(queue) => self.send(Message { queue, values, span, env }, *sorted),
                 None => Vec::new(),
             },
             Op::Receive(receive) => match queue {
@@ -219,15 +220,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether the receiver's arguments accept these values.
-    pub(super) fn accepts(
-        &mut self,
-        receive: &Receive,
-        values: &[Term],
-        sender: Env,
-        receiver: Env,
-        queue: usize,
-    ) -> Expr {
+    /// Whether the receiver's arguments accept a message.
+    pub(super) fn accepts(&mut self, receive: &Receive, receiver: Env, message: Message<'_>) -> Expr {
+        let Message { queue, values, env: sender, .. } = message;
         let mut all = Expr::constant(1);
         for (n, (argument, value)) in receive.arguments.iter().zip(values).enumerate() {
             if let Argument::Match(wanted) = argument {

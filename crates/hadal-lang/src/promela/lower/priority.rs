@@ -7,7 +7,8 @@ use super::slots::{ops, terms};
 use super::term::{and, equal, not, or};
 use super::{Env, Lowering, Timeout};
 use hadal_system::{
-    BinaryOp, CheckKind, Domain, Expr, ExprKind, Function, FunctionId, Role, Span, Stmt, StmtKind, VarId,
+    BinaryOp, CheckKind, Domain, Expr, ExprKind, Function, FunctionId, ProcessId, Role, Span, Stmt, StmtKind,
+    VarId, Variable,
 };
 use std::collections::HashMap;
 
@@ -86,7 +87,9 @@ impl Lowering<'_> {
             true => {
                 let shape = self.range_shape(0, 255);
                 let name = format!("{name}._priority");
-                Priority::State(self.add_variable(name, shape, Role::Data, Some(slot), process.span))
+                let (role, owner) = (Role::Data, Some(ProcessId(slot as u32)));
+                let priority = Variable { name, shape, role, owner, span: process.span };
+                Priority::State(self.add_variable(priority))
             }
             false => Priority::Always(self.priorities.starts[class].first().copied().unwrap_or(1)),
         };

@@ -6,7 +6,7 @@
 use super::super::model::{Argument, ElementId, ElementKind, Op};
 use super::term::{and, equal, or};
 use super::{Env, Lowering, Timeout};
-use hadal_system::{Domain, Expr, Role, Shape, Span, Stmt, StmtKind, VarId};
+use hadal_system::{Domain, Expr, Role, Shape, Span, Stmt, StmtKind, VarId, Variable};
 use std::collections::HashMap;
 
 /// A trace that the messages follow.
@@ -26,8 +26,9 @@ impl Lowering<'_> {
         let values = states.iter().enumerate().map(|(n, &state)| (state, n as i64)).collect();
         let domain = self.domains.add(Domain::range(0, states.len() as i64 - 1, false));
         let shape = self.shape(Shape::Scalar(domain), trace.process.span);
-        let location =
-            self.add_variable(trace.process.name.to_string(), shape, Role::Monitor, None, trace.process.span);
+        let (name, span) = (trace.process.name.to_string(), trace.process.span);
+        let location = Variable { name, shape, role: Role::Monitor, owner: None, span };
+        let location = self.add_variable(location);
         self.trace = Some(Followed { location, states, values });
     }
 
