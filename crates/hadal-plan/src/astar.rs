@@ -54,7 +54,7 @@ pub(crate) trait Bounding {
 pub(crate) enum End {
     /// A cheapest plan.
     Plan(Vec<u32>),
-    /// There is none below the bound.
+    /// There is none.
     Exhausted,
     /// It ended before it knew.
     Stopped(StopReason),
@@ -148,13 +148,12 @@ impl AStar {
         Ok(AStar { states, nodes, flags, open, pruned })
     }
 
-    /// Searches for a cheapest plan that costs less than `bound`.
+    /// Searches for a cheapest plan.
     pub(crate) fn go_on(
         &mut self,
         space: &RowSpace,
         estimator: &mut dyn Bounding,
         watch: &mut Watch,
-        bound: u32,
         figures: &mut Figures,
     ) -> End {
         let AStar { states, nodes, flags, open, pruned } = self;
@@ -185,7 +184,7 @@ impl AStar {
                 h = h.max(estimate.0);
                 nodes.get_mut(at)[0].h = h;
                 let total = g.saturating_add(h);
-                if total >= bound {
+                if total == u32::MAX {
                     continue;
                 }
                 if total > f {
@@ -239,7 +238,7 @@ impl AStar {
                 }
                 let h = nodes.get(to)[0].h;
                 let total = g.saturating_add(h);
-                if total < bound {
+                if total < u32::MAX {
                     open.push((total, h), (to, g));
                 }
             }
@@ -266,7 +265,7 @@ impl AStar {
                     let h = node.h.max(estimate.0);
                     nodes.get_mut(to)[0].h = h;
                     let total = node.g.saturating_add(h);
-                    if total < bound {
+                    if total < u32::MAX {
                         open.push((total, h), (to, node.g));
                     }
                 }

@@ -248,7 +248,7 @@ impl Sitting<'_> {
             let mut tried = Figures::default();
             let mut watch = Watch::trial(planner.control, planner.governor, TRIAL, states);
             let mut search = Box::new(AStar::new(space));
-            let end = search.go_on(space, guide.bounding().as_mut(), &mut watch, u32::MAX, &mut tried);
+            let end = search.go_on(space, guide.bounding().as_mut(), &mut watch, &mut tried);
             self.say(format!("trial of {}: no plan costs less than {}", guide.title(), tried.lower_bound));
             self.outcome.figures.add(tried);
             match end {

@@ -67,7 +67,7 @@ impl Sitting<'_> {
         if self.resumed.is_none() && !on_disk && (!in_ram || taken_up.is_some()) {
             let mut search = taken_up.or(begun).unwrap_or_else(|| AStar::new(space));
             let mut watch = self.watch(u64::MAX);
-            end = search.go_on(space, estimator.as_mut(), &mut watch, u32::MAX, &mut self.outcome.figures);
+            end = search.go_on(space, estimator.as_mut(), &mut watch, &mut self.outcome.figures);
             self.say(format!("A* with {name}"));
             if let End::Stopped(reason) = &end
                 && !external::wants_memory(reason)

@@ -66,6 +66,15 @@ impl From<Overflow> for RowError {
     }
 }
 
+/// A schema and what its rows are made with.
+struct Lifted<'s> {
+    number: u32,
+    schema: &'s Schema,
+    wishes: &'s [Wish],
+    /// Of each effect: where it may happen.
+    guides: &'s [Vec<Body>],
+}
+
 impl Builder<'_> {
     /// The rows of every reachable instance of schema `number`.
     pub(crate) fn rows_of(
@@ -81,11 +90,12 @@ impl Builder<'_> {
             .iter()
             .map(|effect| self.guide(effect, self.facts.relations[relation].arity()))
             .collect();
+        let lifted = Lifted { number, schema, wishes, guides: &guides };
         let mut objects = Vec::new();
         for instance in 0..self.facts.relations[relation].len() {
             objects.clear();
             objects.extend_from_slice(self.facts.relations[relation].tuple(instance));
-            self.instance(number, schema, (wishes, &guides), &mut objects, rows)?;
+            self.instance(&lifted, &mut objects, rows)?;
             if instance % LOOK_EVERY == LOOK_EVERY - 1 {
                 self.facts.look(rows.len() * ROW_BYTES);
             }
@@ -108,12 +118,11 @@ impl Builder<'_> {
 
     fn instance(
         &mut self,
-        number: u32,
-        schema: &Schema,
-        (wishes, guides): (&[Wish], &[Vec<Body>]),
+        lifted: &Lifted<'_>,
         objects: &mut Vec<u32>,
         rows: &mut Vec<GroundRow>,
     ) -> Result<(), RowError> {
+        let &Lifted { number, schema, wishes, guides } = lifted;
         let mut conjunction = Conjunction::default();
         if !self.conjoin(&schema.precondition, objects, &mut conjunction)? {
             return Ok(());

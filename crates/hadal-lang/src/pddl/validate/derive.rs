@@ -1,6 +1,6 @@
 //! What rules derive: the least fixpoint, predicate by predicate in the order that negation demands.
 
-use super::evaluate::View;
+use super::evaluate::{Quantified, View};
 use super::state::State;
 use crate::pddl::ast::Task;
 use crate::pddl::strata::strata;
@@ -19,7 +19,9 @@ pub(super) fn derive(task: &Task, state: &mut State) {
             let mut found = Vec::new();
             for axiom in task.axioms.iter().filter(|axiom| level[axiom.predicate as usize] == stratum) {
                 let view = View { task, state };
-                view.find(&axiom.parameters, &mut Vec::new(), &axiom.body, true, &mut |objects| {
+                let (variables, formula) = (&axiom.parameters[..], &axiom.body);
+                let wanted = Quantified { variables, formula, positive: true };
+                view.find(wanted, &mut Vec::new(), &mut |objects| {
                     let key = (axiom.predicate, objects.clone());
                     if !state.derived.contains(&key) {
                         found.push(key);

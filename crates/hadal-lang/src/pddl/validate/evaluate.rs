@@ -12,6 +12,22 @@ pub(super) struct View<'a> {
     pub(super) state: &'a State,
 }
 
+/// The values of `variables` that make `formula` true (or, not `positive`, false).
+#[derive(Clone, Copy)]
+pub(super) struct Quantified<'f> {
+    pub(super) variables: &'f [Variable],
+    pub(super) formula: &'f Formula,
+    pub(super) positive: bool,
+}
+
+/// What must be true (or, not `positive`, false), each part as soon as so many objects are bound.
+#[derive(Clone, Copy)]
+struct Parts<'f> {
+    parts: &'f [Formula],
+    ready: &'f [usize],
+    positive: bool,
+}
+
 impl View<'_> {
     /// Whether `formula` is true (or, not `positive`, false) under `objects`. A comparison of something undefined is neither.
     pub(super) fn is(&self, formula: &Formula, positive: bool, objects: &mut Vec<u32>) -> bool {
@@ -33,13 +49,15 @@ impl View<'_> {
             Formula::Or(parts) if positive => parts.iter().any(|part| self.is(part, true, objects)),
             Formula::Or(parts) => parts.iter().all(|part| self.is(part, false, objects)),
             Formula::Exists(variables, inner) if positive => {
-                self.find(variables, objects, inner, true, &mut |_| true)
+                self.find(Quantified { variables, formula: inner, positive: true }, objects, &mut |_| true)
             }
             Formula::Exists(variables, inner) => !self.find_unmet(variables, objects, inner, false),
             Formula::Forall(variables, inner) if positive => {
                 !self.find_unmet(variables, objects, inner, true)
             }
-            Formula::Forall(variables, inner) => self.find(variables, objects, inner, false, &mut |_| true),
+            Formula::Forall(variables, inner) => {
+                self.find(Quantified { variables, formula: inner, positive: false }, objects, &mut |_| true)
+            }
             // Nobody has to meet a preference.
             Formula::Preference(..) => true,
         }
@@ -56,14 +74,12 @@ impl View<'_> {
         self.each(variables, objects, &mut |view, objects| !view.is(formula, positive, objects))
     }
 
-    /// Calls `stop` with every assignment of `variables` that makes `formula` true (or false) until it says so. Parts of a
-    /// conjunction are looked at as soon as their variables have values.
+    /// Calls `stop` with every assignment that is looked for until it says so. Parts of a conjunction are looked at as
+    /// soon as their variables have values.
     pub(super) fn find(
         &self,
-        variables: &[Variable],
+        Quantified { variables, formula, positive }: Quantified<'_>,
         objects: &mut Vec<u32>,
-        formula: &Formula,
-        positive: bool,
         stop: &mut dyn FnMut(&mut Vec<u32>) -> bool,
     ) -> bool {
         let parts: &[Formula] = match (formula, positive) {
@@ -73,17 +89,17 @@ impl View<'_> {
         let first = objects.len();
         let ready: Vec<usize> =
             parts.iter().map(|part| slots_needed(part, first + variables.len()).max(first)).collect();
-        self.find_from(variables, objects, (parts, &ready, positive), stop)
+        self.find_from(variables, objects, Parts { parts, ready: &ready, positive }, stop)
     }
 
     fn find_from(
         &self,
         variables: &[Variable],
         objects: &mut Vec<u32>,
-        what: (&[Formula], &[usize], bool),
+        what: Parts<'_>,
         stop: &mut dyn FnMut(&mut Vec<u32>) -> bool,
     ) -> bool {
-        let (parts, ready, positive) = what;
+        let Parts { parts, ready, positive } = what;
         let bound = objects.len();
         for (part, &ready) in parts.iter().zip(ready) {
             if ready == bound && !self.is(part, positive, objects) {
