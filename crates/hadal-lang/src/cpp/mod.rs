@@ -82,7 +82,7 @@ impl State<'_> {
             if tokens[at].is("#") && tokens[at].first {
                 let end = (at + 1..tokens.len()).find(|&n| tokens[n].first).unwrap_or(tokens.len());
                 let place = place.unwrap_or(tokens[at].span);
-                self.directive(&tokens[at + 1..end], place, active, &mut open, depth);
+                self.directive(&tokens[at + 1..end], place, &mut open, depth);
                 at = end;
             } else {
                 let end = (at + 1..tokens.len())
@@ -99,14 +99,8 @@ impl State<'_> {
         }
     }
 
-    fn directive(
-        &mut self,
-        line: &[Token],
-        place: Span,
-        active: bool,
-        open: &mut Vec<Condition>,
-        depth: usize,
-    ) {
+    fn directive(&mut self, line: &[Token], place: Span, open: &mut Vec<Condition>, depth: usize) {
+        let active = open.iter().all(|condition| condition.active);
         let Some(word) = line.first() else { return };
         let rest = &line[1..];
         let span = place.to(if place == word.span { word.span } else { place });

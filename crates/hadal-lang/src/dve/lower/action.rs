@@ -262,7 +262,7 @@ impl<'m> Lowering<'m> {
                     let value = self.item_place(buffer, number(0, *span), item, *span).read();
                     body.push(assign(place, value));
                 }
-                self.shift_buffer(*channel, buffer, *span, locals, body);
+                self.shift_buffer(*channel, *span, locals, body);
             }
         }
     }
@@ -321,14 +321,8 @@ impl<'m> Lowering<'m> {
     }
 
     /// Moves every message one place forward, clears the last place, counts one less.
-    fn shift_buffer(
-        &mut self,
-        channel: usize,
-        buffer: Buffer,
-        span: Span,
-        locals: &mut Vec<Local>,
-        body: &mut Vec<Stmt>,
-    ) {
+    fn shift_buffer(&mut self, channel: usize, span: Span, locals: &mut Vec<Local>, body: &mut Vec<Stmt>) {
+        let Some(buffer) = self.buffers[channel] else { return };
         let capacity = self.model.channels[channel].capacity;
         let copy = |this: &Self, to: Expr, from: Expr| {
             let (to, from) = (this.message_place(buffer, to, span), this.message_place(buffer, from, span));

@@ -151,20 +151,12 @@ impl Lowering<'_> {
         self.add_shape(Shape::Array { index, element }, span)
     }
 
-    fn add_variable(
-        &mut self,
-        name: String,
-        shape: ShapeId,
-        role: Role,
-        owner: Option<usize>,
-        span: Span,
-    ) -> VarId {
-        let owner = owner.map(|process| ProcessId(process as u32));
-        self.list.push(Variable { name, shape, role, owner, span });
-        self.slots += self.shapes.slots(shape);
+    fn add_variable(&mut self, variable: Variable) -> VarId {
+        self.slots += self.shapes.slots(variable.shape);
         if self.slots > Shapes::MAX_SLOTS {
-            self.oversized.get_or_insert(span);
+            self.oversized.get_or_insert(variable.span);
         }
+        self.list.push(variable);
         VarId(self.list.len() as u32 - 1)
     }
 
@@ -191,8 +183,13 @@ impl Lowering<'_> {
                 undefined: false,
             });
             let shape = self.add_shape(Shape::Scalar(domain), process.span);
-            let location =
-                self.add_variable(process.name.clone(), shape, Role::Location, Some(number), process.span);
+            let location = self.add_variable(Variable {
+                name: process.name.clone(),
+                shape,
+                role: Role::Location,
+                owner: Some(ProcessId(number as u32)),
+                span: process.span,
+            });
             self.locations.push(location);
             self.declare_data(Some(number));
         }
@@ -209,16 +206,22 @@ impl Lowering<'_> {
                 None => element,
             };
             self.element_shapes[number] = element;
-            self.variables[number] =
-                self.add_variable(variable.name.clone(), shape, Role::Data, owner, variable.span);
+            self.variables[number] = self.add_variable(Variable {
+                name: variable.name.clone(),
+                shape,
+                role: Role::Data,
+                owner: owner.map(|process| ProcessId(process as u32)),
+                span: variable.span,
+            });
         }
     }
 
     fn declare_buffer(&mut self, number: usize) -> Buffer {
         let channel = &self.model.channels[number];
         let held = self.scalar_shape(Interval::new(0, channel.capacity as i64));
-        let held =
-            self.add_variable(format!("{}.held", channel.name), held, Role::Channel, None, channel.span);
+        let (role, owner, span) = (Role::Channel, None, channel.span);
+        let name = format!("{}.held", channel.name);
+        let held = self.add_variable(Variable { name, shape: held, role, owner, span });
         let fields: Vec<Field> = (0..self.ranges.buffers[number].len())
             .map(|item| Field {
                 name: format!("{item}"),
@@ -227,7 +230,7 @@ impl Lowering<'_> {
             .collect();
         let message = self.add_shape(Shape::Record(fields), channel.span);
         let shape = self.array_shape(channel.capacity, message, channel.span);
-        let messages = self.add_variable(channel.name.clone(), shape, Role::Channel, None, channel.span);
+        let messages = self.add_variable(Variable { name: channel.name.clone(), shape, role, owner, span });
         Buffer { held, messages, message }
     }
 

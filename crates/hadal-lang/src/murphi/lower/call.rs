@@ -7,6 +7,25 @@ use crate::murphi::types::TypeId;
 use crate::murphi::walk;
 use hadal_system::{Argument, Expr, ExprKind, Function, FunctionId, LocalKind, Place, Span, Stmt, StmtKind};
 
+/// A call of a function that the model declares.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'h> {
+    pub(super) function: usize,
+    pub(super) arguments: &'h [hir::Expr],
+    pub(super) span: Span,
+}
+
+/// A function made to compute what no expression can. What the `needed` expressions mention of the present frame is
+/// passed along.
+#[derive(Clone, Copy)]
+pub(super) struct Auxiliary<'h> {
+    pub(super) name: &'h str,
+    /// Of its result.
+    pub(super) ty: TypeId,
+    pub(super) needed: &'h [&'h hir::Expr],
+    pub(super) span: Span,
+}
+
 impl Lowering<'_> {
     /// One of the model's functions.
     pub(super) fn function(&mut self, function: &hir::Function) -> Function {
@@ -62,20 +81,15 @@ impl Lowering<'_> {
         }
         let name = self.model.functions[function].name.clone();
         let needed: Vec<&hir::Expr> = arguments.iter().collect();
-        self.in_function(&name, ty, &needed, span, |lowering, out| {
+        self.in_function(Auxiliary { name: &name, ty, needed: &needed, span }, |lowering, out| {
             let arguments = lowering.arguments(function, arguments, out);
             Expr::new(ExprKind::Call(id, arguments), span)
         })
     }
 
     /// A call as a statement, its result dropped.
-    pub(super) fn call_stmt(
-        &mut self,
-        function: usize,
-        arguments: &[hir::Expr],
-        span: Span,
-        out: &mut Vec<Stmt>,
-    ) {
+    pub(super) fn call_stmt(&mut self, call: Call<'_>, out: &mut Vec<Stmt>) {
+        let Call { function, arguments, span } = call;
         let mut arguments = self.arguments(function, arguments, out);
         if let Some(ty) = self.model.functions[function].result
             && !self.model.types.is_simple(ty)
@@ -88,14 +102,8 @@ impl Lowering<'_> {
     }
 
     /// Calls a function that returns an array or record, and has it written to `to`.
-    pub(super) fn call_into(
-        &mut self,
-        to: Place,
-        function: usize,
-        arguments: &[hir::Expr],
-        span: Span,
-        out: &mut Vec<Stmt>,
-    ) {
+    pub(super) fn call_into(&mut self, call: Call<'_>, to: Place, out: &mut Vec<Stmt>) {
+        let Call { function, arguments, span } = call;
         let mut passed = vec![Argument::Reference(to)];
         passed.extend(self.arguments(function, arguments, out));
         out.push(Stmt::new(StmtKind::Call(FunctionId(function as u32), passed), span));
@@ -108,7 +116,8 @@ impl Lowering<'_> {
             Kind::Call(function, arguments) => {
                 let local = self.temporary("computed", expr.ty);
                 let place = Place::local(local, self.shape(expr.ty), expr.span);
-                self.call_into(place.clone(), *function, arguments, expr.span, out);
+                let call = Call { function: *function, arguments, span: expr.span };
+                self.call_into(call, place.clone(), out);
                 place
             }
             // No other expression has an aggregate value.
@@ -155,14 +164,10 @@ impl Lowering<'_> {
         }
     }
 
-    /// A call of a new function in which statements compute the value of an expression. What the `needed` expressions
-    /// mention of the present frame is passed along.
+    /// A call of a new function in which statements compute the value of an expression.
     pub(super) fn in_function(
         &mut self,
-        name: &str,
-        ty: TypeId,
-        needed: &[&hir::Expr],
-        span: Span,
+        Auxiliary { name, ty, needed, span }: Auxiliary<'_>,
         build: impl FnOnce(&mut Self, &mut Vec<Stmt>) -> Expr,
     ) -> Expr {
         let mut mentioned = Vec::new();

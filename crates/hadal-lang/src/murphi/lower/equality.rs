@@ -1,6 +1,7 @@
 //! `=`: on scalars, on arrays and records, and on values that may be undefined where CMurphi says so.
 
 use super::Lowering;
+use super::call::Auxiliary;
 use super::expr::{and, not};
 use crate::murphi::hir::{self, Dialect, ExprKind as Kind};
 use crate::murphi::types::{Type, TypeId};
@@ -63,7 +64,9 @@ impl Lowering<'_> {
             return Expr::new(ExprKind::Same(Box::new(l), Box::new(r)), span);
         }
         // A call that returns an aggregate: compute it in a function of its own.
-        self.in_function("comparison", TypeId::BOOLEAN, &[left, right], span, |lowering, out| {
+        let needed = &[left, right];
+        let function = Auxiliary { name: "comparison", ty: TypeId::BOOLEAN, needed, span };
+        self.in_function(function, |lowering, out| {
             let l = lowering.aggregate(left, out);
             let r = lowering.aggregate(right, out);
             Expr::new(ExprKind::Same(Box::new(l), Box::new(r)), span)

@@ -1,6 +1,7 @@
 //! Multisets: counting, adding, removing.
 
 use super::Lowering;
+use super::call::Auxiliary;
 use super::expr::{and, constant, not};
 use super::frame::{Frame, Meaning};
 use crate::murphi::hir::{self, Pick};
@@ -49,37 +50,31 @@ impl Lowering<'_> {
         let set = hir::Expr { kind: hir::ExprKind::Place(pick.set.clone()), ty: pick.set.ty, span };
         let counted = hadal_system::Domain::range(0, self.capacity(pick.set.ty), true);
         let domain = self.domains.add(counted);
-        let call = self.in_function(
-            "multisetcount",
-            TypeId::INTEGER,
-            &[&set, &pick.condition],
-            span,
-            |lowering, out| {
-                let shape = match lowering.shapes.add(hadal_system::Shape::Scalar(domain), &lowering.domains)
-                {
-                    Ok(shape) => shape,
-                    // One scalar is never too many.
-                    Err(_) => lowering.shape(TypeId::INTEGER),
-                };
-                let total = lowering.frame().add("total", shape, LocalKind::Variable);
-                let total = Place::local(total, shape, span);
-                let set = lowering.place(&pick.set);
-                let range = lowering.positions(pick.set.ty);
-                let local = lowering.local_for(pick.symbol, LocalKind::Bound);
-                let position =
-                    Place::local(local, lowering.frame().locals[local.0 as usize].shape, span).read();
-                let wanted = and(lowering.present(&set, position), lowering.expr(&pick.condition));
-                let one_more = Expr::binary(BinaryOp::Add, total.clone().read(), constant(1, span));
-                let count = Stmt::new(StmtKind::Assign(total.clone(), one_more), span);
-                let branch = Stmt::new(
-                    StmtKind::If { branches: vec![(wanted, vec![count])], otherwise: Vec::new() },
-                    span,
-                );
-                out.push(Stmt::new(StmtKind::Assign(total.clone(), constant(0, span)), span));
-                out.push(Stmt::new(StmtKind::For { local, range, body: vec![branch] }, span));
-                total.read()
-            },
-        );
+        let needed = &[&set, &pick.condition];
+        let function = Auxiliary { name: "multisetcount", ty: TypeId::INTEGER, needed, span };
+        let call = self.in_function(function, |lowering, out| {
+            let shape = match lowering.shapes.add(hadal_system::Shape::Scalar(domain), &lowering.domains) {
+                Ok(shape) => shape,
+                // One scalar is never too many.
+                Err(_) => lowering.shape(TypeId::INTEGER),
+            };
+            let total = lowering.frame().add("total", shape, LocalKind::Variable);
+            let total = Place::local(total, shape, span);
+            let set = lowering.place(&pick.set);
+            let range = lowering.positions(pick.set.ty);
+            let local = lowering.local_for(pick.symbol, LocalKind::Bound);
+            let position = Place::local(local, lowering.frame().locals[local.0 as usize].shape, span).read();
+            let wanted = and(lowering.present(&set, position), lowering.expr(&pick.condition));
+            let one_more = Expr::binary(BinaryOp::Add, total.clone().read(), constant(1, span));
+            let count = Stmt::new(StmtKind::Assign(total.clone(), one_more), span);
+            let branch = Stmt::new(
+                StmtKind::If { branches: vec![(wanted, vec![count])], otherwise: Vec::new() },
+                span,
+            );
+            out.push(Stmt::new(StmtKind::Assign(total.clone(), constant(0, span)), span));
+            out.push(Stmt::new(StmtKind::For { local, range, body: vec![branch] }, span));
+            total.read()
+        });
         if let hadal_system::ExprKind::Call(FunctionId(id), _) = &call.kind
             && let Some(Some(function)) = self.functions.get_mut(*id as usize)
         {
@@ -159,17 +154,19 @@ impl Lowering<'_> {
     pub(super) fn remove(&mut self, position: &hir::Expr, set: &hir::Place, span: Span, out: &mut Vec<Stmt>) {
         let at = self.expr(position);
         let place = self.place(set);
-        self.remove_at(&place, set.ty, at, span, out);
+        out.extend(self.remove_at(&place, set.ty, at, span));
     }
 
-    fn remove_at(&mut self, set: &Place, ty: TypeId, at: Expr, span: Span, out: &mut Vec<Stmt>) {
+    fn remove_at(&mut self, set: &Place, ty: TypeId, at: Expr, span: Span) -> [Stmt; 2] {
         let flag = self.flag(set, at.clone());
         let mut slot = set.clone();
         slot.steps.push(Step::Index(at));
         slot.steps.push(Step::Field(1));
         slot.shape = self.shape(self.element_type(ty));
-        out.push(Stmt::new(StmtKind::Assign(flag, constant(0, span)), span));
-        out.push(Stmt::new(StmtKind::Undefine(slot), span));
+        [
+            Stmt::new(StmtKind::Assign(flag, constant(0, span)), span),
+            Stmt::new(StmtKind::Undefine(slot), span),
+        ]
     }
 
     /// Takes away every element that satisfies a condition.
@@ -181,8 +178,7 @@ impl Lowering<'_> {
         let position = Place { base: Base::Local(local), steps: Vec::new(), shape, span };
         let present = self.present(&set, position.clone().read());
         let wanted = and(present, self.expr(&pick.condition));
-        let mut removal = Vec::new();
-        self.remove_at(&set, pick.set.ty, position.read(), span, &mut removal);
+        let removal = self.remove_at(&set, pick.set.ty, position.read(), span).into();
         let branch =
             Stmt::new(StmtKind::If { branches: vec![(wanted, removal)], otherwise: Vec::new() }, span);
         out.push(Stmt::new(StmtKind::For { local, range, body: vec![branch] }, span));

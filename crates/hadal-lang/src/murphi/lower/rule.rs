@@ -35,7 +35,7 @@ impl Lowering<'_> {
                     let guard = self.expr(guard);
                     let guard = self.behind_lower_priorities(and(present, guard), *priority, &priorities);
                     let body = self.body(&rule.scopes, body, rule.span);
-                    let action = self.action("rule", rule, params, guard, body);
+                    let action = self.action(rule, params, guard, body);
                     self.count_instances(&action.params, &mut actions, u64::from(u32::MAX), rule.span);
                     self.actions.push(action);
                 }
@@ -43,7 +43,7 @@ impl Lowering<'_> {
                     self.frames.push(Frame::default());
                     let (params, present) = self.open_scopes(&rule.scopes);
                     let body = self.body(&rule.scopes, body, rule.span);
-                    let action = self.action("start", rule, params, present, body);
+                    let action = self.action(rule, params, present, body);
                     self.count_instances(&action.params, &mut starts, u64::from(u32::MAX), rule.span);
                     self.starts.push(action);
                 }
@@ -51,7 +51,17 @@ impl Lowering<'_> {
                     self.frames.push(Frame::default());
                     let (params, present) = self.open_scopes(&rule.scopes);
                     let condition = self.expr(condition);
-                    let property = self.property(rule, *category, params, present, condition);
+                    let kind = property_kind(*category);
+                    let condition = match kind {
+                        // Nothing is asked of positions where no element stands.
+                        PropertyKind::Invariant | PropertyKind::Assumption
+                            if present.as_const().is_none() =>
+                        {
+                            Expr::binary(BinaryOp::Implies, present, condition)
+                        }
+                        _ => and(present, condition),
+                    };
+                    let property = self.property(rule, kind, params, condition);
                     self.count_instances(&property.params, &mut properties, MAX_PROPERTIES, rule.span);
                     self.properties.push(property);
                 }
@@ -126,17 +136,10 @@ impl Lowering<'_> {
         lowered
     }
 
-    fn action(
-        &mut self,
-        what: &str,
-        rule: &Rule,
-        params: Vec<Param>,
-        guard: Expr,
-        body: Vec<Stmt>,
-    ) -> Action {
+    fn action(&mut self, rule: &Rule, params: Vec<Param>, guard: Expr, body: Vec<Stmt>) -> Action {
         let frame = self.close_frame();
         Action {
-            name: self.rule_name(what, rule),
+            name: self.rule_name(rule),
             params,
             locals: frame.locals,
             guard,
@@ -146,37 +149,25 @@ impl Lowering<'_> {
         }
     }
 
-    fn rule_name(&self, what: &str, rule: &Rule) -> String {
+    fn rule_name(&self, rule: &Rule) -> String {
+        let what = match rule.kind {
+            RuleKind::Rule { .. } => "rule",
+            RuleKind::Start(_) => "start",
+            RuleKind::Property(Category::Assertion, _) => "invariant",
+            RuleKind::Property(Category::Assumption, _) => "assumption",
+            RuleKind::Property(Category::Cover, _) => "cover",
+            RuleKind::Property(Category::Liveness, _) => "liveness",
+        };
         match rule.name.as_deref() {
             Some(name) if !name.is_empty() => name.to_owned(),
             _ => format!("{what} at line {}", self.line(rule.span)),
         }
     }
 
-    fn property(
-        &mut self,
-        rule: &Rule,
-        category: Category,
-        params: Vec<Param>,
-        present: Expr,
-        condition: Expr,
-    ) -> Property {
-        let (kind, what) = match category {
-            Category::Assertion => (PropertyKind::Invariant, "invariant"),
-            Category::Assumption => (PropertyKind::Assumption, "assumption"),
-            Category::Cover => (PropertyKind::Cover, "cover"),
-            Category::Liveness => (PropertyKind::Liveness, "liveness"),
-        };
-        let condition = match kind {
-            // Nothing is asked of positions where no element stands.
-            PropertyKind::Invariant | PropertyKind::Assumption if present.as_const().is_none() => {
-                Expr::binary(BinaryOp::Implies, present, condition)
-            }
-            _ => and(present, condition),
-        };
+    fn property(&mut self, rule: &Rule, kind: PropertyKind, params: Vec<Param>, condition: Expr) -> Property {
         let frame = self.close_frame();
         Property {
-            name: self.rule_name(what, rule),
+            name: self.rule_name(rule),
             kind,
             params,
             locals: frame.locals,
@@ -198,6 +189,15 @@ impl Lowering<'_> {
     /// A constant true at a span.
     pub(super) fn always(span: Span) -> Expr {
         constant(1, span)
+    }
+}
+
+fn property_kind(category: Category) -> PropertyKind {
+    match category {
+        Category::Assertion => PropertyKind::Invariant,
+        Category::Assumption => PropertyKind::Assumption,
+        Category::Cover => PropertyKind::Cover,
+        Category::Liveness => PropertyKind::Liveness,
     }
 }
 

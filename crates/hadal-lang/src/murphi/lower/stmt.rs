@@ -1,6 +1,7 @@
 //! Statements.
 
 use super::Lowering;
+use super::call::Call;
 use super::frame::Meaning;
 use crate::murphi::hir::{self, Category, Dialect, ExprKind as Kind, StmtKind as Hir, SymbolId};
 use hadal_system::{
@@ -21,7 +22,9 @@ impl Lowering<'_> {
         let span = stmt.span;
         let kind = match &stmt.kind {
             Hir::Assign(to, value) => return self.assign(to, value, span, out),
-            Hir::Call(function, arguments) => return self.call_stmt(*function, arguments, span, out),
+            Hir::Call(function, arguments) => {
+                return self.call_stmt(Call { function: *function, arguments, span }, out);
+            }
             Hir::Clear(place) => StmtKind::Clear(self.place(place)),
             Hir::Undefine(place) => StmtKind::Undefine(self.place(place)),
             Hir::If(branches, otherwise) => return self.if_stmt(branches, otherwise, span, out),
@@ -46,13 +49,16 @@ impl Lowering<'_> {
                 return;
             }
             Hir::While(condition, body) => StmtKind::While(self.expr(condition), self.stmts(body)),
-            Hir::Alias(symbol, value, body) => return self.alias(*symbol, value, body, span, out),
+            Hir::Alias(symbol, value, body) => match self.bind_alias(*symbol, value, out) {
+                Some((local, place)) => StmtKind::Bind { local, place, body: self.stmts(body) },
+                None => return out.extend(self.stmts(body)),
+            },
             Hir::Return(value) => return self.return_stmt(value.as_ref(), span, out),
             Hir::Fail(message) => StmtKind::Fail(message.clone()),
             Hir::PutText(text) => StmtKind::Print(vec![PrintItem::Text(text.clone())]),
             Hir::Put(value) => StmtKind::Print(vec![self.print_item(value)]),
             Hir::Property(category, condition, message) => {
-                return self.property_stmt(*category, condition, message.as_deref(), span, out);
+                self.property_stmt(*category, condition, message.as_deref(), span)
             }
             Hir::MultisetAdd(element, set) => return self.add(element, set, span, out),
             Hir::MultisetRemove(position, set) => return self.remove(position, set, span, out),
@@ -66,7 +72,7 @@ impl Lowering<'_> {
             match &value.kind {
                 Kind::Call(function, arguments) => {
                     let to = self.place(to);
-                    self.call_into(to, *function, arguments, span, out);
+                    self.call_into(Call { function: *function, arguments, span }, to, out);
                 }
                 _ => {
                     let to = self.place(to);
@@ -138,26 +144,6 @@ impl Lowering<'_> {
         }
     }
 
-    fn alias(
-        &mut self,
-        symbol: SymbolId,
-        value: &hir::Expr,
-        body: &[hir::Stmt],
-        span: Span,
-        out: &mut Vec<Stmt>,
-    ) {
-        match self.bind_alias(symbol, value, out) {
-            Some((local, place)) => {
-                let body = self.stmts(body);
-                out.push(Stmt::new(StmtKind::Bind { local, place, body }, span));
-            }
-            None => {
-                let body = self.stmts(body);
-                out.extend(body);
-            }
-        }
-    }
-
     /// Gives a symbol its meaning as an alias: a reference to bind, or a variable that `out` fills.
     pub(super) fn bind_alias(
         &mut self,
@@ -185,7 +171,7 @@ impl Lowering<'_> {
         } else if let Kind::Call(function, arguments) = &value.kind {
             let local = self.local_for(symbol, LocalKind::Variable);
             let place = Place::local(local, self.shape(value.ty), value.span);
-            self.call_into(place, *function, arguments, value.span, out);
+            self.call_into(Call { function: *function, arguments, span: value.span }, place, out);
         }
         None
     }
@@ -197,7 +183,7 @@ impl Lowering<'_> {
             (Some(value), Some(result)) => {
                 let to = Place::local(result, self.shape(value.ty), span);
                 if let Kind::Call(function, arguments) = &value.kind {
-                    self.call_into(to, *function, arguments, span, out);
+                    self.call_into(Call { function: *function, arguments, span }, to, out);
                 } else {
                     let from = self.aggregate(value, out);
                     out.push(Stmt::new(StmtKind::Copy { to, from }, span));
@@ -226,13 +212,12 @@ impl Lowering<'_> {
         condition: &hir::Expr,
         message: Option<&str>,
         span: Span,
-        out: &mut Vec<Stmt>,
-    ) {
+    ) -> StmtKind {
         let shown = self.shown(condition.span);
         let message = message.filter(|m| !m.is_empty()).map_or(shown, str::to_owned);
         let check = |kind, condition| StmtKind::Check { kind, condition, message: message.clone() };
         let lowered = self.expr(condition);
-        let kind = match category {
+        match category {
             Category::Assertion | Category::Liveness => check(CheckKind::Assert, lowered),
             Category::Assumption => check(CheckKind::Assume, lowered),
             Category::Cover => {
@@ -246,7 +231,6 @@ impl Lowering<'_> {
                 });
                 StmtKind::Cover(self.properties.len() - 1, lowered)
             }
-        };
-        out.push(Stmt::new(kind, span));
+        }
     }
 }

@@ -286,9 +286,7 @@ impl Lowering<'_> {
                 return self.read(code, term);
             }
             TermKind::Assign(..) | TermKind::Step(..) => return self.write(code, term),
-            TermKind::Quantified(quantity, name, ty, body) => {
-                return self.quantified(code, *quantity, (name, ty), body, span);
-            }
+            TermKind::Quantified(..) => return self.quantified(code, term),
             TermKind::Deadlock => {
                 self.error(span, "`deadlock` stands in queries only");
                 return None;
@@ -377,7 +375,8 @@ impl Lowering<'_> {
                     code.out.push(assign);
                     return Some(place.read());
                 }
-                let before = self.local(code, "before", &ty, LocalKind::Variable, term.span)?;
+                let shape = self.shape(&ty, term.span)?;
+                let before = code.local("before", shape, LocalKind::Variable, term.span);
                 code.out.push(Stmt::new(StmtKind::Assign(before.clone(), place.read()), term.span));
                 code.out.push(assign);
                 Some(before.read())
@@ -433,14 +432,9 @@ impl Lowering<'_> {
     }
 
     /// Written out, term by term: bodies may speak of clocks and processes. Inside functions that write, a loop is kept.
-    fn quantified(
-        &mut self,
-        code: &mut Code,
-        quantity: Quantity,
-        (name, ty): (&str, &Type),
-        body: &Term,
-        span: Span,
-    ) -> Option<Expr> {
+    fn quantified(&mut self, code: &mut Code, term: &Term) -> Option<Expr> {
+        let TermKind::Quantified(quantity, name, ty, body) = &term.kind else { return None };
+        let (quantity, span) = (*quantity, term.span);
         let (low, high) = self.values(code.scope, ty)?;
         let outer = code.scope;
         let (neutral, op) = match quantity {
@@ -449,7 +443,8 @@ impl Lowering<'_> {
             Quantity::Sum => (0, BinaryOp::Add),
         };
         if code.writes && quantity != Quantity::Sum {
-            let place = self.local(code, name, &Ty::Int(low, high), LocalKind::Bound, span)?;
+            let shape = self.shape(&Ty::Int(low, high), span)?;
+            let place = code.local(name, shape, LocalKind::Bound, span);
             let hadal_system::Base::Local(local) = place.base else { return None };
             code.scope = self.scope(outer);
             self.bind(code.scope, name, Meaning::Place(place, Ty::Int(low, high)));

@@ -397,19 +397,13 @@ impl Lowering<'_> {
             code.out.push(Stmt::new(StmtKind::Copy { to: to.clone(), from }, term.span));
         }
     }
+}
 
-    /// A new local of this type.
-    pub(super) fn local(
-        &mut self,
-        code: &mut Code,
-        name: &str,
-        ty: &Ty,
-        kind: LocalKind,
-        span: Span,
-    ) -> Option<Place> {
-        let shape = self.shape(ty, span)?;
-        let id = LocalId(code.locals.len() as u32);
-        code.locals.push(Local { name: name.to_owned(), shape, kind });
-        Some(Place { base: Base::Local(id), steps: Vec::new(), shape, span })
+impl Code {
+    /// A new local of this shape.
+    pub(super) fn local(&mut self, name: &str, shape: ShapeId, kind: LocalKind, span: Span) -> Place {
+        let id = LocalId(self.locals.len() as u32);
+        self.locals.push(Local { name: name.to_owned(), shape, kind });
+        Place { base: Base::Local(id), steps: Vec::new(), shape, span }
     }
 }

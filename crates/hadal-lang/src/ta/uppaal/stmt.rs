@@ -28,7 +28,8 @@ impl Lowering<'_> {
         for parameter in &function.parameters {
             let ty = self.declared_ty(scope, parameter)?;
             let kind = if parameter.reference { LocalKind::Reference } else { LocalKind::Variable };
-            let place = self.local(&mut code, &parameter.name, &ty, kind, parameter.span)?;
+            let shape = self.shape(&ty, parameter.span)?;
+            let place = code.local(&parameter.name, shape, kind, parameter.span);
             self.bind(code.scope, &parameter.name, Meaning::Place(place, ty));
         }
         let result = match self.ty(scope, &function.result)? {
@@ -117,7 +118,8 @@ impl Lowering<'_> {
             CommandKind::Each(name, ty, body) => {
                 let Some((low, high)) = self.values(code.scope, ty) else { return };
                 let ty = Ty::Int(low, high);
-                let Some(place) = self.local(code, name, &ty, LocalKind::Bound, span) else { return };
+                let Some(shape) = self.shape(&ty, span) else { return };
+                let place = code.local(name, shape, LocalKind::Bound, span);
                 let Base::Local(local) = place.base else { return };
                 let outer = code.scope;
                 code.scope = self.scope(outer);
@@ -160,10 +162,8 @@ impl Lowering<'_> {
                 }
                 Declaration::Variable(declared) => {
                     let Some(ty) = self.declared_ty(code.scope, declared) else { continue };
-                    let kind = LocalKind::Variable;
-                    let Some(place) = self.local(code, &declared.name, &ty, kind, declared.span) else {
-                        continue;
-                    };
+                    let Some(shape) = self.shape(&ty, declared.span) else { continue };
+                    let place = code.local(&declared.name, shape, LocalKind::Variable, declared.span);
                     self.initialise(code, &place, &ty, declared.initial.as_ref());
                     self.bind(code.scope, &declared.name, Meaning::Place(place, ty));
                 }

@@ -29,9 +29,7 @@ impl Lowering<'_, '_> {
                 self.conjuncts(left, scope, out, bounds);
                 self.conjuncts(right, scope, out, bounds);
             }
-            TermKind::Binary(op, left, right) if self.mentions_clock(term) => {
-                self.comparison(*op, (left, right), term.span, scope, bounds);
-            }
+            TermKind::Binary(..) if self.mentions_clock(term) => self.comparison(term, scope, bounds),
             _ if self.mentions_clock(term) => {
                 self.error(term.span, "clocks are compared, nothing else");
             }
@@ -54,14 +52,8 @@ impl Lowering<'_, '_> {
     }
 
     /// `x ~ e`, `e ~ x`, `x - y ~ e`.
-    pub(super) fn comparison(
-        &mut self,
-        op: BinaryOp,
-        (left, right): (&Term, &Term),
-        span: Span,
-        scope: &mut Scope,
-        bounds: &mut Vec<Bound>,
-    ) {
+    fn comparison(&mut self, term: &Term, scope: &mut Scope, bounds: &mut Vec<Bound>) {
+        let TermKind::Binary(op, left, right) = &term.kind else { return };
         let flipped = self.mentions_clock(right);
         let (clocks, value) = if flipped { (right, left) } else { (left, right) };
         let (x, y) = match &clocks.kind {
@@ -71,16 +63,16 @@ impl Lowering<'_, '_> {
             _ => (self.clock_ref(clocks, scope), Some(ClockRef::Zero)),
         };
         let (Some(x), Some(y), Some(value)) = (x, y, self.integer(value, scope)) else { return };
-        let op = match (op, flipped) {
+        let op = match (*op, flipped) {
             (BinaryOp::Less, true) => BinaryOp::Greater,
             (BinaryOp::LessEqual, true) => BinaryOp::GreaterEqual,
             (BinaryOp::Greater, true) => BinaryOp::Less,
             (BinaryOp::GreaterEqual, true) => BinaryOp::LessEqual,
             (op, _) => op,
         };
-        match compare_clock(op, (x, y), value, span) {
+        match compare_clock(op, (x, y), value, term.span) {
             Some(list) => bounds.extend(list),
-            None => self.error(span, "a clock is compared by <, <=, ==, >= or >"),
+            None => self.error(term.span, "a clock is compared by <, <=, ==, >= or >"),
         }
     }
 
@@ -234,7 +226,7 @@ impl Lowering<'_, '_> {
                 }
                 let (place, value) = (self.place(target, scope), self.integer(value, scope));
                 if let (Some((place, domain)), Some(value)) = (place, value) {
-                    self.assign(place, domain, value, span, out);
+                    out.extend(self.assign(place, domain, value, span));
                 }
             }
             CommandKind::If(condition, yes, no) => {
@@ -255,21 +247,13 @@ impl Lowering<'_, '_> {
                     out.push(Stmt::new(StmtKind::While(condition, body), span));
                 }
             }
-            CommandKind::Local { name, size, value } => {
-                self.local((name, span), size.as_ref(), value.as_ref(), scope, out)
-            }
+            CommandKind::Local { .. } => self.local(command, scope, out),
         }
     }
 
     /// Writes a value, or drops the step where the variable cannot hold it.
-    pub(super) fn assign(
-        &mut self,
-        place: Place,
-        domain: DomainId,
-        value: Expr,
-        span: Span,
-        out: &mut Vec<Stmt>,
-    ) {
+    fn assign(&self, place: Place, domain: DomainId, value: Expr, span: Span) -> Vec<Stmt> {
+        let mut out = Vec::new();
         let fits = value.as_const().is_some_and(|value| self.network.system.domains[domain].contains(value));
         if !fits {
             let condition = Expr::new(ExprKind::InDomain(Box::new(value.clone()), domain), value.span);
@@ -278,16 +262,13 @@ impl Lowering<'_, '_> {
             out.push(Stmt::new(kind, span));
         }
         out.push(Stmt::new(StmtKind::Assign(place, value), span));
+        out
     }
 
-    pub(super) fn local(
-        &mut self,
-        (name, span): (&str, Span),
-        size: Option<&Term>,
-        value: Option<&Term>,
-        scope: &mut Scope,
-        out: &mut Vec<Stmt>,
-    ) {
+    /// Declares a local and gives it its first value.
+    fn local(&mut self, command: &Command, scope: &mut Scope, out: &mut Vec<Stmt>) {
+        let CommandKind::Local { name, size, value } = &command.kind else { return };
+        let span = command.span;
         let size = match size {
             None => None,
             Some(term) => match self.integer(term, scope).and_then(|size| size.as_const()) {
@@ -317,7 +298,7 @@ impl Lowering<'_, '_> {
         for n in 0..size.unwrap_or(1) {
             let steps = if size.is_none() { Vec::new() } else { vec![Step::Index(Expr::constant(n))] };
             let place = Place { base: hadal_system::Base::Local(id), steps, shape: self.number, span };
-            self.assign(place, self.number_domain, value.clone(), span, out);
+            out.extend(self.assign(place, self.number_domain, value.clone(), span));
         }
     }
 }
