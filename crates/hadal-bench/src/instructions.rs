@@ -39,14 +39,14 @@ pub fn run(args: &BenchArgs, cases: &[&Case], corpus: &Corpus, scratch: &Scratch
     if args.html.is_some() {
         return Err(BenchError::Usage("instruction counts have no chart: leave out --html".into()));
     }
-    let hadal = Hadal::new(1, args.time_limit, scratch)?;
+    let counter = Counter { args, scratch, hadal: Hadal::new(1, args.time_limit, scratch)? };
     println!(
         "{:40} {:>10} {:>12} {:>18} {:>14}",
         "model", "states", "transitions", "instr/transition", "instr/state"
     );
     let mut rows = Vec::new();
     for case in cases {
-        let row = count_case(args, &hadal, case, &corpus.path(case), scratch)?;
+        let row = counter.count_case(case, &corpus.path(case))?;
         println!(
             "{:40} {:>10} {:>12} {:>18} {:>14}{}",
             row.name,
@@ -64,60 +64,57 @@ pub fn run(args: &BenchArgs, cases: &[&Case], corpus: &Corpus, scratch: &Scratch
     Ok(u8::from(rows.iter().any(|row| row.problem.is_some())))
 }
 
-fn count_case(
-    args: &BenchArgs,
-    hadal: &Hadal,
-    case: &Case,
-    model: &Path,
-    scratch: &Scratch,
-) -> Result<Counted, BenchError> {
-    let (startup, _) = count(args, hadal, case, model, scratch, &["--max-states", "1"])?;
-    let (whole, output) = count(args, hadal, case, model, scratch, &[])?;
-    let json: serde_json::Value = serde_json::from_str(&output).unwrap_or_default();
-    let states = json["states"].as_u64().unwrap_or(0);
-    let transitions = json["transitions"].as_u64().unwrap_or(0);
-    let wrong = states != case.states || case.transitions.is_some_and(|expected| expected != transitions);
-    let instructions = whole.saturating_sub(startup);
-    Ok(Counted {
-        name: case.name(),
-        states,
-        transitions,
-        instructions,
-        startup_instructions: startup,
-        instructions_per_transition: instructions as f64 / transitions.max(1) as f64,
-        instructions_per_state: instructions as f64 / states.max(1) as f64,
-        problem: wrong.then(|| format!("{} states where there are {}", states, case.states)),
-    })
+/// Runs hadal under callgrind.
+struct Counter<'a> {
+    args: &'a BenchArgs,
+    scratch: &'a Scratch,
+    hadal: Hadal,
 }
 
-/// Instructions of one run under callgrind, and what the run printed.
-fn count(
-    args: &BenchArgs,
-    hadal: &Hadal,
-    case: &Case,
-    model: &Path,
-    scratch: &Scratch,
-    more: &[&str],
-) -> Result<(u64, String), BenchError> {
-    let profile = scratch.file("callgrind.out");
-    let mut command = Command::new("valgrind");
-    command
-        .args(["--tool=callgrind", "--log-file=/dev/null"])
-        .arg(format!("--callgrind-out-file={}", profile.display()))
-        .arg(hadal.program())
-        .args(hadal.arguments(case, model))
-        // A sandbox of valgrind's own address space: the default budget may be more than it can map.
-        .args(["--memory", "1G"])
-        // In RAM only: a stopped run of the other strategies also writes a checkpoint, which is no start-up.
-        .args(["--strategy", "bfs"])
-        .args(more);
-    let measured = measure(&mut command, args.time_limit * 2)
-        .map_err(|error| BenchError::File { path: "valgrind".into(), error })?;
-    let text = std::fs::read_to_string(&profile)
-        .map_err(|error| BenchError::File { path: profile.clone(), error })?;
-    let total = read_total(&text)
-        .ok_or_else(|| BenchError::Internal(format!("callgrind counted nothing: {}", measured.complaints)))?;
-    Ok((total, measured.output))
+impl Counter<'_> {
+    fn count_case(&self, case: &Case, model: &Path) -> Result<Counted, BenchError> {
+        let (startup, _) = self.count(case, model, &["--max-states", "1"])?;
+        let (whole, output) = self.count(case, model, &[])?;
+        let json: serde_json::Value = serde_json::from_str(&output).unwrap_or_default();
+        let states = json["states"].as_u64().unwrap_or(0);
+        let transitions = json["transitions"].as_u64().unwrap_or(0);
+        let wrong = states != case.states || case.transitions.is_some_and(|expected| expected != transitions);
+        let instructions = whole.saturating_sub(startup);
+        Ok(Counted {
+            name: case.name(),
+            states,
+            transitions,
+            instructions,
+            startup_instructions: startup,
+            instructions_per_transition: instructions as f64 / transitions.max(1) as f64,
+            instructions_per_state: instructions as f64 / states.max(1) as f64,
+            problem: wrong.then(|| format!("{} states where there are {}", states, case.states)),
+        })
+    }
+
+    /// Instructions of one run under callgrind, and what the run printed.
+    fn count(&self, case: &Case, model: &Path, more: &[&str]) -> Result<(u64, String), BenchError> {
+        let profile = self.scratch.file("callgrind.out");
+        let mut command = Command::new("valgrind");
+        command
+            .args(["--tool=callgrind", "--log-file=/dev/null"])
+            .arg(format!("--callgrind-out-file={}", profile.display()))
+            .arg(self.hadal.program())
+            .args(self.hadal.arguments(case, model))
+            // A sandbox of valgrind's own address space: the default budget may be more than it can map.
+            .args(["--memory", "1G"])
+            // In RAM only: a stopped run of the other strategies also writes a checkpoint, which is no start-up.
+            .args(["--strategy", "bfs"])
+            .args(more);
+        let measured = measure(&mut command, self.args.time_limit * 2)
+            .map_err(|error| BenchError::File { path: "valgrind".into(), error })?;
+        let text = std::fs::read_to_string(&profile)
+            .map_err(|error| BenchError::File { path: profile.clone(), error })?;
+        let total = read_total(&text).ok_or_else(|| {
+            BenchError::Internal(format!("callgrind counted nothing: {}", measured.complaints))
+        })?;
+        Ok((total, measured.output))
+    }
 }
 
 /// The total at the end of a profile; of several parts (one for each dump), the sum.

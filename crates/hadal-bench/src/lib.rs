@@ -125,39 +125,45 @@ fn explore(
     let hadal = Hadal::new(args.threads, args.time_limit, scratch)?;
     let rumur = if args.no_peers { None } else { Rumur::find(args.threads, args.time_limit) };
     let mut report = BenchReport::new(args, rumur.as_ref().map(|r| r.version.clone()));
+    let contest = Contest { args, corpus, scratch, hadal, rumur };
     println!("{}", text::heading(&report));
     for case in cases {
-        let row = measure_case(args, case, corpus, &hadal, rumur.as_ref(), scratch)?;
+        let row = contest.measure(case)?;
         println!("{}", text::row(&row, report.clock));
         report.rows.push(row);
     }
     Ok(report)
 }
 
-/// Measures one case `--repeat` times, hadal and its peer in turns so that both meet the same noise; the best counts.
-fn measure_case(
-    args: &BenchArgs,
-    case: &Case,
-    corpus: &Corpus,
-    hadal: &Hadal,
-    rumur: Option<&Rumur>,
-    scratch: &Scratch,
-) -> Result<CaseResult, BenchError> {
-    let model = corpus.path(case);
-    let built =
-        rumur.filter(|_| case.peers && case.is_murphi()).map(|rumur| rumur.build(case, &model, scratch));
-    let mut best = hadal.run(case, &model)?;
-    let mut peer = built.as_ref().map(|built| match built {
-        Ok(verifier) => verifier.run(),
-        Err(refused) => PeerResult::Refused { reason: refused.clone() },
-    });
-    for _ in 1..args.repeat {
-        best = best.better(hadal.run(case, &model)?, args.clock);
-        if let Some(Ok(verifier)) = &built {
-            peer = peer.map(|peer| peer.better(verifier.run(), args.clock));
+/// hadal and its peer on one machine.
+struct Contest<'a> {
+    args: &'a BenchArgs,
+    corpus: &'a Corpus,
+    scratch: &'a Scratch,
+    hadal: Hadal,
+    rumur: Option<Rumur>,
+}
+
+impl Contest<'_> {
+    /// Measures one case `--repeat` times, hadal and its peer in turns so that both meet the same noise; the best counts.
+    fn measure(&self, case: &Case) -> Result<CaseResult, BenchError> {
+        let Contest { args, corpus, scratch, hadal, rumur } = self;
+        let model = corpus.path(case);
+        let rumur = rumur.as_ref().filter(|_| case.peers && case.is_murphi());
+        let built = rumur.map(|rumur| rumur.build(case, &model, scratch));
+        let mut best = hadal.run(case, &model)?;
+        let mut peer = built.as_ref().map(|built| match built {
+            Ok(verifier) => verifier.run(),
+            Err(refused) => PeerResult::Refused { reason: refused.clone() },
+        });
+        for _ in 1..args.repeat {
+            best = best.better(hadal.run(case, &model)?, args.clock);
+            if let Some(Ok(verifier)) = &built {
+                peer = peer.map(|peer| peer.better(verifier.run(), args.clock));
+            }
         }
+        Ok(CaseResult::new(case, best, peer))
     }
-    Ok(CaseResult::new(case, best, peer))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), BenchError> {

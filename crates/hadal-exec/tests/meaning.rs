@@ -238,7 +238,7 @@ fn functions_get_copies_and_places_and_give_results() {
         stmt(StmtKind::Return(Some(bin(Add, of(0, scalar).read(), int(1))))),
     ];
     let locals = vec![local("v", scalar, Variable), local("r", scalar, Reference)];
-    let f = system.define("f", locals, 2, Some(Domain::range(0, 5, true)), body);
+    let f = system.define("f", locals, Some(Domain::range(0, 5, true)), body);
     let call = |value| {
         let arguments = vec![Argument::Value(int(value)), Argument::Reference(y.clone())];
         expr(ExprKind::Call(f, arguments))
@@ -272,7 +272,7 @@ fn recursive_sum(n: Value, nesting: usize) -> System {
         }),
         stmt(StmtKind::Return(Some(call))),
     ];
-    system.define("sum", vec![local("n", scalar, Variable)], 1, Some(Domain::range(0, 9, false)), body);
+    system.define("sum", vec![local("n", scalar, Variable)], Some(Domain::range(0, 9, false)), body);
     let value = expr(ExprKind::Call(FunctionId(0), vec![Argument::Value(int(n))]));
     system.action(Vec::new(), int(1), vec![set(&x, value)]);
     system

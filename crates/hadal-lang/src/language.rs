@@ -61,7 +61,8 @@ impl PartialEq for Language {
 /// All languages with their extensions, for people: `.m and .murphi (Murphi), .dve and .mdve (DVE)`.
 pub fn list() -> String {
     let one = |language: &&Language| {
-        let extensions: Vec<String> = language.extensions.iter().map(|extension| format!(".{extension}")).collect();
+        let extensions: Vec<String> =
+            language.extensions.iter().map(|extension| format!(".{extension}")).collect();
         format!("{} ({})", extensions.join(" and "), language.name)
     };
     LANGUAGES.iter().map(one).collect::<Vec<_>>().join(", ")

@@ -120,7 +120,7 @@ impl Bench<'_> {
             found = run(asked)?;
         }
         let within_memory = found.peak_bytes <= raised_to.unwrap_or(budget) + OVERHEAD;
-        let run = DiskRun::new(self.case, &model.ram, strategy, percent, budget, found);
+        let run = DiskRun::new(model, strategy, percent, budget, found);
         Ok(DiskRun { raised_to, within_memory, ..run })
     }
 

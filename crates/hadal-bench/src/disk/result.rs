@@ -96,23 +96,16 @@ pub struct DiskRun {
 
 impl DiskRun {
     /// Holds a run against the table and against the one in RAM; whether its memory was kept is for the caller to say.
-    pub fn new(
-        case: &Case,
-        ram: &Exploration,
-        strategy: &str,
-        percent: f64,
-        budget_bytes: u64,
-        run: Exploration,
-    ) -> Self {
+    pub fn new(model: &DiskModel, strategy: &str, percent: f64, budget_bytes: u64, run: Exploration) -> Self {
         DiskRun {
             strategy: strategy.to_owned(),
             percent,
             same_as: None,
             budget_bytes,
             raised_to: None,
-            problem: run.problem(case),
-            wall_ratio: run.ratio(ram, Clock::Wall),
-            cpu_ratio: run.ratio(ram, Clock::Cpu),
+            problem: run.problem(&model.case),
+            wall_ratio: run.ratio(&model.ram, Clock::Wall),
+            cpu_ratio: run.ratio(&model.ram, Clock::Cpu),
             read_per_state: run.per_state(run.disk_bytes_read),
             written_per_state: run.per_state(run.disk_bytes_written),
             disk_per_state: run.per_state(run.disk_bytes),

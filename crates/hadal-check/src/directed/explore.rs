@@ -71,7 +71,12 @@ pub(crate) fn explore(
     if let Some(disk) = &disk {
         room = room.with_disk(disk.tables);
     }
-    let guides = match guides(&plan.guide, model, &target, preparation, room, &mut decisions) {
+    let guides = match guides(
+        &plan.guide,
+        Sought { model, target: &target, meter: preparation },
+        room,
+        &mut decisions,
+    ) {
         Ok(guides) => guides,
         Err(GuideError::CalledOff) => {
             decisions.push("  preparing the guide was called off".into());
@@ -332,12 +337,18 @@ impl<'m> Guides<'m> {
     }
 }
 
+/// What a guide is made for, and who looks at the time that takes.
+#[derive(Clone, Copy)]
+pub(super) struct Sought<'a, 'm> {
+    pub(super) model: &'m Model,
+    pub(super) target: &'a Target,
+    pub(super) meter: &'a dyn Meter,
+}
+
 /// The guide of this name.
 pub(super) fn guides<'m>(
     name: &str,
-    model: &'m Model,
-    target: &Target,
-    meter: &dyn Meter,
+    Sought { model, target, meter }: Sought<'_, 'm>,
     room: Room<'m>,
     decisions: &mut Vec<String>,
 ) -> Result<Guides<'m>, GuideError> {

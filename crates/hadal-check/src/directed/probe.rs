@@ -1,6 +1,6 @@
 //! The guided probe that `auto` begins with where a goal is named.
 
-use super::explore::{Asked, Guides, guides, target};
+use super::explore::{Asked, Guides, Sought, guides, target};
 use crate::preparation::Preparation;
 use crate::searching::{Explored, Watch};
 use hadal_exec::model::Model;
@@ -32,8 +32,8 @@ pub(crate) fn probe(model: &Model, task: Task, governor: &Governor, watch: Watch
     let limits = Limits { max_states: Some(PROBE_STATES), max_depth: None, time, ..Limits::default() };
     let control = Control::new(limits);
     let preparation = Preparation::new(&control, &part, watch);
-    let Guides { guide, .. } =
-        guides("auto", model, &target, &preparation, Room::default(), &mut decisions).ok()?;
+    let sought = Sought { model, target: &target, meter: &preparation };
+    let Guides { guide, .. } = guides("auto", sought, Room::default(), &mut decisions).ok()?;
     let probing = Task { control: &control, ..task };
     let search = Directed {
         guide: &*guide,

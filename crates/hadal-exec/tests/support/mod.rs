@@ -18,11 +18,11 @@ pub trait Build {
     fn record(&mut self, fields: &[(&str, ShapeId)]) -> ShapeId;
     fn var(&mut self, name: &str, shape: ShapeId) -> Place;
     fn action(&mut self, locals: Vec<Local>, guard: Expr, body: Vec<Stmt>);
+    /// A function all of whose locals are parameters.
     fn define(
         &mut self,
         name: &str,
         locals: Vec<Local>,
-        parameters: usize,
         result: Option<Domain>,
         body: Vec<Stmt>,
     ) -> FunctionId;
@@ -75,10 +75,10 @@ impl Build for System {
         &mut self,
         name: &str,
         locals: Vec<Local>,
-        parameters: usize,
         result: Option<Domain>,
         body: Vec<Stmt>,
     ) -> FunctionId {
+        let parameters = locals.len();
         let result = result.map(|domain| self.domains.add(domain));
         self.functions.push(Function { name: name.into(), parameters, locals, result, body, span: NOWHERE });
         FunctionId(self.functions.len() as u32 - 1)

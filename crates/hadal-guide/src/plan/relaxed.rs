@@ -276,8 +276,8 @@ impl<'s> Builder<'s> {
                 steps.push((needs, monitor.variable, *to));
             }
         }
-        for (at, row) in task.rows.iter().enumerate() {
-            self.add_row(task, at as u32, &row_needs[at], &row.effects, &whens[at]);
+        for at in 0..task.rows.len() {
+            self.add_row(task, at as u32, &row_needs[at], &whens[at]);
         }
         for (rule, needs) in task.rules.iter().zip(rules) {
             let head = self.first_derived + rule.head;
@@ -309,17 +309,10 @@ impl<'s> Builder<'s> {
         self.rows.len() as u32 - 1
     }
 
-    fn add_row(
-        &mut self,
-        task: &RowTask,
-        row: u32,
-        needs: &[u32],
-        effects: &[hadal_system::rows::Effect],
-        whens: &[Vec<u32>],
-    ) {
+    fn add_row(&mut self, task: &RowTask, row: u32, needs: &[u32], whens: &[Vec<u32>]) {
         // Effects with the same condition are one operator.
         let mut groups: Vec<(&[u32], Vec<u32>)> = Vec::new();
-        for (effect, when) in effects.iter().zip(whens) {
+        for (effect, when) in task.rows[row as usize].effects.iter().zip(whens) {
             match effect.change {
                 Change::Set(variable, value) => {
                     let adds = self.adds_of(variable, value);
@@ -328,8 +321,8 @@ impl<'s> Builder<'s> {
                         None => groups.push((when, adds)),
                     }
                 }
-                Change::Assign(number, _) | Change::Increase(number, _) => {
-                    self.add_numeric(task, row, (needs, when), number, effect.change);
+                Change::Assign(..) | Change::Increase(..) => {
+                    self.add_numeric(task, row, &union(needs, when), effect.change);
                 }
             }
         }
@@ -339,14 +332,8 @@ impl<'s> Builder<'s> {
     }
 
     /// One operator for every comparison that a change of a number may make true.
-    fn add_numeric(
-        &mut self,
-        task: &RowTask,
-        row: u32,
-        (needs, when): (&[u32], &[u32]),
-        number: u32,
-        change: Change,
-    ) {
+    fn add_numeric(&mut self, task: &RowTask, row: u32, needs: &[u32], change: Change) {
+        let (Change::Assign(number, _) | Change::Increase(number, _)) = change else { return };
         let mut compares: Vec<(u32, u32)> = self.compares.iter().map(|(&a, &b)| (a, b)).collect();
         compares.sort_unstable();
         for (comparison, fact) in compares {
@@ -368,7 +355,7 @@ impl<'s> Builder<'s> {
                 }
                 by = towards;
             }
-            let operator = self.add(row, union(needs, when), vec![fact]);
+            let operator = self.add(row, needs.to_vec(), vec![fact]);
             if by != 0.0 {
                 self.gains.push(Gain { operator, comparison, by });
             }

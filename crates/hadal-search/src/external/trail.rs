@@ -39,6 +39,16 @@ pub(super) enum Relay {
     At(u64),
 }
 
+/// A step from a record `parent` to a state, and the cells they lie in.
+#[derive(Clone, Copy)]
+pub(super) struct Step<'r> {
+    pub(super) from: Cell,
+    pub(super) to: Cell,
+    pub(super) label: Label,
+    pub(super) parent: &'r [u64],
+    pub(super) state: &'r [u64],
+}
+
 const PARENT_COLUMN_BITS: u32 = 16;
 /// A parent column that does not fit: any may be it.
 const ANY_COLUMN: u64 = (1 << PARENT_COLUMN_BITS) - 1;
@@ -75,15 +85,9 @@ impl Mode {
         }
     }
 
-    /// The payload of `state`, reached from the record `parent` by a transition.
-    pub(super) fn payload(
-        self,
-        (from, to): (Cell, Cell),
-        label: Label,
-        (shape, parent): (RecordShape, &[u64]),
-        state: &[u64],
-        payload: &mut Vec<u64>,
-    ) {
+    /// The payload of what a step reaches.
+    pub(super) fn payload(self, shape: RecordShape, step: Step<'_>, payload: &mut Vec<u64>) {
+        let Step { from, to, label, parent, state } = step;
         payload.clear();
         match self {
             Mode::Bare => {}

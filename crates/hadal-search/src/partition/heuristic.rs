@@ -112,7 +112,8 @@ impl Chooser {
     pub(super) fn new(heuristic: Heuristic, components: &[Component], sample: Option<&Sample>) -> Self {
         let sampled = sample.map_or_else(Vec::new, |sample| sample.updates.clone());
         let process = sample.and_then(|sample| {
-            let splits = splits(components, Scope::Process, &sample.states, sample.words, &[], 1.0);
+            let sampled = Population { states: &sample.states, words: sample.words, scale: 1.0 };
+            let splits = splits(components, Scope::Process, sampled, &[]);
             let cost = |split: &Split| sample.updates[split.component] as f64 * split.deviation.max(1.0);
             least(splits, cost).map(|split| split.component)
         });
@@ -151,8 +152,9 @@ impl Chooser {
                 _ => None,
             })
             .collect();
-        let mut splits = splits(components, Scope::Scalar, at.states, at.words, &used, at.scale);
-        let wide = self::splits(components, Scope::Variable, at.states, at.words, &used, at.scale);
+        let population = Population { states: at.states, words: at.words, scale: at.scale };
+        let mut splits = splits(components, Scope::Scalar, population, &used);
+        let wide = self::splits(components, Scope::Variable, population, &used);
         splits.extend(wide);
         let updates = |split: &Split| at.updates[split.component] as f64;
         let heuristic = match self.heuristic {
@@ -198,15 +200,17 @@ fn least(splits: Vec<Split>, cost: impl Fn(&Split) -> f64) -> Option<Split> {
     })
 }
 
-/// Every unused component of a scope that splits the states at all.
-fn splits(
-    components: &[Component],
-    scope: Scope,
-    states: &[u64],
+/// States of so many words, each of which stands for `scale` others.
+#[derive(Clone, Copy)]
+struct Population<'a> {
+    states: &'a [u64],
     words: usize,
-    used: &[usize],
     scale: f64,
-) -> Vec<Split> {
+}
+
+/// Every unused component of a scope that splits the states at all.
+fn splits(components: &[Component], scope: Scope, population: Population<'_>, used: &[usize]) -> Vec<Split> {
+    let Population { states, words, scale } = population;
     let wanted = |n: &usize| components[*n].scope == scope && !used.contains(n);
     let total = (states.len() / words) as f64;
     (0..components.len())

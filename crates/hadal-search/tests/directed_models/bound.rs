@@ -1,6 +1,6 @@
 //! Iterative context bounding: no trace has fewer switches than the one that is found.
 
-use crate::truth::{Asked, Truth, figures, model, run};
+use crate::truth::{Asked, Searched, Truth, figures, model, run};
 use hadal_exec::{Model, SymmetryMode};
 use hadal_guide::{priority, registry};
 use hadal_search::directed::{DirectedOptions, Insertion, Order, Tie};
@@ -75,7 +75,7 @@ fn compare(seeds: std::ops::Range<u64>) -> (usize, u64) {
                     let options = DirectedOptions { order, insertion, tie, ..DirectedOptions::default() };
                     let report = run(&model, &asked, &*guide, &*layer, options);
                     let case = format!("seed {seed} {name} {order} {insertion:?}");
-                    truth.assert_agrees(&model, &*layer, order, &report, &case);
+                    truth.assert_agrees(Searched { model: &model, priority: &*layer, order }, &report, &case);
                     let Verdict::Violated(found) = &report.verdict else { continue };
                     if order == Order::Alternating || matches!(found.kind, ViolationKind::StartFault(_)) {
                         continue;

@@ -1,6 +1,6 @@
 //! The exact criterion of interference contexts: what it leaves out is never missed.
 
-use crate::truth::{Asked, Truth, figures, model, run};
+use crate::truth::{Asked, Searched, Truth, figures, model, run};
 use hadal_exec::reduce::{self, Stubborn};
 use hadal_exec::{Model, SymmetryMode};
 use hadal_guide::{Target, priority, registry};
@@ -25,16 +25,25 @@ fn compare(system: System, seed: u64, most: usize, tally: &mut Tally) {
     question.asked =
         (0..question.asked.len() as u32).map(|n| properties.properties.iter().any(|id| id.0 == n)).collect();
     let asked = Asked { question, target: properties };
-    compare_question(&model, &asked, seed, most, &what, tally);
+    let case = Case { seed, most, what: &what };
+    compare_question(&model, &asked, &case, tally);
     // What is asked about beyond what the layer knows must not be left out either.
     let notion = [DeadlockNotion::Stuck, DeadlockNotion::Stuttering][seed as usize % 2];
     let wider = Asked { question: Question { deadlock: notion, ..asked.question }, target: asked.target };
     let before = tally.cut;
-    compare_question(&model, &wider, seed, most, &what, tally);
+    compare_question(&model, &wider, &case, tally);
     assert_eq!(before, tally.cut, "{what}");
 }
 
-fn compare_question(model: &Model, asked: &Asked, seed: u64, most: usize, what: &str, tally: &mut Tally) {
+/// Which system, and how many of its states are looked at.
+struct Case<'a> {
+    seed: u64,
+    most: usize,
+    what: &'a str,
+}
+
+fn compare_question(model: &Model, asked: &Asked, case: &Case, tally: &mut Tally) {
+    let &Case { seed, most, what } = case;
     let Some(truth) = Truth::of(model, asked, most) else { return };
     for name in [["blind", "hff"], ["du", "hl"], ["formula", "hcg"]][seed as usize % 3] {
         let Ok(guide) = registry::build(name, model, &asked.target) else { continue };
@@ -64,7 +73,7 @@ fn compare_question(model: &Model, asked: &Asked, seed: u64, most: usize, what: 
                 };
                 let report = run(model, asked, &*guide, &*layer, options);
                 let case = format!("{what} {name} {} {order} {insertion:?}", layer.name());
-                truth.assert_agrees(model, &*layer, order, &report, &case);
+                truth.assert_agrees(Searched { model, priority: &*layer, order }, &report, &case);
                 let cut = figures(&report).cut > 0;
                 tally.searches += 1;
                 tally.cut += usize::from(cut);

@@ -1,6 +1,6 @@
 //! Every order with every guide and every priority.
 
-use crate::truth::{Asked, Truth, model, run, without_properties};
+use crate::truth::{Asked, Searched, Truth, model, run, without_properties};
 use hadal_exec::SymmetryMode;
 use hadal_guide::guides;
 use hadal_guide::registry::Prepared;
@@ -99,19 +99,27 @@ fn check(model: &hadal_exec::Model, asked: &Asked, truth: &Truth, way: Way, case
     let Way { guide, layer, order, sieve } = way;
     let mut options = DirectedOptions { order, ..DirectedOptions::default() };
     let report = run(model, asked, guide, layer, options.clone());
-    truth.assert_agrees(model, layer, order, &report, case);
+    truth.assert_agrees(Searched { model, priority: layer, order }, &report, case);
     // Ties, orders of transitions and what becomes of a trace change the walk, not what is true.
     let ties = [Tie::Lifo, Tie::Fifo, Tie::Deep, Tie::Random(sieve.seed as u64)];
     options.tie = Some(ties[sieve.seed % 4]);
     options.seed = Some(sieve.seed as u64);
     options.traces = Traces::AsFound;
     let report = run(model, asked, guide, layer, options.clone());
-    truth.assert_agrees(model, layer, order, &report, &format!("{case}, {}", ties[sieve.seed % 4]));
+    truth.assert_agrees(
+        Searched { model, priority: layer, order },
+        &report,
+        &format!("{case}, {}", ties[sieve.seed % 4]),
+    );
     let calibrated = matches!(order, Order::Greedy | Order::AStar | Order::Breadth | Order::Depth);
     if calibrated {
         options.insertion = Insertion::UnlessClosed;
         let report = run(model, asked, guide, layer, options);
-        truth.assert_agrees(model, layer, order, &report, &format!("{case}, UnlessClosed"));
+        truth.assert_agrees(
+            Searched { model, priority: layer, order },
+            &report,
+            &format!("{case}, UnlessClosed"),
+        );
     }
 }
 

@@ -71,6 +71,13 @@ pub struct Truth {
     target: Target,
 }
 
+/// What was searched, and in which order.
+pub struct Searched<'a> {
+    pub model: &'a Model,
+    pub priority: &'a dyn Priority,
+    pub order: Order,
+}
+
 impl Truth {
     /// The truth about a model of at most `most` states.
     pub fn of(model: &Model, asked: &Asked, most: usize) -> Option<Self> {
@@ -163,14 +170,8 @@ impl Truth {
 
     /// Asserts that a report says what is so, and no more than it knows.
     #[track_caller]
-    pub fn assert_agrees(
-        &self,
-        model: &Model,
-        priority: &dyn Priority,
-        order: Order,
-        report: &Report,
-        case: &str,
-    ) {
+    pub fn assert_agrees(&self, search: Searched, report: &Report, case: &str) {
+        let Searched { model, priority, order } = search;
         let figures = figures(report);
         match &report.verdict {
             Verdict::Holds => {

@@ -298,7 +298,8 @@ fn properties_beside(model: &Path) -> Option<PathBuf> {
     let bare = stem.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '.');
     names.push(bare.to_owned());
     let extensions = ["props", "pctl", "csl"];
-    let all = names.iter().flat_map(|name| extensions.map(|extension| folder.join(format!("{name}.{extension}"))));
+    let all =
+        names.iter().flat_map(|name| extensions.map(|extension| folder.join(format!("{name}.{extension}"))));
     all.into_iter().find(|path| path.is_file())
 }
 

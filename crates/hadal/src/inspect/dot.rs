@@ -42,7 +42,9 @@ pub fn control(system: &System, facts: &Facts) -> String {
             {
                 let labels: Vec<String> =
                     graph.values.iter().map(|v| system.domains.render(domain, *v)).collect();
-                draw(system, slot as usize, &names.slot(slot), &labels, &graph, &mut dot);
+                let title = &names.slot(slot);
+                let cluster = Cluster { n: slot as usize, title, labels: &labels, graph: &graph };
+                draw(system, cluster, &mut dot);
             }
         }
     }
@@ -64,10 +66,19 @@ fn draw_process(system: &System, n: usize, process: &Process, dot: &mut String) 
             label
         })
         .collect();
-    draw(system, n, &process.name, &labels, &graph, dot);
+    draw(system, Cluster { n, title: &process.name, labels: &labels, graph: &graph }, dot);
 }
 
-fn draw(system: &System, n: usize, title: &str, labels: &[String], graph: &ControlGraph, dot: &mut String) {
+/// A control graph with a frame around it.
+struct Cluster<'g> {
+    n: usize,
+    title: &'g str,
+    /// Of its nodes.
+    labels: &'g [String],
+    graph: &'g ControlGraph,
+}
+
+fn draw(system: &System, Cluster { n, title, labels, graph }: Cluster<'_>, dot: &mut String) {
     line(dot, format_args!("subgraph cluster{n} {{"));
     line(dot, format_args!("  label={};", quote(title)));
     for (node, label) in labels.iter().enumerate() {

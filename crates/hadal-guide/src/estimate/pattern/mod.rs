@@ -85,6 +85,14 @@ struct Trouble<'m> {
     alarm: Option<&'m (dyn Fn() + Sync)>,
 }
 
+/// A table to make: of a projection, from these starts, with at most so many edges.
+#[derive(Clone, Copy)]
+struct TablePlan<'p> {
+    projection: &'p Projection,
+    starts: &'p [Vec<u16>],
+    most_edges: u64,
+}
+
 /// A projection whose table is made, but not yet prepared to be looked up.
 enum Made {
     Ram(RamTable),
@@ -116,7 +124,8 @@ impl<'m> Patterns<'m> {
             let table = loop {
                 let vars = chooser.choose(&goal, budget);
                 let projection = Projection::new(&task, vars, goal.clone());
-                match make(model, &task, &projection, &starts, most_edges, room) {
+                let plan = TablePlan { projection: &projection, starts: &starts, most_edges };
+                match make(model, &task, plan, room) {
                     Ok(table) => break (projection, table),
                     // A smaller projection; one without variables always fits.
                     Err(Unbuilt::ManyEdges) if budget > 0 => budget /= 8,
@@ -145,7 +154,8 @@ impl<'m> Patterns<'m> {
             }
             let projection = Projection::new(&task, vars, task.goal.clone());
             let most_edges = size.saturating_mul(ASKED_EDGES_PER_STATE).max(ASKED_EDGES);
-            match make(model, &task, &projection, &starts, most_edges, room) {
+            let plan = TablePlan { projection: &projection, starts: &starts, most_edges };
+            match make(model, &task, plan, room) {
                 Ok(table) => made.push((projection, table)),
                 Err(why) => return Err(why.told(&format!("`{pattern}`"))),
             }
@@ -183,14 +193,8 @@ impl<'m> Patterns<'m> {
 }
 
 /// The table of a projection, in RAM if there is room for it.
-fn make(
-    model: &Model,
-    task: &Task,
-    projection: &Projection,
-    starts: &[Vec<u16>],
-    most_edges: u64,
-    room: &Room,
-) -> Result<Made, Unbuilt> {
+fn make(model: &Model, task: &Task, plan: TablePlan<'_>, room: &Room) -> Result<Made, Unbuilt> {
+    let TablePlan { projection, starts, most_edges } = plan;
     if room.allows_ram() {
         match RamTable::build(task, projection, starts, most_edges, room) {
             Err(Unbuilt::NoRoom) => {}

@@ -3,6 +3,7 @@
 
 use super::super::matrix::Cell;
 use super::super::spill::lock;
+use super::super::trail::Step;
 use super::{Expander, Pass};
 use crate::layered::Trouble;
 use hadal_store::merge::{BlockSource, RunMerge};
@@ -82,7 +83,8 @@ impl Expander<'_> {
             return Ok(());
         }
         if self.shape.payload_words() > 0 {
-            self.rules.mode.payload((pass.cell, to), label, (self.shape, parent), state, &mut self.payload);
+            let step = Step { from: pass.cell, to, label, parent, state };
+            self.rules.mode.payload(self.shape, step, &mut self.payload);
         }
         self.targets.push(to, &self.payload, state)
     }

@@ -14,7 +14,7 @@ use super::part::{Part, Range, Ready};
 use super::scope::{ClosedPart, Keeper, Probe};
 use super::spill::Shared;
 use super::targets::Targets;
-use super::trail::Mode;
+use super::trail::{Mode, Step};
 use crate::finding::Finding;
 use crate::lane::{Lane, Task};
 use crate::layered::Trouble;
@@ -304,7 +304,8 @@ impl<'a> Expander<'a> {
             }
             if stride > words {
                 let parent = &batch[parents[n] as usize * stride..][..stride];
-                self.rules.mode.payload((cell, to), label, (self.shape, parent), state, &mut self.payload);
+                let step = Step { from: cell, to, label, parent, state };
+                self.rules.mode.payload(self.shape, step, &mut self.payload);
             }
             self.targets.push(to, &self.payload, state)?;
         }

@@ -167,7 +167,7 @@ impl HashDetector {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
-        if !self.partition.split(bucket, &sample, self.words, self.split_by, self.random) {
+        if !self.partition.split(bucket, sample.chunks_exact(self.words), self.split_by, self.random) {
             return Ok(false);
         }
         self.splits += 1;

@@ -7,6 +7,7 @@ use hadal_system::StateSpace;
 use hadal_system::state::get_bits;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
+use std::slice::ChunksExact;
 
 /// Widest piece: wider scalars are cut, so that one split makes at most 256 buckets.
 const WIDEST: u32 = 8;
@@ -205,19 +206,18 @@ impl Partition {
     pub(super) fn split(
         &mut self,
         bucket: usize,
-        sample: &[u64],
-        words: usize,
+        sample: ChunksExact<'_, u64>,
         by: SplitBy,
         random: u64,
     ) -> bool {
         let leaf = |node: &Node| matches!(node, Node::Leaf { bucket: other, .. } if *other == bucket);
         let Some(at) = self.nodes.iter().position(leaf) else { return false };
         let Node::Leaf { used, .. } = &self.nodes[at] else { return false };
-        let states = sample.len() / words;
+        let states = sample.len();
         let mut choices = Vec::new();
         for (n, piece) in self.pieces.iter().enumerate().filter(|(n, _)| !used.contains(n)) {
             let mut classes: HashMap<u64, usize> = HashMap::new();
-            for state in sample.chunks_exact(words) {
+            for state in sample.clone() {
                 *classes.entry(piece.value(state)).or_default() += 1;
             }
             let largest = classes.values().copied().max().unwrap_or(states);
