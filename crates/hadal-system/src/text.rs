@@ -238,6 +238,7 @@ impl<'t> Parser<'t> {
                 }
                 Shape::Record(fields) => {
                     self.expect(".")?;
+                    self.space();
                     let name = word(&self.text[self.at..]);
                     let Some(at) = fields.iter().position(|field| field.name == name) else {
                         let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
