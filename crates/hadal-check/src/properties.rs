@@ -49,7 +49,7 @@ pub(crate) fn has_unanswered(system: &System) -> bool {
         system.processes.iter().any(|process| process.locations.iter().any(|location| location.accepting));
     let about_runs = |kind| matches!(kind, PropertyKind::Acceptance | PropertyKind::Formula);
     let answered = system.properties.iter().any(|property| about_runs(property.kind));
-    !system.unanswered.is_empty() || accepting && !answered
+    !system.besides.unanswered.is_empty() || accepting && !answered
 }
 
 /// Whether naming these properties, or none, asks about infinite runs, which seeing every state does not answer.

@@ -115,14 +115,15 @@ impl<'m> Chooser<'m> {
                 out.weights.push(number);
                 n += 1;
             }
-            if self.complete[action as usize] != n - begin && self.system.chance != Chance::Racing {
+            if self.complete[action as usize] != n - begin && self.system.quantities.chance != Chance::Racing
+            {
                 self.scale_to_one(begin, out, label)?;
             }
             out.ends.push(n as u32);
             out.rewards.push(0);
         }
         let by_state = self.earn(state, first_choice, out, satisfies)?;
-        match self.system.chance {
+        match self.system.quantities.chance {
             Chance::Chosen => Ok(()),
             Chance::Uniform => self.join_uniformly(from, first_choice, out),
             Chance::Racing => self.join_racing(from, first_choice, by_state, out),
@@ -199,15 +200,15 @@ impl<'m> Chooser<'m> {
         if self.items.as_ref().is_none_or(|(asked, _)| *asked != reward) {
             let first_slots = self.system.first_slots();
             let mut places = Vec::new();
-            for item in &self.system.rewards[reward].items {
+            for item in &self.system.quantities.rewards[reward].items {
                 places.push(self.amounts.len());
                 self.amounts.push(Evaluated::new(self.system, &first_slots, &item.amount));
             }
             self.items = Some((reward, places));
         }
-        let racing = self.system.chance == Chance::Racing;
+        let racing = self.system.quantities.chance == Chance::Racing;
         let mut by_state = Rational::from_integer(0);
-        for (n, item) in self.system.rewards[reward].items.iter().enumerate() {
+        for (n, item) in self.system.quantities.rewards[reward].items.iter().enumerate() {
             let holds = satisfies(PropertyId(self.property_bases[item.when]))
                 .ok_or(ChoiceFault::Proposition(item.when))?;
             let place = self.items.as_ref().map_or(0, |(_, places)| places[n]);

@@ -118,7 +118,8 @@ fn the_system_of_a_task_does_what_its_rows_do() {
 
 /// A counter that grows without bounds.
 fn counter(step: Rational) -> RowTask {
-    let mut task = RowTask { schemas: vec!["count".to_owned()], ..RowTask::default() };
+    let mut task = RowTask::default();
+    task.names.schemas.push("count".to_owned());
     task.variables.push(FiniteVariable {
         name: "only".to_owned(),
         values: vec!["on".to_owned()],

@@ -28,7 +28,7 @@ pub fn html(plan: &Plan, task: &RowTask) -> Result<String, ReplayError> {
     }
     let names: String = lanes
         .iter()
-        .map(|&object| format!("<th class=lane>{}</th>", escape(&task.objects[object as usize])))
+        .map(|&object| format!("<th class=lane>{}</th>", escape(&task.names.objects[object as usize])))
         .collect();
     let mut state = meaning.initial()?;
     let mut sum = Rational::from_integer(0);

@@ -48,8 +48,9 @@ pub use space::{
 pub use states::{Ascending, States};
 pub use stmt::{Argument, CheckKind, PrintItem, Stmt, StmtKind, SwitchArm};
 pub use system::{
-    Action, ActionId, ControlEdge, Function, FunctionId, Instance, Local, LocalId, LocalKind, Location,
-    Param, ParamValues, Process, ProcessId, Property, PropertyBody, Role, System, VarId, Variable,
+    Action, ActionId, Besides, ControlEdge, Function, FunctionId, Instance, Local, LocalId, LocalKind,
+    Location, Param, ParamValues, Process, ProcessId, Property, PropertyBody, Quantities, Role, System,
+    VarId, Variable,
 };
 pub use wrap::{WrapsSpace, WrapsWorker};
 

@@ -48,11 +48,25 @@ pub struct System {
     pub actions: Vec<Action>,
     /// What is asked of the model.
     pub properties: Vec<Property>,
-    /// What the text asks besides and this system does not carry, by name: whatever is found, nobody may say that it holds.
+    /// What the text asks besides.
+    pub besides: Besides,
+    /// What values are computed from, where they are asked for.
+    pub quantities: Quantities,
+}
+
+/// What a text asks that its system does not carry.
+#[derive(Clone, Debug, Default)]
+pub struct Besides {
+    /// Questions by name: whatever is found, nobody may say that they hold.
     pub unanswered: Vec<String>,
     /// Formulas of temporal logic in the text, by name, for whoever can make claims of them; they are unanswered until then.
     pub formulas: Vec<(String, String)>,
-    /// How the choices of a state are resolved, where values are asked for.
+}
+
+/// What values are computed from.
+#[derive(Clone, Debug, Default)]
+pub struct Quantities {
+    /// How the choices of a state are resolved.
     pub chance: Chance,
     /// What can be earned.
     pub rewards: Vec<Reward>,

@@ -27,7 +27,7 @@ pub struct Drawing {
 pub fn task(drawing: Drawing) -> RowTask {
     let mut dice = Random::new(drawing.seed.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(17));
     let mut task = RowTask { name: format!("drawn {}", drawing.seed), ..RowTask::default() };
-    task.schemas = vec!["move".to_owned(), "turn".to_owned()];
+    task.names.schemas = vec!["move".to_owned(), "turn".to_owned()];
     for at in 0..3 + dice.below(4) {
         let size = 1 + dice.below(4).max(1);
         task.variables.push(FiniteVariable {
@@ -44,7 +44,7 @@ pub fn task(drawing: Drawing) -> RowTask {
     }
     let watched = task.variables.len() as u32;
     for row in 0..6 + dice.below(10) {
-        task.objects.push(format!("r{row}"));
+        task.names.objects.push(format!("r{row}"));
         let row = draw_row(&mut task, &mut dice, drawing, row);
         task.rows.push(row);
     }

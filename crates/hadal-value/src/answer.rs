@@ -348,7 +348,7 @@ impl Solver<'_> {
                 Ok(sweep.run(indicator(&vec![false; n], precision.exact), *steps, |_| Rule::Best))
             }
             Horizon::Instant(steps) => {
-                if self.system.rewards[reward].items.iter().any(|i| i.actions.is_some()) {
+                if self.system.quantities.rewards[reward].items.iter().any(|i| i.actions.is_some()) {
                     return Err(SolveError::InstantOfActions);
                 }
                 let graph = self.graph_with(reward);

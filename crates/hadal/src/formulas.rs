@@ -81,7 +81,7 @@ fn leave_claims(system: &mut System, claims: &[String]) {
     let is_left =
         |property: &&mut Property| property.kind == PropertyKind::Formula && claims.contains(&property.name);
     for property in system.properties.iter_mut().filter(is_left) {
-        system.unanswered.push(property.name.clone());
+        system.besides.unanswered.push(property.name.clone());
         property.kind = PropertyKind::Proposition;
         property.body = PropertyBody::State(Expr::constant(1));
     }
@@ -115,7 +115,7 @@ fn load_asked(
         written.extend(own);
         match with_all(model, &plain, &written) {
             Ok(mut loaded) => {
-                loaded.system.unanswered.retain(|name| !names.contains(name));
+                loaded.system.besides.unanswered.retain(|name| !names.contains(name));
                 return Ok((loaded, named));
             }
             // A formula that nobody understands stays unanswered; one that is asked for by name is refused with its reason.
@@ -141,7 +141,7 @@ pub enum Own {
 /// The formulas of the model's own text that are to be checked.
 fn of_text(plain: &Model, own: Own, named: &[String]) -> Vec<Written> {
     let asked = |name: &String| named.contains(name) || own == Own::All && named.is_empty();
-    let formulas = plain.system.formulas.iter().filter(|(name, _)| asked(name));
+    let formulas = plain.system.besides.formulas.iter().filter(|(name, _)| asked(name));
     formulas.map(|(name, text)| Written { name: name.clone(), text: text.clone(), form: Form::Ltl }).collect()
 }
 

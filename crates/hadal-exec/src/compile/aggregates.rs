@@ -36,7 +36,7 @@ impl Emitter<'_, '_> {
     }
 
     fn collect_parts(&self, shape: ShapeId, offset: u32, in_multiset: bool, out: &mut Vec<Part>) {
-        let (system, layout) = (self.system, self.layout);
+        let (system, layout) = (self.system, self.unit.layout);
         match &system.shapes[shape] {
             Shape::Scalar(domain) => out.push(Part { offset, shape, domain: *domain, in_multiset }),
             Shape::Array { index: domain, element } | Shape::Multiset { slots: domain, element } => {
@@ -120,7 +120,7 @@ impl Emitter<'_, '_> {
             unreachable!("aggregates are in memory");
         };
         if self.same_bits(to.shape, from.shape) {
-            return self.copy_memory(&to_mem, &from_mem, self.layout.shape_bits(to.shape));
+            return self.copy_memory(&to_mem, &from_mem, self.unit.layout.shape_bits(to.shape));
         }
         let (to_parts, from_parts) = (self.parts(to.shape), self.parts(from.shape));
         for (t, f) in to_parts.iter().zip(&from_parts) {
@@ -187,7 +187,7 @@ impl Emitter<'_, '_> {
         if !self.same_bits(left.shape, right.shape) {
             return self.same_parts((left.shape, &l), (right.shape, &r));
         }
-        let bits = self.layout.shape_bits(left.shape);
+        let bits = self.unit.layout.shape_bits(left.shape);
         let chunks = self.chunks(&[&l, &r], bits);
         if chunks.len() > MAX_CHUNKS {
             let (left, left_at) = self.address(&l);
@@ -274,14 +274,14 @@ impl Emitter<'_, '_> {
             return self.store(target, Code::Const(code));
         }
         let Location::Memory(mem) = target.location else { unreachable!("aggregates are in memory") };
-        let bits = self.layout.shape_bits(target.shape);
+        let bits = self.unit.layout.shape_bits(target.shape);
         let mut pattern = vec![0u64; bits.div_ceil(64) as usize + 1];
         for part in self.parts(target.shape) {
             if !part.in_multiset && self.system.domains[part.domain].undefined {
                 hadal_system::state::set_bits(
                     &mut pattern,
                     part.offset,
-                    self.layout.shape_bits(part.shape),
+                    self.unit.layout.shape_bits(part.shape),
                     1,
                 );
             }
@@ -303,7 +303,7 @@ impl Emitter<'_, '_> {
             return self.store(target, Code::Const(0));
         }
         let Location::Memory(mem) = target.location else { unreachable!("aggregates are in memory") };
-        let bits = self.layout.shape_bits(target.shape);
+        let bits = self.unit.layout.shape_bits(target.shape);
         self.fill(&mem, bits, vec![0; bits.div_ceil(64) as usize + 1]);
     }
 
@@ -345,7 +345,7 @@ impl Emitter<'_, '_> {
             let count = self.int(fields.len() as i64);
             let fields = fields
                 .iter()
-                .map(|part| Field { offset: part.offset, width: self.layout.shape_bits(part.shape) })
+                .map(|part| Field { offset: part.offset, width: self.unit.layout.shape_bits(part.shape) })
                 .collect();
             let table = self.unit.keep_fields(fields);
             let (base, at) = self.address(&mem);

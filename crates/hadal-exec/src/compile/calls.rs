@@ -38,7 +38,7 @@ impl<'s> Emitter<'_, 's> {
         self.check_depth();
         if !summary.recursive
             && summary.cost <= MAX_INLINE_COST
-            && self.inlined < MAX_INLINE_DEPTH
+            && self.calls.inlined < MAX_INLINE_DEPTH
             && self.may_expand(1, summary.cost)
         {
             self.call_inline(id, summary, arguments)
@@ -49,8 +49,8 @@ impl<'s> Emitter<'_, 's> {
 
     /// Meets a fault where calls nest too deep.
     fn check_depth(&mut self) {
-        let Some(depth) = self.depth else { return };
-        let limit = i64::from(MAX_CALL_DEPTH) - i64::from(self.inlined);
+        let Some(depth) = self.calls.depth else { return };
+        let limit = i64::from(MAX_CALL_DEPTH) - i64::from(self.calls.inlined);
         let fits = self.is(IntCC::SignedLessThan, depth, limit);
         self.require(fits);
     }
@@ -66,9 +66,9 @@ impl<'s> Emitter<'_, 's> {
         for (n, binding) in bindings.into_iter().enumerate() {
             self.frame().bindings[n] = binding;
         }
-        self.inlined += 1;
+        self.calls.inlined += 1;
         self.block(&function.body);
-        self.inlined -= 1;
+        self.calls.inlined -= 1;
         self.end_body(function);
         self.enter(exit);
         // The frame was pushed above.
@@ -88,7 +88,7 @@ impl<'s> Emitter<'_, 's> {
     /// Running off the end of a function: a fault where a result was promised.
     fn end_body(&mut self, function: &Function) {
         if function.result.is_some() {
-            self.goto(self.fault);
+            self.goto(self.ends.fault);
         } else {
             let exit = self.frame().exit;
             self.goto(exit);
@@ -125,7 +125,7 @@ impl<'s> Emitter<'_, 's> {
                 if !assigned && !summary.writes {
                     return Binding::Memory(from, target.shape);
                 }
-                let bits = self.layout.shape_bits(parameter.shape);
+                let bits = self.unit.layout.shape_bits(parameter.shape);
                 let to = Mem::at(MemBase::Slot(self.stack_slot(bits)), 0);
                 self.copy_memory(&to, &from, bits);
                 Binding::Memory(to, parameter.shape)
@@ -159,11 +159,11 @@ impl<'s> Emitter<'_, 's> {
         let function = self.system.function(id);
         let mut values = vec![self.context, self.context];
         if self.unit.plan.counts_depth {
-            let base = match self.depth {
+            let base = match self.calls.depth {
                 Some(depth) => depth,
                 None => self.int(0),
             };
-            let more = self.int(i64::from(self.inlined) + 1);
+            let more = self.int(i64::from(self.calls.inlined) + 1);
             values.push(self.b.ins().iadd(base, more));
         }
         let mut lent: Vec<(Variable, StackSlot)> = Vec::new();
@@ -187,7 +187,7 @@ impl<'s> Emitter<'_, 's> {
                     };
                     // The callee copies when it starts: a later argument must not change the original before.
                     if arguments[n + 1..].iter().any(argument_calls) {
-                        let bits = self.layout.shape_bits(parameter);
+                        let bits = self.unit.layout.shape_bits(parameter);
                         let to = Mem::at(MemBase::Slot(self.stack_slot(bits)), 0);
                         self.copy_memory(&to, &from, bits);
                         from = to;
@@ -268,9 +268,9 @@ impl<'s> Emitter<'_, 's> {
             self.branch(status, bad, on);
             self.enter(bad);
             let faulty = self.is(IntCC::Equal, status, FAULT);
-            self.branch(faulty, self.fault, self.dropped);
+            self.branch(faulty, self.ends.fault, self.ends.dropped);
         } else {
-            self.branch(status, self.fault, on);
+            self.branch(status, self.ends.fault, on);
         }
         self.enter(on);
     }
@@ -281,7 +281,7 @@ impl<'s> Emitter<'_, 's> {
         let summary = self.unit.plan.function(id.0 as usize);
         let mut rest = parameters[2..].iter().copied();
         if self.unit.plan.counts_depth {
-            self.depth = rest.next();
+            self.calls.depth = rest.next();
         }
         if !summary.writes {
             self.state = StateMode::source(parameters[1]);
@@ -308,7 +308,7 @@ impl<'s> Emitter<'_, 's> {
                     let own = local.kind != LocalKind::Reference
                         && (summary.writes || self.unit.plan.is_assigned(id.0 as usize, n));
                     if own {
-                        let bits = self.layout.shape_bits(local.shape);
+                        let bits = self.unit.layout.shape_bits(local.shape);
                         let here = Mem::at(MemBase::Slot(self.stack_slot(bits)), 0);
                         self.copy_memory(&here, &there, bits);
                         Binding::Memory(here, local.shape)
@@ -328,7 +328,7 @@ impl<'s> Emitter<'_, 's> {
         };
         let done = self.int(0);
         self.b.ins().return_(&[done, v]);
-        for (block, status) in [(self.fault, FAULT), (self.dropped, DROPPED)] {
+        for (block, status) in [(self.ends.fault, FAULT), (self.ends.dropped, DROPPED)] {
             if self.reached(block) {
                 self.b.set_cold_block(block);
                 self.enter(block);

@@ -53,9 +53,9 @@ fn cost_function<'s>(
     unit.build_now(signature, Covers::Ignore, |e, parameters| {
         let (state, values) = (parameters[1], parameters[2]);
         let error = e.b.create_block();
-        (e.fault, e.dropped) = (error, error);
+        (e.ends.fault, e.ends.dropped) = (error, error);
         e.state = if e.unit.plan.expr_writes(cost) {
-            let slot = e.stack_slot(e.layout.words() as u32 * 64);
+            let slot = e.stack_slot(e.unit.layout.words() as u32 * 64);
             let scratch = e.b.ins().stack_addr(types::I64, slot, 0);
             e.copy_state(scratch, state);
             StateMode::unknown(scratch)

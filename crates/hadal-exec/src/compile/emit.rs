@@ -13,7 +13,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_frontend::{FunctionBuilder, Variable};
 use cranelift_module::FuncId;
-use hadal_system::{DomainId, Layout, Local, LocalKind, ShapeId, System};
+use hadal_system::{DomainId, Local, LocalKind, ShapeId, System};
 
 use super::facts::{Facts, Key};
 use super::jit::Helper;
@@ -53,26 +53,35 @@ pub(super) struct Frame<'s> {
     pub result: Option<(DomainId, Variable)>,
 }
 
+/// The calls around what is being emitted.
+pub(super) struct Calls {
+    /// Nested calls when this function started; `None` for 0.
+    pub depth: Option<Value>,
+    /// Inlined calls that are open here.
+    pub inlined: u32,
+}
+
+/// Where a transition ends early.
+pub(super) struct Ends {
+    /// Where an error of the model leads.
+    pub fault: Block,
+    /// Where a failed assumption leads.
+    pub dropped: Block,
+}
+
 /// Emits one function.
 pub(super) struct Emitter<'e, 's> {
     pub b: FunctionBuilder<'e>,
     pub unit: &'e mut Unit<'s>,
     pub system: &'s System,
-    pub layout: &'s Layout,
     pub facts: Facts,
     pub dead: bool,
     pending: HashMap<Block, Facts>,
     pub frames: Vec<Frame<'s>>,
     pub state: StateMode,
     pub context: Value,
-    /// Nested calls when this function started; `None` for 0.
-    pub depth: Option<Value>,
-    /// Inlined calls that are open here.
-    pub inlined: u32,
-    /// Where an error of the model leads.
-    pub fault: Block,
-    /// Where a failed assumption leads.
-    pub dropped: Block,
+    pub calls: Calls,
+    pub ends: Ends,
     pub covers: Covers,
     /// Whether loops may be unrolled and calls inlined.
     pub expands: bool,
@@ -87,23 +96,20 @@ impl<'e, 's> Emitter<'e, 's> {
         b.switch_to_block(entry);
         b.seal_block(entry);
         let parameters = b.block_params(entry).to_vec();
-        let (fault, dropped) = (b.create_block(), b.create_block());
-        let (system, layout) = (unit.system, unit.layout);
+        let ends = Ends { fault: b.create_block(), dropped: b.create_block() };
+        let system = unit.system;
         let emitter = Emitter {
             b,
             unit,
             system,
-            layout,
             facts: Facts::default(),
             dead: false,
             pending: HashMap::new(),
             frames: Vec::new(),
             state: StateMode::unknown(parameters[1]),
             context: parameters[0],
-            depth: None,
-            inlined: 0,
-            fault,
-            dropped,
+            calls: Calls { depth: None, inlined: 0 },
+            ends,
             covers,
             expands: true,
             references: HashMap::new(),
@@ -171,7 +177,7 @@ impl<'e, 's> Emitter<'e, 's> {
 
     /// Notes that control may pass from here to `to` with the current facts.
     pub fn note_edge(&mut self, to: Block) {
-        if to == self.fault || to == self.dropped {
+        if to == self.ends.fault || to == self.ends.dropped {
             self.pending.entry(to).or_default();
             return;
         }
@@ -233,14 +239,14 @@ impl<'e, 's> Emitter<'e, 's> {
 
     /// Ends in a fault here.
     pub fn always_fault(&mut self) {
-        self.goto(self.fault);
+        self.goto(self.ends.fault);
         self.die();
     }
 
     /// Ends in a fault where `ok` is 0.
     pub fn require(&mut self, ok: Value) {
         let on = self.b.create_block();
-        self.branch(ok, on, self.fault);
+        self.branch(ok, on, self.ends.fault);
         self.enter(on);
     }
 
@@ -306,7 +312,7 @@ impl<'e, 's> Emitter<'e, 's> {
             self.facts.set(Key::Var(variable.as_u32()), 64, 0, 0);
             return Binding::Scalar(variable, shape);
         }
-        let bits = self.layout.shape_bits(shape);
+        let bits = self.unit.layout.shape_bits(shape);
         let mem = Mem::at(MemBase::Slot(self.stack_slot(bits)), 0);
         self.zero_whole_slot(&mem, bits);
         Binding::Memory(mem, shape)

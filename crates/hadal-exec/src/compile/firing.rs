@@ -55,10 +55,10 @@ impl<'s> Emitter<'_, 's> {
             return;
         }
         let before = self.facts.clone();
-        let outer = (self.fault, self.dropped);
+        let outer = (self.ends.fault, self.ends.dropped);
         let next = self.b.create_block();
-        self.fault = self.b.create_block();
-        self.dropped = self.b.create_block();
+        self.ends.fault = self.b.create_block();
+        self.ends.dropped = self.b.create_block();
 
         let enabled = self.b.create_block();
         self.guard(firing, outputs.source, enabled, next);
@@ -80,21 +80,21 @@ impl<'s> Emitter<'_, 's> {
             self.state = StateMode::source(outputs.source);
             self.goto(next);
         }
-        for block in [self.fault, self.dropped] {
+        for block in [self.ends.fault, self.ends.dropped] {
             if self.reached(block) {
-                if block == self.fault {
+                if block == self.ends.fault {
                     self.b.set_cold_block(block);
                 }
                 self.enter(block);
                 self.facts = before.clone();
-                if block == self.fault {
+                if block == self.ends.fault {
                     let label = self.raw(firing.label);
                     self.call_helper(Helper::NoteFault, &[self.context, label]);
                 }
                 self.goto(next);
             }
         }
-        (self.fault, self.dropped) = outer;
+        (self.ends.fault, self.ends.dropped) = outer;
         self.enter(next);
     }
 
@@ -115,7 +115,7 @@ impl<'s> Emitter<'_, 's> {
             return;
         }
         let before = self.facts.clone();
-        let slot = self.stack_slot(self.layout.words() as u32 * 64);
+        let slot = self.stack_slot(self.unit.layout.words() as u32 * 64);
         let scratch = self.b.ins().stack_addr(types::I64, slot, 0);
         self.copy_state(scratch, source);
         self.state = StateMode::unknown(scratch);
@@ -147,7 +147,7 @@ impl<'s> Emitter<'_, 's> {
 
     /// Emits the body on a copy of the source that ends, complete, at `home`.
     fn body(&mut self, action: &'s Action, values: &[Val], source: Value, home: Value) {
-        let words = self.layout.words();
+        let words = self.unit.layout.words();
         self.facts.dirty = 0;
         if words <= REGISTER_WORDS {
             let flags = MemFlagsData::trusted().with_readonly().with_can_move();
@@ -207,7 +207,7 @@ impl<'s> Emitter<'_, 's> {
         self.body(body.action, &values, parameters[1], parameters[2]);
         let done = self.int(0);
         self.b.ins().return_(&[done]);
-        for (block, status) in [(self.fault, FAULT), (self.dropped, DROPPED)] {
+        for (block, status) in [(self.ends.fault, FAULT), (self.ends.dropped, DROPPED)] {
             if self.reached(block) {
                 self.b.set_cold_block(block);
                 self.enter(block);
@@ -233,7 +233,7 @@ impl<'s> Emitter<'_, 's> {
         let labels = self.b.ins().iadd(labels, four);
         self.b.def_var(outputs.labels, labels);
         let states = self.b.use_var(outputs.states);
-        let bytes = self.int(self.layout.words() as i64 * 8);
+        let bytes = self.int(self.unit.layout.words() as i64 * 8);
         let states = self.b.ins().iadd(states, bytes);
         self.b.def_var(outputs.states, states);
     }

@@ -327,7 +327,7 @@ impl Emitter<'_, '_> {
     fn note_padding(&mut self, mem: &Mem, width: u32) {
         let end = match mem.base {
             MemBase::Slot(_) => return,
-            MemBase::State => u64::from(self.layout.words() as u32) * 64,
+            MemBase::State => u64::from(self.unit.layout.words() as u32) * 64,
             MemBase::Pointer(_) => 0,
         };
         let last = u64::from(mem.fixed) + u64::from(mem.reach);
@@ -441,7 +441,7 @@ impl Emitter<'_, '_> {
 
     /// Copies all words of a state.
     pub fn copy_state(&mut self, to: Value, from: Value) {
-        let words = self.layout.words() as i32;
+        let words = self.unit.layout.words() as i32;
         if words > 32 {
             let words = self.int(i64::from(words));
             self.call_helper(Helper::CopyWords, &[to, from, words]);

@@ -39,7 +39,7 @@ impl<'s> Emitter<'_, 's> {
             };
             match (step, &system.shapes[at.shape]) {
                 (Step::Field(field), Shape::Record(fields)) => {
-                    mem.fixed += self.layout.field_offset(system, at.shape, *field);
+                    mem.fixed += self.unit.layout.field_offset(system, at.shape, *field);
                     at.shape = fields[*field].shape;
                 }
                 (
@@ -60,7 +60,7 @@ impl<'s> Emitter<'_, 's> {
     fn resolve_base(&mut self, base: Base) -> PackedPlace {
         match base {
             Base::Global(var) => PackedPlace {
-                location: Location::Memory(Mem::at(MemBase::State, self.layout.variable_offset(var))),
+                location: Location::Memory(Mem::at(MemBase::State, self.unit.layout.variable_offset(var))),
                 shape: self.system.variable(var).shape,
             },
             Base::Local(local) => {
@@ -80,7 +80,7 @@ impl<'s> Emitter<'_, 's> {
     }
 
     fn step_to_element(&mut self, mem: &mut Mem, index: &Domain, value: Val, element: ShapeId) {
-        let stride = self.layout.shape_bits(element);
+        let stride = self.unit.layout.shape_bits(element);
         let last = max_code(index) - u64::from(index.undefined);
         match value {
             Val::Const(value) => match index.position(value) {
@@ -248,7 +248,7 @@ impl<'s> Emitter<'_, 's> {
     /// Key and width of a scalar about which facts can be kept.
     fn fact_key(&self, target: &PackedPlace) -> Option<(Key, u32)> {
         let (key, width) = self.key(target.location)?;
-        Some((key, if width == 0 { self.layout.shape_bits(target.shape) } else { width }))
+        Some((key, if width == 0 { self.unit.layout.shape_bits(target.shape) } else { width }))
     }
 
     /// The code at a scalar place. Bound locals are encoded.
@@ -263,7 +263,7 @@ impl<'s> Emitter<'_, 's> {
         let v = match target.location {
             Location::Value(value) => return self.encode(value, domain),
             Location::Register(variable) => self.b.use_var(variable),
-            Location::Memory(mem) => self.load_bits(&mem, self.layout.shape_bits(target.shape)),
+            Location::Memory(mem) => self.load_bits(&mem, self.unit.layout.shape_bits(target.shape)),
         };
         Code::Dyn { v, lo, hi }
     }
@@ -278,7 +278,7 @@ impl<'s> Emitter<'_, 's> {
                 self.b.def_var(variable, v);
             }
             Location::Memory(mem) => {
-                let width = self.layout.shape_bits(target.shape);
+                let width = self.unit.layout.shape_bits(target.shape);
                 let v = self.raw_code(code);
                 self.store_bits(&mem, width, v);
                 self.forget_bits(&mem, width);

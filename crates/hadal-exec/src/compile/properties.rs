@@ -142,7 +142,7 @@ pub(super) fn ask_function<'s>(unit: &mut Unit<'s>, property: &'s Property) -> R
             .collect();
         let (yes, no) = (e.b.create_block(), e.b.create_block());
         e.predicate(Instance { property, values: &values }, parameters[1], yes, no);
-        let fault = e.fault;
+        let fault = e.ends.fault;
         for (block, answer) in [(yes, YES), (no, NO), (fault, ERROR)] {
             if e.reached(block) {
                 e.enter(block);
@@ -163,7 +163,7 @@ pub(super) fn assumption_function(unit: &mut Unit) -> Result<Option<FuncId>, Com
     }
     let signature = unit.jit.signature(3, 1);
     let func = unit.build_now(signature, Covers::Ignore, |e, parameters| {
-        let (fault, dropped) = (e.fault, e.dropped);
+        let (fault, dropped) = (e.ends.fault, e.ends.dropped);
         for property in assumptions {
             for n in 0..system::instance_count(&property.params, &system.domains) {
                 let values = system::instance_values(&property.params, &system.domains, n);
@@ -196,12 +196,12 @@ impl<'s> Emitter<'_, 's> {
         no: cranelift_codegen::ir::Block,
     ) {
         let PropertyBody::State(condition) = &property.body else { return self.goto(no) };
-        let outer = self.dropped;
-        self.dropped = self.b.create_block();
+        let outer = self.ends.dropped;
+        self.ends.dropped = self.b.create_block();
         let before = self.facts.clone();
         let writes = self.unit.plan.expr_writes(condition);
         self.state = if writes {
-            let slot = self.stack_slot(self.layout.words() as u32 * 64);
+            let slot = self.stack_slot(self.unit.layout.words() as u32 * 64);
             let scratch = self.b.ins().stack_addr(types::I64, slot, 0);
             self.copy_state(scratch, state);
             StateMode::unknown(scratch)
@@ -218,7 +218,7 @@ impl<'s> Emitter<'_, 's> {
         self.condition(condition, holds, fails);
         self.frames.pop();
         let invariant = property.kind == PropertyKind::Invariant;
-        let dropped = std::mem::replace(&mut self.dropped, outer);
+        let dropped = std::mem::replace(&mut self.ends.dropped, outer);
         let to_dropped = if invariant { yes } else { no };
         for (block, to) in [(holds, yes), (fails, no), (dropped, to_dropped)] {
             if self.reached(block) {
@@ -241,7 +241,7 @@ impl<'s> Emitter<'_, 's> {
             let values: Vec<Val> = it.values.iter().copied().map(Val::Const).collect();
             let (on, hit) = (self.b.create_block(), self.b.create_block());
             let fault = self.b.create_block();
-            self.fault = fault;
+            self.ends.fault = fault;
             let (yes, no) = if it.property.kind == PropertyKind::Invariant { (on, hit) } else { (hit, on) };
             let instance = Instance { property: it.property, values: &values };
             self.predicate(instance, parameters[1], yes, no);

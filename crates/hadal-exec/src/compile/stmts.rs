@@ -65,8 +65,8 @@ impl<'s> Emitter<'_, 's> {
             StmtKind::Check { kind, condition, .. } => {
                 let on = self.b.create_block();
                 let off = match kind {
-                    CheckKind::Assert => self.fault,
-                    CheckKind::Assume => self.dropped,
+                    CheckKind::Assert => self.ends.fault,
+                    CheckKind::Assume => self.ends.dropped,
                 };
                 self.condition(condition, on, off);
                 self.enter(on);
@@ -229,7 +229,7 @@ impl<'s> Emitter<'_, 's> {
                 self.goto(exit);
             }
             // A function that returns nothing although it has a result.
-            (Some(_), None) => self.goto(self.fault),
+            (Some(_), None) => self.goto(self.ends.fault),
             (None, _) => self.goto(exit),
         }
         self.die();

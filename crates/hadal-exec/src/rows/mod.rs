@@ -349,7 +349,7 @@ fn actions(task: &RowTask) -> Vec<ActionInfo> {
         *from += group.len() as u32;
         Some((at, group))
     }) {
-        let name = task.schemas[group[0].schema as usize].clone();
+        let name = task.names.schemas[group[0].schema as usize].clone();
         actions.push(ActionInfo { name, labels: at..at + group.len() as u32 });
     }
     actions
@@ -408,8 +408,8 @@ fn check(task: &RowTask) -> Result<(), RowError> {
         }
     };
     let rows_fit = task.rows.iter().all(|row| {
-        (row.schema as usize) < task.schemas.len()
-            && row.arguments.iter().all(|&object| (object as usize) < task.objects.len())
+        (row.schema as usize) < task.names.schemas.len()
+            && row.arguments.iter().all(|&object| (object as usize) < task.names.objects.len())
             && needs_fit(&row.needs)
             && row.cost.is_none_or(term_fits)
             && row.effects.iter().all(|effect| needs_fit(&effect.when) && changes_fit(effect.change))

@@ -131,7 +131,7 @@ impl ZoneSpace {
         labels: &[Label],
         ending: TimedEnding,
     ) -> Result<ConcreteTrace, ConcreteError> {
-        let discrete: Vec<&[u64]> = path.iter().map(|state| &state[self.zone_words..]).collect();
+        let discrete: Vec<&[u64]> = path.iter().map(|state| &state[self.zones.words..]).collect();
         let all = self.differences(&discrete, labels, ending)?;
         let times = solve(&all, discrete.len() + 1).ok_or(ConcreteError::NoDelays)?;
         let interpreter = self.model.interpreter();
@@ -159,9 +159,9 @@ impl ZoneSpace {
         let interpreter = self.model.interpreter();
         let walk = ConcreteRun { space: self, interpreter: &interpreter };
         let faulty = |n: usize| move |Faulty| ConcreteError::NotReplayed(n);
-        let mut settings: Settings = vec![(0, 0); self.size];
+        let mut settings: Settings = vec![(0, 0); self.zones.size];
         let mut all = Vec::new();
-        let mut exact = Zone::zero(self.size - 1);
+        let mut exact = Zone::zero(self.zones.size - 1);
         for (n, &state) in discrete.iter().enumerate() {
             if n > 0 {
                 let before = discrete[n - 1];
@@ -178,8 +178,8 @@ impl ZoneSpace {
         let end = discrete.len();
         if let Some(&last) = discrete.last() {
             let part = walk.ending(last, exact, ending).ok_or(ConcreteError::NoEnding)?;
-            for i in 0..self.size {
-                for j in (0..self.size).filter(|&j| j != i) {
+            for i in 0..self.zones.size {
+                for j in (0..self.zones.size).filter(|&j| j != i) {
                     let bound = part.entry(i, j);
                     if bound != INFINITY {
                         all.extend(difference(Entry { left: i, minus: j, bound }, end, &settings));
@@ -386,7 +386,7 @@ impl ConcreteRun<'_> {
     ) -> Result<ConcreteTrace, ConcreteError> {
         let scale = *scale;
         let space = self.space;
-        let mut clocks = vec![0i64; space.size];
+        let mut clocks = vec![0i64; space.zones.size];
         let mut steps = Vec::with_capacity(labels.len());
         let time = |units: i64| Time { units, scale };
         let shown = |clocks: &[i64]| clocks[1..].iter().map(|&units| time(units)).collect::<Vec<_>>();

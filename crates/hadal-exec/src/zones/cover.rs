@@ -48,10 +48,10 @@ impl ZoneCover {
         Some(ZoneCover {
             parts: Parts {
                 covering: space.options.covering,
-                size: space.size,
-                zone_words: space.zone_words,
+                size: space.zones.size,
+                zone_words: space.zones.words,
                 key_words,
-                packing: space.packing,
+                packing: space.zones.packing,
                 bounds,
                 base: space.base_bounds().clone(),
             },

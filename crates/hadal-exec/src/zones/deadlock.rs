@@ -31,7 +31,7 @@ pub(crate) fn parts(
         let action = space.action(label);
         let shapes = &space.model.system().actions[action].locals;
         let before = Context { locals: &locals, shapes, ..*context };
-        let mut enabled = Zone::all(space.size - 1);
+        let mut enabled = Zone::all(space.zones.size - 1);
         if let Some(after) = after {
             let after = Context { state: after, ..before };
             let alone = Context { locals: &[], shapes: &[], ..after };

@@ -99,14 +99,21 @@ pub(crate) struct ReadyStay {
     pub(crate) bounds: ClockBounds,
 }
 
+/// How the zones of all states are kept.
+pub(crate) struct ZoneShape {
+    /// Clocks, the one that stays 0 among them.
+    pub(crate) size: usize,
+    pub(crate) packing: Packing,
+    /// Words of a state before its discrete part.
+    pub(crate) words: usize,
+}
+
 /// The zone graph of a timed system.
 pub struct ZoneSpace {
     pub(crate) timed: TimedSystem,
     pub(crate) model: Model,
     pub(crate) options: ZoneOptions,
-    pub(crate) size: usize,
-    pub(crate) packing: Packing,
-    pub(crate) zone_words: usize,
+    pub(crate) zones: ZoneShape,
     pub(crate) timing: Vec<ReadyTiming>,
     /// By process and location.
     pub(crate) stays: Vec<Vec<ReadyStay>>,
@@ -203,12 +210,10 @@ impl ZoneSpace {
         let bases = system.label_bases(&system.actions);
         let fingerprint = fingerprint(&model, &timed, &options);
         let mut space = ZoneSpace {
-            zone_words: packing.words(),
+            zones: ZoneShape { size, words: packing.words(), packing },
             fingerprint,
             timed,
             options,
-            size,
-            packing,
             timing,
             stays,
             locations,
@@ -242,7 +247,7 @@ impl ZoneSpace {
 
     /// The words of a state before its discrete part.
     pub fn zone_words(&self) -> usize {
-        self.zone_words
+        self.zones.words
     }
 
     /// Whether a bound did not fit its bits: what was explored is then worth nothing.
@@ -252,8 +257,8 @@ impl ZoneSpace {
 
     /// The zone of a state.
     pub fn zone(&self, state: &[u64]) -> Zone {
-        let mut zone = Zone::zero(self.size - 1);
-        self.packing.unpack(state, &mut zone);
+        let mut zone = Zone::zero(self.zones.size - 1);
+        self.zones.packing.unpack(state, &mut zone);
         zone
     }
 
@@ -405,11 +410,11 @@ fn fingerprint(model: &Model, timed: &TimedSystem, options: &ZoneOptions) -> u64
 
 impl StateSpace for ZoneSpace {
     fn words(&self) -> usize {
-        self.zone_words + self.model.words()
+        self.zones.words + self.model.words()
     }
 
     fn bits(&self) -> u32 {
-        self.zone_words as u32 * 64 + self.model.bits()
+        self.zones.words as u32 * 64 + self.model.bits()
     }
 
     fn fields(&self) -> &[StateField] {
@@ -445,7 +450,7 @@ impl StateSpace for ZoneSpace {
     }
 
     fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
-        let mut all = self.model.render_state(&state[self.zone_words..]);
+        let mut all = self.model.render_state(&state[self.zones.words..]);
         all.push(("zone".into(), render(&self.zone(state), &self.timed.clocks)));
         all
     }

@@ -36,9 +36,9 @@ impl<'s> ZoneWorker<'s> {
             inner: space.model.worker(),
             interpreter: space.model.interpreter(),
             discrete: Successors::new(space.model.words()),
-            zone: Zone::zero(space.size - 1),
-            next: Zone::zero(space.size - 1),
-            bounds: ClockBounds::none(space.size),
+            zone: Zone::zero(space.zones.size - 1),
+            next: Zone::zero(space.zones.size - 1),
+            bounds: ClockBounds::none(space.zones.size),
             locals: Vec::new(),
             state: vec![0; space.words()],
         }
@@ -81,8 +81,8 @@ impl<'s> ZoneWorker<'s> {
 
     /// Packs `self.next` with its discrete part.
     fn pack(&mut self, discrete: &[u64]) {
-        let words = self.space.zone_words;
-        if !self.space.packing.pack(&self.next, &mut self.state[..words]) {
+        let words = self.space.zones.words;
+        if !self.space.zones.packing.pack(&self.next, &mut self.state[..words]) {
             self.space.overflowed.store(true, Ordering::Relaxed);
         }
         self.state[words..].copy_from_slice(discrete);
@@ -106,7 +106,7 @@ impl Worker for ZoneWorker<'_> {
         let mut starts = Successors::new(self.space.model.words());
         self.inner.initial(&mut starts);
         for (label, discrete) in starts.iter() {
-            self.next = Zone::zero(self.space.size - 1);
+            self.next = Zone::zero(self.space.zones.size - 1);
             let context =
                 Context { state: discrete, locals: &[], interpreter: &self.interpreter, shapes: &[] };
             match arrive(self.space, &context, &mut self.next, &mut self.bounds) {
@@ -122,9 +122,9 @@ impl Worker for ZoneWorker<'_> {
     }
 
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
-        let words = self.space.zone_words;
+        let words = self.space.zones.words;
         let (packed, before) = state.split_at(words);
-        self.space.packing.unpack(packed, &mut self.zone);
+        self.space.zones.packing.unpack(packed, &mut self.zone);
         let mut discrete = std::mem::replace(&mut self.discrete, Successors::new(1));
         discrete.clear();
         self.inner.successors(before, &mut discrete);
@@ -153,7 +153,7 @@ impl Worker for ZoneWorker<'_> {
         if !space.asked.iter().any(|&asked| asked) {
             return Check::Fine;
         }
-        let (packed, discrete) = state.split_at(space.zone_words);
+        let (packed, discrete) = state.split_at(space.zones.words);
         let mut unpacked = false;
         let context = Context { state: discrete, locals: &[], interpreter: &self.interpreter, shapes: &[] };
         for (id, info) in space.model.properties().iter().enumerate() {
@@ -164,7 +164,7 @@ impl Worker for ZoneWorker<'_> {
             let hit = match space.formulas.get(id) {
                 Some(Some(_)) => {
                     if !unpacked {
-                        space.packing.unpack(packed, &mut self.zone);
+                        space.zones.packing.unpack(packed, &mut self.zone);
                         unpacked = true;
                     }
                     space.meets(id, &context, &self.zone, &mut *self.inner)
@@ -184,7 +184,7 @@ impl Worker for ZoneWorker<'_> {
     }
 
     fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
-        self.inner.satisfies(&state[self.space.zone_words..], property)
+        self.inner.satisfies(&state[self.space.zones.words..], property)
     }
 
     fn cover_counts(&self) -> &[u64] {

@@ -147,8 +147,8 @@ pub fn load(source: Source, options: Options) -> Result<Lowered, Refused> {
             let name = formula.name.as_ref().map_or("ltl", |name| &*name.text).to_owned();
             (name, text_of(&formula.tokens))
         };
-        system.formulas = tree.formulas.iter().map(written).collect();
-        system.unanswered.extend(system.formulas.iter().map(|(name, _)| name.clone()));
+        system.besides.formulas = tree.formulas.iter().map(written).collect();
+        system.besides.unanswered.extend(system.besides.formulas.iter().map(|(name, _)| name.clone()));
     }
     findings.finish();
     match system {

@@ -31,10 +31,8 @@ pub struct RowTask {
     pub comparisons: Vec<Comparison>,
     /// Numeric expressions, children before parents; everything else names them by number.
     pub terms: Vec<Term>,
-    /// The names of action schemas.
-    pub schemas: Vec<String>,
-    /// The names of objects, which rows name by number.
-    pub objects: Vec<String>,
+    /// The names that rows give by number.
+    pub names: Names,
     /// The ground actions; a row's number is its label.
     pub rows: Vec<Row>,
     /// Automata that are stepped on every state just entered, the initial one included, in this order.
@@ -45,14 +43,23 @@ pub struct RowTask {
     pub metric: Metric,
 }
 
+/// The names that rows give by number.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Of action schemas.
+    pub schemas: Vec<String>,
+    /// Of objects.
+    pub objects: Vec<String>,
+}
+
 impl RowTask {
     /// A row as a plan writes it: `(name argument ...)`.
     pub fn label(&self, row: u32) -> String {
         let row = &self.rows[row as usize];
-        let mut text = format!("({}", self.schemas[row.schema as usize]);
+        let mut text = format!("({}", self.names.schemas[row.schema as usize]);
         for &argument in &row.arguments {
             text.push(' ');
-            text.push_str(&self.objects[argument as usize]);
+            text.push_str(&self.names.objects[argument as usize]);
         }
         text.push(')');
         text

@@ -278,7 +278,7 @@ impl<'a> Check<'a> {
     }
 
     fn rewards(&mut self) {
-        for item in self.system.rewards.iter().flat_map(|reward| &reward.items) {
+        for item in self.system.quantities.rewards.iter().flat_map(|reward| &reward.items) {
             self.part = "a reward".into();
             let property = self.system.properties.get(item.when);
             if property.is_none_or(|p| p.kind != PropertyKind::Proposition || !p.params.is_empty()) {

@@ -12,7 +12,9 @@ use hadal_store::{Disk, Governor};
 use hadal_system::chance::{
     Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths, Reward, Sense, Summary,
 };
-use hadal_system::{Expr, Property, PropertyBody, PropertyKind, Source, Span, StateSpace, System};
+use hadal_system::{
+    Expr, Property, PropertyBody, PropertyKind, Quantities, Source, Span, StateSpace, System,
+};
 use hadal_value::build::BuildError;
 use hadal_value::chances::RowChances;
 use hadal_value::values::Exact;
@@ -213,7 +215,11 @@ fn ppddl(args: &SolveArgs) -> Result<(RowChances, System, Objective), Failure> {
         span: Span::default(),
     };
     let steps = Reward { name: "steps".into(), items: Vec::new() };
-    let system = System { properties: vec![goal], rewards: vec![steps], ..System::default() };
+    let system = System {
+        properties: vec![goal],
+        quantities: Quantities { rewards: vec![steps], ..Quantities::default() },
+        ..System::default()
+    };
     let reached = Formula::Proposition(0);
     let (text, asked) = match args.property.as_deref().unwrap_or("goal") {
         "goal" => {

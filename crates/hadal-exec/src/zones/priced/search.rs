@@ -166,7 +166,7 @@ impl Search<'_> {
 
     /// Whether memory or time is used up.
     fn must_stop(&self, store: &Store) -> bool {
-        let size = self.space.zones.size;
+        let size = self.space.zones.zones.size;
         let words = self.space.zones.model.system().slot_count() / 8 + 8;
         let bytes = (store.nodes.len() * (4 * size * size + 8 * size + 16 * words + 160)) as u64;
         let late = |seconds: f64| self.begun.elapsed().as_secs_f64() > seconds;

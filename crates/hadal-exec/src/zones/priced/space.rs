@@ -124,7 +124,7 @@ impl<'s> PricedWorker<'s> {
         self.inner.initial(&mut starts);
         let mut all = Vec::new();
         for (label, state) in starts.iter() {
-            let zone = PricedZone::zero(self.space.zones.size - 1);
+            let zone = PricedZone::zero(self.space.zones.zones.size - 1);
             self.settle(label, state, vec![zone], &mut all)?;
         }
         Ok(all)

@@ -130,12 +130,12 @@ impl<'g> Layers<'g> {
             while at < self.wave.len() {
                 let fact = self.wave[at];
                 at += 1;
-                for &atom in network.atoms_of_fact.get(fact) {
+                for &atom in network.links.atoms_of_fact.get(fact) {
                     if self.reached_by[atom as usize] != NONE {
                         continue;
                     }
                     self.reached_by[atom as usize] = fact;
-                    let operators = network.operators_of_atom.get(atom);
+                    let operators = network.links.operators_of_atom.get(atom);
                     self.followed += operators.len() as u64 + 2;
                     for &operator in operators {
                         let waits = &mut self.waits[operator as usize];
@@ -183,7 +183,7 @@ impl<'g> Layers<'g> {
     #[inline]
     fn apply(&mut self, operator: u32, level: u32) {
         let network = self.network;
-        let facts = network.facts_of_operator.get(operator);
+        let facts = network.links.facts_of_operator.get(operator);
         self.followed += facts.len() as u64;
         for &fact in facts {
             let round = &mut self.round[fact as usize];
@@ -204,7 +204,7 @@ impl<'g> Layers<'g> {
 
     /// The sum of the rounds in which what the operator needs appeared.
     fn cost(&self, operator: u32) -> u32 {
-        let atoms = self.network.atoms_of_operator.get(operator);
+        let atoms = self.network.links.atoms_of_operator.get(operator);
         atoms.iter().map(|&atom| self.round[self.reached_by[atom as usize] as usize]).sum()
     }
 
@@ -244,11 +244,11 @@ impl<'g> Layers<'g> {
                     count += u32::from(*in_level != level);
                     *in_level = level;
                 }
-                for &given in network.facts_of_operator.get(operator) {
+                for &given in network.links.facts_of_operator.get(operator) {
                     scratch.provided[given as usize] = true;
                     scratch.touched.push(given);
                 }
-                for &atom in network.atoms_of_operator.get(operator) {
+                for &atom in network.links.atoms_of_operator.get(operator) {
                     let needed = self.reached_by[atom as usize];
                     let of_state =
                         self.round[needed as usize] == 0 && needed < network.bases[network.variables.len()];
@@ -283,7 +283,7 @@ impl<'g> Layers<'g> {
                 label_of(&network.labels[network.way_of[operator as usize] as usize], self.mask.as_ref())
             };
             let now = |operator: u32| {
-                let atoms = network.atoms_of_operator.get(operator);
+                let atoms = network.links.atoms_of_operator.get(operator);
                 atoms.iter().all(|&atom| self.round[self.reached_by[atom as usize] as usize] == 0)
             };
             let sorted = |mut labels: Vec<Label>| {

@@ -65,6 +65,15 @@ impl Lists {
     }
 }
 
+/// Who needs and who gives what.
+#[derive(Debug)]
+pub struct Links {
+    pub atoms_of_fact: Lists,
+    pub operators_of_atom: Lists,
+    pub atoms_of_operator: Lists,
+    pub facts_of_operator: Lists,
+}
+
 /// The relaxed task.
 #[derive(Debug)]
 pub struct Network {
@@ -73,10 +82,7 @@ pub struct Network {
     pub bases: Vec<u32>,
     pub facts: usize,
     pub atoms: usize,
-    pub atoms_of_fact: Lists,
-    pub operators_of_atom: Lists,
-    pub atoms_of_operator: Lists,
-    pub facts_of_operator: Lists,
+    pub links: Links,
     /// How many atoms each operator needs.
     pub needs: Vec<u32>,
     /// Operators that need nothing.
@@ -268,10 +274,12 @@ impl Builder {
             bases: self.bases,
             facts,
             atoms,
-            atoms_of_fact: self.atom_facts.inverse(facts),
-            operators_of_atom: self.needed.inverse(atoms),
-            atoms_of_operator: self.needed,
-            facts_of_operator: self.given,
+            links: Links {
+                atoms_of_fact: self.atom_facts.inverse(facts),
+                operators_of_atom: self.needed.inverse(atoms),
+                atoms_of_operator: self.needed,
+                facts_of_operator: self.given,
+            },
             free: (0..operators).filter(|&n| needs[n as usize] == 0).collect(),
             needs,
             way_of: self.way_of,

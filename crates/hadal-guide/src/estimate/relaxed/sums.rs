@@ -84,7 +84,7 @@ impl<'g> Sums<'g> {
         let network = self.network;
         let price = u32::from(operator < network.first_goal_operator);
         let cost = (self.sums[operator as usize] + price).min(MOST);
-        let facts = network.facts_of_operator.get(operator);
+        let facts = network.links.facts_of_operator.get(operator);
         self.followed += facts.len() as u64;
         for &fact in facts {
             self.offer(fact, cost, operator);
@@ -134,12 +134,12 @@ impl<'g> Sums<'g> {
             if fact == network.goal {
                 return Some(cost);
             }
-            for &atom in network.atoms_of_fact.get(fact) {
+            for &atom in network.links.atoms_of_fact.get(fact) {
                 if self.reached_by[atom as usize] != NONE {
                     continue;
                 }
                 self.reached_by[atom as usize] = fact;
-                let operators = network.operators_of_atom.get(atom);
+                let operators = network.links.operators_of_atom.get(atom);
                 self.followed += operators.len() as u64 + 2;
                 for &operator in operators {
                     let at = operator as usize;
@@ -164,7 +164,7 @@ impl<'g> Sums<'g> {
             if operator == NONE || seen.insert(fact, ()).is_some() {
                 continue;
             }
-            let atoms = network.atoms_of_operator.get(operator);
+            let atoms = network.links.atoms_of_operator.get(operator);
             stack.extend(atoms.iter().map(|&atom| self.reached_by[atom as usize]));
             if network.way_of[operator as usize] != NONE {
                 kept.push(operator);
@@ -187,7 +187,7 @@ impl<'g> Sums<'g> {
                 label_of(&network.labels[way as usize], self.mask.as_ref())
             };
             let now = |operator: &&u32| {
-                let atoms = network.atoms_of_operator.get(**operator);
+                let atoms = network.links.atoms_of_operator.get(**operator);
                 atoms.iter().all(|&atom| self.cost[self.reached_by[atom as usize] as usize] == 0)
             };
             let sorted = |mut labels: Vec<Label>| {

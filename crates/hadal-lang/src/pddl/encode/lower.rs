@@ -7,7 +7,7 @@ use super::variables::{Place, Variables, atom_name};
 use crate::pddl::SoftGoals;
 use crate::pddl::ground::{GroundTask, Join, RowError};
 use hadal_system::rows::{
-    DerivedFact, DerivedRule, FiniteVariable, Metric, Need, Rational, Row, RowTask, Sense,
+    DerivedFact, DerivedRule, FiniteVariable, Metric, Names, Need, Rational, Row, RowTask, Sense,
 };
 
 /// The task over variables.
@@ -17,8 +17,10 @@ pub(crate) fn lower(task: &GroundTask, variables: &Variables, goals: SoftGoals) 
     let mut out = RowTask {
         name: ast.name.clone(),
         variables: variables.describe(task),
-        schemas: ast.actions.iter().map(|action| action.name.clone()).collect(),
-        objects: ast.universe.objects.clone(),
+        names: Names {
+            schemas: ast.actions.iter().map(|action| action.name.clone()).collect(),
+            objects: ast.universe.objects.clone(),
+        },
         ..RowTask::default()
     };
     out.rows.reserve(task.rows.len());

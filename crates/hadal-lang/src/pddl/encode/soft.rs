@@ -158,8 +158,8 @@ impl SoftWriter<'_> {
         let last = values.len() as u32 - 1;
         self.out.variables.push(FiniteVariable { name: "settling".to_string(), values, initial: 0 });
         self.out.rows.iter_mut().for_each(|row| row.needs.push(Need::Is(stage, 0)));
-        let schema = self.out.schemas.len() as u32;
-        self.out.schemas.extend(["end".to_string(), "collect".to_string(), "forgo".to_string()]);
+        let schema = self.out.names.schemas.len() as u32;
+        self.out.names.schemas.extend(["end".to_string(), "collect".to_string(), "forgo".to_string()]);
         let zero = self.numbers.constant(Rational::from_integer(0));
         let step = |schema: u32, mut needs: Vec<Need>, from: u32, cost: u32| {
             needs.push(Need::Is(stage, from));

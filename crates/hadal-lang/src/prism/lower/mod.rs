@@ -57,7 +57,8 @@ pub fn lower(
         ModelKind::Dtmc => Chance::Uniform,
         ModelKind::Ctmc => Chance::Racing,
     };
-    let mut system = System { name: source.name.to_string(), source, chance, ..System::default() };
+    let mut system = System { name: source.name.to_string(), source, ..System::default() };
+    system.quantities.chance = chance;
     let mut modules = modules::written_out(file, diagnostics);
     if modules.is_empty() && !diagnostics.has_errors() {
         diagnostics.push(Diagnostic::error(Span::default(), "the model has no module"));
@@ -110,7 +111,7 @@ pub fn lower(
     }
     for reward in &file.rewards {
         match model.reward(reward) {
-            Ok(reward) => model.system.rewards.push(reward),
+            Ok(reward) => model.system.quantities.rewards.push(reward),
             Err((span, wrong)) => diagnostics.push(Diagnostic::error(span, wrong)),
         }
     }

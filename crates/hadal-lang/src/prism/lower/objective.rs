@@ -244,7 +244,7 @@ impl Asking<'_> {
     }
 
     fn reward(&self, name: Option<&RewardName>, span: Span) -> Placed<usize> {
-        let rewards = &self.model.system.rewards;
+        let rewards = &self.model.system.quantities.rewards;
         match name {
             None if rewards.is_empty() => Err((span, "the model has no rewards".into())),
             None => Ok(0),
