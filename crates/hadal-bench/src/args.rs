@@ -13,6 +13,17 @@ pub enum Clock {
     Cpu,
 }
 
+/// Files that results are written to.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ResultFiles {
+    /// Write the results as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write a chart as a self-contained HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
 /// Arguments of `bench`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArgs {
@@ -50,12 +61,9 @@ pub struct BenchArgs {
     /// Leave out the peers.
     #[arg(long)]
     pub no_peers: bool,
-    /// Write the results as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Write a chart as a self-contained HTML page.
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    /// Which files to write.
+    #[command(flatten)]
+    pub files: ResultFiles,
 }
 
 impl Clock {

@@ -23,29 +23,48 @@ pub struct Exploration {
     pub states: u64,
     /// Transitions fired.
     pub transitions: u64,
-    /// Wall clock of the search.
-    pub wall_seconds: f64,
-    /// Processor time of the search.
-    pub cpu_seconds: f64,
-    /// Wall clock of reading, checking and compiling the model.
-    pub startup_seconds: f64,
+    /// How long it took.
+    #[serde(flatten)]
+    pub time: Times,
     /// Peak resident memory during the search (VmHWM).
     pub peak_bytes: u64,
     /// Peak resident memory before it.
     pub startup_peak_bytes: u64,
     /// Bits of a packed state.
     pub state_bits: u64,
-    /// States on disk at the end.
-    pub disk_bytes: u64,
-    /// Read from disk.
-    pub disk_bytes_read: u64,
-    /// Written to disk.
-    pub disk_bytes_written: u64,
+    /// What it did on disk.
+    #[serde(flatten)]
+    pub disk: DiskBytes,
     /// How states were stored, in order.
     pub storage: Vec<String>,
     /// Everything the child said.
     #[serde(skip)]
     pub json: Value,
+}
+
+/// How long a child took.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Times {
+    /// Wall clock of the search.
+    pub wall_seconds: f64,
+    /// Processor time of the search.
+    pub cpu_seconds: f64,
+    /// Wall clock of reading, checking and compiling the model.
+    pub startup_seconds: f64,
+}
+
+/// What a child did on disk.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DiskBytes {
+    /// States there at the end.
+    #[serde(rename = "disk_bytes")]
+    pub held: u64,
+    /// Read.
+    #[serde(rename = "disk_bytes_read")]
+    pub read: u64,
+    /// Written.
+    #[serde(rename = "disk_bytes_written")]
+    pub written: u64,
 }
 
 impl Exploration {
@@ -87,15 +106,19 @@ impl Exploration {
             verdict,
             states: count("states"),
             transitions: count("transitions"),
-            wall_seconds: seconds("seconds") - seconds("startup_seconds"),
-            cpu_seconds: seconds("cpu_seconds") - seconds("startup_cpu_seconds"),
-            startup_seconds: seconds("startup_seconds"),
+            time: Times {
+                wall_seconds: seconds("seconds") - seconds("startup_seconds"),
+                cpu_seconds: seconds("cpu_seconds") - seconds("startup_cpu_seconds"),
+                startup_seconds: seconds("startup_seconds"),
+            },
             peak_bytes: count("peak_memory_bytes"),
             startup_peak_bytes: count("startup_peak_memory_bytes"),
             state_bits: count("state_bits"),
-            disk_bytes: count("disk_bytes"),
-            disk_bytes_read: count("disk_bytes_read"),
-            disk_bytes_written: count("disk_bytes_written"),
+            disk: DiskBytes {
+                held: count("disk_bytes"),
+                read: count("disk_bytes_read"),
+                written: count("disk_bytes_written"),
+            },
             storage: storage.filter_map(|stage| stage["storage"].as_str().map(str::to_owned)).collect(),
             json,
         }
@@ -135,8 +158,8 @@ impl Exploration {
     /// How long it took by this clock; never zero.
     pub fn seconds(&self, clock: Clock) -> f64 {
         match clock {
-            Clock::Wall => self.wall_seconds,
-            Clock::Cpu => self.cpu_seconds,
+            Clock::Wall => self.time.wall_seconds,
+            Clock::Cpu => self.time.cpu_seconds,
         }
         .max(1e-4)
     }
@@ -186,7 +209,7 @@ mod tests {
             "startup_seconds": 1.0, "cpu_seconds": 2.0, "startup_cpu_seconds": 0.5, "state_bits": 77,
             "storage": [{"storage": "table"}, {"storage": "diagram"}]}"#;
         let run = exploration(text);
-        assert_eq!((run.wall_seconds, run.cpu_seconds, run.reason.as_deref()), (2.0, 1.5, None));
+        assert_eq!((run.time.wall_seconds, run.time.cpu_seconds, run.reason.as_deref()), (2.0, 1.5, None));
         assert_eq!((run.packed_bytes(), run.storage.len()), (10, 2));
         assert_eq!((run.budget(50.0), run.budget(1.0)), (50_000_000, LEAST_BUDGET));
         assert_eq!(run.ratio(&run, Clock::Wall), Some(1.0));

@@ -36,7 +36,7 @@ pub fn run(args: &BenchArgs, cases: &[&Case], corpus: &Corpus, scratch: &Scratch
     if Command::new("valgrind").arg("--version").output().is_err() {
         return Err(BenchError::Usage("counting instructions needs valgrind, which is not installed".into()));
     }
-    if args.html.is_some() {
+    if args.files.html.is_some() {
         return Err(BenchError::Usage("instruction counts have no chart: leave out --html".into()));
     }
     let counter = Counter { args, scratch, hadal: Hadal::new(1, args.time_limit, scratch)? };
@@ -58,7 +58,7 @@ pub fn run(args: &BenchArgs, cases: &[&Case], corpus: &Corpus, scratch: &Scratch
         );
         rows.push(row);
     }
-    if let Some(path) = &args.json {
+    if let Some(path) = &args.files.json {
         super::write(path, &serde_json::to_string_pretty(&rows).unwrap_or_default())?;
     }
     Ok(u8::from(rows.iter().any(|row| row.problem.is_some())))

@@ -106,11 +106,11 @@ fn write_results(
     report: &impl serde::Serialize,
     page: impl FnOnce() -> String,
 ) -> Result<(), BenchError> {
-    if let Some(path) = &args.json {
+    if let Some(path) = &args.files.json {
         // Reports are plain data: they always serialise.
         write(path, &serde_json::to_string_pretty(report).unwrap_or_default())?;
     }
-    match &args.html {
+    match &args.files.html {
         Some(path) => write(path, &page()),
         None => Ok(()),
     }

@@ -281,7 +281,7 @@ impl<'a> Race<'a> {
         let mut standing = self.standing.into_inner();
         if is_decided(&guided.report) {
             let (states, transitions) = standing.blind_before()?;
-            if let Some(figures) = &mut guided.report.directed {
+            if let Some(figures) = &mut guided.report.particular.directed {
                 figures.blind += states;
             }
             if guided.report.verdict != Verdict::Holds {
@@ -300,11 +300,11 @@ impl<'a> Race<'a> {
         ));
         let violated = matches!(blind.verdict, Verdict::Violated(_));
         let beside = if violated { guided.report.states } else { 0 };
-        let mut directed = guided.report.directed;
-        if let Some(figures) = &mut directed {
+        let mut report = Report { states: blind.states + beside, ..blind };
+        report.particular.directed = guided.report.particular.directed;
+        if let Some(figures) = &mut report.particular.directed {
             figures.blind += blind.states;
         }
-        let report = Report { directed, states: blind.states + beside, ..blind };
         Ok(Explored { report, decisions: guided.decisions })
     }
 }

@@ -314,7 +314,7 @@ fn merge(sum: &mut Option<Explored>, explored: Explored) {
     total.depth = None;
     total.layers.clear();
     total.actions.clear();
-    total.directed = None;
+    total.particular.directed = None;
     sum.decisions.extend(decisions);
 }
 

@@ -161,8 +161,8 @@ impl Searching<'_> {
             let decision = format!(
                 "  guide {}: {} states expanded of {} generated",
                 guide.name(),
-                figures.expanded,
-                figures.generated
+                figures.states.expanded,
+                figures.states.generated
             );
             Ok(Explored { report: explored.report, decisions: vec![decision] })
         })

@@ -92,7 +92,7 @@ fn every_order_that_follows_costs_finds_the_least() {
         for order in ["astar", "ucs", "ida", "bfhs", "external-astar", "wastar:2", "greedy"] {
             let outcome = ask(costs, order, (order == "external-astar").then_some(folder.path()));
             let cost = outcome.cost.expect("a trace with a cost");
-            let figures = outcome.report.directed.expect("a directed search");
+            let figures = outcome.report.particular.directed.expect("a directed search");
             let case = format!("{costs:?}, {order}");
             match order {
                 "wastar:2" | "greedy" => assert!(cost >= least, "{case}"),

@@ -65,7 +65,7 @@ impl Sitting<'_> {
         figures.generated += report.transitions;
         figures.evaluated += report.transitions;
         if counting == Counting::Costs {
-            figures.lower_bound = figures.lower_bound.max(counted.f);
+            figures.lower_bound = figures.lower_bound.max(counted.path.f);
         }
         let disk_bytes = report.disk.map_or(0, |disk| disk.bytes);
         self.outcome.disk_bytes = self.outcome.disk_bytes.max(disk_bytes);
@@ -74,7 +74,7 @@ impl Sitting<'_> {
             Verdict::Holds => End::Exhausted,
             Verdict::Stopped(reason) => End::Stopped(reason.clone()),
         };
-        let optimal = counting == Counting::Costs && counted.optimal;
+        let optimal = counting == Counting::Costs && counted.path.optimal;
         Ok(Ended { end, optimal })
     }
 }

@@ -71,12 +71,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!(
         "{} expanded, {} generated, {} stored; {} buckets of at most {}; {seconds:.1} s, {:.2} million a second",
-        figures.expanded,
-        figures.generated,
-        figures.stored,
+        figures.states.expanded,
+        figures.states.generated,
+        figures.states.stored,
         figures.buckets.len(),
         figures.bucket_bound.unwrap_or(0),
-        figures.expanded as f64 / seconds / 1e6,
+        figures.states.expanded as f64 / seconds / 1e6,
     );
     println!(
         "{} MiB of memory at most, {} MiB written, {} MiB read",

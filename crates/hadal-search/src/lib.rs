@@ -100,6 +100,6 @@ pub use finding::Finding;
 pub use firings::ActionFirings;
 pub use lane::Task;
 pub use report::{
-    Buckets, DeadlockNotion, Distance, Layer, Proviso, Question, Report, Spent, StopReason, Verdict,
-    Violation, ViolationKind,
+    Buckets, DeadlockNotion, Distance, Duplicates, Layer, Particular, Proviso, Question, Report, Spent,
+    StopReason, Verdict, Violation, ViolationKind,
 };

@@ -167,6 +167,28 @@ impl ViolationKind {
     }
 }
 
+/// Candidates of a layer that were known, by where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Duplicates {
+    /// Equal to another candidate of this layer.
+    #[serde(rename = "duplicates_within")]
+    pub within: u64,
+    /// Found in an earlier layer.
+    #[serde(rename = "duplicates_earlier")]
+    pub earlier: u64,
+    /// The storage does not tell whether in this layer or an earlier one.
+    #[serde(rename = "duplicates_either")]
+    pub either: u64,
+}
+
+impl Duplicates {
+    /// All of them.
+    pub fn total(self) -> u64 {
+        self.within + self.earlier + self.either
+    }
+}
+
 /// One breadth-first layer, and what became of the states generated from it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -184,12 +206,9 @@ pub struct Layer {
     pub duplicates_cache: u64,
     /// Generated states that were left to be decided.
     pub candidates: u64,
-    /// Candidates equal to another candidate of this layer.
-    pub duplicates_within: u64,
-    /// Candidates found in an earlier layer.
-    pub duplicates_earlier: u64,
-    /// Duplicate candidates of which the storage does not tell whether they are in this layer or an earlier one.
-    pub duplicates_either: u64,
+    /// Candidates that were known.
+    #[serde(flatten)]
+    pub duplicates: Duplicates,
     /// The new states: the next layer.
     pub unique: u64,
     /// The duplicates in earlier layers by how far back, as far as the storage tells.
@@ -205,8 +224,7 @@ pub struct Layer {
 impl Layer {
     /// Whether every generated state is accounted for.
     pub fn balances(&self) -> bool {
-        let duplicates = self.duplicates_within + self.duplicates_earlier + self.duplicates_either;
-        self.candidates == duplicates + self.unique
+        self.candidates == self.duplicates.total() + self.unique
             && self.transitions + self.transitions_again == self.duplicates_cache + self.candidates
     }
 }
@@ -267,12 +285,19 @@ pub struct Report {
     pub stages: Vec<Stage>,
     /// What was done on disk, where it was used. The run can then be resumed.
     pub disk: Option<DiskFigures>,
+    /// What the answer and the figures rest on besides the search itself.
+    pub proviso: Option<Proviso>,
+    /// What only some searches count.
+    pub particular: Particular,
+}
+
+/// What only some searches count.
+#[derive(Clone, Debug, Default)]
+pub struct Particular {
     /// What is left of the states up to covering, where the storage knows.
     pub covering: Option<CoverFigures>,
     /// Figures of a search partition by partition.
     pub partition: Option<PartitionFigures>,
-    /// What the answer and the figures rest on besides the search itself.
-    pub proviso: Option<Proviso>,
     /// Figures of a directed search.
     pub directed: Option<DirectedFigures>,
 }
@@ -280,7 +305,7 @@ pub struct Report {
 impl Report {
     /// What only External A* counts, where it searched.
     pub fn external(&self) -> Option<&ExternalFigures> {
-        self.directed.as_ref()?.external.as_ref()
+        self.particular.directed.as_ref()?.external.as_ref()
     }
 }
 

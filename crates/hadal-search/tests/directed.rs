@@ -48,7 +48,7 @@ fn violation(report: &Report) -> &Violation {
 }
 
 fn figures(report: &Report) -> &DirectedFigures {
-    report.directed.as_ref().expect("a directed search has figures")
+    report.particular.directed.as_ref().expect("a directed search has figures")
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn every_order_agrees_on_what_can_be_reached_and_optimal_ones_on_the_cost() {
                 let case = format!("graph {seed}, wild {wild}, {order}: {report:?}");
                 match (graph.least_cost(), &report.verdict) {
                     (None, Verdict::Holds) => {
-                        let pruned = figures(&report).hopeless > 0;
+                        let pruned = figures(&report).work.hopeless > 0;
                         assert_eq!(matches!(report.proviso, Some(Proviso::Pruned { .. })), pruned, "{case}");
                         assert!(!(pruned && wild), "{case}");
                     }

@@ -112,12 +112,12 @@ impl<'a> Setting<'a> {
 }
 
 fn assert_bounded(report: &Report, resident: u64) {
-    let figures = report.partition.as_ref().unwrap();
-    assert!(figures.bound <= resident / 2, "{figures:?}");
-    assert!(figures.largest <= figures.bound, "{figures:?}");
-    assert_eq!(figures.partitions.min(200), figures.sizes.len() as u64);
-    if figures.partitions <= 200 {
-        assert_eq!(figures.sizes.iter().sum::<u64>(), report.states);
+    let figures = report.particular.partition.as_ref().unwrap();
+    assert!(figures.sizes.bound <= resident / 2, "{figures:?}");
+    assert!(figures.sizes.largest <= figures.sizes.bound, "{figures:?}");
+    assert_eq!(figures.sizes.partitions.min(200), figures.sizes.descending.len() as u64);
+    if figures.sizes.partitions <= 200 {
+        assert_eq!(figures.sizes.descending.iter().sum::<u64>(), report.states);
     }
 }
 
@@ -132,7 +132,7 @@ fn every_heuristic_gives_the_numbers_of_the_search_in_ram() {
             assert_eq!(report.verdict, Verdict::Holds, "{name}");
             assert_eq!((report.states, report.transitions), (states, 6 * states), "{name} at {percent} %");
             assert_bounded(&report, resident);
-            let figures = report.partition.unwrap();
+            let figures = report.particular.partition.unwrap();
             assert!(figures.cross_transitions > 0 && figures.swaps > 0, "{name}");
             let begins_split = matches!(heuristic, Heuristic::StaticGhc | Heuristic::StaticLhc);
             assert!(figures.refinements > 0 || begins_split, "{name}");
@@ -147,7 +147,7 @@ fn a_space_that_names_no_components_is_split_by_hashes() {
     let report = Setting::new(&torus, Heuristic::Adaptive, Some(100)).start();
     assert_eq!((report.states, report.transitions), (3600, 4 * 3600));
     assert_bounded(&report, 100);
-    let figures = report.partition.unwrap();
+    let figures = report.particular.partition.unwrap();
     assert_eq!(figures.refinements, figures.refinements_by_hash);
 }
 
@@ -156,8 +156,8 @@ fn a_search_that_fits_never_touches_the_disk() {
     let torus = Named::new(Grid::torus(3, 12), 3);
     let report = Setting::new(&torus, Heuristic::Adaptive, None).start();
     assert_eq!((report.states, report.transitions), (1728, 6 * 1728));
-    let figures = report.partition.unwrap();
-    assert_eq!((figures.partitions, figures.cross_transitions, figures.swaps), (1, 0, 0));
+    let figures = report.particular.partition.unwrap();
+    assert_eq!((figures.sizes.partitions, figures.cross_transitions, figures.swaps), (1, 0, 0));
     assert_eq!(report.disk.unwrap().written, 0);
 }
 
@@ -167,7 +167,7 @@ fn a_small_memory_budget_alone_splits_the_space() {
     let setting = Setting { budget: 1 << 20, ..Setting::new(&torus, Heuristic::Adaptive, None) };
     let report = setting.start();
     assert_eq!((report.states, report.transitions), (64_000, 6 * 64_000));
-    assert!(report.partition.unwrap().refinements > 0);
+    assert!(report.particular.partition.unwrap().refinements > 0);
 }
 
 #[test]

@@ -56,8 +56,8 @@ fn models_of_the_corpus_have_the_same_numbers_at_ten_to_one_percent_of_their_sta
                 (ram.states, ram.transitions),
                 "{file} {name} at {percent} %"
             );
-            let figures = report.partition.unwrap();
-            assert!(figures.largest <= (resident / 2).max(4), "{file} {name}: {figures:?}");
+            let figures = report.particular.partition.unwrap();
+            assert!(figures.sizes.largest <= (resident / 2).max(4), "{file} {name}: {figures:?}");
         }
     }
 }

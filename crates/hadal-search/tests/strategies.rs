@@ -322,7 +322,7 @@ fn distances_of_duplicates_show_the_locality_of_the_graph() {
     let strategy = Strategy { cache: CacheKind::Off, ..named("sort") };
     let report = whole(&cycles, &strategy, 1).report;
     let last = report.layers.last().unwrap();
-    assert_eq!((last.duplicates_earlier, last.by_distance[0].farthest), (1, 300));
+    assert_eq!((last.duplicates.earlier, last.by_distance[0].farthest), (1, 300));
 }
 
 #[test]

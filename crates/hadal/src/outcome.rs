@@ -255,15 +255,15 @@ impl Outcome {
             lines.push(format!("  states left out by reduction: {}", self.reductions.join(", ")));
         }
         if let Some(directed) = &self.directed {
-            let put_off = (directed.deferred_share * 100.0).round();
+            let put_off = (directed.work.deferred_share * 100.0).round();
             let put_off = if put_off > 0.0 { format!(", {put_off} % put off") } else { String::new() };
             lines.push(format!(
                 "  guide {}, order {}, priority {}: {} states expanded, {} taken out{put_off}",
-                directed.guide,
-                directed.order,
-                directed.priority,
-                grouped(directed.distinct + directed.blind),
-                grouped(directed.pops),
+                directed.manner.guide,
+                directed.manner.order,
+                directed.manner.priority,
+                grouped(directed.work.distinct + directed.blind),
+                grouped(directed.work.pops),
             ));
         }
         if self.disk_bytes_written > 0 {

@@ -167,7 +167,7 @@ fn compare(hadal: &Hadal, scratch: &Scratch, row: Row) -> Result<Compared, Bench
         explored: figures["pops"].as_u64().filter(|_| solved),
         length: figures["found_length"].as_u64().filter(|_| solved),
         deferred: figures["deferred_share"].as_f64().filter(|_| solved && row.deferred.is_some()),
-        seconds: Some(run.wall_seconds),
+        seconds: Some(run.time.wall_seconds),
         remark: run.reason.filter(|_| !solved),
         wrong: false,
         published: row,
@@ -250,8 +250,8 @@ fn search_both(hadal: &Hadal, model: &ErrorModel, case: &Case, path: &Path) -> R
         directed_states: directed.states,
         shortest: length(&breadth),
         length: length(&directed),
-        breadth_seconds: breadth.startup_seconds + breadth.wall_seconds,
-        directed_seconds: directed.startup_seconds + directed.wall_seconds,
+        breadth_seconds: breadth.time.startup_seconds + breadth.time.wall_seconds,
+        directed_seconds: directed.time.startup_seconds + directed.time.wall_seconds,
         remark,
     })
 }

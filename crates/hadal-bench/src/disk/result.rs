@@ -63,6 +63,20 @@ impl DiskModel {
     }
 }
 
+/// Bytes over states.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PerState {
+    /// Read.
+    #[serde(rename = "read_per_state")]
+    pub read: f64,
+    /// Written.
+    #[serde(rename = "written_per_state")]
+    pub written: f64,
+    /// Of states on disk.
+    #[serde(rename = "disk_per_state")]
+    pub disk: f64,
+}
+
 /// A strategy at a share.
 #[derive(Clone, Debug, Serialize)]
 pub struct DiskRun {
@@ -82,12 +96,9 @@ pub struct DiskRun {
     pub wall_ratio: Option<f64>,
     /// Processor time over that in RAM.
     pub cpu_ratio: Option<f64>,
-    /// Bytes read over states.
-    pub read_per_state: f64,
-    /// Bytes written over states.
-    pub written_per_state: f64,
-    /// Bytes of states on disk over states.
-    pub disk_per_state: f64,
+    /// Bytes over states.
+    #[serde(flatten)]
+    pub per_state: PerState,
     /// Whether resident memory stayed within the budget and the documented overhead.
     pub within_memory: bool,
     /// The run itself.
@@ -106,9 +117,11 @@ impl DiskRun {
             problem: run.problem(&model.case),
             wall_ratio: run.ratio(&model.ram, Clock::Wall),
             cpu_ratio: run.ratio(&model.ram, Clock::Cpu),
-            read_per_state: run.per_state(run.disk_bytes_read),
-            written_per_state: run.per_state(run.disk_bytes_written),
-            disk_per_state: run.per_state(run.disk_bytes),
+            per_state: PerState {
+                read: run.per_state(run.disk.read),
+                written: run.per_state(run.disk.written),
+                disk: run.per_state(run.disk.held),
+            },
             within_memory: true,
             run,
         }

@@ -20,6 +20,15 @@ use std::time::{Duration, Instant};
 /// A budget that A* in RAM does not reach with the instances it is given.
 const RAM_MEMORY: u64 = 6 << 30;
 
+/// How long a measurement took.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Taken {
+    /// Real time.
+    pub seconds: f64,
+    /// Processor time of all threads.
+    pub cpu_seconds: f64,
+}
+
 /// What solving took.
 #[derive(Debug, Serialize)]
 pub struct Measured {
@@ -37,10 +46,9 @@ pub struct Measured {
     pub buckets: u64,
     /// Most buckets that could be needed.
     pub bucket_bound: Option<u64>,
-    /// Real time.
-    pub seconds: f64,
-    /// Processor time of all threads.
-    pub cpu_seconds: f64,
+    /// How long it took.
+    #[serde(flatten)]
+    pub time: Taken,
     /// Peak resident memory of the process while it was solved.
     pub peak_resident: u64,
     /// Most bytes claimed under the budget.
@@ -55,8 +63,8 @@ impl Measured {
     /// States expanded in a second.
     pub fn rate(&self, clock: Clock) -> f64 {
         let seconds = match clock {
-            Clock::Wall => self.seconds,
-            Clock::Cpu => self.cpu_seconds,
+            Clock::Wall => self.time.seconds,
+            Clock::Cpu => self.time.cpu_seconds,
         };
         self.expanded as f64 / seconds.max(1e-6)
     }
@@ -87,13 +95,19 @@ impl Watch {
         Measured {
             moves,
             optimal,
-            expanded: report.directed.as_ref().map_or(report.states, |figures| figures.distinct),
+            expanded: report
+                .particular
+                .directed
+                .as_ref()
+                .map_or(report.states, |figures| figures.work.distinct),
             generated: report.transitions,
             stored: report.states,
             buckets: 0,
             bucket_bound: None,
-            seconds: self.begun.elapsed().as_secs_f64(),
-            cpu_seconds: cpu_seconds() - self.cpu,
+            time: Taken {
+                seconds: self.begun.elapsed().as_secs_f64(),
+                cpu_seconds: cpu_seconds() - self.cpu,
+            },
             peak_resident: peak_resident(),
             peak_budget: report.peak_memory,
             bytes_written: report.disk.map_or(0, |disk| disk.written),
@@ -126,9 +140,9 @@ pub fn on_disk(
     let none = ExternalFigures::default();
     let figures = explored.report.external().unwrap_or(&none);
     let measured = Measured {
-        expanded: figures.expanded,
-        generated: figures.generated,
-        stored: figures.stored,
+        expanded: figures.states.expanded,
+        generated: figures.states.generated,
+        stored: figures.states.stored,
         buckets: figures.buckets.len() as u64,
         bucket_bound: figures.bucket_bound,
         ..watch.stop(&explored.report)

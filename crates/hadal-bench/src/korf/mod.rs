@@ -48,7 +48,7 @@ struct KorfReport {
 
 /// Solves the chosen instances; exit code 1 where a length or a count is wrong.
 pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
-    if args.html.is_some() {
+    if args.files.html.is_some() {
         return Err(BenchError::Usage(format!("bench {SUITE} draws no page: leave out --html")));
     }
     let chosen = instances::chosen(args.only.as_deref(), args.max_states)?;
@@ -76,7 +76,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         report.rows.push(row);
     }
     println!("{}", summary(&report));
-    if let Some(path) = &args.json {
+    if let Some(path) = &args.files.json {
         // The report is plain data: it always serialises.
         super::write(path, &serde_json::to_string_pretty(&report).unwrap_or_default())?;
     }
@@ -119,9 +119,9 @@ fn text(row: &Row) -> String {
         external.expanded,
         external.generated,
         external.stored,
-        external.seconds,
-        external.cpu_seconds,
-        external.expanded as f64 / external.seconds / 1e6,
+        external.time.seconds,
+        external.time.cpu_seconds,
+        external.expanded as f64 / external.time.seconds / 1e6,
         published.seconds,
         row.over_published,
         external.peak_resident >> 20,
@@ -130,7 +130,7 @@ fn text(row: &Row) -> String {
     if let Some(ram) = &row.ram {
         line.push_str(&format!(
             "  {:>10.1} {:>6}",
-            ram.expanded as f64 / ram.seconds / 1e6,
+            ram.expanded as f64 / ram.time.seconds / 1e6,
             row.over_ram.map_or("-".into(), |ratio| format!("{ratio:.2}"))
         ));
     }
@@ -150,8 +150,8 @@ fn summary(report: &KorfReport) -> String {
     };
     let right = report.rows.iter().filter(|row| row.agrees).count();
     let expanded: u64 = report.rows.iter().map(|row| row.external.expanded).sum();
-    let seconds: f64 = report.rows.iter().map(|row| row.external.seconds).sum();
-    let cpu: f64 = report.rows.iter().map(|row| row.external.cpu_seconds).sum();
+    let seconds: f64 = report.rows.iter().map(|row| row.external.time.seconds).sum();
+    let cpu: f64 = report.rows.iter().map(|row| row.external.time.cpu_seconds).sum();
     let peak = report.rows.iter().map(|row| row.external.peak_resident).max().unwrap_or(0);
     let mut text = format!(
         "{right} of {} as published; {expanded} states expanded in {seconds:.0} s ({cpu:.0} s of processor time), \

@@ -63,8 +63,8 @@ pub fn figure(name: &str, run: &Exploration) -> Option<f64> {
         }
         "layers" => run.json["depth"].as_f64().map(|depth| depth + 1.0),
         "state_bytes" => Some(run.packed_bytes() as f64),
-        "disk_gb" => Some(run.disk_bytes as f64 / 1e9),
-        "time" => Some(run.wall_seconds),
+        "disk_gb" => Some(run.disk.held as f64 / 1e9),
+        "time" => Some(run.time.wall_seconds),
         "generate_time" => Some(sum("/seconds/expanding")? + sum("/seconds/sorting")?),
         "ddd_time" => sum("/seconds/detecting"),
         "idd_duplicates" => sum("/duplicates_cache"),

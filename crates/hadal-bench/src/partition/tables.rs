@@ -171,7 +171,7 @@ fn times(report: &PartitionReport, clock: Clock) -> Table {
     ];
     let io = |model: &PartitionModel| {
         let (hash, part) = (model.other("hash")?, model.part("de", share)?);
-        let bytes = hash.run.disk_bytes_read + hash.run.disk_bytes_written;
+        let bytes = hash.run.disk.read + hash.run.disk.written;
         (part.io_bytes > 0).then(|| bytes as f64 / part.io_bytes as f64)
     };
     let row = |model: &PartitionModel| {

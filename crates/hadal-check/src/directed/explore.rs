@@ -153,7 +153,7 @@ impl Guided<'_> {
                 .into()
         });
         let mut report = preparation.drive(search.explorer(setting)?)?.report;
-        if let Some(audit) = report.directed.as_ref().and_then(|figures| figures.audit.as_ref()) {
+        if let Some(audit) = report.particular.directed.as_ref().and_then(|figures| figures.audit.as_ref()) {
             if let Some(broken) = &audit.broken {
                 return Err(CheckError::Internal(format!(
                     "guide {} breaks its word: {broken}",
@@ -254,20 +254,20 @@ fn explain(figures: &ExternalFigures, decisions: &mut Vec<String>) {
     decisions.push(format!(
         "  {} buckets by cost and estimate, {} states expanded of {} generated; duplicates up to {} rows back",
         figures.buckets.len(),
-        figures.expanded,
-        figures.generated,
+        figures.states.expanded,
+        figures.states.generated,
         figures.locality
     ));
     if figures.expanded_again > 0 {
         decisions
             .push(format!("  {} states were expanded again for successors left out", figures.expanded_again));
     }
-    if let (None, Some(least)) = (figures.cost, figures.least_beyond) {
+    if let (None, Some(least)) = (figures.path.cost, figures.least_beyond) {
         decisions
             .push(format!("  what lies beyond the bound costs {least} at least, as far as the guide knows"));
     }
-    if let Some(cost) = figures.cost {
-        decisions.push(if figures.optimal {
+    if let Some(cost) = figures.path.cost {
+        decisions.push(if figures.path.optimal {
             format!("  the trace costs {cost}, and nothing is cheaper: the guide never overestimates")
         } else {
             format!("  the trace costs {cost}; that nothing is cheaper is not proved")

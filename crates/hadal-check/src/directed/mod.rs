@@ -15,6 +15,24 @@ use serde::{Deserialize, Serialize};
 /// What is used unless the user says: traces stay short, and few states are seen.
 const DEFAULT_ORDER: Order = Order::Weighted(5000);
 
+/// Options of External A*.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(default)]
+pub struct ExternalDirecting {
+    /// With --order external-astar: do not look for traces that cost more. A run that found nothing goes on with a larger one
+    /// by `hadal resume RUN --cost-bound N`.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub cost_bound: Option<u64>,
+    /// With --order external-astar: write successors only when their turn comes, and generate them a second time for that.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub defer_flush: bool,
+    /// With --order external-astar: merge, subtract and expand in separate steps with files between them, to measure what
+    /// doing all of it in one pass saves.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub no_pipeline: bool,
+}
+
 /// Options of directed search.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
@@ -37,17 +55,10 @@ pub struct Directing {
     /// Whole numbers from 0, over the state before and the action's parameters (docs/directed.md). Without it a step costs 1.
     #[cfg_attr(feature = "clap", arg(long, value_name = "[ACTION=]EXPR"))]
     pub cost: Vec<String>,
-    /// With --order external-astar: do not look for traces that cost more. A run that found nothing goes on with a larger one
-    /// by `hadal resume RUN --cost-bound N`.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
-    pub cost_bound: Option<u64>,
-    /// With --order external-astar: write successors only when their turn comes, and generate them a second time for that.
-    #[cfg_attr(feature = "clap", arg(long))]
-    pub defer_flush: bool,
-    /// With --order external-astar: merge, subtract and expand in separate steps with files between them, to measure what
-    /// doing all of it in one pass saves.
-    #[cfg_attr(feature = "clap", arg(long))]
-    pub no_pipeline: bool,
+    /// What External A* alone looks at.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    #[serde(flatten)]
+    pub external: ExternalDirecting,
     /// Which transitions first (implies --find): one of [`hadal_guide::priority::PRIORITIES`].
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help = priority_help()))]
     pub priority: Option<String>,
@@ -176,7 +187,7 @@ impl Directing {
                     "--check-h belongs to a directed search: add --guide".into(),
                 ));
             }
-            if self.cost_bound.is_some() || self.defer_flush || self.no_pipeline {
+            if self.external.cost_bound.is_some() || self.external.defer_flush || self.external.no_pipeline {
                 return Err(CheckError::Question(format!(
                     "--cost-bound, --defer-flush and --no-pipeline go with --order {EXTERNAL}"
                 )));
@@ -217,7 +228,9 @@ impl Directing {
         if self.trace_by.is_some() && order != Order::AStar {
             return Err(CheckError::Question(format!("--trace-by goes with --order astar or {EXTERNAL}")));
         }
-        if !external && (self.cost_bound.is_some() || self.defer_flush || self.no_pipeline) {
+        if !external
+            && (self.external.cost_bound.is_some() || self.external.defer_flush || self.external.no_pipeline)
+        {
             return Err(CheckError::Question(format!(
                 "--cost-bound, --defer-flush and --no-pipeline go with --order {EXTERNAL}"
             )));
@@ -244,9 +257,9 @@ impl Directing {
             external,
             trace_by: self.trace_by,
             writing: ExternalOptions {
-                bound: self.cost_bound,
-                flush: if self.defer_flush { Flush::Deferred } else { Flush::AtOnce },
-                steps: if self.no_pipeline { Steps::Apart } else { Steps::Fused },
+                bound: self.external.cost_bound,
+                flush: if self.external.defer_flush { Flush::Deferred } else { Flush::AtOnce },
+                steps: if self.external.no_pipeline { Steps::Apart } else { Steps::Fused },
                 ..ExternalOptions::default()
             },
             priority: match &self.priority {

@@ -8,7 +8,7 @@ use hadal_guide::{Room, priority};
 use hadal_search::directed::{Directed, DirectedOptions};
 use hadal_search::explore::{Setting, explore_watched};
 use hadal_search::ram::Breadth;
-use hadal_search::{Control, Limits, Report, StopReason, Task, Verdict};
+use hadal_search::{Control, Limits, StopReason, Task, Verdict};
 use hadal_store::Governor;
 use hadal_system::PropertyKind;
 
@@ -64,7 +64,9 @@ pub(crate) fn probe(model: &Model, task: Task, governor: &Governor, watch: Watch
         _ => "  breadth-first search met a limit first: the trace need not be shortest".to_owned(),
     });
     if let Verdict::Violated(_) = again.verdict {
-        report = Report { directed: report.directed, ..again };
+        let directed = report.particular.directed.take();
+        report = again;
+        report.particular.directed = directed;
     }
     Some(Explored { report, decisions })
 }

@@ -72,8 +72,8 @@ impl Course for Alternating {
                 }
                 Turn::Guided => {
                     let figures = &core.figures;
-                    let generated = figures.generated - self.generated_blindly;
-                    if generated + ESTIMATE * figures.evaluated >= self.allowed {
+                    let generated = figures.work.generated - self.generated_blindly;
+                    if generated + ESTIMATE * figures.work.evaluated >= self.allowed {
                         self.turn = Turn::Blind;
                         continue;
                     }
@@ -90,8 +90,8 @@ impl Course for Alternating {
                     let step = self.blind.step(core)?;
                     if step.is_none() {
                         // Breadth-first search leaves nothing out: whatever the guide called hopeless was seen too.
-                        core.figures.hopeless = 0;
-                        core.figures.cut = 0;
+                        core.figures.work.hopeless = 0;
+                        core.figures.work.cut = 0;
                     }
                     step
                 }

@@ -8,7 +8,7 @@ use super::{Traces, aims_at, shorten};
 use crate::finding::Finding;
 use crate::lane::total_counts;
 use crate::ram::breadth::TABLE;
-use crate::report::{Proviso, Report, StopReason, Verdict, Violation, ViolationKind};
+use crate::report::{Particular, Proviso, Report, StopReason, Verdict, Violation, ViolationKind};
 use crate::run::{Answer, complete, out_of_memory};
 
 impl Core<'_> {
@@ -25,35 +25,36 @@ impl Core<'_> {
                 self.figures.found_length = Some(path.len() as u64 - 1);
                 self.figures.found_cost = Some(u64::from(cost));
                 self.figures.found_cheapest = self.is_optimal(finding.kind);
-                let shortest = self.figures.found_cheapest && self.unit_costs;
+                let shortest = self.figures.found_cheapest && self.rules.unit_costs;
                 Verdict::Violated(Violation { kind: finding.kind, path, shortest })
             }
             End::Stopped(reason) => Verdict::Stopped(reason),
             End::Full(full) => Verdict::Stopped(out_of_memory(full)),
             End::Incomplete => Verdict::Stopped(StopReason::Incomplete),
             End::Exhausted => {
-                let left_out = self.figures.hopeless + self.figures.cut;
+                let left_out = self.figures.work.hopeless + self.figures.work.cut;
                 proviso = (left_out > 0).then_some(Proviso::Pruned { left_out });
                 complete(self.search.task, &counts.covers)
             }
         };
         self.figures.audit = self.audited();
-        self.figures.queues =
+        self.figures.work.queues =
             self.open.traffic().iter().map(|&(pushes, pops)| QueueFigures { pushes, pops }).collect();
-        let deferred: u64 = (self.figures.queues.iter().enumerate())
+        let deferred: u64 = (self.figures.work.queues.iter().enumerate())
             .filter(|(n, _)| self.search.priority.is_deferred(*n as u32))
             .map(|(_, queue)| queue.pops)
             .sum();
-        self.figures.deferred_share = deferred as f64 / self.figures.pops.max(1) as f64;
+        self.figures.work.deferred_share = deferred as f64 / self.figures.work.pops.max(1) as f64;
         let answer = Answer {
             verdict,
             states,
-            transitions: self.figures.generated,
+            transitions: self.figures.work.generated,
             counts: &counts,
             stages: vec![TABLE],
         };
         let report = answer.report(self.search.task, self.search.governor);
-        Report { proviso, directed: Some(self.figures), ..report }
+        let particular = Particular { directed: Some(self.figures), ..Particular::default() };
+        Report { proviso, particular, ..report }
     }
 
     fn violation(&mut self, finding: Finding, at: u32) -> Violation {
@@ -65,7 +66,7 @@ impl Core<'_> {
         let options = self.search.options.clone();
         self.figures.found_length = Some(numbers.len() as u64 - 1);
         self.figures.found_cost = Some(cost);
-        if self.keeps_context && options.order != Order::Alternating {
+        if self.rules.keeps_context && options.order != Order::Alternating {
             self.figures.switches = Some(u64::from(self.nodes.get(at).queue));
         }
         let optimal = self.is_optimal(finding.kind);
@@ -75,11 +76,11 @@ impl Core<'_> {
             && in_order
             && self.has_one_queue()
             && self.leaves_out_no(finding.kind);
-        let shortest = breadth || optimal && self.unit_costs;
+        let shortest = breadth || optimal && self.rules.unit_costs;
         // Fewer steps need not cost less.
         let shortens =
-            options.traces == Traces::Shortened && (self.unit_costs || !options.order.follows_cost());
-        if !shortest && !optimal && !self.keeps_context && shortens {
+            options.traces == Traces::Shortened && (self.rules.unit_costs || !options.order.follows_cost());
+        if !shortest && !optimal && !self.rules.keeps_context && shortens {
             shorten::shorten(self, &mut numbers);
         }
         let state = |n: u32| self.words_at(n).to_vec();
@@ -94,18 +95,18 @@ impl Core<'_> {
         let order = self.search.options.order;
         order.info().optimal
             && self.has_one_queue()
-            && !self.keeps_context
+            && !self.rules.keeps_context
             && (order == Order::UniformCost && self.leaves_out_no(kind)
                 || self.search.guide.promises().admissible && aims_at(self.search.aim, kind))
     }
 
     /// Whether no state was left out from which this could be reached.
     fn leaves_out_no(&self, kind: ViolationKind) -> bool {
-        self.figures.hopeless == 0 || aims_at(self.search.aim, kind)
+        self.figures.work.hopeless == 0 || aims_at(self.search.aim, kind)
     }
 
     /// Whether the priority layer leaves the order alone.
     fn has_one_queue(&self) -> bool {
-        self.figures.cut == 0 && self.open.traffic().len() <= 1
+        self.figures.work.cut == 0 && self.open.traffic().len() <= 1
     }
 }

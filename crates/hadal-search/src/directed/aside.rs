@@ -10,17 +10,17 @@ use hadal_system::guide::Distance;
 impl Core<'_> {
     /// The estimate of words that need not be in the table.
     pub(super) fn estimate_words(&mut self, state: &[u64]) -> Distance {
-        self.figures.evaluated += 1;
-        self.estimator.estimate(state, None)
+        self.figures.work.evaluated += 1;
+        self.guiding.estimator.estimate(state, None)
     }
 
     /// The numbers of the known successors of a state; nothing is looked at or added.
     pub(super) fn known_successors(&mut self, at: u32, successors: &mut Vec<u32>) {
         successors.clear();
         let words = self.search.task.space.words();
-        self.state.clear();
-        self.state.extend_from_slice(self.table.nth(0, u64::from(at)));
-        self.lane.generate(&self.state[..words], 0);
+        self.scratch.state.clear();
+        self.scratch.state.extend_from_slice(self.table.nth(0, u64::from(at)));
+        self.lane.generate(&self.scratch.state[..words], 0);
         self.lane.finding = None;
         let (out, _) = self.lane.waiting();
         let known = out.iter().filter_map(|(_, state)| self.table.find(state));
@@ -54,8 +54,8 @@ impl Core<'_> {
         if is_full {
             return Ok(self.table.find(state).map(|at| at.number() as u32));
         }
-        self.key.clear();
-        self.key.extend_from_slice(state);
+        self.scratch.key.clear();
+        self.scratch.key.extend_from_slice(state);
         self.intern(NONE, label, g).map(|(at, _)| Some(at))
     }
 
@@ -67,8 +67,8 @@ impl Core<'_> {
 
     /// Generates the successors of a state that need not be in the table; what is wrong about that.
     pub(super) fn generate_words(&mut self, state: &[u64]) -> Option<Finding> {
-        self.state.clear();
-        self.state.extend_from_slice(state);
+        self.scratch.state.clear();
+        self.scratch.state.extend_from_slice(state);
         self.lane.generate(state, 0);
         self.take_turns();
         self.lane.finding.take()

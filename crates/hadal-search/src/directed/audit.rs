@@ -29,7 +29,7 @@ pub(super) struct Audit {
 impl Core<'_> {
     /// Compares the estimates of a state and its successor.
     pub(super) fn audit_step(&mut self, from: u32, successor: Successor) {
-        if self.audit.is_none() {
+        if self.guiding.audit.is_none() {
             return;
         }
         let (here, there) = (self.estimate(from), self.estimate(successor.at));
@@ -44,7 +44,7 @@ impl Core<'_> {
             )
         };
         let broken = steep.then(text);
-        let Some(audit) = &mut self.audit else { return };
+        let Some(audit) = &mut self.guiding.audit else { return };
         audit.figures.transitions += 1;
         audit.figures.broken = audit.figures.broken.take().or(broken);
         let last = from.max(successor.at) as usize;
@@ -57,13 +57,13 @@ impl Core<'_> {
 
     /// Looks at what the guide says of a state in which something it aims at was found, and of the way there.
     pub(super) fn audit_finding(&mut self, kind: ViolationKind, at: u32) {
-        if self.audit.is_none() || at == NONE || !aims_at(self.search.aim, kind) {
+        if self.guiding.audit.is_none() || at == NONE || !aims_at(self.search.aim, kind) {
             return;
         }
         let promises = self.search.guide.promises();
         let own = self.estimate(at);
         let was_hopeless =
-            self.audit.as_ref().is_some_and(|audit| audit.hopeless.get(at as usize) == Some(&true));
+            self.guiding.audit.as_ref().is_some_and(|audit| audit.hopeless.get(at as usize) == Some(&true));
         let mut broken = None;
         if promises.safe && (was_hopeless || !own.is_finite()) {
             broken = Some(
@@ -83,13 +83,13 @@ impl Core<'_> {
             }
             rest += u64::from(self.cost_into(state));
         }
-        if let Some(audit) = &mut self.audit {
+        if let Some(audit) = &mut self.guiding.audit {
             audit.figures.broken = audit.figures.broken.take().or(broken);
         }
     }
 
     /// What the audit saw, where there was one.
     pub(super) fn audited(&mut self) -> Option<AuditFigures> {
-        self.audit.take().map(|audit| audit.figures)
+        self.guiding.audit.take().map(|audit| audit.figures)
     }
 }

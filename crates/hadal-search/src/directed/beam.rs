@@ -37,7 +37,7 @@ impl Beam {
                 continue;
             }
             let h = core.estimate(successor.at);
-            if h.is_finite() || !core.prune {
+            if h.is_finite() || !core.rules.prune {
                 self.next.push((h.0, successor.at))?;
             }
         }
@@ -80,8 +80,8 @@ impl Course for Beam {
                     return Ok(None);
                 }
                 self.at += 1;
-                core.figures.pops += 1;
-                core.figures.distinct += 1;
+                core.figures.work.pops += 1;
+                core.figures.work.distinct += 1;
                 if let Some(Halt::Stop(reason)) = halt {
                     return Ok(Some(End::Stopped(reason)));
                 }

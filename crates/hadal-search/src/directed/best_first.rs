@@ -132,8 +132,8 @@ impl Walk {
         if h.is_finite() {
             return false;
         }
-        self.left_unproven |= self.always_insert && !core.prune;
-        core.prune || self.always_insert
+        self.left_unproven |= self.always_insert && !core.rules.prune;
+        core.rules.prune || self.always_insert
     }
 
     /// Deals with the next entry; `None` where there is none.
@@ -142,7 +142,7 @@ impl Walk {
             return self.deal_with(core, pending).map(Some);
         }
         let Some((queue, entry)) = core.open.pop() else { return Ok(None) };
-        core.figures.pops += 1;
+        core.figures.work.pops += 1;
         let node = core.nodes.get_mut(entry.state);
         let resumed = node.is(Flag::Closed);
         if resumed && !node.is(Flag::Unfinished) || self.by_cost && entry.g > node.g {
@@ -181,7 +181,7 @@ impl Walk {
             core.forget();
             expanded?;
         } else {
-            core.figures.distinct += 1;
+            core.figures.work.distinct += 1;
             let expanded = self.expand(core, entry, queue, 0);
             core.settle();
             expanded?;
@@ -239,8 +239,8 @@ impl Walk {
             if !cheaper {
                 return Ok(None);
             }
-            core.figures.reopened += 1;
-            core.figures.distinct -= 1;
+            core.figures.work.reopened += 1;
+            core.figures.work.distinct -= 1;
             core.nodes.get_mut(at).clear(Flag::Closed);
             core.nodes.get_mut(at).finish();
             core.nodes.get_mut(at).queue = u32::MAX;

@@ -58,7 +58,7 @@ impl Climb {
             }
             core.nodes.get_mut(successor.at).set(Flag::Marked);
             let h = core.estimate(successor.at);
-            if h.is_finite() || !core.prune {
+            if h.is_finite() || !core.rules.prune {
                 self.queue.push((successor.at, self.next as u32))?;
             }
             if h < height {
@@ -90,8 +90,8 @@ impl Climb {
                 if halt == Some(Halt::Pause) {
                     return Ok(None);
                 }
-                core.figures.pops += 1;
-                core.figures.distinct += 1;
+                core.figures.work.pops += 1;
+                core.figures.work.distinct += 1;
                 if let Some(Halt::Stop(reason)) = halt {
                     return Ok(Some(End::Stopped(reason)));
                 }

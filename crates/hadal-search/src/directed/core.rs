@@ -1,7 +1,7 @@
 //! What all orders share: states and what is remembered of them, one lane that expands, the estimator, and the answer.
 
 use super::audit::Audit;
-use super::figures::DirectedFigures;
+use super::figures::{DirectedFigures, Manner};
 use super::nodes::{Flag, NONE, Node, Nodes};
 use super::open::{Entry, Open, next_random};
 use super::order::Order;
@@ -64,33 +64,54 @@ pub(super) struct Core<'a> {
     pub(super) nodes: Nodes,
     pub(super) open: Open,
     pub(super) figures: DirectedFigures,
+    pub(super) rules: Rules,
+    pub(super) lane: Lane<'a>,
+    pub(super) guiding: Guiding<'a>,
+    pub(super) scratch: Scratch,
+    /// The best of what is wrong, and where.
+    pub(super) found: Option<(Finding, u32)>,
+    pub(super) pace: Pace,
+    /// Transitions that were fired again.
+    pub(super) regenerated: u64,
+}
+
+/// What holds throughout a search.
+pub(super) struct Rules {
     pub(super) prune: bool,
     /// Whether the priority layer may leave transitions out.
     pub(super) cuts: bool,
-    pub(super) lane: Lane<'a>,
-    pub(super) estimator: Box<dyn Estimator + 'a>,
-    pub(super) judge: Box<dyn Judge + 'a>,
     /// The context of the state being expanded is part of it.
     pub(super) keeps_context: bool,
-    /// The state being expanded, with its context.
+    /// Whether every transition costs 1.
+    pub(super) unit_costs: bool,
+}
+
+/// Who says what comes first.
+pub(super) struct Guiding<'a> {
+    pub(super) estimator: Box<dyn Estimator + 'a>,
+    pub(super) judge: Box<dyn Judge + 'a>,
+    /// The audit of the guide.
+    pub(super) audit: Option<Audit>,
+}
+
+/// Room for the state being expanded.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// That state, with its context.
     pub(super) state: Vec<u64>,
     /// A successor, with its context.
     pub(super) key: Vec<u64>,
-    /// The successors of the state being expanded, in the order in which they are taken.
+    /// The successors, in the order in which they are taken.
     pub(super) turn: Vec<u32>,
-    /// The best of what is wrong, and where.
-    pub(super) found: Option<(Finding, u32)>,
-    /// Whether every transition costs 1.
-    pub(super) unit_costs: bool,
+}
+
+/// How far it is, and how far it may go.
+pub(super) struct Pace {
     pub(super) expansions: u64,
     /// What estimates had taken when limits were last looked at between them.
     pub(super) work_at_look: u64,
     /// Why it must stop, seen between estimates.
     pub(super) stopped: Option<StopReason>,
-    /// Transitions that were fired again.
-    pub(super) regenerated: u64,
-    /// The audit of the guide.
-    pub(super) audit: Option<Audit>,
     /// What was done when it was last looked at.
     pub(super) seen: u64,
     /// The step ends when so much is done.
@@ -106,12 +127,14 @@ impl<'a> Core<'a> {
         let options = search.options;
         let tie = options.tie.unwrap_or_else(|| options.order.info().tie);
         let figures = DirectedFigures {
-            guide: search.guide.name(),
-            order: options.order.to_string(),
-            priority: search.priority.name(),
-            tie: tie.to_string(),
-            admissible: search.guide.promises().admissible,
-            prunes: search.may_prune,
+            manner: Manner {
+                guide: search.guide.name(),
+                order: options.order.to_string(),
+                priority: search.priority.name(),
+                tie: tie.to_string(),
+                admissible: search.guide.promises().admissible,
+                prunes: search.may_prune,
+            },
             ..DirectedFigures::default()
         };
         Ok(Core {
@@ -120,25 +143,29 @@ impl<'a> Core<'a> {
             nodes: Nodes::new(search.governor),
             open: Open::new(tie, search.priority.selection(), search.governor),
             figures,
-            prune: search.may_prune,
-            cuts: aims_at_all(search.task, search.aim),
+            rules: Rules {
+                prune: search.may_prune,
+                cuts: aims_at_all(search.task, search.aim),
+                keeps_context,
+                unit_costs: search.task.space.costs().is_steps(),
+            },
             lane: Lane::new(search.task, Parents::Forgotten).with_costs(),
-            estimator: search.guide.estimator(),
-            judge: search.priority.judge(),
-            keeps_context,
-            state: Vec::new(),
-            key: Vec::new(),
-            turn: Vec::new(),
+            guiding: Guiding {
+                estimator: search.guide.estimator(),
+                judge: search.priority.judge(),
+                audit: (search.options.trust == Trust::Audited).then(Audit::default),
+            },
+            scratch: Scratch::default(),
             found: None,
-            unit_costs: search.task.space.costs().is_steps(),
-            expansions: 0,
-            work_at_look: 0,
-            stopped: None,
+            pace: Pace {
+                expansions: 0,
+                work_at_look: 0,
+                stopped: None,
+                seen: 0,
+                until: u64::MAX,
+                is_paused: false,
+            },
             regenerated: 0,
-            audit: (search.options.trust == Trust::Audited).then(Audit::default),
-            seen: 0,
-            until: u64::MAX,
-            is_paused: false,
         })
     }
 
@@ -157,10 +184,10 @@ impl<'a> Core<'a> {
         for n in 0..self.lane.waiting().0.len() {
             let (out, _) = self.lane.waiting();
             let label = out.labels()[n];
-            self.key.clear();
-            self.key.extend_from_slice(out.state(n));
-            if self.keeps_context {
-                self.key.push(0);
+            self.scratch.key.clear();
+            self.scratch.key.extend_from_slice(out.state(n));
+            if self.rules.keeps_context {
+                self.scratch.key.push(0);
             }
             let (at, fresh) = self.intern(NONE, label, 0)?;
             if fresh {
@@ -179,9 +206,9 @@ impl<'a> Core<'a> {
     /// Generates the successors of a state; errors and deadlock are noted.
     pub(super) fn generate(&mut self, at: u32) {
         let words = self.search.task.space.words();
-        self.state.clear();
-        self.state.extend_from_slice(self.table.nth(0, u64::from(at)));
-        self.lane.generate(&self.state[..words], 0);
+        self.scratch.state.clear();
+        self.scratch.state.extend_from_slice(self.table.nth(0, u64::from(at)));
+        self.lane.generate(&self.scratch.state[..words], 0);
         self.note_finding(at);
         self.take_turns();
     }
@@ -189,37 +216,37 @@ impl<'a> Core<'a> {
     /// Brings the successors that the priority layer names first to the front.
     pub(super) fn put_first(&mut self) {
         let labels = self.lane.waiting().0.labels();
-        let judge = &self.judge;
-        self.turn.sort_by_key(|&n| !judge.comes_first(labels[n as usize]));
+        let judge = &self.guiding.judge;
+        self.scratch.turn.sort_by_key(|&n| !judge.comes_first(labels[n as usize]));
     }
 
     /// Forgets the successors, which were counted when their state was expanded for the first time.
     pub(super) fn forget(&mut self) {
-        self.figures.generated -= self.turn.len() as u64;
-        self.regenerated += self.turn.len() as u64;
+        self.figures.work.generated -= self.scratch.turn.len() as u64;
+        self.regenerated += self.scratch.turn.len() as u64;
         self.lane.forget();
     }
 
     /// Counts what was generated and decides in which order it is taken.
     pub(super) fn take_turns(&mut self) {
         let count = self.lane.waiting().0.len();
-        self.figures.generated += count as u64;
-        self.turn.clear();
-        self.turn.extend(0..count as u32);
+        self.figures.work.generated += count as u64;
+        self.scratch.turn.clear();
+        self.scratch.turn.extend(0..count as u32);
         let labels = self.lane.waiting().0.labels();
         if let Some(ranks) = &self.search.options.ranks {
             let rank = |n: &u32| ranks.get(labels[*n as usize].0 as usize).copied().unwrap_or(u32::MAX);
-            self.turn.sort_by_key(rank);
+            self.scratch.turn.sort_by_key(rank);
         }
         if let Some(seed) = self.search.options.seed {
             let draw = |n: &u32| next_random(&mut (seed ^ u64::from(labels[*n as usize].0) << 32));
-            self.turn.sort_by_cached_key(draw);
+            self.scratch.turn.sort_by_cached_key(draw);
         }
     }
 
     /// How many successors [`Core::generate`] found.
     pub(super) fn successors(&self) -> usize {
-        self.turn.len()
+        self.scratch.turn.len()
     }
 
     /// Counts the successors and forgets them.
@@ -237,12 +264,12 @@ impl<'a> Core<'a> {
         context: u64,
     ) -> Result<Successor, OverBudget> {
         let (out, _) = self.lane.waiting();
-        let number = self.turn[n] as usize;
+        let number = self.scratch.turn[n] as usize;
         let label = out.labels()[number];
-        self.key.clear();
-        self.key.extend_from_slice(out.state(number));
-        if self.keeps_context {
-            self.key.push(context);
+        self.scratch.key.clear();
+        self.scratch.key.extend_from_slice(out.state(number));
+        if self.rules.keeps_context {
+            self.scratch.key.push(context);
         }
         let g = self.reach(g, number);
         let (at, fresh) = self.intern(from, label, g)?;
@@ -253,17 +280,17 @@ impl<'a> Core<'a> {
 
     /// The label of the n-th successor.
     pub(super) fn label(&self, n: usize) -> Label {
-        self.lane.waiting().0.labels()[self.turn[n] as usize]
+        self.lane.waiting().0.labels()[self.scratch.turn[n] as usize]
     }
 
     /// The words of the n-th successor.
     pub(super) fn words_of(&self, n: usize) -> &[u64] {
-        self.lane.waiting().0.state(self.turn[n] as usize)
+        self.lane.waiting().0.state(self.scratch.turn[n] as usize)
     }
 
     /// The cost of the n-th successor, in turn, of a state of cost `g`.
     pub(super) fn cost_after(&mut self, g: u32, n: usize) -> u32 {
-        self.reach(g, self.turn[n] as usize)
+        self.reach(g, self.scratch.turn[n] as usize)
     }
 
     /// The cost after a waiting transition: its own is added, or 1 in orders that count steps. A sum that does not fit ends
@@ -272,7 +299,7 @@ impl<'a> Core<'a> {
         let cost = self.lane.cost(number);
         let cost = if self.search.options.order.follows_cost() { cost } else { 1 };
         g.checked_add(cost).unwrap_or_else(|| {
-            self.stopped = Some(StopReason::CostBound);
+            self.pace.stopped = Some(StopReason::CostBound);
             u32::MAX
         })
     }
@@ -280,7 +307,11 @@ impl<'a> Core<'a> {
     /// Tells the priority layer which state is expanded.
     pub(super) fn begin_judging(&mut self, at: u32) {
         let words = self.search.task.space.words();
-        self.judge.begin(&self.state[..words], self.nodes.get(at).h, &mut *self.estimator);
+        self.guiding.judge.begin(
+            &self.scratch.state[..words],
+            self.nodes.get(at).h,
+            &mut *self.guiding.estimator,
+        );
     }
 
     /// Where the priority layer puts a successor of the state being expanded.
@@ -293,25 +324,25 @@ impl<'a> Core<'a> {
     ) -> Option<Placement> {
         let words = self.search.task.space.words();
         let step = Step {
-            state: &self.state[..words],
+            state: &self.scratch.state[..words],
             here: self.nodes.get(entry.state).h,
             incoming: (entry.parent != NONE).then_some(entry.label),
             queue,
-            context: if self.keeps_context { self.state[words] } else { 0 },
+            context: if self.rules.keeps_context { self.scratch.state[words] } else { 0 },
             label,
             there,
         };
-        let placement = self.judge.place(&step, &mut *self.estimator);
-        if placement.is_none() && !self.cuts {
+        let placement = self.guiding.judge.place(&step, &mut *self.guiding.estimator);
+        if placement.is_none() && !self.rules.cuts {
             return Some(Placement::queue(LAST_QUEUE));
         }
-        self.figures.cut += u64::from(placement.is_none());
+        self.figures.work.cut += u64::from(placement.is_none());
         placement
     }
 
     /// Whether the context is part of a state.
     pub(super) fn keeps_context(&self) -> bool {
-        self.keeps_context
+        self.rules.keeps_context
     }
 
     /// Puts `key` into the table; a new state is looked at.
@@ -322,17 +353,17 @@ impl<'a> Core<'a> {
         }
         self.nodes.reserve(1)?;
         let mut added = None;
-        self.table.insert_all(&self.key, |_, _| {}, |_, at| added = Some(at))?;
+        self.table.insert_all(&self.scratch.key, |_, _| {}, |_, at| added = Some(at))?;
         let Some(at) = added else {
             // It was not added, so it is there.
-            let at = self.table.find(&self.key).map_or(NONE, |at| at.number() as u32);
+            let at = self.table.find(&self.scratch.key).map_or(NONE, |at| at.number() as u32);
             return Ok((at, false));
         };
         let at = at.number() as u32;
         debug_assert_eq!(at as usize, self.nodes.len());
         self.nodes.push(Node::new(parent, label, g));
         let words = self.search.task.space.words();
-        self.lane.look_at(&self.key[..words]);
+        self.lane.look_at(&self.scratch.key[..words]);
         if self.lane.finding.is_some() {
             self.nodes.get_mut(at).set(Flag::Hit);
             if self.notices_at_once() {
@@ -349,13 +380,13 @@ impl<'a> Core<'a> {
         let options = &self.search.options;
         let bounds_cost = match options.order {
             // Without an admissible guide the weight bounds nothing.
-            Order::Weighted(_) => self.figures.admissible,
+            Order::Weighted(_) => self.figures.manner.admissible,
             // A deadlock or an error may be one step nearer, in a state of the layer that is being expanded.
             Order::Breadth => true,
             order => order.follows_cost(),
         };
         // An entry with fewer switches of context may be waiting still; breadth-first turns do not count them.
-        let bounds_switches = self.keeps_context && options.order != Order::Alternating;
+        let bounds_switches = self.rules.keeps_context && options.order != Order::Alternating;
         options.insertion == Insertion::WhenBetter && !bounds_cost && !bounds_switches
     }
 
@@ -383,19 +414,19 @@ impl<'a> Core<'a> {
         if node.is(Flag::Estimated) {
             return node.h;
         }
-        if self.stopped.is_some() {
+        if self.pace.stopped.is_some() {
             return Distance::ZERO;
         }
         let words = self.search.task.space.words();
         let state = &self.table.nth(0, u64::from(at))[..words];
-        let h = self.estimator.estimate(state, None);
+        let h = self.guiding.estimator.estimate(state, None);
         self.look_between_estimates();
-        self.figures.evaluated += 1;
+        self.figures.work.evaluated += 1;
         let node = self.nodes.get_mut(at);
         node.h = h;
         node.set(Flag::Estimated);
-        if !h.is_finite() && self.prune {
-            self.figures.hopeless += 1;
+        if !h.is_finite() && self.rules.prune {
+            self.figures.work.hopeless += 1;
         }
         h
     }

@@ -114,7 +114,7 @@ impl Deepening {
         state.copy_from_slice(&self.waiting[at + HEAD..]);
         self.waiting.truncate(at);
         self.path.truncate(depth * self.words);
-        core.figures.pops += 1;
+        core.figures.work.pops += 1;
         if let Some(Halt::Stop(reason)) = halt {
             return Ok(Some(End::Stopped(reason)));
         }
@@ -136,7 +136,7 @@ impl Deepening {
         }
         self.path.extend(state)?;
         let found = core.look_at_words(state).or_else(|| {
-            core.figures.distinct += 1;
+            core.figures.work.distinct += 1;
             core.generate_words(state)
         });
         if let Some(finding) = found {
@@ -168,7 +168,7 @@ impl Deepening {
             None => core.estimate_words(state),
         };
         let total = if h.is_finite() { u64::from(g) + u64::from(h.0) } else { u64::MAX };
-        if h == Distance::INFINITE && core.prune {
+        if h == Distance::INFINITE && core.rules.prune {
             return Ok(false);
         }
         if total > self.bound {

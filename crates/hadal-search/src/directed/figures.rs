@@ -7,36 +7,12 @@ use serde::Serialize;
 /// Figures of a directed search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DirectedFigures {
-    /// The guide.
-    pub guide: String,
-    /// The order.
-    pub order: String,
-    /// The priority layer.
-    pub priority: String,
-    /// How ties were broken.
-    pub tie: String,
-    /// Whether the guide never overestimates.
-    pub admissible: bool,
-    /// Whether states may be left out because the guide proves them hopeless.
-    pub prunes: bool,
-    /// Entries taken from the queues, also of states that were expanded already.
-    pub pops: u64,
-    /// States expanded, each counted once.
-    pub distinct: u64,
-    /// Transitions fired.
-    pub generated: u64,
-    /// Estimates made of states.
-    pub evaluated: u64,
-    /// Closed states that were opened again because a cheaper way was found.
-    pub reopened: u64,
-    /// States left out because the guide proves that nothing looked for can be reached from them.
-    pub hopeless: u64,
-    /// Transitions left out by the priority layer's exact criterion.
-    pub cut: u64,
-    /// The share of pops that came from queues of transitions put off.
-    pub deferred_share: f64,
-    /// Traffic of each queue.
-    pub queues: Vec<QueueFigures>,
+    /// How it searched.
+    #[serde(flatten)]
+    pub manner: Manner,
+    /// What was done.
+    #[serde(flatten)]
+    pub work: WorkFigures,
     /// Switches of context on the way to what was found, where the layer bounds them.
     pub switches: Option<u64>,
     /// Bounds tried, where the order raises one.
@@ -57,6 +33,46 @@ pub struct DirectedFigures {
     /// The buckets of External A*.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalFigures>,
+}
+
+/// How a directed search goes about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Manner {
+    /// The guide.
+    pub guide: String,
+    /// The order.
+    pub order: String,
+    /// The priority layer.
+    pub priority: String,
+    /// How ties were broken.
+    pub tie: String,
+    /// Whether the guide never overestimates.
+    pub admissible: bool,
+    /// Whether states may be left out because the guide proves them hopeless.
+    pub prunes: bool,
+}
+
+/// What a directed search did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WorkFigures {
+    /// Entries taken from the queues, also of states that were expanded already.
+    pub pops: u64,
+    /// States expanded, each counted once.
+    pub distinct: u64,
+    /// Transitions fired.
+    pub generated: u64,
+    /// Estimates made of states.
+    pub evaluated: u64,
+    /// Closed states that were opened again because a cheaper way was found.
+    pub reopened: u64,
+    /// States left out because the guide proves that nothing looked for can be reached from them.
+    pub hopeless: u64,
+    /// Transitions left out by the priority layer's exact criterion.
+    pub cut: u64,
+    /// The share of pops that came from queues of transitions put off.
+    pub deferred_share: f64,
+    /// Traffic of each queue.
+    pub queues: Vec<QueueFigures>,
 }
 
 /// Traffic of one queue.

@@ -28,25 +28,25 @@ impl Core<'_> {
     /// Asked before each expansion: whether the step's work is done, or, now and then, whether a limit is met. After a pause
     /// it is asked about the same expansion once more, which then goes ahead.
     pub(super) fn halts(&mut self) -> Option<Halt> {
-        if !std::mem::take(&mut self.is_paused) {
-            self.expansions += 1;
-            if let Some(reason) = self.stopped.take() {
+        if !std::mem::take(&mut self.pace.is_paused) {
+            self.pace.expansions += 1;
+            if let Some(reason) = self.pace.stopped.take() {
                 return Some(Halt::Stop(reason));
             }
             if self.search.options.most_states.is_some_and(|most| self.table.len() > most) {
                 return Some(Halt::Stop(StopReason::StateLimit));
             }
-            let looks = self.expansions.is_multiple_of(STRIDE)
+            let looks = self.pace.expansions.is_multiple_of(STRIDE)
                 || self.search.options.counting == Counting::EveryExpansion;
             if looks {
-                self.seen = self.work();
-                if self.seen >= self.until {
-                    self.is_paused = true;
+                self.pace.seen = self.work();
+                if self.pace.seen >= self.pace.until {
+                    self.pace.is_paused = true;
                     return Some(Halt::Pause);
                 }
             }
         }
-        if !self.expansions.is_multiple_of(STRIDE) {
+        if !self.pace.expansions.is_multiple_of(STRIDE) {
             return None;
         }
         let control = self.search.task.control;
@@ -58,18 +58,18 @@ impl Core<'_> {
     /// Looks at the limits between the estimates of one state's successors, where these take long. Once it must stop, no
     /// estimate is made any more, and [`Core::halts`] says why.
     pub(super) fn look_between_estimates(&mut self) {
-        let work = self.estimator.work();
-        if work.saturating_sub(self.work_at_look) > LOOK_WORK {
-            self.work_at_look = work;
-            self.stopped = self.search.task.control.must_stop(self.table.len());
+        let work = self.guiding.estimator.work();
+        if work.saturating_sub(self.pace.work_at_look) > LOOK_WORK {
+            self.pace.work_at_look = work;
+            self.pace.stopped = self.search.task.control.must_stop(self.table.len());
         }
     }
 
     /// What was done so far.
     pub(super) fn work(&self) -> u64 {
-        (self.figures.generated + self.regenerated) * TRANSITION_WORK
+        (self.figures.work.generated + self.regenerated) * TRANSITION_WORK
             + self.table.len() * STATE_WORK
-            + (self.figures.evaluated + self.expansions) * ESTIMATE_WORK
-            + self.estimator.work()
+            + (self.figures.work.evaluated + self.pace.expansions) * ESTIMATE_WORK
+            + self.guiding.estimator.work()
     }
 }

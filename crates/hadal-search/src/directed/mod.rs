@@ -24,7 +24,7 @@ pub mod orders;
 mod shorten;
 
 pub use audit::AuditFigures;
-pub use figures::{DirectedFigures, QueueFigures};
+pub use figures::{DirectedFigures, Manner, QueueFigures, WorkFigures};
 pub use order::{Order, Tie};
 
 use self::core::{Core, Course, End};
@@ -234,7 +234,7 @@ struct DirectedExplorer<'a> {
 impl Explorer for DirectedExplorer<'_> {
     fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
         if self.end.is_none() {
-            self.core.until = self.core.seen.saturating_add(work);
+            self.core.pace.until = self.core.pace.seen.saturating_add(work);
             self.end = match self.course.go_on(&mut self.core) {
                 Ok(end) => end,
                 Err(full) => Some(End::Full(full)),
@@ -249,8 +249,8 @@ impl Explorer for DirectedExplorer<'_> {
             phase: if self.end.is_some() { Phase::Over } else { Phase::Within },
             depth: None,
             states: core.table.len(),
-            transitions: core.figures.generated,
-            work: core.seen,
+            transitions: core.figures.work.generated,
+            work: core.pace.seen,
             ahead: 0,
             memory: core.search.governor.current(),
             disk: 0,

@@ -8,20 +8,12 @@ use serde::{Deserialize, Serialize};
 pub struct ExternalFigures {
     /// The guide.
     pub guide: String,
-    /// States expanded; where estimates are not consistent, some more than once.
-    pub expanded: u64,
-    /// Successors generated.
-    pub generated: u64,
-    /// Expanded states, and generated ones that wait, duplicates among them included.
-    pub stored: u64,
-    /// Expanded states that were still there at the end.
-    pub closed: u64,
-    /// The largest estimate of a whole path through an expanded state.
-    pub f: u64,
-    /// What the path found costs.
-    pub cost: Option<u64>,
-    /// Whether nothing cheaper exists.
-    pub optimal: bool,
+    /// The states that were handled.
+    #[serde(flatten)]
+    pub states: StateFigures,
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathFigures,
     /// Most buckets that can be needed for a path of this cost where transitions cost 1 and estimates change by 1 at most:
     /// (f^2 + f + 1) / 3 (Jabbar 2008, lemma 3.3).
     pub bucket_bound: Option<u64>,
@@ -41,6 +33,32 @@ pub struct ExternalFigures {
     pub bytes_written: u64,
     /// Expansions of buckets, in order.
     pub buckets: Vec<BucketFigures>,
+}
+
+/// The states that External A* handled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StateFigures {
+    /// States expanded; where estimates are not consistent, some more than once.
+    pub expanded: u64,
+    /// Successors generated.
+    pub generated: u64,
+    /// Expanded states, and generated ones that wait, duplicates among them included.
+    pub stored: u64,
+    /// Expanded states that were still there at the end.
+    pub closed: u64,
+}
+
+/// The path that External A* looks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PathFigures {
+    /// The largest estimate of a whole path through an expanded state.
+    pub f: u64,
+    /// What the path found costs.
+    pub cost: Option<u64>,
+    /// Whether nothing cheaper exists.
+    pub optimal: bool,
 }
 
 /// The expansion of one bucket.

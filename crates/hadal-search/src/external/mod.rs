@@ -20,7 +20,7 @@ mod spill;
 mod targets;
 mod trail;
 
-pub use figures::{BucketFigures, ExternalFigures, TargetFigures, bucket_bound};
+pub use figures::{BucketFigures, ExternalFigures, PathFigures, StateFigures, TargetFigures, bucket_bound};
 
 use crate::explore::{Explored, Explorer, Method, Phase, Progress, Run, Setting};
 use crate::lane::Task;

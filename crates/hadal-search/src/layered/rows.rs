@@ -1,7 +1,7 @@
 //! The figures of layers as a manifest keeps them: short rows of numbers, as deep graphs have thousands of layers and
 //! every commit writes them all.
 
-use crate::report::{Distance, Layer, Spent};
+use crate::report::{Distance, Duplicates, Layer, Spent};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Numbers, duplicates by distance, seconds; zeros at the end of a list are left out.
@@ -11,17 +11,17 @@ struct Row(Vec<u64>, Vec<(u64, u64, u64)>, Vec<f32>);
 impl From<&Layer> for Row {
     fn from(layer: &Layer) -> Self {
         let Layer { states, transitions, states_again, transitions_again, .. } = *layer;
-        let Layer { duplicates_cache, candidates, duplicates_within, duplicates_earlier, .. } = *layer;
-        let Layer { duplicates_either, unique, bytes_read, bytes_written, seconds, .. } = *layer;
+        let Layer { duplicates_cache, candidates, duplicates, unique, .. } = *layer;
+        let Layer { bytes_read, bytes_written, seconds, .. } = *layer;
         let mut numbers = vec![
             states,
             transitions,
             unique,
             duplicates_cache,
             candidates,
-            duplicates_either,
-            duplicates_earlier,
-            duplicates_within,
+            duplicates.either,
+            duplicates.earlier,
+            duplicates.within,
             bytes_written,
             bytes_read,
             states_again,
@@ -53,9 +53,7 @@ impl From<Row> for Layer {
             unique: number(2),
             duplicates_cache: number(3),
             candidates: number(4),
-            duplicates_either: number(5),
-            duplicates_earlier: number(6),
-            duplicates_within: number(7),
+            duplicates: Duplicates { either: number(5), earlier: number(6), within: number(7) },
             bytes_written: number(8),
             bytes_read: number(9),
             states_again: number(10),
@@ -94,9 +92,7 @@ mod tests {
             transitions_again: 4,
             duplicates_cache: 5,
             candidates: 6,
-            duplicates_within: 7,
-            duplicates_earlier: 8,
-            duplicates_either: 9,
+            duplicates: Duplicates { within: 7, earlier: 8, either: 9 },
             unique: 10,
             by_distance: vec![Distance { nearest: 1, farthest: 4, found: 8 }],
             bytes_read: 11,

@@ -104,7 +104,7 @@ impl Sweep<'_> {
         }
         if let Some(row) = depth.checked_sub(1).and_then(|before| self.counted.layers.get_mut(before)) {
             row.unique -= again;
-            row.duplicates_earlier += again;
+            row.duplicates.earlier += again;
         }
         Ok(again)
     }

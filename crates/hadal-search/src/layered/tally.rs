@@ -73,9 +73,9 @@ impl Counted {
         let mut row = std::mem::take(&mut self.row);
         row.duplicates_cache = row.transitions - row.candidates;
         row.unique = unique;
-        row.duplicates_within = found.within;
-        row.duplicates_earlier = found.earlier;
-        row.duplicates_either = row.candidates - unique - found.within - found.earlier;
+        row.duplicates.within = found.within;
+        row.duplicates.earlier = found.earlier;
+        row.duplicates.either = row.candidates - unique - found.within - found.earlier;
         row.by_distance = found.by_distance;
         row.bytes_read = now.read - before.read;
         row.bytes_written = now.written - before.written;

@@ -68,6 +68,19 @@ pub struct PartitionFigures {
     pub search: DiskWork,
     /// Disk work of splitting partitions.
     pub reorganisation: DiskWork,
+    /// How large partitions are.
+    #[serde(flatten)]
+    pub sizes: PartitionSizes,
+    /// Branches on the way to the deepest partition.
+    pub diagram_depth: u64,
+    /// Bytes on disk of a visited state, where some are there.
+    pub bytes_per_state: Option<f64>,
+}
+
+/// How large partitions are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PartitionSizes {
     /// Most states that partitions in RAM may have together, and so any of them alone.
     pub bound: u64,
     /// States of the largest partition there ever was.
@@ -75,19 +88,16 @@ pub struct PartitionFigures {
     /// Partitions that are not empty.
     pub partitions: u64,
     /// States of the largest partitions, descending.
-    pub sizes: Vec<u64>,
-    /// Branches on the way to the deepest partition.
-    pub diagram_depth: u64,
-    /// Bytes on disk of a visited state, where some are there.
-    pub bytes_per_state: Option<f64>,
+    #[serde(rename = "sizes")]
+    pub descending: Vec<u64>,
 }
 
-impl PartitionFigures {
+impl PartitionSizes {
     /// Takes note of the partitions as they are.
     pub(super) fn describe(&mut self, states_of_partitions: impl Iterator<Item = u64>) {
-        self.sizes = states_of_partitions.filter(|&states| states > 0).collect();
-        self.sizes.sort_unstable_by(|a, b| b.cmp(a));
-        self.partitions = self.sizes.len() as u64;
-        self.sizes.truncate(TOP);
+        self.descending = states_of_partitions.filter(|&states| states > 0).collect();
+        self.descending.sort_unstable_by(|a, b| b.cmp(a));
+        self.partitions = self.descending.len() as u64;
+        self.descending.truncate(TOP);
     }
 }

@@ -22,7 +22,7 @@ mod tests;
 mod trail;
 mod visit;
 
-pub use figures::{DiskWork, PartitionFigures};
+pub use figures::{DiskWork, PartitionFigures, PartitionSizes};
 pub use heuristic::Heuristic;
 
 use crate::explore::{Explored, Explorer, Method, Phase, Progress, Run, Setting};

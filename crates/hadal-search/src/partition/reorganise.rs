@@ -23,9 +23,10 @@ impl Exploration<'_> {
     /// Makes room: all partitions leave RAM, and the largest is split if it is what takes the room.
     pub(super) fn relieve(&mut self) -> Result<(), Trouble> {
         let resident = self.resident.partitions.iter().copied();
-        let largest = resident.max_by_key(|&n| (self.partitions[n as usize].states, std::cmp::Reverse(n)));
+        let largest =
+            resident.max_by_key(|&n| (self.parts.partitions[n as usize].states, std::cmp::Reverse(n)));
         let Some(largest) = largest else { return Ok(()) };
-        let states = self.partitions[largest as usize].states;
+        let states = self.parts.partitions[largest as usize].states;
         if self.resident.partitions.len() > 1 && states <= self.resident.bound / 2 {
             return self.evict(None);
         }
@@ -33,7 +34,7 @@ impl Exploration<'_> {
         let (mut sample, mut met) = (Vec::new(), 0);
         for at in 0..self.resident.len() {
             let state = self.resident.state(at);
-            if self.diagram.partition(&self.components, state) == largest {
+            if self.parts.diagram.partition(&self.splitting.components, state) == largest {
                 if met % step == 0 {
                     sample.extend_from_slice(state);
                 }
@@ -48,7 +49,7 @@ impl Exploration<'_> {
     pub(super) fn split_on_disk(&mut self, number: u32) -> Result<(), Trouble> {
         let words = self.task.space.words();
         let (mut sample, mut block) = (Vec::new(), Vec::new());
-        let partition = &self.partitions[number as usize];
+        let partition = &self.parts.partitions[number as usize];
         for (run, payload) in
             partition.closed.iter().map(|r| (r, 0)).chain(partition.open.iter().map(|r| (r, 1)))
         {
@@ -78,23 +79,25 @@ impl Exploration<'_> {
         let situation = Situation {
             states: sample,
             words,
-            scale: self.partitions[number as usize].states as f64 / (sample.len() / words).max(1) as f64,
-            path: self.diagram.path(number).collect(),
-            updates: &self.updates,
+            scale: self.parts.partitions[number as usize].states as f64
+                / (sample.len() / words).max(1) as f64,
+            path: self.parts.diagram.path(number).collect(),
+            updates: &self.splitting.updates,
             refinements: self.figures.refinements,
             search: all - reorganisation,
             reorganisation,
         };
-        let (branch, by_hash) = self.chooser.choose(&self.components, &situation);
+        let (branch, by_hash) = self.splitting.chooser.choose(&self.splitting.components, &situation);
         self.figures.refinements += 1;
         self.figures.refinements_by_hash += u64::from(by_hash);
         if let Branch::Component(n) | Branch::Classes { of: n, .. } = branch {
-            *self.figures.split_by.entry(self.components[n].name.clone()).or_default() += 1;
+            *self.figures.split_by.entry(self.splitting.components[n].name.clone()).or_default() += 1;
         }
-        self.figures.largest = self.figures.largest.max(self.partitions[number as usize].states);
-        let new = self.diagram.refine(number, branch, &self.components);
+        self.figures.sizes.largest =
+            self.figures.sizes.largest.max(self.parts.partitions[number as usize].states);
+        let new = self.parts.diagram.refine(number, branch, &self.splitting.components);
         self.make_partitions()?;
-        self.partitions[number as usize].states = 0;
+        self.parts.partitions[number as usize].states = 0;
         Ok(Refined { old: number, new })
     }
 
@@ -112,7 +115,7 @@ impl Exploration<'_> {
             residents.extend(refined.new);
         }
         for number in residents {
-            let moved = self.partitions[number as usize].consolidate()?;
+            let moved = self.parts.partitions[number as usize].consolidate()?;
             self.figures.search.reads += moved;
             self.figures.search.writes += moved;
         }
@@ -137,7 +140,7 @@ impl Exploration<'_> {
                 record.extend(self.resident.number(at));
             }
             record.extend_from_slice(state);
-            if self.dealer.add(self.diagram.partition(&self.components, state), &record) {
+            if self.dealer.add(self.parts.diagram.partition(&self.splitting.components, state), &record) {
                 written += self.deal(kind, refined.as_ref())?;
             }
         }
@@ -146,7 +149,7 @@ impl Exploration<'_> {
 
     /// Gives each partition its share of the dealer's chunk.
     fn deal(&mut self, kind: RunKind, refined: Option<&Refined>) -> Result<u64, Trouble> {
-        let partitions = &mut self.partitions;
+        let partitions = &mut self.parts.partitions;
         self.dealer.deal(kind, |number, run: RunFile| {
             let partition = &mut partitions[number as usize];
             let is_new = refined.is_some_and(|refined| refined.new.contains(&number));
@@ -167,8 +170,8 @@ impl Exploration<'_> {
     fn move_files(&mut self, refined: &Refined) -> Result<(), Trouble> {
         let traffic = self.ledger.disk().traffic.clone();
         let before = (traffic.bytes_read(), traffic.bytes_written());
-        let old = std::mem::take(&mut self.partitions[refined.old as usize]);
-        self.partitions[refined.old as usize].buffered = old.buffered;
+        let old = std::mem::take(&mut self.parts.partitions[refined.old as usize]);
+        self.parts.partitions[refined.old as usize].buffered = old.buffered;
         for (kind, runs) in
             [(RunKind::Closed, old.closed), (RunKind::Frontier, old.open), (RunKind::Candidates, old.queue)]
         {
@@ -181,7 +184,7 @@ impl Exploration<'_> {
                 while reader.next_block(&mut block)? {
                     self.figures.reorganisation.reads += (block.len() / stride) as u64;
                     for record in block.chunks_exact(stride) {
-                        let to = self.diagram.partition(&self.components, &record[payload..]);
+                        let to = self.parts.diagram.partition(&self.splitting.components, &record[payload..]);
                         if self.dealer.add(to, record) {
                             written += self.deal(kind, Some(refined))?;
                         }
@@ -190,8 +193,9 @@ impl Exploration<'_> {
             }
             self.figures.reorganisation.writes += written + self.deal(kind, Some(refined))?;
         }
-        let (diagram, components) = (&self.diagram, &self.components);
-        self.queues.redirect(refined.old, &mut self.partitions, |state| diagram.partition(components, state));
+        let (diagram, components) = (&self.parts.diagram, &self.splitting.components);
+        self.queues
+            .redirect(refined.old, &mut self.parts.partitions, |state| diagram.partition(components, state));
         self.figures.reorganisation.bytes_read += traffic.bytes_read() - before.0;
         self.figures.reorganisation.bytes_written += traffic.bytes_written() - before.1;
         Ok(())

@@ -3,7 +3,7 @@
 use super::PartitionOptions;
 use super::component::{Component, components};
 use super::diagram::Diagram;
-use super::figures::PartitionFigures;
+use super::figures::{PartitionFigures, PartitionSizes};
 use super::files::{Dealer, Partition};
 use super::heuristic::Chooser;
 use super::queue::Queues;
@@ -18,7 +18,7 @@ use crate::firings::Counts;
 use crate::lane::{Lane, Parents, Task, total_counts};
 use crate::layered::Trouble;
 use crate::layered::ledger::{Ledger, Standing};
-use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict, Violation};
+use crate::report::{DiskFigures, Particular, Report, Stage, StopReason, Verdict, Violation};
 use crate::run::{Answer, Buffers, COMPLETE, RUNNING, complete, run_options, status};
 use hadal_store::run::{RunFile, RunOptions};
 use hadal_store::{Governor, Reservation};
@@ -42,17 +42,13 @@ pub(super) struct Exploration<'a> {
     pub(super) options: PartitionOptions,
     governor: Governor,
     pub(super) ledger: Ledger,
-    pub(super) components: Vec<Component>,
-    pub(super) chooser: Chooser,
-    pub(super) diagram: Diagram,
-    pub(super) partitions: Vec<Partition>,
+    pub(super) splitting: Splitting,
+    pub(super) parts: Parts,
     pub(super) resident: Resident,
     pub(super) queues: Queues,
     pub(super) trail: Trail,
     pub(super) dealer: Dealer,
     pub(super) lane: Lane<'a>,
-    /// How often transitions modified each component, as far as it was looked at.
-    pub(super) updates: Vec<u64>,
     pub(super) figures: PartitionFigures,
     /// What earlier sittings did.
     before: Before,
@@ -63,6 +59,20 @@ pub(super) struct Exploration<'a> {
     partition_memory: Reservation,
     /// The work of a step was done before what is in RAM was expanded.
     is_paused: bool,
+}
+
+/// What partitions can be split by.
+pub(super) struct Splitting {
+    pub(super) components: Vec<Component>,
+    pub(super) chooser: Chooser,
+    /// How often transitions modified each component, as far as it was looked at.
+    pub(super) updates: Vec<u64>,
+}
+
+/// The partitions there are, and which states belong to which.
+pub(super) struct Parts {
+    pub(super) diagram: Diagram,
+    pub(super) partitions: Vec<Partition>,
 }
 
 #[derive(Default)]
@@ -78,8 +88,8 @@ impl<'a> Exploration<'a> {
     /// A search at the initial states.
     pub(super) fn begin(setting: Setting<'a>, options: &PartitionOptions) -> Result<Self, Trouble> {
         let mut new = Self::new(setting, options.clone(), setting.run.open()?)?;
-        if let Some(branch) = new.chooser.first() {
-            new.diagram.refine(0, branch, &new.components);
+        if let Some(branch) = new.splitting.chooser.first() {
+            new.parts.diagram.refine(0, branch, &new.splitting.components);
             new.make_partitions()?;
         }
         new.lane.generate_initial(ROOT);
@@ -98,11 +108,11 @@ impl<'a> Exploration<'a> {
         let actions = ledger.record().map_or(Vec::new(), |run| run.actions);
         let options = PartitionOptions { heuristic: record.heuristic, ..options.clone() };
         let mut new = Self::new(setting, options, ledger)?;
-        new.diagram = record.diagram;
+        new.parts.diagram = record.diagram;
         new.make_partitions()?;
         let disk = new.ledger.disk().clone();
         let (bare, with_word) = (new.dealer.options(0), new.dealer.options(1));
-        for (partition, record) in new.partitions.iter_mut().zip(&record.partitions) {
+        for (partition, record) in new.parts.partitions.iter_mut().zip(&record.partitions) {
             let open = |names: &[String], options: &RunOptions| -> Result<Vec<RunFile>, Trouble> {
                 names.iter().map(|name| Ok(RunFile::open(&disk, name, options)?)).collect()
             };
@@ -113,10 +123,10 @@ impl<'a> Exploration<'a> {
         }
         new.trail.open(&record.trail)?;
         if let Some(name) = &record.queues {
-            new.queues.restore(name, &mut new.partitions)?;
+            new.queues.restore(name, &mut new.parts.partitions)?;
         }
-        if record.updates.len() == new.updates.len() {
-            new.updates = record.updates;
+        if record.updates.len() == new.splitting.updates.len() {
+            new.splitting.updates = record.updates;
         }
         new.before = Before {
             transitions: record.transitions,
@@ -126,8 +136,9 @@ impl<'a> Exploration<'a> {
             reorganisation: record.figures.reorganisation,
         };
         new.can_be_resumed = true;
-        let bound = new.figures.bound;
-        new.figures = PartitionFigures { bound, ..record.figures };
+        let bound = new.figures.sizes.bound;
+        new.figures = record.figures;
+        new.figures.sizes.bound = bound;
         new.figures.search = Default::default();
         new.figures.reorganisation = Default::default();
         Ok(new)
@@ -156,21 +167,18 @@ impl<'a> Exploration<'a> {
         let figures = PartitionFigures {
             heuristic: options.heuristic.name().to_owned(),
             components: components.len() as u64,
-            bound: resident.bound,
+            sizes: PartitionSizes { bound: resident.bound, ..PartitionSizes::default() },
             ..PartitionFigures::default()
         };
         Ok(Exploration {
             governor: governor.clone(),
-            chooser,
-            diagram: Diagram::new(),
-            partitions: vec![Partition::default()],
+            splitting: Splitting { chooser, updates: vec![0; components.len()], components },
+            parts: Parts { diagram: Diagram::new(), partitions: vec![Partition::default()] },
             resident,
             queues: Queues::new(&disk, run_options, share(QUEUE_SHARE), half)?,
             trail: Trail::new(&disk, run_options, share(TRAIL_SHARE))?,
             dealer: Dealer::new(&disk, run_options, share(SORT_SHARE))?,
             lane: Lane::new(task, Parents::Kept),
-            updates: vec![0; components.len()],
-            components,
             figures,
             before: Before { counts: Counts::zero(task.space), ..Before::default() },
             committed: Instant::now(),
@@ -186,9 +194,9 @@ impl<'a> Exploration<'a> {
 
     /// Gives every partition of the diagram its place.
     pub(super) fn make_partitions(&mut self) -> Result<(), Trouble> {
-        let count = self.diagram.partitions();
+        let count = self.parts.diagram.partitions();
         self.partition_memory.try_resize(count as u64 * PARTITION_BYTES)?;
-        self.partitions.resize_with(count, Partition::default);
+        self.parts.partitions.resize_with(count, Partition::default);
         Ok(())
     }
 
@@ -224,7 +232,7 @@ impl<'a> Exploration<'a> {
     }
 
     pub(super) fn progress(&self) -> Progress {
-        let files = self.partitions.iter().flat_map(Partition::files).chain(self.trail.files());
+        let files = self.parts.partitions.iter().flat_map(Partition::files).chain(self.trail.files());
         Progress {
             phase: if self.resident.partitions.is_empty() { Phase::Between } else { Phase::Within },
             depth: None,
@@ -254,7 +262,7 @@ impl<'a> Exploration<'a> {
             self.commit_if_due()?;
             return Ok(None);
         }
-        if self.partitions[next as usize].states >= self.resident.bound {
+        if self.parts.partitions[next as usize].states >= self.resident.bound {
             self.split_on_disk(next)?;
             return Ok(None);
         }
@@ -283,14 +291,14 @@ impl<'a> Exploration<'a> {
 
     /// The partition with the most to do.
     fn longest_queue(&self) -> Option<u32> {
-        let pending = self.partitions.iter().enumerate().map(|(n, p)| (p.pending(), n));
+        let pending = self.parts.partitions.iter().enumerate().map(|(n, p)| (p.pending(), n));
         let (most, partition) = pending.max_by_key(|&(pending, n)| (pending, std::cmp::Reverse(n)))?;
         (most > 0).then_some(partition as u32)
     }
 
     /// Whether a partition can join those in RAM and leave them room to grow.
     fn fits(&self, partition: u32) -> bool {
-        let partition = &self.partitions[partition as usize];
+        let partition = &self.parts.partitions[partition as usize];
         let (bound, used) = (self.resident.bound, self.resident.len());
         used + partition.states + partition.pending().min(bound / 4) <= bound / 4 * 3
     }
@@ -326,23 +334,23 @@ impl<'a> Exploration<'a> {
     fn commit(&mut self, status: &str) -> Result<(), Trouble> {
         let began = Instant::now();
         self.trail.flush()?;
-        let queues = self.queues.copy_to_disk(&mut self.partitions)?;
+        let queues = self.queues.copy_to_disk(&mut self.parts.partitions)?;
         let (counts, seconds) = (self.counts(), self.seconds());
         let mut figures = self.figures_now();
-        figures.sizes.clear();
+        figures.sizes.descending.clear();
         let record = SearchRecord {
             heuristic: self.options.heuristic,
-            diagram: self.diagram.clone(),
-            partitions: self.partitions.iter().map(PartitionRecord::of).collect(),
+            diagram: self.parts.diagram.clone(),
+            partitions: self.parts.partitions.iter().map(PartitionRecord::of).collect(),
             trail: names(self.trail.files()),
             queues: queues.as_ref().map(|run| run.name().to_owned()),
             transitions: self.transitions(),
             covers: counts.covers.clone(),
             seconds,
-            updates: self.updates.clone(),
+            updates: self.splitting.updates.clone(),
             figures,
         };
-        let files = self.partitions.iter().flat_map(Partition::files);
+        let files = self.parts.partitions.iter().flat_map(Partition::files);
         let runs = files.chain(self.trail.files()).chain(&queues).collect();
         let section = serde_json::to_vec(&record)?;
         let (states, transitions) = (self.trail.len(), record.transitions);
@@ -378,10 +386,11 @@ impl<'a> Exploration<'a> {
             traffic.bytes_written().saturating_sub(figures.reorganisation.bytes_written);
         figures.search = figures.search + self.before.search;
         figures.reorganisation = figures.reorganisation + self.before.reorganisation;
-        figures.largest = self.partitions.iter().map(|p| p.states).fold(figures.largest, u64::max);
-        figures.diagram_depth = self.diagram.depth() as u64;
-        figures.describe(self.partitions.iter().map(|p| p.states));
-        let closed = || self.partitions.iter().flat_map(|p| &p.closed);
+        figures.sizes.largest =
+            self.parts.partitions.iter().map(|p| p.states).fold(figures.sizes.largest, u64::max);
+        figures.diagram_depth = self.parts.diagram.depth() as u64;
+        figures.sizes.describe(self.parts.partitions.iter().map(|p| p.states));
+        let closed = || self.parts.partitions.iter().flat_map(|p| &p.closed);
         let on_disk: u64 = closed().map(RunFile::records).sum();
         let bytes: u64 = closed().map(RunFile::bytes).sum();
         figures.bytes_per_state = (on_disk > 0).then(|| bytes as f64 / on_disk as f64);
@@ -390,7 +399,7 @@ impl<'a> Exploration<'a> {
 
     pub(super) fn report(&self, verdict: Verdict) -> Report {
         let traffic = &self.ledger.disk().traffic;
-        let files = self.partitions.iter().flat_map(Partition::files).chain(self.trail.files());
+        let files = self.parts.partitions.iter().flat_map(Partition::files).chain(self.trail.files());
         let counts = self.counts();
         let answer = Answer {
             verdict,
@@ -406,7 +415,7 @@ impl<'a> Exploration<'a> {
                 written: traffic.bytes_written(),
                 ..DiskFigures::default()
             }),
-            partition: Some(self.figures_now()),
+            particular: Particular { partition: Some(self.figures_now()), ..Particular::default() },
             ..answer.report(self.task, &self.governor)
         }
     }

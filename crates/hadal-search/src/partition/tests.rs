@@ -108,13 +108,14 @@ fn partitions_partition_the_visited_set() {
             while exploration.go_on(1000).unwrap().is_none() {}
             exploration.evict(None).unwrap();
             let mut seen = BTreeSet::new();
-            for (number, partition) in exploration.partitions.iter().enumerate() {
+            for (number, partition) in exploration.parts.partitions.iter().enumerate() {
                 let states = states_in(&partition.closed, 0);
                 assert_eq!(states.len() as u64, partition.states, "{name}");
                 assert!(partition.states <= exploration.resident.bound, "{name}");
                 assert!(partition.open.is_empty() && partition.queue.is_empty(), "{name}");
                 for state in states {
-                    let owner = exploration.diagram.partition(&exploration.components, &[state]);
+                    let owner =
+                        exploration.parts.diagram.partition(&exploration.splitting.components, &[state]);
                     assert_eq!(owner as usize, number, "{name}");
                     assert!(seen.insert(state), "{name}: in two partitions");
                 }
@@ -134,20 +135,21 @@ fn a_refinement_writes_only_files_of_the_partition_that_is_split() {
         exploration.evict(None).unwrap();
         let files = |exploration: &Exploration| -> Vec<BTreeSet<String>> {
             let names = |p: &super::files::Partition| p.files().map(|run| run.name().to_owned()).collect();
-            exploration.partitions.iter().map(names).collect()
+            exploration.parts.partitions.iter().map(names).collect()
         };
         let before = files(&exploration);
-        let largest = (0..before.len() as u32).max_by_key(|&n| exploration.partitions[n as usize].states);
+        let largest =
+            (0..before.len() as u32).max_by_key(|&n| exploration.parts.partitions[n as usize].states);
         let largest = largest.unwrap();
-        let states = exploration.partitions[largest as usize].states;
+        let states = exploration.parts.partitions[largest as usize].states;
         exploration.split_on_disk(largest).unwrap();
         let after = files(&exploration);
         assert!(after[largest as usize].is_empty());
         for (number, files) in before.iter().enumerate().filter(|(n, _)| *n != largest as usize) {
             assert_eq!(files, &after[number], "partition {number} was touched");
         }
-        let moved: u64 = exploration.partitions[before.len()..].iter().map(|p| p.states).sum();
+        let moved: u64 = exploration.parts.partitions[before.len()..].iter().map(|p| p.states).sum();
         assert_eq!(moved, states);
-        assert!(exploration.partitions[before.len()..].iter().filter(|p| p.states > 0).count() > 1);
+        assert!(exploration.parts.partitions[before.len()..].iter().filter(|p| p.states > 0).count() > 1);
     });
 }

@@ -44,7 +44,7 @@ impl Exploration<'_> {
     pub(super) fn load(&mut self, number: u32) -> Result<(), Trouble> {
         let words = self.task.space.words();
         let mut block = Vec::new();
-        let partition = &mut self.partitions[number as usize];
+        let partition = &mut self.parts.partitions[number as usize];
         self.figures.swaps += u64::from(!partition.closed.is_empty() || !partition.open.is_empty());
         self.resident.join(number);
         self.resident.expect(partition.states + partition.pending())?;
@@ -75,7 +75,7 @@ impl Exploration<'_> {
     fn drain_queue(&mut self, number: u32) -> Result<(), Trouble> {
         let words = self.task.space.words();
         let mut block = Vec::new();
-        while let Some(run) = self.partitions[number as usize].queue.last().cloned() {
+        while let Some(run) = self.parts.partitions[number as usize].queue.last().cloned() {
             let mut reader = RunReader::open(&run)?;
             while reader.next_block(&mut block)? {
                 self.figures.search.reads += (block.len() / (words + 1)) as u64;
@@ -84,12 +84,16 @@ impl Exploration<'_> {
                     return Ok(());
                 }
             }
-            self.partitions[number as usize].queue.pop();
+            self.parts.partitions[number as usize].queue.pop();
         }
         let (mut at, mut batch) = (0, Vec::new());
         let mut has_room = true;
         while has_room
-            && self.queues.take_batch((number, &mut self.partitions[number as usize]), &mut at, &mut batch)
+            && self.queues.take_batch(
+                (number, &mut self.parts.partitions[number as usize]),
+                &mut at,
+                &mut batch,
+            )
         {
             has_room = self.admit_records(number, &batch)?;
         }
@@ -97,7 +101,7 @@ impl Exploration<'_> {
         if !has_room {
             for record in batch.chunks_exact(words + 1) {
                 self.figures.search.writes +=
-                    self.queues.push(number, record[0], &record[1..], &mut self.partitions)?;
+                    self.queues.push(number, record[0], &record[1..], &mut self.parts.partitions)?;
             }
         }
         Ok(())
@@ -128,7 +132,7 @@ impl Exploration<'_> {
             self.resident.insert(states, |n| added.push(done + n))?;
             for &n in &added {
                 self.trail.push(local.steps[n])?;
-                self.partitions[local.partitions[n] as usize].states += 1;
+                self.parts.partitions[local.partitions[n] as usize].states += 1;
                 self.lane.look_at(&local.states[n * words..(n + 1) * words]);
             }
             done += now;
@@ -185,7 +189,7 @@ impl Exploration<'_> {
         for n in 0..out.len() {
             index = if n > 0 && words_of_parents[n] == words_of_parents[n - 1] { index + 1 } else { 0 };
             let (state, step) = (out.state(n), step(words_of_parents[n], index));
-            let partition = self.diagram.partition(&self.components, state);
+            let partition = self.parts.diagram.partition(&self.splitting.components, state);
             if self.resident.has(partition) {
                 local.states.extend_from_slice(state);
                 local.steps.push(step);
@@ -193,14 +197,14 @@ impl Exploration<'_> {
             } else {
                 self.figures.cross_transitions += 1;
                 self.figures.search.writes +=
-                    self.queues.push(partition, step, state, &mut self.partitions)?;
+                    self.queues.push(partition, step, state, &mut self.parts.partitions)?;
             }
         }
         let done = self.admit(&local)?;
         for n in done..local.steps.len() {
             let state = &local.states[n * words..(n + 1) * words];
             self.figures.search.writes +=
-                self.queues.push(local.partitions[n], local.steps[n], state, &mut self.partitions)?;
+                self.queues.push(local.partitions[n], local.steps[n], state, &mut self.parts.partitions)?;
         }
         self.lane.settle();
         Ok(())
@@ -212,7 +216,7 @@ impl Exploration<'_> {
             return;
         }
         // Looking at all components of every transition would cost more than firing it.
-        let every = (self.components.len() / 4).max(8) as u64;
+        let every = (self.splitting.components.len() / 4).max(8) as u64;
         let (out, _) = self.lane.waiting();
         let mut difference = vec![0; self.task.space.words()];
         for (n, &(at, first)) in parents.iter().enumerate().filter(|(_, (at, _))| at % every == 0) {
@@ -222,7 +226,7 @@ impl Exploration<'_> {
                 for (word, (a, b)) in difference.iter_mut().zip(parent.iter().zip(successor)) {
                     *word = a ^ b;
                 }
-                for (sum, component) in self.updates.iter_mut().zip(&self.components) {
+                for (sum, component) in self.splitting.updates.iter_mut().zip(&self.splitting.components) {
                     *sum += u64::from(component.is_touched(&difference));
                 }
             }

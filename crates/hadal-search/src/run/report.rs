@@ -2,7 +2,7 @@
 
 use crate::firings::Counts;
 use crate::lane::Task;
-use crate::report::{Report, Stage, Verdict};
+use crate::report::{Particular, Report, Stage, Verdict};
 use hadal_store::Governor;
 
 /// What every search can say when it ends.
@@ -28,10 +28,8 @@ impl Answer<'_> {
             peak_memory: governor.peak(),
             stages: self.stages,
             disk: None,
-            partition: None,
-            covering: None,
             proviso: None,
-            directed: None,
+            particular: Particular::default(),
         }
     }
 }

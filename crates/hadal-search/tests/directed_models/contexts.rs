@@ -74,7 +74,7 @@ fn compare_question(model: &Model, asked: &Asked, case: &Case, tally: &mut Tally
                 let report = run(model, asked, &*guide, &*layer, options);
                 let case = format!("{what} {name} {} {order} {insertion:?}", layer.name());
                 truth.assert_agrees(Searched { model, priority: &*layer, order }, &report, &case);
-                let cut = figures(&report).cut > 0;
+                let cut = figures(&report).work.cut > 0;
                 tally.searches += 1;
                 tally.cut += usize::from(cut);
                 tally.cut_and_found += usize::from(cut && matches!(report.verdict, Verdict::Violated(_)));

@@ -51,7 +51,7 @@ fn nine_switches_are_taken_out_as_often_as_published() {
         let report = run(&model, &asked, &*guide, layers[layer], published(&model, tie));
         let Verdict::Violated(found) = &report.verdict else { panic!("{report:?}") };
         let figures = figures(&report);
-        (figures.pops, figures.distinct, found.path.len() - 1, figures.deferred_share)
+        (figures.work.pops, figures.work.distinct, found.path.len() - 1, figures.work.deferred_share)
     };
     let (pops, _, length, _) = walk(0, Tie::Lifo);
     assert_eq!((pops, length), (172, 171), "depth first, as far as it goes");

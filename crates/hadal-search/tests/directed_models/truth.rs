@@ -178,7 +178,7 @@ impl Truth {
                 assert!(!self.fails(), "{case}: something is wrong at {:?}", self.nearest);
                 match report.proviso {
                     None => {
-                        assert_eq!(figures.hopeless + figures.cut, 0, "{case}");
+                        assert_eq!(figures.work.hopeless + figures.work.cut, 0, "{case}");
                         let expanded = if priority.keeps_context() {
                             report.states >= self.states.len() as u64
                         } else {
@@ -264,5 +264,5 @@ pub fn run(
 
 /// The figures of a directed search.
 pub fn figures(report: &Report) -> &DirectedFigures {
-    report.directed.as_ref().expect("a directed search has figures")
+    report.particular.directed.as_ref().expect("a directed search has figures")
 }

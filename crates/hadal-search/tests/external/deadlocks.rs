@@ -122,9 +122,9 @@ fn philosophers_follow_the_closed_forms() {
         let figures = &explored.figures;
         assert_eq!(depth, n);
         // The deadlock itself is counted too.
-        assert_eq!(figures.expanded, 2 * n * n - 3 * n + 1 + 1, "{n}");
-        assert_eq!(figures.generated, n * n * n - n, "{n}");
-        assert_eq!(figures.stored, n * n * n - 2 * n * n + 3 * n + 2, "{n}");
+        assert_eq!(figures.states.expanded, 2 * n * n - 3 * n + 1 + 1, "{n}");
+        assert_eq!(figures.states.generated, n * n * n - n, "{n}");
+        assert_eq!(figures.states.stored, n * n * n - 2 * n * n + 3 * n + 2, "{n}");
     }
 }
 
@@ -203,9 +203,13 @@ fn the_optical_telegraph_meets_the_counts_behind_the_published_table() {
             let figures = &explored.figures;
             let deadlocks = figures.buckets.last().unwrap().expanded;
             // The figures are of a search that takes the first deadlock out of the last bucket; here all are taken.
-            assert_eq!((found, figures.stored - deadlocks + 1), (depth, stored), "{stations} stations");
+            assert_eq!(
+                (found, figures.states.stored - deadlocks + 1),
+                (depth, stored),
+                "{stations} stations"
+            );
             if stations == 6 {
-                assert_eq!(figures.expanded - deadlocks, 5_777);
+                assert_eq!(figures.states.expanded - deadlocks, 5_777);
             }
         }
     }

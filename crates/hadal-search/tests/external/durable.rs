@@ -21,7 +21,12 @@ fn puzzle() -> (Tiles, Manhattan) {
 
 /// What must not depend on how the run was interrupted.
 fn numbers(figures: &ExternalFigures) -> Vec<[u64; 4]> {
-    let totals = [figures.expanded, figures.generated, figures.stored, figures.cost.unwrap_or(0)];
+    let totals = [
+        figures.states.expanded,
+        figures.states.generated,
+        figures.states.stored,
+        figures.path.cost.unwrap_or(0),
+    ];
     let buckets = figures.buckets.iter().map(|b| [b.g, u64::from(b.h), b.raw, b.expanded]);
     std::iter::once(totals).chain(buckets).collect()
 }
@@ -117,7 +122,7 @@ fn a_limit_pauses_between_buckets_and_the_rest_adds_up() {
     run.limits = Limits { max_states: Some(2000), ..Limits::default() };
     let first = run.on(folder.clone(), Begin::Fresh).unwrap();
     assert_eq!(first.report.verdict, Verdict::Stopped(StopReason::StateLimit));
-    assert!(first.figures.expanded < 2000);
+    assert!(first.figures.states.expanded < 2000);
     run.limits = Limits::default();
     let rest = run.on(folder, Begin::Again).unwrap();
     assert_eq!(numbers(&rest.figures), numbers(&expected.figures));
@@ -157,10 +162,10 @@ fn dividing_keeps_few_closed_states() {
         Run { options, budget: 2 << 20, ..Run::new(&tiles, &guide) }.done().figures
     };
     let (scan, divide) = (run(TraceBy::Scan), run(TraceBy::Divide));
-    assert_eq!((scan.expanded, scan.closed), (divide.expanded, scan.expanded));
+    assert_eq!((scan.states.expanded, scan.states.closed), (divide.states.expanded, scan.states.expanded));
     // Of each column, the rows that the next one could have duplicates in.
     let last_row = |h| divide.buckets.iter().filter(|b| b.h == h).map(|b| b.g).max().unwrap();
     let recent = divide.buckets.iter().filter(|bucket| bucket.g + 1 >= last_row(bucket.h));
-    assert_eq!(divide.closed, recent.map(|bucket| bucket.expanded).sum::<u64>());
-    assert!(divide.closed < scan.closed);
+    assert_eq!(divide.states.closed, recent.map(|bucket| bucket.expanded).sum::<u64>());
+    assert!(divide.states.closed < scan.states.closed);
 }

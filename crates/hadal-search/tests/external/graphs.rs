@@ -28,14 +28,14 @@ fn costs_equal_those_of_dijkstra_on_random_directed_and_undirected_graphs() {
                 (None, None) => assert_eq!(explored.report.verdict, Verdict::Holds, "{case}"),
                 (Some(least), Some(cost)) => {
                     solved += 1;
-                    assert_eq!(figures.cost, Some(cost), "{case}");
-                    assert!(cost >= least && (cost == least || !figures.optimal), "{case}");
-                    assert_eq!(figures.optimal, kind != Kind::Wrong, "{case}");
+                    assert_eq!(figures.path.cost, Some(cost), "{case}");
+                    assert!(cost >= least && (cost == least || !figures.path.optimal), "{case}");
+                    assert_eq!(figures.path.optimal, kind != Kind::Wrong, "{case}");
                 }
                 other => panic!("{case}: {other:?}"),
             }
             let expanded = figures.buckets.iter().map(|bucket| bucket.expanded).sum::<u64>();
-            assert_eq!(figures.expanded, expanded, "{case}");
+            assert_eq!(figures.states.expanded, expanded, "{case}");
             if kind == Kind::Consistent {
                 assert!(expanded <= graph.vertices() as u64, "{case}: a state is expanded twice");
             }
@@ -66,14 +66,14 @@ fn costs_of_nothing_and_of_millions_that_depend_on_the_state_are_followed_exactl
                 (None, None) => assert_eq!(explored.report.verdict, Verdict::Holds, "{case}"),
                 (Some(least), Some(cost)) => {
                     solved += 1;
-                    assert_eq!(explored.figures.cost, Some(cost), "{case}");
+                    assert_eq!(explored.figures.path.cost, Some(cost), "{case}");
                     assert!(cost >= least && (cost == least || kind == Kind::Wrong), "{case}");
-                    assert_eq!(explored.figures.optimal, kind != Kind::Wrong, "{case}");
+                    assert_eq!(explored.figures.path.optimal, kind != Kind::Wrong, "{case}");
                 }
                 other => panic!("{case}: {other:?}"),
             }
             if kind == Kind::Consistent {
-                let expanded = explored.figures.expanded;
+                let expanded = explored.figures.states.expanded;
                 assert!(expanded <= graph.vertices() as u64, "{case}: a state is expanded twice");
             }
         }
@@ -94,7 +94,7 @@ fn twice_the_largest_cost_is_the_scope_of_undirected_graphs() {
         graph.both_ways = Some(cost);
         let explored = Run::new(&graph, &Blind).done();
         assert_eq!(explored.report.verdict, Verdict::Holds);
-        assert_eq!(explored.figures.expanded, 3);
+        assert_eq!(explored.figures.states.expanded, 3);
         assert_eq!(explored.figures.locality, 2 * u64::from(cost), "found again that many rows later");
         let spread = explored.figures.buckets.iter().map(|bucket| bucket.targets.len() as u32).max();
         assert!(spread.unwrap() <= cost * (cost + 2));
@@ -148,6 +148,6 @@ fn the_observed_locality_of_two_cabins_is_twelve() {
     edges.iter().for_each(|&(from, to)| graph.edge(from, to, 1));
     let explored = Run::new(&graph, &Blind).done();
     let figures = &explored.figures;
-    assert_eq!((figures.expanded, figures.generated, figures.f), (86, 156, 17));
+    assert_eq!((figures.states.expanded, figures.states.generated, figures.path.f), (86, 156, 17));
     assert_eq!(figures.locality, 12);
 }

@@ -33,7 +33,7 @@ fn a_deferred_flush_expands_the_same_buckets_on_random_graphs() {
             let case = format!("graph {n}, {kind:?}, {trace_by:?}");
             assert_eq!(walk(&late.figures), walk(&at_once.figures), "{case}");
             assert_eq!(replayed_cost(&graph, &late), replayed_cost(&graph, &at_once), "{case}");
-            assert_eq!(late.figures.generated, at_once.figures.generated, "{case}");
+            assert_eq!(late.figures.states.generated, at_once.figures.states.generated, "{case}");
             assert_eq!(late.report.verdict == Verdict::Holds, graph.least_cost().is_none(), "{case}");
             again += late.figures.expanded_again;
         }
@@ -47,9 +47,14 @@ fn a_deferred_flush_keeps_and_writes_nothing_beyond_the_last_diagonal() {
     let guide = Manhattan::new(&tiles);
     let with = |options| Run { options, budget: 1 << 20, ..Run::new(&tiles, &guide) }.done().figures;
     let (at_once, late) = (with(ExternalOptions::default()), with(deferred()));
-    assert_eq!((at_once.cost, late.cost), (Some(41), Some(41)));
+    assert_eq!((at_once.path.cost, late.path.cost), (Some(41), Some(41)));
     assert_eq!(walk(&late), walk(&at_once));
-    assert!(late.stored * 3 < at_once.stored * 2, "{} of {} are kept", late.stored, at_once.stored);
+    assert!(
+        late.states.stored * 3 < at_once.states.stored * 2,
+        "{} of {} are kept",
+        late.states.stored,
+        at_once.states.stored
+    );
     assert!(late.bytes_written < at_once.bytes_written, "{} {}", late.bytes_written, at_once.bytes_written);
 }
 
@@ -67,7 +72,7 @@ fn a_larger_bound_expands_only_the_diagonal_again_that_left_something_out() {
         assert_eq!(first.report.verdict, Verdict::Stopped(StopReason::CostBound));
         assert_eq!((first.figures.least_beyond, first.figures.expanded_again), (Some(39), 0));
         // The same bound once more changes nothing.
-        assert_eq!(bounded(37, Begin::Again, 1).figures.expanded, first.figures.expanded);
+        assert_eq!(bounded(37, Begin::Again, 1).figures.states.expanded, first.figures.states.expanded);
         let second = bounded(40, Begin::Again, 2);
         assert_eq!(second.figures.least_beyond, Some(41));
         let diagonal = |figures: &ExternalFigures, f| {

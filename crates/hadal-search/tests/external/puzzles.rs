@@ -41,8 +41,8 @@ fn the_toy_instance_matches_the_published_tables_cell_by_cell() {
     let guide = Manhattan::new(&tiles);
     let explored = Run::new(&tiles, &guide).done();
     let figures = &explored.figures;
-    assert_eq!((figures.cost, figures.optimal), (Some(16), true));
-    assert_eq!((figures.expanded, figures.generated, figures.buckets.len()), (534, 1656, 31));
+    assert_eq!((figures.path.cost, figures.path.optimal), (Some(16), true));
+    assert_eq!((figures.states.expanded, figures.states.generated, figures.buckets.len()), (534, 1656, 31));
     assert_eq!(replayed_cost(&tiles, &explored), Some(16));
     let expanded = |g: u64, h: u64| figures.buckets.iter().find(|b| (b.g, u64::from(b.h)) == (g, h));
     for [g, h, below, above] in cells(INSERTED) {
@@ -84,7 +84,7 @@ fn without_a_guide_the_rows_are_the_layers_of_the_eight_puzzle() {
             .filter(|&states| states > 0)
             .collect();
         assert_eq!(rows, LAYERS);
-        assert_eq!(explored.figures.generated, 483_840);
+        assert_eq!(explored.figures.states.generated, 483_840);
         assert_eq!(explored.figures.locality, 2);
     }
 }
@@ -103,7 +103,7 @@ fn published_rows_of_korfs_instances_are_met_within_five() {
         let explored = Run::new(&tiles, &guide).done();
         let figures = &explored.figures;
         assert_eq!(replayed_cost(&tiles, &explored), Some(moves));
-        let counted = [figures.generated, figures.expanded, figures.stored];
+        let counted = [figures.states.generated, figures.states.expanded, figures.states.stored];
         for (ours, theirs) in counted.into_iter().zip(published) {
             assert!(ours.abs_diff(theirs) <= 5, "{start}: {counted:?} against {published:?}");
         }
@@ -124,7 +124,12 @@ fn budgets_threads_and_ways_back_do_not_change_the_numbers() {
             assert_eq!(replayed_cost(&tiles, &explored), Some(45), "{threads} {budget} {trace_by:?}");
             let figures = explored.figures;
             let buckets = figures.buckets.iter().map(|b| (b.g, b.h, b.raw, b.unique, b.expanded));
-            let numbers = (figures.expanded, figures.generated, figures.stored, buckets.collect::<Vec<_>>());
+            let numbers = (
+                figures.states.expanded,
+                figures.states.generated,
+                figures.states.stored,
+                buckets.collect::<Vec<_>>(),
+            );
             assert!(
                 numbers == *first.get_or_insert_with(|| numbers.clone()),
                 "{threads} {budget} {trace_by:?}"
@@ -142,7 +147,7 @@ fn stopping_at_expansion_costs_more_and_finds_the_same() {
         Run { options, ..Run::new(&tiles, &guide) }.done()
     };
     let (early, late) = (at(StopAt::Generation), at(StopAt::Expansion));
-    assert_eq!((early.figures.cost, late.figures.cost), (Some(41), Some(41)));
+    assert_eq!((early.figures.path.cost, late.figures.path.cost), (Some(41), Some(41)));
     assert!(early.figures.buckets.len() < late.figures.buckets.len());
 }
 
@@ -158,8 +163,8 @@ fn a_bound_below_the_least_cost_finds_nothing_and_says_what_lies_beyond() {
     assert!(matches!(below.report.verdict, Verdict::Stopped(_)));
     assert_eq!(below.figures.least_beyond, Some(41));
     let exact = with(41);
-    assert_eq!(exact.figures.cost, Some(41));
-    assert!(exact.figures.stored < 483_920, "nothing beyond the bound is kept");
+    assert_eq!(exact.figures.path.cost, Some(41));
+    assert!(exact.figures.states.stored < 483_920, "nothing beyond the bound is kept");
 }
 
 #[test]
@@ -173,9 +178,11 @@ fn hundreds_of_spills_under_a_tiny_budget_change_nothing() {
     // 27 MB of states were generated.
     assert!(figures.bytes_written > 12 << 20, "{} bytes written", figures.bytes_written);
     assert_eq!(replayed_cost(&tiles, &explored), Some(50));
-    for (ours, theirs) in
-        [(figures.generated, 2_686_215), (figures.expanded, 910_375), (figures.stored, 2_270_950u64)]
-    {
+    for (ours, theirs) in [
+        (figures.states.generated, 2_686_215),
+        (figures.states.expanded, 910_375),
+        (figures.states.stored, 2_270_950u64),
+    ] {
         assert!(ours.abs_diff(theirs) <= 5, "{ours} against {theirs}");
     }
 }

@@ -327,8 +327,8 @@ fn outcome(args: &CheckArgs, prepared: &Prepared, found: Found, trace: Option<&T
         actions: report.actions,
         read_cost: report.disk.and_then(|d| d.read_cost),
         buckets: report.disk.and_then(|d| d.buckets),
-        partition: report.partition,
-        directed: report.directed,
+        partition: report.particular.partition,
+        directed: report.particular.directed,
         decisions,
         trace: trace.filter(|_| args.output.json).map(|t| t.json(detail)),
         ..Outcome::default()

@@ -163,10 +163,10 @@ pub fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
         .into();
     original.limits = args.limits.clone();
     if let Some(bound) = args.cost_bound {
-        if original.directed.cost_bound.is_none() {
+        if original.directed.external.cost_bound.is_none() {
             return Err(Failure::Usage("--cost-bound: the run has no bound that could be raised".into()));
         }
-        original.directed.cost_bound = original.directed.cost_bound.max(Some(bound));
+        original.directed.external.cost_bound = original.directed.external.cost_bound.max(Some(bound));
     }
     original.output = args.output.clone();
     check::run(&original, Some(&run))

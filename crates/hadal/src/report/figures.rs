@@ -297,9 +297,9 @@ fn partition(record: &PartitionedRecord) -> Partition {
     let mut count = |name: &str, value: Option<u64>, unit| {
         counters.extend(value.map(|value| Counter { name: name.to_owned(), value: value as f64, unit }));
     };
-    count("partitions", figures.partitions, Unit::Count);
-    count("states of the largest", figures.largest, Unit::Count);
-    count("most states in RAM at once", figures.bound, Unit::Count);
+    count("partitions", figures.sizes.partitions, Unit::Count);
+    count("states of the largest", figures.sizes.largest, Unit::Count);
+    count("most states in RAM at once", figures.sizes.bound, Unit::Count);
     count("cross transitions", figures.cross_transitions, Unit::Count);
     count("swaps", figures.swaps, Unit::Count);
     count("refinements", figures.refinements, Unit::Count);

@@ -190,12 +190,20 @@ pub struct PartitionFigures {
     pub refinements_by_hash: Option<u64>,
     pub search: Option<DiskWork>,
     pub reorganisation: Option<DiskWork>,
-    pub bound: Option<u64>,
-    pub largest: Option<u64>,
-    pub partitions: Option<u64>,
+    #[serde(flatten)]
+    pub sizes: PartitionSizes,
     pub split_by: BTreeMap<String, u64>,
     pub diagram_depth: Option<u64>,
     pub bytes_per_state: Option<f64>,
+}
+
+/// How large partitions are.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PartitionSizes {
+    pub bound: Option<u64>,
+    pub largest: Option<u64>,
+    pub partitions: Option<u64>,
 }
 
 /// Records and bytes moved to and from disk.

@@ -71,7 +71,11 @@ pub fn refuse(args: &Directing) -> Result<(), Failure> {
     if args.priority.as_deref().is_some_and(|name| name != "none") {
         return refused("--priority");
     }
-    if args.calibration.is_some() || args.check_h || args.trace_by.is_some() || args.cost_bound.is_some() {
+    if args.calibration.is_some()
+        || args.check_h
+        || args.trace_by.is_some()
+        || args.external.cost_bound.is_some()
+    {
         return refused("--calibration, --check-h, --trace-by or --cost-bound");
     }
     Ok(())

@@ -5,11 +5,11 @@ use super::super::figures::bucket_bound;
 use super::super::matrix::Cell;
 use super::super::trail::{Mode, Trail, lost};
 use super::Engine;
-use crate::directed::{DirectedFigures, aims_at, may_prune};
+use crate::directed::{DirectedFigures, Manner, WorkFigures, aims_at, may_prune};
 use crate::explore::Explored;
 use crate::finding::Finding;
 use crate::layered::Trouble;
-use crate::report::{DiskFigures, Proviso, Report, Stage, Verdict, Violation};
+use crate::report::{DiskFigures, Particular, Proviso, Report, Stage, Verdict, Violation};
 use crate::run::{Answer, complete};
 use crate::strategies::Resumes;
 use hadal_store::run::RunFile;
@@ -47,8 +47,8 @@ impl Engine<'_> {
         // A guide speaks of what it looks for, and of nothing that is met by chance.
         let optimal = self.promises.admissible && cell.h == 0 && aims_at(self.search.aim, finding.kind);
         let unit_costs = self.search.task.space.costs().is_steps();
-        self.figures.cost = Some(cell.g);
-        self.figures.optimal = optimal;
+        self.figures.path.cost = Some(cell.g);
+        self.figures.path.optimal = optimal;
         self.figures.bucket_bound = Some(bucket_bound(cell.g));
         let violation = Violation { kind: finding.kind, path, shortest: optimal && unit_costs };
         let mut report = self.report(Verdict::Violated(violation));
@@ -80,39 +80,45 @@ impl Engine<'_> {
             ..DiskFigures::default()
         };
         let figures = &mut self.figures;
-        figures.stored = figures.expanded + self.matrix.raw_open();
+        figures.states.stored = figures.states.expanded + self.matrix.raw_open();
         let rows = self.matrix.columns.values().flat_map(|column| column.rows.values().flatten());
-        figures.closed = rows.map(|part| part.records).sum();
+        figures.states.closed = rows.map(|part| part.records).sum();
         figures.least_beyond = self.horizon.least_beyond();
         figures.bytes_read = disk.read;
         figures.bytes_written = disk.written;
         let left_out = Proviso::Pruned { left_out: figures.pruned };
         let proviso = (verdict == Verdict::Holds && figures.pruned > 0).then_some(left_out);
         let directed = DirectedFigures {
-            guide: figures.guide.clone(),
-            order: "external-astar".into(),
-            priority: "none".into(),
-            tie: "least cost, then all together".into(),
-            admissible: self.promises.admissible,
-            prunes: may_prune(self.search.task, self.search.guide, self.search.aim),
-            pops: figures.expanded,
-            distinct: figures.expanded,
-            generated: figures.generated,
-            evaluated: figures.generated,
-            hopeless: figures.pruned,
-            found_cost: figures.cost,
-            found_cheapest: figures.optimal,
+            manner: Manner {
+                guide: figures.guide.clone(),
+                order: "external-astar".into(),
+                priority: "none".into(),
+                tie: "least cost, then all together".into(),
+                admissible: self.promises.admissible,
+                prunes: may_prune(self.search.task, self.search.guide, self.search.aim),
+            },
+            work: WorkFigures {
+                pops: figures.states.expanded,
+                distinct: figures.states.expanded,
+                generated: figures.states.generated,
+                evaluated: figures.states.generated,
+                hopeless: figures.pruned,
+                ..WorkFigures::default()
+            },
+            found_cost: figures.path.cost,
+            found_cheapest: figures.path.optimal,
             external: Some(figures.clone()),
             ..DirectedFigures::default()
         };
         let answer = Answer {
             verdict,
-            states: figures.expanded,
-            transitions: figures.generated,
+            states: figures.states.expanded,
+            transitions: figures.states.generated,
             counts: &self.counts,
             stages: vec![Stage { storage: "buckets by cost and estimate", states: 0, depth: 0 }],
         };
         let report = answer.report(self.search.task, self.search.governor);
-        Report { disk: Some(disk), proviso, directed: Some(directed), ..report }
+        let particular = Particular { directed: Some(directed), ..Particular::default() };
+        Report { disk: Some(disk), proviso, particular, ..report }
     }
 }

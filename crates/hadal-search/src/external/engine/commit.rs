@@ -47,8 +47,8 @@ impl Engine<'_> {
         let section = serde_json::to_vec(&record)?;
         let standing = Standing {
             status,
-            states: self.figures.expanded,
-            transitions: self.figures.generated,
+            states: self.figures.states.expanded,
+            transitions: self.figures.states.generated,
             covers: &self.counts.covers,
             actions: self.counts.actions(self.search.task.space),
             seconds,

@@ -227,7 +227,7 @@ impl<'a> Engine<'a> {
                 scope::add_level(&mut self.matrix, cell, &self.shelf)?;
             }
         }
-        self.search.task.control.gauges.states.store(self.figures.expanded, Ordering::Relaxed);
+        self.search.task.control.gauges.states.store(self.figures.states.expanded, Ordering::Relaxed);
         Ok(())
     }
 
@@ -260,8 +260,8 @@ impl<'a> Engine<'a> {
         Progress {
             phase: Phase::Between,
             depth: open.map(|&(_, g)| g),
-            states: self.figures.expanded,
-            transitions: self.figures.generated,
+            states: self.figures.states.expanded,
+            transitions: self.figures.states.generated,
             work: self.work_done(),
             ahead: 0,
             memory: self.search.governor.current(),
@@ -270,7 +270,7 @@ impl<'a> Engine<'a> {
     }
 
     fn work_done(&self) -> u64 {
-        self.figures.generated * TRANSITION_WORK
+        self.figures.states.generated * TRANSITION_WORK
     }
 
     /// Expands buckets until something is found or nothing is left.

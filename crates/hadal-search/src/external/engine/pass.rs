@@ -41,7 +41,7 @@ impl Engine<'_> {
             expander.done = Done::default();
             expander.lane.finding = None;
         }
-        self.search.task.control.gauges.states.store(self.figures.expanded, Ordering::Relaxed);
+        self.search.task.control.gauges.states.store(self.figures.states.expanded, Ordering::Relaxed);
         stopped
     }
 

@@ -53,8 +53,8 @@ impl Engine<'_> {
             whole.closed.into_iter().map(|(_, part)| part).filter(|part| part.records > 0).collect();
         let fired: u64 = self.expanders.iter().map(|expander| expander.lane.transitions).sum();
         let figures = &mut self.figures;
-        figures.expanded += whole.expanded;
-        figures.generated += fired - transitions_before;
+        figures.states.expanded += whole.expanded;
+        figures.states.generated += fired - transitions_before;
         figures.pruned += whole.pruned;
         figures.beyond += whole.beyond;
         if let Some(f) = whole.least_beyond {
@@ -62,7 +62,7 @@ impl Engine<'_> {
         }
         figures.least_beyond = self.horizon.least_beyond();
         if whole.expanded > 0 {
-            figures.f = figures.f.max(cell.f());
+            figures.path.f = figures.path.f.max(cell.f());
         }
         for part in &closed {
             if part.found.load(Ordering::Relaxed) > 0 {

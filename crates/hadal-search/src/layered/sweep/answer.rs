@@ -8,7 +8,9 @@ use crate::lane::has_found;
 use crate::layered::detector::Nothing;
 use crate::layered::ledger::{Ledger, RunRecord, Tally};
 use crate::layered::{Trouble, path};
-use crate::report::{DiskFigures, Proviso, Report, StopReason, Verdict, Violation, ViolationKind};
+use crate::report::{
+    DiskFigures, Particular, Proviso, Report, StopReason, Verdict, Violation, ViolationKind,
+};
 use crate::run::{Answer, LOOKING_FOR_RUNS, covered, out_of_memory, status};
 
 impl Sweep<'_> {
@@ -97,7 +99,7 @@ impl Sweep<'_> {
                 read_cost: traffic.speed.cost(),
                 buckets: self.detector.buckets(),
             }),
-            covering,
+            particular: Particular { covering, ..Particular::default() },
             proviso: if has_found(&self.lanes) { Some(Proviso::WrongSeen) } else { self.proviso },
             ..answer.report(self.task, &self.governor)
         }
