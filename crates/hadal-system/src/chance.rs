@@ -223,6 +223,13 @@ pub enum Path {
     Next(Formula),
     /// States of the first kind up to one of the second kind, which comes within the limit.
     Until(Formula, Formula, Limit),
+    /// Those that satisfy a formula of temporal logic.
+    Ltl {
+        /// The formula, over at most 64 atoms.
+        formula: hadal_ltl::Ltl,
+        /// What its atoms ask of states.
+        atoms: Vec<Formula>,
+    },
     /// The other paths.
     Not(Box<Path>),
 }
@@ -230,7 +237,7 @@ pub enum Path {
 /// Within what an until has to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Some day.
+    /// Whenever.
     None,
     /// Between these numbers of steps, both included.
     Steps(u64, Option<u64>),
@@ -247,7 +254,7 @@ pub enum Horizon {
     Steps(u64),
     /// Only what the state after this many steps earns by itself.
     Instant(u64),
-    /// For ever.
+    /// Without end.
     Total,
 }
 

@@ -5,8 +5,9 @@ use crate::build::{BuildOptions, Built, build};
 use crate::graph::Graph;
 use crate::policy::induced;
 use crate::values::{Exact, Values};
-use crate::{Precision, SolveError, reach};
+use crate::{Precision, SolveError, ltl, reach};
 use dashu_ratio::RBig;
+use hadal_ltl::Ltl;
 use hadal_system::chance::{
     Asked, Formula, Horizon, Limit, Measure, Objective, Path, Relation, Sense, Summary,
 };
@@ -149,6 +150,7 @@ impl Needs {
                     self.rewards.insert(*reward);
                 }
             }
+            Path::Ltl { atoms, .. } => atoms.iter().for_each(|atom| self.formula(atom)),
             Path::Not(path) => self.path(path),
         }
     }
@@ -369,9 +371,36 @@ impl Solver<'_> {
         }
     }
 
+    /// The probability of a formula of temporal logic.
+    fn temporal(
+        &mut self,
+        (formula, atoms): (&Ltl, &[Formula]),
+        sense: Sense,
+        precision: Precision,
+    ) -> Result<Values, SolveError> {
+        let n = self.graph().states();
+        let mut letters = vec![0u64; n];
+        for (at, atom) in atoms.iter().enumerate() {
+            for (letter, holds) in letters.iter_mut().zip(self.formula(atom)?) {
+                *letter |= u64::from(holds) << at;
+            }
+        }
+        // Whoever makes a formula unlikely makes its opposite likely.
+        let likely = match sense {
+            Sense::Greatest => formula.clone(),
+            Sense::Least => formula.not(),
+        };
+        let values = match hadal_ltl::translate::constant(&likely) {
+            Some(holds) => ltl::constant(n, holds, precision.exact),
+            None => ltl::greatest(self.graph(), &letters, &likely, (precision, self.options.memory))?,
+        };
+        Ok(if sense == Sense::Least { values.complement() } else { values })
+    }
+
     fn path(&mut self, path: &Path, sense: Sense, precision: Precision) -> Result<Values, SolveError> {
         match path {
             Path::Not(path) => Ok(self.path(path, sense.opposite(), precision)?.complement()),
+            Path::Ltl { formula, atoms } => self.temporal((formula, atoms), sense, precision),
             Path::Next(formula) => {
                 let target = self.formula(formula)?;
                 let sweep = Sweep { graph: self.graph(), sense, rewards: false };

@@ -14,6 +14,7 @@ pub mod disk;
 pub mod exact;
 pub mod graph;
 pub mod iterate;
+mod ltl;
 pub mod numbers;
 pub mod optimistic;
 pub mod policy;
@@ -77,6 +78,9 @@ pub enum SolveError {
     /// The best choice depends on more than the state.
     #[error("this question has no policy of states alone")]
     NoPolicy,
+    /// The automaton of a formula is too large.
+    #[error("the formula is not answered: {0}")]
+    Formula(String),
     /// `I=` looks at states only.
     #[error("the reward of an instant is that of a state; this reward is earned by actions")]
     InstantOfActions,

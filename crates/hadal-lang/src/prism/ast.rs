@@ -41,8 +41,27 @@ pub enum Kind {
     Reward(Option<RewardName>, Box<Query<Earning>>),
     /// `filter(op, what, states)`
     Filter(String, Box<Expr>, Option<Box<Expr>>),
+    /// A temporal formula among others: `(F p) & (G q)`.
+    Path(Box<Path>),
+    /// `E [ ... ]` (`true`) or `A [ ... ]`: on some path, on all paths.
+    Paths(bool, Box<Path>),
     /// `S ... [ ... ]`, `LRA ... [ ... ]`, games, multi-objective: known, not answered.
     Unsupported(&'static str),
+}
+
+impl Expr {
+    /// Whether it is made of temporal formulas.
+    pub fn is_temporal(&self) -> bool {
+        match &self.kind {
+            Kind::Path(_) => true,
+            Kind::Not(operand) => operand.is_temporal(),
+            Kind::Binary(_, left, right) => left.is_temporal() || right.is_temporal(),
+            Kind::If(condition, then, otherwise) => {
+                condition.is_temporal() || then.is_temporal() || otherwise.is_temporal()
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Operators on two values.
@@ -111,8 +130,20 @@ pub enum Path {
     WeakUntil(Box<Path>, Box<Path>, Vec<Bound>, Span),
     /// `p R q`
     Release(Box<Path>, Box<Path>, Vec<Bound>, Span),
-    /// A boolean combination of path formulas.
-    Combined(Span),
+}
+
+impl Path {
+    /// Whether it has one temporal operator at most, above formulas about states.
+    pub fn is_simple(&self) -> bool {
+        let state = |path: &Path| matches!(path, Path::State(expr) if !expr.is_temporal());
+        match self {
+            Path::State(expr) => !expr.is_temporal(),
+            Path::Next(of, _) | Path::Finally(of, ..) | Path::Globally(of, ..) => state(of),
+            Path::Until(left, right, ..)
+            | Path::WeakUntil(left, right, ..)
+            | Path::Release(left, right, ..) => state(left) && state(right),
+        }
+    }
 }
 
 /// A bound of a temporal operator.

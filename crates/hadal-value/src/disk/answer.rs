@@ -118,7 +118,7 @@ impl Solver<'_> {
                 }
                 Ok(values)
             }
-            Path::Next(_) | Path::Until(..) => Err(SolveError::NotOnDisk),
+            Path::Next(_) | Path::Until(..) | Path::Ltl { .. } => Err(SolveError::NotOnDisk),
         }
     }
 

@@ -5,6 +5,7 @@ mod merge;
 mod modules;
 mod names;
 mod objective;
+mod temporal;
 mod term;
 
 use super::ast::{self, File, ModelKind};

@@ -140,9 +140,12 @@ impl Names {
                     arguments.iter().map(|a| self.term(a)).collect::<Result<_, _>>()?;
                 self.call(function, arguments).map_err(here)
             }
-            Kind::Probability(_) | Kind::Reward(..) | Kind::Filter(..) | Kind::Unsupported(_) => {
-                Err(here("a question cannot stand inside an expression".into()))
-            }
+            Kind::Probability(_)
+            | Kind::Reward(..)
+            | Kind::Filter(..)
+            | Kind::Path(_)
+            | Kind::Paths(..)
+            | Kind::Unsupported(_) => Err(here("a question cannot stand inside an expression".into())),
         }
     }
 

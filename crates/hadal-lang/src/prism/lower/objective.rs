@@ -37,7 +37,7 @@ impl Lowered {
     }
 }
 
-struct Asking<'a> {
+pub(super) struct Asking<'a> {
     model: &'a mut Lowered,
     others: &'a [Property],
     depth: usize,
@@ -98,7 +98,7 @@ impl Asking<'_> {
     }
 
     /// A predicate on states, some of whose parts may ask for values.
-    fn formula(&mut self, expr: &Expr) -> Placed<Formula> {
+    pub(super) fn formula(&mut self, expr: &Expr) -> Placed<Formula> {
         if let Some(plain) = self.plain(expr) {
             let condition = self.model.names.condition(&plain)?;
             return Ok(match condition.as_const() {
@@ -133,6 +133,8 @@ impl Asking<'_> {
                 let measure = Measure::Earned(reward, self.horizon(&query.of, expr.span)?);
                 self.nested(measure, query, expr.span)
             }
+            Kind::Paths(some, of) => self.quantified(*some, of, expr.span),
+            Kind::Path(_) => Err((expr.span, "a formula about runs needs P, E or A around it".into())),
             _ => Err((expr.span, "this question cannot stand here".into())),
         }
     }
@@ -174,13 +176,41 @@ impl Asking<'_> {
             Kind::Call(name, arguments) => {
                 Kind::Call(name.clone(), arguments.iter().map(|a| self.plain(a)).collect::<Option<_>>()?)
             }
-            Kind::Probability(_) | Kind::Reward(..) | Kind::Filter(..) | Kind::Unsupported(_) => return None,
+            Kind::Probability(_)
+            | Kind::Reward(..)
+            | Kind::Filter(..)
+            | Kind::Path(_)
+            | Kind::Paths(..)
+            | Kind::Unsupported(_) => return None,
             other => other.clone(),
         };
         Some(Expr { kind, span: expr.span })
     }
 
+    /// `E [ ... ]` and `A [ ... ]` where some path is one of positive probability.
+    fn quantified(&mut self, some: bool, path: &Path, span: Span) -> Placed<Formula> {
+        let never = |path| Formula::Compares {
+            value: Box::new(Measure::Probability(path)),
+            relation: Relation::AtMost,
+            bound: Rational::from_integer(0),
+        };
+        match (some, self.path(path)?) {
+            (true, path @ (Paths::Next(_) | Paths::Until(..))) => Ok(Formula::Not(Box::new(never(path)))),
+            (false, Paths::Not(path)) if matches!(*path, Paths::Until(..)) => Ok(never(*path)),
+            (false, Paths::Next(formula)) => Ok(never(Paths::Next(Formula::Not(Box::new(formula))))),
+            _ => Err((
+                span,
+                "hadal answers E [ F p ], E [ p U q ], A [ G p ] and their like; write P>=1 or P>0".into(),
+            )),
+        }
+    }
+
     fn path(&mut self, path: &Path) -> Placed<Paths> {
+        if !path.is_simple() {
+            let mut atoms = Vec::new();
+            let formula = self.temporal(path, &mut atoms)?;
+            return Ok(Paths::Ltl { formula, atoms });
+        }
         let truth = || Formula::Constant(true);
         let not = |f: Formula| Formula::Not(Box::new(f));
         Ok(match path {
@@ -202,7 +232,6 @@ impl Asking<'_> {
                 let (left, right) = (self.state(left)?, self.state(right)?);
                 Paths::Not(Box::new(Paths::Until(not(left), not(right), self.limit(bounds)?)))
             }
-            Path::Combined(span) => return Err((*span, NESTED.into())),
         })
     }
 
@@ -214,12 +243,11 @@ impl Asking<'_> {
             | Path::Globally(_, _, span)
             | Path::Until(_, _, _, span)
             | Path::WeakUntil(_, _, _, span)
-            | Path::Release(_, _, _, span)
-            | Path::Combined(span) => Err((*span, NESTED.into())),
+            | Path::Release(_, _, _, span) => Err((*span, "this has to be a formula about states".into())),
         }
     }
 
-    fn limit(&mut self, bounds: &[Bound]) -> Placed<Limit> {
+    pub(super) fn limit(&mut self, bounds: &[Bound]) -> Placed<Limit> {
         let bound = match bounds {
             [] => return Ok(Limit::None),
             [bound] => bound,
@@ -277,8 +305,6 @@ impl Asking<'_> {
         })
     }
 }
-
-const NESTED: &str = "hadal does not answer nested temporal operators in questions about values";
 
 fn summary(op: &str) -> Option<Summary> {
     Some(match op {

@@ -1,6 +1,6 @@
 //! Expressions, loosest operator first: `?:`, `=>`, `<=>`, `|`, `&`, `!`, `= !=`, `< <= >= >`, `+ -`, `* /`, `-x`.
 
-use super::super::ast::{Expr, Kind as E, Op};
+use super::super::ast::{Expr, Kind as E, Op, Path};
 use super::super::lex::Kind;
 use super::{Parsed, Parser, Text, balanced};
 use hadal_system::Span;
@@ -165,9 +165,15 @@ impl Parser<'_> {
             }
             Kind::Sign("(") => {
                 self.advance();
-                let inner = self.expr()?;
+                let kind = match self.what {
+                    Text::Properties => match self.path()? {
+                        Path::State(inner) => inner.kind,
+                        path => E::Path(Box::new(path)),
+                    },
+                    _ => self.expr()?.kind,
+                };
                 self.expect(")")?;
-                return Ok(Expr { kind: inner.kind, span: self.since(start) });
+                return Ok(Expr { kind, span: self.since(start) });
             }
             Kind::Name(name) if self.what == Text::Properties && self.begins_operator(&name) => {
                 return self.operator(&name);

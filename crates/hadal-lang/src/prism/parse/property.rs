@@ -55,6 +55,10 @@ impl Parser<'_> {
 
     pub(super) fn operator(&mut self, word: &str) -> Parsed<Expr> {
         let start = self.span();
+        if matches!(word, "F" | "G" | "X") {
+            let path = Box::new(self.unary_path()?);
+            return Ok(Expr { kind: E::Path(path), span: self.since(start) });
+        }
         self.advance();
         let kind = match word {
             "P" | "Pmin" | "Pmax" => {
@@ -88,9 +92,13 @@ impl Parser<'_> {
                 self.expect(")")?;
                 E::Filter(op, Box::new(what), states)
             }
-            "F" | "G" | "X" => E::Unsupported("temporal operators combined by `&`, `|` or `!`"),
             "multi" => E::Unsupported("questions with several objectives"),
-            "E" | "A" => E::Unsupported("path quantifiers without probabilities"),
+            "E" | "A" => {
+                self.expect("[")?;
+                let of = Box::new(self.path()?);
+                self.expect("]")?;
+                E::Paths(word == "E", of)
+            }
             _ => E::Unsupported("long-run averages"),
         };
         if let E::Unsupported(what) = kind {
@@ -168,13 +176,13 @@ impl Parser<'_> {
         self.wrong("`F`, `C`, `C<=` or `I=`")
     }
 
-    fn path(&mut self) -> Parsed<Path> {
+    pub(super) fn path(&mut self) -> Parsed<Path> {
         let start = self.span();
         let left = self.unary_path()?;
         for word in ["U", "W", "R"] {
             if self.take_word(word) {
                 let bounds = self.bounds()?;
-                let right = Box::new(self.unary_path()?);
+                let right = Box::new(self.deeper(Self::path)?);
                 let (left, span) = (Box::new(left), self.since(start));
                 return Ok(match word {
                     "U" => Path::Until(left, right, bounds, span),
@@ -205,17 +213,11 @@ impl Parser<'_> {
                     });
                 }
             }
-            let temporal = matches!(p.ahead(1), Kind::Name(w) if matches!(w.as_str(), "F" | "G" | "X"));
-            if p.is_sign("(") && temporal {
-                p.advance();
-                let inner = p.path()?;
-                p.expect(")")?;
-                if matches!(p.kind(), Kind::Sign("&" | "|" | "=>" | "<=>")) {
-                    return p.error(start, "hadal does not answer temporal operators combined by `&` or `|`");
-                }
-                return Ok(inner);
-            }
-            Ok(Path::State(p.expr()?))
+            // A temporal formula in parentheses is itself, not a formula about states.
+            Ok(match p.expr()? {
+                Expr { kind: E::Path(path), .. } => *path,
+                expr => Path::State(expr),
+            })
         })
     }
 
