@@ -101,6 +101,8 @@ pub struct LoadOptions {
     /// Expressions of the model's language: they become its last properties, of the kind
     /// [`hadal_system::PropertyKind::Proposition`], in this order and named by their text.
     pub propositions: Vec<String>,
+    /// Whether steps that nobody sees are merged with those before them, where the language knows such steps.
+    pub merge: bool,
 }
 
 impl LoadOptions {

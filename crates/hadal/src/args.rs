@@ -117,6 +117,10 @@ pub struct ModelArgs {
     /// itself where it is not said: the search begins again with more room.
     #[arg(long, value_name = "TYPE=N", value_parser = parse_processes)]
     pub processes: Vec<(String, usize)>,
+    /// Promela only: carry out statements that no other process sees together with the one before them, and forget values
+    /// that are not needed any more, as SPIN does where it is not told otherwise.
+    #[arg(long)]
+    pub merge: bool,
     /// Run the model by interpretation instead of machine code (slow: for comparing the two).
     #[arg(long)]
     pub interpret: bool,

@@ -24,6 +24,10 @@ pub fn load(args: &ModelArgs) -> Result<Model, Failure> {
 pub fn load_with(args: &ModelArgs, options: &LoadOptions) -> Result<Model, Failure> {
     let (language, loaded) = hadal_lang::load(&args.model, options)?;
     let warnings = loaded.render_warnings();
+    if options.merge && language.name != "Promela" {
+        let message = format!("--merge is for Promela; {} has no statements to merge", language.name);
+        return Err(Failure::Usage(message));
+    }
     match loaded.model {
         LoadedModel::System(system) => Ok(Model { system, language, warnings }),
         _ => Err(Failure::Usage(format!(
@@ -50,6 +54,7 @@ impl ModelArgs {
             queries: None,
             processes: self.processes.clone(),
             propositions: Vec::new(),
+            merge: self.merge,
         }
     }
 }

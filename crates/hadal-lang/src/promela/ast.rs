@@ -197,8 +197,17 @@ pub enum StmtKind {
     Unless(Box<Stmt>, Box<Stmt>),
     /// Gives a process a priority.
     SetPriority(Expr, Expr),
-    /// Says that only this process sends or receives: nothing happens.
-    Exclusive,
+    /// Says that only this process sends or receives.
+    Exclusive(Way, Vec<Place>),
+}
+
+/// The direction of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// It is sent.
+    Send,
+    /// It is received.
+    Receive,
 }
 
 /// A receive statement or a poll.

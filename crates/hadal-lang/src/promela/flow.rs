@@ -1,6 +1,6 @@
 //! The steps out of each control state of a process.
 
-use super::model::{Element, ElementId, ElementKind, Op, Process};
+use super::model::{Atomic, Element, ElementId, ElementKind, Op, Process};
 
 /// A step: which element is carried out, and where control stands afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub struct Edge {
     pub element: ElementId,
     /// The control state after it.
     pub to: ElementId,
+    /// Whether the process goes on alone afterwards, because it is inside an atomic sequence.
+    pub alone: bool,
 }
 
 /// What can happen in a control state.
@@ -22,16 +24,65 @@ pub struct Exits {
 
 impl Process {
     /// The control state that stands for an element: jumps are passed through.
-    pub fn resolve(&self, mut element: ElementId) -> ElementId {
+    pub fn resolve(&self, element: ElementId) -> ElementId {
+        self.arrive(element, false)
+    }
+
+    /// Where control stands that comes to an element. Jumps are passed through; inside an atomic sequence those that lead
+    /// out of it are not, and leave it as a step.
+    fn arrive(&self, mut element: ElementId, alone: bool) -> ElementId {
         // A chain of jumps that never ends has no state of its own: its first element stands for it.
         let first = element;
         for _ in 0..=self.elements.len() {
-            match self.elements[element].kind {
-                ElementKind::Goto(to) | ElementKind::Unless(to) => element = to,
-                _ => return element,
+            let Some(to) = self.passes_to(element) else { return element };
+            if alone && !self.goes_on_alone(to) {
+                return element;
             }
+            element = to;
         }
         first
+    }
+
+    /// Where control goes on behind an element that is passed through.
+    fn passes_to(&self, element: ElementId) -> Option<ElementId> {
+        match self.elements[element].kind {
+            ElementKind::Goto(to) | ElementKind::Join(to) | ElementKind::Leave(to) => Some(to),
+            ElementKind::Unless(first) => Some(first),
+            _ => None,
+        }
+    }
+
+    /// Where a block or an option begins: jumps are steps there.
+    pub fn start(&self, mut element: ElementId) -> ElementId {
+        for _ in 0..=self.elements.len() {
+            match self.elements[element].kind {
+                ElementKind::Join(to) | ElementKind::Unless(to) => element = to,
+                _ => break,
+            }
+        }
+        element
+    }
+
+    /// Where control stands behind an element that is a step.
+    pub fn after(&self, element: ElementId) -> ElementId {
+        let next = self.passes_to(element).unwrap_or(self.elements[element].next);
+        self.arrive(next, self.goes_on_alone(element))
+    }
+
+    /// Where a jump from `from` to `to` leads, if not to `stop` on its way.
+    pub fn arrive_before(&self, mut to: ElementId, from: ElementId, stop: ElementId) -> ElementId {
+        for _ in 0..=self.elements.len() {
+            let Some(next) = self.passes_to(to) else { break };
+            if to == stop || self.goes_on_alone(from) && !self.goes_on_alone(next) {
+                break;
+            }
+            to = next;
+        }
+        to
+    }
+
+    fn goes_on_alone(&self, element: ElementId) -> bool {
+        self.elements[element].atomic == Atomic::Inside
     }
 
     /// Every control state that can be reached, the first one first, and the end wherever it is reached.
@@ -56,11 +107,30 @@ impl Process {
     pub fn exits(&self, state: ElementId) -> Exits {
         let mut exits = Exits::default();
         self.collect(state, &mut exits.own, 0);
-        // Escapes are listed innermost first.
-        for &escape in self.elements[state].escapes.iter().rev() {
-            let mut list = Vec::new();
-            self.collect(self.resolve(escape), &mut list, 0);
-            exits.escapes.push(list);
+        // Each option has the escapes of its first statement, innermost first; they are shared as a rule.
+        let mut met = Vec::new();
+        for edge in &exits.own {
+            if let ElementKind::Join(_) = self.elements[edge.element].kind {
+                continue;
+            }
+            for &escape in self.elements[edge.element].escapes.iter() {
+                let to = self.arrive(escape, self.goes_on_alone(edge.element));
+                if met.contains(&to) {
+                    continue;
+                }
+                met.push(to);
+                let mut list = Vec::new();
+                self.collect(to, &mut list, 0);
+                let known = |it: &Edge| {
+                    exits
+                        .own
+                        .iter()
+                        .chain(exits.escapes.iter().flatten())
+                        .any(|had| had.element == it.element)
+                };
+                list.retain(|it| !known(it));
+                exits.escapes.insert(0, list);
+            }
         }
         exits
     }
@@ -70,15 +140,22 @@ impl Process {
             return;
         }
         let this: &Element = &self.elements[element];
-        let mut push = |to| {
-            let edge = Edge { element, to };
+        let mut push = || {
+            let (to, alone) = match self.merged.get(element).and_then(|merged| merged.ends) {
+                Some(ends) => ends,
+                None => (self.after(element), self.goes_on_alone(element)),
+            };
+            let edge = Edge { element, to, alone };
             if !out.contains(&edge) {
                 out.push(edge);
             }
         };
         match &this.kind {
-            ElementKind::Op(_) | ElementKind::Step(_) => push(self.resolve(this.next)),
-            ElementKind::Goto(to) => push(self.resolve(*to)),
+            ElementKind::Op(_)
+            | ElementKind::Step(_)
+            | ElementKind::Goto(_)
+            | ElementKind::Join(_)
+            | ElementKind::Leave(_) => push(),
             ElementKind::End => {}
             ElementKind::Choice(options) => {
                 for &option in options {
@@ -95,13 +172,8 @@ impl Process {
     pub fn op(&self, element: ElementId) -> Option<&Op> {
         match &self.elements[element].kind {
             ElementKind::Op(op) => Some(op),
-            ElementKind::Goto(_) => Some(&Op::Jump),
+            ElementKind::Goto(_) | ElementKind::Join(_) | ElementKind::Leave(_) => Some(&Op::Jump),
             _ => None,
         }
-    }
-
-    /// Whether a process that stands at this control state is inside an atomic sequence.
-    pub fn is_atomic(&self, state: ElementId) -> bool {
-        self.elements[state].atomic
     }
 }

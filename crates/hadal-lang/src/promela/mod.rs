@@ -8,6 +8,7 @@ pub mod ast;
 pub mod check;
 pub mod flow;
 pub mod lower;
+pub mod merge;
 pub mod model;
 pub mod parse;
 
@@ -40,7 +41,9 @@ pub static LANGUAGE: Language = Language {
         };
         let instances = &request.options.processes;
         let propositions = &request.options.propositions;
-        let options = Options { definitions: &definitions, include: &include, instances, propositions };
+        let merge = request.options.merge;
+        let options =
+            Options { definitions: &definitions, include: &include, instances, propositions, merge };
         Ok(load(request.source, options)?.into())
     },
 };
@@ -56,11 +59,13 @@ pub struct Options<'a> {
     pub instances: &'a lower::Instances,
     /// Expressions that become propositions, the last properties.
     pub propositions: &'a [String],
+    /// Whether statements that nobody sees are merged, as SPIN does where it is not told otherwise.
+    pub merge: bool,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Options { definitions: &[], include: &|_| None, instances: &[], propositions: &[] }
+        Options { definitions: &[], include: &|_| None, instances: &[], propositions: &[], merge: false }
     }
 }
 
@@ -136,6 +141,9 @@ pub fn load(source: Source, options: Options) -> Result<Lowered, Refused> {
             let (checked, term) = check::check_expression(&tree, model, expression, &mut findings);
             model = checked;
             propositions.push(term);
+        }
+        if options.merge {
+            merge::merge(&mut model, &propositions);
         }
         if !findings.has_errors() {
             let asked = lower::Asked { instances: options.instances, propositions: &propositions };

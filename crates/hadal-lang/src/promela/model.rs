@@ -1,5 +1,6 @@
 //! What a Promela text means: names resolved, sequences turned into control graphs of elements.
 
+use super::merge::Merged;
 use hadal_system::Span;
 use std::rc::Rc;
 
@@ -78,8 +79,19 @@ pub struct Variable {
     pub initial: Initial,
     /// It is kept apart from the state.
     pub hidden: bool,
+    /// What a process says about a channel.
+    pub exclusive: Exclusive,
     /// Where it is declared.
     pub span: Span,
+}
+
+/// Whether it is said that one process alone uses a channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exclusive {
+    /// `xs`: one process alone sends.
+    pub sends: bool,
+    /// `xr`: one process alone receives.
+    pub receives: bool,
 }
 
 /// What a variable starts with.
@@ -292,12 +304,24 @@ pub struct Element {
     pub kind: ElementKind,
     /// What comes after it.
     pub next: ElementId,
-    /// Whether it lies inside an atomic sequence.
-    pub atomic: bool,
+    /// Where it lies in an atomic sequence.
+    pub atomic: Atomic,
     /// Escapes around it, innermost first.
     pub escapes: Rc<[ElementId]>,
     /// Where it stands.
     pub span: Span,
+}
+
+/// Where an element lies in an atomic sequence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Atomic {
+    /// In none.
+    #[default]
+    Outside,
+    /// Among those that others follow: the process goes on alone behind it.
+    Inside,
+    /// At its end.
+    Last,
 }
 
 /// What an element is.
@@ -309,8 +333,12 @@ pub enum ElementKind {
     Choice(Vec<ElementId>),
     /// A block: the first of what it holds.
     Enter(ElementId),
-    /// Goes on elsewhere.
+    /// A jump: goes on elsewhere.
     Goto(ElementId),
+    /// The end of a selection.
+    Join(ElementId),
+    /// What a `break` leads to, the end of a loop.
+    Leave(ElementId),
     /// A main part that may be left.
     Unless(ElementId),
     /// One step of many.
@@ -343,6 +371,8 @@ pub struct Label {
     pub name: Rc<str>,
     /// Where it stands.
     pub element: ElementId,
+    /// Whether it is referred to from outside.
+    pub watched: bool,
 }
 
 /// A process type.
@@ -368,6 +398,8 @@ pub struct Process {
     pub entry: ElementId,
     /// Its labels.
     pub labels: Vec<Label>,
+    /// By element, what belongs to its step, where statements are merged.
+    pub merged: Vec<Merged>,
     /// Where it stands.
     pub span: Span,
 }

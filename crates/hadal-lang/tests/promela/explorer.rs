@@ -10,11 +10,17 @@ use std::path::Path;
 
 /// A model, or what is wrong with it.
 pub fn load(name: &str, text: &str, folder: &Path) -> Result<System, String> {
+    load_as(name, text, folder, false)
+}
+
+/// A model whose statements are merged, where asked for.
+#[allow(dead_code)]
+pub fn load_as(name: &str, text: &str, folder: &Path, merge: bool) -> Result<System, String> {
     let include = |name: &str| {
         let bytes = std::fs::read(folder.join(name)).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
-    let options = Options { include: &include, ..Options::default() };
+    let options = Options { include: &include, merge, ..Options::default() };
     promela::load(Source::new(name, text), options).map(|loaded| loaded.system).map_err(|refused| {
         refused.diagnostics.list.iter().map(|finding| render_plain(&refused.source_text, finding)).collect()
     })

@@ -12,6 +12,8 @@ struct Made<'r> {
     readable: Vec<String>,
     /// What may be written.
     writable: Vec<String>,
+    /// What holds every message. SPIN takes messages back from variables: what does not fit is lost.
+    roomy: Vec<String>,
     /// Labels of the process at hand that have been set already.
     labels: usize,
     started: Vec<&'static str>,
@@ -35,6 +37,7 @@ pub fn program(random: &mut Random, watched: bool) -> String {
         channels: Vec::new(),
         readable: Vec::new(),
         writable: Vec::new(),
+        roomy: Vec::new(),
         labels: 0,
         started: Vec::new(),
         has_rendezvous: false,
@@ -59,6 +62,9 @@ impl Made<'_> {
             self.line(0, &format!("{ty} g{n}{width} = {initial};"));
             self.readable.push(format!("g{n}"));
             self.writable.push(format!("g{n}"));
+            if ["byte", "short"].contains(&ty) {
+                self.roomy.push(format!("g{n}"));
+            }
         }
         if self.random.chance(25) {
             self.line(0, "byte a[2];");
@@ -90,6 +96,7 @@ impl Made<'_> {
         let with_init = self.random.chance(35);
         for n in 0..types {
             (self.readable, self.writable) = globals.clone();
+            self.roomy.retain(|name| name != "v");
             self.labels = 0;
             let active = if n == 0 || self.random.chance(60) {
                 if self.random.chance(25) { "active [2] " } else { "active " }
@@ -112,6 +119,9 @@ impl Made<'_> {
                 self.line(1, &format!("{ty} v = {initial};"));
                 self.readable.push("v".into());
                 self.writable.push("v".into());
+                if ty != "bit" {
+                    self.roomy.push("v".into());
+                }
             }
             let length = 1 + self.random.below(4);
             self.sequence(1, length, 2, Inside::Process);
@@ -264,8 +274,8 @@ impl Made<'_> {
                 2 => format!("eval({})", self.value()),
                 _ => {
                     // No variable twice.
-                    let free = |it: &&String| !it.contains('[') && !arguments.contains(it);
-                    let plain: Vec<String> = self.writable.iter().filter(free).cloned().collect();
+                    let free = |it: &&String| !arguments.contains(it);
+                    let plain: Vec<String> = self.roomy.iter().filter(free).cloned().collect();
                     match plain.len() {
                         0 => "_".into(),
                         n => plain[self.random.below(n)].clone(),

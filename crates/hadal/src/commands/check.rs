@@ -38,6 +38,8 @@ pub struct About {
     model_errors: ModelErrors,
     #[serde(default)]
     processes: Vec<(String, usize)>,
+    #[serde(default)]
+    merge: bool,
     property: Vec<String>,
     deadlock: Option<Deadlock>,
     #[serde(default)]
@@ -68,6 +70,7 @@ impl About {
             interpret: args.model.interpret,
             model_errors: args.model.model_errors,
             processes: args.model.processes.clone(),
+            merge: args.model.merge,
             property: args.property.clone(),
             deadlock: args.deadlock,
             strategy: Some(args.strategy),
@@ -92,6 +95,7 @@ impl From<About> for CheckArgs {
                 interpret: about.interpret,
                 model_errors: about.model_errors,
                 processes: about.processes,
+                merge: about.merge,
             },
             limits: LimitArgs::default(),
             disk: None,

@@ -163,6 +163,7 @@ pub fn run(plan: &PlanArgs) -> Result<u8, Failure> {
         symmetry: Symmetry::Off,
         interpret: false,
         processes: Vec::new(),
+        merge: false,
         model_errors: ModelErrors::Report,
     };
     let mut timed = load(&model, None, plan.quiet)?.timed;

@@ -204,6 +204,23 @@ impl Checker<'_> {
         Some(target)
     }
 
+    /// Notes that one process alone uses channels.
+    pub(super) fn exclusive(&mut self, way: ast::Way, channels: &[ast::Place]) {
+        for place in channels {
+            let Some(channel) = self.channel(place) else { continue };
+            let variable = match channel.var {
+                VarRef::Global(n) => self.model.globals.get_mut(n),
+                VarRef::Local(n) => self.scopes.variables.get_mut(n),
+            };
+            if let Some(variable) = variable {
+                match way {
+                    ast::Way::Send => variable.exclusive.sends = true,
+                    ast::Way::Receive => variable.exclusive.receives = true,
+                }
+            }
+        }
+    }
+
     pub(super) fn receive(&mut self, receive: &ast::Receive) -> Option<Receive> {
         let channel = self.channel(&receive.channel)?;
         let mut arguments = Vec::new();

@@ -1,9 +1,9 @@
 //! From sequences to control graphs, with the states that SPIN gives a process: one per statement, block, selection and
-//! loop; jumps are passed through.
+//! loop. Jumps are passed through, and so are the ends of selections and loops, but where they end an atomic sequence.
 
 use super::super::ast::{self, Stmt, StmtKind};
 use super::super::model::{
-    Element, ElementId, ElementKind, Label, Op, Process, Term, TermKind, Type, VarPath,
+    Atomic, Element, ElementId, ElementKind, Label, Op, Process, Term, TermKind, Type, VarPath,
 };
 use super::Checker;
 use hadal_system::Span;
@@ -12,7 +12,8 @@ use std::rc::Rc;
 /// What surrounds a statement.
 #[derive(Clone)]
 struct Around {
-    atomic: bool,
+    /// `Last` where what comes last here is the last of an atomic sequence.
+    atomic: Atomic,
     escapes: Rc<[ElementId]>,
     /// What follows the innermost loop.
     after_loop: Option<ElementId>,
@@ -20,20 +21,57 @@ struct Around {
     head: bool,
 }
 
+impl Around {
+    /// What surrounds the parts of a statement that something follows.
+    fn within(&self) -> Self {
+        let atomic = if self.atomic == Atomic::Outside { Atomic::Outside } else { Atomic::Inside };
+        Around { atomic, ..self.clone() }
+    }
+}
+
+/// What labels begin with that mark a state.
+const MARKS: [&str; 3] = ["accept", "end", "progress"];
+
 /// The graph being built.
 #[derive(Default)]
 struct Graph {
     elements: Vec<Element>,
     labels: Vec<Label>,
     jumps: Vec<(ElementId, ast::Name)>,
+    /// Jumps and breaks, which may lead from one atomic sequence to another.
+    bridges: Vec<ElementId>,
     at_head: Vec<(usize, bool)>,
 }
 
 impl Graph {
     fn allocate(&mut self, span: Span) -> ElementId {
         let escapes = Rc::from([]);
-        self.elements.push(Element { kind: ElementKind::End, next: 0, atomic: false, escapes, span });
+        let atomic = Atomic::Outside;
+        self.elements.push(Element { kind: ElementKind::End, next: 0, atomic, escapes, span });
         self.elements.len() - 1
+    }
+
+    /// The end of a selection or loop, or a jump behind a label.
+    fn join(&mut self, kind: ElementKind, around: &Around, span: Span) -> ElementId {
+        let id = self.allocate(span);
+        self.elements[id].kind = kind;
+        self.elements[id].atomic = around.atomic;
+        self.elements[id].escapes = around.escapes.clone();
+        id
+    }
+
+    /// Where jumps lead out of an atomic sequence, it ends with them; where they lead to another, it goes on.
+    fn bridge(&mut self) {
+        for &id in &self.bridges {
+            let ElementKind::Goto(to) = self.elements[id].kind else { continue };
+            let target = self.elements[to].atomic;
+            let atomic = &mut self.elements[id].atomic;
+            *atomic = match (*atomic, target) {
+                (Atomic::Inside, Atomic::Outside) => Atomic::Last,
+                (Atomic::Last, Atomic::Inside | Atomic::Last) => Atomic::Inside,
+                (as_it_is, _) => as_it_is,
+            };
+        }
     }
 }
 
@@ -49,24 +87,18 @@ impl Checker<'_> {
     pub(super) fn flow(&mut self, made: &mut Process, process: &ast::Proctype) {
         let mut graph = Graph::default();
         graph.allocate(process.end);
-        let around = Around { atomic: false, escapes: Rc::from([]), after_loop: None, head: true };
+        let around = Around { atomic: Atomic::Outside, escapes: Rc::from([]), after_loop: None, head: true };
         made.entry = self.sequence(&process.body, 0, &around, &mut graph);
         for (element, name) in std::mem::take(&mut graph.jumps) {
             match graph.labels.iter().find(|label| label.name == name.text) {
                 Some(label) => {
                     let to = label.element;
-                    // A jump that can be watched is a step.
-                    let watched = |it: &&Label| it.element == element && self.tree.watched.contains(&it.name);
-                    if graph.labels.iter().any(|it| watched(&it)) {
-                        graph.elements[element].kind = ElementKind::Op(Op::Jump);
-                        graph.elements[element].next = to;
-                    } else {
-                        graph.elements[element].kind = ElementKind::Goto(to);
-                    }
+                    graph.elements[element].kind = ElementKind::Goto(to);
                 }
                 None => self.error(name.span, format!("there is no label `{}`", name.text)),
             }
         }
+        graph.bridge();
         made.elements = graph.elements;
         made.labels = graph.labels;
         made.variables = std::mem::take(&mut self.scopes.variables);
@@ -82,7 +114,7 @@ impl Checker<'_> {
         let mut ids = Vec::new();
         for stmt in list {
             let makes = match &stmt.kind {
-                StmtKind::Exclusive | StmtKind::Temporary(_) => false,
+                StmtKind::Exclusive(..) | StmtKind::Temporary(_) => false,
                 StmtKind::Declare(variable) => {
                     !head && !matches!(variable.initial, Some(ast::Initial::Channel(..)))
                 }
@@ -93,19 +125,27 @@ impl Checker<'_> {
             };
             ids.push(makes.then(|| graph.allocate(stmt.span)));
         }
-        let mut around = around.clone();
+        let last = ids.iter().rposition(Option::is_some);
+        let mut inner = around.within();
         for (n, stmt) in list.iter().enumerate() {
             let Some(id) = ids[n] else {
-                if let StmtKind::Declare(variable) | StmtKind::Temporary(variable) = &stmt.kind {
-                    let variable = self.variable(variable);
-                    self.scopes.declare(variable);
+                match &stmt.kind {
+                    StmtKind::Declare(variable) | StmtKind::Temporary(variable) => {
+                        let variable = self.variable(variable);
+                        self.scopes.declare(variable);
+                    }
+                    StmtKind::Exclusive(way, channels) => self.exclusive(*way, channels),
+                    _ => {}
                 }
                 continue;
             };
-            around.head = false;
+            inner.head = false;
+            if last == Some(n) {
+                inner.atomic = around.atomic;
+            }
             let next = ids[n + 1..].iter().flatten().next().copied().unwrap_or(next);
             stacker::maybe_grow(128 << 10, 1 << 20, || {
-                self.element(stmt, Spot { id, next }, &around, graph);
+                self.element(stmt, Spot { id, next }, &inner, graph);
             });
         }
         ids.into_iter().flatten().next().unwrap_or(next)
@@ -118,59 +158,98 @@ impl Checker<'_> {
         first
     }
 
-    fn element(&mut self, stmt: &Stmt, Spot { id, next }: Spot, around: &Around, graph: &mut Graph) {
+    fn element(&mut self, stmt: &Stmt, mut spot: Spot, around: &Around, graph: &mut Graph) {
+        let Spot { id, next } = spot;
         for label in &stmt.labels {
             if graph.labels.iter().any(|it| it.name == label.text) {
                 self.error(label.span, format!("the label `{}` stands twice in this process", label.text));
             }
-            graph.labels.push(Label { name: label.text.clone(), element: id });
+            let watched = self.tree.watched.contains(&label.text);
+            graph.labels.push(Label { name: label.text.clone(), element: id, watched });
         }
+        // What the parts of a statement lie in, and where the statement itself does.
+        let within = around.within();
+        let mut atomic = within.atomic;
         let kind = match &stmt.kind {
+            StmtKind::If(options) => {
+                let join = graph.join(ElementKind::Join(next), around, stmt.span);
+                let options = options.iter().map(|option| self.block(option, join, &within, graph));
+                ElementKind::Choice(options.collect())
+            }
+            StmtKind::Do(options) => {
+                let after = graph.join(ElementKind::Leave(next), around, stmt.span);
+                let inside = Around { after_loop: Some(after), ..within };
+                let options = options.iter().map(|option| self.block(option, id, &inside, graph));
+                ElementKind::Choice(options.collect())
+            }
+            StmtKind::Break | StmtKind::Goto(_) => self.jump(stmt, &mut spot, around, graph),
+            StmtKind::Block(body) => ElementKind::Enter(self.block(body, next, around, graph)),
+            StmtKind::Atomic(body) => {
+                let outermost = around.atomic == Atomic::Outside;
+                let atomic = if outermost { Atomic::Last } else { around.atomic };
+                ElementKind::Enter(self.block(body, next, &Around { atomic, ..around.clone() }, graph))
+            }
+            StmtKind::Unless(main, escape) => {
+                let join = graph.join(ElementKind::Join(next), around, stmt.span);
+                let escape = self.block(parts(escape), join, &within, graph);
+                let escapes = std::iter::once(escape).chain(around.escapes.iter().copied()).collect();
+                ElementKind::Unless(self.block(parts(main), join, &Around { escapes, ..within }, graph))
+            }
+            StmtKind::Step(body) => {
+                atomic = around.atomic;
+                ElementKind::Step(self.whole_step(body))
+            }
             StmtKind::Declare(variable) => {
+                atomic = around.atomic;
                 let variable = self.variable(variable);
                 let at = self.scopes.declare(variable);
                 graph.at_head.push((at, false));
                 ElementKind::Op(Op::Declare(at))
             }
-            StmtKind::If(options) => ElementKind::Choice(
-                options.iter().map(|option| self.block(option, next, around, graph)).collect(),
-            ),
-            StmtKind::Do(options) => {
-                let inside = Around { after_loop: Some(next), ..around.clone() };
-                ElementKind::Choice(
-                    options.iter().map(|option| self.block(option, id, &inside, graph)).collect(),
-                )
+            _ => {
+                atomic = around.atomic;
+                ElementKind::Op(self.op(stmt))
             }
-            StmtKind::Break => match around.after_loop {
-                Some(after) => ElementKind::Goto(after),
-                None => {
-                    self.error(stmt.span, "`break` outside a loop");
-                    ElementKind::Goto(next)
-                }
-            },
-            StmtKind::Goto(name) => {
-                graph.jumps.push((id, name.clone()));
-                ElementKind::Goto(next)
-            }
-            StmtKind::Block(body) => ElementKind::Enter(self.block(body, next, around, graph)),
-            StmtKind::Atomic(body) => {
-                let inside = Around { atomic: true, ..around.clone() };
-                ElementKind::Enter(self.block(body, next, &inside, graph))
-            }
-            StmtKind::Step(body) => ElementKind::Step(self.whole_step(body)),
-            StmtKind::Unless(main, escape) => {
-                let escape = self.block(parts(escape), next, around, graph);
-                let escapes = std::iter::once(escape).chain(around.escapes.iter().copied()).collect();
-                let inside = Around { escapes, ..around.clone() };
-                ElementKind::Unless(self.block(parts(main), next, &inside, graph))
-            }
-            _ => ElementKind::Op(self.op(stmt)),
         };
+        if let ElementKind::Goto(_) = kind {
+            atomic = around.atomic;
+        }
         let element = &mut graph.elements[id];
         element.kind = kind;
-        element.next = next;
-        element.atomic = around.atomic;
+        element.next = spot.next;
+        element.atomic = atomic;
         element.escapes = around.escapes.clone();
+    }
+
+    /// A `goto` or `break`. One with a label that can be seen from outside is a step, and jumps behind it.
+    fn jump(&mut self, stmt: &Stmt, spot: &mut Spot, around: &Around, graph: &mut Graph) -> ElementKind {
+        let to = match around.after_loop {
+            _ if matches!(stmt.kind, StmtKind::Goto(_)) => spot.next,
+            Some(after) => after,
+            None => {
+                self.error(stmt.span, "`break` outside a loop");
+                spot.next
+            }
+        };
+        let watched = stmt.labels.iter().any(|it| self.tree.watched.contains(&it.text));
+        let marked = stmt.labels.iter().any(|it| MARKS.iter().any(|mark| it.text.starts_with(mark)));
+        let mut place = spot.id;
+        if watched || marked {
+            // The jump behind a label that is only referred to is no part of an atomic sequence, as in SPIN.
+            let atomic = if marked { around.atomic } else { Atomic::Outside };
+            place = graph.join(ElementKind::Goto(to), &Around { atomic, ..around.clone() }, stmt.span);
+            spot.next = place;
+        }
+        if let StmtKind::Goto(name) = &stmt.kind {
+            graph.jumps.push((place, name.clone()));
+        }
+        if place == spot.id || marked {
+            graph.bridges.push(place);
+        }
+        match place == spot.id {
+            true => ElementKind::Goto(to),
+            false => ElementKind::Op(Op::Condition(Term { kind: TermKind::Const(1), span: stmt.span })),
+        }
     }
 
     /// A basic statement.
@@ -205,7 +284,6 @@ impl Checker<'_> {
                 let pid = self.term(pid);
                 Op::SetPriority(pid, self.term(priority))
             }
-            StmtKind::Exclusive => Op::Condition(Term { kind: TermKind::Const(1), span: stmt.span }),
             _ => {
                 self.error(stmt.span, "this cannot stand here");
                 nothing()

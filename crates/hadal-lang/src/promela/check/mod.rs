@@ -7,7 +7,7 @@ mod step;
 mod watcher;
 
 use super::ast::{self, Tree};
-use super::model::{Initial, Model, Process, Record, Term, TermKind, Type, Variable, Width};
+use super::model::{Exclusive, Initial, Model, Process, Record, Term, TermKind, Type, Variable, Width};
 use super::parse::PLAIN_MTYPE;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use hadal_system::Span;
@@ -224,6 +224,7 @@ impl Checker<'_> {
             length,
             initial,
             hidden: variable.hidden,
+            exclusive: Exclusive::default(),
             span: variable.name.span,
         }
     }
@@ -284,6 +285,7 @@ impl Checker<'_> {
             elements: Vec::new(),
             entry: 0,
             labels: Vec::new(),
+            merged: Vec::new(),
             span: process.name.span,
         };
         if let Some(count) = &process.active {

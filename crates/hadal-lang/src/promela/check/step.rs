@@ -51,7 +51,7 @@ impl Checker<'_> {
                     steps.push(Step::Op(Op::Declare(at), stmt.span));
                 }
             }
-            StmtKind::Exclusive => {}
+            StmtKind::Exclusive(way, channels) => self.exclusive(*way, channels),
             StmtKind::Temporary(variable) => {
                 let variable = self.variable(variable);
                 self.scopes.declare(variable);

@@ -169,30 +169,48 @@ impl Lowering<'_> {
             return;
         }
         let class = self.slots[part.slot].class;
-        let (to, then) = self.follow(part.slot, part.edge.to, &mut body);
+        self.conclude(part.slot, part.edge.element, &mut body);
+        // What follows inside an atomic sequence sees who moved last.
+        body.extend(self.noting(part.slot, span));
+        let (to, then) = self.follow(part.slot, part.edge, &mut body);
         let (from, target) = (self.location(class, part.from), self.location(class, to));
         if from != target {
             body.push(self.goes_to(part.slot, target, span));
         }
-        body.extend(self.noting(part.slot, span));
         let name = self.action_name(part.slot, span);
         let rank = part.env.rank();
         let action = Action { name, guard, body, span, rank, then, ..Action::default() };
         self.add(action, &[(part.slot, from, target)]);
     }
 
+    /// Carries out what is merged with a statement, and sets variables to 0 that nobody needs any more.
+    fn conclude(&mut self, slot: usize, element: ElementId, body: &mut Vec<Stmt>) {
+        let model = self.model;
+        let process = &model.processes[self.slots[slot].class];
+        let Some(merged) = process.merged.get(element) else { return };
+        for (n, &id) in std::iter::once(&element).chain(&merged.with).enumerate() {
+            let span = process.elements[id].span;
+            if n > 0
+                && let Some(op) = process.op(id)
+            {
+                body.extend(self.effect(op, None, span, Env::of(slot)));
+            }
+            for &dead in &process.merged[id].dead {
+                if let super::Store::State(variable) = self.slots[slot].stores[dead] {
+                    body.push(self.reset(variable, span));
+                }
+            }
+        }
+    }
+
     /// Carries out what follows at once: inside an atomic sequence, statements that always can and do not branch.
-    fn follow(
-        &mut self,
-        slot: usize,
-        mut to: ElementId,
-        body: &mut Vec<Stmt>,
-    ) -> (ElementId, Option<ProcessId>) {
+    fn follow(&mut self, slot: usize, taken: Edge, body: &mut Vec<Stmt>) -> (ElementId, Option<ProcessId>) {
         let model = self.model;
         let process = &model.processes[self.slots[slot].class];
         let env = Env::of(slot);
+        let Edge { mut to, mut alone, .. } = taken;
         let mut passed = vec![to];
-        while process.is_atomic(to) && process.provided.is_none() && !self.priorities.differ() {
+        while alone && process.provided.is_none() && !self.priorities.differ() {
             let exits = process.exits(to);
             let ([edge], []) = (&exits.own[..], &exits.escapes[..]) else { break };
             let span = process.elements[edge.element].span;
@@ -200,13 +218,14 @@ impl Lowering<'_> {
                 Some(op) if self.is_plain(op) => body.extend(self.effect(op, None, span, env)),
                 _ => break,
             }
-            to = edge.to;
+            self.conclude(slot, edge.element, body);
+            (to, alone) = (edge.to, edge.alone);
             if passed.contains(&to) {
                 break;
             }
             passed.push(to);
         }
-        let then = process.is_atomic(to).then_some(ProcessId(slot as u32));
+        let then = alone.then_some(ProcessId(slot as u32));
         (to, then)
     }
 
@@ -321,19 +340,20 @@ impl Lowering<'_> {
             let (sender_class, receiver_class) =
                 (self.slots[part.slot].class, self.slots[receiver.slot].class);
             let sent = (self.location(sender_class, part.from), self.location(sender_class, part.edge.to));
-            // What follows inside a d_step belongs to the same step.
+            // What follows inside a d_step belongs to the same step, and so does what is merged with it.
             for side in [receiver, part] {
+                self.conclude(side.slot, side.edge.element, &mut body);
                 let class = self.slots[side.slot].class;
                 if let ElementKind::Step(steps) = &model.processes[class].elements[side.edge.element].kind {
                     body.extend(self.rest_of_step(&steps[1..], side.slot, side.env));
                 }
             }
             body.push(self.goes_to(part.slot, sent.1, span));
-            let (to, then) = self.follow(receiver.slot, receiver.edge.to, &mut body);
-            let got = (self.location(receiver_class, receiver.from), self.location(receiver_class, to));
-            body.push(self.goes_to(receiver.slot, got.1, span));
             // The receiver's half comes second.
             body.extend(self.noting(receiver.slot, span));
+            let (to, then) = self.follow(receiver.slot, receiver.edge, &mut body);
+            let got = (self.location(receiver_class, receiver.from), self.location(receiver_class, to));
+            body.push(self.goes_to(receiver.slot, got.1, span));
             let receive_span = model.processes[receiver_class].elements[receiver.edge.element].span;
             let name = format!(
                 "{} -> {}",

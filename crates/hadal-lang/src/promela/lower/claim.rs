@@ -171,7 +171,7 @@ impl Lowering<'_> {
                 if here.is_never() {
                     continue;
                 }
-                if process.is_atomic(edge.to) && !passed.contains(&edge.to) {
+                if edge.alone && !passed.contains(&edge.to) {
                     passed.push(edge.to);
                     stacker::maybe_grow(64 << 10, 1 << 20, || {
                         self.claim_moves(claim, edge.to, &here, passed)

@@ -15,7 +15,7 @@ mod message;
 mod operation;
 mod priority;
 mod run;
-mod slots;
+pub(in crate::promela) mod slots;
 mod step;
 mod term;
 mod trace;
@@ -305,6 +305,12 @@ impl<'m> Lowering<'m> {
     fn goes_to(&self, slot: usize, location: i64, span: Span) -> Stmt {
         let place = self.whole(self.slots[slot].location, span);
         Stmt::new(StmtKind::Assign(place, Expr::constant(location)), span)
+    }
+
+    /// Sets a variable to 0.
+    fn reset(&self, variable: VarId, span: Span) -> Stmt {
+        let place = self.whole(variable, span);
+        Stmt::new(StmtKind::Assign(place, Expr::constant(0)), span)
     }
 
     /// The number of the slot's instance.

@@ -107,7 +107,11 @@ fn in_loop(process: &Process, element: usize) -> bool {
         let mut after: Vec<usize> = Vec::new();
         match &this.kind {
             ElementKind::Choice(options) => after.extend(options),
-            ElementKind::Enter(to) | ElementKind::Goto(to) | ElementKind::Unless(to) => after.push(*to),
+            ElementKind::Enter(to)
+            | ElementKind::Goto(to)
+            | ElementKind::Join(to)
+            | ElementKind::Leave(to)
+            | ElementKind::Unless(to) => after.push(*to),
             ElementKind::End => {}
             // A block's content goes on to what follows the block.
             ElementKind::Op(_) | ElementKind::Step(_) => after.push(this.next),
@@ -168,7 +172,7 @@ fn runs_in(element: &Element, class: usize) -> usize {
 }
 
 /// Visits every term of an element.
-pub(super) fn terms<'t>(element: &'t Element, visit: &mut dyn FnMut(&'t Term)) {
+pub(in crate::promela) fn terms<'t>(element: &'t Element, visit: &mut dyn FnMut(&'t Term)) {
     ops(element, &mut |op| match op {
         Op::Condition(term) | Op::Assert(term) => inner(term, visit),
         Op::Assign(target, term) => {
@@ -212,7 +216,7 @@ fn step_ops<'t>(steps: &'t [Step], visit: &mut dyn FnMut(&'t Op)) {
     }
 }
 
-pub(super) fn inner<'t>(term: &'t Term, visit: &mut dyn FnMut(&'t Term)) {
+pub(in crate::promela) fn inner<'t>(term: &'t Term, visit: &mut dyn FnMut(&'t Term)) {
     visit(term);
     stacker::maybe_grow(64 << 10, 1 << 20, || match &term.kind {
         TermKind::Unary(_, of) | TermKind::Process(_, of) => inner(of, visit),
@@ -244,7 +248,7 @@ pub(super) fn inner<'t>(term: &'t Term, visit: &mut dyn FnMut(&'t Term)) {
 }
 
 /// Visits the terms inside a place.
-pub(super) fn indices<'t>(target: &'t VarPath, visit: &mut dyn FnMut(&'t Term)) {
+pub(in crate::promela) fn indices<'t>(target: &'t VarPath, visit: &mut dyn FnMut(&'t Term)) {
     for segment in &target.path {
         if let Segment::Index(index) = segment {
             inner(index, visit);

@@ -38,6 +38,7 @@ pub fn parse(tokens: Vec<Token>, findings: &mut Diagnostics) -> Tree {
         angle: 0,
         arrays: HashSet::new(),
         counters: 0,
+        in_claim: false,
     };
     for pair in parser.tokens.windows(2) {
         if pair[0].is("@") && pair[1].kind == Kind::Name {
@@ -62,6 +63,7 @@ pub fn parse_expression(tokens: Vec<Token>, findings: &mut Diagnostics) -> Optio
         angle: 0,
         arrays: HashSet::new(),
         counters: 0,
+        in_claim: false,
     };
     let expr = parser.expression().ok()?;
     if parser.peek().kind != Kind::End {
@@ -92,6 +94,8 @@ struct Parser<'f> {
     arrays: HashSet<Rc<str>>,
     /// How many counters the text does not show.
     counters: usize,
+    /// Reading a never claim.
+    in_claim: bool,
 }
 
 impl Parser<'_> {
@@ -239,7 +243,10 @@ impl Parser<'_> {
                 self.take();
                 let name = if self.peek().kind == Kind::Name { Some(self.name("a name")?) } else { None };
                 self.expect("{")?;
-                let body = self.sequence("}")?;
+                self.in_claim = &*token.text == "never";
+                let body = self.sequence("}");
+                self.in_claim = false;
+                let body = body?;
                 self.expect("}")?;
                 let word = Name { text: token.text.clone(), span: token.span };
                 let claim = Claim { name, word, body };

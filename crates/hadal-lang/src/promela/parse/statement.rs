@@ -1,6 +1,8 @@
 //! Statements; `for`, `select` and inlined calls become what they stand for.
 
-use super::super::ast::{Argument, Expr, ExprKind, Name, Place, Receive, Stmt, StmtKind, Type, Variable};
+use super::super::ast::{
+    Argument, Expr, ExprKind, Name, Place, Receive, Stmt, StmtKind, Type, Variable, Way,
+};
 use super::{Bad, MAX_INLINED, Parsed, Parser};
 use crate::cpp::lex::{Kind, Token};
 use hadal_system::Span;
@@ -40,12 +42,12 @@ impl Parser<'_> {
     fn step(&mut self, list: &mut Vec<Stmt>) -> Parsed<()> {
         let begin = self.peek().span;
         if self.peek().word("xr") || self.peek().word("xs") {
-            self.take();
-            self.place()?;
+            let way = if self.take().word("xr") { Way::Receive } else { Way::Send };
+            let mut channels = vec![self.place()?];
             while self.eat(",") {
-                self.place()?;
+                channels.push(self.place()?);
             }
-            list.push(Stmt { labels: Vec::new(), kind: StmtKind::Exclusive, span: begin });
+            list.push(Stmt { labels: Vec::new(), kind: StmtKind::Exclusive(way, channels), span: begin });
             return Ok(());
         }
         if self.at_declaration() {
@@ -120,7 +122,10 @@ impl Parser<'_> {
             _ if token.kind != Kind::Name => StmtKind::Condition(self.expression()?),
             "if" | "do" => {
                 self.take();
-                let options = self.options()?;
+                let mut options = self.options()?;
+                if !self.in_claim {
+                    options.iter_mut().for_each(drop_idle);
+                }
                 let close = if token.word("if") { "fi" } else { "od" };
                 if !self.eat_word(close) {
                     return self.expected(&format!("`::` or `{close}`"));
@@ -447,4 +452,17 @@ fn binary(operator: &'static str, left: Expr, right: Expr) -> Expr {
 fn changed(place: Place, operator: &'static str, span: Span) -> Expr {
     let value = Expr { kind: ExprKind::Place(place), span };
     binary(operator, value, number(1, span))
+}
+
+/// Leaves out all but the first of neighbours that do nothing, as SPIN does in options.
+fn drop_idle(option: &mut Vec<Stmt>) {
+    let mut left = option.len();
+    let mut idle = 0;
+    option.retain(|stmt| {
+        left -= 1;
+        let prints = matches!(stmt.kind, StmtKind::Print(..) | StmtKind::PrintName(_));
+        let skips = matches!(&stmt.kind, StmtKind::Condition(it) if matches!(it.kind, ExprKind::Number(1)));
+        idle = if (prints || skips) && stmt.labels.is_empty() { idle + 1 } else { 0 };
+        idle < 2 || prints || left == 0
+    });
 }
