@@ -1,121 +1,54 @@
 //! The result of `check` as people and programs read it. `docs/json.md` describes the JSON.
 
+mod figures;
+
+pub use figures::{
+    AnswerFigures, Counts, CoverFigures, Decided, Details, MemoryFigures, Seen, StoredFigures, TimeFigures,
+    TraceFigures, Used,
+};
+
 use crate::trace::TraceView;
+use hadal_check::Coverage;
+use hadal_check::memory::peak_resident;
 use hadal_check::units::{grouped, size};
-use hadal_check::{Answer, Coverage};
-use hadal_search::Buckets;
-use hadal_search::directed::DirectedFigures;
-use hadal_search::partition::PartitionFigures;
+use hadal_check::usage::cpu_seconds;
 use hadal_search::{Proviso, Report, StopReason, Verdict};
-use hadal_store::vfs::ReadCost;
 use serde::Serialize;
 
 /// One result. Fields are only added, never renamed.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Outcome {
-    /// `holds`, `violated` or `stopped`.
-    pub verdict: &'static str,
-    /// Why, in one sentence.
-    pub reason: String,
-    /// The property that decided, if one did.
-    pub property: Option<String>,
-    /// Distinct states, after symmetry.
-    pub states: u64,
-    /// Transitions fired.
-    pub transitions: u64,
-    /// Discrete parts of zones: locations and variables without clocks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub discrete: Option<u64>,
-    /// Zones that no other covers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub maximal: Option<u64>,
-    /// The earliest time at which the goal is reached.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fastest: Option<String>,
-    /// The longest shortest distance, where the strategy knows it.
-    pub depth: Option<u64>,
-    /// Steps of the trace, the initial state not counted.
-    pub trace_length: Option<u64>,
-    /// What the trace costs, where actions have costs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost: Option<u64>,
-    /// How many of them repeat for ever, where the trace is a run that does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loop_length: Option<u64>,
-    /// Where such a trace is a shortest one: among which.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shortest_among: Option<&'static str>,
-    /// What is asked about infinite runs, one by one, with the figures of each product.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub answers: Vec<AnswerFigures>,
-    /// Wall-clock seconds from start to verdict.
-    pub seconds: f64,
-    /// Seconds of it spent before the search: reading, checking, compiling.
-    pub startup_seconds: f64,
-    /// Processor seconds of all threads from start to verdict, user and system.
-    pub cpu_seconds: f64,
-    /// Processor seconds of it spent before the search.
-    pub startup_cpu_seconds: f64,
-    /// The most memory the process had resident during the search.
-    pub peak_memory_bytes: u64,
-    /// The most memory it had resident before: reading, checking and compiling the model.
-    pub startup_peak_memory_bytes: u64,
-    /// The most memory held under the budget.
-    pub peak_budget_bytes: u64,
-    /// The budget.
-    pub memory_budget_bytes: u64,
-    /// Bytes of states on disk at the end.
-    pub disk_bytes: u64,
-    /// Bytes read from disk.
-    pub disk_bytes_read: u64,
-    /// Bytes written to disk.
-    pub disk_bytes_written: u64,
-    /// How states were stored, in order.
-    pub storage: Vec<StorageFigures>,
-    /// What was used.
-    pub strategy: &'static str,
-    /// How symmetry was used.
-    pub symmetry: &'static str,
-    /// What left states out of the search: the counts are those of the reduced space.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub reductions: Vec<String>,
-    /// What the reductions asked for left out, or why nothing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub reduction_notes: Vec<String>,
-    /// Threads.
-    pub threads: usize,
-    /// The run folder, where there is one.
-    pub run: Option<String>,
-    /// Bits and words of a packed state.
-    pub state_bits: u32,
-    /// Bytes of a packed state in RAM.
-    pub state_bytes: u64,
+    /// What is true, and why.
+    #[serde(flatten)]
+    pub decided: Decided,
+    /// What was counted.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// What was found, in numbers.
+    #[serde(flatten)]
+    pub traces: TraceFigures,
+    /// How long it took.
+    #[serde(flatten)]
+    pub time: TimeFigures,
+    /// What it took of the memory.
+    #[serde(flatten)]
+    pub memory: MemoryFigures,
+    /// Where states were kept.
+    #[serde(flatten)]
+    pub stored: StoredFigures,
+    /// How it was searched.
+    #[serde(flatten)]
+    pub used: Used,
     /// Breadth-first layers: states and transitions of each.
     pub layers: Vec<LayerFigures>,
     /// What was told while the search ran.
     pub warnings: Vec<String>,
-    /// What was asked, with the answers, and what never happened.
+    /// What happened on the way, and what never did.
     #[serde(flatten)]
-    pub coverage: Coverage,
-    /// How often each cover property was met.
-    pub covers: Vec<CoverFigures>,
-    /// How often each action fired, all its instances together.
-    pub actions: Vec<hadal_search::ActionFirings>,
-    /// What reading from disk costs, for `--explain`.
-    #[serde(skip)]
-    pub read_cost: Option<ReadCost>,
-    /// The buckets of `--strategy hash`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub buckets: Option<Buckets>,
-    /// Figures of `--strategy part`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub partition: Option<PartitionFigures>,
-    /// Figures of a directed search.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub directed: Option<DirectedFigures>,
-    /// What was decided before the search, for `--explain`.
-    #[serde(skip)]
-    pub decisions: Vec<String>,
+    pub seen: Seen,
+    /// What only some strategies count.
+    #[serde(flatten)]
+    pub details: Details,
     /// The trace, where something is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<serde_json::Value>,
@@ -124,77 +57,36 @@ pub struct Outcome {
 /// Figures of one layer: its states and transitions, and what became of the states generated from it.
 pub type LayerFigures = hadal_search::Layer;
 
-/// A kind of storage and when it began.
-#[derive(Clone, Debug, Serialize)]
-pub struct StorageFigures {
-    /// `table`, `diagram` or `sorted runs`.
-    pub storage: &'static str,
-    /// Distinct states in complete layers at that moment.
-    pub states: u64,
-    /// The layer being expanded.
-    pub depth: u64,
-}
-
-/// The answer to one question about infinite runs.
-#[derive(Clone, Debug, Serialize)]
-pub struct AnswerFigures {
-    /// What was asked.
-    pub property: String,
-    /// `holds`, `violated` or `stopped`.
-    pub verdict: &'static str,
-    /// States of its product.
-    pub states: u64,
-    /// Transitions of its product.
-    pub transitions: u64,
-    /// Steps of the run that breaks it, those of its loop included.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace_length: Option<u64>,
-    /// Steps of its loop.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loop_length: Option<u64>,
-}
-
-impl From<Answer> for AnswerFigures {
-    fn from(answer: Answer) -> Self {
-        AnswerFigures {
-            property: answer.property,
-            verdict: match answer.holds {
-                Some(true) => "holds",
-                Some(false) => "violated",
-                None => "stopped",
+impl Outcome {
+    /// What the report of a search says, and the process so far. The rest is for the caller to add.
+    pub fn of(report: Report, trace: Option<&TraceView>, memory: u64) -> Self {
+        let (verdict, reason, property) = reason(&report, trace, memory);
+        let covering = report.particular.covering;
+        Outcome {
+            decided: Decided { verdict, reason, property },
+            counts: Counts {
+                states: report.states,
+                transitions: report.transitions,
+                discrete: covering.map(|it| it.discrete),
+                maximal: covering.map(|it| it.maximal),
+                fastest: None,
+                depth: report.depth,
             },
-            states: answer.states,
-            transitions: answer.transitions,
-            trace_length: answer.trace_length,
-            loop_length: answer.loop_length,
+            time: TimeFigures { cpu_seconds: cpu_seconds(), ..TimeFigures::default() },
+            memory: MemoryFigures {
+                peak_memory_bytes: peak_resident(),
+                startup_peak_memory_bytes: 0,
+                peak_budget_bytes: report.peak_memory,
+                memory_budget_bytes: memory,
+            },
+            stored: StoredFigures::of(&report),
+            layers: report.layers,
+            seen: Seen { actions: report.actions, ..Seen::default() },
+            details: Details { directed: report.particular.directed, ..Details::default() },
+            ..Outcome::default()
         }
     }
-}
 
-impl AnswerFigures {
-    fn text(&self) -> String {
-        let lasso = match (self.trace_length, self.loop_length) {
-            (Some(steps), Some(around)) => {
-                format!(", a stem of {} and a loop of {around} steps", steps - around)
-            }
-            (Some(steps), None) => format!(", {steps} steps"),
-            _ => String::new(),
-        };
-        let (states, transitions) = (grouped(self.states), grouped(self.transitions));
-        format!("  {}: {}, {states} states, {transitions} transitions{lasso}", self.property, self.verdict)
-    }
-}
-
-/// Figures of one cover property.
-#[derive(Clone, Debug, Serialize)]
-pub struct CoverFigures {
-    /// Its name.
-    pub property: String,
-    /// Hits.
-    pub hits: u64,
-}
-
-impl Outcome {
     /// The process's exit code.
     pub fn exit_code(report: &Report) -> u8 {
         match &report.verdict {
@@ -208,53 +100,56 @@ impl Outcome {
     /// For reading: the trace is printed before this.
     pub fn text(&self) -> String {
         let mut lines = Vec::new();
-        lines.push(format!("{}: {}", self.verdict.to_uppercase(), self.reason));
-        lines.extend(asked(&self.coverage));
+        lines.push(format!("{}: {}", self.decided.verdict.to_uppercase(), self.decided.reason));
+        lines.extend(asked(&self.seen.coverage));
         lines.extend(self.never());
-        let depth = self.depth.map_or(String::new(), |d| format!(", depth {d}"));
+        let depth = self.counts.depth.map_or(String::new(), |d| format!(", depth {d}"));
         lines.push(format!(
             "  {} states, {} transitions{depth}, {:.2} s",
-            grouped(self.states),
-            grouped(self.transitions),
-            self.seconds
+            grouped(self.counts.states),
+            grouped(self.counts.transitions),
+            self.time.seconds
         ));
-        if let (Some(discrete), Some(maximal)) = (self.discrete, self.maximal) {
+        if let (Some(discrete), Some(maximal)) = (self.counts.discrete, self.counts.maximal) {
             lines.push(format!("  {} discrete parts, {} maximal zones", grouped(discrete), grouped(maximal)));
         }
-        if let Some(cost) = self.cost {
-            let cheapest = self.directed.as_ref().is_some_and(|figures| figures.found_cheapest);
+        if let Some(cost) = self.traces.cost {
+            let cheapest = self.details.directed.as_ref().is_some_and(|figures| figures.found_cheapest);
             let proved =
                 if cheapest { "nothing costs less" } else { "that nothing costs less is not proved" };
             lines.push(format!("  the trace costs {}; {proved}", grouped(cost)));
         }
-        if let Some(time) = &self.fastest {
+        if let Some(time) = &self.counts.fastest {
             lines.push(format!("  reached at time {time} at the earliest"));
         }
-        if let (Some(steps), Some(around)) = (self.trace_length, self.loop_length) {
-            let among =
-                self.shortest_among.map_or(String::new(), |among| format!(", a shortest one among {among}"));
+        if let (Some(steps), Some(around)) = (self.traces.trace_length, self.traces.loop_length) {
+            let among = self
+                .traces
+                .shortest_among
+                .map_or(String::new(), |among| format!(", a shortest one among {among}"));
             lines.push(format!("  a stem of {} and a loop of {around} steps{among}", steps - around));
         }
-        if self.answers.len() > 1 {
-            lines.extend(self.answers.iter().map(AnswerFigures::text));
+        if self.traces.answers.len() > 1 {
+            lines.extend(self.traces.answers.iter().map(AnswerFigures::text));
         }
-        let search = (self.seconds - self.startup_seconds).max(1e-6);
+        let search = (self.time.seconds - self.time.startup_seconds).max(1e-6);
         lines.push(format!(
             "  {} states/s, {} transitions/s without start-up ({:.2} s); {} bits per state; resident at most {}; reserved {} of {}",
-            grouped((self.states as f64 / search) as u64),
-            grouped((self.transitions as f64 / search) as u64),
-            self.startup_seconds,
-            self.state_bits,
-            size(self.peak_memory_bytes),
-            size(self.peak_budget_bytes),
-            size(self.memory_budget_bytes),
+            grouped((self.counts.states as f64 / search) as u64),
+            grouped((self.counts.transitions as f64 / search) as u64),
+            self.time.startup_seconds,
+            self.used.state_bits,
+            size(self.memory.peak_memory_bytes),
+            size(self.memory.peak_budget_bytes),
+            size(self.memory.memory_budget_bytes),
         ));
-        let threads = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
-        lines.push(format!("  strategy {}, symmetry {}, {threads}", self.strategy, self.symmetry));
-        if !self.reductions.is_empty() {
-            lines.push(format!("  states left out by reduction: {}", self.reductions.join(", ")));
+        let threads =
+            if self.used.threads == 1 { "1 thread".into() } else { format!("{} threads", self.used.threads) };
+        lines.push(format!("  strategy {}, symmetry {}, {threads}", self.used.strategy, self.used.symmetry));
+        if !self.used.reductions.is_empty() {
+            lines.push(format!("  states left out by reduction: {}", self.used.reductions.join(", ")));
         }
-        if let Some(directed) = &self.directed {
+        if let Some(directed) = &self.details.directed {
             let put_off = (directed.work.deferred_share * 100.0).round();
             let put_off = if put_off > 0.0 { format!(", {put_off} % put off") } else { String::new() };
             lines.push(format!(
@@ -266,20 +161,20 @@ impl Outcome {
                 grouped(directed.work.pops),
             ));
         }
-        if self.disk_bytes_written > 0 {
+        if self.stored.disk_bytes_written > 0 {
             lines.push(format!(
                 "  on disk {}, {} read, {} written",
-                size(self.disk_bytes),
-                size(self.disk_bytes_read),
-                size(self.disk_bytes_written)
+                size(self.stored.disk_bytes),
+                size(self.stored.disk_bytes_read),
+                size(self.stored.disk_bytes_written)
             ));
         }
-        for cover in &self.covers {
+        for cover in &self.seen.covers {
             let hits = if cover.hits == 1 { "hit" } else { "hits" };
             lines.push(format!("  cover \"{}\": {} {hits}", cover.property, grouped(cover.hits)));
         }
-        if let Some(run) = &self.run {
-            lines.push(match self.verdict {
+        if let Some(run) = &self.used.run {
+            lines.push(match self.decided.verdict {
                 "stopped" => format!("  to continue: hadal resume {run}"),
                 _ => format!("  kept in {run}"),
             });
@@ -289,10 +184,10 @@ impl Outcome {
 
     /// What never happened though every state was seen.
     fn never(&self) -> Vec<String> {
-        let coverage = &self.coverage;
+        let coverage = &self.seen.coverage;
         let mut lines = Vec::new();
         if !coverage.never_fired.is_empty() {
-            let (silent, all) = (coverage.never_fired.len(), self.actions.len());
+            let (silent, all) = (coverage.never_fired.len(), self.seen.actions.len());
             let names = coverage.never_fired.iter().map(|name| format!("`{name}`"));
             lines.push(format!("  {silent} of {all} actions never fired: {}", some_of(names)));
         }
@@ -311,8 +206,8 @@ impl Outcome {
 
     /// How states were stored, for `--explain`.
     pub fn explanation(&self) -> String {
-        let mut lines = self.decisions.clone();
-        for stage in &self.storage {
+        let mut lines = self.used.decisions.clone();
+        for stage in &self.stored.storage {
             let why = match stage.storage {
                 "table" => {
                     "every state in a hash table in RAM: fastest while it fits its share of the budget"
@@ -332,7 +227,7 @@ impl Outcome {
                 grouped(stage.states)
             ));
         }
-        if let Some(cost) = self.read_cost {
+        if let Some(cost) = self.stored.read_cost {
             lines.push(format!(
                 "  the disk takes {} µs for a read and {}/s: gaps of up to {} between wanted blocks are read through",
                 cost.request_nanos / 1000,
@@ -378,11 +273,7 @@ fn some_of(names: impl ExactSizeIterator<Item = String>) -> String {
 }
 
 /// Why the search ended, in one sentence, and the property that decided.
-pub fn reason(
-    report: &Report,
-    trace: Option<&TraceView>,
-    memory: u64,
-) -> (&'static str, String, Option<String>) {
+fn reason(report: &Report, trace: Option<&TraceView>, memory: u64) -> (&'static str, String, Option<String>) {
     match &report.verdict {
         Verdict::Holds => ("holds", holds_reason(report.proviso), None),
         Verdict::Violated(_) => match trace {

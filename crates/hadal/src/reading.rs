@@ -1,7 +1,7 @@
 //! Limits hold from the first moment: reading a model may take as long, and as much memory, as searching it.
 
 use crate::args::CheckArgs;
-use crate::outcome::Outcome;
+use crate::outcome::{Decided, Outcome};
 use crate::output;
 use hadal_check::units::size;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -50,7 +50,8 @@ pub fn must_fit(args: &CheckArgs) {
 }
 
 fn stopped(why: &str, json: bool) -> ! {
-    let outcome = Outcome { verdict: "stopped", reason: why.to_owned(), ..Outcome::default() };
+    let decided = Decided { verdict: "stopped", reason: why.to_owned(), property: None };
+    let outcome = Outcome { decided, ..Outcome::default() };
     let text = match json {
         true => serde_json::to_string_pretty(&outcome).unwrap_or_default(),
         false => format!("STOPPED: {why}"),

@@ -6,14 +6,13 @@ use crate::args::{
 use crate::export;
 use crate::failure::Failure;
 use crate::formulas::{self, FormulaArgs, Own};
-use crate::outcome::{CoverFigures, Outcome, StorageFigures, reason};
+use crate::outcome::{CoverFigures, Outcome, TraceFigures, Used};
 use crate::output;
 use crate::progress::Progress;
 use crate::reading::{self, Reading};
 use crate::timed::{self, TimedArgs};
 use crate::trace::{self, Detail, TraceView};
 use crate::violation;
-use hadal_check::memory::peak_resident;
 use hadal_check::options::Place;
 use hadal_check::usage::{begin_peak, cpu_seconds};
 use hadal_check::{
@@ -193,14 +192,12 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     }
     let exit_code = Outcome::exit_code(&found.report);
     let coverage = prepared.coverage(&found.report)?;
-    let outcome = Outcome {
-        seconds: begun.elapsed().as_secs_f64(),
-        startup_seconds: startup.as_secs_f64(),
-        startup_peak_memory_bytes: startup_peak,
-        startup_cpu_seconds: startup_cpu,
-        coverage,
-        ..outcome(args, &prepared, found, trace.as_ref())
-    };
+    let mut outcome = outcome(args, &prepared, found, trace.as_ref());
+    outcome.time.seconds = begun.elapsed().as_secs_f64();
+    outcome.time.startup_seconds = startup.as_secs_f64();
+    outcome.memory.startup_peak_memory_bytes = startup_peak;
+    outcome.time.startup_cpu_seconds = startup_cpu;
+    outcome.seen.coverage = coverage;
     progress.event(serde_json::json!({ "event": "result", "result": outcome }));
     show(args, &outcome, trace.as_ref())?;
     Ok(exit_code)
@@ -269,12 +266,8 @@ pub(crate) fn options(
 
 /// The result as it is shown; the times before the search are the caller's.
 fn outcome(args: &CheckArgs, prepared: &Prepared, found: Found, trace: Option<&TraceView>) -> Outcome {
-    let Found { report, answers, cost, decisions, warnings, run, .. } = found;
-    let (verdict, mut reason, property) = reason(&report, trace, prepared.memory());
+    let Found { mut report, answers, cost, decisions, warnings, run, .. } = found;
     let (model, reductions) = (prepared.model(), prepared.reductions().to_vec());
-    if !reductions.is_empty() {
-        reason = reason.replace("every reachable state", "every state that the reduction keeps");
-    }
     let covers = model
         .properties()
         .iter()
@@ -282,14 +275,15 @@ fn outcome(args: &CheckArgs, prepared: &Prepared, found: Found, trace: Option<&T
         .filter(|(property, _)| property.kind == PropertyKind::Cover && args.reduction.por.is_none())
         .map(|(property, &hits)| CoverFigures { property: property.name.clone(), hits })
         .collect();
+    let threads = prepared.threads(&report);
+    let (buckets, partition) = (report.disk.and_then(|d| d.buckets), report.particular.partition.take());
     let detail = if args.output.full_states { Detail::WholeStates } else { Detail::Changes };
-    Outcome {
-        verdict,
-        reason,
-        property,
-        states: report.states,
-        transitions: report.transitions,
-        depth: report.depth,
+    let mut outcome = Outcome::of(report, trace, prepared.memory());
+    if !reductions.is_empty() {
+        let reason = &mut outcome.decided.reason;
+        *reason = reason.replace("every reachable state", "every state that the reduction keeps");
+    }
+    outcome.traces = TraceFigures {
         trace_length: trace.filter(|t| !t.steps.is_empty()).map(TraceView::length),
         cost,
         loop_length: trace.and_then(TraceView::loop_length),
@@ -297,23 +291,8 @@ fn outcome(args: &CheckArgs, prepared: &Prepared, found: Found, trace: Option<&T
             .filter(|trace| trace.shortest && trace.loop_from.is_some())
             .map(|_| args.running.shortest_among()),
         answers: answers.into_iter().map(Into::into).collect(),
-        seconds: 0.0,
-        startup_seconds: 0.0,
-        cpu_seconds: cpu_seconds(),
-        startup_cpu_seconds: 0.0,
-        peak_memory_bytes: peak_resident(),
-        startup_peak_memory_bytes: 0,
-        warnings,
-        peak_budget_bytes: report.peak_memory,
-        memory_budget_bytes: prepared.memory(),
-        disk_bytes: report.disk.map_or(0, |d| d.bytes),
-        disk_bytes_read: report.disk.map_or(0, |d| d.read),
-        disk_bytes_written: report.disk.map_or(0, |d| d.written),
-        storage: report
-            .stages
-            .iter()
-            .map(|s| StorageFigures { storage: s.storage, states: s.states, depth: s.depth })
-            .collect(),
+    };
+    outcome.used = Used {
         strategy: prepared.strategy(),
         symmetry: match model.symmetry().map(|s| s.mode()) {
             None | Some(SymmetryMode::Off) => "off",
@@ -322,21 +301,18 @@ fn outcome(args: &CheckArgs, prepared: &Prepared, found: Found, trace: Option<&T
         },
         reductions,
         reduction_notes: prepared.notes().to_vec(),
-        threads: prepared.threads(&report),
+        threads,
         run: run.map(|path| path.display().to_string()),
         state_bits: model.bits(),
         state_bytes: model.words() as u64 * 8,
-        layers: report.layers,
-        covers,
-        actions: report.actions,
-        read_cost: report.disk.and_then(|d| d.read_cost),
-        buckets: report.disk.and_then(|d| d.buckets),
-        partition: report.particular.partition,
-        directed: report.particular.directed,
         decisions,
-        trace: trace.filter(|_| args.output.json).map(|t| t.json(detail)),
-        ..Outcome::default()
-    }
+    };
+    outcome.warnings = warnings;
+    outcome.seen.covers = covers;
+    outcome.details.buckets = buckets;
+    outcome.details.partition = partition;
+    outcome.trace = trace.filter(|_| args.output.json).map(|t| t.json(detail));
+    outcome
 }
 
 pub(crate) fn show(args: &CheckArgs, outcome: &Outcome, trace: Option<&TraceView>) -> Result<(), Failure> {

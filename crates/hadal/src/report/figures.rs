@@ -15,36 +15,15 @@ const LARGEST: usize = 200;
 /// A run. Fields are only added, never renamed; what the folder does not say is `null`.
 #[derive(Debug, Serialize)]
 pub struct Figures {
-    /// The run's folder.
-    pub run: String,
-    /// The model's file.
-    pub model: Option<String>,
-    /// A command that asks the same.
-    pub command: Option<String>,
-    /// As the run says: `running`, `holds`, `violated`, `stopped: ...`.
-    pub status: Option<String>,
-    /// `holds` or `violated`, where the run has ended with one.
-    pub verdict: Option<&'static str>,
-    /// Which commit the figures are of, from 1.
-    pub commit: u64,
-    /// How long before this report it was made.
-    pub committed_seconds_ago: Option<f64>,
-    /// Distinct states.
-    pub states: u64,
-    /// Transitions fired.
-    pub transitions: Option<u64>,
-    /// The deepest layer.
-    pub depth: Option<u64>,
-    /// States found and not expanded yet.
-    pub frontier: Option<u64>,
-    /// Wall-clock seconds, in all sittings.
-    pub seconds: Option<f64>,
-    /// Bytes of all files in the folder.
-    pub disk_bytes: u64,
-    /// Bytes of the committed files over distinct states.
-    pub disk_bytes_per_state: Option<f64>,
-    /// How states were stored, in order.
-    pub storage: Option<Vec<StageRecord>>,
+    /// Which run it is, and how it stands.
+    #[serde(flatten)]
+    pub about: AboutRun,
+    /// How far it is.
+    #[serde(flatten)]
+    pub counts: CountFigures,
+    /// Where states are kept.
+    #[serde(flatten)]
+    pub stored: StoredFigures,
     /// Layers before this one were deleted to make room, where some were: states may have been counted again.
     pub layers_deleted_before: Option<u64>,
     /// Breadth-first layers, the last one still to be expanded unless the search is complete.
@@ -59,6 +38,51 @@ pub struct Figures {
     pub partition: Option<Partition>,
     /// A guess of what is left.
     pub estimate: Option<Estimate>,
+}
+
+/// Which run it is, and how it stands.
+#[derive(Debug, Serialize)]
+pub struct AboutRun {
+    /// The run's folder.
+    pub run: String,
+    /// The model's file.
+    pub model: Option<String>,
+    /// A command that asks the same.
+    pub command: Option<String>,
+    /// As the run says: `running`, `holds`, `violated`, `stopped: ...`.
+    pub status: Option<String>,
+    /// `holds` or `violated`, where the run has ended with one.
+    pub verdict: Option<&'static str>,
+    /// Which commit the figures are of, from 1.
+    pub commit: u64,
+    /// How long before this report it was made.
+    pub committed_seconds_ago: Option<f64>,
+}
+
+/// How far it is.
+#[derive(Debug, Serialize)]
+pub struct CountFigures {
+    /// Distinct states.
+    pub states: u64,
+    /// Transitions fired.
+    pub transitions: Option<u64>,
+    /// The deepest layer.
+    pub depth: Option<u64>,
+    /// States found and not expanded yet.
+    pub frontier: Option<u64>,
+    /// Wall-clock seconds, in all sittings.
+    pub seconds: Option<f64>,
+}
+
+/// Where states are kept.
+#[derive(Debug, Serialize)]
+pub struct StoredFigures {
+    /// Bytes of all files in the folder.
+    pub disk_bytes: u64,
+    /// Bytes of the committed files over distinct states.
+    pub disk_bytes_per_state: Option<f64>,
+    /// How states were stored, in order.
+    pub storage: Option<Vec<StageRecord>>,
 }
 
 /// A layer.
@@ -153,28 +177,34 @@ impl Figures {
             estimate::remaining(&widths, recent_rate(&samples))
         });
         Figures {
-            run: record.run.clone(),
-            model: record.about["model"].as_str().map(str::to_owned),
-            command: command(&record.about),
-            verdict: match status.as_deref() {
-                Some("holds") => Some("holds"),
-                Some("violated") => Some("violated"),
-                _ => None,
+            about: AboutRun {
+                run: record.run.clone(),
+                model: record.about["model"].as_str().map(str::to_owned),
+                command: command(&record.about),
+                verdict: match status.as_deref() {
+                    Some("holds") => Some("holds"),
+                    Some("violated") => Some("violated"),
+                    _ => None,
+                },
+                status,
+                commit: record.commit,
+                committed_seconds_ago: record.committed_seconds_ago,
             },
-            status,
-            commit: record.commit,
-            committed_seconds_ago: record.committed_seconds_ago,
-            states,
-            transitions: match partitioned {
-                Some(part) => part.transitions,
-                None => Some(search.layers.iter().map(|layer| layer.transitions).sum()),
+            counts: CountFigures {
+                states,
+                transitions: match partitioned {
+                    Some(part) => part.transitions,
+                    None => Some(search.layers.iter().map(|layer| layer.transitions).sum()),
+                },
+                depth: (layers.len() as u64).checked_sub(1),
+                frontier: layers.last().map(|last| if last.transitions.is_none() { last.states } else { 0 }),
+                seconds: search.seconds,
             },
-            depth: (layers.len() as u64).checked_sub(1),
-            frontier: layers.last().map(|last| if last.transitions.is_none() { last.states } else { 0 }),
-            seconds: search.seconds,
-            disk_bytes: record.disk_bytes,
-            disk_bytes_per_state: (states > 0).then(|| record.committed_bytes as f64 / states as f64),
-            storage: search.stages.clone().filter(|stages| !stages.is_empty()),
+            stored: StoredFigures {
+                disk_bytes: record.disk_bytes,
+                disk_bytes_per_state: (states > 0).then(|| record.committed_bytes as f64 / states as f64),
+                storage: search.stages.clone().filter(|stages| !stages.is_empty()),
+            },
             layers_deleted_before: search
                 .journal
                 .layers
@@ -345,12 +375,17 @@ mod tests {
             "layers": [{ "states": 1, "transitions": 3 }],
             "journal": { "layers": [{ "states": 1 }, { "states": 2 }], "bundles": [] },
         })));
-        assert_eq!((figures.states, figures.transitions, figures.depth), (3, Some(3), Some(1)));
-        assert_eq!((figures.frontier, figures.verdict), (Some(2), None));
-        assert_eq!(figures.disk_bytes_per_state, Some(200.0));
+        assert_eq!(
+            (figures.counts.states, figures.counts.transitions, figures.counts.depth),
+            (3, Some(3), Some(1))
+        );
+        assert_eq!((figures.counts.frontier, figures.about.verdict), (Some(2), None));
+        assert_eq!(figures.stored.disk_bytes_per_state, Some(200.0));
         assert!(figures.layers[0].outcomes.is_none() && figures.layers[0].seconds.is_none());
         assert_eq!(figures.layers[1].transitions, None);
-        assert!(figures.samples.is_empty() && figures.distances.is_empty() && figures.storage.is_none());
+        assert!(
+            figures.samples.is_empty() && figures.distances.is_empty() && figures.stored.storage.is_none()
+        );
     }
 
     #[test]
@@ -408,7 +443,10 @@ mod tests {
             layered(serde_json::json!({ "status": "running", "journal": { "layers": [{ "states": 7 }] } }));
         record.partitioned = Some(part);
         let figures = Figures::of(&record);
-        assert_eq!((figures.states, figures.transitions, figures.depth), (7, Some(9), None));
+        assert_eq!(
+            (figures.counts.states, figures.counts.transitions, figures.counts.depth),
+            (7, Some(9), None)
+        );
         let partition = figures.partition.expect("it is there");
         assert_eq!(partition.counters.len(), 1);
         assert_eq!((&*partition.counters[0].name, partition.sizes), ("swaps", vec![5, 2]));

@@ -35,7 +35,7 @@ thead th{font-weight:600}th:first-child,td:first-child{text-align:left}.absent{c
 
 /// The whole page.
 pub fn render(figures: &Figures) -> String {
-    let model = figures.model.as_deref().unwrap_or("a model the run does not name");
+    let model = figures.about.model.as_deref().unwrap_or("a model the run does not name");
     let name = std::path::Path::new(model).file_name().map_or(model.into(), |name| name.to_string_lossy());
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
@@ -45,11 +45,11 @@ pub fn render(figures: &Figures) -> String {
         status = status(figures)
     );
     page.push_str(&key_figures(figures));
-    if let Some(command) = &figures.command {
+    if let Some(command) = &figures.about.command {
         // Writing to a string cannot fail, here and below.
         let _ = write!(page, "<pre>{}</pre>", escape(command));
     }
-    let _ = write!(page, "<p class=\"soft\">Run folder: {}</p>", escape(&figures.run));
+    let _ = write!(page, "<p class=\"soft\">Run folder: {}</p>", escape(&figures.about.run));
     if let Some(depth) = figures.layers_deleted_before {
         let _ = write!(
             page,
@@ -85,9 +85,10 @@ pub fn render(figures: &Figures) -> String {
 }
 
 fn status(figures: &Figures) -> String {
-    let said = figures.status.as_deref().unwrap_or("the run does not say how it stands");
-    let class = figures.verdict.unwrap_or("open");
+    let said = figures.about.status.as_deref().unwrap_or("the run does not say how it stands");
+    let class = figures.about.verdict.unwrap_or("open");
     let when = figures
+        .about
         .committed_seconds_ago
         .map_or(String::new(), |ago| format!(", {} before this page", span(ago)));
     let note = match said {
@@ -97,7 +98,7 @@ fn status(figures: &Figures) -> String {
     format!(
         "<p class=\"status {class}\">{}</p><p class=\"soft\">Figures of commit {}{when}.{note}</p>",
         escape(said),
-        figures.commit
+        figures.about.commit
     )
 }
 
@@ -107,20 +108,24 @@ fn key_figures(figures: &Figures) -> String {
         let value = value.map_or("<span class=\"absent\">not recorded</span>".into(), |value| escape(&value));
         let _ = write!(list, "<div><dt>{name}</dt><dd>{value}</dd></div>");
     };
-    tile("states", Some(grouped(figures.states)));
-    tile("transitions", figures.transitions.map(grouped));
-    tile("depth", figures.depth.map(grouped));
-    tile("found, not yet expanded", figures.frontier.map(grouped));
-    tile("time", figures.seconds.map(span));
+    tile("states", Some(grouped(figures.counts.states)));
+    tile("transitions", figures.counts.transitions.map(grouped));
+    tile("depth", figures.counts.depth.map(grouped));
+    tile("found, not yet expanded", figures.counts.frontier.map(grouped));
+    tile("time", figures.counts.seconds.map(span));
     tile(
         "states per second",
-        figures.seconds.filter(|&s| s > 0.0).map(|s| grouped((figures.states as f64 / s) as u64)),
+        figures
+            .counts
+            .seconds
+            .filter(|&s| s > 0.0)
+            .map(|s| grouped((figures.counts.states as f64 / s) as u64)),
     );
-    tile("on disk", Some(size(figures.disk_bytes)));
-    tile("bytes per state on disk", figures.disk_bytes_per_state.map(|bytes| format!("{bytes:.2}")));
+    tile("on disk", Some(size(figures.stored.disk_bytes)));
+    tile("bytes per state on disk", figures.stored.disk_bytes_per_state.map(|bytes| format!("{bytes:.2}")));
     tile(
         "storage",
-        figures.storage.as_ref().filter(|stages| !stages.is_empty()).map(|stages| {
+        figures.stored.storage.as_ref().filter(|stages| !stages.is_empty()).map(|stages| {
             let stage = |s: &super::record::StageRecord| format!("{} from layer {}", s.storage, s.depth);
             stages.iter().map(stage).collect::<Vec<_>>().join(", ")
         }),

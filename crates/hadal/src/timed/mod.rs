@@ -11,11 +11,11 @@ mod view;
 use crate::args::{CheckArgs, Deadlock, ModelArgs};
 use crate::commands::check::{options, show};
 use crate::failure::Failure;
-use crate::outcome::{Outcome, StorageFigures, reason};
+use crate::outcome::{Outcome, Used};
 use crate::progress::Progress;
 use crate::trace::{Detail, TraceView};
 use clap::{Args, ValueEnum};
-use hadal_check::memory::{default_memory, peak_resident};
+use hadal_check::memory::default_memory;
 use hadal_check::usage::{begin_peak, cpu_seconds};
 use hadal_check::{Reductions, SpaceCheck, SpaceOutcome, SpaceRun};
 use hadal_exec::zones::{Covering, Extrapolation, ZoneError, ZoneOptions, ZoneSpace};
@@ -167,17 +167,18 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         earliest = Some(fastest.time);
         trace = fastest.trace.or(trace);
     }
-    let mut outcome = outcome(args, &search, &space, &report, trace.as_ref());
-    outcome.fastest = earliest;
-    outcome.seconds = begun.elapsed().as_secs_f64();
-    outcome.startup_seconds = startup.as_secs_f64();
-    outcome.startup_peak_memory_bytes = startup_peak;
-    outcome.startup_cpu_seconds = startup_cpu;
+    let exit_code = Outcome::exit_code(&report);
+    let mut outcome = outcome(args, &search, &space, report, trace.as_ref());
+    outcome.counts.fastest = earliest;
+    outcome.time.seconds = begun.elapsed().as_secs_f64();
+    outcome.time.startup_seconds = startup.as_secs_f64();
+    outcome.memory.startup_peak_memory_bytes = startup_peak;
+    outcome.time.startup_cpu_seconds = startup_cpu;
     outcome.warnings = warnings;
-    outcome.run = run.map(|path| path.display().to_string());
+    outcome.used.run = run.map(|path| path.display().to_string());
     progress.event(serde_json::json!({ "event": "result", "result": outcome }));
     show(args, &outcome, trace.as_ref())?;
-    Ok(Outcome::exit_code(&report))
+    Ok(exit_code)
 }
 
 /// Options whose promises time would break.
@@ -225,45 +226,22 @@ fn outcome(
     args: &CheckArgs,
     search: &SpaceRun,
     space: &ZoneSpace,
-    report: &Report,
+    report: Report,
     trace: Option<&TraceView>,
 ) -> Outcome {
-    let (verdict, reason, property) = reason(report, trace, search.memory());
     let detail = if args.output.full_states { Detail::WholeStates } else { Detail::Changes };
-    Outcome {
-        verdict,
-        reason,
-        property,
-        states: report.states,
-        transitions: report.transitions,
-        discrete: report.particular.covering.map(|it| it.discrete),
-        maximal: report.particular.covering.map(|it| it.maximal),
-        depth: report.depth,
-        trace_length: trace.filter(|t| !t.steps.is_empty()).map(|t| t.steps.len() as u64 - 1),
-        cpu_seconds: cpu_seconds(),
-        peak_memory_bytes: peak_resident(),
-        peak_budget_bytes: report.peak_memory,
-        memory_budget_bytes: search.memory(),
-        disk_bytes: report.disk.map_or(0, |d| d.bytes),
-        disk_bytes_read: report.disk.map_or(0, |d| d.read),
-        disk_bytes_written: report.disk.map_or(0, |d| d.written),
-        storage: report
-            .stages
-            .iter()
-            .map(|s| StorageFigures { storage: s.storage, states: s.states, depth: s.depth })
-            .collect(),
+    let mut outcome = Outcome::of(report, trace, search.memory());
+    outcome.traces.trace_length = trace.filter(|t| !t.steps.is_empty()).map(|t| t.steps.len() as u64 - 1);
+    outcome.used = Used {
         strategy: args.strategy.info().name,
         symmetry: "off",
         threads: search.threads(),
         state_bits: space.bits(),
         state_bytes: space.words() as u64 * 8,
-        directed: report.particular.directed.clone(),
-        layers: report.layers.clone(),
-        actions: report.actions.clone(),
-        read_cost: report.disk.and_then(|d| d.read_cost),
-        trace: trace.filter(|_| args.output.json).map(|t| t.json(detail)),
-        ..Outcome::default()
-    }
+        ..Used::default()
+    };
+    outcome.trace = trace.filter(|_| args.output.json).map(|t| t.json(detail));
+    outcome
 }
 
 /// Whether a person asks for deadlocks.

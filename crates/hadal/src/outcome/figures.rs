@@ -1,0 +1,241 @@
+//! The parts of a result.
+
+use hadal_check::units::grouped;
+use hadal_check::{Answer, Coverage};
+use hadal_search::directed::DirectedFigures;
+use hadal_search::partition::PartitionFigures;
+use hadal_search::{Buckets, Report};
+use hadal_store::vfs::ReadCost;
+use serde::Serialize;
+
+/// What is true, and why.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Decided {
+    /// `holds`, `violated` or `stopped`.
+    pub verdict: &'static str,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// The property that decided, if one did.
+    pub property: Option<String>,
+}
+
+/// What was counted.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Counts {
+    /// Distinct states, after symmetry.
+    pub states: u64,
+    /// Transitions fired.
+    pub transitions: u64,
+    /// Discrete parts of zones: locations and variables without clocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discrete: Option<u64>,
+    /// Zones that no other covers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximal: Option<u64>,
+    /// The earliest time at which the goal is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fastest: Option<String>,
+    /// The longest shortest distance, where the strategy knows it.
+    pub depth: Option<u64>,
+}
+
+/// What was found, in numbers.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TraceFigures {
+    /// Steps of the trace, the initial state not counted.
+    pub trace_length: Option<u64>,
+    /// What the trace costs, where actions have costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<u64>,
+    /// How many of them repeat for ever, where the trace is a run that does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_length: Option<u64>,
+    /// Where such a trace is a shortest one: among which.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shortest_among: Option<&'static str>,
+    /// What is asked about infinite runs, one by one, with the figures of each product.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<AnswerFigures>,
+}
+
+/// How long it took.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TimeFigures {
+    /// Wall-clock seconds from start to verdict.
+    pub seconds: f64,
+    /// Seconds of it spent before the search: reading, checking, compiling.
+    pub startup_seconds: f64,
+    /// Processor seconds of all threads from start to verdict, user and system.
+    pub cpu_seconds: f64,
+    /// Processor seconds of it spent before the search.
+    pub startup_cpu_seconds: f64,
+}
+
+/// What it took of the memory.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MemoryFigures {
+    /// The most memory the process had resident during the search.
+    pub peak_memory_bytes: u64,
+    /// The most memory it had resident before: reading, checking and compiling the model.
+    pub startup_peak_memory_bytes: u64,
+    /// The most memory held under the budget.
+    pub peak_budget_bytes: u64,
+    /// The budget.
+    pub memory_budget_bytes: u64,
+}
+
+/// Where states were kept.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct StoredFigures {
+    /// Bytes of states on disk at the end.
+    pub disk_bytes: u64,
+    /// Bytes read from disk.
+    pub disk_bytes_read: u64,
+    /// Bytes written to disk.
+    pub disk_bytes_written: u64,
+    /// How states were stored, in order.
+    pub storage: Vec<StorageFigures>,
+    /// What reading from disk costs, for `--explain`.
+    #[serde(skip)]
+    pub read_cost: Option<ReadCost>,
+}
+
+/// How it was searched.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Used {
+    /// What was used.
+    pub strategy: &'static str,
+    /// How symmetry was used.
+    pub symmetry: &'static str,
+    /// What left states out of the search: the counts are those of the reduced space.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reductions: Vec<String>,
+    /// What the reductions asked for left out, or why nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reduction_notes: Vec<String>,
+    /// Threads.
+    pub threads: usize,
+    /// The run folder, where there is one.
+    pub run: Option<String>,
+    /// Bits and words of a packed state.
+    pub state_bits: u32,
+    /// Bytes of a packed state in RAM.
+    pub state_bytes: u64,
+    /// What was decided before the search, for `--explain`.
+    #[serde(skip)]
+    pub decisions: Vec<String>,
+}
+
+/// What happened on the way, and what never did.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Seen {
+    /// What was asked, with the answers, and what never happened.
+    #[serde(flatten)]
+    pub coverage: Coverage,
+    /// How often each cover property was met.
+    pub covers: Vec<CoverFigures>,
+    /// How often each action fired, all its instances together.
+    pub actions: Vec<hadal_search::ActionFirings>,
+}
+
+/// What only some strategies count.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Details {
+    /// The buckets of `--strategy hash`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<Buckets>,
+    /// Figures of `--strategy part`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<PartitionFigures>,
+    /// Figures of a directed search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directed: Option<DirectedFigures>,
+}
+
+impl StoredFigures {
+    /// Where a search kept its states.
+    pub(super) fn of(report: &Report) -> Self {
+        let stage = |s: &hadal_search::report::Stage| StorageFigures {
+            storage: s.storage,
+            states: s.states,
+            depth: s.depth,
+        };
+        StoredFigures {
+            disk_bytes: report.disk.map_or(0, |d| d.bytes),
+            disk_bytes_read: report.disk.map_or(0, |d| d.read),
+            disk_bytes_written: report.disk.map_or(0, |d| d.written),
+            storage: report.stages.iter().map(stage).collect(),
+            read_cost: report.disk.and_then(|d| d.read_cost),
+        }
+    }
+}
+
+/// A kind of storage and when it began.
+#[derive(Clone, Debug, Serialize)]
+pub struct StorageFigures {
+    /// `table`, `diagram` or `sorted runs`.
+    pub storage: &'static str,
+    /// Distinct states in complete layers at that moment.
+    pub states: u64,
+    /// The layer being expanded.
+    pub depth: u64,
+}
+
+/// The answer to one question about infinite runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnswerFigures {
+    /// What was asked.
+    pub property: String,
+    /// `holds`, `violated` or `stopped`.
+    pub verdict: &'static str,
+    /// States of its product.
+    pub states: u64,
+    /// Transitions of its product.
+    pub transitions: u64,
+    /// Steps of the run that breaks it, those of its loop included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_length: Option<u64>,
+    /// Steps of its loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_length: Option<u64>,
+}
+
+impl From<Answer> for AnswerFigures {
+    fn from(answer: Answer) -> Self {
+        AnswerFigures {
+            property: answer.property,
+            verdict: match answer.holds {
+                Some(true) => "holds",
+                Some(false) => "violated",
+                None => "stopped",
+            },
+            states: answer.states,
+            transitions: answer.transitions,
+            trace_length: answer.trace_length,
+            loop_length: answer.loop_length,
+        }
+    }
+}
+
+impl AnswerFigures {
+    pub(super) fn text(&self) -> String {
+        let lasso = match (self.trace_length, self.loop_length) {
+            (Some(steps), Some(around)) => {
+                format!(", a stem of {} and a loop of {around} steps", steps - around)
+            }
+            (Some(steps), None) => format!(", {steps} steps"),
+            _ => String::new(),
+        };
+        let (states, transitions) = (grouped(self.states), grouped(self.transitions));
+        format!("  {}: {}, {states} states, {transitions} transitions{lasso}", self.property, self.verdict)
+    }
+}
+
+/// Figures of one cover property.
+#[derive(Clone, Debug, Serialize)]
+pub struct CoverFigures {
+    /// Its name.
+    pub property: String,
+    /// Hits.
+    pub hits: u64,
+}
