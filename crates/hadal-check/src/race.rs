@@ -16,7 +16,9 @@ use crate::searching::{Explored, Watch};
 use hadal_exec::model::Model;
 use hadal_search::layered::Trouble;
 use hadal_search::ram::Breadth;
-use hadal_search::{Control, Explorer, Method, Phase, Progress, Report, Setting, StopReason, Task, Verdict};
+use hadal_search::{
+    Control, Explorer, Method, Phase, Progress, Report, SearchTask, Setting, StopReason, Verdict,
+};
 use hadal_store::Governor;
 use hadal_system::System;
 use hadal_system::system::instance_count;
@@ -42,7 +44,7 @@ pub(crate) struct Guiding<'a> {
     /// The model, for guides.
     pub model: &'a Model,
     /// What to explore.
-    pub task: Task<'a>,
+    pub task: SearchTask<'a>,
     /// What the user named.
     pub asked: Asked,
     /// The memory budget.
@@ -75,7 +77,7 @@ fn race(plan: &DirectedPlan, guiding: Guiding) -> Result<Explored, CheckError> {
     let threads = guiding.threads.saturating_sub(1).max(1);
     let blind = Blind { turns, task, governor: &blind_part, threads };
     let control = Control::new(task.control.limits);
-    let alone = Guiding { task: Task { control: &control, ..task }, governor: &part, ..guiding };
+    let alone = Guiding { task: SearchTask { control: &control, ..task }, governor: &part, ..guiding };
     let guided = |beside: Beside| {
         let race = Race::new(turns, beside, task.control);
         let preparation = Preparation::new(&control, &part, guiding.watch).beside(&race);
@@ -152,7 +154,7 @@ enum Turn {
 #[derive(Clone, Copy)]
 struct Blind<'a> {
     turns: Turns,
-    task: Task<'a>,
+    task: SearchTask<'a>,
     governor: &'a Governor,
     threads: usize,
 }

@@ -7,10 +7,10 @@ use crate::runs;
 use crate::searching::Explored;
 use hadal_exec::model::{Engine, Model, ModelOptions};
 use hadal_exec::product::Fairness;
-use hadal_exec::reduce::{self as stubborn_sets, Stubborn};
 use hadal_exec::replay::TraceEnd;
+use hadal_exec::stubborn::{self, Stubborn};
 use hadal_exec::symmetry::SymmetryMode;
-use hadal_guide::reduce::{self, LabelTrace, Part, Stage, TraceEnding};
+use hadal_guide::shrink::{self, LabelTrace, Part, Stage, TraceEnding};
 use hadal_search::{DeadlockNotion, Question, Report, Verdict, Violation, ViolationKind};
 use hadal_system::{Label, PropertyBody, PropertyId, PropertyInfo, PropertyKind, StateSpace, System};
 use serde::{Deserialize, Serialize};
@@ -139,7 +139,7 @@ impl Reduced {
         if !self.args.coi {
             return;
         }
-        match reduce::cone(system) {
+        match shrink::cone(system) {
             Some(stage) => {
                 self.names.push("cone of influence".into());
                 self.notes.push(format!("outside the cone of influence: {}", describe(system, &stage)));
@@ -153,7 +153,7 @@ impl Reduced {
         if !self.args.decompose {
             return;
         }
-        match reduce::split(system) {
+        match shrink::split(system) {
             Some(split) => {
                 self.names.push("decomposition".into());
                 let (components, searches) = (split.components, split.parts.len());
@@ -169,7 +169,7 @@ impl Reduced {
             return;
         }
         let before = stages.len();
-        while let Some(stage) = reduce::safe(stages.last().map_or(system, |s| &s.system)) {
+        while let Some(stage) = shrink::safe(stages.last().map_or(system, |s| &s.system)) {
             self.notes.push(format!("safely left out: {}", describe(system, &stage)));
             stages.push(stage);
         }
@@ -244,7 +244,7 @@ impl Reduced {
             let last = self.parts.get(number + 1).is_none_or(|next| next.property != Some(property));
             if last {
                 let trace = LabelTrace { start: lifted.start, labels, ending: TraceEnding::State };
-                let path = reduce::states(self.shown().system(), &trace).map_err(internal)?;
+                let path = shrink::states(self.shown().system(), &trace).map_err(internal)?;
                 let violation = Violation { kind: violation.kind, path, shortest: false };
                 sum.report.verdict = Verdict::Violated(violation);
                 return Ok(self.explained(sum));
@@ -269,7 +269,7 @@ impl Reduced {
             return Ok(found.clone());
         }
         let trace = self.labels(part, found)?;
-        let path = reduce::states(self.shown().system(), &trace).map_err(internal)?;
+        let path = shrink::states(self.shown().system(), &trace).map_err(internal)?;
         let kind = match trace.ending {
             TraceEnding::Fault(label) => ViolationKind::Fault(label),
             TraceEnding::State => found.kind,
@@ -288,7 +288,7 @@ impl Reduced {
             _ => TraceEnding::State,
         };
         let trace = LabelTrace { start, labels: labels.collect(), ending };
-        reduce::lift(self.shown().system(), &part.stages, trace).map_err(internal)
+        shrink::lift(self.shown().system(), &part.stages, trace).map_err(internal)
     }
 }
 
@@ -399,8 +399,8 @@ pub(crate) fn for_errors<'m>(
     deadlocks: DeadlockNotion,
 ) -> Result<Stubborn<'m>, CheckError> {
     let traces = match traces {
-        Traces::Some => stubborn_sets::Traces::Some,
-        Traces::Shortest => stubborn_sets::Traces::Shortest,
+        Traces::Some => stubborn::Traces::Some,
+        Traces::Shortest => stubborn::Traces::Shortest,
     };
     Stubborn::new(model, deadlocks, traces).ok_or_else(too_many)
 }

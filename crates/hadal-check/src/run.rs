@@ -16,7 +16,7 @@ use hadal_exec::product::Product;
 use hadal_exec::replay::{self, Ending, Trace};
 use hadal_exec::symmetry::SymmetryMode;
 use hadal_search::explore::{self, Setting};
-use hadal_search::{Control, Question, Report, StopReason, Task, Verdict, Violation, ViolationKind};
+use hadal_search::{Control, Question, Report, SearchTask, StopReason, Verdict, Violation, ViolationKind};
 use hadal_store::Governor;
 use hadal_system::guide::Guide;
 use hadal_system::{StateSpace, System};
@@ -212,7 +212,7 @@ impl Run<'_> {
         let progress = &Progress::of(options.place.resumed.as_deref());
         let searching = Searching { options, plan, question, control, governor, place, progress, watch };
         let engine = |product: &Product, question: &Question| {
-            let task = Task { space: product, question, control };
+            let task = SearchTask { space: product, question, control };
             options.running.explore(&Setting::in_ram(task, governor, plan.threads))
         };
         let engine = options.running.has_engine().then_some(&engine as &dyn Fn(&Product, &Question) -> _);

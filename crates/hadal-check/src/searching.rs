@@ -18,7 +18,7 @@ use hadal_search::layered::ledger::Ledger;
 use hadal_search::ram::{Breadth, Depth};
 use hadal_search::relaxed::Relaxed;
 use hadal_search::strategies::ExplorerKind;
-use hadal_search::{Control, Question, Report, StopReason, Task, Verdict};
+use hadal_search::{Control, Question, Report, SearchTask, StopReason, Verdict};
 use hadal_store::Governor;
 use hadal_system::guide::{Guide, Target};
 use hadal_system::{PropertyKind, StateSpace};
@@ -120,7 +120,7 @@ impl Progress {
     }
 
     /// A search that an earlier sitting made.
-    fn made(&self, number: usize, (task, governor): (Task, &Governor)) -> Option<Explored> {
+    fn made(&self, number: usize, (task, governor): (SearchTask, &Governor)) -> Option<Explored> {
         let Done { states, transitions } = (*self.done.borrow().get(number)?)?;
         let report = directed::nothing_yet(task, governor).report;
         let decisions = vec![format!("  search {} was made in an earlier sitting", number + 1)];
@@ -197,9 +197,9 @@ impl Searching<'_> {
         space: &dyn StateSpace,
         question: &Question,
         number: usize,
-        explore: impl FnOnce(&Searching, Task, Begin) -> Result<Explored, CheckError>,
+        explore: impl FnOnce(&Searching, SearchTask, Begin) -> Result<Explored, CheckError>,
     ) -> Result<Explored, CheckError> {
-        let task = Task { space, question, control: self.control };
+        let task = SearchTask { space, question, control: self.control };
         if let Some(made) = self.progress.made(number, (task, self.governor)) {
             return Ok(made);
         }
@@ -214,7 +214,7 @@ impl Searching<'_> {
         let one = Searching { place, question, ..*self };
         let refused = AtomicBool::new(false);
         let distrusted = Distrusted::new(space, self.control, &refused);
-        let task = Task {
+        let task = SearchTask {
             space: if begin == Begin::Resumed { &distrusted as &dyn StateSpace } else { space },
             ..task
         };
@@ -237,7 +237,7 @@ impl Searching<'_> {
         explored
     }
 
-    fn explore_one(&self, model: &Model, task: Task, begin: Begin) -> Result<Explored, CheckError> {
+    fn explore_one(&self, model: &Model, task: SearchTask, begin: Begin) -> Result<Explored, CheckError> {
         // A claim beside the model has locations and transitions that no guide knows.
         let is_of_model = task.space.words() == model.words() && task.space.actions() == model.actions();
         let mut decisions = Vec::new();
@@ -263,7 +263,7 @@ impl Searching<'_> {
         &self,
         directed: &DirectedPlan,
         model: &Model,
-        task: Task,
+        task: SearchTask,
         begin: Begin,
     ) -> Result<Explored, CheckError> {
         let Searching { question, governor, place, .. } = *self;
@@ -274,7 +274,7 @@ impl Searching<'_> {
         let threads = self.plan.threads;
         let disk = OnDisk { run: folders.run(), tables: &tables, resumed, threads };
         let safety = directed::safety_part(question, task.space);
-        let first = Task { question: safety.as_ref().unwrap_or(question), ..task };
+        let first = SearchTask { question: safety.as_ref().unwrap_or(question), ..task };
         let guiding = Guiding { model, task: first, asked, governor, threads, watch: self.watch };
         // A search that may leave the rest to another keeps nothing on disk: what is there is that other's.
         let found = match resumed && (safety.is_some() || directed.races()) {
@@ -292,7 +292,7 @@ impl Searching<'_> {
     }
 
     /// Explores by the strategy that was named.
-    pub(crate) fn by_strategy(&self, task: Task, begin: Begin) -> Result<Report, Trouble> {
+    pub(crate) fn by_strategy(&self, task: SearchTask, begin: Begin) -> Result<Report, Trouble> {
         let Searching { options, governor, .. } = *self;
         let folders = self.folders(task, begin);
         let setting = Setting { task, governor, threads: self.plan.threads, run: folders.run() };
@@ -314,7 +314,7 @@ impl Searching<'_> {
         Ok(report)
     }
 
-    fn folders<'s>(&'s self, task: Task<'s>, begin: Begin) -> CheckFolders<'s> {
+    fn folders<'s>(&'s self, task: SearchTask<'s>, begin: Begin) -> CheckFolders<'s> {
         CheckFolders { searching: self, task, begin, beside: self.place.beside("shortest") }
     }
 }
@@ -322,7 +322,7 @@ impl Searching<'_> {
 /// The folders of a check's search; the one beside goes when this does.
 struct CheckFolders<'s> {
     searching: &'s Searching<'s>,
-    task: Task<'s>,
+    task: SearchTask<'s>,
     begin: Begin,
     beside: RunPlace,
 }

@@ -19,7 +19,7 @@ use crate::searching::{Begin, Progress, Searching};
 use crate::strategy::Strategy;
 use hadal_search::strategies::ExplorerKind;
 use hadal_search::strategy::Strategy as Layered;
-use hadal_search::{Control, DeadlockNotion, Question, Report, Task};
+use hadal_search::{Control, DeadlockNotion, Question, Report, SearchTask};
 use hadal_store::Governor;
 use hadal_system::{PropertyKind, StateSpace};
 use std::path::PathBuf;
@@ -156,7 +156,7 @@ impl SpaceRun<'_> {
             watch: &|_| {},
         };
         let begin = if self.options.place.resumed.is_some() { Begin::Resumed } else { Begin::New };
-        let task = Task { space: self.space, question: &self.question, control };
+        let task = SearchTask { space: self.space, question: &self.question, control };
         let report = searching.by_strategy(task, begin)?;
         let run = self.session.keep(&self.options, &report);
         Ok(SpaceOutcome { report, warnings: control.warnings(), run })

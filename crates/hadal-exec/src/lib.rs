@@ -11,9 +11,9 @@ pub mod interpret;
 pub mod model;
 mod passing;
 pub mod product;
-pub mod reduce;
 pub mod replay;
 pub mod rows;
+pub mod stubborn;
 pub mod symmetry;
 pub mod zones;
 

@@ -1,6 +1,6 @@
 //! Stubborn sets keep what is looked for, at the same distance where that is promised, and never add states.
 
-use hadal_exec::reduce::{Stubborn, Traces};
+use hadal_exec::stubborn::{Stubborn, Traces};
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
 use hadal_system::{Check, DeadlockNotion, PropertyBody, PropertyKind, StateSpace, Successors, System};
 use hadal_testkit::generate::{self, Size};

@@ -2,7 +2,7 @@
 //! rendezvous, atomic sequences, `timeout` and processes that start and die.
 
 use hadal_exec::product::{Fairness, Product};
-use hadal_exec::reduce::{Stubborn, Traces};
+use hadal_exec::stubborn::{Stubborn, Traces};
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
 use hadal_lang::{LoadOptions, LoadedModel};
 use hadal_ltl::{Ltl, translate};

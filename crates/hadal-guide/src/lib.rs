@@ -11,9 +11,9 @@ mod estimate;
 pub mod guides;
 pub mod plan;
 pub mod priority;
-pub mod reduce;
 pub mod registry;
 mod room;
+pub mod shrink;
 mod task;
 
 pub use error::GuideError;

@@ -10,7 +10,7 @@ use crate::estimate::relaxed::{Kind, Network, Relaxed};
 use crate::estimate::representative::Representative;
 use crate::guides::{GuideInfo, Request, malformed, unknown};
 use crate::room::Room;
-use crate::task::{Formula, Task};
+use crate::task::{AbstractTask, Formula};
 use crate::{GuideError, Target};
 use hadal_exec::Model;
 use hadal_system::guide::Guide;
@@ -34,9 +34,9 @@ pub struct Prepared<'m> {
     model: &'m Model,
     target: Target,
     /// Everything that is looked for.
-    task: Arc<Task>,
+    task: Arc<AbstractTask>,
     /// What is surely looked for, where that is less.
-    focused: Option<Arc<Task>>,
+    focused: Option<Arc<AbstractTask>>,
     /// The relaxed networks of both, once asked for.
     network: OnceCell<Arc<Network>>,
     focused_network: OnceCell<Arc<Network>>,
@@ -75,7 +75,7 @@ impl<'m> Prepared<'m> {
 
     /// The same, counting what it takes.
     pub fn metered(model: &'m Model, target: &Target, meter: &dyn Meter) -> Result<Self, GuideError> {
-        let tasks = Task::of(model, target, meter)?;
+        let tasks = AbstractTask::of(model, target, meter)?;
         let (task, focused) = (Arc::new(tasks.whole), tasks.focused.map(Arc::new));
         let effects: usize = task.ways.iter().map(|way| way.effects.len()).sum();
         meter.spend(effects as u64 * EFFECT_WORK, effects as u64 * EFFECT_BYTES)?;
@@ -94,12 +94,12 @@ impl<'m> Prepared<'m> {
     }
 
     /// The task for guides that are no lower bounds anyway.
-    fn aim(&self) -> &Arc<Task> {
+    fn aim(&self) -> &Arc<AbstractTask> {
         self.focused.as_ref().unwrap_or(&self.task)
     }
 
     /// The relaxed network of one of the tasks.
-    fn network_of(&self, task: &Arc<Task>) -> Arc<Network> {
+    fn network_of(&self, task: &Arc<AbstractTask>) -> Arc<Network> {
         let place = if Arc::ptr_eq(task, &self.task) { &self.network } else { &self.focused_network };
         Arc::clone(place.get_or_init(|| Arc::new(Network::of(task))))
     }
@@ -180,13 +180,13 @@ impl<'m> Prepared<'m> {
     }
 
     /// Everything that is looked for.
-    pub(crate) fn task(&self) -> &Arc<Task> {
+    pub(crate) fn task(&self) -> &Arc<AbstractTask> {
         &self.task
     }
 
     /// By distances in control graphs.
     pub(crate) fn structural(&self, shape: Shape) -> Result<Box<dyn Guide + 'm>, GuideError> {
-        let guide = |task: &Arc<Task>| FormulaGuide::new(self.model.system(), task.clone(), shape);
+        let guide = |task: &Arc<AbstractTask>| FormulaGuide::new(self.model.system(), task.clone(), shape);
         match shape.combine {
             Combine::Greatest => Ok(Box::new(guide(&self.task))),
             Combine::Sum => Ok(self.aiming(|task| Box::new(guide(task)))),
@@ -226,7 +226,10 @@ impl<'m> Prepared<'m> {
     }
 
     /// A guide that looks only at what is surely looked for, where that is less: it proves nothing then.
-    pub(crate) fn aiming(&self, make: impl Fn(&Arc<Task>) -> Box<dyn Guide + 'm>) -> Box<dyn Guide + 'm> {
+    pub(crate) fn aiming(
+        &self,
+        make: impl Fn(&Arc<AbstractTask>) -> Box<dyn Guide + 'm>,
+    ) -> Box<dyn Guide + 'm> {
         match &self.focused {
             Some(task) => Box::new(Focused::new(make(task))),
             None => make(&self.task),
@@ -238,7 +241,7 @@ impl<'m> Prepared<'m> {
         Ok(Box::new(Patterns::automatic(self.model, self.task.clone(), states, &self.room)?))
     }
 
-    fn cached(&self, guide: Box<dyn Guide + 'm>, task: &Task, cache: bool) -> Box<dyn Guide + 'm> {
+    fn cached(&self, guide: Box<dyn Guide + 'm>, task: &AbstractTask, cache: bool) -> Box<dyn Guide + 'm> {
         if cache { Box::new(Cached::new(guide, task)) } else { guide }
     }
 }

@@ -1,7 +1,7 @@
 //! Reductions of systems keep answers, and lifted traces replay on the system they were made of.
 
 use hadal_exec::{Engine, Interpreter, Model, ModelOptions, Outcome, SymmetryMode};
-use hadal_guide::reduce::{LabelTrace, Stage, TraceEnding, cone, lift, safe, split, states};
+use hadal_guide::shrink::{LabelTrace, Stage, TraceEnding, cone, lift, safe, split, states};
 use hadal_system::{
     Check, Label, Layout, PropertyBody, PropertyId, PropertyKind, StateSpace, Successors, System,
 };

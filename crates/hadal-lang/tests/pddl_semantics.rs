@@ -7,7 +7,7 @@ mod corpus;
 mod space;
 
 use hadal_exec::rows::{Fired, RowMeaning, RowState};
-use hadal_lang::pddl::{self, Options, SoftGoals, Task};
+use hadal_lang::pddl::{self, LiftedTask, Options, SoftGoals};
 use hadal_system::Source;
 use hadal_system::rows::{Metric, Rational, RowTask, Sense};
 
@@ -90,7 +90,7 @@ fn levels_of_tpp_5_with_four_preferences_are_the_published_ones() {
 }
 
 /// Every step a lifted task has, as a plan writes it.
-fn labels(task: &Task) -> Vec<String> {
+fn labels(task: &LiftedTask) -> Vec<String> {
     let mut list = Vec::new();
     for action in &task.actions {
         let mut partial = vec![format!("({}", action.name)];
@@ -140,7 +140,7 @@ fn settle(task: &RowTask, mut state: RowState, mut cost: Rational) -> (RowState,
 }
 
 struct Comparison {
-    lifted: Task,
+    lifted: LiftedTask,
     rows: RowTask,
     labels: Vec<String>,
     plans: usize,

@@ -12,7 +12,7 @@ use crate::sitting::{Sitting, question};
 use hadal_exec::rows::{Firing, RowSpace, RowWorker};
 use hadal_search::layered::kept::KeptLayers;
 use hadal_search::strategy::Strategy;
-use hadal_search::{Setting, StopReason, Task, Verdict, explore};
+use hadal_search::{SearchTask, Setting, StopReason, Verdict, explore};
 use hadal_system::rows::{Metric, Rational, Sense};
 use hadal_system::state::hash;
 use hadal_system::{Check, Cover, Label, Matcher, PropertyInfo, StateSpace, Successors, Worker};
@@ -197,7 +197,7 @@ impl Sitting<'_> {
             self.look_for_paid_goals(&paid, self.open(&kept)?)?;
         }
         let (question, ledger, strategy) = (question(), || self.open(&kept), Strategy::covering());
-        let task = Task { space: &paid, question: &question, control: planner.control };
+        let task = SearchTask { space: &paid, question: &question, control: planner.control };
         let (governor, threads) = (planner.governor, planner.disk.threads);
         let setting = Setting { task, governor, threads, run: opening.run(&ledger) };
         let report = explore(&strategy, setting)?.report;

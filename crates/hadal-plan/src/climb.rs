@@ -20,7 +20,7 @@ use hadal_guide::plan::{CostKind, Exploration, Relaxation, Relaxed, RelaxedGuide
 use hadal_guide::{Distance, Estimator};
 use hadal_search::auto::Auto;
 use hadal_search::strategy::Strategy;
-use hadal_search::{Report, Setting, StopReason, Task, Verdict, explore};
+use hadal_search::{Report, SearchTask, Setting, StopReason, Verdict, explore};
 use hadal_system::StateSpace;
 use hadal_system::state::hash;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -155,7 +155,7 @@ impl Sitting<'_> {
         let kept = self.kept(judged.fingerprint(), Stage::Segment, opening);
         let kept = Kept { rows: Some(behind.to_vec()), ..kept };
         let (question, ledger) = (question(), || self.open(&kept));
-        let task = Task { space: &judged, question: &question, control: planner.control };
+        let task = SearchTask { space: &judged, question: &question, control: planner.control };
         let (governor, threads) = (planner.governor, planner.disk.threads);
         let setting = Setting { task, governor, threads, run: opening.run(&ledger) };
         let report: Report = match Strategy::named(ON_DISK).filter(|_| on_disk) {

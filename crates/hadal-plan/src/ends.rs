@@ -17,7 +17,7 @@ use crate::sitting::{Sitting, question};
 use hadal_exec::rows::{RowSpace, RowWorker};
 use hadal_search::auto::Auto;
 use hadal_search::layered::kept::KeptLayers;
-use hadal_search::{Control, Limits, Run, Setting, Task, Verdict, explore};
+use hadal_search::{Control, Limits, Run, SearchTask, Setting, Verdict, explore};
 use hadal_system::StateSpace;
 use hadal_system::rows::{Metric, Rational, Sense};
 use hadal_system::state::{compare, hash};
@@ -197,7 +197,7 @@ impl Sitting<'_> {
             self.look_through(&tracked, &kept)?;
         }
         let (question, ledger) = (question(), || self.open(&kept));
-        let task = Task { space: &tracked, question: &question, control };
+        let task = SearchTask { space: &tracked, question: &question, control };
         let (governor, threads) = (planner.governor, planner.disk.threads);
         let report = explore(&Auto, Setting { task, governor, threads, run: opening.run(&ledger) })?.report;
         self.count(&report);
@@ -280,7 +280,7 @@ impl Sitting<'_> {
             let kept = self.kept(this.fingerprint(), Stage::Best, Opening::New);
             let ledger = || self.open(&kept);
             let setting = Setting {
-                task: Task { space: &this, question: &question, control: &control },
+                task: SearchTask { space: &this, question: &question, control: &control },
                 governor: planner.governor,
                 threads: planner.disk.threads,
                 run: Run::New(&ledger),
@@ -304,7 +304,7 @@ impl Sitting<'_> {
             planner.control.warn(format!("the plan of cost {cost} is rebuilt when the search has ended"));
             return Ok(());
         }
-        let task = Task { space: tracked, question: &question, control: planner.control };
+        let task = SearchTask { space: tracked, question: &question, control: planner.control };
         let path = layers.path_to(task, planner.disk.threads, depth as usize, best.state.clone())?;
         self.take(rows(space, &path), Some(depth))?;
         Ok(())

@@ -7,7 +7,7 @@ use hadal_exec::rows::{Firing, RowSpace};
 use hadal_guide::{Distance, Estimator, Guide, Mask, Promises, Target};
 use hadal_search::external::{External, ExternalFigures, ExternalOptions};
 use hadal_search::layered::Trouble;
-use hadal_search::{Setting, StopReason, Task, Verdict, explore};
+use hadal_search::{SearchTask, Setting, StopReason, Verdict, explore};
 use hadal_system::state::hash;
 use hadal_system::{
     ActionInfo, Check, CostRange, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker,
@@ -26,7 +26,7 @@ pub(crate) enum Counting {
 }
 
 /// What a search on disk came to.
-pub(crate) struct Ended {
+pub(crate) struct ExternalEnd {
     /// The rows of a plan, that there is none, or why it stopped.
     pub(crate) end: End,
     /// Whether the plan is a cheapest one, which was proved.
@@ -35,7 +35,11 @@ pub(crate) struct Ended {
 
 impl Sitting<'_> {
     /// Searches on disk.
-    pub(crate) fn externally(&mut self, guide: &dyn Guide, counting: Counting) -> Result<Ended, Trouble> {
+    pub(crate) fn externally(
+        &mut self,
+        guide: &dyn Guide,
+        counting: Counting,
+    ) -> Result<ExternalEnd, Trouble> {
         let (planner, space) = (self.planner, self.space);
         let priced = Priced { space, counting, overflowed: planner.disk.overflowed };
         let remembering = Remembering { guide };
@@ -50,7 +54,7 @@ impl Sitting<'_> {
         let kept = self.kept(priced.fingerprint(), stage, opening);
         let ledger = || self.open(&kept);
         let setting = Setting {
-            task: Task { space: &priced, question: &question, control: planner.control },
+            task: SearchTask { space: &priced, question: &question, control: planner.control },
             governor: planner.governor,
             threads: planner.disk.threads,
             run: opening.run(&ledger),
@@ -75,7 +79,7 @@ impl Sitting<'_> {
             Verdict::Stopped(reason) => End::Stopped(reason.clone()),
         };
         let optimal = counting == Counting::Costs && counted.path.optimal;
-        Ok(Ended { end, optimal })
+        Ok(ExternalEnd { end, optimal })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::planner::{Answer, PlanError};
 use crate::sitting::{Sitting, question};
 use hadal_guide::{Blind, Distance, Guide};
 use hadal_search::auto::Auto;
-use hadal_search::{Setting, StopReason, Task, Verdict, explore};
+use hadal_search::{SearchTask, Setting, StopReason, Verdict, explore};
 use hadal_system::StateSpace;
 use hadal_system::rows::{Metric, Rational, RowTask, Sense};
 
@@ -110,7 +110,7 @@ impl Sitting<'_> {
         let kept = self.kept(goals.fingerprint(), Stage::Best, opening);
         let (question, ledger) = (question(), || self.open(&kept));
         let setting = Setting {
-            task: Task { space: &goals, question: &question, control: planner.control },
+            task: SearchTask { space: &goals, question: &question, control: planner.control },
             governor: planner.governor,
             threads: planner.disk.threads,
             run: opening.run(&ledger),

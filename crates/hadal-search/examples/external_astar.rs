@@ -10,7 +10,7 @@ use hadal_guide::{Guide, Target};
 use hadal_search::external::{External, ExternalOptions, TraceBy};
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::tiles::{Manhattan, Tiles};
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Run, Setting, Task, Verdict, explore};
+use hadal_search::{Control, DeadlockNotion, Limits, Question, Run, SearchTask, Setting, Verdict, explore};
 use hadal_store::Governor;
 use hadal_store::manifest::{Medium, RunFolder};
 use hadal_store::vfs::{Folder, IoThreads};
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             ..ExternalOptions::default()
         },
     };
-    let task = Task { space: &tiles, question: &question, control: &control };
+    let task = SearchTask { space: &tiles, question: &question, control: &control };
     let found = explore(&external, Setting { task, governor: &governor, threads, run: Run::New(&ledger) });
     std::fs::remove_dir_all(&directory)?;
     let found = found?;

@@ -10,7 +10,7 @@
 
 use hadal_search::ram::Breadth;
 use hadal_search::tiles::Tiles;
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Setting, Task, Verdict};
+use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, SearchTask, Setting, Verdict};
 use hadal_store::Governor;
 use hadal_system::StateSpace;
 
@@ -18,7 +18,7 @@ use hadal_system::StateSpace;
 pub fn explore(puzzle: &Tiles, memory: u64, threads: usize) -> Report {
     let question = Question::everything(puzzle.properties(), DeadlockNotion::Off);
     let control = Control::new(Limits::default());
-    let task = Task { space: puzzle, question: &question, control: &control };
+    let task = SearchTask { space: puzzle, question: &question, control: &control };
     let governor = Governor::new(memory);
     hadal_search::explore(&Breadth, Setting::in_ram(task, &governor, threads))
         .expect("nothing fails in RAM")

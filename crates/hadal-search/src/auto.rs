@@ -11,8 +11,8 @@ use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord, Tally};
 use crate::layered::room::{self, make_fit};
 use crate::layered::sweep::{Keep, Means, Origin, Partly, Sweep};
-use crate::ram::breadth::{Begun, TABLE, Walk};
-use crate::ram::layer::{Ended, Range};
+use crate::ram::breadth::{Begun, BreadthWalk, TABLE};
+use crate::ram::layer::{LayerEnd, Range};
 use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict};
 use crate::run::storage::{Room, on_disk};
 use crate::run::{Buffers, RUNNING, closed_set, out_of_memory, run_options, sorted_runs, status};
@@ -53,7 +53,7 @@ impl Method for Auto {
             }
             _ => {
                 let table = setting.governor.part(moving.table_bytes());
-                At::Table(Box::new(Walk::new(setting.task, &table, setting.threads)?))
+                At::Table(Box::new(BreadthWalk::new(setting.task, &table, setting.threads)?))
             }
         };
         Ok(Box::new(AutoExplorer { moving, at }))
@@ -68,7 +68,7 @@ struct AutoExplorer<'a> {
 
 /// Where its states are.
 enum At<'a> {
-    Table(Box<Walk<'a>>),
+    Table(Box<BreadthWalk<'a>>),
     Layers(Box<Sweep<'a>>),
     /// It is over.
     Nowhere(Box<Report>),
@@ -135,17 +135,19 @@ impl AutoExplorer<'_> {
         let idle = At::Nowhere(Box::new(self.moving.nothing()));
         let At::Table(mut walk) = std::mem::replace(&mut self.at, idle) else { return Ok(()) };
         let moving = self.moving;
-        if !matches!(walk.ended(), Some(Ended::Whole | Ended::Decided(_))) {
+        if !matches!(walk.ended(), Some(LayerEnd::Whole | LayerEnd::Decided(_))) {
             walk.close_layer();
         }
         self.at = match walk.ended() {
-            Some(Ended::Decided(Verdict::Stopped(_))) => {
+            Some(LayerEnd::Decided(Verdict::Stopped(_))) => {
                 let report = walk.report(walk.verdict());
                 let (begun, _) = walk.into_begun();
                 moving.after_table(begun, report)?
             }
-            Some(Ended::Whole | Ended::Decided(_)) => At::Nowhere(Box::new(walk.report(walk.verdict()))),
-            Some(&Ended::Full(_, full)) => {
+            Some(LayerEnd::Whole | LayerEnd::Decided(_)) => {
+                At::Nowhere(Box::new(walk.report(walk.verdict())))
+            }
+            Some(&LayerEnd::Full(_, full)) => {
                 let mut so_far = walk.report(Verdict::Stopped(StopReason::DiskFull));
                 let (begun, left) = walk.into_begun();
                 if begun.ranges.len() < 2 {
@@ -160,7 +162,7 @@ impl AutoExplorer<'_> {
                     }
                 }
             }
-            Some(Ended::Stopped(_)) | None => {
+            Some(LayerEnd::Stopped(_)) | None => {
                 let mut report = walk.report(walk.verdict());
                 let (mut begun, _) = walk.into_begun();
                 begun.table.drop_index();

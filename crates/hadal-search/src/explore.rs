@@ -10,14 +10,14 @@
 //! use hadal_search::explore::{Method, Phase, Setting};
 //! use hadal_search::ram::Breadth;
 //! use hadal_search::tiles::Tiles;
-//! use hadal_search::{Control, DeadlockNotion, Limits, Question, Task};
+//! use hadal_search::{Control, DeadlockNotion, Limits, Question, SearchTask};
 //! use hadal_store::Governor;
 //! use hadal_system::StateSpace;
 //!
 //! let tiles = Tiles::parse("012345678").expect("a board of three by three").without_goal();
 //! let question = Question::everything(tiles.properties(), DeadlockNotion::Off);
 //! let (control, governor) = (Control::new(Limits::default()), Governor::new(64 << 20));
-//! let task = Task { space: &tiles, question: &question, control: &control };
+//! let task = SearchTask { space: &tiles, question: &question, control: &control };
 //! let mut explorer = Breadth.explorer(Setting::in_ram(task, &governor, 1))?;
 //! loop {
 //!     let progress = explorer.step(1_000_000)?;
@@ -30,7 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::lane::Task;
+use crate::lane::SearchTask;
 use crate::layered::Trouble;
 use crate::layered::ledger::Ledger;
 use crate::report::{Report, Verdict, Violation};
@@ -44,7 +44,7 @@ const STEP: u64 = 40_000_000;
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
     /// What to explore, what to look for, when to stop.
-    pub task: Task<'a>,
+    pub task: SearchTask<'a>,
     /// The memory budget.
     pub governor: &'a Governor,
     /// How many threads, at least 1.
@@ -55,7 +55,7 @@ pub struct Setting<'a> {
 
 impl<'a> Setting<'a> {
     /// Of a search that keeps nothing on disk.
-    pub fn in_ram(task: Task<'a>, governor: &'a Governor, threads: usize) -> Self {
+    pub fn in_ram(task: SearchTask<'a>, governor: &'a Governor, threads: usize) -> Self {
         Setting { task, governor, threads, run: Run::Nowhere }
     }
 }

@@ -17,7 +17,7 @@ const BATCH: usize = 512;
 
 /// What every lane of a search works on.
 #[derive(Clone, Copy)]
-pub struct Task<'a> {
+pub struct SearchTask<'a> {
     /// What to explore.
     pub space: &'a dyn StateSpace,
     /// What to look for.
@@ -55,7 +55,7 @@ pub enum Parents {
 }
 
 pub(crate) struct Lane<'a> {
-    task: Task<'a>,
+    task: SearchTask<'a>,
     worker: Box<dyn Worker + 'a>,
     out: Successors,
     parents: Parents,
@@ -80,7 +80,7 @@ pub(crate) struct Lane<'a> {
 }
 
 impl<'a> Lane<'a> {
-    pub(crate) fn new(task: Task<'a>, parents: Parents) -> Self {
+    pub(crate) fn new(task: SearchTask<'a>, parents: Parents) -> Self {
         let properties = task.space.properties();
         Lane {
             task,

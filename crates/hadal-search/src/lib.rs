@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use hadal_search::ram::Breadth;
-//! use hadal_search::{Control, DeadlockNotion, Limits, Question, Setting, Task, ViolationKind, explore};
+//! use hadal_search::{Control, DeadlockNotion, Limits, Question, Setting, SearchTask, ViolationKind, explore};
 //! use hadal_store::Governor;
 //! use hadal_system::{
 //!     Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
@@ -63,7 +63,7 @@
 //! let jugs = Jugs(vec![four]);
 //! let question = Question::everything(jugs.properties(), DeadlockNotion::Off);
 //! let control = Control::new(Limits::default());
-//! let task = Task { space: &jugs, question: &question, control: &control };
+//! let task = SearchTask { space: &jugs, question: &question, control: &control };
 //! let explored = explore(&Breadth, Setting::in_ram(task, &Governor::new(64 << 20), 1))?;
 //!
 //! let found = explored.finding().expect("4 litres can be measured");
@@ -98,7 +98,7 @@ pub use control::{Control, Gauges, Limits, WhenFull};
 pub use explore::{Explored, Explorer, Folders, Method, Phase, Progress, Run, Setting, explore};
 pub use finding::Finding;
 pub use firings::ActionFirings;
-pub use lane::Task;
+pub use lane::SearchTask;
 pub use report::{
     Buckets, DeadlockNotion, Distance, Duplicates, Layer, Particular, Proviso, Question, Report, Spent,
     StopReason, Verdict, Violation, ViolationKind,

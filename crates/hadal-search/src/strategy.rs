@@ -4,7 +4,7 @@
 use crate::control::{Control, Limits, WhenFull};
 use crate::explore::{Explored, Explorer, Method, Progress, Run, Setting};
 use crate::firings::Counts;
-use crate::lane::{Lane, Parents, Task};
+use crate::lane::{Lane, Parents, SearchTask};
 use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
 use crate::layered::cover::COVER;
@@ -212,7 +212,7 @@ impl<'a> Layering<'a> {
             let when_full = self.setting.task.control.limits.when_full;
             let limits = Limits { max_depth: Some(depth as u64), when_full, ..Limits::default() };
             let control = Control::new(limits);
-            let task = Task { question: &question, control: &control, ..self.setting.task };
+            let task = SearchTask { question: &question, control: &control, ..self.setting.task };
             let again = Layering { setting: Setting { task, ..self.setting }, strategy: self.strategy };
             let mut keep = Keep { diameter: None, ..self.strategy.keep() };
             if when_full == WhenFull::DeleteLayers {

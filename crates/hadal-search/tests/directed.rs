@@ -10,7 +10,7 @@ use hadal_search::directed::{
     Directed, DirectedFigures, DirectedOptions, Insertion, Order, Tie, Traces, Trust,
 };
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Proviso, Question, Report, Setting, StopReason, Task, Verdict,
+    Control, DeadlockNotion, Limits, Proviso, Question, Report, SearchTask, Setting, StopReason, Verdict,
     Violation, ViolationKind,
 };
 use hadal_store::Governor;
@@ -35,7 +35,7 @@ const ORDERS: [Order; 12] = [
 fn explore(graph: &Graph, guide: &dyn Guide, options: DirectedOptions, budget: u64) -> Report {
     let question = Question::everything(graph.properties(), DeadlockNotion::Off);
     let control = Control::new(Limits::default());
-    let task = Task { space: graph, question: &question, control: &control };
+    let task = SearchTask { space: graph, question: &question, control: &control };
     let aim = &Target::of_properties(graph.properties());
     let directed = Directed { guide, aim, priority: &NoPriority, options };
     hadal_search::explore(&directed, Setting::in_ram(task, &Governor::new(budget), 1)).expect("in RAM").report

@@ -16,7 +16,7 @@ use hadal_search::ram::Breadth;
 use hadal_search::strategies;
 use hadal_search::strategy::Strategy;
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Method, Question, Report, Run, Setting, StopReason, Task, Verdict,
+    Control, DeadlockNotion, Limits, Method, Question, Report, Run, SearchTask, Setting, StopReason, Verdict,
     explore,
 };
 use hadal_store::Governor;
@@ -101,7 +101,7 @@ impl<'a> Case<'a> {
             *asked = property.kind != PropertyKind::Liveness;
         }
         let control = Control::new(Limits { max_states: Some(MOST), ..Limits::default() });
-        let task = Task { space, question: &question, control: &control };
+        let task = SearchTask { space, question: &question, control: &control };
         let unlimited = Governor::unlimited();
         let setting = Setting::in_ram(task, &unlimited, 1);
         let expected = explore(&Breadth, setting).expect("nothing fails in RAM").report;
@@ -123,7 +123,7 @@ impl<'a> Case<'a> {
             Ok(Ledger::new(folder, serde_json::json!({})).spaced(Duration::ZERO))
         };
         let control = Control::new(Limits::default());
-        let task = Task { space: self.space, question: &self.question, control: &control };
+        let task = SearchTask { space: self.space, question: &self.question, control: &control };
         let (governor, ledger, threads) = (&governor, &ledger, way.threads);
         let options = PartitionOptions {
             resident_states: Some(2000),

@@ -7,7 +7,7 @@ use hadal_search::cycles::{self, Engine};
 use hadal_search::layered::Trouble;
 use hadal_search::ram::{Breadth, Depth};
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Question, Report, Run, Setting, StopReason, Task, Verdict,
+    Control, DeadlockNotion, Limits, Question, Report, Run, SearchTask, Setting, StopReason, Verdict,
     ViolationKind, explore,
 };
 use hadal_store::Governor;
@@ -31,7 +31,7 @@ fn all_engines_agree_with_brute_force_on_ten_thousand_products() {
     for n in 0..12_000 {
         let graph = dice.graph();
         let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
-        let task = Task { space: &graph, question: &question, control: &control };
+        let task = SearchTask { space: &graph, question: &question, control: &control };
         let governor = Governor::unlimited();
         let wanted = violated(&graph);
         broken += u32::from(wanted);
@@ -93,7 +93,7 @@ fn strongly_fair_cycles_are_those_of_brute_force() {
         let mut lengths = Vec::new();
         for shown in [Shown::Some, Shown::Shortest] {
             graph.acceptance.shown = shown;
-            let task = Task { space: &graph, question: &question, control: &control };
+            let task = SearchTask { space: &graph, question: &question, control: &control };
             let search = Setting::in_ram(task, &governor, 1 + n % 2);
             let mut reports =
                 vec![("sweep", runs::explored_in_ram(&Breadth, task, &governor, search.threads))];
@@ -125,7 +125,7 @@ fn sweeps_find_shortest_lassos_of_either_kind_where_they_are_asked_to() {
         for (shown, seeds) in [(Shown::FromAccepting, Seeds::Accepting), (Shown::Shortest, Seeds::Any)] {
             graph.acceptance.shown = shown;
             let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
-            let task = Task { space: &graph, question: &question, control: &control };
+            let task = SearchTask { space: &graph, question: &question, control: &control };
             let report = runs::explored_in_ram(&Breadth, task, &Governor::unlimited(), 1 + n % 2);
             match shortest(&graph, seeds) {
                 None => assert_eq!(report.verdict, Verdict::Holds),
@@ -147,7 +147,7 @@ fn a_search_that_does_not_look_for_runs_does_not_say_that_all_is_well() {
     let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
     let control = Control::new(Limits::default());
     let governor = Governor::unlimited();
-    let task = Task { space: &graph, question: &question, control: &control };
+    let task = SearchTask { space: &graph, question: &question, control: &control };
     let report = runs::explored_in_ram(&Depth, task, &governor, 1);
     assert_eq!(report.verdict, Verdict::Stopped(StopReason::Unanswered));
 }
@@ -256,7 +256,7 @@ fn sweeps_go_on_on_disk_with_the_same_answer() {
         for megabytes in [64, 6] {
             let control = Control::new(Limits::default());
             let governor = Governor::new(megabytes << 20);
-            let task = Task { space: &space, question: &question, control: &control };
+            let task = SearchTask { space: &space, question: &question, control: &control };
             let folder = tempfile::tempdir().expect("a folder");
             let vfs: Arc<dyn Vfs> = Arc::new(Folder::create(folder.path()).expect("a folder"));
             let ledger = || runs::ledger(Arc::clone(&vfs), runs::Begin::Fresh, &governor, &space);
@@ -289,7 +289,7 @@ fn liveness_as_safety_finds_shortest_lassos() {
         for seeds in [Seeds::Accepting, Seeds::Any] {
             let Some(lassos) = LassoSpace::new(&graph, seeds) else { continue };
             let question = lassos.question(&Question { deadlock: DeadlockNotion::Off, asked: vec![true] });
-            let task = Task { space: &lassos, question: &question, control: &control };
+            let task = SearchTask { space: &lassos, question: &question, control: &control };
             let governor = Governor::unlimited();
             let mut report = runs::explored_in_ram(&Breadth, task, &governor, 1);
             let most = (graph.edges.len() * (1 + 2 * graph.edges.len()) + 2 * graph.edges.len()) as u64;
@@ -324,7 +324,7 @@ fn no_lasso_up_to_a_bound_is_what_a_bounded_search_says() {
         let wanted = shortest(&graph, Seeds::Accepting);
         for bound in 0..8 {
             let control = Control::new(Limits { max_depth: Some(bound), ..Limits::default() });
-            let task = Task { space: &lassos, question: &question, control: &control };
+            let task = SearchTask { space: &lassos, question: &question, control: &control };
             let report = runs::explored_in_ram(&Breadth, task, &Governor::unlimited(), 1);
             match wanted.filter(|&length| length as u64 <= bound) {
                 Some(_) => assert!(matches!(report.verdict, Verdict::Violated(_))),
@@ -344,7 +344,7 @@ fn in_folder(
     let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
     let control = Control::new(Limits::default());
     let governor = Governor::new(budget);
-    let task = Task { space, question: &question, control: &control };
+    let task = SearchTask { space, question: &question, control: &control };
     let vfs: Arc<dyn Vfs> = Arc::new(folder.clone());
     let ledger = || {
         let run = runs::ledger(Arc::clone(&vfs), begin, &governor, space)?;
@@ -360,7 +360,7 @@ fn in_folder(
 fn killed_while_sweeping(space: &Rings, moments: u64) {
     let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
     let control = Control::new(Limits::default());
-    let task = Task { space, question: &question, control: &control };
+    let task = SearchTask { space, question: &question, control: &control };
     let wanted = runs::explored_in_ram(&Breadth, task, &Governor::unlimited(), 1);
     let whole = FaultyFolder::new(Faults::default());
     let report = in_folder(space, &whole, (3 << 20, 1), runs::Begin::Fresh).expect("it runs");
@@ -431,7 +431,7 @@ fn by_sorting(graphs: usize) {
             let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
             let control = Control::new(Limits::default());
             let governor = Governor::new(4 << 20);
-            let task = Task { space: &graph, question: &question, control: &control };
+            let task = SearchTask { space: &graph, question: &question, control: &control };
             let vfs: Arc<dyn Vfs> = Arc::new(FaultyFolder::new(Faults::default()));
             let ledger = || runs::ledger(Arc::clone(&vfs), runs::Begin::Fresh, &governor, &graph);
             let search = Setting { task, governor: &governor, threads: 1, run: Run::New(&ledger) };
@@ -463,7 +463,7 @@ fn searches_by_sorting_stay_within_a_small_budget() {
             let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
             let control = Control::new(Limits::default());
             let governor = Governor::new(2 << 20);
-            let task = Task { space: &space, question: &question, control: &control };
+            let task = SearchTask { space: &space, question: &question, control: &control };
             let vfs: Arc<dyn Vfs> = Arc::new(FaultyFolder::new(Faults::default()));
             let ledger = || runs::ledger(Arc::clone(&vfs), runs::Begin::Fresh, &governor, &space);
             let search = Setting { task, governor: &governor, threads: 1, run: Run::New(&ledger) };

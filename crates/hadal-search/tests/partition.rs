@@ -7,7 +7,8 @@ use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::partition::{Heuristic, PartitionOptions};
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Question, Report, Run, StopReason, Task, Verdict, ViolationKind, explore,
+    Control, DeadlockNotion, Limits, Question, Report, Run, SearchTask, StopReason, Verdict, ViolationKind,
+    explore,
 };
 use hadal_store::Governor;
 use hadal_store::manifest::{Medium, RunFolder, Verify};
@@ -96,7 +97,7 @@ impl<'a> Setting<'a> {
             Ok(Ledger::new(folder, serde_json::json!({})))
         };
         let control = Control::new(self.limits);
-        let task = Task { space: self.space, question: &question, control: &control };
+        let task = SearchTask { space: self.space, question: &question, control: &control };
         let options = PartitionOptions {
             heuristic: self.heuristic,
             resident_states: self.resident,

@@ -4,14 +4,16 @@ mod runs;
 
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
 use hadal_search::partition::{Heuristic, PartitionOptions};
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Run, Setting, Task, Verdict, explore};
+use hadal_search::{
+    Control, DeadlockNotion, Limits, Question, Report, Run, SearchTask, Setting, Verdict, explore,
+};
 use hadal_store::Governor;
 use hadal_system::StateSpace;
 use hadal_testkit::{Faults, FaultyFolder};
 use runs::{Begin, corpus, in_ram, ledger, load};
 use std::sync::Arc;
 
-fn by_partition(task: Task, heuristic: Heuristic, resident: u64) -> Report {
+fn by_partition(task: SearchTask, heuristic: Heuristic, resident: u64) -> Report {
     let governor = Governor::new(16 << 20);
     let vfs = Arc::new(FaultyFolder::new(Faults::default()));
     let ledger = || ledger(vfs.clone(), Begin::Fresh, &governor, task.space);
@@ -41,7 +43,7 @@ fn models_of_the_corpus_have_the_same_numbers_at_ten_to_one_percent_of_their_sta
         assert!(!model.fields().is_empty());
         let question = Question::everything(model.properties(), DeadlockNotion::Off);
         let control = Control::new(Limits::default());
-        let task = Task { space: &model, question: &question, control: &control };
+        let task = SearchTask { space: &model, question: &question, control: &control };
         let ram = in_ram(&model, DeadlockNotion::Off);
         if ram.verdict != Verdict::Holds || ram.states > 20_000 {
             continue;

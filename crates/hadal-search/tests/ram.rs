@@ -5,7 +5,7 @@ mod spaces;
 use hadal_search::distrust::Distrusted;
 use hadal_search::ram::{Breadth, Depth};
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Method, Question, Report, Setting, StopReason, Task, Verdict,
+    Control, DeadlockNotion, Limits, Method, Question, Report, SearchTask, Setting, StopReason, Verdict,
     ViolationKind,
 };
 use hadal_store::Governor;
@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 
 fn explore(space: &dyn StateSpace, threads: usize, budget: u64, limits: Limits, order: Order) -> Report {
     let question = Question::everything(space.properties(), DeadlockNotion::Off);
-    let task = Task { space, question: &question, control: &Control::new(limits) };
+    let task = SearchTask { space, question: &question, control: &Control::new(limits) };
     let method: &dyn Method = match order {
         Order::Breadth => &Breadth,
         Order::Depth => &Depth,
@@ -23,7 +23,7 @@ fn explore(space: &dyn StateSpace, threads: usize, budget: u64, limits: Limits, 
     run(method, task, budget, threads)
 }
 
-fn run(method: &dyn Method, task: Task, budget: u64, threads: usize) -> Report {
+fn run(method: &dyn Method, task: SearchTask, budget: u64, threads: usize) -> Report {
     let governor = Governor::new(budget);
     hadal_search::explore(method, Setting::in_ram(task, &governor, threads))
         .expect("nothing fails in RAM")
@@ -76,7 +76,7 @@ fn the_breadth_first_trace_is_shortest_and_connected() {
 fn a_one_way_corner_is_a_deadlock_and_a_liveness_trap() {
     let corner = Grid::one_way(2, 6);
     let question = Question::everything(&[], DeadlockNotion::Stuck);
-    let task = Task { space: &corner, question: &question, control: &Control::new(Limits::default()) };
+    let task = SearchTask { space: &corner, question: &question, control: &Control::new(Limits::default()) };
     let report = run(&Breadth, task, PLENTY, 2);
     let Verdict::Violated(violation) = report.verdict else { panic!("a corner is stuck") };
     assert_eq!(violation.kind, ViolationKind::Deadlock);
@@ -175,7 +175,7 @@ fn what_is_no_state_ends_a_search_that_distrusts_its_files() {
         let (control, refused) = (Control::new(Limits::default()), AtomicBool::new(false));
         let space = Distrusted::new(&narrow, &control, &refused);
         let question = Question::everything(grid.properties(), DeadlockNotion::Off);
-        let task = Task { space: &space, question: &question, control: &control };
+        let task = SearchTask { space: &space, question: &question, control: &control };
         let report = run(&Breadth, task, PLENTY, 1);
         assert_eq!(refused.into_inner(), !trusts);
         assert!(!trusts || report.verdict == Verdict::Holds && report.states == 81);

@@ -8,7 +8,7 @@ use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::relaxed::Relaxed;
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Question, Report, StopReason, Task, Verdict, ViolationKind,
+    Control, DeadlockNotion, Limits, Question, Report, SearchTask, StopReason, Verdict, ViolationKind,
 };
 use hadal_store::Governor;
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
@@ -42,7 +42,7 @@ fn search(setting: Setting, folder: &FaultyFolder, begin: Begin) -> Result<Repor
     let governor = Governor::new(budget);
     let both = Both { setting, folder, begin, governor: &governor };
     let control = Control::new(limits);
-    let task = Task { space, question: &question, control: &control };
+    let task = SearchTask { space, question: &question, control: &control };
     let setting = explore::Setting { task, governor: &governor, threads, run: begin.run(&both) };
     let report = explore::explore(&Relaxed, setting).map(|explored| explored.report);
     assert!(governor.peak() <= budget, "peak {} of {budget}", governor.peak());

@@ -19,8 +19,8 @@ use hadal_search::ram::{Breadth, Depth};
 use hadal_search::relaxed::Relaxed;
 use hadal_search::strategies::{self, Resumes};
 use hadal_search::{
-    Control, DeadlockNotion, Explored, Limits, Method, Phase, Question, Report, Setting, StopReason, Task,
-    Verdict,
+    Control, DeadlockNotion, Explored, Limits, Method, Phase, Question, Report, SearchTask, Setting,
+    StopReason, Verdict,
 };
 use hadal_store::Governor;
 use hadal_system::{PropertyKind, StateSpace};
@@ -73,7 +73,7 @@ fn run(
         Begin::Fresh => Run::New(&place),
         Begin::Again => Run::Resumed(&place),
     };
-    let task = Task { space, question: &question, control: &control };
+    let task = SearchTask { space, question: &question, control: &control };
     let mut explorer = method.explorer(Setting { task, governor: &governor, threads, run }).unwrap();
     let (mut made, mut before) = (0, explorer.progress());
     let (work, most) = match steps {
@@ -225,7 +225,7 @@ fn a_search_that_nobody_steps_says_nothing() {
     let space = Grid::torus(2, 5);
     let question = Question::everything(space.properties(), DeadlockNotion::Off);
     let control = Control::new(Limits::default());
-    let task = Task { space: &space, question: &question, control: &control };
+    let task = SearchTask { space: &space, question: &question, control: &control };
     for method in [&Breadth as &dyn Method, &Depth, &Auto] {
         let governor = Governor::unlimited();
         let explorer = method.explorer(explore::Setting::in_ram(task, &governor, 1)).unwrap();

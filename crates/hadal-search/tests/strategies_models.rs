@@ -7,7 +7,9 @@ use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::cache::CacheKind;
 use hadal_search::strategy::Strategy;
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Setting, Task, Verdict, explore};
+use hadal_search::{
+    Control, DeadlockNotion, Limits, Question, Report, SearchTask, Setting, Verdict, explore,
+};
 use hadal_store::Governor;
 use hadal_store::vfs::Vfs;
 use hadal_system::StateSpace;
@@ -34,7 +36,7 @@ impl Run<'_> {
         let ledger = || ledger(vfs.clone(), begin, &governor, self.space);
         let question = Question::everything(self.space.properties(), self.deadlock);
         let control = Control::new(Limits::default());
-        let task = Task { space: self.space, question: &question, control: &control };
+        let task = SearchTask { space: self.space, question: &question, control: &control };
         let (threads, strategy) = (self.threads, self.strategy);
         let setting = Setting { task, governor: &governor, threads, run: begin.run(&ledger) };
         Ok(explore(strategy, setting)?.report)

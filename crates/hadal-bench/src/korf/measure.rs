@@ -11,7 +11,9 @@ use hadal_guide::{Target, priority};
 use hadal_search::directed::{Directed, DirectedOptions, Order};
 use hadal_search::external::{External, ExternalFigures, ExternalOptions};
 use hadal_search::tiles::{Manhattan, Tiles};
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Run, Setting, Task, Verdict, explore};
+use hadal_search::{
+    Control, DeadlockNotion, Limits, Question, Report, Run, SearchTask, Setting, Verdict, explore,
+};
 use hadal_store::Governor;
 use hadal_system::StateSpace;
 use serde::Serialize;
@@ -134,7 +136,7 @@ pub fn on_disk(
     let watch = Watch::start();
     let aim = Target::of_properties(tiles.properties());
     let external = External { guide: &guide, aim: &aim, options: ExternalOptions::default() };
-    let task = Task { space: &tiles, question: &question, control: &control };
+    let task = SearchTask { space: &tiles, question: &question, control: &control };
     let explored = explore(&external, Setting { task, governor: &governor, threads, run: Run::New(&ledger) });
     let explored = explored.map_err(hadal_check::CheckError::from)?;
     let none = ExternalFigures::default();
@@ -164,7 +166,7 @@ pub fn in_ram(instance: &Instance, time_limit: Duration) -> Result<Measured, Ben
         priority: &priority::NoPriority,
         options: DirectedOptions { order: Order::AStar, ..DirectedOptions::default() },
     };
-    let task = Task { space: &tiles, question: &question, control: &control };
+    let task = SearchTask { space: &tiles, question: &question, control: &control };
     let governor = Governor::new(RAM_MEMORY);
     let explored = explore(&directed, Setting::in_ram(task, &governor, 1));
     let report = explored.map_err(hadal_check::CheckError::from)?.report;

@@ -13,7 +13,7 @@ use hadal_search::directed::{
 };
 use hadal_search::explore::{Method, Run, Setting};
 use hadal_search::external::{External, ExternalFigures, ExternalOptions, TraceBy};
-use hadal_search::{DeadlockNotion, Question, Report, StopReason, Task, Verdict};
+use hadal_search::{DeadlockNotion, Question, Report, SearchTask, StopReason, Verdict};
 use hadal_store::Governor;
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
 
@@ -26,7 +26,7 @@ const DESCENT_STATES: u64 = 125;
 const TABLE_SHARE: u64 = 4;
 
 /// Nothing was looked at, and nothing found.
-pub(crate) fn nothing_yet(task: Task, governor: &Governor) -> Explored {
+pub(crate) fn nothing_yet(task: SearchTask, governor: &Governor) -> Explored {
     let report = directed::not_begun(task, governor, StopReason::Incomplete);
     Explored { report: Report { verdict: Verdict::Holds, ..report }, decisions: Vec::new() }
 }

@@ -8,7 +8,7 @@ use hadal_guide::{Room, priority};
 use hadal_search::directed::{Directed, DirectedOptions};
 use hadal_search::explore::{Setting, explore_watched};
 use hadal_search::ram::Breadth;
-use hadal_search::{Control, Limits, StopReason, Task, Verdict};
+use hadal_search::{Control, Limits, SearchTask, StopReason, Verdict};
 use hadal_store::Governor;
 use hadal_system::PropertyKind;
 
@@ -21,7 +21,7 @@ const PROBE_SHARE: u64 = 4;
 
 /// Where a named goal may be reachable, a short guided search before the breadth-first one. What it finds is replaced by a
 /// shortest trace where a bounded breadth-first search finds one. Nothing where the other search is to go on.
-pub(crate) fn probe(model: &Model, task: Task, governor: &Governor, watch: Watch) -> Option<Explored> {
+pub(crate) fn probe(model: &Model, task: SearchTask, governor: &Governor, watch: Watch) -> Option<Explored> {
     let properties = task.space.properties();
     task.question.of_kind(properties, PropertyKind::Goal).next()?;
     let target = target(task.space, task.question, Asked::Named);
@@ -34,7 +34,7 @@ pub(crate) fn probe(model: &Model, task: Task, governor: &Governor, watch: Watch
     let preparation = Preparation::new(&control, &part, watch);
     let sought = Sought { model, target: &target, meter: &preparation };
     let Guides { guide, .. } = guides("auto", sought, Room::default(), &mut decisions).ok()?;
-    let probing = Task { control: &control, ..task };
+    let probing = SearchTask { control: &control, ..task };
     let search = Directed {
         guide: &*guide,
         aim: &target,
@@ -52,7 +52,7 @@ pub(crate) fn probe(model: &Model, task: Task, governor: &Governor, watch: Watch
         time,
         ..Limits::default()
     });
-    let shorter = Task { control: &control, ..task };
+    let shorter = SearchTask { control: &control, ..task };
     let again = explore_watched(&Breadth, Setting::in_ram(shorter, &part, 1), tell).ok()?.report;
     decisions.push(match &again.verdict {
         Verdict::Violated(_) => "  breadth-first search found a shortest trace".into(),

@@ -10,7 +10,7 @@ fn nothing_seen(verdict: Verdict) -> Report {
     let tiles = Tiles::parse("0123").expect("a board of two by two");
     let question = Question::everything(tiles.properties(), DeadlockNotion::Off);
     let control = Control::new(Limits::default());
-    let task = Task { space: &tiles, question: &question, control: &control };
+    let task = SearchTask { space: &tiles, question: &question, control: &control };
     let report = not_begun(task, &Governor::unlimited(), StopReason::Interrupted);
     Report { verdict, ..report }
 }

@@ -1,7 +1,7 @@
 //! A bounded, lossy cache of estimates (Wehrle 2011, sec. 6.2.1), keyed by the part of the state that matters and the mask.
 //! Estimates are the same with and without it.
 
-use crate::task::Task;
+use crate::task::AbstractTask;
 use hadal_system::Label;
 use hadal_system::guide::Mask;
 use hadal_system::guide::{Distance, Estimator, Guide, Promises};
@@ -25,7 +25,7 @@ pub struct Cached<'m> {
 }
 
 impl<'m> Cached<'m> {
-    pub fn new(inner: Box<dyn Guide + 'm>, task: &Task) -> Self {
+    pub fn new(inner: Box<dyn Guide + 'm>, task: &AbstractTask) -> Self {
         let fields: Vec<(u32, u32)> = task.variables.iter().flat_map(|v| v.fields()).copied().collect();
         let bits: u32 = fields.iter().map(|(_, width)| width).sum();
         Cached { inner, fields, words: bits.div_ceil(64) as usize }

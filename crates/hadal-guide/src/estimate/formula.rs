@@ -9,7 +9,7 @@
 
 use super::graph::Graph;
 use super::plus;
-use crate::task::{Bits, Formula, Task};
+use crate::task::{AbstractTask, Bits, Formula};
 use hadal_system::System;
 use hadal_system::guide::Mask;
 use hadal_system::guide::{Distance, Estimator, Guide, Promises};
@@ -60,7 +60,7 @@ pub struct Shape {
 
 /// An estimate from the structure of the formula.
 pub struct FormulaGuide {
-    task: Arc<Task>,
+    task: Arc<AbstractTask>,
     shape: Shape,
     /// Flattened: every atom in the order of the walk.
     atoms: Vec<Atom>,
@@ -79,7 +79,7 @@ type Tables = Vec<Option<Vec<Distance>>>;
 const MAX_MASKS: usize = 4096;
 
 impl FormulaGuide {
-    pub fn new(system: &System, task: Arc<Task>, shape: Shape) -> Self {
+    pub fn new(system: &System, task: Arc<AbstractTask>, shape: Shape) -> Self {
         let mut atoms = Vec::new();
         let mut graphs = Graphed::new(system, &task);
         let located = !system.processes.is_empty() && shape.graphs == Graphs::Locations;
@@ -100,14 +100,14 @@ impl FormulaGuide {
 /// The graphs of variables, each made once.
 struct Graphed<'t> {
     system: &'t System,
-    task: &'t Task,
+    task: &'t AbstractTask,
     /// The ways that write each variable.
     writers: Vec<Vec<u32>>,
     made: HashMap<u32, Arc<Graph>>,
 }
 
 impl<'t> Graphed<'t> {
-    fn new(system: &'t System, task: &'t Task) -> Self {
+    fn new(system: &'t System, task: &'t AbstractTask) -> Self {
         let mut writers: Vec<Vec<u32>> = vec![Vec::new(); task.variables.len()];
         for (n, way) in task.ways.iter().enumerate() {
             for effect in &way.effects {

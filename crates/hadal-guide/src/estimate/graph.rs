@@ -1,7 +1,7 @@
 //! Distances in the graph of one variable: the graph of the values that ways to fire lead between (the domain transition
 //! graph; Wehrle 2011, sec. 2.3 and 5.1), with all edges of the control graph where the variable is a location.
 
-use crate::task::{Bits, Task, Way};
+use crate::task::{AbstractTask, Bits, Way};
 use hadal_system::guide::Distance;
 use hadal_system::guide::Mask;
 use hadal_system::{Label, System};
@@ -27,7 +27,12 @@ struct Edge {
 
 impl Graph {
     /// The graph of a variable of the task, which `ways` write. Guards on other variables are ignored.
-    pub fn of<'t>(system: &System, task: &Task, var: u32, ways: impl Iterator<Item = &'t Way>) -> Self {
+    pub fn of<'t>(
+        system: &System,
+        task: &AbstractTask,
+        var: u32,
+        ways: impl Iterator<Item = &'t Way>,
+    ) -> Self {
         let variable = &task.variables[var as usize];
         let mut nodes = variable.values.len();
         let mut node_of: Vec<u16> = (0..nodes as u16).collect();

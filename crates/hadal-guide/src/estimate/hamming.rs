@@ -1,18 +1,18 @@
 //! Hamming distance (Yang and Dill 1998; Wehrle 2011, sec. 1.4.1): how many bits of the packed state differ from the
 //! nearest state that is looked for, among the scalars that what is looked for mentions.
 
-use crate::task::{Formula, Task};
+use crate::task::{AbstractTask, Formula};
 use hadal_system::guide::Mask;
 use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 use std::sync::Arc;
 
 /// Counts the bits to change.
 pub struct Hamming {
-    task: Arc<Task>,
+    task: Arc<AbstractTask>,
 }
 
 impl Hamming {
-    pub fn new(task: Arc<Task>) -> Self {
+    pub fn new(task: Arc<AbstractTask>) -> Self {
         Hamming { task }
     }
 }
@@ -33,7 +33,7 @@ impl Guide for Hamming {
 }
 
 struct HammingEstimator<'g> {
-    task: &'g Task,
+    task: &'g AbstractTask,
 }
 
 impl Estimator for HammingEstimator<'_> {

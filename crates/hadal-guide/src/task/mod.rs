@@ -59,7 +59,7 @@ pub struct Way {
 
 /// The abstract task.
 #[derive(Clone, Debug)]
-pub struct Task {
+pub struct AbstractTask {
     /// Variables that matter for what is looked for.
     pub variables: Vec<Variable>,
     /// Ways that matter, in the order of their labels.
@@ -71,18 +71,18 @@ pub struct Task {
 }
 
 /// The tasks of one target.
-pub struct Tasks {
+pub struct AbstractTasks {
     /// Everything that is looked for satisfies its goal.
-    pub whole: Task,
+    pub whole: AbstractTask,
     /// Its goal is only what is surely looked for and does not seem to hold at the start, where that is less: what remains of
     /// errors that may be met anywhere would make every state look near.
-    pub focused: Option<Task>,
+    pub focused: Option<AbstractTask>,
 }
 
-impl Task {
+impl AbstractTask {
     /// The tasks of a model for a target.
-    pub fn of(model: &Model, target: &Target, meter: &dyn Meter) -> Result<Tasks, GuideError> {
-        Task::within(model, target, Limits::default(), meter)
+    pub fn of(model: &Model, target: &Target, meter: &dyn Meter) -> Result<AbstractTasks, GuideError> {
+        AbstractTask::within(model, target, Limits::default(), meter)
     }
 
     /// The same, looking at no more than this.
@@ -91,7 +91,7 @@ impl Task {
         target: &Target,
         limits: Limits,
         meter: &dyn Meter,
-    ) -> Result<Tasks, GuideError> {
+    ) -> Result<AbstractTasks, GuideError> {
         let system = model.system();
         let faults = if target.faults { Faults::Followed } else { Faults::Skipped };
         let (universe, starts) = initial(model);
@@ -140,14 +140,14 @@ impl Task {
         };
         let aims = sure.into_iter().flat_map(Formula::alternatives).filter(|part| !holds_at_start(part));
         let aim = Formula::any(aims);
-        let whole = Task { variables, ways: ways.collect(), goal, coarse: (ground.coarse, labels) };
+        let whole = AbstractTask { variables, ways: ways.collect(), goal, coarse: (ground.coarse, labels) };
         let focused = (aim != whole.goal && aim != Formula::False)
-            .then(|| Task { goal: aim, ..whole.clone() }.relevant());
-        Ok(Tasks { whole: whole.relevant(), focused })
+            .then(|| AbstractTask { goal: aim, ..whole.clone() }.relevant());
+        Ok(AbstractTasks { whole: whole.relevant(), focused })
     }
 
     /// Leaves out what cannot influence the goal (the cone of influence), and renumbers the variables.
-    fn relevant(mut self) -> Task {
+    fn relevant(mut self) -> AbstractTask {
         let mut matters = vec![false; self.variables.len()];
         self.goal.each_atom(&mut |var, _| matters[var as usize] = true);
         let mut kept = vec![false; self.ways.len()];

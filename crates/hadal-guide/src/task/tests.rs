@@ -1,6 +1,6 @@
 //! Rough tasks are still supersets of their models: what guides promise holds however little was looked at.
 
-use super::{Limits, Task};
+use super::{AbstractTask, Limits};
 use crate::estimate::formula::{Combine, FormulaGuide, Graphs, Other, Shape};
 use crate::estimate::pattern::Patterns;
 use crate::estimate::relaxed::{Kind, Network, Relaxed, Supporter};
@@ -42,7 +42,9 @@ fn promises_hold_however_roughly_the_model_is_known() {
             let off: Mask = [0, 2, 5].map(Label).into_iter().collect();
             for (n, &limits) in rough.iter().enumerate() {
                 let task = Arc::new(
-                    Task::within(&model, &target, limits, &Unmetered).expect("the properties exist").whole,
+                    AbstractTask::within(&model, &target, limits, &Unmetered)
+                        .expect("the properties exist")
+                        .whole,
                 );
                 roughly_known += task.coarse.0;
                 let shape = Shape {
@@ -72,7 +74,7 @@ fn promises_hold_however_roughly_the_model_is_known() {
 }
 
 /// Whether a way can lead from one state to the other.
-fn covers(task: &Task, way: &super::Way, label: u32, from: &[u64], to: &[u64]) -> bool {
+fn covers(task: &AbstractTask, way: &super::Way, label: u32, from: &[u64], to: &[u64]) -> bool {
     let fires = way.labels.iter().any(|&(first, last)| first <= label && label <= last)
         && way.demands.iter().all(|(var, bits)| task.variables[*var as usize].has(from, bits));
     fires
@@ -113,7 +115,7 @@ fn every_transition_of_a_model_is_a_way_of_its_task_and_every_target_meets_its_g
             Target { deadlock: true, ..Target::default() },
         ] {
             let Some(truth) = truth(&model, &target, 300) else { continue };
-            let task = Task::within(&model, &target, Limits::default(), &Unmetered)
+            let task = AbstractTask::within(&model, &target, Limits::default(), &Unmetered)
                 .expect("the properties exist")
                 .whole;
             for (state, &goal) in truth.states.iter().zip(&truth.goal) {

@@ -8,7 +8,7 @@ use hadal_system::rows::{Rational, Sense};
 
 /// A domain and a problem together.
 #[derive(Clone, Debug, Default)]
-pub struct Task {
+pub struct LiftedTask {
     /// The problem's name.
     pub name: String,
     /// Objects and constants, and which of them each sort has.

@@ -4,7 +4,7 @@
 //! Probabilistic effects that stand side by side are independent draws; nested ones multiply; under `when` the draw matters
 //! only where the condition holds. Rewards are left out: the question is how likely the goal is, or how many steps it takes.
 
-use super::ast::{Action, Atom, Effect, Formula, Number, Task, Term, Update, Variable};
+use super::ast::{Action, Atom, Effect, Formula, LiftedTask, Number, Term, Update, Variable};
 use super::{Options, Read, encode, explain, ground, normalise, read, refuse};
 use crate::diagnostic::{Diagnostic, Refused};
 use hadal_system::rows::{Rational, RowTask};
@@ -78,7 +78,7 @@ pub fn load_chances(domain: Source, problem: Source, options: Options) -> Result
 }
 
 /// The effect without what it earns.
-fn without_rewards(task: &Task, effect: &Effect) -> Effect {
+fn without_rewards(task: &LiftedTask, effect: &Effect) -> Effect {
     let nothing = || Effect::And(Vec::new());
     match effect {
         Effect::And(list) => Effect::And(list.iter().map(|e| without_rewards(task, e)).collect()),
@@ -96,7 +96,7 @@ fn without_rewards(task: &Task, effect: &Effect) -> Effect {
 }
 
 /// Every way the effect may turn out; `None` where there are too many.
-fn outcomes(task: &Task, effect: &Effect) -> Option<Vec<(Rational, Effect)>> {
+fn outcomes(task: &LiftedTask, effect: &Effect) -> Option<Vec<(Rational, Effect)>> {
     let one = Rational::from_integer(1);
     Some(match effect {
         Effect::And(list) => product(list.iter().map(|e| outcomes(task, e)))?,

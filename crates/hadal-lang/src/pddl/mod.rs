@@ -1,6 +1,6 @@
 //! PDDL without time: domains and problems become ground tasks of rows.
 //!
-//! [`tree`] reads lists, [`mod@read`] resolves names into a [`Task`]; `normalise`, `ground`, `soft` and `encode` make a
+//! [`tree`] reads lists, [`mod@read`] resolves names into a [`LiftedTask`]; `normalise`, `ground`, `soft` and `encode` make a
 //! [`RowTask`] of it. [`validate()`] checks plans on the lifted task and shares nothing with those. What of the language is
 //! supported stands in `docs/languages/pddl.md`.
 
@@ -17,7 +17,7 @@ pub mod tree;
 mod validate;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
-pub use ast::Task;
+pub use ast::LiftedTask;
 pub use chance::{Chances, load_chances};
 pub use ground::Excess;
 use ground::{Budget, GroundError, RowError};

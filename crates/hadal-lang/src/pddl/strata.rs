@@ -1,10 +1,10 @@
 //! The order in which derived predicates can be evaluated: negation reaches only below.
 
-use super::ast::{Formula, Task};
+use super::ast::{Formula, LiftedTask};
 use hadal_system::Span;
 
 /// The stratum of each predicate, or the rule whose negation goes round in a circle.
-pub(crate) fn strata(task: &Task) -> Result<Vec<u32>, Span> {
+pub(crate) fn strata(task: &LiftedTask) -> Result<Vec<u32>, Span> {
     let mut level = vec![0u32; task.predicates.len()];
     let most = task.predicates.len() as u32;
     let mut changed = true;

@@ -17,7 +17,8 @@ const RED: u8 = 4;
 pub(super) fn search<'s>(shared: &'s Shared, writers: Vec<Writer<'s>>) -> Option<Vec<u64>> {
     let found: Mutex<Option<Vec<u64>>> = Mutex::new(None);
     on_all_threads(writers, |writer| {
-        let mut walk = Walk { hand: Hand::new(shared, writer), cyan: HashSet::new(), edges: Vec::new() };
+        let mut walk =
+            ColourWalk { hand: Hand::new(shared, writer), cyan: HashSet::new(), edges: Vec::new() };
         match walk.all() {
             Ok(Some(seed)) => {
                 *found.lock().unwrap_or_else(|e| e.into_inner()) = Some(shared.state(seed).to_vec());
@@ -30,7 +31,7 @@ pub(super) fn search<'s>(shared: &'s Shared, writers: Vec<Writer<'s>>) -> Option
     found.into_inner().unwrap_or_else(|e| e.into_inner())
 }
 
-struct Walk<'s, 'a> {
+struct ColourWalk<'s, 'a> {
     hand: Hand<'s, 'a>,
     /// The states on the path of the first search.
     cyan: HashSet<u64>,
@@ -43,7 +44,7 @@ struct Frame {
     next: usize,
 }
 
-impl Walk<'_, '_> {
+impl ColourWalk<'_, '_> {
     fn all(&mut self) -> Result<Option<StateRef>, End> {
         for start in self.hand.initial()? {
             if !self.hand.shared.has(start, BLUE)

@@ -3,7 +3,7 @@
 use super::graph::End;
 use crate::explore::Setting;
 use crate::finding::Finding;
-use crate::lane::Task;
+use crate::lane::SearchTask;
 use crate::report::{Violation, ViolationKind};
 use hadal_store::table::{StateRef, StateTable, Writer};
 use hadal_store::{Governor, OverBudget, Reservation};
@@ -13,7 +13,7 @@ use std::sync::{Mutex, RwLock};
 
 /// What all threads share.
 pub(super) struct Shared<'a> {
-    pub(super) task: Task<'a>,
+    pub(super) task: SearchTask<'a>,
     pub(super) governor: &'a Governor,
     pub(super) threads: usize,
     pub(super) acceptance: Acceptance,

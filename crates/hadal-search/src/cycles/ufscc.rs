@@ -172,7 +172,7 @@ pub(super) fn search<'s>(shared: &'s Shared, writers: Vec<Writer<'s>>) -> Option
     });
     let found: Mutex<Option<Component>> = Mutex::new(None);
     on_all_threads(writers, |writer| {
-        let mut walk = Walk { hand: Hand::new(shared, writer), forest: &forest, edges: Vec::new() };
+        let mut walk = ComponentWalk { hand: Hand::new(shared, writer), forest: &forest, edges: Vec::new() };
         match walk.all() {
             Ok(Some(seed)) => {
                 let members = walk.locked(|forest| forest.members(seed));
@@ -189,7 +189,7 @@ pub(super) fn search<'s>(shared: &'s Shared, writers: Vec<Writer<'s>>) -> Option
     found.into_inner().unwrap_or_else(|e| e.into_inner())
 }
 
-struct Walk<'s, 'a> {
+struct ComponentWalk<'s, 'a> {
     hand: Hand<'s, 'a>,
     forest: &'s Mutex<Forest>,
     edges: Vec<Step>,
@@ -204,7 +204,7 @@ struct Frame {
     next: usize,
 }
 
-impl Walk<'_, '_> {
+impl ComponentWalk<'_, '_> {
     fn locked<T>(&self, act: impl FnOnce(&mut Forest) -> T) -> T {
         act(&mut self.forest.lock().unwrap_or_else(|e| e.into_inner()))
     }

@@ -4,7 +4,7 @@
 //! deterministic count that weighs an estimate as several expansions, and grow; the guided search begins. So a good guide
 //! is seen through almost alone, and a bad one costs about as much again as breadth-first search would.
 
-use super::best_first::{Step, Walk};
+use super::best_first::{BestFirstWalk, Step};
 use super::core::{Core, Course, End};
 use super::counted::Counted;
 use super::limits::Halt;
@@ -20,7 +20,7 @@ const GROWTH: u64 = 2;
 
 /// Both searches.
 pub(super) struct Alternating {
-    walk: Walk,
+    walk: BestFirstWalk,
     blind: Blind,
     turn: Turn,
     /// The work that each turn goes up to.
@@ -41,7 +41,7 @@ impl Alternating {
         let queue = Counted::new("breadth-first turns", core.search.governor);
         let blind = Blind { queue, next: 0, generated: 0 };
         let (turn, allowed, generated_blindly) = (Turn::First, FIRST_TURN, 0);
-        Alternating { walk: Walk::new(core), blind, turn, allowed, generated_blindly }
+        Alternating { walk: BestFirstWalk::new(core), blind, turn, allowed, generated_blindly }
     }
 
     fn start(&mut self, core: &mut Core) -> Result<Option<End>, OverBudget> {

@@ -17,14 +17,14 @@ use hadal_system::guide::{Distance, Placement};
 
 /// Best-first search as the course of an order.
 pub(super) struct BestFirst {
-    walk: Walk,
+    walk: BestFirstWalk,
     /// Whether the initial states of this round are open.
     is_begun: bool,
 }
 
 impl BestFirst {
     pub(super) fn new(core: &Core) -> Self {
-        BestFirst { walk: Walk::new(core), is_begun: false }
+        BestFirst { walk: BestFirstWalk::new(core), is_begun: false }
     }
 }
 
@@ -72,7 +72,7 @@ struct Pending {
 }
 
 /// A best-first search that goes on.
-pub(super) struct Walk {
+pub(super) struct BestFirstWalk {
     /// States with more cost and estimate than this are left out.
     bound: u64,
     /// The least that was left out.
@@ -86,7 +86,7 @@ pub(super) struct Walk {
     pending: Option<Pending>,
 }
 
-impl Walk {
+impl BestFirstWalk {
     pub(super) fn new(core: &Core) -> Self {
         let options = core.search.options;
         let always_insert = options.insertion == Insertion::UnlessClosed;
@@ -99,7 +99,7 @@ impl Walk {
         };
         let partial = options.expansion == Expansion::Partial && !counts_expansions();
         let (least_beyond, left_unproven, pending) = (None, false, None);
-        Walk { bound, least_beyond, always_insert, by_cost, left_unproven, partial, pending }
+        BestFirstWalk { bound, least_beyond, always_insert, by_cost, left_unproven, partial, pending }
     }
 
     /// Takes entries until there are none or the search ends; `None` where it pauses.

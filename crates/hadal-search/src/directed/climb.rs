@@ -2,7 +2,7 @@
 //! estimate; go there; again. Where no better state can be reached, best-first search from the start takes over, so the
 //! answer is complete.
 
-use super::best_first::Walk;
+use super::best_first::BestFirstWalk;
 use super::core::{Core, Course, End};
 use super::counted::Counted;
 use super::limits::Halt;
@@ -26,7 +26,7 @@ enum At {
     /// Breadth-first from this state.
     Slope(u32),
     /// No better state can be reached.
-    Top(Walk),
+    Top(BestFirstWalk),
 }
 
 impl Climb {
@@ -108,7 +108,7 @@ impl Climb {
                 // Their memory is needed for the open states.
                 let Climb { roots, .. } = std::mem::replace(self, Climb::new(core));
                 self.roots = roots;
-                let mut walk = Walk::new(core);
+                let mut walk = BestFirstWalk::new(core);
                 walk.open(core, &self.roots)?;
                 self.at = At::Top(walk);
                 return Ok(None);

@@ -29,7 +29,7 @@ pub use order::{Order, Tie};
 
 use self::core::{Core, Course, End};
 use crate::explore::{Explored, Explorer, Method, Over, Phase, Progress, Setting};
-use crate::lane::Task;
+use crate::lane::SearchTask;
 use crate::layered::Trouble;
 use crate::ram::breadth::TABLE;
 use crate::report::{Report, StopReason, Verdict, ViolationKind};
@@ -55,7 +55,7 @@ pub struct Directed<'g> {
 impl Directed<'_> {
     /// Whether states may be left out from which the guide proves nothing it aims at can be reached: only where it aims at
     /// everything that is asked and at errors of the model, and nothing is asked about all states.
-    pub fn may_prune(&self, task: Task) -> bool {
+    pub fn may_prune(&self, task: SearchTask) -> bool {
         self.options.trust == Trust::Believed && may_prune(task, self.guide, self.aim)
     }
 }
@@ -63,7 +63,7 @@ impl Directed<'_> {
 /// What a directed search works on.
 #[derive(Clone, Copy)]
 struct DirectedSearch<'a> {
-    task: Task<'a>,
+    task: SearchTask<'a>,
     governor: &'a Governor,
     guide: &'a dyn Guide,
     aim: &'a Target,
@@ -166,13 +166,13 @@ impl Default for DirectedOptions {
 }
 
 /// Whether states may be left out that `guide`, which looks for `aim`, proves hopeless.
-pub(crate) fn may_prune(task: Task, guide: &dyn Guide, aim: &Target) -> bool {
+pub(crate) fn may_prune(task: SearchTask, guide: &dyn Guide, aim: &Target) -> bool {
     guide.promises().safe && aims_at_all(task, aim)
 }
 
 /// Whether the aim is everything that is asked and everything that is reported unasked, and nothing is asked about all
 /// states.
-pub(crate) fn aims_at_all(task: Task, aim: &Target) -> bool {
+pub(crate) fn aims_at_all(task: SearchTask, aim: &Target) -> bool {
     let (properties, question) = (task.space.properties(), task.question);
     let properties = properties.iter().enumerate().all(|(n, property)| {
         let asked = question.asked.get(n).copied().unwrap_or(false);
@@ -267,6 +267,6 @@ impl Explorer for DirectedExplorer<'_> {
 }
 
 /// The answer of a search that was stopped before it began.
-pub fn not_begun(task: Task, governor: &Governor, reason: StopReason) -> Report {
+pub fn not_begun(task: SearchTask, governor: &Governor, reason: StopReason) -> Report {
     Report::of_nothing(task, governor, Verdict::Stopped(reason), TABLE)
 }

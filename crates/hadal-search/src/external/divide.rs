@@ -9,7 +9,7 @@ use super::engine::{Engine, Found};
 use super::trail::{Mode, Relay, lost};
 use super::{ExternalOptions, ExternalSearch, Flush, StopAt, TraceBy};
 use crate::control::{Control, Limits};
-use crate::lane::Task;
+use crate::lane::SearchTask;
 use crate::layered::Trouble;
 use crate::report::{DeadlockNotion, Question};
 use hadal_store::shape::RecordShape;
@@ -84,7 +84,7 @@ impl Divider<'_> {
         let part = Between::new(self.search.task.space, from.clone(), to.clone());
         let question = Question::everything(&part.properties, DeadlockNotion::Off);
         let control = Control::new(Limits::default());
-        let task = Task { space: &part, question: &question, control: &control };
+        let task = SearchTask { space: &part, question: &question, control: &control };
         let options = ExternalOptions {
             trace_by: TraceBy::Divide,
             stop_at: StopAt::Expansion,

@@ -23,7 +23,7 @@ mod trail;
 pub use figures::{BucketFigures, ExternalFigures, PathFigures, StateFigures, TargetFigures, bucket_bound};
 
 use crate::explore::{Explored, Explorer, Method, Phase, Progress, Run, Setting};
-use crate::lane::Task;
+use crate::lane::SearchTask;
 use crate::layered::Trouble;
 use crate::report::StopReason;
 use engine::{Engine, Found};
@@ -120,7 +120,7 @@ pub struct External<'g> {
 /// What a search works on.
 #[derive(Clone)]
 struct ExternalSearch<'a> {
-    task: Task<'a>,
+    task: SearchTask<'a>,
     guide: &'a dyn Guide,
     aim: &'a Target,
     governor: &'a Governor,

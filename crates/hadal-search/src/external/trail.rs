@@ -8,7 +8,7 @@
 use super::TraceBy;
 use super::matrix::{Cell, Matrix};
 use super::part::{Part, Range, Ready, Shelf, lower_bound};
-use crate::lane::Task;
+use crate::lane::SearchTask;
 use crate::layered::Trouble;
 use hadal_store::error::{Corrupted, ReadError};
 use hadal_store::run::RunProbe;
@@ -127,7 +127,7 @@ struct ParentNote {
 
 /// What is needed to go back.
 pub(super) struct Trail<'a> {
-    pub(super) task: Task<'a>,
+    pub(super) task: SearchTask<'a>,
     pub(super) guide: &'a dyn Guide,
     pub(super) promises: Promises,
     pub(super) matrix: &'a Matrix,

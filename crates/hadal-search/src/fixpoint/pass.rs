@@ -3,7 +3,7 @@
 use super::bits::Bits;
 use super::closed::{Closed, Piece, Visitor};
 use super::kept::{Due, Keeper, Point};
-use crate::lane::Task;
+use crate::lane::SearchTask;
 use crate::layered::Trouble;
 use crate::report::StopReason;
 use hadal_store::Governor;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// A closed set and what is needed to ask about it.
 pub(crate) struct Pass<'a, C> {
     /// What the question is about.
-    pub(crate) task: Task<'a>,
+    pub(crate) task: SearchTask<'a>,
     /// Every reachable state.
     pub(crate) closed: &'a C,
     /// For bitmaps.

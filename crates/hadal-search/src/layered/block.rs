@@ -12,7 +12,7 @@ const SHARED_FROM: usize = 2048;
 
 /// How the expansion of a block ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum BlockEnd {
     /// Every state of the block is expanded and its successors are in the cache.
     Whole,
     /// The cache is full; batches wait in the lanes.
@@ -34,11 +34,11 @@ impl Left {
     }
 
     /// Expands on all lanes, each with its own sink, until nothing is left or the cache is full.
-    pub(crate) fn expand(&self, lanes: &mut [Lane], sinks: &mut [impl Sink], block: States) -> Ended {
+    pub(crate) fn expand(&self, lanes: &mut [Lane], sinks: &mut [impl Sink], block: States) -> BlockEnd {
         let states = block.len();
-        let full = Mutex::new(Ended::Whole);
+        let full = Mutex::new(BlockEnd::Whole);
         let work = |(lane, sink): (&mut Lane, &mut _)| {
-            let ran_full = || *full.lock().unwrap_or_else(|e| e.into_inner()) = Ended::Full;
+            let ran_full = || *full.lock().unwrap_or_else(|e| e.into_inner()) = BlockEnd::Full;
             if lane.finish_batch(sink).is_err() {
                 return ran_full();
             }

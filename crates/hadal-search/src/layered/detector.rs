@@ -1,7 +1,7 @@
 //! Duplicate detection against the closed set, behind one interface.
 
 use super::Trouble;
-use super::block::{Ended, Left};
+use super::block::{BlockEnd, Left};
 use super::journal::LayerWriter;
 use super::settling::Settling;
 use crate::lane::Lane;
@@ -113,7 +113,7 @@ pub(crate) trait Scopes {
     fn enter(&mut self, group: usize) -> Result<(), Trouble>;
 
     /// Expands what is left of a block of the group on all lanes.
-    fn expand(&mut self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> Ended;
+    fn expand(&mut self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> BlockEnd;
 
     /// Makes room after a thread found none.
     fn make_room(&mut self) -> Result<(), Trouble>;

@@ -5,7 +5,7 @@ use super::Trouble;
 use super::journal::Journal;
 use super::ledger::{Ledger, Standing};
 use super::path;
-use crate::lane::Task;
+use crate::lane::SearchTask;
 use crate::run::{Buffers, run_options};
 use hadal_store::Governor;
 use hadal_store::error::{ReadError, WriteError};
@@ -60,7 +60,7 @@ impl KeptLayers {
     /// The states of a shortest path to `target`, which lies in the layer `depth`.
     pub fn path_to(
         &self,
-        task: Task,
+        task: SearchTask,
         threads: usize,
         depth: usize,
         target: Vec<u64>,

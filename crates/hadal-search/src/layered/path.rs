@@ -2,7 +2,7 @@
 
 use super::Trouble;
 use super::journal::Journal;
-use crate::lane::Task;
+use crate::lane::SearchTask;
 use hadal_system::Successors;
 use hadal_system::state::compare;
 use std::cmp::Ordering::Less;
@@ -11,7 +11,7 @@ use std::sync::Mutex;
 /// The states from an initial one to `target`, which lies at distance `depth`; where layers are deleted, from the first
 /// layer that is there.
 pub(crate) fn shortest(
-    task: Task,
+    task: SearchTask,
     journal: &Journal,
     threads: usize,
     depth: usize,
@@ -30,7 +30,7 @@ pub(crate) fn shortest(
 
 /// The first state of the layer, in packed order, that leads to `target`.
 fn predecessor(
-    task: Task,
+    task: SearchTask,
     journal: &Journal,
     threads: usize,
     layer: usize,

@@ -4,7 +4,7 @@
 use super::Trouble;
 use super::sweep::Sweep;
 use crate::control::{Control, Limits};
-use crate::lane::{Lane, Parents, Sink, Task, total_counts};
+use crate::lane::{Lane, Parents, SearchTask, Sink, total_counts};
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::{Bitmap, OverBudget};
 use hadal_system::States;
@@ -37,7 +37,7 @@ impl Sweep<'_> {
     pub(super) fn settle(&mut self) -> Result<(), Trouble> {
         let Some(first) = self.detector.settling().map(|settling| settling.settled()) else { return Ok(()) };
         let aside = Control::new(Limits::default());
-        let mut lane = Lane::new(Task { control: &aside, ..self.task }, Parents::Forgotten);
+        let mut lane = Lane::new(SearchTask { control: &aside, ..self.task }, Parents::Forgotten);
         let (mut states, mut again) = (0, 0);
         for depth in first as usize..self.journal.depth() {
             states += self.journal.states(depth);

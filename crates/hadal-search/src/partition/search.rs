@@ -11,11 +11,11 @@ use super::record::{PartitionRecord, SECTION, SearchRecord, names};
 use super::resident::Resident;
 use super::sample::take_sample;
 use super::trail::{ROOT, Trail};
-use super::visit::Ended;
+use super::visit::VisitEnd;
 use crate::explore::{Phase, Progress, Setting};
 use crate::finding::Finding;
 use crate::firings::Counts;
-use crate::lane::{Lane, Parents, Task, total_counts};
+use crate::lane::{Lane, Parents, SearchTask, total_counts};
 use crate::layered::Trouble;
 use crate::layered::ledger::{Ledger, Standing};
 use crate::report::{DiskFigures, Particular, Report, Stage, StopReason, Verdict, Violation};
@@ -38,7 +38,7 @@ const COMMIT_PART: u32 = 20;
 
 /// A partitioned search under way.
 pub(super) struct Exploration<'a> {
-    pub(super) task: Task<'a>,
+    pub(super) task: SearchTask<'a>,
     pub(super) options: PartitionOptions,
     governor: Governor,
     pub(super) ledger: Ledger,
@@ -273,18 +273,18 @@ impl<'a> Exploration<'a> {
     /// Expands what is in RAM, and does what its end asks for.
     fn expand_on(&mut self, until: u64) -> Result<Option<Verdict>, Trouble> {
         match self.expand(until)? {
-            Ended::Exhausted => {}
-            Ended::Paused => self.is_paused = true,
-            Ended::Full => {
+            VisitEnd::Exhausted => {}
+            VisitEnd::Paused => self.is_paused = true,
+            VisitEnd::Full => {
                 self.relieve()?;
                 self.commit_if_due()?;
             }
-            Ended::Due => {
+            VisitEnd::Due => {
                 self.evict(None)?;
                 self.commit(RUNNING)?;
             }
-            Ended::Found(finding) => return self.violated(finding).map(Some),
-            Ended::Stopped(reason) => return self.stop(reason).map(Some),
+            VisitEnd::Found(finding) => return self.violated(finding).map(Some),
+            VisitEnd::Stopped(reason) => return self.stop(reason).map(Some),
         }
         Ok(None)
     }

@@ -3,7 +3,7 @@
 use super::search::Exploration;
 use super::*;
 use crate::layered::ledger::Ledger;
-use crate::{Control, DeadlockNotion, Limits, Question, Task};
+use crate::{Control, DeadlockNotion, Limits, Question, SearchTask};
 use hadal_store::Governor;
 use hadal_store::manifest::{Medium, RunFolder};
 use hadal_store::run::{RunFile, RunReader};
@@ -73,7 +73,7 @@ fn exploring(heuristic: Heuristic, check: impl FnOnce(Exploration)) {
     let dials = Dials::new();
     let question = Question::everything(&[], DeadlockNotion::Off);
     let control = Control::new(Limits::default());
-    let task = Task { space: &dials, question: &question, control: &control };
+    let task = SearchTask { space: &dials, question: &question, control: &control };
     let governor = Governor::new(2 << 20);
     let ledger = || {
         let vfs = std::sync::Arc::new(FaultyFolder::new(Faults::default()));

@@ -16,7 +16,7 @@ const BATCH: usize = 512;
 const LONGEST_VISIT: Duration = Duration::from_secs(600);
 
 /// How a visit ended.
-pub(super) enum Ended {
+pub(super) enum VisitEnd {
     /// Nothing is left to expand in RAM.
     Exhausted,
     /// There is no room for another state.
@@ -141,28 +141,28 @@ impl Exploration<'_> {
     }
 
     /// Expands what is in RAM until so much work is done.
-    pub(super) fn expand(&mut self, until: u64) -> Result<Ended, Trouble> {
+    pub(super) fn expand(&mut self, until: u64) -> Result<VisitEnd, Trouble> {
         let mut has_gone = false;
         let gauges = &self.task.control.gauges;
         loop {
             gauges.states.store(self.trail.len(), Ordering::Relaxed);
             if let Some(finding) = self.lane.finding.take() {
-                return Ok(Ended::Found(finding));
+                return Ok(VisitEnd::Found(finding));
             }
             if let Some(reason) = self.task.control.must_stop(self.trail.len()) {
-                return Ok(Ended::Stopped(reason));
+                return Ok(VisitEnd::Stopped(reason));
             }
             if self.resident.expanded == self.resident.len() {
-                return Ok(Ended::Exhausted);
+                return Ok(VisitEnd::Exhausted);
             }
             if self.resident.room() == 0 {
-                return Ok(Ended::Full);
+                return Ok(VisitEnd::Full);
             }
             if self.committed.elapsed() > LONGEST_VISIT {
-                return Ok(Ended::Due);
+                return Ok(VisitEnd::Due);
             }
             if has_gone && self.work() >= until {
-                return Ok(Ended::Paused);
+                return Ok(VisitEnd::Paused);
             }
             has_gone = true;
             let mut parents = Vec::new();

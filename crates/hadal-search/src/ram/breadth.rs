@@ -4,13 +4,13 @@
 //! next layer is the same for any number of threads. A layer is always finished before a violation found in it is
 //! reported, so the reported one is the same too, and its trace is shortest.
 
-use super::layer::{Ended, Expanding, Paused, Range, ranges};
+use super::layer::{Expanding, LayerEnd, Paused, Range, ranges};
 use super::path;
 use crate::explore::{Explored, Explorer, Method, Over, Phase, Progress, Setting};
 use crate::finding::Finding;
 use crate::firings::Counts;
 use crate::fixpoint::{Pass, TableClosed};
-use crate::lane::{Lane, Parents, Task, has_found, take_finding, total_counts};
+use crate::lane::{Lane, Parents, SearchTask, has_found, take_finding, total_counts};
 use crate::layered::Trouble;
 use crate::report::{Layer, Proviso, Report, Spent, Stage, StopReason, Verdict, Violation, ViolationKind};
 use crate::run::{Answer, covered, out_of_memory};
@@ -31,7 +31,7 @@ pub struct Breadth;
 
 impl Method for Breadth {
     fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
-        Ok(match Walk::new(setting.task, setting.governor, setting.threads) {
+        Ok(match BreadthWalk::new(setting.task, setting.governor, setting.threads) {
             Ok(walk) => Box::new(walk),
             Err(full) => Box::new(Over::new(nothing_fits(setting, full))),
         })
@@ -44,8 +44,8 @@ fn nothing_fits(setting: Setting, full: OverBudget) -> Report {
 }
 
 /// A breadth-first search under way.
-pub(crate) struct Walk<'a> {
-    task: Task<'a>,
+pub(crate) struct BreadthWalk<'a> {
+    task: SearchTask<'a>,
     governor: Governor,
     table: StateTable,
     lanes: Vec<Lane<'a>>,
@@ -65,7 +65,7 @@ enum At {
     /// In a layer, or before its first state.
     Layer(Expanding),
     /// At the end.
-    End(Ended),
+    End(LayerEnd),
 }
 
 /// What a walk leaves to another storage.
@@ -81,10 +81,10 @@ pub(crate) struct Begun<'a> {
     pub(crate) counts: Counts,
 }
 
-impl<'a> Walk<'a> {
-    pub(crate) fn new(task: Task<'a>, governor: &Governor, threads: usize) -> Result<Self, OverBudget> {
+impl<'a> BreadthWalk<'a> {
+    pub(crate) fn new(task: SearchTask<'a>, governor: &Governor, threads: usize) -> Result<Self, OverBudget> {
         let writers = threads.max(1);
-        Ok(Walk {
+        Ok(BreadthWalk {
             task,
             governor: governor.clone(),
             table: StateTable::new(task.space.words(), 0, writers, governor)?,
@@ -103,7 +103,7 @@ impl<'a> Walk<'a> {
         loop {
             self.at = match std::mem::replace(&mut self.at, At::Start) {
                 At::Start => match self.lanes[0].start(&mut self.table.share().1[0]) {
-                    Err(full) => At::End(Ended::Full(Vec::new(), full)),
+                    Err(full) => At::End(LayerEnd::Full(Vec::new(), full)),
                     Ok(()) => self.next_layer(),
                 },
                 At::Layer(layer) if has_gone && self.goes_beyond(&layer, until) => {
@@ -121,7 +121,7 @@ impl<'a> Walk<'a> {
     }
 
     /// How it ended, where it is at its end.
-    pub(crate) fn ended(&self) -> Option<&Ended> {
+    pub(crate) fn ended(&self) -> Option<&LayerEnd> {
         match &self.at {
             At::End(ended) => Some(ended),
             _ => None,
@@ -133,10 +133,10 @@ impl<'a> Walk<'a> {
     pub(crate) fn into_begun(self) -> (Begun<'a>, Vec<Range>) {
         let ranges = self.layer_ranges().collect();
         let left = match self.at {
-            At::End(Ended::Full(left, _)) => left,
+            At::End(LayerEnd::Full(left, _)) => left,
             _ => Vec::new(),
         };
-        let Walk { table, lanes, layers, counts, .. } = self;
+        let BreadthWalk { table, lanes, layers, counts, .. } = self;
         (Begun { table, lanes, ranges, layers, counts }, left)
     }
 
@@ -164,14 +164,14 @@ impl<'a> Walk<'a> {
         let layer = self.close_layer();
         let depth = self.layers.len() as u64;
         if let Some(finding) = take_finding(&mut self.lanes) {
-            return At::End(Ended::Decided(self.violated(finding)));
+            return At::End(LayerEnd::Decided(self.violated(finding)));
         }
         let width: u64 = layer.iter().map(|r| r.to - r.from).sum();
         if width == 0 {
-            return At::End(Ended::Decided(self.complete()));
+            return At::End(LayerEnd::Decided(self.complete()));
         }
         if self.task.control.limits.max_depth.is_some_and(|max| depth >= max) {
-            return At::End(Ended::Stopped(StopReason::DepthLimit));
+            return At::End(LayerEnd::Stopped(StopReason::DepthLimit));
         }
         At::Layer(Expanding::new(layer, depth, width, (self.fired(), self.table.len())))
     }
@@ -181,7 +181,7 @@ impl<'a> Walk<'a> {
         let work = until.saturating_sub(self.work());
         match layer.expand(self.task.control, &mut self.table, &mut self.lanes, work) {
             Paused::Within => At::Layer(layer),
-            Paused::AtEnd(Ended::Whole) => {
+            Paused::AtEnd(LayerEnd::Whole) => {
                 self.end_layer(&layer);
                 self.next_layer()
             }
@@ -225,10 +225,10 @@ impl<'a> Walk<'a> {
     /// What its end means where no other storage goes on; a search that is not at its end is interrupted.
     pub(crate) fn verdict(&self) -> Verdict {
         match self.ended() {
-            Some(Ended::Whole) => Verdict::Holds,
-            Some(Ended::Decided(verdict)) => verdict.clone(),
-            Some(Ended::Stopped(reason)) => Verdict::Stopped(reason.clone()),
-            Some(Ended::Full(_, full)) => Verdict::Stopped(out_of_memory(*full)),
+            Some(LayerEnd::Whole) => Verdict::Holds,
+            Some(LayerEnd::Decided(verdict)) => verdict.clone(),
+            Some(LayerEnd::Stopped(reason)) => Verdict::Stopped(reason.clone()),
+            Some(LayerEnd::Full(_, full)) => Verdict::Stopped(out_of_memory(*full)),
             None => Verdict::Stopped(StopReason::Interrupted),
         }
     }
@@ -277,7 +277,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-impl Explorer for Walk<'_> {
+impl Explorer for BreadthWalk<'_> {
     fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
         self.go_on(work);
         Ok(self.progress())

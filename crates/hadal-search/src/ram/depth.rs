@@ -6,7 +6,7 @@
 use super::breadth::{STATE_WORK, TABLE, TRANSITION_WORK};
 use crate::explore::{Explored, Explorer, Method, Over, Phase, Progress, Setting};
 use crate::finding::Finding;
-use crate::lane::{Lane, Parents, Task, take_finding, total_counts};
+use crate::lane::{Lane, Parents, SearchTask, take_finding, total_counts};
 use crate::layered::Trouble;
 use crate::report::{Report, StopReason, Verdict, Violation};
 use crate::run::{Answer, complete, out_of_memory};
@@ -43,7 +43,7 @@ impl Method for Depth {
 
 /// A depth-first search under way.
 struct Descent<'a> {
-    task: Task<'a>,
+    task: SearchTask<'a>,
     governor: Governor,
     table: StateTable,
     lanes: Vec<Lane<'a>>,
@@ -177,7 +177,7 @@ fn violation(table: &StateTable, finding: Finding) -> Violation {
 
 impl Exchange {
     /// One thread's part of a step.
-    fn work(&self, task: Task, lane: &mut Lane, writer: &mut Writer) {
+    fn work(&self, task: SearchTask, lane: &mut Lane, writer: &mut Writer) {
         let table = writer.table();
         let mut stack: Vec<StateRef> = Vec::new();
         loop {

@@ -26,7 +26,7 @@ pub(crate) struct Range {
 }
 
 /// How a walk, or the expansion of one layer, ended.
-pub(crate) enum Ended {
+pub(crate) enum LayerEnd {
     /// Nothing is left to expand.
     Whole,
     /// The answer is known.
@@ -42,7 +42,7 @@ pub(super) enum Paused {
     /// There is more of the layer.
     Within,
     /// At its end, or at the end of the search.
-    AtEnd(Ended),
+    AtEnd(LayerEnd),
 }
 
 /// A layer being expanded.
@@ -84,7 +84,7 @@ impl Expanding {
         let (table, mut writers) = table.share();
         let next = &self.next;
         let fired = AtomicU64::new(0);
-        let ended: Mutex<Ended> = Mutex::new(Ended::Whole);
+        let ended: Mutex<LayerEnd> = Mutex::new(LayerEnd::Whole);
         let found = AtomicBool::new(has_found(lanes));
         let layer = &self.layer;
         let expand = |(lane, writer): (&mut Lane, &mut Writer)| {
@@ -96,7 +96,7 @@ impl Expanding {
                 let waived = limit == Some(StopReason::StateLimit) && found.load(Ordering::Relaxed);
                 if let Some(reason) = limit.filter(|_| !waived) {
                     next.store(NO_MORE, Ordering::Relaxed);
-                    *ended.lock().unwrap_or_else(|e| e.into_inner()) = Ended::Stopped(reason);
+                    *ended.lock().unwrap_or_else(|e| e.into_inner()) = LayerEnd::Stopped(reason);
                     return;
                 }
                 let before = lane.transitions;
@@ -107,8 +107,8 @@ impl Expanding {
                     left.extend(std::iter::from_fn(|| take_piece(layer, &untaken)));
                     let mut ended = ended.lock().unwrap_or_else(|e| e.into_inner());
                     match &mut *ended {
-                        Ended::Full(pieces, _) => pieces.append(&mut left),
-                        other => *other = Ended::Full(left, full),
+                        LayerEnd::Full(pieces, _) => pieces.append(&mut left),
+                        other => *other = LayerEnd::Full(left, full),
                     }
                     return;
                 }
@@ -132,7 +132,7 @@ impl Expanding {
         }
         self.seconds += begun.elapsed().as_secs_f64();
         match ended.into_inner().unwrap_or_else(|e| e.into_inner()) {
-            Ended::Whole if self.has_more() => Paused::Within,
+            LayerEnd::Whole if self.has_more() => Paused::Within,
             ended => Paused::AtEnd(ended),
         }
     }

@@ -14,7 +14,7 @@ use crate::explore::{Explored, Explorer, Method, Phase, Progress, Run, Setting};
 use crate::layered::Trouble;
 use crate::report::{Report, StopReason, Verdict};
 use crate::strategies::Resumes;
-use search::{Ended, Exploration};
+use search::{Exploration, RelaxedEnd};
 
 /// What searches again, breadth-first.
 static AUTO: Auto = Auto;
@@ -56,8 +56,8 @@ impl Explorer for RelaxedExplorer<'_> {
                 let gone = exploration.go_on(work);
                 match exploration.conclude(gone)? {
                     None => {}
-                    Some(Ended::Decided(decided)) => *verdict = Some(decided),
-                    Some(Ended::Found) => self.begin_again()?,
+                    Some(RelaxedEnd::Decided(decided)) => *verdict = Some(decided),
+                    Some(RelaxedEnd::Found) => self.begin_again()?,
                 }
             }
             At::Relaxed(..) => {}

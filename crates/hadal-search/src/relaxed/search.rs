@@ -4,9 +4,9 @@ use super::pool::{Class, Pool};
 use super::record::{RelaxedRecord, SECTION, WaitingSet};
 use crate::explore::{Phase, Progress, Run, Setting};
 use crate::firings::Counts;
-use crate::lane::{Lane, Parents, Task, total_counts};
+use crate::lane::{Lane, Parents, SearchTask, total_counts};
 use crate::layered::Trouble;
-use crate::layered::block::{Ended as BlockEnded, Left};
+use crate::layered::block::{BlockEnd, Left};
 use crate::layered::detector::{Detector, LayerView};
 use crate::layered::journal::{Journal, LayerReader};
 use crate::layered::ledger::{Ledger, Standing};
@@ -32,7 +32,7 @@ const TRANSITION_WORK: u64 = 120;
 const BLOCK: usize = 1 << 12;
 
 /// How a search ended.
-pub(super) enum Ended {
+pub(super) enum RelaxedEnd {
     /// With this answer.
     Decided(Verdict),
     /// With something wrong, to be searched for breadth-first.
@@ -40,7 +40,7 @@ pub(super) enum Ended {
 }
 
 pub(super) struct Exploration<'a> {
-    task: Task<'a>,
+    task: SearchTask<'a>,
     governor: Governor,
     options: RunOptions,
     threads: usize,
@@ -163,7 +163,7 @@ impl<'a> Exploration<'a> {
     }
 
     /// Explores for this much work; how it ended, if everything is seen, something is wrong, or a limit is met.
-    pub(super) fn go_on(&mut self, work: u64) -> Result<Option<Ended>, Trouble> {
+    pub(super) fn go_on(&mut self, work: u64) -> Result<Option<RelaxedEnd>, Trouble> {
         if !std::mem::replace(&mut self.is_begun, true) {
             self.start()?;
         }
@@ -183,17 +183,17 @@ impl<'a> Exploration<'a> {
     }
 
     /// Expands a block, or decides what waits.
-    fn expand_some(&mut self) -> Result<Option<Ended>, Trouble> {
+    fn expand_some(&mut self) -> Result<Option<RelaxedEnd>, Trouble> {
         let mut block = Vec::new();
         if self.lanes.iter().any(|lane| lane.finding.is_some()) {
-            return Ok(Some(Ended::Found));
+            return Ok(Some(RelaxedEnd::Found));
         }
         let control = self.task.control;
         let states = self.states();
         control.gauges.states.store(states, Ordering::Relaxed);
         if let Some(reason) = control.must_stop(states) {
             self.decide()?;
-            return Ok(Some(Ended::Decided(Verdict::Stopped(reason))));
+            return Ok(Some(RelaxedEnd::Decided(Verdict::Stopped(reason))));
         }
         if self.closed.as_ref().is_some_and(|closed| closed.ledger.is_due()) {
             self.decide()?;
@@ -206,7 +206,7 @@ impl<'a> Exploration<'a> {
         if from_set || self.pool.take_certain(BLOCK, &mut block) {
             self.expand(&block)?;
         } else if self.pool.len() == 0 || self.closed.is_none() {
-            return Ok(Some(Ended::Decided(complete(self.task, &self.counts().covers))));
+            return Ok(Some(RelaxedEnd::Decided(complete(self.task, &self.counts().covers))));
         } else {
             self.decide()?;
         }
@@ -217,7 +217,7 @@ impl<'a> Exploration<'a> {
     fn expand(&mut self, block: &[u64]) -> Result<(), Trouble> {
         let left = Left::all();
         let block = States::new(self.task.space.words(), block);
-        while left.expand(&mut self.lanes, &mut self.pool.sinks(), block) == BlockEnded::Full {
+        while left.expand(&mut self.lanes, &mut self.pool.sinks(), block) == BlockEnd::Full {
             self.decide()?;
         }
         Ok(())
@@ -282,18 +282,18 @@ impl<'a> Exploration<'a> {
     /// Commits how the search ended, if it did; a full disk is a way to end it.
     pub(super) fn conclude(
         &mut self,
-        ended: Result<Option<Ended>, Trouble>,
-    ) -> Result<Option<Ended>, Trouble> {
-        let full = || Some(Ended::Decided(Verdict::Stopped(StopReason::DiskFull)));
+        ended: Result<Option<RelaxedEnd>, Trouble>,
+    ) -> Result<Option<RelaxedEnd>, Trouble> {
+        let full = || Some(RelaxedEnd::Decided(Verdict::Stopped(StopReason::DiskFull)));
         match ended {
             // What was committed before stands.
             Err(trouble) if trouble.is_disk_full() => Ok(full()),
-            Ok(Some(Ended::Decided(verdict))) if self.closed.is_some() => {
+            Ok(Some(RelaxedEnd::Decided(verdict))) if self.closed.is_some() => {
                 let written = self.decide().and_then(|()| self.commit(&status(&verdict)));
                 match written {
                     Err(trouble) if trouble.is_disk_full() => Ok(full()),
                     Err(other) => Err(other),
-                    Ok(()) => Ok(Some(Ended::Decided(verdict))),
+                    Ok(()) => Ok(Some(RelaxedEnd::Decided(verdict))),
                 }
             }
             other => other,
@@ -306,9 +306,9 @@ impl<'a> Exploration<'a> {
         if !self.is_begun || matches!(self.run, Run::Nowhere) {
             return Ok(verdict);
         }
-        let decided = self.decide().map(|()| Some(Ended::Decided(verdict.clone())));
+        let decided = self.decide().map(|()| Some(RelaxedEnd::Decided(verdict.clone())));
         match self.conclude(decided)? {
-            Some(Ended::Decided(verdict)) => Ok(verdict),
+            Some(RelaxedEnd::Decided(verdict)) => Ok(verdict),
             _ => Ok(verdict),
         }
     }

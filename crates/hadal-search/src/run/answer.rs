@@ -1,6 +1,6 @@
 //! How searches end, whatever their order and storage.
 
-use crate::lane::Task;
+use crate::lane::SearchTask;
 use crate::report::{StopReason, Verdict, Violation, ViolationKind};
 use hadal_store::governor::OverBudget;
 use hadal_system::PropertyKind;
@@ -14,7 +14,7 @@ pub(crate) const COMPLETE: &str = "complete";
 pub(crate) const LOOKING_FOR_RUNS: &str = "every state is known; looking for runs";
 
 /// The whole space has been seen and no state is wrong: what is left to be wrong is that something was never covered.
-pub(crate) fn complete(task: Task, covers: &[u64]) -> Verdict {
+pub(crate) fn complete(task: SearchTask, covers: &[u64]) -> Verdict {
     match covered(task, covers) {
         Verdict::Holds => task.question.seen_all(task.space),
         other => other,
@@ -22,7 +22,7 @@ pub(crate) fn complete(task: Task, covers: &[u64]) -> Verdict {
 }
 
 /// The same, where questions about infinite runs were answered.
-pub(crate) fn covered(task: Task, covers: &[u64]) -> Verdict {
+pub(crate) fn covered(task: SearchTask, covers: &[u64]) -> Verdict {
     let mut asked = task.question.of_kind(task.space.properties(), PropertyKind::Cover);
     match asked.find(|cover| covers[cover.0 as usize] == 0) {
         Some(cover) => {

@@ -1,7 +1,7 @@
 //! The one constructor of reports.
 
 use crate::firings::Counts;
-use crate::lane::Task;
+use crate::lane::SearchTask;
 use crate::report::{Particular, Report, Stage, Verdict};
 use hadal_store::Governor;
 
@@ -16,7 +16,7 @@ pub(crate) struct Answer<'c> {
 
 impl Answer<'_> {
     /// The report, in which everything else is absent: whoever knows more adds it.
-    pub(crate) fn report(self, task: Task, governor: &Governor) -> Report {
+    pub(crate) fn report(self, task: SearchTask, governor: &Governor) -> Report {
         Report {
             verdict: self.verdict,
             states: self.states,
@@ -36,7 +36,12 @@ impl Answer<'_> {
 
 impl Report {
     /// Of a search that ended before it saw a state.
-    pub(crate) fn of_nothing(task: Task, governor: &Governor, verdict: Verdict, stage: Stage) -> Report {
+    pub(crate) fn of_nothing(
+        task: SearchTask,
+        governor: &Governor,
+        verdict: Verdict,
+        stage: Stage,
+    ) -> Report {
         let counts = Counts::zero(task.space);
         let answer = Answer { verdict, states: 0, transitions: 0, counts: &counts, stages: vec![stage] };
         Report { actions: Vec::new(), ..answer.report(task, governor) }

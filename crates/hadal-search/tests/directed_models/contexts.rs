@@ -1,7 +1,7 @@
 //! The exact criterion of interference contexts: what it leaves out is never missed.
 
 use crate::truth::{Asked, Searched, Truth, figures, model, run};
-use hadal_exec::reduce::{self, Stubborn};
+use hadal_exec::stubborn::{self, Stubborn};
 use hadal_exec::{Model, SymmetryMode};
 use hadal_guide::{Target, priority, registry};
 use hadal_search::directed::{DirectedOptions, Insertion, Order, Tie, Traces};
@@ -115,7 +115,8 @@ fn contexts_and_stubborn_sets_together_lose_nothing_where_contexts_only_sort() {
         let question = Question::everything(model.properties(), DeadlockNotion::Off);
         let asked = Asked { question, target: properties };
         let Some(truth) = Truth::of(&model, &asked, 1000) else { continue };
-        let reduced = Stubborn::new(&model, DeadlockNotion::Off, reduce::Traces::Some).expect("few actions");
+        let reduced =
+            Stubborn::new(&model, DeadlockNotion::Off, stubborn::Traces::Some).expect("few actions");
         let guide = registry::build("blind", &model, &asked.target).expect("a guide");
         for faults in [true, false] {
             let sorted_by = Target { faults, ..asked.target.clone() };

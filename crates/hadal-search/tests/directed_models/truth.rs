@@ -5,7 +5,7 @@ use hadal_exec::{Model, ModelOptions, SymmetryMode};
 use hadal_guide::{Guide, Priority, Target};
 use hadal_search::directed::{Directed, DirectedFigures, DirectedOptions, Order};
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Proviso, Question, Report, Setting, StopReason, Task, Verdict,
+    Control, DeadlockNotion, Limits, Proviso, Question, Report, SearchTask, Setting, StopReason, Verdict,
     ViolationKind, explore,
 };
 use hadal_store::Governor;
@@ -256,7 +256,7 @@ pub fn run(
     options: DirectedOptions,
 ) -> Report {
     let control = Control::new(Limits::default());
-    let task = Task { space, question: &asked.question, control: &control };
+    let task = SearchTask { space, question: &asked.question, control: &control };
     let governor = Governor::unlimited();
     let directed = Directed { guide, aim: &asked.target, priority, options };
     explore(&directed, Setting::in_ram(task, &governor, 1)).expect("nothing fails in RAM").report

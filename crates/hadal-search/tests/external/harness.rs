@@ -4,7 +4,7 @@ use hadal_guide::{Guide, Target};
 use hadal_search::external::{External, ExternalFigures, ExternalOptions};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
-use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, Setting, Task, Verdict};
+use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, SearchTask, Setting, Verdict};
 use hadal_store::Governor;
 use hadal_store::manifest::{Medium, RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
@@ -67,7 +67,7 @@ impl<'a> Run<'a> {
             deadlock: self.deadlock != DeadlockNotion::Off,
             ..Target::of_properties(space.properties())
         };
-        let task = Task { space, question: &question, control: &control };
+        let task = SearchTask { space, question: &question, control: &control };
         let run = match begin {
             Begin::Fresh => hadal_search::Run::New(&ledger),
             Begin::Again => hadal_search::Run::Resumed(&ledger),

@@ -5,7 +5,7 @@ use hadal_search::explore::{self, Method, Run};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::ram::Breadth;
-use hadal_search::{Control, DeadlockNotion, Explored, Folders, Limits, Question, Report, Task};
+use hadal_search::{Control, DeadlockNotion, Explored, Folders, Limits, Question, Report, SearchTask};
 use hadal_store::Governor;
 use hadal_store::manifest::{Medium, RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
@@ -51,7 +51,7 @@ pub fn search(
     let governor = Governor::new(budget);
     let ledger = || ledger(vfs.clone(), begin, &governor, space);
     let control = Control::new(limits);
-    let task = Task { space, question: &question, control: &control };
+    let task = SearchTask { space, question: &question, control: &control };
     let setting = explore::Setting { task, governor: &governor, threads, run: begin.run(&ledger) };
     let explored = explore::explore(method, setting);
     assert!(governor.peak() <= budget, "peak {} of {budget}", governor.peak());
@@ -77,12 +77,12 @@ pub fn ledger(
 pub fn in_ram(space: &dyn StateSpace, deadlock: DeadlockNotion) -> Report {
     let question = Question::everything(space.properties(), deadlock);
     let control = Control::new(Limits::default());
-    let task = Task { space, question: &question, control: &control };
+    let task = SearchTask { space, question: &question, control: &control };
     explored_in_ram(&Breadth, task, &Governor::unlimited(), 1)
 }
 
 /// What a method says that keeps nothing on disk.
-pub fn explored_in_ram(method: &dyn Method, task: Task, governor: &Governor, threads: usize) -> Report {
+pub fn explored_in_ram(method: &dyn Method, task: SearchTask, governor: &Governor, threads: usize) -> Report {
     let setting = explore::Setting::in_ram(task, governor, threads);
     explore::explore(method, setting).expect("nothing fails in RAM").report
 }

@@ -6,7 +6,7 @@ use hadal_check::Directing;
 use hadal_exec::zones::ZoneSpace;
 use hadal_guide::registry::Prepared;
 use hadal_search::directed::{Directed, DirectedOptions, Order};
-use hadal_search::{Control, Question, Report, Setting, Task};
+use hadal_search::{Control, Question, Report, SearchTask, Setting};
 use hadal_store::Governor;
 use hadal_system::guide::{Distance, Estimator, Guide, Mask, NoPriority, Promises, Target};
 use hadal_system::{Label, PropertyId, PropertyKind, StateSpace};
@@ -114,7 +114,7 @@ pub fn explore(
     let guide = prepared.guide(chosen).map_err(|error| wrong(format!("--guide {name}: {error}")))?;
     let guide = OverZones { guide, skip: space.zone_words() };
     let options = DirectedOptions { order, tie, seed: args.seed, ..DirectedOptions::default() };
-    let task = Task { space, question, control };
+    let task = SearchTask { space, question, control };
     let directed = Directed { guide: &guide, aim: &target, priority: &NoPriority, options };
     let explored = hadal_search::explore(&directed, Setting::in_ram(task, governor, 1));
     Ok(explored.map_err(hadal_check::CheckError::from)?.report)

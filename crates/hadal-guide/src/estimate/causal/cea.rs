@@ -8,7 +8,7 @@ use super::clauses::clauses;
 use super::present::Present;
 use super::transitions::{Afters, Transitions};
 use super::unmet;
-use crate::task::{Bits, Task};
+use crate::task::{AbstractTask, Bits};
 use hadal_system::Label;
 use hadal_system::guide::Mask;
 use hadal_system::guide::{Distance, Estimator};
@@ -33,7 +33,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn of(task: &Task) -> Option<Self> {
+    pub fn of(task: &AbstractTask) -> Option<Self> {
         let transitions = Transitions::of(task)?;
         let mut contexts = Vec::new();
         let mut rows = vec![0];
@@ -92,7 +92,7 @@ struct Waiter {
 }
 
 pub struct ContextEnhanced<'g> {
-    task: &'g Task,
+    task: &'g AbstractTask,
     plan: &'g Plan,
     present: Present,
     problems: Vec<Problem>,
@@ -103,7 +103,7 @@ pub struct ContextEnhanced<'g> {
 }
 
 impl<'g> ContextEnhanced<'g> {
-    pub fn new(task: &'g Task, plan: &'g Plan) -> Self {
+    pub fn new(task: &'g AbstractTask, plan: &'g Plan) -> Self {
         let count = plan.rows[plan.rows.len() - 1] as usize;
         ContextEnhanced {
             task,

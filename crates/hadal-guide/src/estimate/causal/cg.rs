@@ -6,7 +6,7 @@ use super::present::Present;
 use super::transitions::{Afters, Transitions};
 use super::{Wanted, unmet};
 use crate::estimate::plus;
-use crate::task::{Bits, Formula, NO_NUMBER, Task};
+use crate::task::{AbstractTask, Bits, Formula, NO_NUMBER};
 use hadal_system::Label;
 use hadal_system::guide::Mask;
 use hadal_system::guide::{Distance, Estimator};
@@ -27,7 +27,7 @@ pub struct Plan {
 const UNREACHED: u32 = u32::MAX;
 
 impl Plan {
-    pub fn of(task: &Task) -> Option<Self> {
+    pub fn of(task: &AbstractTask) -> Option<Self> {
         let transitions = Transitions::of(task)?;
         let predecessors = predecessors(task, &transitions);
         let (mut rows, mut cells) = (vec![0], vec![0]);
@@ -41,7 +41,7 @@ impl Plan {
 }
 
 pub struct CausalGraph<'g> {
-    task: &'g Task,
+    task: &'g AbstractTask,
     plan: &'g Plan,
     present: Present,
     /// Cost of each cell; valid where its row's stamp is the present one.
@@ -52,7 +52,7 @@ pub struct CausalGraph<'g> {
 }
 
 impl<'g> CausalGraph<'g> {
-    pub fn new(task: &'g Task, plan: &'g Plan) -> Self {
+    pub fn new(task: &'g AbstractTask, plan: &'g Plan) -> Self {
         let cells = plan.cells[plan.cells.len() - 1] as usize;
         CausalGraph {
             task,

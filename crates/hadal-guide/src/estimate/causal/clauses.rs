@@ -1,12 +1,12 @@
 //! What is looked for as alternatives, each a list of what single variables must be.
 
-use crate::task::{Bits, Formula, Task};
+use crate::task::{AbstractTask, Bits, Formula};
 
 /// Disjuncts of what is looked for; more are taken to hold at once.
 const MAX_CLAUSES: usize = 4096;
 
 /// The formula as a disjunction of conjunctions over single variables; `None` where there are too many.
-pub fn clauses(task: &Task, formula: &Formula) -> Option<Vec<Vec<(u32, Bits)>>> {
+pub fn clauses(task: &AbstractTask, formula: &Formula) -> Option<Vec<Vec<(u32, Bits)>>> {
     let list = match formula {
         Formula::True => vec![Vec::new()],
         Formula::False => Vec::new(),

@@ -10,7 +10,7 @@ mod transitions;
 pub(crate) use order::arcs;
 
 use super::plus;
-use crate::task::{Formula, Task};
+use crate::task::{AbstractTask, Formula};
 use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub enum Kind {
 
 /// A causal estimate.
 pub struct Causal {
-    task: Arc<Task>,
+    task: Arc<AbstractTask>,
     plan: Prepared,
 }
 
@@ -39,7 +39,7 @@ enum Prepared {
 
 impl Causal {
     /// `None` where the graphs are too large.
-    pub fn new(task: Arc<Task>, kind: Kind) -> Option<Self> {
+    pub fn new(task: Arc<AbstractTask>, kind: Kind) -> Option<Self> {
         let plan = match kind {
             Kind::CausalGraph => Prepared::CausalGraph(cg::Plan::of(&task)?),
             Kind::ContextEnhanced => Prepared::ContextEnhanced(cea::Plan::of(&task)?),
@@ -71,7 +71,7 @@ impl Guide for Causal {
 }
 
 /// What an estimate says that is too long to be finished: how many atoms of what is looked for do not hold.
-fn unmet(task: &Task, formula: &Formula, state: &[u64]) -> Distance {
+fn unmet(task: &AbstractTask, formula: &Formula, state: &[u64]) -> Distance {
     match formula {
         Formula::True => Distance::ZERO,
         Formula::False => Distance::INFINITE,

@@ -2,11 +2,11 @@
 //! count. Data come before locations of processes; otherwise arcs that few transitions induce are dropped first.
 
 use super::transitions::Transitions;
-use crate::task::Task;
+use crate::task::AbstractTask;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// For each variable, the variables before it that its steps depend on, ascending.
-pub fn predecessors(task: &Task, transitions: &Transitions) -> Vec<Vec<u32>> {
+pub fn predecessors(task: &AbstractTask, transitions: &Transitions) -> Vec<Vec<u32>> {
     let arcs = arcs(task);
     let count = task.variables.len();
     let mut place = vec![0; count];
@@ -42,7 +42,7 @@ pub fn predecessors(task: &Task, transitions: &Transitions) -> Vec<Vec<u32>> {
 }
 
 /// Arcs of the causal graph with how many ways to fire induce them.
-pub fn arcs(task: &Task) -> BTreeMap<(u32, u32), u32> {
+pub fn arcs(task: &AbstractTask) -> BTreeMap<(u32, u32), u32> {
     let mut arcs: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let single = |var: u32| task.variables[var as usize].is_single();
     for way in &task.ways {

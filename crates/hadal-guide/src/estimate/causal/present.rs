@@ -2,7 +2,7 @@
 //! transitions they would take first.
 
 use super::super::graph::all_off;
-use crate::task::{NO_NUMBER, Task, Way};
+use crate::task::{AbstractTask, NO_NUMBER, Way};
 use hadal_system::Label;
 use hadal_system::guide::Mask;
 use std::collections::HashMap;
@@ -26,13 +26,13 @@ const TRANSITION_WORK: u64 = 40;
 const MOST_LOOKED_AT: u64 = 500_000;
 
 impl Present {
-    pub fn new(task: &Task) -> Self {
+    pub fn new(task: &AbstractTask) -> Self {
         let values = vec![0; task.variables.len()];
         Present { values, stamp: 0, looked_at: 0, before: 0, off: Off::new(task), preferred: Vec::new() }
     }
 
     /// Begins an estimate of `state`; true where stamps begin anew, so that those kept elsewhere must be cleared.
-    pub fn begin(&mut self, task: &Task, state: &[u64], off: Option<&Mask>) -> bool {
+    pub fn begin(&mut self, task: &AbstractTask, state: &[u64], off: Option<&Mask>) -> bool {
         self.off.set(task, off);
         for (value, variable) in self.values.iter_mut().zip(&task.variables) {
             let number = if variable.is_single() { variable.number(state) } else { 0 };
@@ -84,11 +84,11 @@ struct Off {
 const MAX_MASKS: usize = 4096;
 
 impl Off {
-    fn new(task: &Task) -> Self {
+    fn new(task: &AbstractTask) -> Self {
         Off { ways: vec![false; task.ways.len()], any: false, known: HashMap::new() }
     }
 
-    fn set(&mut self, task: &Task, off: Option<&Mask>) {
+    fn set(&mut self, task: &AbstractTask, off: Option<&Mask>) {
         let Some(off) = off.filter(|off| !off.is_empty()) else {
             self.any = false;
             return;

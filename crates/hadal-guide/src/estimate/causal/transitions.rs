@@ -1,6 +1,6 @@
 //! The transitions of each variable's own graph with what they need of other variables.
 
-use crate::task::{Bits, Effect, Task, Way};
+use crate::task::{AbstractTask, Bits, Effect, Way};
 
 /// A step of one variable.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ const MAX_TRANSITIONS: usize = 1_500_000;
 
 impl Transitions {
     /// The graphs of a task; `None` where they are too large.
-    pub fn of(task: &Task) -> Option<Self> {
+    pub fn of(task: &AbstractTask) -> Option<Self> {
         let mut all: Vec<Vec<Transition>> = vec![Vec::new(); task.variables.len()];
         let mut conditions = Vec::new();
         let mut total = 0;
@@ -135,7 +135,7 @@ enum After {
 impl Afters {
     /// Of all ways of a task. Indexed once, because a way may have a row for each value of a wide variable, and an
     /// estimate looks at it for each of them.
-    pub fn of(task: &Task) -> Self {
+    pub fn of(task: &AbstractTask) -> Self {
         let of_way = |way: &Way| {
             let mut written: Vec<(u32, After)> = Vec::new();
             let single = |effect: &&Effect| task.variables[effect.var as usize].is_single();

@@ -2,19 +2,19 @@
 
 use super::projection::values_of;
 use crate::estimate::causal::arcs;
-use crate::task::{Formula, Task};
+use crate::task::{AbstractTask, Formula};
 use hadal_exec::Model;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Chooses the variables of patterns.
 pub(super) struct Chooser<'t> {
-    task: &'t Task,
+    task: &'t AbstractTask,
     arcs: BTreeMap<(u32, u32), u32>,
 }
 
 impl<'t> Chooser<'t> {
-    pub(super) fn new(task: &'t Task) -> Self {
+    pub(super) fn new(task: &'t AbstractTask) -> Self {
         Chooser { task, arcs: arcs(task) }
     }
 
@@ -46,12 +46,12 @@ impl<'t> Chooser<'t> {
 }
 
 /// How many combinations the values of some variables have.
-pub(super) fn combinations(task: &Task, vars: &[u32]) -> u64 {
+pub(super) fn combinations(task: &AbstractTask, vars: &[u32]) -> u64 {
     vars.iter().fold(1u64, |size, &var| size.saturating_mul(values_of(task, var)))
 }
 
 /// The variables whose names stand in a list.
-pub(super) fn named(model: &Model, task: &Task, list: &str) -> Result<Vec<u32>, String> {
+pub(super) fn named(model: &Model, task: &AbstractTask, list: &str) -> Result<Vec<u32>, String> {
     let mut vars = Vec::new();
     for name in list.split(',').map(str::trim) {
         match task.variables.iter().position(|variable| variable.name == name) {

@@ -12,7 +12,7 @@ mod ram;
 
 use crate::GuideError;
 use crate::room::Room;
-use crate::task::{Formula, Task};
+use crate::task::{AbstractTask, Formula};
 use choose::Chooser;
 use disk::DiskTable;
 use hadal_exec::Model;
@@ -63,7 +63,7 @@ enum Unbuilt {
 /// Distances in projections.
 pub struct Patterns<'m> {
     name: String,
-    task: Arc<Task>,
+    task: Arc<AbstractTask>,
     /// Outer: the least counts. Inner: the greatest.
     tables: Vec<Vec<Table>>,
     trouble: Trouble<'m>,
@@ -103,7 +103,7 @@ impl<'m> Patterns<'m> {
     /// Patterns chosen by what is looked for, of so many combinations of values together.
     pub fn automatic(
         model: &Model,
-        task: Arc<Task>,
+        task: Arc<AbstractTask>,
         asked: Option<u64>,
         room: &Room<'m>,
     ) -> Result<Self, GuideError> {
@@ -141,7 +141,12 @@ impl<'m> Patterns<'m> {
     }
 
     /// Patterns given by the names of their variables: `a,b;c,d`. Their greatest value counts.
-    pub fn given(model: &Model, task: Arc<Task>, list: &str, room: &Room<'m>) -> Result<Self, GuideError> {
+    pub fn given(
+        model: &Model,
+        task: Arc<AbstractTask>,
+        list: &str,
+        room: &Room<'m>,
+    ) -> Result<Self, GuideError> {
         let starts = starts(model, &task);
         let name = format!("pdb:{list}");
         let wrong = |reason: String| GuideError::Malformed { name: name.clone(), reason };
@@ -165,7 +170,7 @@ impl<'m> Patterns<'m> {
 
     fn of(
         name: String,
-        task: Arc<Task>,
+        task: Arc<AbstractTask>,
         made: Vec<Vec<(Projection, Made)>>,
         room: &Room<'m>,
     ) -> Result<Self, GuideError> {
@@ -193,7 +198,7 @@ impl<'m> Patterns<'m> {
 }
 
 /// The table of a projection, in RAM if there is room for it.
-fn make(model: &Model, task: &Task, plan: TablePlan<'_>, room: &Room) -> Result<Made, Unbuilt> {
+fn make(model: &Model, task: &AbstractTask, plan: TablePlan<'_>, room: &Room) -> Result<Made, Unbuilt> {
     let TablePlan { projection, starts, most_edges } = plan;
     if room.allows_ram() {
         match RamTable::build(task, projection, starts, most_edges, room) {
@@ -208,7 +213,7 @@ fn make(model: &Model, task: &Task, plan: TablePlan<'_>, room: &Room) -> Result<
 }
 
 /// The numbers of all single variables in each initial state.
-fn starts(model: &Model, task: &Task) -> Vec<Vec<u16>> {
+fn starts(model: &Model, task: &AbstractTask) -> Vec<Vec<u16>> {
     let mut out = Successors::new(model.words());
     // Not the model's own worker: with symmetry it would give representatives only.
     model.interpreter().initial(&mut out, &mut vec![0; model.properties().len()]);

@@ -1,7 +1,7 @@
 //! A projection of the abstract task: its states are numbers, its transitions the ways to fire as far as the pattern sees
 //! them.
 
-use crate::task::{Bits, Formula, NO_NUMBER, Task, Way};
+use crate::task::{AbstractTask, Bits, Formula, NO_NUMBER, Way};
 
 /// The abstract task seen through a few variables.
 pub(super) struct Projection {
@@ -31,13 +31,13 @@ struct ProjectedEffect {
 }
 
 /// How many values a variable has.
-pub(super) fn values_of(task: &Task, var: u32) -> u64 {
+pub(super) fn values_of(task: &AbstractTask, var: u32) -> u64 {
     task.variables[var as usize].values.len().max(1) as u64
 }
 
 impl Projection {
     /// The projection to these variables, whose values have less than 2^63 combinations.
-    pub(super) fn new(task: &Task, vars: Vec<u32>, goal: Formula) -> Self {
+    pub(super) fn new(task: &AbstractTask, vars: Vec<u32>, goal: Formula) -> Self {
         let sizes: Vec<u64> = vars.iter().map(|&var| values_of(task, var)).collect();
         let mut weights = Vec::with_capacity(sizes.len());
         sizes.iter().fold(1, |weight, size| {
@@ -66,7 +66,7 @@ impl Projection {
 
     /// The number of a packed state; `None` where a value was not thought possible.
     #[inline]
-    pub(super) fn number_of(&self, task: &Task, state: &[u64]) -> Option<u64> {
+    pub(super) fn number_of(&self, task: &AbstractTask, state: &[u64]) -> Option<u64> {
         let mut number = 0;
         for (&var, weight) in self.vars.iter().zip(&self.weights) {
             let value = task.variables[var as usize].number(state);

@@ -5,7 +5,7 @@ use super::projection::Projection;
 use super::{EDGE_WORK, UNREACHED, Unbuilt};
 use crate::estimate::graph::all_off;
 use crate::room::Room;
-use crate::task::Task;
+use crate::task::AbstractTask;
 use hadal_store::Reservation;
 use hadal_system::guide::Mask;
 
@@ -35,7 +35,7 @@ struct Graph {
 impl RamTable {
     /// The table of a projection, if its graph has at most so many edges and the budget has room for it.
     pub(super) fn build(
-        task: &Task,
+        task: &AbstractTask,
         projection: &Projection,
         starts: &[Vec<u16>],
         most_edges: u64,
@@ -65,14 +65,25 @@ impl RamTable {
     }
 
     /// The distances where some transitions cannot fire, if these make a difference here.
-    pub(super) fn masked(&self, task: &Task, projection: &Projection, off: &Mask) -> Option<Vec<u16>> {
+    pub(super) fn masked(
+        &self,
+        task: &AbstractTask,
+        projection: &Projection,
+        off: &Mask,
+    ) -> Option<Vec<u16>> {
         let graph = self.graph.as_ref()?;
         Some(graph.distances(task, projection, self.distances.len(), Some(off)))
     }
 }
 
 impl Graph {
-    fn distances(&self, task: &Task, projection: &Projection, size: usize, off: Option<&Mask>) -> Vec<u16> {
+    fn distances(
+        &self,
+        task: &AbstractTask,
+        projection: &Projection,
+        size: usize,
+        off: Option<&Mask>,
+    ) -> Vec<u16> {
         let ways: Option<Vec<bool>> =
             off.map(|off| task.ways.iter().map(|way| all_off(&way.labels, off)).collect());
         let states = &self.states;

@@ -3,10 +3,10 @@
 //! Whichever of the ways fires, the effect happens; what it needs is then what at least one of them needs. That is weaker than
 //! the ways themselves, and never misses anything they do.
 
-use crate::task::{Bits, Effect, FastMap, Task, Way};
+use crate::task::{AbstractTask, Bits, Effect, FastMap, Way};
 
 /// The ways of a task, shared effects taken out of them; each with the number of a way of the same labels.
-pub fn merged(task: &Task) -> Vec<(u32, Way)> {
+pub fn merged(task: &AbstractTask) -> Vec<(u32, Way)> {
     let mut result = Vec::new();
     let mut from = 0;
     while from < task.ways.len() {
@@ -20,7 +20,7 @@ pub fn merged(task: &Task) -> Vec<(u32, Way)> {
 
 type Key = (Option<(u32, Bits)>, u32, Bits);
 
-fn merge(task: &Task, first: usize, ways: &[Way], result: &mut Vec<(u32, Way)>) {
+fn merge(task: &AbstractTask, first: usize, ways: &[Way], result: &mut Vec<(u32, Way)>) {
     // In which of the ways each effect happens.
     let mut places: FastMap<Key, Vec<u32>> = FastMap::default();
     let mut order: Vec<Key> = Vec::new();
@@ -55,7 +55,7 @@ fn merge(task: &Task, first: usize, ways: &[Way], result: &mut Vec<(u32, Way)>) 
 }
 
 /// What each of the listed ways needs in some form.
-fn common_demands(task: &Task, ways: &[Way], list: &[u32]) -> Vec<(u32, Bits)> {
+fn common_demands(task: &AbstractTask, ways: &[Way], list: &[u32]) -> Vec<(u32, Bits)> {
     let mut common = ways[list[0] as usize].demands.clone();
     for &n in &list[1..] {
         let other = &ways[n as usize].demands;

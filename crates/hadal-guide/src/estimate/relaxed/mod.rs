@@ -51,12 +51,12 @@ impl Relaxed {
 }
 
 #[cfg(test)]
-use crate::task::Task;
+use crate::task::AbstractTask;
 
 #[cfg(test)]
 impl Relaxed {
     /// With shared effects taken together, however few there are.
-    pub fn merged(name: &'static str, task: &Task, kind: Kind) -> Self {
+    pub fn merged(name: &'static str, task: &AbstractTask, kind: Kind) -> Self {
         Relaxed { name, network: Arc::new(Network::merging_above(task, 0)), kind }
     }
 }

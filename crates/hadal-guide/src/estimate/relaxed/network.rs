@@ -6,7 +6,7 @@
 
 use super::super::graph::all_off;
 use super::merge;
-use crate::task::{Bits, FastMap, Formula, Task, Variable};
+use crate::task::{AbstractTask, Bits, FastMap, Formula, Variable};
 use hadal_system::guide::Mask;
 
 /// With more effects than this, those that several ways of the same instance share are taken together.
@@ -110,7 +110,7 @@ struct Builder {
 }
 
 impl Network {
-    pub fn of(task: &Task) -> Self {
+    pub fn of(task: &AbstractTask) -> Self {
         Network::merging_above(task, MANY_EFFECTS)
     }
 
@@ -120,7 +120,7 @@ impl Network {
     }
 
     /// Takes shared effects together where there are more than `many`.
-    pub fn merging_above(task: &Task, many: usize) -> Self {
+    pub fn merging_above(task: &AbstractTask, many: usize) -> Self {
         let mut bases = vec![0];
         for variable in &task.variables {
             bases.push(bases[bases.len() - 1] + variable.values.len() as u32);
@@ -185,7 +185,7 @@ impl Builder {
         self.way_of.push(way);
     }
 
-    fn add_way(&mut self, task: &Task, number: u32, way: &crate::task::Way) {
+    fn add_way(&mut self, task: &AbstractTask, number: u32, way: &crate::task::Way) {
         type Condition = Option<(u32, Bits)>;
         let mut by_condition: Vec<(Condition, Vec<u32>)> = Vec::new();
         let mut place: FastMap<Condition, usize> = FastMap::default();
@@ -263,7 +263,7 @@ impl Builder {
         }
     }
 
-    fn finish(self, task: &Task, first_goal_operator: u32, goal: u32) -> Network {
+    fn finish(self, task: &AbstractTask, first_goal_operator: u32, goal: u32) -> Network {
         let (facts, atoms, operators) =
             (self.facts as usize, self.atom_facts.len(), self.way_of.len() as u32);
         let needs: Vec<u32> = (0..operators).map(|n| self.needed.get(n).len() as u32).collect();

@@ -6,7 +6,7 @@ use super::join::value;
 use super::objective::Objective;
 use super::relation::Relation;
 use super::terms::{Join, Terms};
-use crate::pddl::ast::{Number, Task};
+use crate::pddl::ast::{LiftedTask, Number};
 use hadal_system::rows::Rational;
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(crate) type Disjunction = Vec<Vec<Literal>>;
 
 /// What rows are made in. Atoms are numbered predicate by predicate, auxiliary ones follow.
 pub(crate) struct Builder<'a> {
-    pub(crate) task: &'a Task,
+    pub(crate) task: &'a LiftedTask,
     pub(crate) facts: Facts<'a>,
     /// The number of a predicate's first atom; none where it is static.
     pub(crate) base: Vec<Option<u32>>,
@@ -37,7 +37,7 @@ pub(crate) struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     /// Tables for the reachable `facts`.
-    pub(crate) fn new(task: &'a Task, facts: Facts<'a>, objective: Objective) -> Self {
+    pub(crate) fn new(task: &'a LiftedTask, facts: Facts<'a>, objective: Objective) -> Self {
         let mut atom_count = 0;
         let mut base = Vec::with_capacity(task.predicates.len());
         let mut firsts = Vec::new();

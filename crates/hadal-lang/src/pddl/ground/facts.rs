@@ -3,7 +3,7 @@
 use super::join::value;
 use super::relation::Relation;
 use super::{Budget, Excess};
-use crate::pddl::ast::{Atom, Comparator, Number, Task, Universe};
+use crate::pddl::ast::{Atom, Comparator, LiftedTask, Number, Universe};
 use crate::pddl::normalise::Traits;
 use hadal_system::rows::Rational;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub};
@@ -34,7 +34,7 @@ const LOOK_EVERY: u64 = 1 << 14;
 
 impl<'a> Facts<'a> {
     /// No facts, but the values at the start.
-    pub(crate) fn new(task: &'a Task, traits: &'a Traits, budget: Budget) -> Self {
+    pub(crate) fn new(task: &'a LiftedTask, traits: &'a Traits, budget: Budget) -> Self {
         let predicates = task.predicates.iter().map(|symbol| Relation::new(symbol.sorts.len()));
         let schemas = task.actions.iter().map(|action| Relation::new(action.parameters.len()));
         let mut values: Vec<(Relation, Vec<Rational>)> =

@@ -19,7 +19,7 @@ pub(crate) use relation::Relation;
 pub(crate) use rows::{GroundChange, GroundEffect, GroundRow, RowError};
 pub(crate) use terms::{Compared, Join, Terms};
 
-use super::ast::Task;
+use super::ast::LiftedTask;
 use super::normalise::{Condition, Traits, flatten, normalise};
 use super::soft::{Soft, Wish, wishes_of};
 use facts::Facts;
@@ -92,7 +92,7 @@ const MAX_RULES: usize = 64;
 
 /// Grounds a task.
 pub(crate) fn ground<'a>(
-    task: &'a Task,
+    task: &'a LiftedTask,
     traits: &'a Traits,
     budget: Budget,
 ) -> Result<GroundTask<'a>, GroundError> {

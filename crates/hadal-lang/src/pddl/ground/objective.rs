@@ -2,7 +2,7 @@
 
 use super::facts::{Facts, Overflow};
 use super::join::value;
-use crate::pddl::ast::{Number, Task};
+use crate::pddl::ast::{LiftedTask, Number};
 use hadal_system::rows::{Rational, Sense};
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul};
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ pub(crate) struct Linear {
 
 impl Objective {
     /// Reads the metric of a task.
-    pub(crate) fn of(task: &Task, facts: &Facts) -> Result<Self, Overflow> {
+    pub(crate) fn of(task: &LiftedTask, facts: &Facts) -> Result<Self, Overflow> {
         let count = task.functions.len();
         let Some(metric) = &task.metric else {
             // Nothing reads a number that no condition reads.

@@ -5,7 +5,7 @@ use super::Excess;
 use super::facts::Facts;
 use super::join::{Binding, Trigger, join, value};
 use super::rule::{Body, relax};
-use crate::pddl::ast::{Atom, Task, Term};
+use crate::pddl::ast::{Atom, LiftedTask, Term};
 use crate::pddl::normalise::{Condition, FlatEffect, Leaf, Traits};
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ pub(crate) struct Schema {
 
 /// Fills the relations of `facts` with everything reachable.
 pub(crate) fn reach(
-    task: &Task,
+    task: &LiftedTask,
     schemas: &[Schema],
     axioms: &[Condition],
     facts: &mut Facts,
@@ -93,7 +93,7 @@ struct Program {
 }
 
 impl Program {
-    fn of(task: &Task, schemas: &[Schema], axioms: &[Condition], traits: &Traits) -> Self {
+    fn of(task: &LiftedTask, schemas: &[Schema], axioms: &[Condition], traits: &Traits) -> Self {
         let predicates = task.predicates.len() as u32;
         let mut rules = Vec::new();
         let mut simple = vec![Vec::new(); schemas.len()];

@@ -6,7 +6,7 @@ mod effect;
 pub(crate) use condition::{Condition, Quantified, negate, normalise};
 pub(crate) use effect::{FlatEffect, Leaf, flatten};
 
-use super::ast::{Effect, Formula, Number, Task};
+use super::ast::{Effect, Formula, LiftedTask, Number};
 
 /// What of a task never changes, and what only the metric reads.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ pub(crate) struct Traits {
 
 impl Traits {
     /// Looks through every action, rule and condition.
-    pub(crate) fn of(task: &Task) -> Self {
+    pub(crate) fn of(task: &LiftedTask) -> Self {
         let functions = task.functions.len();
         let mut traits = Traits {
             static_predicate: task.predicates.iter().map(|symbol| !symbol.derived).collect(),

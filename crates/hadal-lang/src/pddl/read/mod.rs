@@ -1,4 +1,4 @@
-//! Lists to a [`Task`]: resolves names, checks arities and types, says what is wrong where.
+//! Lists to a [`LiftedTask`]: resolves names, checks arities and types, says what is wrong where.
 
 mod constraint;
 mod declare;
@@ -9,7 +9,7 @@ mod number;
 mod problem;
 mod requirement;
 
-use super::ast::{Task, Variable};
+use super::ast::{LiftedTask, Variable};
 use super::strata::strata;
 use super::tree::{self, Tree};
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
@@ -21,7 +21,7 @@ use std::collections::HashMap;
 #[derive(Clone, Debug)]
 pub struct Read {
     /// The task.
-    pub task: Task,
+    pub task: LiftedTask,
     /// What the reader may want to know, with the text it is about.
     pub warnings: Vec<(Source, Diagnostic)>,
     /// Where an effect or the initial state leaves something to chance.
@@ -80,7 +80,7 @@ struct Reader {
     functions: HashMap<String, u32>,
     preferences: HashMap<String, u32>,
     chance: Option<Span>,
-    task: Task,
+    task: LiftedTask,
 }
 
 /// The variables that a formula may name; the place in the list is the slot.

@@ -2,12 +2,12 @@
 
 use super::evaluate::{Quantified, View};
 use super::state::State;
-use crate::pddl::ast::Task;
+use crate::pddl::ast::LiftedTask;
 use crate::pddl::strata::strata;
 use std::collections::HashSet;
 
 /// Fills in what rules derive in `state`.
-pub(super) fn derive(task: &Task, state: &mut State) {
+pub(super) fn derive(task: &LiftedTask, state: &mut State) {
     state.derived = HashSet::new();
     if task.axioms.is_empty() {
         return;

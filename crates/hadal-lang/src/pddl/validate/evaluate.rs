@@ -1,14 +1,14 @@
 //! The truth of lifted conditions and the value of lifted expressions in one state.
 
 use super::state::{State, key_of, object_of};
-use crate::pddl::ast::{Comparator, Formula, Number, Task, Term, Variable};
+use crate::pddl::ast::{Comparator, Formula, LiftedTask, Number, Term, Variable};
 use hadal_system::rows::Rational;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub};
 
 /// A task and one of its states.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
-    pub(super) task: &'a Task,
+    pub(super) task: &'a LiftedTask,
     pub(super) state: &'a State,
 }
 

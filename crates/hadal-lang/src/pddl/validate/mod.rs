@@ -8,7 +8,7 @@ mod state;
 mod step;
 mod trajectory;
 
-use super::ast::{Action, Task};
+use super::ast::{Action, LiftedTask};
 use super::normalise::Traits;
 use super::read::read;
 use super::tree::{self, Tree};
@@ -60,7 +60,7 @@ pub fn validate(domain: &Source, problem: &Source, plan: &str) -> Result<Validat
 }
 
 /// [`validate`] for a task that was read before.
-pub fn validate_task(task: &Task, plan: &str) -> Validation {
+pub fn validate_task(task: &LiftedTask, plan: &str) -> Validation {
     let text = plan.to_ascii_lowercase();
     let mut findings = Diagnostics::default();
     let trees = tree::read(&text, &mut findings);
@@ -101,7 +101,7 @@ fn is_timing(tree: &Tree) -> bool {
 
 /// A plan being carried out.
 struct Run<'a> {
-    task: &'a Task,
+    task: &'a LiftedTask,
     counters: step::Counters,
     /// All states so far.
     states: Vec<State>,
@@ -110,7 +110,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(task: &'a Task) -> Self {
+    fn new(task: &'a LiftedTask) -> Self {
         let traits = Traits::of(task);
         let counters = (0..task.functions.len())
             .map(|function| !traits.read_function[function] && !traits.assigned_function[function])

@@ -1,11 +1,11 @@
 //! Conditions as PDDL writes them, variables replaced by objects.
 
 use super::state::object_of;
-use crate::pddl::ast::{Atom, Comparator, Formula, Number, Symbol, Task, Term, Variable};
+use crate::pddl::ast::{Atom, Comparator, Formula, LiftedTask, Number, Symbol, Term, Variable};
 
 /// Writes parts of a task.
 pub(super) struct Writer<'a> {
-    pub(super) task: &'a Task,
+    pub(super) task: &'a LiftedTask,
 }
 
 impl Writer<'_> {

@@ -1,6 +1,6 @@
 //! A state as its definition says: the true atoms and the numbers, nothing else.
 
-use crate::pddl::ast::{Atom, Task, Term};
+use crate::pddl::ast::{Atom, LiftedTask, Term};
 use hadal_system::rows::Rational;
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,7 @@ pub(super) struct State {
 
 impl State {
     /// The state at the start, without what rules derive.
-    pub(super) fn initial(task: &Task) -> Self {
+    pub(super) fn initial(task: &LiftedTask) -> Self {
         State {
             atoms: task.init.atoms.iter().cloned().collect(),
             numbers: task

@@ -3,7 +3,7 @@
 use super::evaluate::View;
 use super::show::Writer;
 use super::state::{Key, State, key_of};
-use crate::pddl::ast::{Action, Effect, Formula, Operator, Task, Update};
+use crate::pddl::ast::{Action, Effect, Formula, LiftedTask, Operator, Update};
 use hadal_system::rows::Rational;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub};
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub(super) type Counters = Vec<bool>;
 
 /// The state after `action`, or why it cannot be applied.
 pub(super) fn apply(
-    task: &Task,
+    task: &LiftedTask,
     state: &State,
     action: &Action,
     objects: &[u32],

@@ -4,7 +4,7 @@
 use super::evaluate::View;
 use super::show::Writer;
 use super::state::State;
-use crate::pddl::ast::{Constraint, Formula, Task, Watch};
+use crate::pddl::ast::{Constraint, Formula, LiftedTask, Watch};
 
 /// What became of constraints.
 #[derive(Default)]
@@ -16,7 +16,7 @@ pub(super) struct Judged {
 }
 
 /// Judges the constraints of a task on the states of a plan.
-pub(super) fn judge(task: &Task, states: &[State]) -> Judged {
+pub(super) fn judge(task: &LiftedTask, states: &[State]) -> Judged {
     let mut judged = Judged::default();
     for constraint in &task.constraints {
         visit(task, states, constraint, &mut Vec::new(), &mut judged);
@@ -25,7 +25,7 @@ pub(super) fn judge(task: &Task, states: &[State]) -> Judged {
 }
 
 fn visit(
-    task: &Task,
+    task: &LiftedTask,
     states: &[State],
     constraint: &Constraint,
     objects: &mut Vec<u32>,
@@ -54,7 +54,12 @@ fn visit(
 }
 
 /// The first part of a constraint that is violated.
-fn broken(task: &Task, states: &[State], constraint: &Constraint, objects: &mut Vec<u32>) -> Option<String> {
+fn broken(
+    task: &LiftedTask,
+    states: &[State],
+    constraint: &Constraint,
+    objects: &mut Vec<u32>,
+) -> Option<String> {
     match constraint {
         Constraint::And(parts) => parts.iter().find_map(|part| broken(task, states, part, objects)),
         Constraint::Forall(variables, inner) => {
@@ -73,7 +78,7 @@ fn broken(task: &Task, states: &[State], constraint: &Constraint, objects: &mut 
 }
 
 /// Whether a watch accepts the states.
-fn holds(task: &Task, states: &[State], watch: &Watch, objects: &mut Vec<u32>) -> bool {
+fn holds(task: &LiftedTask, states: &[State], watch: &Watch, objects: &mut Vec<u32>) -> bool {
     let mut truth = |formula: &Formula| -> Vec<bool> {
         states.iter().map(|state| View { task, state }.is(formula, true, objects)).collect()
     };
@@ -109,7 +114,7 @@ fn holds(task: &Task, states: &[State], watch: &Watch, objects: &mut Vec<u32>) -
     }
 }
 
-fn describe(task: &Task, watch: &Watch, objects: &[u32]) -> String {
+fn describe(task: &LiftedTask, watch: &Watch, objects: &[u32]) -> String {
     let writer = Writer { task };
     let of = |formula: &Formula| writer.formula(formula, objects);
     let text = match watch {

@@ -16,7 +16,7 @@ use super::spill::Shared;
 use super::targets::Targets;
 use super::trail::{Mode, Step};
 use crate::finding::Finding;
-use crate::lane::{Lane, Task};
+use crate::lane::{Lane, SearchTask};
 use crate::layered::Trouble;
 use crate::report::StopReason;
 use hadal_store::Bitmap;
@@ -81,7 +81,7 @@ pub(super) struct Done {
 
 pub(super) struct Expander<'a> {
     pub(super) lane: Lane<'a>,
-    task: Task<'a>,
+    task: SearchTask<'a>,
     rules: Rules,
     shape: RecordShape,
     estimator: Box<dyn Estimator + 'a>,
@@ -110,7 +110,7 @@ impl Pass<'_> {
 
 impl<'a> Expander<'a> {
     pub(super) fn new(
-        (task, rules): (Task<'a>, Rules),
+        (task, rules): (SearchTask<'a>, Rules),
         lane: Lane<'a>,
         shape: RecordShape,
         estimator: Box<dyn Estimator + 'a>,
@@ -237,7 +237,7 @@ impl<'a> Expander<'a> {
     }
 
     /// Whether a limit was met between estimates that take long; the pass is stopped then.
-    fn is_late(work_at_look: &mut u64, work: u64, task: Task, pass: &Pass) -> bool {
+    fn is_late(work_at_look: &mut u64, work: u64, task: SearchTask, pass: &Pass) -> bool {
         if work.saturating_sub(*work_at_look) <= LOOK_WORK {
             return false;
         }

@@ -7,7 +7,7 @@
 //! ([`HashDetector`]); an abstract state too large for RAM is split by one more scalar. So nothing is ever lost.
 
 use super::super::Trouble;
-use super::super::block::{Ended, Left};
+use super::super::block::{BlockEnd, Left};
 use super::super::detector::{Detector, Found, LayerView, Scopes};
 use super::super::journal::LayerWriter;
 use super::bucket::Depths;
@@ -337,7 +337,7 @@ impl Scopes for StructuredDetector {
         Ok(())
     }
 
-    fn expand(&mut self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> Ended {
+    fn expand(&mut self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> BlockEnd {
         let block = States::new(self.hash.words, block);
         left.expand(lanes, &mut self.sinks(), block)
     }

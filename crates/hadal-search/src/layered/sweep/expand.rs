@@ -3,7 +3,7 @@
 use super::Sweep;
 use crate::lane::has_found;
 use crate::layered::Trouble;
-use crate::layered::block::{Ended, Left};
+use crate::layered::block::{BlockEnd, Left};
 use crate::layered::detector::{Detector, Nothing};
 use crate::report::{Stage, StopReason};
 use hadal_system::States;
@@ -35,7 +35,7 @@ impl<'a> Sweep<'a> {
                 let Some(scopes) = self.detector.scopes() else { return Ok(None) };
                 let ended = scopes.expand(&left, &mut self.lanes, &group);
                 self.counted.row.seconds.expanding += begun.elapsed().as_secs_f64();
-                if ended == Ended::Whole {
+                if ended == BlockEnd::Whole {
                     break;
                 }
                 scopes.make_room()?;
@@ -65,7 +65,7 @@ impl<'a> Sweep<'a> {
             let states = States::new(self.task.space.words(), block);
             let ended = left.expand(&mut self.lanes, &mut self.cache.sinks(), states);
             self.counted.row.seconds.expanding += begun.elapsed().as_secs_f64();
-            if ended == Ended::Whole {
+            if ended == BlockEnd::Whole {
                 return Ok(None);
             }
             self.drain()?;

@@ -14,7 +14,7 @@ use super::ledger::Ledger;
 use super::tally::{Counted, DiskMark};
 use crate::explore::{Phase, Progress};
 use crate::firings::Counts;
-use crate::lane::{Lane, Task, take_finding, total_counts};
+use crate::lane::{Lane, SearchTask, take_finding, total_counts};
 use crate::report::{Layer, Proviso, Stage, StopReason, Verdict, Violation};
 use crate::run::RUNNING;
 use hadal_store::Governor;
@@ -30,7 +30,7 @@ const REST_BLOCK: usize = 1 << 16;
 
 /// A layered search that is under way.
 pub(crate) struct Sweep<'a> {
-    pub(in crate::layered) task: Task<'a>,
+    pub(in crate::layered) task: SearchTask<'a>,
     governor: Governor,
     lanes: Vec<Lane<'a>>,
     cache: Cache,
@@ -47,7 +47,7 @@ pub(crate) struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    pub(crate) fn new(task: Task<'a>, governor: &Governor, means: Means<'a>, origin: Origin) -> Self {
+    pub(crate) fn new(task: SearchTask<'a>, governor: &Governor, means: Means<'a>, origin: Origin) -> Self {
         let Means { lanes, cache, detector, fallback, keep } = means;
         let Origin { disk, ledger, journal, layers, counts, seconds, stages, partly } = origin;
         let mut counted = Counted::new(task.space, layers, counts, seconds, stages);

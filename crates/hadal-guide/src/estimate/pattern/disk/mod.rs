@@ -7,7 +7,7 @@
 use super::projection::Projection;
 use super::{EDGE_WORK, UNREACHED, Unbuilt};
 use crate::room::Room;
-use crate::task::Task;
+use crate::task::AbstractTask;
 use hadal_store::error::{ReadError, WriteError};
 use hadal_store::levels::{LevelPolicy, Levels};
 use hadal_store::run::{BlockIndex, Codec, RunFile, RunKind, RunLookup, RunOptions, RunReader, RunWriter};
@@ -87,7 +87,7 @@ pub(super) fn distance(lookup: &mut RunLookup, state: u64) -> Result<u16, ReadEr
 }
 
 /// A number that tells the table of a projection from every other.
-pub(super) fn name(model: u64, task: &Task, projection: &Projection) -> u64 {
+pub(super) fn name(model: u64, task: &AbstractTask, projection: &Projection) -> u64 {
     struct Hash(Vec<u64>);
     impl Write for Hash {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
