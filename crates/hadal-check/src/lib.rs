@@ -49,6 +49,7 @@ mod runs;
 mod searching;
 pub mod space;
 pub mod strategy;
+pub mod timed;
 pub mod units;
 pub mod usage;
 

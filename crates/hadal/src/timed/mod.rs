@@ -1,7 +1,5 @@
 //! `hadal check` of models in real time: zones, covering, runs with delays.
 
-mod directed;
-mod fastest;
 mod gantt;
 pub mod landing;
 pub mod plan;
@@ -14,31 +12,20 @@ use crate::failure::Failure;
 use crate::outcome::{Outcome, Used};
 use crate::progress::Progress;
 use crate::trace::{Detail, TraceView};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use hadal_check::SpaceOutcome;
 use hadal_check::memory::default_memory;
+use hadal_check::timed::{self, CoveringChoice, FastestError, TimedCheck, TimedRun};
 use hadal_check::usage::{begin_peak, cpu_seconds};
-use hadal_check::{Reductions, SpaceCheck, SpaceOutcome, SpaceRun};
-use hadal_exec::zones::{Covering, Extrapolation, ZoneError, ZoneOptions, ZoneSpace};
+use hadal_exec::zones::{ZoneError, ZoneSpace};
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
 use hadal_lang::{Language, LoadOptions, LoadedModel};
-use hadal_search::strategy::Strategy as Layered;
 use hadal_search::{DeadlockNotion, Question, Report, Verdict};
 use hadal_system::{Source, StateSpace, TimedSystem};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// When a zone makes another needless.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-pub enum CoveringChoice {
-    /// Only where it is the same.
-    Off,
-    /// Where it includes the other.
-    Inclusion,
-    /// Where the other lies in its abstraction by lower and upper bounds.
-    Alu,
-}
 
 /// Questions of models in real time.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -112,21 +99,12 @@ pub fn refused(source: &Source, error: &ZoneError) -> Failure {
 /// Runs `hadal check` on a timed model, or goes on with a run.
 pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
-    refuse_others(args)?;
+    timed::refuse_others(&args.reduction, &args.directed)?;
     let Loaded { mut timed, language } = load(&args.model, args.timed.queries.as_deref(), args.output.quiet)?;
-    let mut plan = options(args, language, resumed)?;
-    // A guide sees the discrete part only, so the search is put together here.
-    let directing = args.directed.is_asked().then(|| std::mem::take(&mut plan.directing));
+    let plan = options(args, language, resumed)?;
     let asked = question::ask(&mut timed, args)?;
     let deadlocks = question::asks_deadlock(&timed, &asked);
-    let covering = covering(args, deadlocks)?;
-    let zones = ZoneOptions {
-        model: args.model.model_options(),
-        extrapolation: if deadlocks { Extrapolation::MaxPlus } else { Extrapolation::LowerUpperPlus },
-        covering,
-        asked: asked.clone(),
-        now: false,
-    };
+    let zones = timed::zones(&plan, &asked, deadlocks, args.timed.covering)?;
     let source = timed.system.source.clone();
     let again = args.timed.fastest.then(|| (timed.clone(), zones.clone()));
     let space = ZoneSpace::new(timed, zones).map_err(|error| refused(&source, &error))?;
@@ -135,37 +113,30 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let (startup_cpu, startup_peak) = (cpu_seconds(), begin_peak());
 
     let progress = Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?;
-    let search = SpaceCheck::of(&space)
-        .question(question.clone())
-        .options(plan)
-        .usually(Layered::covering())
-        .begin()?;
+    let search = TimedCheck::of(&space, question, plan).begin()?;
     let control = search.control();
     let interrupt = Arc::clone(control);
     ctrlc::set_handler(move || interrupt.interrupt())
         .map_err(|error| Failure::Internal(format!("cannot handle interrupts: {error}")))?;
-    let found = progress.during(control, search.governor(), || match &directing {
-        None => search.finish().map_err(Failure::from),
-        Some(directing) => {
-            let report = directed::explore(directing, &space, &question, (control, search.governor()))?;
-            Ok(SpaceOutcome { report, warnings: control.warnings(), run: None })
-        }
-    });
+    let found = progress.during(control, search.governor(), || search.finish());
     progress.tell(control);
     let SpaceOutcome { report, warnings, run } = found?;
-    if space.has_overflowed() {
-        return Err(Failure::Internal("a bound of a zone does not fit its bits".into()));
-    }
     let mut trace = match &report.verdict {
         Verdict::Violated(found) => Some(view::view(&space, found)?),
         _ => None,
     };
     let mut earliest = None;
     if let (Some((timed, zones)), Verdict::Violated(found)) = (again, &report.verdict) {
-        let fastest =
-            fastest::fastest(timed, zones, found, args.limits.memory.unwrap_or_else(default_memory))?;
-        earliest = Some(fastest.time);
-        trace = fastest.trace.or(trace);
+        let memory = args.limits.memory.unwrap_or_else(default_memory);
+        let fastest = timed::fastest(timed, zones, found, memory).map_err(|error| match error {
+            FastestError::Priced(error) => plan::priced_failure(&source, error),
+            FastestError::Check(error) => error.into(),
+        })?;
+        let taken = if fastest.run.is_some() { "" } else { " (not taken itself)" };
+        earliest = Some(format!("{}{taken}", fastest.time));
+        let shown = |run| view::shown(fastest.space.zones(), found, run);
+        let shown = fastest.run.as_ref().map(shown);
+        trace = shown.map(|trace| TraceView { shortest: false, ..trace }).or(trace);
     }
     let exit_code = Outcome::exit_code(&report);
     let mut outcome = outcome(args, &search, &space, report, trace.as_ref());
@@ -181,50 +152,9 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     Ok(exit_code)
 }
 
-/// Options whose promises time would break.
-fn refuse_others(args: &CheckArgs) -> Result<(), Failure> {
-    let refuse = |what: &str| {
-        Err(Failure::Usage(format!("{what} does not know clocks: time couples all processes. Leave it out")))
-    };
-    if args.reduction != Reductions::default() {
-        return refuse("a reduction (--por, --coi, --safe-abstraction, --decompose)");
-    }
-    directed::refuse(&args.directed)
-}
-
-fn covering(args: &CheckArgs, deadlocks: bool) -> Result<Covering, Failure> {
-    if args.directed.is_asked() {
-        return match args.timed.covering {
-            None | Some(CoveringChoice::Off) => Ok(Covering::Equality),
-            Some(_) => Err(Failure::Usage(
-                "a directed search compares zones by equality: leave out --covering".into(),
-            )),
-        };
-    }
-    let chosen = match (args.timed.covering, args.strategy) {
-        (chosen, strategy) if strategy.is_default() => chosen,
-        (None | Some(CoveringChoice::Off), _) => Some(CoveringChoice::Off),
-        (Some(_), other) => {
-            return Err(Failure::Usage(format!(
-                "--strategy {other} compares states by equality: leave it out, or give --covering off"
-            )));
-        }
-    };
-    match chosen {
-        Some(CoveringChoice::Off) => Ok(Covering::Equality),
-        Some(CoveringChoice::Inclusion) => Ok(Covering::Inclusion),
-        Some(CoveringChoice::Alu) if deadlocks => Err(Failure::Usage(
-            "--covering alu keeps what is reachable, not deadlocks: leave it out, or give --covering inclusion"
-                .into(),
-        )),
-        None if deadlocks => Ok(Covering::Inclusion),
-        Some(CoveringChoice::Alu) | None => Ok(Covering::Alu),
-    }
-}
-
 fn outcome(
     args: &CheckArgs,
-    search: &SpaceRun,
+    search: &TimedRun,
     space: &ZoneSpace,
     report: Report,
     trace: Option<&TraceView>,

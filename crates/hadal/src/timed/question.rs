@@ -3,6 +3,7 @@
 use super::wants_deadlocks;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
+use hadal_check::timed::Deadlocks;
 use hadal_system::timed::{Clause, TimedFormula, TimedSystem};
 use hadal_system::{Expr, ExprKind, Property, PropertyBody, PropertyKind, Span, UnaryOp};
 
@@ -46,9 +47,12 @@ pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failu
 }
 
 /// Whether something that is asked is about deadlock.
-pub fn asks_deadlock(timed: &TimedSystem, asked: &[bool]) -> bool {
+pub fn asks_deadlock(timed: &TimedSystem, asked: &[bool]) -> Deadlocks {
     let formulas = timed.formulas.iter().zip(asked).filter(|(_, asked)| **asked);
-    formulas.flat_map(|(formula, _)| formula).any(TimedFormula::asks_deadlock)
+    match formulas.flat_map(|(formula, _)| formula).any(TimedFormula::asks_deadlock) {
+        true => Deadlocks::Asked,
+        false => Deadlocks::NotAsked,
+    }
 }
 
 fn add(timed: &mut TimedSystem, (name, kind): (String, PropertyKind), when: Expr, deadlock: Option<bool>) {

@@ -1,8 +1,8 @@
 //! Directed search on zones: guides estimate on the discrete part, and keep what they promise, since every step of the
 //! zone graph is one of the discrete system (Kupferschmid et al. 2006, on guiding the search in timed automata).
 
-use crate::failure::Failure;
-use hadal_check::Directing;
+use crate::directed::Directing;
+use crate::error::CheckError;
 use hadal_exec::zones::ZoneSpace;
 use hadal_guide::registry::Prepared;
 use hadal_search::directed::{Directed, DirectedOptions, Order};
@@ -63,8 +63,8 @@ impl Estimator for OverZonesEstimator<'_> {
 }
 
 /// Options of directed search that do not go with zones.
-pub fn refuse(args: &Directing) -> Result<(), Failure> {
-    let refused = |what: &str| Err(Failure::Usage(format!("{what} is not supported with clocks")));
+pub(super) fn refuse(args: &Directing) -> Result<(), CheckError> {
+    let refused = |what: &str| Err(CheckError::Question(format!("{what} is not supported with clocks")));
     if args.order.as_deref() == Some("external-astar") {
         return refused("--order external-astar");
     }
@@ -82,13 +82,14 @@ pub fn refuse(args: &Directing) -> Result<(), Failure> {
 }
 
 /// Looks for what is asked where a guide says it is near.
-pub fn explore(
+pub(super) fn explore(
     args: &Directing,
     space: &ZoneSpace,
     question: &Question,
-    (control, governor): (&Control, &Governor),
-) -> Result<Report, Failure> {
-    let wrong = |what: String| Failure::Usage(what);
+    control: &Control,
+    governor: &Governor,
+) -> Result<Report, CheckError> {
+    let wrong = |what: String| CheckError::Question(what);
     let order: Order = match &args.order {
         Some(text) => text.parse().map_err(|why| wrong(format!("--order {text}: {why}")))?,
         None => USUAL_ORDER,
@@ -117,5 +118,5 @@ pub fn explore(
     let task = SearchTask { space, question, control };
     let directed = Directed { guide: &guide, aim: &target, priority: &NoPriority, options };
     let explored = hadal_search::explore(&directed, Setting::in_ram(task, governor, 1));
-    Ok(explored.map_err(hadal_check::CheckError::from)?.report)
+    Ok(explored?.report)
 }

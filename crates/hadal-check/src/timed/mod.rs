@@ -1,0 +1,178 @@
+//! Checks of models in real time: which zones make others needless, directed search on zones, the earliest run.
+//!
+//! [`zones`] says how the zone graph of a question is made; [`TimedCheck`] explores it.
+
+mod directed;
+mod fastest;
+
+pub use fastest::{Fastest, FastestError, fastest};
+
+use crate::directed::Directing;
+use crate::error::CheckError;
+use crate::options::Options;
+use crate::reduction::Reductions;
+use crate::space::{SpaceCheck, SpaceOutcome, SpaceRun};
+use hadal_exec::zones::{Covering, Extrapolation, ZoneOptions, ZoneSpace};
+use hadal_search::strategy::Strategy as Layered;
+use hadal_search::{Control, Question};
+use hadal_store::Governor;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// When a zone makes another needless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum CoveringChoice {
+    /// Only where it is the same.
+    Off,
+    /// Where it includes the other.
+    Inclusion,
+    /// Where the other lies in its abstraction by lower and upper bounds.
+    Alu,
+}
+
+/// Whether something that is asked is about deadlock, which fewer abstractions keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadlocks {
+    /// It is.
+    Asked,
+    /// It is not.
+    NotAsked,
+}
+
+/// How the zone graph is made for these options: what is asked about, and what each abstraction keeps, decide.
+pub fn zones(
+    options: &Options,
+    asked: &[bool],
+    deadlocks: Deadlocks,
+    covering: Option<CoveringChoice>,
+) -> Result<ZoneOptions, CheckError> {
+    Ok(ZoneOptions {
+        model: options.model,
+        extrapolation: match deadlocks {
+            Deadlocks::Asked => Extrapolation::MaxPlus,
+            Deadlocks::NotAsked => Extrapolation::LowerUpperPlus,
+        },
+        covering: chosen_covering(options, deadlocks, covering)?,
+        asked: asked.to_vec(),
+        now: false,
+    })
+}
+
+/// Options whose promises time would break.
+pub fn refuse_others(reductions: &Reductions, directing: &Directing) -> Result<(), CheckError> {
+    if *reductions != Reductions::default() {
+        return Err(CheckError::Question(
+            "a reduction (--por, --coi, --safe-abstraction, --decompose) does not know clocks: time couples all processes. \
+             Leave it out"
+                .into(),
+        ));
+    }
+    directed::refuse(directing)
+}
+
+fn chosen_covering(
+    options: &Options,
+    deadlocks: Deadlocks,
+    covering: Option<CoveringChoice>,
+) -> Result<Covering, CheckError> {
+    let refused = |why: String| Err(CheckError::Question(why));
+    if options.directing.is_asked() {
+        return match covering {
+            None | Some(CoveringChoice::Off) => Ok(Covering::Equality),
+            Some(_) => refused("a directed search compares zones by equality: leave out --covering".into()),
+        };
+    }
+    let chosen = match (covering, options.strategy) {
+        (chosen, strategy) if strategy.is_default() => chosen,
+        (None | Some(CoveringChoice::Off), _) => Some(CoveringChoice::Off),
+        (Some(_), other) => {
+            return refused(format!(
+                "--strategy {other} compares states by equality: leave it out, or give --covering off"
+            ));
+        }
+    };
+    match (chosen, deadlocks) {
+        (Some(CoveringChoice::Off), _) => Ok(Covering::Equality),
+        (Some(CoveringChoice::Inclusion), _) | (None, Deadlocks::Asked) => Ok(Covering::Inclusion),
+        (Some(CoveringChoice::Alu), Deadlocks::Asked) => refused(
+            "--covering alu keeps what is reachable, not deadlocks: leave it out, or give --covering inclusion"
+                .into(),
+        ),
+        (Some(CoveringChoice::Alu) | None, Deadlocks::NotAsked) => Ok(Covering::Alu),
+    }
+}
+
+/// A question about a zone graph.
+#[must_use = "a check does nothing until it is begun"]
+pub struct TimedCheck<'s> {
+    space: &'s ZoneSpace,
+    question: Question,
+    options: Options,
+}
+
+/// The search of a zone graph that has begun.
+pub struct TimedRun<'s> {
+    space: &'s ZoneSpace,
+    question: Question,
+    directing: Option<Directing>,
+    run: SpaceRun<'s>,
+}
+
+impl<'s> TimedCheck<'s> {
+    /// This question, by these options.
+    pub fn of(space: &'s ZoneSpace, question: Question, options: Options) -> Self {
+        TimedCheck { space, question, options }
+    }
+
+    /// Checks the choices against each other, opens the budget and starts the clock.
+    pub fn begin(self) -> Result<TimedRun<'s>, CheckError> {
+        let TimedCheck { space, question, mut options } = self;
+        // A guide sees the discrete part only, so the search is put together here.
+        let directing = options.directing.is_asked().then(|| std::mem::take(&mut options.directing));
+        let run = SpaceCheck::of(space)
+            .question(question.clone())
+            .options(options)
+            .usually(Layered::covering())
+            .begin()?;
+        Ok(TimedRun { space, question, directing, run })
+    }
+}
+
+impl TimedRun<'_> {
+    /// The reins: figures of the search while it goes on, and a way to stop it from another thread.
+    pub fn control(&self) -> &Arc<Control> {
+        self.run.control()
+    }
+
+    /// The memory budget of the search.
+    pub fn governor(&self) -> &Governor {
+        self.run.governor()
+    }
+
+    /// The memory budget in bytes, the model's share included.
+    pub fn memory(&self) -> u64 {
+        self.run.memory()
+    }
+
+    /// Threads.
+    pub fn threads(&self) -> usize {
+        self.run.threads()
+    }
+
+    /// Explores to the end, or to a limit.
+    pub fn finish(&self) -> Result<SpaceOutcome, CheckError> {
+        let outcome = match &self.directing {
+            None => self.run.finish()?,
+            Some(directing) => {
+                let (control, governor) = (self.control(), self.governor());
+                let report = directed::explore(directing, self.space, &self.question, control, governor)?;
+                SpaceOutcome { report, warnings: control.warnings(), run: None }
+            }
+        };
+        if self.space.has_overflowed() {
+            return Err(CheckError::Internal("a bound of a zone does not fit its bits".into()));
+        }
+        Ok(outcome)
+    }
+}
