@@ -16,6 +16,9 @@ use serde::Serialize;
 /// Premises are looked for in a second search, where the first one saw no more states than this.
 pub const MOST_STATES: u64 = 200_000;
 
+/// What the question about deadlocks is called.
+pub const NO_DEADLOCK: &str = "no deadlock";
+
 /// What was asked, what each answer is, and what never happened.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Coverage {
@@ -27,6 +30,22 @@ pub struct Coverage {
     pub never_changed: Vec<String>,
     /// Premises of invariants that are true in no state: the invariants say nothing there.
     pub vacuous: Vec<Vacuous>,
+}
+
+impl Coverage {
+    /// Properties that an earlier search of the same question found violated, in the order of the list where they stand in
+    /// it.
+    pub fn add_violated<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
+        for name in names {
+            match self.properties.iter_mut().find(|answered| answered.name == name) {
+                Some(answered) => answered.verdict = "violated",
+                None => {
+                    let kind = if name == NO_DEADLOCK { "deadlock" } else { "property" };
+                    self.properties.push(Answered { name: name.to_owned(), kind, verdict: "violated" });
+                }
+            }
+        }
+    }
 }
 
 /// A property and its answer.
@@ -111,7 +130,7 @@ fn answered(system: &System, question: &hadal_search::Question, report: &Report)
     }
     if question.deadlock != DeadlockNotion::Off {
         let verdict = if violated == Some(ViolationKind::Deadlock) { "violated" } else { other };
-        list.push(Answered { name: "no deadlock".into(), kind: "deadlock", verdict });
+        list.push(Answered { name: NO_DEADLOCK.into(), kind: "deadlock", verdict });
     }
     list
 }

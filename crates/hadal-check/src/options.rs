@@ -17,6 +17,8 @@ use std::path::PathBuf;
 pub struct Options {
     /// Properties asked about, by name; where none is named, all but goals.
     pub properties: Vec<String>,
+    /// Properties that are answered already, by name: they are not asked about, though they are named.
+    pub settled: Vec<String>,
     /// What a deadlock is.
     pub deadlock: DeadlockNotion,
     /// How states are visited and stored.
@@ -69,6 +71,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             properties: Vec::new(),
+            settled: Vec::new(),
             deadlock: DeadlockNotion::default(),
             strategy: Strategy::default(),
             directing: Directing::default(),

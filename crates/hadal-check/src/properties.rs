@@ -3,9 +3,13 @@
 use crate::error::CheckError;
 use hadal_system::{Expr, Property, PropertyBody, PropertyKind, System};
 
-/// Leaves only the named properties, or all but goals where none is named (and all assumptions, which are part of the
-/// model): the others become trivial.
-pub fn select_properties(system: &mut System, names: &[String]) -> Result<Vec<bool>, CheckError> {
+/// Leaves only the named properties, or all but goals where none is named, without those that are `settled` (and all
+/// assumptions, which are part of the model): the others become trivial.
+pub fn select_properties(
+    system: &mut System,
+    names: &[String],
+    settled: &[String],
+) -> Result<Vec<bool>, CheckError> {
     for name in names {
         if !system.properties.iter().any(|p| p.name == *name) {
             let known: Vec<_> = system.properties.iter().map(|p| format!("`{}`", p.name)).collect();
@@ -25,6 +29,7 @@ pub fn select_properties(system: &mut System, names: &[String]) -> Result<Vec<bo
             [] => !matches!(property.kind, PropertyKind::Goal | PropertyKind::Proposition),
             names => names.contains(&property.name),
         };
+        let selected = selected && !settled.contains(&property.name);
         asked.extend(std::iter::repeat_n(selected, (bases[n + 1] - bases[n]) as usize));
         if !selected {
             match property.kind {
@@ -53,10 +58,10 @@ pub(crate) fn has_unanswered(system: &System) -> bool {
 }
 
 /// Whether naming these properties, or none, asks about infinite runs, which seeing every state does not answer.
-pub(crate) fn asks_liveness(names: &[String], system: &System) -> bool {
+pub(crate) fn asks_liveness(names: &[String], settled: &[String], system: &System) -> bool {
     let by_reaching = |p: &Property| matches!(&p.body, PropertyBody::Claim(claim) if claim.is_reachability());
     let mut liveness = system.properties.iter().filter(|p| p.kind.is_about_runs() && !by_reaching(p));
-    liveness.any(|p| names.is_empty() || names.contains(&p.name))
+    liveness.any(|p| (names.is_empty() || names.contains(&p.name)) && !settled.contains(&p.name))
 }
 
 /// Whether runs are asked about that a claim accepts.

@@ -41,8 +41,8 @@ pub struct Prepared {
 
 impl Prepared {
     pub(crate) fn new(mut system: System, options: Options) -> Result<Self, CheckError> {
-        let plan =
-            Plan::new(&options, options.running.is_usual() && asks_liveness(&options.properties, &system))?;
+        let asks_liveness = asks_liveness(&options.properties, &options.settled, &system);
+        let plan = Plan::new(&options, options.running.is_usual() && asks_liveness)?;
         if system.starts.is_empty() {
             // An empty or truncated file breaks no invariant.
             return Err(CheckError::Question(format!(
@@ -57,7 +57,7 @@ impl Prepared {
                 "reductions keep what can be reached, not what it costs: leave them out with --cost".into(),
             ));
         }
-        let asked = select_properties(&mut system, &options.properties)?;
+        let asked = select_properties(&mut system, &options.properties, &options.settled)?;
         let unanswered = options.properties.is_empty() && has_unanswered(&system);
         let mut model = options.model;
         if asks_acceptance(&system, &asked) {
@@ -137,7 +137,11 @@ pub(crate) struct Session {
 impl Session {
     /// Starts the clock and opens the budget.
     pub(crate) fn open(options: &Options, memory: u64, name: &str) -> Result<Self, CheckError> {
-        let control = Arc::new(Control::new(options.budget.limits));
+        let limits = options.budget.limits;
+        let control = Arc::new(match &options.place.resumed {
+            Some(_) => Control::resumed(limits),
+            None => Control::new(limits),
+        });
         let governor = Governor::new(search_budget(memory)?);
         let place = &options.place;
         let parent = place.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK));

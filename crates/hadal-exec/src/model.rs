@@ -242,13 +242,14 @@ fn action_infos(system: &System) -> Vec<ActionInfo> {
         *named.entry(&action.name).or_default() += 1;
     }
     // Actions stand in no particular order and a text may have a million lines, so lines are not counted anew for each.
-    let ends: Vec<usize> = system.source.text.match_indices('\n').map(|(at, _)| at).collect();
+    let ends: Vec<usize> = system.source.original_text().match_indices('\n').map(|(at, _)| at).collect();
     let bases = system.label_bases(&system.actions);
     let info = |(action, base): (&hadal_system::Action, &[u64])| ActionInfo {
         name: match named[action.name.as_str()] {
             1 => action.name.clone(),
             _ => {
-                let line = ends.partition_point(|&end| end < action.span.start as usize) + 1;
+                let at = system.source.original(action.span).start as usize;
+                let line = ends.partition_point(|&end| end < at) + 1;
                 format!("{} (line {line})", action.name)
             }
         },

@@ -97,8 +97,11 @@ pub fn render_plain(source: &Source, diagnostic: &Diagnostic) -> String {
         let help = diagnostic.help.as_ref().map_or(String::new(), |help| format!("  = help: {help}\n"));
         return format!("{}: {severity}: {}\n{help}", source.name, printable(&diagnostic.message));
     }
-    let line = source.text.lines().nth(at.line - 1).unwrap_or("");
-    let width = source.slice(diagnostic.span).lines().next().map_or(1, |s| s.chars().count()).max(1);
+    let original = source.original_text();
+    let line = original.lines().nth(at.line - 1).unwrap_or("");
+    let span = source.original(diagnostic.span);
+    let marked = original.get(span.start as usize..span.end as usize).unwrap_or("");
+    let width = marked.lines().next().map_or(1, |s| s.chars().count()).max(1);
     let (shown, column, width) = around(line, at.column - 1, width);
     let gutter = at.line.to_string();
     let pad = " ".repeat(gutter.len());

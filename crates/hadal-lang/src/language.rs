@@ -32,6 +32,8 @@ pub struct Language {
     pub defines: &'static str,
     /// Reads a model.
     pub load: fn(Request) -> Result<Loaded, LoadError>,
+    /// What is read after macros were expanded, where the language has a text to show for it.
+    pub expand: Option<fn(&Source, &LoadOptions) -> Result<String, Refused>>,
 }
 
 impl Language {
@@ -239,15 +241,20 @@ pub enum LoadError {
 
 /// Reads the model in a file, in the language that its extension says.
 pub fn load(path: &Path, options: &LoadOptions) -> Result<(&'static Language, Loaded), LoadError> {
+    let (language, source) = read(path)?;
+    let loaded = (language.load)(Request { path, source, options })?;
+    Ok((language, loaded))
+}
+
+/// Reads a file without looking into it, in the language that its ending says.
+pub fn read(path: &Path) -> Result<(&'static Language, Source), LoadError> {
     let language = Language::of(path).ok_or_else(|| LoadError::UnknownEnding { path: path.to_owned() })?;
     let bytes = std::fs::read(path).map_err(|error| LoadError::File { path: path.to_owned(), error })?;
     if bytes.len() > u32::MAX as usize {
         return Err(LoadError::TooLarge { path: path.to_owned() });
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let source = Source::new(path.display().to_string(), text);
-    let loaded = (language.load)(Request { path, source, options })?;
-    Ok((language, loaded))
+    Ok((language, Source::new(path.display().to_string(), text)))
 }
 
 /// Findings that are shown; nobody reads more, and a file that is no model has thousands.

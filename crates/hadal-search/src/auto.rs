@@ -252,7 +252,14 @@ impl<'a> Moving<'a> {
         let seconds = task.control.elapsed().as_secs_f64();
         let stages = vec![TABLE, stage];
         let actions = counts.actions(task.space);
-        let tally = Tally { layers: &layers, covers: &counts.covers, actions, seconds, stages: &stages };
+        let tally = Tally {
+            layers: &layers,
+            covers: &counts.covers,
+            actions,
+            seconds,
+            stages: &stages,
+            reached: None,
+        };
         ledger.commit(&mut journal, tally, RUNNING)?;
         let finished: u64 = layers.iter().map(|layer| layer.transitions).sum();
         let fired: u64 = lanes.iter().map(|lane| lane.transitions).sum();
@@ -376,6 +383,7 @@ impl<'a> Moving<'a> {
             actions: begun.counts.actions(task.space),
             seconds: task.control.elapsed().as_secs_f64(),
             stages: &report.stages,
+            reached: report.depth,
         };
         ledger.commit(&mut journal, tally, &status(&report.verdict))?;
         Ok(Some((ledger, journal.bytes())))

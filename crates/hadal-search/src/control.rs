@@ -2,7 +2,7 @@
 
 use crate::report::StopReason;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Where a search must stop.
@@ -12,7 +12,7 @@ pub struct Limits {
     pub max_states: Option<u64>,
     /// Layers are expanded up to, not including, this depth.
     pub max_depth: Option<u64>,
-    /// Wall-clock time from the start of the search.
+    /// Wall-clock time from the start of the search; of one that is resumed, from the moment its first new state is due.
     pub time: Option<Duration>,
     /// What to do when the disk is full.
     pub when_full: WhenFull,
@@ -53,17 +53,28 @@ pub struct Control {
     interrupt: Arc<AtomicBool>,
     warnings: Mutex<Vec<String>>,
     started: Instant,
+    /// Where the time limit is counted from.
+    limited_from: OnceLock<Instant>,
 }
 
 impl Control {
     /// A search that starts now.
     pub fn new(limits: Limits) -> Self {
+        let control = Control::resumed(limits);
+        control.limited_from.get_or_init(|| control.started);
+        control
+    }
+
+    /// A search that reads back what it did before: the time for that does not count against its limit, or a run with a
+    /// short limit would never get any further.
+    pub fn resumed(limits: Limits) -> Self {
         Control {
             limits,
             gauges: Gauges::default(),
             interrupt: Arc::default(),
             warnings: Mutex::default(),
             started: Instant::now(),
+            limited_from: OnceLock::new(),
         }
     }
 
@@ -106,7 +117,8 @@ impl Control {
         if self.limits.max_states.is_some_and(|max| states >= max) {
             return Some(StopReason::StateLimit);
         }
-        if self.limits.time.is_some_and(|max| self.elapsed() >= max) {
+        // Looked at for the first time when there is something new to expand.
+        if self.limits.time.is_some_and(|max| self.limited_from.get_or_init(Instant::now).elapsed() >= max) {
             return Some(StopReason::TimeLimit);
         }
         None

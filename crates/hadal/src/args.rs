@@ -1,6 +1,8 @@
 //! The command line as it is typed. [`hadal_check`] turns it into something validated.
 
 use crate::formulas::FormulaArgs;
+use crate::paint::{Color, Paint};
+use crate::settings::Settings;
 use crate::timed::TimedArgs;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use hadal_check::options::{Budget, parse_size};
@@ -185,9 +187,10 @@ pub enum Deadlock {
 }
 
 /// How a trace is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TraceFormat {
     /// For reading.
+    #[default]
     Text,
     /// One JSON object.
     Json,
@@ -225,6 +228,13 @@ pub struct CheckArgs {
     /// Whether and how to look for deadlocks. Unless it is given: on, or off where properties are named.
     #[arg(long, value_enum)]
     pub deadlock: Option<Deadlock>,
+    /// Report a violation of each property that has one, at most this many. Each has a search of its own; an error of the
+    /// model itself ends the last.
+    #[arg(id = "continue", long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub several: Option<u32>,
+    /// Properties that an earlier search of the same command answered.
+    #[arg(skip)]
+    pub settled: Vec<String>,
     /// Formulas and claims.
     #[command(flatten, next_help_heading = "Temporal logic")]
     pub formulas: FormulaArgs,
@@ -260,10 +270,11 @@ pub struct LimitArgs {
     /// Threads. Default: as many as there are cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub threads: Option<u16>,
-    /// Stop after this time, e.g. 90s, 10m, 2h.
+    /// Stop after this time, e.g. 90s, 10m, 2h. A run that is resumed counts it from its first new layer: reading back what
+    /// was explored before is not counted.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub time_limit: Option<std::time::Duration>,
-    /// Stop at this many distinct states.
+    /// Stop at this many distinct states: in RAM a few hundred later at most, on disk at the end of the layer that reaches it.
     #[arg(long, value_name = "N")]
     pub max_states: Option<u64>,
     /// Expand states up to, not including, this depth.
@@ -308,7 +319,7 @@ impl LimitArgs {
 }
 
 /// What a search prints.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct OutputArgs {
     /// Print one JSON object on standard output (docs/json.md describes it).
     #[arg(long)]
@@ -328,9 +339,25 @@ pub struct OutputArgs {
     /// Write the graph of a small state space to this file: .dot, .aut (Aldebaran) or .json.
     #[arg(long, value_name = "FILE")]
     pub export: Option<PathBuf>,
+    /// Write a page about the run to this file: layers, rates, what fired (docs/report.md).
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// When to use colour.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub color: Color,
     /// No progress display.
     #[arg(long, short)]
     pub quiet: bool,
+    /// What a file of settings beside the model said.
+    #[arg(skip)]
+    pub settings: Option<Settings>,
+}
+
+impl OutputArgs {
+    /// Whether what is printed is coloured.
+    pub fn paint(&self) -> Paint {
+        self.color.paint()
+    }
 }
 
 /// Arguments of `resume`.
@@ -436,6 +463,9 @@ pub struct InspectArgs {
     /// As a graph for Graphviz.
     #[arg(long, value_enum, value_name = "GRAPH")]
     pub dot: Option<DotGraph>,
+    /// Of a family (.mdve): the text that its macros expand to, also where it has errors.
+    #[arg(long, conflicts_with_all = ["json", "dot"])]
+    pub expanded: bool,
 }
 
 /// Graphs that `inspect` can draw.

@@ -63,7 +63,7 @@ impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
         match error {
             LoadError::File { path, error } => Failure::File { path, error },
-            LoadError::Refused(_) => Failure::Refused { rendered: error.to_string() },
+            LoadError::Refused(refused) => Failure::from(&refused),
             _ => Failure::Usage(error.to_string()),
         }
     }

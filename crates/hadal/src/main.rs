@@ -11,16 +11,17 @@ mod load;
 mod lsp;
 mod outcome;
 mod output;
+mod paint;
 mod progress;
 mod reading;
 mod report;
+mod settings;
 mod stepping;
 mod timed;
 mod trace;
 mod violation;
 
-use args::Cli;
-use clap::FromArgMatches;
+use failure::Failure;
 use std::process::ExitCode;
 
 /// Blocks of at least this many bytes go back to the system when they are freed.
@@ -39,10 +40,21 @@ fn tame_allocator() {
     }
 }
 
-/// The command line, or the end of the process where it asks for help or cannot be understood.
-fn read() -> Cli {
-    let matches = Cli::described().get_matches();
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+/// The command line with the settings beside its model, or the end of the process where it asks for help or cannot be
+/// understood.
+fn read() -> Result<commands::Verb, Failure> {
+    let (cli, settings) = settings::read(std::env::args_os().collect())?;
+    let mut verb = cli.verb;
+    if let Some(settings) = settings {
+        let quiet = verb.output().is_some_and(|output| output.quiet || output.json);
+        if !quiet {
+            eprintln!("{settings}");
+        }
+        if let Some(output) = verb.output() {
+            output.settings = Some(settings);
+        }
+    }
+    Ok(verb)
 }
 
 /// Whoever reads the output and has seen enough ends the command, as with other programs. `check` and `resume` go on: their
@@ -57,17 +69,25 @@ fn die_of_closed_pipes(verb: &commands::Verb) {
     }
 }
 
+fn run() -> Result<u8, Failure> {
+    let verb = read()?;
+    die_of_closed_pipes(&verb);
+    commands::run(&verb)
+}
+
 fn main() -> ExitCode {
     tame_allocator();
-    let verb = read().verb;
-    die_of_closed_pipes(&verb);
-    match commands::run(&verb) {
+    match run() {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             match failure {
                 // What was found in the text says itself what it is.
-                failure::Failure::Refused { .. } => eprintln!("{failure}"),
+                Failure::Refused { .. } => eprintln!("{failure}"),
                 _ => eprintln!("error: {failure}"),
+            }
+            if std::env::args_os().any(|word| word == "--json") {
+                // The exit code says the same where nobody reads.
+                let _ = output::line(&serde_json::to_string_pretty(&failure.json()).unwrap_or_default());
             }
             ExitCode::from(failure.exit_code())
         }

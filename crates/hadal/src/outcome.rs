@@ -3,10 +3,11 @@
 mod figures;
 
 pub use figures::{
-    AnswerFigures, Counts, CoverFigures, Decided, Details, MemoryFigures, Seen, StoredFigures, TimeFigures,
-    TraceFigures, Used,
+    AnswerFigures, Counts, CoverFigures, Decided, Details, MemoryFigures, Seen, StorageFigures,
+    StoredFigures, TimeFigures, TraceFigures, Used, ViolationFigures,
 };
 
+use crate::paint::Paint;
 use crate::trace::TraceView;
 use hadal_check::Coverage;
 use hadal_check::memory::peak_resident;
@@ -71,6 +72,7 @@ impl Outcome {
                 maximal: covering.map(|it| it.maximal),
                 fastest: None,
                 depth: report.depth,
+                states_before: 0,
             },
             time: TimeFigures { cpu_seconds: cpu_seconds(), ..TimeFigures::default() },
             memory: MemoryFigures {
@@ -98,9 +100,9 @@ impl Outcome {
     }
 
     /// For reading: the trace is printed before this.
-    pub fn text(&self) -> String {
+    pub fn text(&self, paint: Paint) -> String {
         let mut lines = Vec::new();
-        lines.push(format!("{}: {}", self.decided.verdict.to_uppercase(), self.decided.reason));
+        lines.push(format!("{}: {}", paint.verdict(self.decided.verdict), self.decided.reason));
         lines.extend(asked(&self.seen.coverage));
         lines.extend(self.never());
         let depth = self.counts.depth.map_or(String::new(), |d| format!(", depth {d}"));
@@ -132,16 +134,13 @@ impl Outcome {
         if self.traces.answers.len() > 1 {
             lines.extend(self.traces.answers.iter().map(AnswerFigures::text));
         }
-        let search = (self.time.seconds - self.time.startup_seconds).max(1e-6);
+        lines.push(self.rates());
         lines.push(format!(
-            "  {} states/s, {} transitions/s without start-up ({:.2} s); {} bits per state; resident at most {}; reserved {} of {}",
-            grouped((self.counts.states as f64 / search) as u64),
-            grouped((self.counts.transitions as f64 / search) as u64),
-            self.time.startup_seconds,
-            self.used.state_bits,
+            "  memory: {} resident at most; of the budget of {}, {} reserved; {} bits per state",
             size(self.memory.peak_memory_bytes),
-            size(self.memory.peak_budget_bytes),
             size(self.memory.memory_budget_bytes),
+            size(self.memory.peak_budget_bytes),
+            self.used.state_bits,
         ));
         let threads =
             if self.used.threads == 1 { "1 thread".into() } else { format!("{} threads", self.used.threads) };
@@ -182,6 +181,22 @@ impl Outcome {
         lines.join("\n")
     }
 
+    /// How fast it went, with and without what comes before the search.
+    fn rates(&self) -> String {
+        let new = self.counts.states.saturating_sub(self.counts.states_before) as f64;
+        let rate = |seconds: f64| grouped((new / seconds.max(1e-6)) as u64);
+        let before = match self.counts.states_before {
+            0 => String::new(),
+            before => format!("{} states were known; ", grouped(before)),
+        };
+        format!(
+            "  {before}{} states/s in all, {} without start-up ({:.2} s)",
+            rate(self.time.seconds),
+            rate(self.time.seconds - self.time.startup_seconds),
+            self.time.startup_seconds,
+        )
+    }
+
     /// What never happened though every state was seen.
     fn never(&self) -> Vec<String> {
         let coverage = &self.seen.coverage;
@@ -206,7 +221,9 @@ impl Outcome {
 
     /// How states were stored, for `--explain`.
     pub fn explanation(&self) -> String {
-        let mut lines = self.used.decisions.clone();
+        let mut lines: Vec<String> =
+            self.used.settings.iter().map(|settings| format!("  {settings}")).collect();
+        lines.extend(self.used.decisions.iter().cloned());
         for stage in &self.stored.storage {
             let why = match stage.storage {
                 "table" => {

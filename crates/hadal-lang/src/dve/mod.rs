@@ -15,10 +15,12 @@ pub mod model;
 pub mod parse;
 pub mod token;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
-use crate::language::{Language, LoadError, Lowered, ModelErrors};
+use crate::diagnostic::{Diagnostic, Diagnostics, Refused, Severity};
+use crate::language::{Language, LoadError, LoadOptions, Lowered, ModelErrors};
+use crate::text::suggest::did_you_mean;
 use beem::Description;
 use hadal_system::{DeadlockNotion, Property, PropertyKind, Source, Span, System};
+use std::collections::HashSet;
 
 /// DVE, for the registry. The goals of a BEEM description beside the model become properties.
 pub static LANGUAGE: Language = Language {
@@ -38,6 +40,7 @@ pub static LANGUAGE: Language = Language {
         };
         Ok(load_with(request.source, options)?.into())
     },
+    expand: Some(expand),
 };
 
 /// What to load beside the text.
@@ -84,7 +87,11 @@ pub fn load_with(source: Source, options: Options) -> Result<Lowered, Refused> {
         constants.retain(|(name, _)| !is_parameter(name));
         match m4::expand(&family.text, &parameters, m4::Limits::default()) {
             Ok(result) => {
-                text = Source::new(format!("{} (expanded)", family.name), result.text.as_str());
+                if let Some(finding) = unknown_parameter(&family.text, &result.text, &constants) {
+                    findings.push(finding);
+                    return Err(Refused { source_text: family, diagnostics: findings });
+                }
+                text = family.expanded(result.text.as_str(), result.origins.clone());
                 expanded = Some(result);
             }
             Err(failure) => {
@@ -121,6 +128,9 @@ pub fn load_with(source: Source, options: Options) -> Result<Lowered, Refused> {
         Some(system)
     });
     findings.finish();
+    if text.is_expanded() {
+        findings.list = in_template(std::mem::take(&mut findings.list), &text);
+    }
     match system {
         Some(system) if !findings.has_errors() => Ok(Lowered { system, warnings: findings }),
         _ => {
@@ -130,6 +140,74 @@ pub fn load_with(source: Source, options: Options) -> Result<Lowered, Refused> {
             Err(Refused { source_text: text, diagnostics: findings })
         }
     }
+}
+
+/// A definition for a family that names none of its parameters and no constant.
+fn unknown_parameter(family: &str, expanded: &str, constants: &[(String, i64)]) -> Option<Diagnostic> {
+    let (name, _) = constants.iter().find(|(name, _)| !mentions(expanded, name))?;
+    let parameters: Vec<&str> = family
+        .match_indices("default(")
+        .map(|(at, begin)| family[at + begin.len()..].trim_start_matches(['`', ' ']))
+        .map(|rest| &rest[..rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(0)])
+        .filter(|parameter| !parameter.is_empty())
+        .collect();
+    let message = format!("-D {name}: the family has no parameter `{name}`");
+    let mut finding = Diagnostic::error(Span::default(), message);
+    finding.help = did_you_mean(name, parameters.iter().copied())
+        .or_else(|| (!parameters.is_empty()).then(|| format!("it has {}", parameters.join(", "))));
+    Some(finding)
+}
+
+/// Findings of an expanded text, one for each place of the template; each shows what was read there.
+fn in_template(list: Vec<Diagnostic>, text: &Source) -> Vec<Diagnostic> {
+    let mut told = HashSet::new();
+    let shown = |finding: Diagnostic| {
+        if finding.span == Span::default() {
+            return finding;
+        }
+        let (line, number) = expanded_line(&text.text, finding.span.start as usize);
+        let expanded = format!("it expands to `{line}`, line {number} of `hadal inspect --expanded`");
+        let help = match &finding.help {
+            Some(help) => format!("{help}; {expanded}"),
+            None => expanded,
+        };
+        finding.help(help)
+    };
+    // The instances of a template share its mistakes; the first tells them.
+    let is_new = |it: &Diagnostic| {
+        it.span == Span::default() || told.insert((text.original(it.span), it.severity == Severity::Error))
+    };
+    list.into_iter().filter(is_new).map(shown).collect()
+}
+
+/// The line around an offset, not too long, and its number from 1.
+fn expanded_line(text: &str, at: usize) -> (String, usize) {
+    const MOST_CHARACTERS: usize = 100;
+    let at = at.min(text.len());
+    let number = text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let line = text.lines().nth(number - 1).unwrap_or("").trim();
+    match line.char_indices().nth(MOST_CHARACTERS) {
+        Some((end, _)) => (format!("{}...", &line[..end]), number),
+        None => (line.to_owned(), number),
+    }
+}
+
+/// What a family expands to with these options; any other text as it is.
+pub fn expand(source: &Source, options: &LoadOptions) -> Result<String, Refused> {
+    if !source.name.ends_with(".mdve") {
+        return Ok(source.text.to_string());
+    }
+    let numbers = options.numbers().into_iter().map(|(name, value)| (name, value.to_string()));
+    let parameters: Vec<(String, String)> = numbers.chain(options.texts()).collect();
+    m4::expand(&source.text, &parameters, m4::Limits::default()).map(|result| result.text).map_err(
+        |failure| {
+            let mut diagnostics = Diagnostics::default();
+            let finding =
+                Diagnostic { help: failure.help, ..Diagnostic::error(failure.span, failure.message) };
+            diagnostics.push(finding);
+            Refused { source_text: source.clone(), diagnostics }
+        },
+    )
 }
 
 /// The last `count` goals become propositions, and the last properties.

@@ -32,10 +32,15 @@ struct Lexer<'a> {
     diagnostics: &'a mut Diagnostics,
 }
 
+/// What people write who know other languages.
+const MISTAKEN_ARROW: &str = "=>";
+
 /// Signs of more than one byte, longest first where one begins another.
 const SIGNS: &[(&str, Kind)] = &[
     ("==>", Kind::LongArrow),
     ("⇒", Kind::LongArrow),
+    // Taken for what is meant, with an error.
+    (MISTAKEN_ARROW, Kind::LongArrow),
     ("==", Kind::Equal),
     (":=", Kind::Assign),
     ("≔", Kind::Assign),
@@ -134,6 +139,11 @@ impl Lexer<'_> {
         } else if first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()) {
             self.real(1);
         } else if let Some(&(sign, kind)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
+            if sign == MISTAKEN_ARROW {
+                let at = self.cursor.at();
+                let finding = Diagnostic::error(Span::new(at, at + sign.len()), "`=>` is no sign of Murphi");
+                self.report(finding.help("`==>` ends a guard, `->` means implies"));
+            }
             self.push(kind, self.cursor.at() + sign.len());
         } else if let Some(kind) = u8::try_from(first).ok().and_then(sign_of) {
             self.push(kind, self.cursor.at() + 1);

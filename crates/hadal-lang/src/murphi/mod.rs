@@ -25,6 +25,7 @@ pub static LANGUAGE: Language = Language {
     extensions: &["m", "murphi"],
     deadlock: DeadlockNotion::Stuttering,
     defines: "a constant declared at the top level, a number",
+    expand: None,
     load: |request| {
         let overrides = request.options.only_numbers(&LANGUAGE)?;
         let source = with_propositions(request.source, &request.options.propositions);

@@ -13,6 +13,7 @@ pub static LANGUAGE: Language = Language {
     extensions: &["pddl"],
     deadlock: DeadlockNotion::Off,
     defines: "`domain`, the file of a problem's domain",
+    expand: None,
     load: load_file,
 };
 

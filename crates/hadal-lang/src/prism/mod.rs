@@ -23,6 +23,7 @@ pub static LANGUAGE: Language = Language {
     extensions: &["prism", "nm", "sm"],
     deadlock: DeadlockNotion::Stuck,
     defines: "constants, as numbers, decimals, fractions, true or false",
+    expand: None,
     load: read,
 };
 

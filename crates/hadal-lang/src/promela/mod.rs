@@ -24,6 +24,7 @@ pub static LANGUAGE: Language = Language {
     extensions: &["pml", "promela", "prm", "pr", "spin", "prom", "pm"],
     deadlock: DeadlockNotion::Stuck,
     defines: "a macro of the preprocessor, a number or text",
+    expand: None,
     load: |request| {
         let definitions: Vec<(String, String)> = request
             .options

@@ -84,6 +84,11 @@ impl JournalRecord {
         self.layers.iter().map(|layer| layer.states).sum()
     }
 
+    /// The deepest of them.
+    pub(crate) fn depth(&self) -> u64 {
+        (self.layers.len() as u64).saturating_sub(1)
+    }
+
     /// Layers that are not deleted.
     pub(crate) fn kept(&self) -> usize {
         self.layers.iter().filter(|layer| !layer.gone).count()

@@ -101,6 +101,9 @@ pub struct RunRecord {
     /// How states were stored, in order, in all sittings.
     #[serde(default)]
     pub stages: Vec<StageRecord>,
+    /// The depth of the deepest state that was met, where that is below the complete layers.
+    #[serde(default)]
+    pub(crate) reached: Option<u64>,
     /// Where the layers lie.
     pub(crate) journal: JournalRecord,
 }
@@ -116,6 +119,8 @@ struct WrittenRecord<'a> {
     seconds: f64,
     samples: &'a [Sample],
     stages: Vec<StageRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reached: Option<u64>,
     journal: JournalRecord,
 }
 
@@ -123,6 +128,11 @@ impl RunRecord {
     /// Distinct states in complete layers.
     pub fn states(&self) -> u64 {
         self.journal.states()
+    }
+
+    /// The depth of the deepest state that was met, the initial states being layer 0; of a search without layers, 0.
+    pub fn depth(&self) -> u64 {
+        self.journal.depth().max(self.reached.unwrap_or(0))
     }
 
     /// Whether there are layers besides the last two, which a full disk may be relieved of.
@@ -151,6 +161,8 @@ pub(crate) struct Tally<'a> {
     pub(crate) seconds: f64,
     /// Storage of this sitting.
     pub(crate) stages: &'a [Stage],
+    /// The depth of the deepest state that was met, where that may be below the complete layers.
+    pub(crate) reached: Option<u64>,
 }
 
 impl Ledger {
@@ -229,6 +241,7 @@ impl Ledger {
             seconds: tally.seconds,
             samples: &self.samples,
             stages: self.stages_before.iter().cloned().chain(tally.stages.iter().map(Into::into)).collect(),
+            reached: tally.reached,
             journal: journal.record(),
         };
         let mut sections = BTreeMap::new();
@@ -266,6 +279,17 @@ impl Ledger {
         self.folder.commit(commit)?;
         self.beside = Some(Beside { files, section });
         self.committed = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Says that the search ended so, beside what was committed last: a run resumed meets the end again.
+    pub(crate) fn amend_status(&mut self, status: &str) -> Result<(), Trouble> {
+        let (Some(mut record), Some(last)) = (self.record(), self.folder.manifest()) else { return Ok(()) };
+        record.status = status.to_owned();
+        let mut sections = last.sections.clone();
+        let files = last.files.clone();
+        sections.insert(SECTION.to_owned(), serde_json::to_vec(&record)?);
+        self.folder.commit(Commit { runs: Vec::new(), files, sections })?;
         Ok(())
     }
 
@@ -356,6 +380,7 @@ impl Ledger {
             seconds: standing.seconds,
             samples: self.samples.clone(),
             stages: self.stages_before.clone(),
+            reached: None,
             journal: JournalRecord::without_layers(standing.states),
         };
         let mut sections = BTreeMap::new();

@@ -12,7 +12,9 @@ mod search;
 use crate::auto::Auto;
 use crate::explore::{Explored, Explorer, Method, Phase, Progress, Run, Setting};
 use crate::layered::Trouble;
+use crate::layered::ledger::Ledger;
 use crate::report::{Report, StopReason, Verdict};
+use crate::run::status;
 use crate::strategies::Resumes;
 use search::{Exploration, RelaxedEnd};
 
@@ -45,8 +47,15 @@ struct RelaxedExplorer<'a> {
 enum At<'a> {
     /// In any order; how it ended, if it did.
     Relaxed(Box<Exploration<'a>>, Option<Verdict>),
-    /// Breadth-first for what was found, after a search with this report.
-    Again(Box<Report>, Option<Box<dyn Explorer + 'a>>),
+    /// Breadth-first for what was found.
+    Again(Box<First>, Option<Box<dyn Explorer + 'a>>),
+}
+
+/// The search before the breadth-first one.
+struct First {
+    report: Report,
+    /// Where it was committed.
+    ledger: Option<Ledger>,
 }
 
 impl Explorer for RelaxedExplorer<'_> {
@@ -90,9 +99,17 @@ impl Explorer for RelaxedExplorer<'_> {
             At::Again(first, again) => {
                 let again = again.ok_or(Trouble::NoFolder)?;
                 let mut report = again.finish()?.report;
-                report.stages.splice(0..0, first.stages);
-                report.peak_memory = report.peak_memory.max(first.peak_memory);
-                report.disk = report.disk.or(first.disk);
+                let First { report: before, ledger } = *first;
+                if let (Some(mut ledger), Verdict::Violated(_)) = (ledger, &report.verdict) {
+                    match ledger.amend_status(&status(&report.verdict)) {
+                        // The answer stands, whatever the folder says.
+                        Err(trouble) if trouble.is_disk_full() => {}
+                        other => other?,
+                    }
+                }
+                report.stages.splice(0..0, before.stages);
+                report.peak_memory = report.peak_memory.max(before.peak_memory);
+                report.disk = report.disk.or(before.disk);
                 Ok(Explored::leaving(report, Resumes::Nothing))
             }
         }
@@ -100,11 +117,12 @@ impl Explorer for RelaxedExplorer<'_> {
 }
 
 impl RelaxedExplorer<'_> {
-    /// Searches breadth-first for what was found. Nothing is committed from here: a run resumed must meet it again.
+    /// Searches breadth-first for what was found. Of what comes only the end is committed: a run resumed meets it again.
     fn begin_again(&mut self) -> Result<(), Trouble> {
-        if let At::Relaxed(exploration, _) = &self.at {
+        if let At::Relaxed(exploration, _) = &mut self.at {
+            let report = exploration.report(Verdict::Holds);
             // What it holds is needed for the next.
-            self.at = At::Again(Box::new(exploration.report(Verdict::Holds)), None);
+            self.at = At::Again(Box::new(First { report, ledger: exploration.take_ledger() }), None);
         }
         if let At::Again(_, again) = &mut self.at {
             let setting = Setting { run: self.setting.run.beside(), ..self.setting };

@@ -162,6 +162,11 @@ impl<'a> Exploration<'a> {
         Ok(())
     }
 
+    /// Leaves its run's folder to whoever says how the search ended.
+    pub(super) fn take_ledger(&mut self) -> Option<Ledger> {
+        self.closed.take().map(|closed| closed.ledger)
+    }
+
     /// Explores for this much work; how it ended, if everything is seen, something is wrong, or a limit is met.
     pub(super) fn go_on(&mut self, work: u64) -> Result<Option<RelaxedEnd>, Trouble> {
         if !std::mem::replace(&mut self.is_begun, true) {

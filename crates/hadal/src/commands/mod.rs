@@ -1,21 +1,24 @@
 //! The verbs, one file each: arguments in, an exit code out. A new verb is a file here, a line in [`Verb`] with its help,
 //! and one in [`run`].
 
+pub mod about;
 mod automaton;
 pub mod check;
 mod inspect;
 mod lsp;
 mod manual;
 pub mod plan;
+pub(crate) mod present;
 mod report;
 mod runs;
+mod several;
 mod simulate;
 mod solve;
 mod sweep;
 mod test;
 mod validate;
 
-use crate::args::{CheckArgs, InspectArgs, ReportArgs, ResumeArgs, RunsArgs, SimulateArgs};
+use crate::args::{CheckArgs, InspectArgs, OutputArgs, ReportArgs, ResumeArgs, RunsArgs, SimulateArgs};
 use crate::failure::Failure;
 use clap::Subcommand;
 
@@ -61,6 +64,17 @@ pub enum Verb {
     Lsp,
     /// Print a manual page (roff), or write those of all verbs.
     Man(manual::ManArgs),
+}
+
+impl Verb {
+    /// What a verb that searches prints.
+    pub fn output(&mut self) -> Option<&mut OutputArgs> {
+        match self {
+            Verb::Check(args) => Some(&mut args.output),
+            Verb::Resume(args) => Some(&mut args.output),
+            _ => None,
+        }
+    }
 }
 
 /// Runs a verb; returns the exit code.

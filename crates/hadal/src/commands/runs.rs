@@ -79,11 +79,6 @@ fn touched(path: &Path) -> Option<SystemTime> {
     files.filter_map(|file| file.metadata().ok()?.modified().ok()).max()
 }
 
-/// Layers are numbered from 0.
-fn depth(run: &KnownRun) -> usize {
-    run.record.layers.len().saturating_sub(1)
-}
-
 /// What was asked, without the model's folder: its name tells which it is.
 fn asked(run: &KnownRun) -> String {
     let whole = command(&run.about).unwrap_or_else(|| "?".into());
@@ -108,7 +103,7 @@ fn listing(disk: &Path) -> String {
             touched(&run.path).map_or("?".into(), date),
             run.record.status,
             grouped(run.record.states()),
-            depth(run),
+            run.record.depth(),
             run.record.seconds,
             size(run.bytes),
             asked(run),
@@ -129,7 +124,7 @@ fn as_json(run: &KnownRun) -> serde_json::Value {
         "command": command(&run.about),
         "model": run.about["model"],
         "states": run.record.states(),
-        "depth": depth(run),
+        "depth": run.record.depth(),
         "seconds": run.record.seconds,
         "disk_bytes": run.bytes,
     })
@@ -158,7 +153,7 @@ pub fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
     if let Some(planned) = super::plan::resume(args, &known.about) {
         return planned;
     }
-    let mut original: CheckArgs = serde_json::from_value::<check::About>(known.about)
+    let mut original: CheckArgs = serde_json::from_value::<super::about::About>(known.about)
         .map_err(|error| Failure::Damaged(format!("{}: its command cannot be read: {error}", run.display())))?
         .into();
     original.limits = args.limits.clone();

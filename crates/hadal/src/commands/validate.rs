@@ -3,7 +3,6 @@
 use crate::failure::Failure;
 use clap::Args;
 use hadal_lang::diagnostic::render_plain;
-use hadal_lang::language::render_refusal;
 use hadal_lang::pddl::{self, Validation};
 use hadal_system::Source;
 use serde_json::json;
@@ -27,7 +26,7 @@ pub struct ValidateArgs {
 pub fn run(args: &ValidateArgs) -> Result<u8, Failure> {
     let (domain, problem) = (read(&args.domain)?, read(&args.problem)?);
     let plan = read(&args.plan)?;
-    let refused = |refused| Failure::Refused { rendered: render_refusal(&refused) };
+    let refused = |refused| Failure::from(&refused);
     let task = pddl::read(&domain, &problem).map_err(refused)?;
     if !args.json {
         for (source, warning) in &task.warnings {

@@ -63,7 +63,7 @@ struct Watched {
 pub fn run(args: &ExploreArgs) -> Result<u8, Failure> {
     let mut loaded = load::load(&args.model)?;
     eprint!("{}", loaded.warnings);
-    select_properties(&mut loaded.system, &[])?;
+    select_properties(&mut loaded.system, &[], &[])?;
     let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
     let model = Model::new(loaded.system, options).map_err(|error| Failure::Usage(error.to_string()))?;
     let session = Session {
@@ -136,7 +136,7 @@ impl Session<'_> {
         json!({
             "name": system.name,
             "file": self.args.model.model.display().to_string(),
-            "source": &*system.source.text,
+            "source": system.source.original_text(),
             "properties": properties.map(|it| it.name.as_str()).collect::<Vec<_>>(),
             "searches": !self.args.no_check,
         })

@@ -50,33 +50,17 @@ impl Document {
         }
     }
 
-    /// Findings point into the text that was parsed, which need not be the one in the editor: macros may stand between.
+    /// Findings point into the text that was parsed: macros may stand between it and the one in the editor.
     fn findings(&self, parsed: &Source, list: &[Diagnostic]) -> Value {
-        let same = parsed.text == self.text.source.text;
+        let same = parsed.original_text() == &*self.text.source.text;
         let one = |diagnostic: &Diagnostic| {
             let severity = if diagnostic.severity == Severity::Error { 1 } else { 2 };
             let parts = [Some(diagnostic.message.clone()), diagnostic.label.clone(), diagnostic.help.clone()];
             let message = parts.into_iter().flatten().collect::<Vec<_>>().join("\n");
-            match same {
-                true => self.finding(diagnostic.span, severity, message),
-                false => {
-                    let line = parsed.locate(diagnostic.span).line;
-                    let message = format!("{message}\n(line {line} of the expanded text)");
-                    self.finding(self.place_of(parsed, diagnostic.span), severity, message)
-                }
-            }
+            let span = if same { parsed.original(diagnostic.span) } else { Span::default() };
+            self.finding(span, severity, message)
         };
         list.iter().map(one).collect()
-    }
-
-    /// Where in the editor's text something of an expanded text probably comes from: the first place with the same line.
-    fn place_of(&self, parsed: &Source, span: Span) -> Span {
-        let line = parsed.locate(span).line;
-        let wanted = parsed.text.lines().nth(line - 1).unwrap_or("").trim();
-        match self.text.source.text.find(wanted) {
-            Some(at) if !wanted.is_empty() => Span::new(at, at + wanted.len()),
-            _ => Span::default(),
-        }
     }
 
     fn finding(&self, span: Span, severity: u32, message: String) -> Value {

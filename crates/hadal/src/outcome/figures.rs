@@ -1,5 +1,6 @@
 //! The parts of a result.
 
+use crate::settings::Settings;
 use hadal_check::units::grouped;
 use hadal_check::{Answer, Coverage};
 use hadal_search::directed::DirectedFigures;
@@ -37,6 +38,14 @@ pub struct Counts {
     pub fastest: Option<String>,
     /// The longest shortest distance, where the strategy knows it.
     pub depth: Option<u64>,
+    /// States that were explored before this run was resumed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub states_before: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What was found, in numbers.
@@ -56,6 +65,35 @@ pub struct TraceFigures {
     /// What is asked about infinite runs, one by one, with the figures of each product.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<AnswerFigures>,
+    /// With `--continue`: everything that is wrong, one violation per property.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<ViolationFigures>,
+}
+
+/// One of several violations.
+#[derive(Clone, Debug, Serialize)]
+pub struct ViolationFigures {
+    /// The property, where it is one.
+    pub property: Option<String>,
+    /// `invariant`, `goal`, `error`, `deadlock`, `liveness`, `cover`, `formula` or `cycle`.
+    pub kind: &'static str,
+    /// One sentence.
+    pub message: String,
+    /// Steps of the trace.
+    pub trace_length: u64,
+    /// Steps of its loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_length: Option<u64>,
+    /// The trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<serde_json::Value>,
+}
+
+impl ViolationFigures {
+    /// The name of what is violated, deadlock freedom included.
+    pub fn answered(&self) -> &str {
+        self.property.as_deref().unwrap_or(hadal_check::coverage::NO_DEADLOCK)
+    }
 }
 
 /// How long it took.
@@ -121,6 +159,9 @@ pub struct Used {
     pub state_bits: u32,
     /// Bytes of a packed state in RAM.
     pub state_bytes: u64,
+    /// What a file of settings beside the model said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Settings>,
     /// What was decided before the search, for `--explain`.
     #[serde(skip)]
     pub decisions: Vec<String>,

@@ -12,7 +12,9 @@ mod page;
 mod record;
 
 use crate::failure::Failure;
+use crate::outcome::Outcome;
 use figures::Figures;
+use record::Record;
 use std::path::Path;
 
 /// The page about the run in this folder.
@@ -24,4 +26,9 @@ pub fn page(run: &Path) -> Result<String, Failure> {
 pub fn json(run: &Path) -> Result<String, Failure> {
     // Numbers, strings and lists of them always serialise.
     Ok(serde_json::to_string_pretty(&Figures::of(&record::read(run)?)).unwrap_or_default() + "\n")
+}
+
+/// The page about a search that left no folder, from what it counted; `about` is its command.
+pub fn page_of(outcome: &Outcome, about: serde_json::Value) -> String {
+    page::render(&Figures::of(&Record::of(outcome, about)))
 }

@@ -96,9 +96,13 @@ fn status(figures: &Figures) -> String {
         _ => "",
     };
     format!(
-        "<p class=\"status {class}\">{}</p><p class=\"soft\">Figures of commit {}{when}.{note}</p>",
+        "<p class=\"status {class}\">{}</p><p class=\"soft\">{}{when}.{note}</p>",
         escape(said),
-        figures.about.commit
+        if figures.about.commit > 0 {
+            format!("Figures of commit {}", figures.about.commit)
+        } else {
+            "Figures of the end".into()
+        }
     )
 }
 

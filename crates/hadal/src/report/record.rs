@@ -4,6 +4,7 @@
 //! zero when it resumes, and a page must not show a zero that nobody counted.
 
 use crate::failure::Failure;
+use crate::outcome::{Outcome, StorageFigures};
 use hadal_search::ActionFirings;
 use hadal_search::layered::ledger::layers_of;
 use hadal_store::manifest::{Manifest, OpenError, RunFolder};
@@ -37,6 +38,48 @@ pub struct Record {
     pub search: SearchRecord,
     /// What a search partition by partition adds.
     pub partitioned: Option<PartitionedRecord>,
+}
+
+impl Record {
+    /// Of a search that kept everything in RAM, or whose folder is gone.
+    pub fn of(outcome: &Outcome, about: Value) -> Self {
+        // Layers are numbers in structs of the same names.
+        let layers: Vec<LayerRecord> =
+            serde_json::to_value(&outcome.layers).and_then(serde_json::from_value).unwrap_or_default();
+        let stored = |layer: &LayerRecord| StoredLayer { states: layer.states, gone: false };
+        let stage = |stage: &StorageFigures| StageRecord {
+            storage: stage.storage.to_owned(),
+            states: stage.states,
+            depth: stage.depth,
+        };
+        let end = SampleRecord {
+            seconds: outcome.time.seconds,
+            states: outcome.counts.states,
+            transitions: outcome.counts.transitions,
+            depth: outcome.counts.depth,
+            memory_bytes: Some(outcome.memory.peak_budget_bytes),
+            disk_bytes: Some(outcome.stored.disk_bytes),
+        };
+        let mut journal: Vec<StoredLayer> = layers.iter().map(stored).collect();
+        let complete: u64 = journal.iter().map(|layer| layer.states).sum();
+        if let Some(rest) = outcome.counts.states.checked_sub(complete).filter(|&rest| rest > 0) {
+            journal.push(StoredLayer { states: rest, gone: false });
+        }
+        Record {
+            run: "nothing on disk".into(),
+            about,
+            search: SearchRecord {
+                status: Some(format!("{}: {}", outcome.decided.verdict, outcome.decided.reason)),
+                journal: JournalRecord { layers: journal },
+                layers,
+                seconds: Some(outcome.time.seconds),
+                samples: vec![end],
+                stages: Some(outcome.stored.storage.iter().map(stage).collect()),
+                actions: Some(outcome.seen.actions.clone()).filter(|actions| !actions.is_empty()),
+            },
+            ..Record::default()
+        }
+    }
 }
 
 /// How a search stands, and its layers.

@@ -7,8 +7,10 @@ mod question;
 mod view;
 
 use crate::args::{CheckArgs, Deadlock, ModelArgs};
-use crate::commands::check::{options, show};
-use crate::failure::Failure;
+use crate::commands::about::About;
+use crate::commands::check::{options, write_report};
+use crate::commands::present::show;
+use crate::failure::{Failure, Finding};
 use crate::outcome::{Outcome, Used};
 use crate::progress::Progress;
 use crate::trace::{Detail, TraceView};
@@ -90,7 +92,10 @@ pub fn refused(source: &Source, error: &ZoneError) -> Failure {
     match error.span() {
         Some(span) => {
             let diagnostic = Diagnostic::error(span, error.to_string());
-            Failure::Refused { rendered: render_plain(source, &diagnostic) }
+            Failure::Refused {
+                rendered: render_plain(source, &diagnostic),
+                findings: vec![Finding::of(source, &diagnostic)],
+            }
         }
         None => Failure::Usage(error.to_string()),
     }
@@ -99,6 +104,12 @@ pub fn refused(source: &Source, error: &ZoneError) -> Failure {
 /// Runs `hadal check` on a timed model, or goes on with a run.
 pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
+    if args.several.is_some() {
+        return Err(Failure::Usage(
+            "--continue: of a model in real time one violation is reported; name properties one by one with --property"
+                .into(),
+        ));
+    }
     timed::refuse_others(&args.reduction, &args.directed)?;
     let Loaded { mut timed, language } = load(&args.model, args.timed.queries.as_deref(), args.output.quiet)?;
     let plan = options(args, language, resumed)?;
@@ -148,7 +159,11 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     outcome.warnings = warnings;
     outcome.used.run = run.map(|path| path.display().to_string());
     progress.event(serde_json::json!({ "event": "result", "result": outcome }));
-    show(args, &outcome, trace.as_ref())?;
+    outcome.used.settings = args.output.settings.clone();
+    if let Some(path) = &args.output.report {
+        write_report(path, &outcome, &About::of(args))?;
+    }
+    show(args, &outcome, trace.as_slice())?;
     Ok(exit_code)
 }
 

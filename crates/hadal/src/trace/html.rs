@@ -29,6 +29,34 @@ pub(crate) fn without_trace(model: &str, answer: &str) -> String {
     )
 }
 
+/// Several traces in one page: each is a page of its own, chosen at the top.
+pub(crate) fn several(traces: &[TraceView]) -> String {
+    let model = traces.first().map_or("", |trace| trace.model.as_str());
+    let option = |(n, trace): (usize, &TraceView)| {
+        format!("<option value=\"{n}\">{}</option>", escape(&trace.violation.message))
+    };
+    let frame = |(n, trace): (usize, &TraceView)| {
+        let hidden = if n == 0 { "" } else { " hidden" };
+        let (title, page) = (escape(&trace.violation.message), escape(&render(trace)));
+        format!("<iframe id=\"t{n}\" title=\"{title}\" srcdoc=\"{page}\"{hidden}></iframe>")
+    };
+    let options: String = traces.iter().enumerate().map(option).collect();
+    let frames: String = traces.iter().enumerate().map(frame).collect();
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width, initial-scale=1\"><title>{0}: {1} violations</title><style>:root {{ color-scheme: \
+         light dark; }} html, body {{ height: 100%; margin: 0; }} body {{ display: flex; flex-direction: column; font: \
+         14px/1.45 system-ui, sans-serif; }} label {{ padding: .5rem 1rem; }} select {{ font: inherit; max-width: 100%; }} \
+         iframe {{ flex: 1; border: 0; border-top: 1px solid gray; }} iframe[hidden] {{ display: none; }}</style></head>\
+         <body><label>{1} violations: <select onchange=\"document.querySelectorAll('iframe').forEach(f =&gt; f.hidden = \
+         f.id !== 't' + this.value)\">{2}</select></label>{3}</body></html>\n",
+        escape(model),
+        traces.len(),
+        options,
+        frames
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Scalar, StepView, TraceView, ViolationView};

@@ -4,6 +4,7 @@ pub(crate) mod html;
 pub mod sequence;
 mod text;
 
+use crate::paint::{Mark, Paint};
 use hadal_system::portrait::{Content, Item, difference};
 use serde::Serialize;
 
@@ -130,13 +131,14 @@ impl Change {
     }
 
     /// For reading: `x: 1 -> 2`, or what left and entered a multiset.
-    pub fn text(&self) -> String {
+    pub fn text(&self, paint: Paint) -> String {
         let Some(before) = &self.before else { return format!("{} = {}", self.name, self.after) };
         if self.removed.is_empty() && self.added.is_empty() {
-            return format!("{}: {before} -> {}", self.name, self.after);
+            return format!("{}: {before} -> {}", self.name, paint.mark(Mark::Open, &self.after));
         }
-        let gone = self.removed.iter().map(|element| format!(" - {element}"));
-        let come = self.added.iter().map(|element| format!(" + {element}"));
+        let marked = |mark, text: String| format!(" {}", paint.mark(mark, &text));
+        let gone = self.removed.iter().map(|element| marked(Mark::Bad, format!("- {element}")));
+        let come = self.added.iter().map(|element| marked(Mark::Good, format!("+ {element}")));
         format!("{}:{}", self.name, gone.chain(come).collect::<String>())
     }
 }
@@ -224,10 +226,10 @@ impl StepView {
     }
 
     /// For reading, as step number `n`; 0 is the one that makes the initial state.
-    pub fn text(&self, n: u64, detail: Detail) -> String {
+    pub fn text(&self, n: u64, detail: Detail, paint: Paint) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
-        let _ = text::write_step(&mut text, n, self, detail);
+        let _ = text::write_step(&mut text, (n, self), detail, paint);
         text
     }
 }
@@ -237,7 +239,7 @@ impl ViolationView {
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
-        let _ = text::write_violation(&mut text, self);
+        let _ = text::write_violation(&mut text, self, Paint::Plain);
         text
     }
 }
@@ -270,8 +272,8 @@ impl TraceView {
     }
 
     /// For reading.
-    pub fn text(&self, detail: Detail) -> String {
-        text::render(self, detail)
+    pub fn text(&self, detail: Detail, paint: Paint) -> String {
+        text::render(self, detail, paint)
     }
 
     /// For programs; `state` is left out of the steps unless whole states are asked for.

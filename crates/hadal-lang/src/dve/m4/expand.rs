@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::builtin::Builtin;
+use super::traced::Traced;
 use hadal_system::Span;
 use std::collections::HashMap;
 
@@ -27,6 +28,8 @@ impl Default for Limits {
 pub struct Expanded {
     /// The model's text.
     pub text: String,
+    /// For each of its bytes, where in the family file it comes from.
+    pub origins: Vec<u32>,
     /// The macros at the end: the parameters and their values among them.
     pub(super) macros: HashMap<String, Vec<Definition>>,
 }
@@ -36,7 +39,7 @@ impl Expanded {
     pub fn expand_further(&self, text: &str) -> Result<String, Failure> {
         let mut expander = Expander::new(text, Limits::default(), self.macros.clone());
         expander.run()?;
-        Ok(expander.finish())
+        Ok(expander.finish().text)
     }
 }
 
@@ -44,7 +47,7 @@ impl Expanded {
 #[derive(Clone, Debug)]
 pub(super) enum Definition {
     /// This text, with `$1` and so on to be filled in.
-    Text(String),
+    Text(Traced),
     /// Something that computes.
     Builtin(Builtin),
 }
@@ -56,25 +59,26 @@ pub fn expand(text: &str, parameters: &[(String, String)], limits: Limits) -> Re
         macros.insert(name.to_string(), vec![Definition::Builtin(builtin)]);
     }
     for (name, definition) in super::library::DEFINITIONS {
-        macros.insert(name.to_string(), vec![Definition::Text(definition.to_string())]);
+        macros.insert(name.to_string(), vec![Definition::Text(Traced::made(definition))]);
     }
     for (name, value) in parameters {
-        macros.insert(name.clone(), vec![Definition::Text(value.clone())]);
+        macros.insert(name.clone(), vec![Definition::Text(Traced::made(value))]);
     }
     let mut expander = Expander::new(text, limits, macros);
     expander.run()?;
     let macros = std::mem::take(&mut expander.macros);
-    Ok(Expanded { text: expander.finish(), macros })
+    let Traced { text, origins } = expander.finish();
+    Ok(Expanded { text, origins, macros })
 }
 
 /// What the reader sees next.
 enum Piece {
-    /// Something that may name a macro.
-    Word(String),
+    /// Something that may name a macro, and where it comes from.
+    Word(String, u32),
     /// The inside of a quotation.
-    Quoted(String),
-    /// A comment or a character that stands for itself.
-    Plain(String),
+    Quoted(Traced),
+    /// A comment or a character that stands for itself, and where it comes from.
+    Plain(String, u32),
 }
 
 pub(super) struct Expander<'t> {
@@ -82,15 +86,17 @@ pub(super) struct Expander<'t> {
     source_at: usize,
     /// Where the macro call that is being worked on begins in the source.
     call_at: usize,
+    /// Where the word that is being called comes from.
+    called_from: u32,
     /// Texts to be read before the source, the next one last, each with how much of it is read.
-    pending: Vec<(String, usize)>,
+    pending: Vec<(Traced, usize)>,
     pending_bytes: usize,
     pub(super) macros: HashMap<String, Vec<Definition>>,
     pub(super) quotes: (String, String),
     pub(super) comment: Option<String>,
     /// Where output goes: 0 is the text, 1 to 9 are kept for `undivert`, below 0 is dropped.
     pub(super) diversion: i32,
-    output: Vec<String>,
+    output: Vec<Traced>,
     written: usize,
     calls: u64,
     limits: Limits,
@@ -105,13 +111,14 @@ impl<'t> Expander<'t> {
             source,
             source_at: 0,
             call_at: 0,
+            called_from: 0,
             pending: Vec::new(),
             pending_bytes: 0,
             macros,
             quotes: ("`".to_string(), "'".to_string()),
             comment: Some("//".to_string()),
             diversion: 0,
-            output: vec![String::new(); DIVERSIONS],
+            output: vec![Traced::default(); DIVERSIONS],
             written: 0,
             calls: 0,
             limits,
@@ -121,20 +128,23 @@ impl<'t> Expander<'t> {
     fn run(&mut self) -> Result<(), Failure> {
         while let Some(piece) = self.next_piece()? {
             match piece {
-                Piece::Word(word) => {
-                    if !self.call_if_macro(&word, 0)? {
-                        self.write(&word)?;
+                Piece::Word(word, origin) => {
+                    if !self.call_if_macro((&word, origin), 0)? {
+                        self.write(|output| output.push(&word, origin))?;
                     }
                 }
-                Piece::Quoted(text) | Piece::Plain(text) => self.write(&text)?,
+                Piece::Quoted(text) => self.write(|output| output.append(&text))?,
+                Piece::Plain(text, origin) => self.write(|output| output.push(&text, origin))?,
             }
         }
         Ok(())
     }
 
     /// The text: what was written, then what was diverted and never asked for.
-    fn finish(self) -> String {
-        self.output.concat()
+    fn finish(self) -> Traced {
+        let mut whole = Traced::default();
+        self.output.iter().for_each(|part| whole.append(part));
+        whole
     }
 
     pub(super) fn fail<T>(&self, message: impl Into<String>) -> Result<T, Failure> {
@@ -145,13 +155,15 @@ impl<'t> Expander<'t> {
         })
     }
 
-    fn write(&mut self, text: &str) -> Result<(), Failure> {
+    fn write(&mut self, add: impl FnOnce(&mut Traced)) -> Result<(), Failure> {
         let Ok(slot) = usize::try_from(self.diversion) else { return Ok(()) };
-        self.written += text.len();
+        let output = &mut self.output[slot.min(DIVERSIONS - 1)];
+        let before = output.text.len();
+        add(output);
+        self.written += output.text.len() - before;
         if self.written > self.limits.bytes {
             return self.fail("the family file expands to too much text");
         }
-        self.output[slot.min(DIVERSIONS - 1)].push_str(text);
         Ok(())
     }
 
@@ -161,34 +173,49 @@ impl<'t> Expander<'t> {
             return Ok(());
         }
         let text = std::mem::take(&mut self.output[slot]);
-        self.write(&text)
+        self.write(|output| output.append(&text))
     }
 
-    /// Puts text in front of what is still to be read.
-    pub(super) fn push_back(&mut self, text: String) -> Result<(), Failure> {
-        if text.is_empty() {
+    /// Puts text in front of what is still to be read. What no one wrote comes from the call being worked on.
+    pub(super) fn push_back(&mut self, mut text: Traced) -> Result<(), Failure> {
+        if text.text.is_empty() {
             return Ok(());
         }
-        self.pending_bytes += text.len();
+        self.pending_bytes += text.text.len();
         if self.pending_bytes > self.limits.bytes {
             return self.fail("a macro expands to too much text");
         }
+        text.settle(self.called_from);
         self.pending.push((text, 0));
         Ok(())
+    }
+
+    /// The same with text that was computed.
+    pub(super) fn push_back_made(&mut self, text: impl Into<String>) -> Result<(), Failure> {
+        self.push_back(Traced::made(text))
     }
 
     /// The text that is read next, without what was read of it.
     fn front(&mut self) -> &str {
         while let Some((text, at)) = self.pending.last() {
-            if *at < text.len() {
+            if *at < text.text.len() {
                 break;
             }
-            self.pending_bytes -= text.len();
+            self.pending_bytes -= text.text.len();
             self.pending.pop();
         }
         match self.pending.last() {
-            Some((text, at)) => &text[*at..],
+            Some((text, at)) => &text.text[*at..],
             None => &self.source[self.source_at..],
+        }
+    }
+
+    /// Where what is read next comes from.
+    fn origin(&mut self) -> u32 {
+        self.front();
+        match self.pending.last() {
+            Some((text, at)) => text.origins[*at],
+            None => self.source_at as u32,
         }
     }
 
@@ -211,7 +238,7 @@ impl<'t> Expander<'t> {
         let mut rest = &word[front.len()..];
         let below = self.pending.len().saturating_sub(1);
         for (text, at) in self.pending[..below].iter().rev() {
-            let text = &text[*at..];
+            let text = &text.text[*at..];
             if text.len() >= rest.len() {
                 return text.starts_with(rest);
             }
@@ -244,20 +271,21 @@ impl<'t> Expander<'t> {
         if self.pending.is_empty() {
             self.call_at = self.source_at;
         }
+        let origin = self.origin();
         if let Some(comment) = self.comment.clone()
             && self.looking_at(&comment)
         {
-            return Ok(Some(Piece::Plain(self.read_comment())));
+            return Ok(Some(Piece::Plain(self.read_comment(), origin)));
         }
         let open = self.quotes.0.clone();
         if !open.is_empty() && self.looking_at(&open) {
             return self.read_quoted().map(|text| Some(Piece::Quoted(text)));
         }
         if first.is_ascii_alphabetic() || first == '_' {
-            return Ok(Some(Piece::Word(self.read_word())));
+            return Ok(Some(Piece::Word(self.read_word(), origin)));
         }
         self.next_char();
-        Ok(Some(Piece::Plain(first.to_string())))
+        Ok(Some(Piece::Plain(first.to_string(), origin)))
     }
 
     /// A comment goes to the end of its line and is not looked into.
@@ -272,26 +300,27 @@ impl<'t> Expander<'t> {
         text
     }
 
-    fn read_quoted(&mut self) -> Result<String, Failure> {
+    fn read_quoted(&mut self) -> Result<Traced, Failure> {
         let (open, close) = self.quotes.clone();
         self.consume_word(&open);
         let start = self.call_at;
         let mut depth = 1u32;
-        let mut text = String::new();
+        let mut text = Traced::default();
         loop {
+            let origin = self.origin();
             if self.looking_at(&close) {
                 self.consume_word(&close);
                 depth -= 1;
                 if depth == 0 {
                     return Ok(text);
                 }
-                text.push_str(&close);
+                text.push(&close, origin);
             } else if self.looking_at(&open) {
                 self.consume_word(&open);
                 depth += 1;
-                text.push_str(&open);
+                text.push(&open, origin);
             } else if let Some(next) = self.next_char() {
-                text.push(next);
+                text.push(next.encode_utf8(&mut [0; 4]), origin);
             } else {
                 return Err(Failure {
                     span: Span::new(start, start + 1),
@@ -321,7 +350,7 @@ impl<'t> Expander<'t> {
     }
 
     /// Expands the macro called `word`, if there is one.
-    fn call_if_macro(&mut self, word: &str, nesting: u32) -> Result<bool, Failure> {
+    fn call_if_macro(&mut self, (word, origin): (&str, u32), nesting: u32) -> Result<bool, Failure> {
         let Some(definition) = self.macros.get(word).and_then(|stack| stack.last()).cloned() else {
             return Ok(false);
         };
@@ -348,6 +377,7 @@ impl<'t> Expander<'t> {
         let arguments = if has_arguments { self.collect_arguments(word, nesting)? } else { Vec::new() };
         // Reading the arguments moved on; what goes wrong in the call itself is told at its name.
         self.call_at = call_at;
+        self.called_from = origin;
         match definition {
             Definition::Text(body) => {
                 let expansion = self.substitute(word, &body, &arguments)?;
@@ -359,7 +389,7 @@ impl<'t> Expander<'t> {
     }
 
     /// Calls a macro by name with arguments that are already expanded (`indir`).
-    pub(super) fn call_indirectly(&mut self, name: &str, arguments: &[String]) -> Result<(), Failure> {
+    pub(super) fn call_indirectly(&mut self, name: &str, arguments: &[Traced]) -> Result<(), Failure> {
         match self.macros.get(name).and_then(|stack| stack.last()).cloned() {
             // Inside its own expansion `indir` would be found again; that is one more call, counted there.
             Some(Definition::Text(body)) => {
@@ -374,14 +404,14 @@ impl<'t> Expander<'t> {
     }
 
     /// The arguments in parentheses, each expanded, without the white space in front of it.
-    fn collect_arguments(&mut self, word: &str, nesting: u32) -> Result<Vec<String>, Failure> {
+    fn collect_arguments(&mut self, word: &str, nesting: u32) -> Result<Vec<Traced>, Failure> {
         if nesting > self.limits.nesting {
             return self.fail(format!("calls inside calls inside `{word}` are nested too deeply"));
         }
         let start = self.call_at;
         self.next_char();
         let mut arguments = Vec::new();
-        let mut argument = String::new();
+        let mut argument = Traced::default();
         let mut depth = 0u32;
         let mut at_start = true;
         loop {
@@ -399,18 +429,17 @@ impl<'t> Expander<'t> {
                 });
             };
             match piece {
-                Piece::Word(inner) => {
-                    if !self.call_if_macro(&inner, nesting + 1)? {
-                        argument.push_str(&inner);
-                    } else if argument.is_empty() {
-                        // White space in front of an argument is dropped before it is expanded, not after.
+                // White space in front of an argument is dropped before it is expanded, not after.
+                Piece::Word(inner, origin) => {
+                    if !self.call_if_macro((&inner, origin), nesting + 1)? {
+                        argument.push(&inner, origin);
                     }
                 }
-                Piece::Quoted(text) => argument.push_str(&text),
-                Piece::Plain(text) => match text.as_str() {
+                Piece::Quoted(text) => argument.append(&text),
+                Piece::Plain(text, origin) => match text.as_str() {
                     "(" => {
                         depth += 1;
-                        argument.push('(');
+                        argument.push("(", origin);
                     }
                     ")" if depth == 0 => {
                         arguments.push(argument);
@@ -418,55 +447,58 @@ impl<'t> Expander<'t> {
                     }
                     ")" => {
                         depth -= 1;
-                        argument.push(')');
+                        argument.push(")", origin);
                     }
                     "," if depth == 0 => {
                         arguments.push(std::mem::take(&mut argument));
                         at_start = true;
                     }
-                    other => argument.push_str(other),
+                    other => argument.push(other, origin),
                 },
             }
-            if argument.len() > self.limits.bytes {
+            if argument.text.len() > self.limits.bytes {
                 return self.fail(format!("an argument of `{word}` is too long"));
             }
         }
     }
 
     /// The body with `$0` to `$9`, `$#`, `$*` and `$@` filled in.
-    fn substitute(&self, name: &str, body: &str, arguments: &[String]) -> Result<String, Failure> {
-        let mut text = String::with_capacity(body.len());
-        let mut rest = body;
-        while let Some(at) = rest.find('$') {
-            text.push_str(&rest[..at]);
-            let after = &rest[at + 1..];
+    fn substitute(&self, name: &str, body: &Traced, arguments: &[Traced]) -> Result<Traced, Failure> {
+        let mut text = Traced::default();
+        let mut at = 0;
+        while let Some(found) = body.text[at..].find('$') {
+            text.append_part(body, at..at + found);
+            at += found + 1;
+            let after = &body.text[at..];
             let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-            let mut taken = 1;
             if digits > 0 {
-                taken = digits;
                 match after[..digits].parse::<usize>() {
-                    Ok(0) => text.push_str(name),
-                    Ok(number) => text.push_str(arguments.get(number - 1).map_or("", String::as_str)),
+                    Ok(0) => text.push_made(name),
+                    Ok(number) => {
+                        if let Some(argument) = arguments.get(number - 1) {
+                            text.append(argument);
+                        }
+                    }
                     Err(_) => {}
                 }
+                at += digits;
             } else if after.starts_with('#') {
-                text.push_str(&arguments.len().to_string());
+                text.push_made(&arguments.len().to_string());
+                at += 1;
             } else if after.starts_with('*') {
-                text.push_str(&arguments.join(","));
+                text.append(&Traced::joined(arguments, ("", "")));
+                at += 1;
             } else if after.starts_with('@') {
-                let quoted: Vec<String> =
-                    arguments.iter().map(|a| format!("{}{a}{}", self.quotes.0, self.quotes.1)).collect();
-                text.push_str(&quoted.join(","));
+                text.append(&Traced::joined(arguments, (&self.quotes.0, &self.quotes.1)));
+                at += 1;
             } else {
-                text.push('$');
-                taken = 0;
+                text.push_made("$");
             }
-            rest = &after[taken..];
-            if text.len() > self.limits.bytes {
+            if text.text.len() > self.limits.bytes {
                 return self.fail(format!("`{name}` expands to too much text"));
             }
         }
-        text.push_str(rest);
+        text.append_part(body, at..body.text.len());
         Ok(text)
     }
 

@@ -12,6 +12,7 @@ mod builtin;
 mod evaluate;
 mod expand;
 mod library;
+mod traced;
 
 pub use evaluate::evaluate;
 pub use expand::{Expanded, Limits, expand};

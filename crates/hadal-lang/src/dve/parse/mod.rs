@@ -127,7 +127,11 @@ impl Parser<'_> {
         let found = self.peek().describe();
         let span = if *self.peek() == TokenKind::End { self.last_span() } else { self.span() };
         let message = format!("expected {what}, found {found}");
-        self.findings.push(Diagnostic::error(span, message).label(format!("expected {what}")));
+        let mut finding = Diagnostic::error(span, message).label(format!("expected {what}"));
+        if *self.peek() == TokenKind::Mark("=") {
+            finding.help = Some("did you mean `==`?".to_string());
+        }
+        self.findings.push(finding);
         Skip
     }
 

@@ -18,6 +18,7 @@ pub static LANGUAGE: Language = Language {
     extensions: &["tck"],
     deadlock: DeadlockNotion::Off,
     defines: "nothing: a TChecker model has no parameters",
+    expand: None,
     load: load_model,
 };
 

@@ -26,6 +26,7 @@ pub static LANGUAGE: Language = Language {
     extensions: &["xta", "xml"],
     deadlock: DeadlockNotion::Off,
     defines: "an integer constant of the model",
+    expand: None,
     load,
 };
 

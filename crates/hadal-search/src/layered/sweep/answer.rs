@@ -33,6 +33,9 @@ impl Sweep<'_> {
                 other => other?,
             }
         }
+        if *verdict == Verdict::Stopped(StopReason::TimeLimit) {
+            self.tell_of_standstill();
+        }
         if *verdict == Verdict::Holds {
             answered.covering = self.detector.covering()?;
         }
@@ -44,7 +47,8 @@ impl Sweep<'_> {
             // What detection needs can be made again from the layers, and its room is needed to commit them.
             self.detector = Box::new(Nothing);
         }
-        match self.commit(&status(verdict)) {
+        let violated_at = answered.violated_at();
+        match self.commit_answer(&status(&answered.verdict), violated_at) {
             // What was committed before stands, and the reason is the same.
             Err(trouble) if trouble.is_disk_full() => {}
             other => other?,
@@ -52,7 +56,20 @@ impl Sweep<'_> {
         Ok(Some(answered))
     }
 
+    /// A layer is the least that a run can be resumed from.
+    fn tell_of_standstill(&self) {
+        if self.counted.seconds_before > 0.0 && self.counted.layers.len() == self.expanded_before {
+            self.task.control.warn(
+                "no layer was completed: another run with the same --time-limit gets no further".into(),
+            );
+        }
+    }
+
     pub(super) fn commit(&mut self, status: &str) -> Result<(), Trouble> {
+        self.commit_answer(status, None)
+    }
+
+    fn commit_answer(&mut self, status: &str, violated_at: Option<u64>) -> Result<(), Trouble> {
         let Some(ledger) = &mut self.ledger else { return Ok(()) };
         let counted = &self.counted;
         let tally = Tally {
@@ -61,6 +78,7 @@ impl Sweep<'_> {
             actions: counted.counts.actions(self.task.space),
             seconds: counted.seconds_before + self.task.control.elapsed().as_secs_f64(),
             stages: &counted.stages,
+            reached: violated_at,
         };
         ledger.commit(&mut self.journal, tally, status)
     }
@@ -78,9 +96,9 @@ impl Sweep<'_> {
     /// The answer with its figures.
     pub(crate) fn report(&self) -> Report {
         let traffic = &self.disk.traffic;
-        let covering = match &self.at {
-            At::End(answered) => answered.covering,
-            _ => None,
+        let (covering, violated_at) = match &self.at {
+            At::End(answered) => (answered.covering, answered.violated_at()),
+            _ => (None, None),
         };
         let answer = Answer {
             verdict: self.verdict(),
@@ -89,8 +107,10 @@ impl Sweep<'_> {
             counts: &self.counted.counts,
             stages: self.counted.stages.clone(),
         };
+        let layers = (self.journal.depth() as u64).saturating_sub(1);
         Report {
-            depth: Some((self.journal.depth() as u64).saturating_sub(1)),
+            // What is wrong may stand in a layer that is not complete.
+            depth: Some(layers.max(violated_at.unwrap_or(0))),
             layers: self.counted.layers.clone(),
             disk: Some(DiskFigures {
                 bytes: self.journal.bytes(),

@@ -43,6 +43,8 @@ pub(crate) struct Sweep<'a> {
     keep: Keep,
     /// Whether deleted layers, or a bound, qualify the answer.
     proviso: Option<Proviso>,
+    /// Layers that were expanded before this sitting.
+    expanded_before: usize,
     at: At,
 }
 
@@ -71,6 +73,7 @@ impl<'a> Sweep<'a> {
             detector: detector.unwrap_or_else(|| Box::new(Nothing)),
             fallback,
             proviso: journal.proviso(),
+            expanded_before: counted.layers.len(),
             journal,
             counted,
             disk,

@@ -8,7 +8,7 @@ use crate::layered::detector::Detector;
 use crate::layered::journal::{Journal, LayerReader};
 use crate::layered::ledger::Ledger;
 use crate::layered::tally::DiskMark;
-use crate::report::{CoverFigures, Layer, Stage, Verdict};
+use crate::report::{CoverFigures, Layer, Stage, Verdict, Violation, ViolationKind};
 use hadal_store::Reservation;
 use hadal_store::vfs::Disk;
 
@@ -94,6 +94,19 @@ pub(super) struct Answered {
     pub(super) path_begins_at: usize,
     /// What is left of the states up to covering, once everything is seen.
     pub(super) covering: Option<CoverFigures>,
+}
+
+impl Answered {
+    /// The distance of the state that is wrong from the initial ones.
+    pub(super) fn violated_at(&self) -> Option<u64> {
+        match &self.verdict {
+            Verdict::Violated(Violation { kind: ViolationKind::Cycle { .. }, .. }) => None,
+            Verdict::Violated(violation) => {
+                Some((self.path_begins_at + violation.path.len()).saturating_sub(1) as u64)
+            }
+            _ => None,
+        }
+    }
 }
 
 impl From<Verdict> for Answered {

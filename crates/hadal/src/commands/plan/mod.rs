@@ -14,7 +14,7 @@ use hadal_check::memory::{default_memory, default_threads, resident};
 use hadal_check::options::parse_size;
 use hadal_check::units::parse_time;
 use hadal_lang::diagnostic::render_plain;
-use hadal_lang::language::{Language, render_refusal};
+use hadal_lang::language::Language;
 use hadal_lang::pddl::{self, NotLoaded, SoftGoals};
 use hadal_plan::{
     Answer, ENGINES, Engine, Found, GUIDES, GuideChoice, Kept, OnDisk, Outcome, PlanError, Planner, decimal,
@@ -222,7 +222,7 @@ fn carry_out(args: &PlanArgs, resumed: Option<(&PathBuf, hadal_plan::Resumed)>) 
             return Ok(3);
         }
         Err(NotLoaded::Refused(refused)) => {
-            return Err(Failure::Refused { rendered: render_refusal(&refused) });
+            return Err(Failure::from(&refused));
         }
     };
     let mut warnings: Vec<String> =
@@ -283,7 +283,7 @@ fn carry_out(args: &PlanArgs, resumed: Option<(&PathBuf, hadal_plan::Resumed)>) 
 fn read(path: &Path) -> Result<Source, Failure> {
     let text =
         std::fs::read_to_string(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
-    Ok(Source { name: path.display().to_string().into(), text: text.into() })
+    Ok(Source::new(path.display().to_string(), text))
 }
 
 /// Writes the plan to the files that were asked for.
@@ -307,7 +307,7 @@ fn write_plan(args: &PlanArgs, outcome: &Outcome) -> Result<(), Failure> {
 fn validate(domain: &Source, problem: &Source, outcome: &Outcome) -> Result<(), Failure> {
     let Some(plan) = &outcome.plan else { return Ok(()) };
     let checked = pddl::validate(domain, problem, &plan.text(&outcome.task))
-        .map_err(|refused| Failure::Refused { rendered: render_refusal(&refused) })?;
+        .map_err(|refused| Failure::from(&refused))?;
     if let Some(flaw) = checked.flaw {
         return Err(Failure::Internal(format!("the plan found does not validate: {}", flaw.reason)));
     }

@@ -8,8 +8,9 @@ mod replay;
 use crate::args::SimulateArgs;
 use crate::failure::Failure;
 use crate::load::load;
+use crate::paint::{Color, Paint};
 use crate::stepping::{Choice, Spot, Stepper};
-use crate::trace::{Change, Detail, StepView};
+use crate::trace::{Detail, StepView};
 use hadal_check::properties::select_properties;
 use hadal_exec::model::{Engine, Model, ModelOptions};
 use hadal_exec::symmetry::SymmetryMode;
@@ -22,7 +23,7 @@ use std::io::{BufRead, ErrorKind, IsTerminal, Write};
 pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let mut loaded = load(&args.model)?;
     eprint!("{}", loaded.warnings);
-    select_properties(&mut loaded.system, &[])?;
+    select_properties(&mut loaded.system, &[], &[])?;
     let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
     let model = Model::new(loaded.system, options).map_err(|error| Failure::Usage(error.to_string()))?;
     let detail = if args.full_states { Detail::WholeStates } else { Detail::Changes };
@@ -284,7 +285,8 @@ impl<'m> Simulation<'m> {
     fn effect(&self, here: &Spot, choice: &Choice, to: &Spot) -> String {
         const SHOWN: usize = 3;
         let step = self.stepper.step(Some(here), choice, to);
-        let mut changes: Vec<String> = step.changes.iter().take(SHOWN).map(Change::text).collect();
+        let mut changes: Vec<String> =
+            step.changes.iter().take(SHOWN).map(|it| it.text(Paint::Plain)).collect();
         if step.changes.len() > SHOWN {
             changes.push(format!("{} more", step.changes.len() - SHOWN));
         }
@@ -342,7 +344,7 @@ impl<'m> Simulation<'m> {
 
     fn show_step(&self, out: &mut dyn Write) -> Result<(), SimulationError> {
         if let Some(visit) = self.path.last() {
-            write!(out, "{}", visit.step.text(self.steps(), self.detail))?;
+            write!(out, "{}", visit.step.text(self.steps(), self.detail, Color::Auto.paint()))?;
         }
         Ok(())
     }

@@ -1,0 +1,101 @@
+//! What a run's folder keeps of the command that made it.
+
+use crate::args::{CheckArgs, Deadlock, Given, LimitArgs, ModelArgs, ModelErrors, OutputArgs, Symmetry};
+use crate::formulas::FormulaArgs;
+use crate::timed::TimedArgs;
+use hadal_check::{Detecting, Directing, Partitioning, Reductions, Running, Strategy};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The part of a command that decides what is explored: kept in the run's folder, so that `resume` can repeat it.
+#[derive(Serialize, Deserialize)]
+pub struct About {
+    model: PathBuf,
+    define: Vec<(String, Given)>,
+    symmetry: Symmetry,
+    interpret: bool,
+    #[serde(default)]
+    model_errors: ModelErrors,
+    #[serde(default)]
+    processes: Vec<(String, usize)>,
+    #[serde(default)]
+    merge: bool,
+    property: Vec<String>,
+    deadlock: Option<Deadlock>,
+    #[serde(default)]
+    strategy: Option<Strategy>,
+    #[serde(default)]
+    formulas: FormulaArgs,
+    #[serde(default)]
+    running: Running,
+    #[serde(default)]
+    reduction: Reductions,
+    #[serde(default)]
+    partition: Partitioning,
+    #[serde(default)]
+    directed: Directing,
+    #[serde(default)]
+    detection: Detecting,
+    #[serde(default)]
+    timed: TimedArgs,
+    /// Properties that an earlier search of the same command answered.
+    #[serde(default)]
+    settled: Vec<String>,
+}
+
+impl About {
+    pub fn of(args: &CheckArgs) -> Self {
+        let model = std::fs::canonicalize(&args.model.model).unwrap_or_else(|_| args.model.model.clone());
+        About {
+            model,
+            define: args.model.define.clone(),
+            symmetry: args.model.symmetry,
+            interpret: args.model.interpret,
+            model_errors: args.model.model_errors,
+            processes: args.model.processes.clone(),
+            merge: args.model.merge,
+            property: args.property.clone(),
+            deadlock: args.deadlock,
+            strategy: Some(args.strategy),
+            formulas: args.formulas.clone(),
+            running: args.running.clone(),
+            reduction: args.reduction.clone(),
+            partition: args.partition.clone(),
+            directed: args.directed.clone(),
+            detection: args.detection.clone(),
+            timed: args.timed.clone(),
+            settled: args.settled.clone(),
+        }
+    }
+}
+
+impl From<About> for CheckArgs {
+    fn from(about: About) -> Self {
+        CheckArgs {
+            model: ModelArgs {
+                model: about.model,
+                define: about.define,
+                symmetry: about.symmetry,
+                interpret: about.interpret,
+                model_errors: about.model_errors,
+                processes: about.processes,
+                merge: about.merge,
+            },
+            limits: LimitArgs::default(),
+            disk: None,
+            strategy: about.strategy.unwrap_or_default(),
+            formulas: about.formulas,
+            running: about.running,
+            reduction: about.reduction,
+            partition: about.partition,
+            directed: about.directed,
+            detection: about.detection,
+            timed: about.timed,
+            settled: about.settled,
+            several: None,
+            property: about.property,
+            deadlock: about.deadlock,
+            output: OutputArgs::default(),
+        }
+    }
+}
