@@ -24,6 +24,8 @@ pub fn render(model: &Model, found: &Violation, trace: &Trace) -> TraceView {
         let before = steps.last().map(|s: &StepView| s.state.clone());
         let mut view = StepView::new(step.action.clone(), before.as_deref(), state, step.printed.clone());
         view.inner = step.inner;
+        let instance = model.system().instance(&model.system().actions, step.label);
+        view.then = instance.and_then(|it| it.action.then).map(|process| process.0).filter(|_| step.inner);
         view.line = if steps.is_empty() { None } else { line(model, step.label) };
         steps.push(view.keyed(&step.state));
     }

@@ -234,18 +234,20 @@ fn the_result_has_the_documented_fields() {
     fields.extend(
         ["answers", "cost", "discrete", "fastest", "loop_length", "shortest_among"].map(String::from),
     );
+    fields.extend(["violations", "states_before", "settings"].map(String::from));
     assert_eq!(
         fields,
         documented("field"),
         "`partition` and `buckets` belong to a strategy each, `reductions` to options of its own, `discrete` and `fastest` \
-         to real time, `loop_length`, `answers` and `shortest_among` to infinite runs"
+         to real time, `loop_length`, `answers` and `shortest_among` to infinite runs, \
+         `violations`, `states_before` and `settings` to --continue, to resumed runs and to hadal.toml"
     );
     assert_eq!(keys(&violated["layers"][0]), documented("field in `layers`"));
     assert_eq!(keys(&violated["storage"][0]), documented("field in `storage`"));
     assert_eq!(keys(&violated["trace"]), documented("field in `trace`"));
     assert_eq!(keys(&violated["trace"]["violation"]), documented("field in `violation`"));
     let mut step = keys(&violated["trace"]["steps"][1]);
-    step.extend(["printed", "channels"].map(String::from));
+    step.extend(["printed", "channels", "inner", "then"].map(String::from));
     assert_eq!(step, documented("field in `steps`"), "what did not happen is left out");
     assert_eq!(violated["trace"]["steps"].as_array().map(Vec::len), Some(12));
     assert_eq!(violated["covers"][0]["property"], "two read together");

@@ -91,16 +91,15 @@ fn the_search_beside_the_page_ends_with_its_result() {
     assert!(events.contains(r#""key":"#), "steps can be walked on from");
 }
 
-#[test]
-fn a_browser_shows_the_counterexample() {
+/// What a browser shows after it ran the page for a while; none where there is no browser.
+fn shown(server: &Server) -> Option<String> {
     let browser = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
         Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
     });
     let Some(browser) = browser else {
         println!("skipped: there is no Chromium");
-        return;
+        return None;
     };
-    let server = serve(&[&bundled_model("ticket_lock.m")]);
     let profile = tempfile::tempdir().expect("a folder");
     let shown = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
@@ -110,7 +109,66 @@ fn a_browser_shows_the_counterexample() {
         .arg(format!("http://{}/", server.address))
         .output()
         .expect("the browser runs");
-    let page = String::from_utf8_lossy(&shown.stdout);
+    Some(String::from_utf8_lossy(&shown.stdout).into_owned())
+}
+
+/// A process that is inside an atomic sequence continues alone: the page must walk on as the search did.
+#[test]
+fn steps_inside_an_atomic_sequence_say_who_continues() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = folder.path().join("two.pml");
+    let text = "byte x; active [2] proctype P() { atomic { x++; x++; assert(x < 4) } }\n";
+    std::fs::write(&model, text).expect("it can be written");
+    let server = serve(&[&model.display().to_string()]);
+    let events = server.ask("GET /api/events", "Host: localhost\r\n");
+    let result = events.lines().find(|line| line.contains(r#""event":"result""#)).expect("a result");
+    let result: serde_json::Value =
+        serde_json::from_str(result.trim_start_matches("data:").trim()).expect("an event");
+    let steps = result["result"]["trace"]["steps"].as_array().expect("a trace").clone();
+    let inner: Vec<_> = steps.iter().filter(|step| step["inner"] == true).collect();
+    assert!(!inner.is_empty(), "{steps:#?}");
+    for step in inner {
+        let (key, then) = (step["key"].as_str().expect("a key"), step["then"].as_u64().expect("a process"));
+        let state = server.json(&format!("/api/state?s={key}&then={then}"));
+        let choices = state["choices"].as_array().expect("a list");
+        assert_eq!(choices.len(), 1, "only the process inside can move: {state:#}");
+    }
+}
+
+#[test]
+fn a_million_states_and_three_thousand_steps_open_quickly() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = folder.path().join("long.m");
+    let text = "var x: 0..3000; y: 0..332; startstate x := 0; y := 0; end; rule \"x\" x < 3000 ==> x := x + 1; end; \
+        rule \"y\" y < 332 ==> y := y + 1; end; invariant \"far\" x < 3000 | y < 332;";
+    // The error is the last of all states.
+    std::fs::write(&model, text).expect("it can be written");
+    let server = serve(&[&model.display().to_string()]);
+    let loaded: usize = ["GET /", "GET /api/model", "GET /api/state"]
+        .map(|request| server.ask(request, "Host: localhost\r\n").len())
+        .iter()
+        .sum();
+    assert!(loaded < 300_000, "{loaded} bytes");
+    let events = server.ask("GET /api/events", "Host: localhost\r\n");
+    let result = events.lines().find(|line| line.contains(r#""event":"result""#)).expect("a result");
+    let result: serde_json::Value =
+        serde_json::from_str(result.trim_start_matches("data:").trim()).expect("an event");
+    assert_eq!(
+        (&result["result"]["states"], &result["result"]["trace_length"]),
+        (&999_333.into(), &3332.into())
+    );
+    let last = result["result"]["trace"]["steps"][3332]["key"].as_str().expect("a state").to_owned();
+    assert!(server.ask(&format!("GET /api/state?s={last}"), "Host: localhost\r\n").len() < 10_000);
+    if let Some(page) = shown(&server) {
+        assert!(page.contains("VIOLATED: invariant `far` is violated"), "{}", &page[..page.len().min(3000)]);
+        assert!(page.contains("3332. "), "the whole trace is the path");
+    }
+}
+
+#[test]
+fn a_browser_shows_the_counterexample() {
+    let server = serve(&[&bundled_model("ticket_lock.m")]);
+    let Some(page) = shown(&server) else { return };
     assert!(page.contains("VIOLATED: invariant `mutual exclusion` is violated"), "{page}");
     assert!(page.contains("10. enter, t: Thread_"), "the counterexample is the path");
     assert!(page.contains("mutual exclusion is violated here"), "the last state is shown");

@@ -372,6 +372,15 @@ fn settings_beside_the_model_are_taken_and_the_command_line_wins() {
 }
 
 #[test]
+fn a_range_in_the_settings_is_a_sweep() {
+    let (_folder, model) = beside("property = \"fine\"\n[define]\nN = \"3..5\"\n");
+    let rows = hadal(&["check", &model, "--json"]).expect_code(0).json();
+    let rows = rows.as_array().expect("a list").clone();
+    let states: Vec<u64> = rows.iter().map(|row| number(&row["result"], "states")).collect();
+    assert_eq!(states, [4, 5, 6]);
+}
+
+#[test]
 fn settings_that_mean_nothing_are_refused_with_a_suggestion() {
     let refused = |settings: &str| -> Run {
         let (_folder, model) = beside(settings);

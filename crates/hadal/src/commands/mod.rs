@@ -81,7 +81,9 @@ impl Verb {
 pub fn run(verb: &Verb) -> Result<u8, Failure> {
     match verb {
         Verb::Check(args) if sweep::is_asked(args) => {
-            sweep::run(args, &std::env::args().skip(1).collect::<Vec<_>>())
+            // Settings beside the model may hold the range.
+            let settings = args.output.settings.iter().flat_map(|settings| settings.options.clone());
+            sweep::run(args, &std::env::args().skip(1).chain(settings).collect::<Vec<_>>())
         }
         Verb::Check(args) => check::run(args, None),
         Verb::Solve(args) => solve::run(args),

@@ -54,6 +54,9 @@ pub struct StepView {
     /// A process goes on alone after it: it is no step of the search by itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub inner: bool,
+    /// The process that does, by its number, for programs that walk on from there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub then: Option<u32>,
     /// When it happens, in a model with time.
     #[serde(flatten)]
     pub moment: Option<Moment>,
@@ -215,6 +218,7 @@ impl StepView {
             state,
             printed,
             inner: false,
+            then: None,
             moment: None,
         }
     }
