@@ -221,6 +221,30 @@ impl Place {
 }
 
 impl BinaryOp {
+    /// Those that compute.
+    pub const ARITHMETIC: [BinaryOp; 10] = [
+        BinaryOp::Add,
+        BinaryOp::Subtract,
+        BinaryOp::Multiply,
+        BinaryOp::Divide,
+        BinaryOp::Remainder,
+        BinaryOp::ShiftLeft,
+        BinaryOp::ShiftRight,
+        BinaryOp::BitAnd,
+        BinaryOp::BitOr,
+        BinaryOp::BitXor,
+    ];
+
+    /// Those that compare.
+    pub const COMPARISONS: [BinaryOp; 6] = [
+        BinaryOp::Equal,
+        BinaryOp::NotEqual,
+        BinaryOp::Less,
+        BinaryOp::LessEqual,
+        BinaryOp::Greater,
+        BinaryOp::GreaterEqual,
+    ];
+
     /// Applies the operator to two values that are both already computed; `None` where it is an error.
     pub fn apply(self, l: Value, r: Value) -> Option<Value> {
         use BinaryOp::*;

@@ -7,6 +7,7 @@
 pub mod chance;
 pub mod claim;
 pub mod cost;
+pub mod cursor;
 pub mod deadlock;
 pub mod domain;
 pub mod expr;

@@ -43,6 +43,21 @@ impl PropertyKind {
     pub fn is_about_runs(self) -> bool {
         matches!(self, PropertyKind::Liveness | PropertyKind::Formula | PropertyKind::Acceptance)
     }
+
+    /// What its predicate is in a state that is looked for by itself; `None` where no state is.
+    pub fn found_when(self) -> Option<bool> {
+        match self {
+            PropertyKind::Invariant => Some(false),
+            PropertyKind::Goal => Some(true),
+            PropertyKind::Assumption
+            | PropertyKind::Cover
+            | PropertyKind::Liveness
+            | PropertyKind::Proposition
+            | PropertyKind::Rest
+            | PropertyKind::Formula
+            | PropertyKind::Acceptance => None,
+        }
+    }
 }
 
 /// Which infinite runs of a space are accepted: those that take transitions of every set infinitely often.

@@ -5,6 +5,7 @@
 //! Enumeration values go by their names, and `P.q` is 1 where process `P` is at location `q`. Operators are those of C, `=`
 //! also compares, and there are `min(a, b, ...)`, `max(a, b, ...)` and `abs(a)`.
 
+use crate::cursor::Cursor;
 use crate::domain::{DomainKind, Value};
 use crate::expr::{BinaryOp, Expr, ExprKind, Place, Step, UnaryOp};
 use crate::shape::{Shape, ShapeId};
@@ -36,11 +37,11 @@ const LEVELS: &[&[(&str, BinaryOp)]] = &[
 /// Reads an expression that may name the bound locals of an action besides the scalars of the state. All of it stands at
 /// `span`. The message of an error shows the text with a caret under what is meant.
 pub fn parse(system: &System, locals: &[Local], text: &str, span: Span) -> Result<Expr, String> {
-    let mut parser = Parser { system, locals, text, span, at: 0, depth: 0, parts: 0 };
+    let mut parser = Parser { system, locals, cursor: Cursor::new(text), span, depth: 0, parts: 0 };
     let expr = parser.choice()?;
-    parser.space();
-    if parser.at < text.len() {
-        return Err(parser.error(parser.at, 1, "expected an operator or the end"));
+    parser.cursor.space();
+    if parser.cursor.at < text.len() {
+        return Err(parser.cursor.error(parser.cursor.at, 1, "expected an operator or the end"));
     }
     Ok(expr)
 }
@@ -48,9 +49,8 @@ pub fn parse(system: &System, locals: &[Local], text: &str, span: Span) -> Resul
 struct Parser<'t> {
     system: &'t System,
     locals: &'t [Local],
-    text: &'t str,
+    cursor: Cursor<'t>,
     span: Span,
-    at: usize,
     depth: u32,
     parts: usize,
 }
@@ -64,7 +64,7 @@ impl<'t> Parser<'t> {
     fn count(&mut self, parts: usize) -> Result<(), String> {
         self.parts = self.parts.saturating_add(parts);
         if self.parts > MAX_PARTS {
-            Err(self.error(self.at, 1, "the expression is too large"))
+            Err(self.cursor.error(self.cursor.at, 1, "the expression is too large"))
         } else {
             Ok(())
         }
@@ -73,7 +73,7 @@ impl<'t> Parser<'t> {
     fn nested<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(self.error(self.at, 1, "nested too deep"));
+            return Err(self.cursor.error(self.cursor.at, 1, "nested too deep"));
         }
         let result = inside(self);
         self.depth -= 1;
@@ -83,11 +83,11 @@ impl<'t> Parser<'t> {
     fn choice(&mut self) -> Result<Expr, String> {
         self.nested(|p| {
             let condition = p.level(0)?;
-            if !p.eat("?") {
+            if !p.cursor.eat("?") {
                 return Ok(condition);
             }
             let yes = p.choice()?;
-            p.expect(":")?;
+            p.cursor.expect(":")?;
             let no = p.choice()?;
             p.make(ExprKind::If(Box::new(condition), Box::new(yes), Box::new(no)))
         })
@@ -96,7 +96,7 @@ impl<'t> Parser<'t> {
     fn level(&mut self, level: usize) -> Result<Expr, String> {
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.level(level + 1)?;
-        while let Some((_, op)) = operators.iter().find(|(sign, _)| self.eat(sign)) {
+        while let Some((_, op)) = operators.iter().find(|(sign, _)| self.cursor.eat(sign)) {
             let right = self.level(level + 1)?;
             left = self.make(ExprKind::Binary(*op, Box::new(left), Box::new(right)))?;
         }
@@ -105,15 +105,15 @@ impl<'t> Parser<'t> {
 
     fn unary(&mut self) -> Result<Expr, String> {
         self.nested(|p| {
-            if p.eat("-") {
+            if p.cursor.eat("-") {
                 let of = p.unary()?;
                 p.make(ExprKind::Unary(UnaryOp::Negate, Box::new(of)))
-            } else if p.eat("!") {
+            } else if p.cursor.eat("!") {
                 let of = p.unary()?;
                 p.make(ExprKind::Unary(UnaryOp::Not, Box::new(of)))
-            } else if p.eat("(") {
+            } else if p.cursor.eat("(") {
                 let inside = p.choice()?;
-                p.expect(")")?;
+                p.cursor.expect(")")?;
                 Ok(inside)
             } else {
                 p.primary()
@@ -122,29 +122,29 @@ impl<'t> Parser<'t> {
     }
 
     fn primary(&mut self) -> Result<Expr, String> {
-        self.space();
-        let from = self.at;
-        let rest = &self.text[from..];
+        self.cursor.space();
+        let from = self.cursor.at;
+        let rest = &self.cursor.text[from..];
         let digits = rest.chars().take_while(char::is_ascii_digit).count();
         if digits > 0 {
-            self.at += digits;
+            self.cursor.at += digits;
             return match rest[..digits].parse() {
                 Ok(value) => self.make(ExprKind::Const(value)),
-                Err(_) => Err(self.error(from, digits, "this number is too large")),
+                Err(_) => Err(self.cursor.error(from, digits, "this number is too large")),
             };
         }
         let word = word(rest);
         if word.is_empty() {
             let ended = rest.is_empty();
             let found = if ended { "the expression ends here" } else { "expected a number or a name" };
-            return Err(self.error(from, 1, found));
+            return Err(self.cursor.error(from, 1, found));
         }
         if ["min", "max", "abs"].contains(&word) && rest[word.len()..].trim_start().starts_with('(') {
-            self.at += word.len();
+            self.cursor.at += word.len();
             return self.of_several(word, from);
         }
         if let Some(at) = self.locals.iter().position(|it| it.name == word && it.kind == LocalKind::Bound) {
-            self.at += word.len();
+            self.cursor.at += word.len();
             return self.read(Place::local(LocalId(at as u32), self.locals[at].shape, self.span), from);
         }
         self.named(rest, from)
@@ -152,18 +152,18 @@ impl<'t> Parser<'t> {
 
     /// `min(...)`, `max(...)` or `abs(...)`.
     fn of_several(&mut self, word: &str, from: usize) -> Result<Expr, String> {
-        self.expect("(")?;
+        self.cursor.expect("(")?;
         let mut of = vec![self.choice()?];
-        while self.eat(",") {
+        while self.cursor.eat(",") {
             of.push(self.choice()?);
         }
-        self.expect(")")?;
+        self.cursor.expect(")")?;
         let mut of = of.into_iter();
         // There is one at least.
-        let Some(mut best) = of.next() else { return Err(self.error(from, 3, "expected a value")) };
+        let Some(mut best) = of.next() else { return Err(self.cursor.error(from, 3, "expected a value")) };
         if word == "abs" {
             if of.next().is_some() {
-                return Err(self.error(from, 3, "`abs` takes one value"));
+                return Err(self.cursor.error(from, 3, "`abs` takes one value"));
             }
             let minus = self.make(ExprKind::Unary(UnaryOp::Negate, Box::new(best.clone())))?;
             return self.better(BinaryOp::Less, minus, best);
@@ -198,27 +198,31 @@ impl<'t> Parser<'t> {
             let at = process.locations.iter().position(|location| location.name == word(after));
             let length = process.name.len() + 1 + word(after).len();
             if let Some(at) = at.filter(|_| length > longest) {
-                self.at += length;
+                self.cursor.at += length;
                 let place = system.whole(process.location).read();
                 let (left, right) = (Box::new(place), Box::new(Expr::constant(at as Value)));
                 return self.make(ExprKind::Binary(BinaryOp::Equal, left, right));
             }
         }
         if let Some((at, variable)) = variable {
-            self.at += variable.name.len();
+            self.cursor.at += variable.name.len();
             let place = Place::global(crate::VarId(at as u32), variable.shape, self.span);
             return self.read(place, from);
         }
         let word = word(rest);
         match self.value(word) {
             Some(value) => {
-                self.at += word.len();
+                self.cursor.at += word.len();
                 self.make(ExprKind::Const(value))
             }
             None => {
                 let near =
                     self.nearest(word).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-                Err(self.error(from, word.len(), &format!("no scalar or value is called `{word}`{near}")))
+                Err(self.cursor.error(
+                    from,
+                    word.len(),
+                    &format!("no scalar or value is called `{word}`{near}"),
+                ))
             }
         }
     }
@@ -230,22 +234,22 @@ impl<'t> Parser<'t> {
                 Shape::Scalar(_) => return self.make(ExprKind::Read(Box::new(place))),
                 Shape::Array { element, .. } | Shape::Multiset { element, .. } => {
                     let element: ShapeId = *element;
-                    self.expect("[")?;
+                    self.cursor.expect("[")?;
                     let index = self.choice()?;
-                    self.expect("]")?;
+                    self.cursor.expect("]")?;
                     place.steps.push(Step::Index(index));
                     place.shape = element;
                 }
                 Shape::Record(fields) => {
-                    self.expect(".")?;
-                    self.space();
-                    let name = word(&self.text[self.at..]);
+                    self.cursor.expect(".")?;
+                    self.cursor.space();
+                    let name = word(&self.cursor.text[self.cursor.at..]);
                     let Some(at) = fields.iter().position(|field| field.name == name) else {
                         let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
                         let what = format!("the record has no field `{name}`; it has {}", names.join(", "));
-                        return Err(self.error(from, self.at + name.len() - from, &what));
+                        return Err(self.cursor.error(from, self.cursor.at + name.len() - from, &what));
                     };
-                    self.at += name.len();
+                    self.cursor.at += name.len();
                     place.steps.push(Step::Field(at));
                     place.shape = fields[at].shape;
                 }
@@ -277,33 +281,6 @@ impl<'t> Parser<'t> {
             other == wanted || other.starts_with(&wanted) || wanted.starts_with(&other) && other.len() > 2
         });
         near.min_by_key(|other| (other.len().abs_diff(name.len()), *other))
-    }
-
-    fn space(&mut self) {
-        let rest = &self.text[self.at..];
-        self.at += rest.len() - rest.trim_start().len();
-    }
-
-    fn eat(&mut self, sign: &str) -> bool {
-        self.space();
-        let found = self.text[self.at..].starts_with(sign);
-        if found {
-            self.at += sign.len();
-        }
-        found
-    }
-
-    fn expect(&mut self, sign: &str) -> Result<(), String> {
-        if self.eat(sign) { Ok(()) } else { Err(self.error(self.at, 1, &format!("expected `{sign}`"))) }
-    }
-
-    /// The message, the text, and a caret under what is meant.
-    fn error(&self, at: usize, width: usize, message: &str) -> String {
-        let column = self.text[..at].chars().count();
-        let end = (at + width).min(self.text.len());
-        let width = self.text.get(at..end).map_or(1, |under| under.chars().count()).max(1);
-        let shown: String = self.text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        format!("{message}\n  {shown}\n  {}{}", " ".repeat(column), "^".repeat(width))
     }
 }
 

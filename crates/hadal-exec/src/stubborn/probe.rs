@@ -3,8 +3,8 @@
 //! Their footprints then say what must change before that can be, by the same facts as for real actions.
 
 use hadal_system::{
-    Action, BinaryOp, Expr, ExprKind, Local, Param, ParamValues, Property, PropertyBody, PropertyKind,
-    Quantifier, Range, System, UnaryOp,
+    Action, BinaryOp, Expr, ExprKind, Local, Param, ParamValues, Property, PropertyBody, Quantifier, Range,
+    System, UnaryOp,
 };
 
 /// The probes of the invariants and goals. A property that `may_fault` is one probe; others are taken apart into the
@@ -12,17 +12,7 @@ use hadal_system::{
 pub(super) fn probes(system: &System, may_fault: impl Fn(usize) -> bool) -> Vec<Action> {
     let mut found = Vec::new();
     for (n, property) in system.properties.iter().enumerate() {
-        let wrong_when = match property.kind {
-            PropertyKind::Invariant => false,
-            PropertyKind::Goal => true,
-            PropertyKind::Assumption
-            | PropertyKind::Cover
-            | PropertyKind::Liveness
-            | PropertyKind::Proposition
-            | PropertyKind::Rest
-            | PropertyKind::Formula
-            | PropertyKind::Acceptance => continue,
-        };
+        let Some(wrong_when) = property.kind.found_when() else { continue };
         let PropertyBody::State(condition) = &property.body else { continue };
         let mut split = Split { property, params: property.params.clone(), found: &mut found };
         if may_fault(n) {

@@ -6,6 +6,7 @@
 
 use crate::GuideError;
 use hadal_exec::Model;
+use hadal_system::cursor::Cursor;
 use hadal_system::guide::Mask;
 use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 use hadal_system::{BinaryOp, DomainKind, System};
@@ -35,7 +36,7 @@ enum Tree {
 
 impl<'m> Expression<'m> {
     pub fn parse(model: &'m Model, text: &str) -> Result<Self, GuideError> {
-        let mut parser = Parser { text, at: 0, names: Names::of(model.system()), depth: 0 };
+        let mut parser = Parser { cursor: Cursor::new(text), names: Names::of(model.system()), depth: 0 };
         let tree = parser.whole()?;
         Ok(Expression { model, text: text.into(), tree })
     }
@@ -128,8 +129,7 @@ impl Names {
 }
 
 struct Parser<'t> {
-    text: &'t str,
-    at: usize,
+    cursor: Cursor<'t>,
     names: Names,
     depth: u32,
 }
@@ -157,9 +157,9 @@ const LEVELS: &[&[(&str, BinaryOp)]] = &[
 impl Parser<'_> {
     fn whole(&mut self) -> Result<Tree, GuideError> {
         let tree = self.choice()?;
-        self.space();
-        if self.at < self.text.len() {
-            return Err(self.error(self.at, 1, "expected an operator or the end"));
+        self.cursor.space();
+        if self.cursor.at < self.cursor.text.len() {
+            return Err(self.error(self.cursor.at, 1, "expected an operator or the end"));
         }
         Ok(tree)
     }
@@ -167,10 +167,10 @@ impl Parser<'_> {
     fn choice(&mut self) -> Result<Tree, GuideError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(self.error(self.at, 1, "nested too deep"));
+            return Err(self.error(self.cursor.at, 1, "nested too deep"));
         }
         let condition = self.level(0)?;
-        let tree = if self.eat("?") {
+        let tree = if self.cursor.eat("?") {
             let yes = self.choice()?;
             self.expect(":")?;
             let no = self.choice()?;
@@ -185,7 +185,7 @@ impl Parser<'_> {
     fn level(&mut self, level: usize) -> Result<Tree, GuideError> {
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.level(level + 1)?;
-        while let Some((_, op)) = operators.iter().find(|(sign, _)| self.eat(sign)) {
+        while let Some((_, op)) = operators.iter().find(|(sign, _)| self.cursor.eat(sign)) {
             let right = self.level(level + 1)?;
             left = Tree::Binary(*op, Box::new(left), Box::new(right));
         }
@@ -195,13 +195,13 @@ impl Parser<'_> {
     fn unary(&mut self) -> Result<Tree, GuideError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(self.error(self.at, 1, "nested too deep"));
+            return Err(self.error(self.cursor.at, 1, "nested too deep"));
         }
-        let tree = if self.eat("-") {
+        let tree = if self.cursor.eat("-") {
             Tree::Negate(Box::new(self.unary()?))
-        } else if self.eat("!") {
+        } else if self.cursor.eat("!") {
             Tree::Not(Box::new(self.unary()?))
-        } else if self.eat("(") {
+        } else if self.cursor.eat("(") {
             let inside = self.choice()?;
             self.expect(")")?;
             inside
@@ -213,12 +213,12 @@ impl Parser<'_> {
     }
 
     fn primary(&mut self) -> Result<Tree, GuideError> {
-        self.space();
-        let from = self.at;
-        let rest = &self.text[from..];
+        self.cursor.space();
+        let from = self.cursor.at;
+        let rest = &self.cursor.text[from..];
         let digits = rest.chars().take_while(char::is_ascii_digit).count();
         if digits > 0 {
-            self.at += digits;
+            self.cursor.at += digits;
             let value = rest[..digits].parse();
             return value.map(Tree::Number).map_err(|_| self.error(from, digits, "this number is too large"));
         }
@@ -228,9 +228,9 @@ impl Parser<'_> {
                 if rest.is_empty() { "the expression ends here" } else { "expected a number or a name" };
             return Err(self.error(from, 1, found));
         }
-        if ["min", "max", "abs"].contains(&path.as_str()) && self.eat("(") {
+        if ["min", "max", "abs"].contains(&path.as_str()) && self.cursor.eat("(") {
             let mut of = vec![self.choice()?];
-            while self.eat(",") {
+            while self.cursor.eat(",") {
                 of.push(self.choice()?);
             }
             self.expect(")")?;
@@ -254,14 +254,14 @@ impl Parser<'_> {
             Some(near) => format!("no scalar or value is called `{path}`; did you mean `{near}`?"),
             None => format!("no scalar or value is called `{path}`"),
         };
-        Err(self.error(from, self.at - from, &reason))
+        Err(self.error(from, self.cursor.at - from, &reason))
     }
 
     /// A path name: an identifier, then fields and indices, without spaces.
     fn path(&mut self) -> Result<String, GuideError> {
         let mut path = String::new();
-        let from = self.at;
-        let mut characters = self.text[from..].char_indices().peekable();
+        let from = self.cursor.at;
+        let mut characters = self.cursor.text[from..].char_indices().peekable();
         let mut depth = 0usize;
         while let Some(&(at, c)) = characters.peek() {
             match c {
@@ -274,44 +274,26 @@ impl Parser<'_> {
                 _ if depth > 0 => {}
                 c if c.is_alphanumeric() || c == '_' || c == '.' && !path.is_empty() => {}
                 _ => {
-                    self.at = from + at;
+                    self.cursor.at = from + at;
                     return Ok(path);
                 }
             }
             path.push(c);
             characters.next();
         }
-        self.at = self.text.len();
+        self.cursor.at = self.cursor.text.len();
         if depth > 0 {
-            return Err(self.error(from, self.at - from, "a `[` is not closed"));
+            return Err(self.error(from, self.cursor.at - from, "a `[` is not closed"));
         }
         Ok(path)
     }
 
-    fn space(&mut self) {
-        let rest = &self.text[self.at..];
-        self.at += rest.len() - rest.trim_start().len();
-    }
-
-    fn eat(&mut self, sign: &str) -> bool {
-        self.space();
-        let found = self.text[self.at..].starts_with(sign);
-        if found {
-            self.at += sign.len();
-        }
-        found
-    }
-
     fn expect(&mut self, sign: &str) -> Result<(), GuideError> {
-        if self.eat(sign) { Ok(()) } else { Err(self.error(self.at, 1, &format!("expected `{sign}`"))) }
+        self.cursor.expect(sign).map_err(GuideError::Expression)
     }
 
-    /// The message, the text, and a caret under what is meant.
     fn error(&self, at: usize, width: usize, message: &str) -> GuideError {
-        let column = self.text[..at].chars().count();
-        let width = self.text[at..].chars().take(width).count().max(1);
-        let shown: String = self.text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        GuideError::Expression(format!("{message}\n  {shown}\n  {}{}", " ".repeat(column), "^".repeat(width)))
+        GuideError::Expression(self.cursor.error(at, width, message))
     }
 }
 

@@ -105,17 +105,7 @@ struct Piece {
 fn pieces(system: &System, facts: &Facts) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for (n, property) in system.properties.iter().enumerate() {
-        let truth = match property.kind {
-            PropertyKind::Invariant => false,
-            PropertyKind::Goal => true,
-            PropertyKind::Assumption
-            | PropertyKind::Cover
-            | PropertyKind::Liveness
-            | PropertyKind::Proposition
-            | PropertyKind::Rest
-            | PropertyKind::Formula
-            | PropertyKind::Acceptance => continue,
-        };
+        let Some(truth) = property.kind.found_when() else { continue };
         let PropertyBody::State(condition) = &property.body else { continue };
         if condition.as_const().is_some_and(|value| (value != 0) != truth) {
             continue;

@@ -7,28 +7,6 @@ use hadal_system::{
 use super::place::{Access, Want};
 use super::{Generator, Scope};
 
-const ARITHMETIC: [BinaryOp; 10] = [
-    BinaryOp::Add,
-    BinaryOp::Subtract,
-    BinaryOp::Multiply,
-    BinaryOp::Divide,
-    BinaryOp::Remainder,
-    BinaryOp::ShiftLeft,
-    BinaryOp::ShiftRight,
-    BinaryOp::BitAnd,
-    BinaryOp::BitOr,
-    BinaryOp::BitXor,
-];
-
-const COMPARISONS: [BinaryOp; 6] = [
-    BinaryOp::Equal,
-    BinaryOp::NotEqual,
-    BinaryOp::Less,
-    BinaryOp::LessEqual,
-    BinaryOp::Greater,
-    BinaryOp::GreaterEqual,
-];
-
 fn expr(kind: ExprKind) -> Expr {
     Expr::new(kind, Span::default())
 }
@@ -51,7 +29,7 @@ impl Generator {
         let depth = depth - 1;
         match self.rng.below(12) {
             0..5 => {
-                let op = ARITHMETIC[self.rng.below(ARITHMETIC.len())];
+                let op = BinaryOp::ARITHMETIC[self.rng.below(BinaryOp::ARITHMETIC.len())];
                 let left = self.number(scope, depth);
                 Expr::binary(op, left, self.number(scope, depth))
             }
@@ -99,7 +77,7 @@ impl Generator {
         match self.rng.below(if depth == 0 { 6 } else { 12 }) {
             0 => self.location_test(scope),
             1 | 2 => {
-                let op = COMPARISONS[self.rng.below(COMPARISONS.len())];
+                let op = BinaryOp::COMPARISONS[self.rng.below(BinaryOp::COMPARISONS.len())];
                 let left = self.number(scope, less);
                 Expr::binary(op, left, self.number(scope, less))
             }

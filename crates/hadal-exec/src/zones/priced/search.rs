@@ -214,6 +214,26 @@ impl Search<'_> {
         Ok(new)
     }
 
+    /// The new successors of a state that still matters; `None` where the search must stop.
+    fn expand(
+        &mut self,
+        pass: &mut Pass,
+        store: &mut Store,
+        at: usize,
+    ) -> Result<Option<Vec<usize>>, PricedError> {
+        if store.nodes[at].dominated || !self.is_cheap(store.nodes[at].least) {
+            return Ok(Some(Vec::new()));
+        }
+        if pass.expanded.is_multiple_of(256) && self.must_stop(store) {
+            return Ok(None);
+        }
+        let from = store.nodes[at].priced.clone();
+        let made = self.worker.successors(&from)?;
+        pass.expanded += 1;
+        pass.generated += made.len() as u64;
+        self.take(store, made, at).map(Some)
+    }
+
     fn pass(&self, coverage: u32) -> Pass {
         Pass { coverage, bound: self.below, cost: None, expanded: 0, generated: 0 }
     }
@@ -247,18 +267,11 @@ impl Search<'_> {
             layer.sort_by_key(|&at| store.nodes[at].least);
             let mut next = Vec::new();
             for at in layer {
-                if store.nodes[at].dominated || !self.is_cheap(store.nodes[at].least) {
-                    continue;
-                }
-                if pass.expanded.is_multiple_of(256) && self.must_stop(&store) {
+                let Some(new) = self.expand(&mut pass, &mut store, at)? else {
                     self.end_pass(pass);
                     return Ok(false);
-                }
-                let from = store.nodes[at].priced.clone();
-                let made = self.worker.successors(&from)?;
-                pass.expanded += 1;
-                pass.generated += made.len() as u64;
-                next.extend(self.take(&mut store, made, at)?);
+                };
+                next.extend(new);
             }
             layer = next;
             depth += 1;
@@ -282,18 +295,11 @@ impl Search<'_> {
         }
         while let Some(Reverse((first, second, at))) = open.pop() {
             let depth = if deepest { -first } else { -second };
-            if store.nodes[at].dominated || !self.is_cheap(store.nodes[at].least) {
-                continue;
-            }
-            if pass.expanded.is_multiple_of(256) && self.must_stop(&store) {
+            let Some(new) = self.expand(&mut pass, &mut store, at)? else {
                 self.end_pass(pass);
                 return Ok(false);
-            }
-            let from = store.nodes[at].priced.clone();
-            let made = self.worker.successors(&from)?;
-            pass.expanded += 1;
-            pass.generated += made.len() as u64;
-            for new in self.take(&mut store, made, at)? {
+            };
+            for new in new {
                 open.push(rank(&store, depth + 1, new));
             }
         }

@@ -26,20 +26,7 @@ type Parsed<T> = Result<T, Bad>;
 
 /// Reads preprocessed tokens, whose last one is the end.
 pub fn parse(tokens: Vec<Token>, findings: &mut Diagnostics) -> Tree {
-    let mut parser = Parser {
-        tokens: tokens.into(),
-        at: 0,
-        inlines: HashMap::new(),
-        tree: Tree::default(),
-        findings,
-        depth: 0,
-        errors: 0,
-        inlined: 0,
-        angle: 0,
-        arrays: HashSet::new(),
-        counters: 0,
-        in_claim: false,
-    };
+    let mut parser = Parser::new(tokens, findings);
     for pair in parser.tokens.windows(2) {
         if pair[0].is("@") && pair[1].kind == Kind::Name {
             parser.tree.watched.insert(pair[1].text.clone());
@@ -51,20 +38,7 @@ pub fn parse(tokens: Vec<Token>, findings: &mut Diagnostics) -> Tree {
 
 /// Reads one expression, for propositions that stand outside a text.
 pub fn parse_expression(tokens: Vec<Token>, findings: &mut Diagnostics) -> Option<super::ast::Expr> {
-    let mut parser = Parser {
-        tokens: tokens.into(),
-        at: 0,
-        inlines: HashMap::new(),
-        tree: Tree::default(),
-        findings,
-        depth: 0,
-        errors: 0,
-        inlined: 0,
-        angle: 0,
-        arrays: HashSet::new(),
-        counters: 0,
-        in_claim: false,
-    };
+    let mut parser = Parser::new(tokens, findings);
     let expr = parser.expression().ok()?;
     if parser.peek().kind != Kind::End {
         let _ = parser.expected::<()>("the end of the expression");
@@ -96,6 +70,25 @@ struct Parser<'f> {
     counters: usize,
     /// Reading a never claim.
     in_claim: bool,
+}
+
+impl<'f> Parser<'f> {
+    fn new(tokens: Vec<Token>, findings: &'f mut Diagnostics) -> Self {
+        Parser {
+            tokens: tokens.into(),
+            at: 0,
+            inlines: HashMap::new(),
+            tree: Tree::default(),
+            findings,
+            depth: 0,
+            errors: 0,
+            inlined: 0,
+            angle: 0,
+            arrays: HashSet::new(),
+            counters: 0,
+            in_claim: false,
+        }
+    }
 }
 
 impl Parser<'_> {
