@@ -2,8 +2,9 @@
 //!
 //! Blocks marked `sh` are run, line by line, in a folder that has nothing but the repository's `models/`. What stands
 //! behind `#` is a promise: it begins with *holds*, *violated* or *stopped* where the exit code is to say so (otherwise the
-//! command succeeds), `N states` is the count that the command prints, and text between quotation marks is printed, too. Lines
-//! that begin with `cargo` build or test and are not run here; commands with files that are not there stand in other blocks.
+//! command succeeds), `N states` is the count that the command prints, and text between quotation marks is printed, too. A block
+//! marked `text` that follows with nothing but an empty line between shows what the last command prints: every line of it is
+//! looked for. Lines that begin with `cargo` build or test and are not run here; commands with files that are not there stand in other blocks.
 
 mod support;
 
@@ -19,17 +20,45 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
+/// A line of a block marked `sh`, and the output that is shown for it.
+#[derive(Debug, Default, PartialEq)]
+struct Shown {
+    line: String,
+    output: Vec<String>,
+}
+
 /// Lines of the blocks marked `sh`.
-fn commands(page: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut inside = false;
-    for line in page.lines() {
-        match line.trim_end() {
-            "```sh" => inside = true,
-            "```" => inside = false,
-            line if inside && !line.trim().is_empty() => lines.push(line.to_owned()),
-            _ => {}
-        }
+fn commands(page: &str) -> Vec<Shown> {
+    enum At {
+        Text,
+        Commands,
+        /// Behind a block of commands, with nothing but empty lines since.
+        Behind,
+        Output,
+    }
+    let mut lines: Vec<Shown> = Vec::new();
+    let mut at = At::Text;
+    for line in page.lines().map(str::trim_end) {
+        at = match (at, line) {
+            (At::Text | At::Behind, "```sh") => At::Commands,
+            (At::Behind, "```text") => At::Output,
+            (At::Commands, "```") => At::Behind,
+            (At::Output, "```") => At::Text,
+            (At::Commands, line) => {
+                if !line.trim().is_empty() {
+                    lines.push(Shown { line: line.to_owned(), output: Vec::new() });
+                }
+                At::Commands
+            }
+            (At::Output, line) => {
+                if let Some(last) = lines.last_mut().filter(|_| !line.is_empty()) {
+                    last.output.push(line.trim().to_owned());
+                }
+                At::Output
+            }
+            (At::Behind, "") => At::Behind,
+            (At::Text | At::Behind, _) => At::Text,
+        };
     }
     lines
 }
@@ -70,7 +99,8 @@ fn without_groups(text: &str) -> String {
 }
 
 /// Runs a line in `folder`; what is wrong with it, if anything.
-fn run(line: &str, folder: &Path) -> Option<String> {
+fn run(shown: &Shown, folder: &Path) -> Option<String> {
+    let line = shown.line.as_str();
     let (command, comment) = match line.find("  #").or_else(|| line.find(" # ")) {
         Some(at) => (&line[..at], line[at..].trim_start_matches([' ', '#'])),
         None => (line, ""),
@@ -91,7 +121,8 @@ fn run(line: &str, folder: &Path) -> Option<String> {
         .expect("a shell");
     let text =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    let (code, printed) = promises(comment);
+    let (code, mut printed) = promises(comment);
+    printed.extend(shown.output.iter().map(|line| without_groups(line)));
     if output.status.code() != Some(code) {
         return Some(format!("{line}\n  ends with {:?} instead of {code}:\n{text}", output.status.code()));
     }
@@ -115,17 +146,27 @@ fn every_command_of_the_documents_keeps_its_promise() {
     for page in pages() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         copy(&bundled(), &folder.path().join("models"));
-        for line in commands(&std::fs::read_to_string(&page).expect("a page")) {
-            if line.starts_with("cargo ") && !line.starts_with("cargo run --release -- ") {
+        for shown in commands(&std::fs::read_to_string(&page).expect("a page")) {
+            if shown.line.starts_with("cargo ") && !shown.line.starts_with("cargo run --release -- ") {
                 continue;
             }
             ran += 1;
-            wrong.extend(run(&line, folder.path()).map(|what| format!("{}: {what}", page.display())));
+            wrong.extend(run(&shown, folder.path()).map(|what| format!("{}: {what}", page.display())));
         }
     }
     println!("{ran} commands");
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(ran > 30, "{ran} commands");
+}
+
+#[test]
+fn output_belongs_to_the_command_before_it() {
+    let page = "```sh\na\nb\n```\n\n```text\none\n  two\n```\n\n```text\nthree\n```\n```sh\nc\n```\nwords\n```text\nfour\n```\n";
+    let shown = |line: &str, output: &[&str]| Shown {
+        line: line.into(),
+        output: output.iter().map(|line| (*line).to_owned()).collect(),
+    };
+    assert_eq!(commands(page), [shown("a", &[]), shown("b", &["one", "two"]), shown("c", &[])]);
 }
 
 #[test]

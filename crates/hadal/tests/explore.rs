@@ -117,7 +117,8 @@ fn shown(server: &Server) -> Option<String> {
 fn steps_inside_an_atomic_sequence_say_who_continues() {
     let folder = tempfile::tempdir().expect("a folder");
     let model = folder.path().join("two.pml");
-    let text = "byte x; active [2] proctype P() { atomic { x++; x++; assert(x < 4) } }\n";
+    let text = "byte x; chan q = [1] of {byte}; active proctype P() { atomic { x++; q!1; x++; assert(x < 2) } }\n\
+        active proctype Q() { x = 0 }\n";
     std::fs::write(&model, text).expect("it can be written");
     let server = serve(&[&model.display().to_string()]);
     let events = server.ask("GET /api/events", "Host: localhost\r\n");
