@@ -103,6 +103,8 @@ pub struct LoadOptions {
     /// Expressions of the model's language: they become its last properties, of the kind
     /// [`hadal_system::PropertyKind::Proposition`], in this order and named by their text.
     pub propositions: Vec<String>,
+    /// A never claim by name and text, where claims are written in the model's language.
+    pub claim: Option<(String, String)>,
     /// Whether steps that nobody sees are merged with those before them, where the language knows such steps.
     pub merge: bool,
 }

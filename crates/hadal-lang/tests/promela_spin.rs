@@ -7,7 +7,7 @@ mod generate;
 #[path = "promela/spin.rs"]
 mod spin;
 
-use explorer::{count, count_watched, load};
+use explorer::{count, count_watched, load, load_as};
 use hadal_exec::model::Engine;
 use hadal_testkit::random::Random;
 use spin::{Graph, ask};
@@ -36,7 +36,7 @@ fn compare(seeds: std::ops::Range<u64>, graph: Graph) -> usize {
         if show {
             println!("seed {seed}: {asked:?}");
         }
-        let system = match load("random.pml", &text, Path::new(".")) {
+        let system = match load_as("random.pml", &text, Path::new("."), graph == Graph::Merged) {
             Ok(system) => system,
             Err(refused) if refused.contains("inside `unless`") => continue,
             Err(refused) => {
@@ -45,7 +45,7 @@ fn compare(seeds: std::ops::Range<u64>, graph: Graph) -> usize {
             }
         };
         let (found, accepted) = match graph {
-            Graph::Plain => (count(system, Engine::Compiled, MOST + 1), false),
+            Graph::Plain | Graph::Merged => (count(system, Engine::Compiled, MOST + 1), false),
             Graph::Watched => count_watched(system, MOST + 1),
         };
         // SPIN goes on behind an error, here a step that meets one leads nowhere.
@@ -93,6 +93,13 @@ fn random_programs_have_the_states_that_spin_counts() {
 }
 
 #[test]
+fn random_programs_have_the_states_that_spin_counts_when_it_merges() {
+    if spin::is_installed() {
+        assert!(compare(0..30, Graph::Merged) > 15);
+    }
+}
+
+#[test]
 fn random_claims_have_the_answers_that_spin_gives() {
     if spin::is_installed() {
         assert!(compare(0..30, Graph::Watched) > 15);
@@ -104,6 +111,14 @@ fn random_claims_have_the_answers_that_spin_gives() {
 fn many_random_programs_have_the_states_that_spin_counts() {
     if spin::is_installed() {
         compare(seeds(), Graph::Plain);
+    }
+}
+
+#[test]
+#[ignore = "minutes; HADAL_SEEDS=0..1000 cargo test --release -p hadal-lang --test promela_spin many -- --ignored"]
+fn many_random_programs_have_the_states_that_spin_counts_when_it_merges() {
+    if spin::is_installed() {
+        compare(seeds(), Graph::Merged);
     }
 }
 
@@ -125,6 +140,12 @@ fn a_given_model_has_the_states_that_spin_counts() {
     let (plain, watched) = (ask(&text, Graph::Plain, &folder), ask(&text, Graph::Watched, &folder));
     let _ = std::fs::remove_dir_all(&folder);
     println!("{plain:?}\n{:?}", count(system(), Engine::Compiled, 1 << 20));
+    let merged = ask(&text, Graph::Merged, &folder);
+    let system_merged = load_as("given.pml", &text, Path::new("."), true);
+    println!(
+        "merged: {merged:?}\n{:?}",
+        system_merged.map(|system| count(system, Engine::Compiled, 1 << 20))
+    );
     println!("watched: {watched:?}\n{:?}", count_watched(system(), 1 << 20));
     assert_eq!(plain.map(|it| it.states), Ok(count(system(), Engine::Compiled, 1 << 20).states));
 }

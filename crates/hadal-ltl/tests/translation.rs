@@ -3,7 +3,7 @@
 mod drawn;
 
 use drawn::Dice;
-use hadal_ltl::{Names, Strength, hoa, never, parse, translate};
+use hadal_ltl::{Atoms, Names, Strength, hoa, never, parse, translate};
 use hadal_testkit::Random;
 
 #[test]
@@ -59,6 +59,55 @@ fn what_is_printed_is_read_back_as_the_same_automaton() {
             assert_eq!(word.renamed(&number).is_accepted_by(&renamed), wanted, "{formula}\n{claim}");
         }
     }
+}
+
+/// Claims as people write them, and what the runs have that they accept.
+const BY_HAND: &[(&str, &str)] = &[
+    ("never { do :: !p0 :: p0 -> break od; accept: do :: !p1 od }", "!p0 U (p0 && X [] !p1)"),
+    ("never { do :: p0 -> skip; break :: else od; accept: do :: p1 :: else -> assert(p0) od }", "<> p0"),
+    (
+        "never { T: if :: atomic { p0 -> p1 -> goto accept_1 } :: else -> goto T fi; accept_1: do :: true od }",
+        "!p0 U (p0 && p1)",
+    ),
+    ("never { do :: p0 -> goto end1 :: true od; end1: do :: p1 od }", "<> p0"),
+    ("never { p0; p1; !p0 }", "p0 && X p1 && X X !p0"),
+    ("never { do :: assert(p0 || p1) od }", "<> (!p0 && !p1)"),
+    ("never { L: { (p0 && !p1); if :: p1 -> goto L fi }; }", "false"),
+];
+
+#[test]
+fn claims_written_by_hand_accept_what_they_say() {
+    let mut dice = Dice(Random::new(11));
+    for (claim, formula) in BY_HAND {
+        let mut names = Names::default();
+        for (number, name) in ["p0", "p1"].into_iter().enumerate() {
+            assert_eq!(names.atom(name).ok(), Some(number as u32));
+        }
+        let claim = never::read(claim, &mut names).unwrap_or_else(|e| panic!("{e:?} in\n{claim}"));
+        let formula = parse(formula, &mut names).expect("a formula");
+        for _ in 0..400 {
+            let word = dice.word(2);
+            assert_eq!(word.is_accepted_by(&claim), word.satisfies(&formula), "{formula} on {word:?}");
+        }
+    }
+}
+
+#[test]
+fn claims_that_are_wrong_say_where() {
+    let cases = [
+        ("never { do :: p0 -> goto L od }", "no label `L`"),
+        ("never { break }", "outside a loop"),
+        ("never { do od }", "an option is expected"),
+        ("never { [] p0 }", "temporal"),
+        ("never { p0 } p1", "nothing may follow"),
+        ("never { if :: p0 -> p1 }", "`fi` is expected"),
+    ];
+    for (claim, expected) in cases {
+        let error = never::read(claim, &mut Names::default()).expect_err(claim);
+        assert!(error.message.contains(expected), "{claim}: {}", error.message);
+    }
+    let deep = format!("never {{ {}p0{} }}", "{ ".repeat(100_000), " }".repeat(100_000));
+    assert!(never::read(&deep, &mut Names::default()).is_err());
 }
 
 /// Formulas of the pattern collections, and ones on which translators differ. SPIN as distributed reads no `X`.

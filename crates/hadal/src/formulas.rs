@@ -55,6 +55,8 @@ enum Form {
 enum Read {
     Formula(Ltl),
     Claim(Automaton),
+    /// The model's language reads it.
+    Native,
 }
 
 /// Loads the model with everything that is asked of it. The names are those of the properties that the command names in
@@ -210,12 +212,18 @@ enum Cut {
 fn with(model: &ModelArgs, plain: &Model, written: &[Written], cut: Cut) -> Result<Model, Failure> {
     let mut atoms = Expressions::new(plain, cut);
     let mut read = Vec::new();
-    // SPIN reads chains from the left.
-    let chains = if plain.language.name == "Promela" { Chains::Left } else { Chains::Refused };
+    // SPIN reads chains from the left, and its claims are written in Promela.
+    let promela = plain.language.name == "Promela";
+    let chains = if promela { Chains::Left } else { Chains::Refused };
+    let mut options = model.load_options();
     for one in written {
         let wrong = |error: ParseError| Failure::Usage(told(one, &error));
         read.push(match one.form {
             Form::Ltl => Read::Formula(parse_with(&one.text, &mut atoms, chains).map_err(wrong)?),
+            Form::Never if promela => {
+                options.claim = Some((one.name.clone(), one.text.clone()));
+                Read::Native
+            }
             Form::Never => Read::Claim(never::read(&one.text, &mut atoms).map_err(wrong)?),
             Form::Hoa => {
                 let found = hoa::read(&one.text).map_err(wrong)?;
@@ -224,7 +232,6 @@ fn with(model: &ModelArgs, plain: &Model, written: &[Written], cut: Cut) -> Resu
             }
         });
     }
-    let mut options = model.load_options();
     options.propositions.clone_from(&atoms.texts);
     let mut loaded = load::load_with(model, &options)?;
     let system = &mut loaded.system;
@@ -235,14 +242,13 @@ fn with(model: &ModelArgs, plain: &Model, written: &[Written], cut: Cut) -> Resu
         return Err(Failure::Usage(format!("formulas cannot be asked of {language} models yet")));
     }
     for (one, read) in written.iter().zip(read) {
-        let property = asked(system, first, one, read)?;
-        system.properties.push(property);
+        system.properties.extend(asked(system, first, one, read)?);
     }
     Ok(loaded)
 }
 
-/// The property that a question becomes.
-fn asked(system: &System, first: usize, one: &Written, read: Read) -> Result<Property, Failure> {
+/// The property that a question becomes, if the model does not have it already.
+fn asked(system: &System, first: usize, one: &Written, read: Read) -> Result<Option<Property>, Failure> {
     let property = |kind, body| Property {
         name: one.name.clone(),
         kind,
@@ -258,19 +264,22 @@ fn asked(system: &System, first: usize, one: &Written, read: Read) -> Result<Pro
             if let Some(Ltl::Atom(n)) = formula.invariant() {
                 // Every search answers that.
                 let always = system.properties[first + *n as usize].clone();
-                return Ok(Property { name: one.name.clone(), kind: PropertyKind::Invariant, ..always });
+                let kind = PropertyKind::Invariant;
+                return Ok(Some(Property { name: one.name.clone(), kind, ..always }));
             }
             let negated = translate(&formula.not())
                 .map_err(|error| Failure::Usage(format!("`{}`: {error}", one.name)))?;
             negated.degeneralise()
         }
         Read::Claim(automaton) => automaton,
+        Read::Native if system.properties.iter().any(|it| it.name == one.name) => return Ok(None),
+        Read::Native => return Err(Failure::Usage(format!("`{}`: no never claim stands here", one.name))),
     };
     let propositions = (first..system.properties.len())
         .take_while(|&n| system.properties[n].kind == PropertyKind::Proposition)
         .collect();
     let claim = Claim { automaton, propositions, text: one.text.clone(), stutters: true, stutter_invariant };
-    Ok(property(PropertyKind::Formula, PropertyBody::Claim(claim)))
+    Ok(Some(property(PropertyKind::Formula, PropertyBody::Claim(claim))))
 }
 
 /// What is wrong with a formula, with a caret under the place.

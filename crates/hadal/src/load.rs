@@ -54,6 +54,7 @@ impl ModelArgs {
             queries: None,
             processes: self.processes.clone(),
             propositions: Vec::new(),
+            claim: None,
             merge: self.merge,
         }
     }

@@ -98,3 +98,60 @@ fn chains_of_operators_are_read_from_the_left() {
     let text = "bit a = 1, b, c; active proctype A() { do :: skip od } ltl p { b -> a -> c }";
     hadal(&["check", &written("chain.pml", text), "--property", "p"]).expect_code(1);
 }
+
+#[test]
+fn a_claim_in_a_file_may_be_written_by_hand() {
+    let text = "byte x; active proctype A() { do :: x < 3 -> x++ :: else -> x = 0 od }";
+    let path = written("counter.pml", text);
+    let cases = [
+        // After 3 comes 0, not 1, and a step between them.
+        ("#define full (x == 3)\nnever { do :: !full :: full -> break od; x == 1 }", 0),
+        ("#define full (x == 3)\nnever { do :: !full :: full -> break od; x == 3; x == 0 }", 1),
+        // The counter passes 2 again and again.
+        ("never { do :: true :: x == 2 -> break od; accept: do :: x == 2 -> goto accept :: else od }", 1),
+        ("never { do :: atomic { x == 2 -> assert(x != 3) } :: else od }", 0),
+        ("never { do :: atomic { x == 2 -> assert(x == 3) } :: else od }", 1),
+    ];
+    for (n, (claim, code)) in cases.into_iter().enumerate() {
+        let claim = written(&format!("claim{n}.never"), claim);
+        let result = hadal(&["check", &path, "--never", &claim, "--json"]).expect_code(code).json();
+        assert_eq!(result["property"].as_str().unwrap_or("").is_empty(), code == 0, "{claim}");
+    }
+    let wrong = written("wrong.never", "never { do :: y == 3 od }");
+    let said = hadal(&["check", &path, "--never", &wrong]).expect_code(2).stderr;
+    assert!(said.contains('^') && said.contains("y == 3"), "{said}");
+}
+
+#[test]
+fn merging_keeps_answers_and_leaves_fewer_states() {
+    let text = "byte x; active [2] proctype A() { byte v; do :: v = 1; v = v + x; x = 1 - x :: x == 2 -> assert(false) od }";
+    let path = written("merged.pml", text);
+    let states = |more: &[&str]| {
+        let mut arguments = vec!["check", &path, "--json"];
+        arguments.extend(more);
+        hadal(&arguments).expect_code(0).json()["states"].as_u64().expect("a number")
+    };
+    // As SPIN counts them.
+    assert_eq!((states(&[]), states(&["--merge"])), (61, 18));
+    let other = written("other.dve", "process A { state a; init a; } system async;");
+    let said = hadal(&["check", &other, "--merge"]).expect_code(2).stderr;
+    assert!(said.contains("--merge is for Promela"), "{said}");
+}
+
+#[test]
+#[ignore = "many minutes, 3 GB; cargo test --release -p hadal --test promela -- --ignored"]
+fn the_largest_models_of_the_table_have_the_published_counts() {
+    let Some(models) = corpus("promela") else { return };
+    let Some(table) = hadal_testkit::corpus::oracle("promela.tsv") else { return };
+    let table = std::fs::read_to_string(table).expect("the table can be read");
+    let mut compared = 0;
+    for row in table.lines().map(|line| line.split('\t').collect::<Vec<_>>()) {
+        let ["large", model, .., counts, _, _, _, _] = row[..] else { continue };
+        let path = models.join(model).display().to_string();
+        let run = hadal(&["check", &path, "--deadlock", "off", "--json", "--threads", "1", "--memory", "3G"]);
+        let result = run.expect_code(0).json();
+        assert_eq!(format!("{}/{}", result["states"], result["transitions"]), counts, "{model}");
+        compared += 1;
+    }
+    assert!(compared >= 4, "{compared} models compared");
+}

@@ -33,6 +33,8 @@ pub struct Tree {
     pub traces: Vec<Claim>,
     /// Labels that something refers to from outside their process.
     pub watched: HashSet<Rc<str>>,
+    /// Variables that a `select` gives values.
+    pub selected: HashSet<Rc<str>>,
 }
 
 /// A record type.

@@ -42,9 +42,10 @@ pub static LANGUAGE: Language = Language {
         };
         let instances = &request.options.processes;
         let propositions = &request.options.propositions;
+        let claim = request.options.claim.as_ref().map(|(name, text)| (&**name, &**text));
         let merge = request.options.merge;
         let options =
-            Options { definitions: &definitions, include: &include, instances, propositions, merge };
+            Options { definitions: &definitions, include: &include, instances, propositions, claim, merge };
         Ok(load(request.source, options)?.into())
     },
 };
@@ -60,13 +61,16 @@ pub struct Options<'a> {
     pub instances: &'a lower::Instances,
     /// Expressions that become propositions, the last properties.
     pub propositions: &'a [String],
+    /// A never claim by name and text, read as if it stood behind the model.
+    pub claim: Option<(&'a str, &'a str)>,
     /// Whether statements that nobody sees are merged, as SPIN does where it is not told otherwise.
     pub merge: bool,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Options { definitions: &[], include: &|_| None, instances: &[], propositions: &[], merge: false }
+        let (definitions, instances, propositions) = (&[], &[], &[]);
+        Options { definitions, include: &|_| None, instances, propositions, claim: None, merge: false }
     }
 }
 
@@ -127,12 +131,28 @@ fn take_propositions(tree: &mut ast::Tree, findings: &mut Diagnostics) -> Vec<as
     Vec::from_iter(added).into_iter().filter_map(read).collect()
 }
 
+/// Names the claims that stand behind the model's own text.
+fn name_claims(tree: &mut ast::Tree, own: usize, name: &str) {
+    for claim in tree.claims.iter_mut().filter(|claim| claim.word.span.start as usize >= own) {
+        claim.name = Some(ast::Name { text: name.into(), span: claim.word.span });
+    }
+}
+
 /// Loads a model.
 pub fn load(source: Source, options: Options) -> Result<Lowered, Refused> {
+    let own = source.text.len();
+    let source = match options.claim {
+        // A claim is shown where it is wrong, too.
+        Some((_, claim)) => Source::new(source.name.clone(), format!("{}\n{claim}", source.text)),
+        None => source,
+    };
     let mut findings = Diagnostics::default();
     let text = with_propositions(&source, options.propositions)?;
     let tokens = cpp::preprocess(&text, options.definitions, options.include, &mut findings);
     let mut tree = parse::parse(tokens, &mut findings);
+    if let Some((name, _)) = options.claim {
+        name_claims(&mut tree, own, name);
+    }
     let expressions = take_propositions(&mut tree, &mut findings);
     let mut system = None;
     if !findings.has_errors() {
@@ -144,7 +164,10 @@ pub fn load(source: Source, options: Options) -> Result<Lowered, Refused> {
             propositions.push(term);
         }
         if options.merge {
-            merge::merge(&mut model, &propositions);
+            let words =
+                tree.formulas.iter().flat_map(|formula| &formula.tokens).map(|token| token.text.clone());
+            let names = words.chain(tree.selected.iter().cloned()).collect();
+            merge::merge(&mut model, &propositions, &names);
         }
         if !findings.has_errors() {
             let asked = lower::Asked { instances: options.instances, propositions: &propositions };

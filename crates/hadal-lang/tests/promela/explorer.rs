@@ -4,7 +4,9 @@ use hadal_exec::model::{Engine, Model, ModelOptions};
 use hadal_exec::product::{Fairness, Product};
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::promela::{self, Options};
-use hadal_system::{PropertyId, PropertyKind, Source, StateSpace, Successors, System};
+use hadal_system::{
+    CheckKind, Expr, PropertyId, PropertyKind, Source, StateSpace, Stmt, StmtKind, Successors, System,
+};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -24,6 +26,26 @@ pub fn load_as(name: &str, text: &str, folder: &Path, merge: bool) -> Result<Sys
     promela::load(Source::new(name, text), options).map(|loaded| loaded.system).map_err(|refused| {
         refused.diagnostics.list.iter().map(|finding| render_plain(&refused.source_text, finding)).collect()
     })
+}
+
+/// The model with assertions that always hold, as `pan -A` runs it.
+#[allow(dead_code)]
+pub fn without_assertions(mut system: System) -> System {
+    fn drop(body: &mut [Stmt]) {
+        for stmt in body {
+            match &mut stmt.kind {
+                StmtKind::Check { kind: CheckKind::Assert, condition, .. } => *condition = Expr::constant(1),
+                StmtKind::If { branches, otherwise } => {
+                    branches.iter_mut().for_each(|(_, body)| drop(body));
+                    drop(otherwise);
+                }
+                StmtKind::While(_, body) => drop(body),
+                _ => {}
+            }
+        }
+    }
+    system.actions.iter_mut().for_each(|action| drop(&mut action.body));
+    system
 }
 
 /// What an exploration saw.

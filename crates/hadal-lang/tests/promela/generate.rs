@@ -14,8 +14,8 @@ struct Made<'r> {
     writable: Vec<String>,
     /// What holds every message. SPIN takes messages back from variables: what does not fit is lost.
     roomy: Vec<String>,
-    /// Labels of the process at hand that have been set already.
-    labels: usize,
+    /// Labels of the process at hand that can be jumped to.
+    labels: Vec<String>,
     started: Vec<&'static str>,
     has_rendezvous: bool,
     /// Labels of processes may be accepting, and there may be a claim.
@@ -38,7 +38,7 @@ pub fn program(random: &mut Random, watched: bool) -> String {
         readable: Vec::new(),
         writable: Vec::new(),
         roomy: Vec::new(),
-        labels: 0,
+        labels: Vec::new(),
         started: Vec::new(),
         has_rendezvous: false,
         watched,
@@ -97,7 +97,11 @@ impl Made<'_> {
         for n in 0..types {
             (self.readable, self.writable) = globals.clone();
             self.roomy.retain(|name| name != "v");
-            self.labels = 0;
+            self.labels.clear();
+            let last = self.random.chance(30);
+            if last {
+                self.labels.push("F".into());
+            }
             let active = if n == 0 || self.random.chance(60) {
                 if self.random.chance(25) { "active [2] " } else { "active " }
             } else {
@@ -124,7 +128,11 @@ impl Made<'_> {
                 }
             }
             let length = 1 + self.random.below(4);
-            self.sequence(1, length, 2, Inside::Process);
+            self.sequence(1, length, 3, Inside::Process);
+            if last {
+                let statement = self.plain();
+                self.line(1, &format!("F: {statement};"));
+            }
             self.line(0, "}");
         }
         if self.watched && self.random.chance(70) {
@@ -328,13 +336,14 @@ impl Made<'_> {
         match kind {
             0..=2 if levels > 0 => self.options(depth, levels, inside, false),
             3..=4 if levels > 0 && inside != Inside::Step => self.options(depth, levels, inside, true),
-            5 | 6 if levels > 0 && inside == Inside::Process => {
-                self.line(depth, "atomic {");
+            5 | 6 if levels > 0 && inside != Inside::Step => {
+                let plain = inside == Inside::Atomic && self.random.chance(40);
+                self.line(depth, if plain { "{" } else { "atomic {" });
                 let length = 1 + self.random.below(3);
                 self.sequence(depth + 1, length, levels - 1, Inside::Atomic);
                 self.line(depth, "};");
             }
-            7 if levels > 0 && inside == Inside::Process => {
+            7 if levels > 0 && inside != Inside::Step => {
                 self.line(depth, "d_step {");
                 let length = 1 + self.random.below(3);
                 let guard = self.guard(Inside::Step);
@@ -342,14 +351,15 @@ impl Made<'_> {
                 self.sequence(depth + 1, length, levels - 1, Inside::Step);
                 self.line(depth, "};");
             }
-            8 if levels > 0 && inside == Inside::Process && self.random.chance(50) => {
+            // SPIN refuses it as a guard.
+            8 if !first && levels > 0 && inside != Inside::Step && self.random.chance(50) => {
                 self.line(depth, "{");
-                self.sequence(depth + 1, 2, levels - 1, Inside::Process);
+                self.sequence(depth + 1, 2, levels - 1, inside);
                 self.line(depth, "} unless {");
-                let escape = self.guard(Inside::Process);
+                let escape = self.guard(inside);
                 self.line(depth + 1, &format!("{escape};"));
                 if self.random.chance(40) {
-                    self.sequence(depth + 1, 1, 0, Inside::Process);
+                    self.sequence(depth + 1, 1, 0, inside);
                 }
                 self.line(depth, "};");
             }
@@ -357,18 +367,23 @@ impl Made<'_> {
                 let target = self.writable[0].clone();
                 self.line(depth, &format!("select({target} : 0 .. 1);"));
             }
-            10 if inside == Inside::Process && depth == 1 && self.labels < 2 && self.random.chance(60) => {
+            // SPIN wants labels in front of blocks, not in them.
+            10 if inside != Inside::Step && (!first || depth == 1) && self.labels.len() < 3 => {
                 let label = match self.watched {
                     true => ["L", "accept", "progress"][self.random.below(3)],
                     false => ["L", "end"][self.random.below(2)],
                 };
-                let n = self.labels;
-                self.labels += 1;
+                let label = format!("{label}{}", self.labels.len());
                 let guard = self.guard(inside);
-                self.line(depth, &format!("{label}{n}: {guard};"));
-                if self.random.chance(50) {
-                    let condition = self.condition();
-                    self.line(depth, &format!("if :: {condition} -> goto {label}{n} :: else fi;"));
+                self.line(depth, &format!("{label}: {guard};"));
+                self.labels.push(label);
+            }
+            11 | 12 if inside != Inside::Step && !self.labels.is_empty() => {
+                let label = self.labels[self.random.below(self.labels.len())].clone();
+                let condition = self.condition();
+                match self.random.below(4) {
+                    0 => self.line(depth, &format!("if :: {condition} -> skip :: goto {label} fi;")),
+                    _ => self.line(depth, &format!("if :: {condition} -> goto {label} :: else fi;")),
                 }
             }
             _ if inside == Inside::Step && !first || self.random.chance(60) => {

@@ -19,6 +19,8 @@ pub struct Spin {
 pub enum Graph {
     /// The states of the model.
     Plain,
+    /// The states of the model with statements merged.
+    Merged,
     /// The product with the claim in the text, with acceptance cycles.
     Watched,
 }
@@ -50,14 +52,15 @@ pub fn ask(text: &str, graph: Graph, folder: &Path) -> Result<Spin, String> {
         let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
         Ok(text)
     };
-    let said = run(Command::new("spin").args(["-o1", "-o2", "-o3", "-a", "model.pml"]))?;
+    let plain: &[&str] = if graph == Graph::Merged { &[] } else { &["-o1", "-o2", "-o3"] };
+    let said = run(Command::new("spin").args(plain).args(["-a", "model.pml"]))?;
     if said.contains("rror:") || said.contains("error,") || !folder.join("pan.c").is_file() {
         return Err(format!("refused: {said}"));
     }
     let mut compile = Command::new(compiler().ok_or("no compiler")?);
     compile.args(["-w", "-DMEMLIM=500", "-DNOREDUCE", "-o", "pan", "pan.c"]);
     match graph {
-        Graph::Plain => compile.args(["-DSAFETY", "-DNOCLAIM"]),
+        Graph::Plain | Graph::Merged => compile.args(["-DSAFETY", "-DNOCLAIM"]),
         Graph::Watched => compile.arg("-DNFAIR=3"),
     };
     let said = run(&mut compile)?;
@@ -67,7 +70,7 @@ pub fn ask(text: &str, graph: Graph, folder: &Path) -> Result<Spin, String> {
     let mut pan = Command::new("timeout");
     pan.args(["20", "./pan", "-m200000", "-w16", "-n"]);
     match graph {
-        Graph::Plain => pan.args(["-A", "-E", "-c0"]),
+        Graph::Plain | Graph::Merged => pan.args(["-A", "-E", "-c0"]),
         Graph::Watched => pan.args(["-a", "-E"]),
     };
     let said = run(&mut pan)?;

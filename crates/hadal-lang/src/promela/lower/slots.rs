@@ -194,7 +194,7 @@ pub(in crate::promela) fn terms<'t>(element: &'t Element, visit: &mut dyn FnMut(
 }
 
 /// Visits every basic statement of an element.
-pub(super) fn ops<'t>(element: &'t Element, visit: &mut dyn FnMut(&'t Op)) {
+pub(in crate::promela) fn ops<'t>(element: &'t Element, visit: &mut dyn FnMut(&'t Op)) {
     match &element.kind {
         ElementKind::Op(op) => visit(op),
         ElementKind::Step(steps) => step_ops(steps, visit),
@@ -257,7 +257,7 @@ pub(in crate::promela) fn indices<'t>(target: &'t VarPath, visit: &mut dyn FnMut
 }
 
 /// Visits the terms of a receive.
-pub(super) fn received<'t>(receive: &'t Receive, visit: &mut dyn FnMut(&'t Term)) {
+pub(in crate::promela) fn received<'t>(receive: &'t Receive, visit: &mut dyn FnMut(&'t Term)) {
     indices(&receive.channel, visit);
     for argument in &receive.arguments {
         match argument {

@@ -4,9 +4,12 @@
 
 mod dead;
 mod flow;
+mod unread;
 mod visible;
 
 use super::model::{Atomic, ElementId, ElementKind, Initial, Model, Op, Process, Term, TermKind, Variable};
+use std::collections::HashSet;
+use std::rc::Rc;
 use visible::Visible;
 
 /// What belongs to an element beside its own statement.
@@ -20,8 +23,9 @@ pub struct Merged {
     pub dead: Vec<usize>,
 }
 
-/// Merges the statements of every process. `asked` is looked at from outside.
-pub fn merge(model: &mut Model, asked: &[Term]) {
+/// Merges the statements of every process. `asked` is looked at from outside, and globals of these names are.
+pub fn merge(model: &mut Model, asked: &[Term], names: &HashSet<Rc<str>>) {
+    unread::hide_unread(model, asked, names);
     if looks_into_processes(model, asked) {
         return;
     }

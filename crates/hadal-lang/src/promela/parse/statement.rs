@@ -420,6 +420,7 @@ impl Parser<'_> {
         let to = self.expression()?;
         let span = begin.to(self.expect(")")?);
         let plain = |kind| Stmt { labels: Vec::new(), kind, span };
+        self.tree.selected.insert(place.name.text.clone());
         if let (ExprKind::Number(from), ExprKind::Number(to)) = (&from.kind, &to.kind)
             && to.saturating_sub(*from) <= MAX_OPTIONS
             && from <= to
