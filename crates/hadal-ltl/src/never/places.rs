@@ -95,15 +95,15 @@ impl Places {
         let over = self.kinds.len() as u32;
         let mut edges = vec![Vec::new(); self.kinds.len() + 1];
         edges[over as usize].push(Edge { target: over, marks: 1, guard: Guard::always() });
-        for place in 0..self.kinds.len() {
+        for (place, list) in edges.iter_mut().enumerate().take(self.kinds.len()) {
             let accepting = u64::from(self.marked(place, "accept"));
             if matches!(self.kinds[place], Kind::End) || self.marked(place, "end") {
-                edges[place].push(Edge { target: over, marks: 1, guard: Guard::always() });
+                list.push(Edge { target: over, marks: 1, guard: Guard::always() });
                 continue;
             }
             let mut moves = Vec::new();
             self.moves(place, &Guard::always(), &mut Vec::new(), &mut moves);
-            edges[place] = moves
+            *list = moves
                 .into_iter()
                 .map(|(guard, to)| Edge { target: to.map_or(over, |to| to as u32), marks: accepting, guard })
                 .collect();
