@@ -12,6 +12,7 @@ pub mod chances;
 pub mod components;
 pub mod disk;
 pub mod exact;
+pub mod explicit;
 pub mod graph;
 pub mod iterate;
 mod ltl;

@@ -63,11 +63,16 @@ impl Numbers {
     }
 }
 
+/// The floating-point number at a fraction, or within a few of it.
+pub fn nearest(value: &Rational) -> f64 {
+    *value.numer() as f64 / *value.denom() as f64
+}
+
 /// Floating-point numbers around a fraction that is not negative; both are it where it is one itself.
 pub fn bracket(value: &Rational) -> (f64, f64) {
     let (above, below) = (*value.numer(), *value.denom());
     let exact = |n: i128| n.unsigned_abs() < 1 << 53;
-    let quotient = above as f64 / below as f64;
+    let quotient = nearest(value);
     // A power of two divides without rounding.
     if exact(above) && (below & (below - 1)) == 0 && below < 1 << 100 {
         return (quotient, quotient);

@@ -60,3 +60,41 @@ fn a_policy_is_written_and_attains_the_value() {
     assert_eq!(text.lines().count() as u64, found["policy_states"].as_u64().expect("a number"));
     assert!(text.starts_with("coins=2\tone\n"), "{text}");
 }
+
+#[test]
+fn explicit_files_hold_the_graph_that_is_solved() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let stem = folder.path().join("gambler.v2").display().to_string();
+    hadal(&["solve", &model("gambler.prism"), "--export", &stem]).expect_code(0);
+    let read = |extension: &str| {
+        std::fs::read_to_string(format!("{stem}.{extension}")).unwrap_or_else(|error| panic!("{extension}: {error}"))
+    };
+    let solved = hadal(&["solve", &model("gambler.prism"), "--property", "rich", "--json"]).json();
+    let (tra, sta, lab, trew) = (read("tra"), read("sta"), read("lab"), read("games.trew"));
+    let head = format!("{} {} {}", solved["states"], solved["choices"], solved["branches"]);
+    assert_eq!(tra.lines().next(), Some(head.as_str()));
+    let mut sums = std::collections::BTreeMap::new();
+    for line in tra.lines().skip(1) {
+        let words: Vec<&str> = line.split(' ').collect();
+        assert!(["one", "half", "all", "done"].contains(&words[4]), "{line}");
+        *sums.entry((words[0].to_owned(), words[1].to_owned())).or_insert(0.0) +=
+            words[3].parse::<f64>().expect("a weight");
+    }
+    assert_eq!(sums.len() as u64, solved["choices"].as_u64().expect("a number"));
+    assert!(sums.values().all(|sum: &f64| (sum - 1.0).abs() < 1e-12), "{sums:?}");
+    assert_eq!(sta.lines().take(2).collect::<Vec<_>>(), ["(coins)", "0:(2)"]);
+    let number = |coins: &str| {
+        let line = sta.lines().find(|line| line.ends_with(&format!("({coins})"))).expect("such a state");
+        line.split(':').next().expect("a number").to_owned()
+    };
+    assert_eq!(lab.lines().next(), Some("0=\"init\" 1=\"deadlock\" 2=\"rich\" 3=\"ruined\""));
+    for (coins, label) in [("2", 0), ("8", 2), ("0", 3)] {
+        assert!(lab.lines().any(|line| line == format!("{}: {label}", number(coins))), "{lab}");
+    }
+    // Every game earns 1; nothing is earned where it is over.
+    let over = [number("0"), number("8")];
+    assert!(trew.lines().skip(1).all(|line| line.ends_with(" 1")), "{trew}");
+    assert!(trew.lines().skip(1).all(|line| !over.iter().any(|state| line.starts_with(&format!("{state} ")))));
+    let refused = hadal(&["solve", &model("gambler.prism"), "--export", &stem, "--exact"]);
+    assert_eq!(refused.code, 2);
+}

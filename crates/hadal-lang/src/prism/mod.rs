@@ -154,6 +154,16 @@ impl Loaded {
         Some(objective)
     }
 
+    /// The labels by name, each with the number of its proposition among the properties of the system.
+    pub fn labels(&mut self) -> Result<Vec<(String, usize)>, Refused> {
+        let source_text = self.model.system.source.clone();
+        self.model.label_propositions().map_err(|(span, wrong)| {
+            let mut diagnostics = Diagnostics::default();
+            diagnostics.push(Diagnostic::error(span, wrong));
+            Refused { source_text, diagnostics }
+        })
+    }
+
     /// A question written out.
     pub fn formula(&mut self, text: &str) -> Result<Objective, Refused> {
         let source = Source::new("formula", text);

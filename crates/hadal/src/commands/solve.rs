@@ -13,10 +13,11 @@ use hadal_system::chance::{
     Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths, Reward, Sense, Summary,
 };
 use hadal_system::{
-    Expr, Property, PropertyBody, PropertyKind, Quantities, Source, Span, StateSpace, System,
+    Expr, Property, PropertyBody, PropertyId, PropertyKind, Quantities, Source, Span, StateSpace, System,
 };
-use hadal_value::build::BuildError;
+use hadal_value::build::{BuildError, BuildOptions};
 use hadal_value::chances::RowChances;
+use hadal_value::explicit::{self, Described, ExportError};
 use hadal_value::values::Exact;
 use hadal_value::{Answer, Options, Precision, SolveError};
 use std::path::{Path, PathBuf};
@@ -54,13 +55,17 @@ pub struct SolveArgs {
     /// Write a policy that attains the value up to the precision to this file: a line per state, its variables and what to do.
     #[arg(long, value_name = "FILE", conflicts_with = "disk")]
     pub policy: Option<PathBuf>,
+    /// Write the graph as explicit files for PRISM and Storm instead of answering: STEM.tra, STEM.sta, STEM.lab, and
+    /// STEM.NAME.trew for each reward.
+    #[arg(long, value_name = "STEM", conflicts_with_all = ["formula", "property", "exact", "policy", "disk"])]
+    pub export: Option<PathBuf>,
     /// How far the bounds may lie apart, relative to the value.
     #[arg(long, value_name = "WIDTH", default_value_t = 1e-6)]
     pub precision: f64,
     /// How much memory the graph may take.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
-    /// Go on in this folder when the memory does not suffice.
+    /// Continue in this folder when the memory does not suffice.
     #[arg(long, value_name = "DIR")]
     pub disk: Option<PathBuf>,
     /// Stop when more states are found.
@@ -82,8 +87,14 @@ pub fn run(args: &SolveArgs) -> Result<u8, Failure> {
         .extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("pddl") || e.eq_ignore_ascii_case("ppddl"));
     if is_pddl || args.problem.is_some() {
+        if args.export.is_some() {
+            return Err(Failure::Usage("--export writes models in PRISM's language".into()));
+        }
         let (space, system, objective) = ppddl(args)?;
         return solve_all(args, &space, &system, &[objective], started);
+    }
+    if let Some(stem) = &args.export {
+        return export(args, stem);
     }
     let (loaded, objectives) = questions(args)?;
     let model = Model::new(loaded.into_system(), ModelOptions::default())
@@ -143,6 +154,56 @@ fn solve_all(
         }
     }
     Ok(code)
+}
+
+/// Writes the graph of a model as explicit files.
+fn export(args: &SolveArgs, stem: &Path) -> Result<u8, Failure> {
+    let mut loaded = load(args)?;
+    let labels = loaded.labels().map_err(|refused| Failure::from(hadal_lang::LoadError::Refused(refused)))?;
+    let model = Model::new(loaded.into_system(), ModelOptions::default())
+        .map_err(|error| Failure::Usage(format!("{}: {error}", args.model.display())))?;
+    let system = model.system();
+    let bases = system.property_bases();
+    let labels: Vec<(String, PropertyId)> =
+        labels.into_iter().map(|(name, property)| (name, PropertyId(bases[property]))).collect();
+    let quantities = &system.quantities;
+    let described = Described { chance: quantities.chance, labels: &labels, rewards: &quantities.rewards };
+    let limits = BuildOptions { memory: args.memory, max_states: args.max_states, ..BuildOptions::default() };
+    match explicit::export(&model, &described, stem, &limits) {
+        Ok(files) => {
+            for file in files {
+                println!("{}", file.display());
+            }
+            Ok(0)
+        }
+        Err(ExportError::Build(
+            error @ (BuildError::Memory { .. } | BuildError::States(_) | BuildError::TooLarge),
+        )) => {
+            println!("stopped: {error}");
+            Ok(3)
+        }
+        Err(ExportError::File(error)) => Err(Failure::File { path: stem.to_owned(), error }),
+        Err(error) => Err(Failure::Usage(format!("{}: {error}", args.model.display()))),
+    }
+}
+
+/// Reads the model with the constants that are given.
+fn load(args: &SolveArgs) -> Result<prism::Loaded, Failure> {
+    let define: Vec<(String, hadal_lang::Given)> = args
+        .define
+        .iter()
+        .map(|(name, given)| match given {
+            Given::Number(value) => (name.clone(), hadal_lang::Given::Number(*value)),
+            Given::Text(text) => (name.clone(), hadal_lang::Given::Text(text.clone())),
+        })
+        .collect();
+    prism::load(read_source(&args.model)?, &prism::definitions(&define)?)
+        .map_err(|refused| Failure::from(hadal_lang::LoadError::Refused(refused)))
+}
+
+fn read_source(path: &Path) -> Result<Source, Failure> {
+    let text = std::fs::read(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
+    Ok(Source::new(path.display().to_string(), String::from_utf8_lossy(&text).into_owned()))
 }
 
 /// Writes what is done in each state that the policy reaches.
@@ -247,24 +308,11 @@ fn ppddl(args: &SolveArgs) -> Result<(RowChances, System, Objective), Failure> {
 
 /// Reads the model and what is asked of it: one question, or every property of the file beside it.
 fn questions(args: &SolveArgs) -> Result<(prism::Loaded, Vec<Objective>), Failure> {
-    let read = |path: &Path| -> Result<Source, Failure> {
-        let text = std::fs::read(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
-        Ok(Source::new(path.display().to_string(), String::from_utf8_lossy(&text).into_owned()))
-    };
     let refused = |refused| Failure::from(hadal_lang::LoadError::Refused(refused));
-    let define: Vec<(String, hadal_lang::Given)> = args
-        .define
-        .iter()
-        .map(|(name, given)| match given {
-            Given::Number(value) => (name.clone(), hadal_lang::Given::Number(*value)),
-            Given::Text(text) => (name.clone(), hadal_lang::Given::Text(text.clone())),
-        })
-        .collect();
-    let source = read(&args.model)?;
-    let mut loaded = prism::load(source, &prism::definitions(&define)?).map_err(refused)?;
+    let mut loaded = load(args)?;
     let beside = args.properties.clone().or_else(|| properties_beside(&args.model));
     if let Some(path) = &beside {
-        loaded.add_properties(read(path)?).map_err(refused)?;
+        loaded.add_properties(read_source(path)?).map_err(refused)?;
     }
     let mut objectives = Vec::new();
     if let Some(text) = &args.formula {

@@ -28,6 +28,18 @@ impl Lowered {
         }
     }
 
+    /// The labels by name, each with the number of its proposition.
+    pub fn label_propositions(&mut self) -> Placed<Vec<(String, usize)>> {
+        let mut labels: Vec<(String, Expr)> = self.labels.clone().into_iter().collect();
+        labels.sort_by(|one, other| one.0.cmp(&other.0));
+        let mut list = Vec::new();
+        for (name, value) in labels {
+            let condition = self.names.condition(&value)?;
+            list.push((name, self.proposition(condition, value.span)));
+        }
+        Ok(list)
+    }
+
     /// The question behind a property. `others` are the properties it may name.
     pub fn objective(&mut self, property: &Property, text: String, others: &[Property]) -> Placed<Objective> {
         let name = property.name.clone().unwrap_or_default();
