@@ -412,3 +412,16 @@ fn symmetry_does_not_change_the_answer_to_properties_about_one_element() {
         Model::new(&any_of_them).check(&["--symmetry", symmetry]).expect_code(0);
     }
 }
+
+#[test]
+fn an_empty_file_is_a_mistake_in_every_language() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for language in hadal_lang::LANGUAGES {
+        for extension in language.extensions {
+            let path = folder.path().join(format!("empty.{extension}"));
+            std::fs::write(&path, "").expect("an empty file");
+            let run = hadal(&["check", &path.display().to_string()]).expect_code(2);
+            assert!(run.stderr.contains("error"), "{extension}: {run:#?}");
+        }
+    }
+}
