@@ -48,7 +48,7 @@ fn read() -> Result<commands::Verb, Failure> {
     if let Some(settings) = settings {
         let quiet = verb.output().is_some_and(|output| output.quiet || output.json);
         if !quiet {
-            eprintln!("{settings}");
+            crate::output::note!("{settings}");
         }
         if let Some(output) = verb.output() {
             output.settings = Some(settings);
@@ -82,8 +82,8 @@ fn main() -> ExitCode {
         Err(failure) => {
             match failure {
                 // What was found in the text says itself what it is.
-                Failure::Refused { .. } => eprintln!("{failure}"),
-                _ => eprintln!("error: {failure}"),
+                Failure::Refused { .. } => crate::output::note!("{failure}"),
+                _ => crate::output::note!("error: {failure}"),
             }
             if std::env::args_os().any(|word| word == "--json") {
                 // The exit code says the same where nobody reads.

@@ -1,4 +1,5 @@
-//! Standard output, shared with whoever reads it: a reader that has seen enough ends no command with an error.
+//! Standard output and standard error, shared with whoever reads them: a reader that has seen enough ends no command with
+//! an error.
 
 use crate::failure::Failure;
 use std::io::{ErrorKind, Write};
@@ -22,3 +23,16 @@ fn seen(written: std::io::Result<()>) -> Result<(), Failure> {
         written => written.map_err(|error| Failure::File { path: "standard output".into(), error }),
     }
 }
+
+/// Tells something beside the answer, on standard error. Nobody has to listen.
+pub fn aside(text: std::fmt::Arguments) {
+    let _ = std::io::stderr().lock().write_fmt(text);
+}
+
+/// A line on standard error, as `eprintln!`; a closed pipe is no panic.
+macro_rules! note {
+    ($($text:tt)*) => {
+        $crate::output::aside(format_args!("{}\n", format_args!($($text)*)))
+    };
+}
+pub(crate) use note;

@@ -115,7 +115,7 @@ impl Progress {
         if let Some(file) = &self.events {
             let mut file = file.lock().unwrap_or_else(|e| e.into_inner());
             if writeln!(file, "{event}").is_err() && !self.failed.swap(true, Ordering::Relaxed) {
-                eprintln!("warning: cannot write events any more");
+                crate::output::note!("warning: cannot write events any more");
             }
         }
     }
@@ -124,8 +124,8 @@ impl Progress {
     pub fn line(&self, text: &str) {
         match &self.shown {
             Shown::Nothing => {}
-            Shown::Lines => eprintln!("{text}"),
-            Shown::Bar(bar) => bar.suspend(|| eprintln!("{text}")),
+            Shown::Lines => crate::output::note!("{text}"),
+            Shown::Bar(bar) => bar.suspend(|| crate::output::note!("{text}")),
         }
     }
 
@@ -152,8 +152,8 @@ impl Progress {
         let shown = self.told.swap(warnings.len(), Ordering::Relaxed);
         for message in warnings.iter().skip(shown) {
             match &self.shown {
-                Shown::Bar(bar) => bar.suspend(|| eprintln!("warning: {message}")),
-                _ => eprintln!("warning: {message}"),
+                Shown::Bar(bar) => bar.suspend(|| crate::output::note!("warning: {message}")),
+                _ => crate::output::note!("warning: {message}"),
             }
             let seconds = control.elapsed().as_secs_f64();
             self.event(serde_json::json!({ "event": "warning", "seconds": seconds, "message": message }));
@@ -181,7 +181,7 @@ impl Progress {
                 }
                 Shown::Lines if last_line.elapsed() >= Duration::from_secs(5) => {
                     last_line = Instant::now();
-                    eprintln!("{line}");
+                    crate::output::note!("{line}");
                 }
                 Shown::Lines => {}
             }

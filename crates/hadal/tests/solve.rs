@@ -67,7 +67,8 @@ fn explicit_files_hold_the_graph_that_is_solved() {
     let stem = folder.path().join("gambler.v2").display().to_string();
     hadal(&["solve", &model("gambler.prism"), "--export", &stem]).expect_code(0);
     let read = |extension: &str| {
-        std::fs::read_to_string(format!("{stem}.{extension}")).unwrap_or_else(|error| panic!("{extension}: {error}"))
+        std::fs::read_to_string(format!("{stem}.{extension}"))
+            .unwrap_or_else(|error| panic!("{extension}: {error}"))
     };
     let solved = hadal(&["solve", &model("gambler.prism"), "--property", "rich", "--json"]).json();
     let (tra, sta, lab, trew) = (read("tra"), read("sta"), read("lab"), read("games.trew"));
@@ -94,7 +95,9 @@ fn explicit_files_hold_the_graph_that_is_solved() {
     // Every game earns 1; nothing is earned where it is over.
     let over = [number("0"), number("8")];
     assert!(trew.lines().skip(1).all(|line| line.ends_with(" 1")), "{trew}");
-    assert!(trew.lines().skip(1).all(|line| !over.iter().any(|state| line.starts_with(&format!("{state} ")))));
+    assert!(
+        trew.lines().skip(1).all(|line| !over.iter().any(|state| line.starts_with(&format!("{state} "))))
+    );
     let refused = hadal(&["solve", &model("gambler.prism"), "--export", &stem, "--exact"]);
     assert_eq!(refused.code, 2);
 }

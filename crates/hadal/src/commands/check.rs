@@ -51,7 +51,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     // What is asked for by name, formulas on the command line included.
     let args = &CheckArgs { property: named, ..args.clone() };
     if !loaded.warnings.is_empty() && !args.output.quiet {
-        eprint!("{}", loaded.warnings);
+        crate::output::aside(format_args!("{}", loaded.warnings));
     }
     if let Some(path) = &args.output.export {
         export::GraphFormat::of(path)?;
@@ -64,7 +64,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let given = if several.may_go_on() { system.clone() } else { std::mem::take(&mut system) };
     let mut prepared = Check::with_options(given, first_options).prepare()?;
     if !args.output.quiet {
-        prepared.notes().iter().for_each(|note| eprintln!("{note}"));
+        prepared.notes().iter().for_each(|note| crate::output::note!("{note}"));
     }
     drop(reading);
     let startup = begun.elapsed();
@@ -89,7 +89,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
             if !args.output.quiet
                 && let Some((name, room)) = again.model.processes.last()
             {
-                eprintln!(
+                crate::output::note!(
                     "more processes `{name}` live at once than there was room for: again, with room for {room}"
                 );
             }

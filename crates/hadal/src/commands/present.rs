@@ -97,7 +97,7 @@ pub(crate) fn show(args: &CheckArgs, outcome: &Outcome, traces: &[TraceView]) ->
                 (traces, Some(_)) => traces.iter().map(|trace| trace.json(detail)).collect(),
             };
             output::line(&serde_json::to_string_pretty(&value).unwrap_or_default())?;
-            eprintln!("{}", outcome.text(Paint::Plain));
+            crate::output::note!("{}", outcome.text(Paint::Plain));
         }
         (traces, TraceFormat::Html) => {
             let page = match traces {
@@ -109,11 +109,11 @@ pub(crate) fn show(args: &CheckArgs, outcome: &Outcome, traces: &[TraceView]) ->
                 traces => trace::html::several(traces),
             };
             output::line(&page)?;
-            eprintln!("{}", outcome.text(Paint::Plain));
+            crate::output::note!("{}", outcome.text(Paint::Plain));
         }
     }
     if args.output.explain {
-        eprintln!("{}", outcome.explanation());
+        crate::output::note!("{}", outcome.explanation());
     }
     Ok(())
 }

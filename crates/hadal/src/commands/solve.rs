@@ -2,6 +2,7 @@
 
 use crate::args::{Given, parse_override};
 use crate::failure::Failure;
+use crate::output;
 use clap::Args;
 use hadal_check::options::parse_size;
 use hadal_exec::rows::RowSpace;
@@ -130,16 +131,16 @@ fn solve_all(
                 if let Some(path) = &args.policy {
                     write_policy(path, space, &answer)?;
                 }
-                print(args, objective, &answer, (tier, started));
+                output::raw(shown(args, objective, &answer, (tier, started)).as_bytes())?;
             }
             Err(SolveError::Build(
                 error @ (BuildError::Memory { .. } | BuildError::States(_) | BuildError::TooLarge),
             )) => {
-                stopped(args, objective, &error.to_string());
+                stopped(args, objective, &error.to_string())?;
                 return Ok(3);
             }
             Err(error @ (SolveError::Disk(_) | SolveError::NotOnDisk)) => {
-                stopped(args, objective, &error.to_string());
+                stopped(args, objective, &error.to_string())?;
                 return Ok(3);
             }
             Err(SolveError::Build(BuildError::Fault { reason, state, .. })) => {
@@ -172,14 +173,14 @@ fn export(args: &SolveArgs, stem: &Path) -> Result<u8, Failure> {
     match explicit::export(&model, &described, stem, &limits) {
         Ok(files) => {
             for file in files {
-                println!("{}", file.display());
+                output::line(&file.display().to_string())?;
             }
             Ok(0)
         }
         Err(ExportError::Build(
             error @ (BuildError::Memory { .. } | BuildError::States(_) | BuildError::TooLarge),
         )) => {
-            println!("stopped: {error}");
+            output::line(&format!("stopped: {error}"))?;
             Ok(3)
         }
         Err(ExportError::File(error)) => Err(Failure::File { path: stem.to_owned(), error }),
@@ -332,7 +333,9 @@ fn questions(args: &SolveArgs) -> Result<(prism::Loaded, Vec<Objective>), Failur
         for name in loaded.properties() {
             match loaded.property(&name) {
                 Some(Ok(objective)) => objectives.push(objective),
-                Some(Err(refused)) => eprintln!("{}", hadal_lang::language::render_refusal(&refused)),
+                Some(Err(refused)) => {
+                    crate::output::note!("{}", hadal_lang::language::render_refusal(&refused))
+                }
                 None => {}
             }
         }
@@ -364,18 +367,24 @@ fn exact_text(exact: &Exact) -> String {
     }
 }
 
-fn stopped(args: &SolveArgs, objective: &Objective, reason: &str) {
+fn stopped(args: &SolveArgs, objective: &Objective, reason: &str) -> Result<(), Failure> {
     if args.json {
         let object = serde_json::json!({
             "property": objective.name, "formula": objective.text, "verdict": "stopped", "reason": reason,
         });
-        println!("{object}");
+        output::line(&object.to_string())
     } else {
-        println!("stopped: {reason}");
+        output::line(&format!("stopped: {reason}"))
     }
 }
 
-fn print(args: &SolveArgs, objective: &Objective, answer: &Answer, (tier, started): (&str, Instant)) {
+/// The answer, for people or as one object.
+fn shown(
+    args: &SolveArgs,
+    objective: &Objective,
+    answer: &Answer,
+    (tier, started): (&str, Instant),
+) -> String {
     let verdict = answer.verdict.map(|holds| if holds { "holds" } else { "violated" });
     if args.json {
         // JSON has no infinity: a bound that is not finite is text.
@@ -412,34 +421,28 @@ fn print(args: &SolveArgs, objective: &Objective, answer: &Answer, (tier, starte
         if let Some(count) = answer.count {
             object["count"] = count.into();
         }
-        println!("{object}");
-        return;
+        return format!("{object}\n");
     }
     let name = if objective.name.is_empty() { String::new() } else { format!("{}: ", objective.name) };
-    println!("{name}{}", objective.text);
+    let mut lines = vec![format!("{name}{}", objective.text)];
     if answer.deadlocks > 0 {
-        println!("  warning: {} state(s) without a choice loop for ever", answer.deadlocks);
+        lines.push(format!("  warning: {} state(s) without a choice loop forever", answer.deadlocks));
     }
     match (answer.value, &answer.exact) {
-        (_, Some(exact)) => println!("  value     {}", exact_text(exact)),
-        (Some((lower, upper)), None) if lower == upper => println!("  value     {lower}"),
+        (_, Some(exact)) => lines.push(format!("  value     {}", exact_text(exact))),
+        (Some((lower, upper)), None) if lower == upper => lines.push(format!("  value     {lower}")),
         _ => {}
     }
     if let Some((lower, upper)) = answer.value {
-        println!("  between   {lower:?} and {upper:?}");
+        lines.push(format!("  between   {lower:?} and {upper:?}"));
     }
     if let Some(policy) = &answer.policy {
-        let (lower, upper) = policy.value;
-        println!("  policy    of {} states gives between {lower:?} and {upper:?}", policy.steps.len());
+        let (states, (lower, upper)) = (policy.steps.len(), policy.value);
+        lines.push(format!("  policy    of {states} states gives between {lower:?} and {upper:?}"));
     }
-    if let Some(verdict) = verdict {
-        println!("  {verdict}");
-    }
-    if let Some(count) = answer.count {
-        println!("  {count} state(s)");
-    }
-    println!(
-        "  {} states, {} choices, {} branches; {} sweeps",
-        answer.states, answer.choices, answer.branches, answer.sweeps
-    );
+    lines.extend(verdict.map(|verdict| format!("  {verdict}")));
+    lines.extend(answer.count.map(|count| format!("  {count} state(s)")));
+    let Answer { states, choices, branches, sweeps, .. } = answer;
+    lines.push(format!("  {states} states, {choices} choices, {branches} branches; {sweeps} sweeps\n"));
+    lines.join("\n")
 }

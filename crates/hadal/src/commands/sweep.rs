@@ -50,7 +50,7 @@ pub fn run(args: &CheckArgs, words: &[String]) -> Result<u8, Failure> {
         }
         worst = worst.max(code);
         if !args.output.json && !args.output.quiet {
-            eprintln!("{}: {}", named(&values), result["verdict"].as_str().unwrap_or("?"));
+            crate::output::note!("{}: {}", named(&values), result["verdict"].as_str().unwrap_or("?"));
         }
         rows.push((values, result));
         if code == 130 {
@@ -91,7 +91,7 @@ fn one(words: &[String], values: &[(String, i64)]) -> Result<(u8, Value), Failur
     // Errors are told by text.
     let result = if result.get("errors").is_some() { Value::Null } else { result };
     if result.is_null() {
-        eprint!("{}: {}", named(values), String::from_utf8_lossy(&ran.stderr));
+        crate::output::aside(format_args!("{}: {}", named(values), String::from_utf8_lossy(&ran.stderr)));
     }
     Ok((code, result))
 }

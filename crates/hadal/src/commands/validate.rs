@@ -1,6 +1,7 @@
 //! `hadal validate`: is this list of steps a plan, and what does it cost.
 
 use crate::failure::Failure;
+use crate::output;
 use clap::Args;
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::pddl::{self, Validation};
@@ -30,14 +31,14 @@ pub fn run(args: &ValidateArgs) -> Result<u8, Failure> {
     let task = pddl::read(&domain, &problem).map_err(refused)?;
     if !args.json {
         for (source, warning) in &task.warnings {
-            eprint!("{}", render_plain(source, warning));
+            crate::output::aside(format_args!("{}", render_plain(source, warning)));
         }
     }
     let validation = pddl::validate_task(&task.task, &plan.text);
     if args.json {
-        println!("{}", as_json(&validation));
+        output::line(&as_json(&validation).to_string())?;
     } else {
-        print!("{}", as_text(&validation, &args.plan));
+        output::raw(as_text(&validation, &args.plan).as_bytes())?;
     }
     Ok(u8::from(!validation.is_valid()))
 }

@@ -62,7 +62,7 @@ struct Watched {
 /// Runs the command until it is interrupted.
 pub fn run(args: &ExploreArgs) -> Result<u8, Failure> {
     let mut loaded = load::load(&args.model)?;
-    eprint!("{}", loaded.warnings);
+    crate::output::aside(format_args!("{}", loaded.warnings));
     select_properties(&mut loaded.system, &[], &[])?;
     let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
     let model = Model::new(loaded.system, options).map_err(|error| Failure::Usage(error.to_string()))?;

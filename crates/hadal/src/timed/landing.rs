@@ -27,6 +27,6 @@ pub fn run(args: &LandingArgs) -> Result<u8, Failure> {
         .map_err(|error| Failure::File { path: args.file.clone(), error })?;
     let model = landing::model(&text, args.runways, args.copies)
         .map_err(|what| Failure::Usage(format!("{}: {what}", args.file.display())))?;
-    print!("{model}");
+    crate::output::raw(model.to_string().as_bytes())?;
     Ok(0)
 }

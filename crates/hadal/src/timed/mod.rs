@@ -79,7 +79,7 @@ pub fn load(args: &ModelArgs, queries: Option<&Path>, quiet: bool) -> Result<Loa
     let (language, loaded) = hadal_lang::load(&args.model, &options)?;
     let warnings = loaded.render_warnings();
     if !warnings.is_empty() && !quiet {
-        eprint!("{warnings}");
+        crate::output::aside(format_args!("{warnings}"));
     }
     match loaded.model {
         LoadedModel::Timed(timed) => Ok(Loaded { timed, language }),

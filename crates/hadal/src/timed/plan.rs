@@ -191,7 +191,7 @@ pub fn run(plan: &PlanArgs) -> Result<u8, Failure> {
         true => serde_json::to_string_pretty(&outcome).unwrap_or_default(),
         false => outcome.text(),
     };
-    println!("{text}");
+    crate::output::line(&text)?;
     Ok(code)
 }
 

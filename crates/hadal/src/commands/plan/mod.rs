@@ -228,7 +228,7 @@ fn carry_out(args: &PlanArgs, resumed: Option<(&PathBuf, hadal_plan::Resumed)>) 
     let mut warnings: Vec<String> =
         loaded.warnings.iter().map(|(source, finding)| render_plain(source, finding)).collect();
     if !args.quiet && !args.json {
-        warnings.iter().for_each(|warning| eprintln!("{warning}"));
+        warnings.iter().for_each(|warning| crate::output::note!("{warning}"));
     }
     let startup = begun.elapsed().as_secs_f64();
     let limits = Limits {

@@ -201,13 +201,13 @@ impl<'a> Places<'a> {
 fn mark(folder: &Path) {
     let made = std::fs::File::create(folder.join(OVERFLOWED)).and_then(|file| file.sync_all());
     if let Err(error) = made.and_then(|()| std::fs::File::open(folder)?.sync_all()) {
-        eprintln!("warning: {}: cannot note that a number had no room: {error}", folder.display());
+        crate::output::note!("warning: {}: cannot note that a number had no room: {error}", folder.display());
     }
 }
 
 /// Removes a folder that nobody needs.
 fn forget(place: &RunPlace) {
     if let Err(error) = place.remove() {
-        eprintln!("warning: cannot remove {}: {error}", place.path.display());
+        crate::output::note!("warning: cannot remove {}: {error}", place.path.display());
     }
 }

@@ -113,7 +113,7 @@ pub(super) fn show(args: &PlanArgs, outcome: &Outcome, around: Around) -> Result
         return print(&serde_json::to_string_pretty(&shown).unwrap_or_default());
     }
     if args.explain {
-        outcome.searches.iter().for_each(|search| eprintln!("{search}"));
+        outcome.searches.iter().for_each(|search| crate::output::note!("{search}"));
     }
     if let Some(plan) = &outcome.plan {
         print(plan.text(&outcome.task).trim_end())?;
@@ -123,9 +123,9 @@ pub(super) fn show(args: &PlanArgs, outcome: &Outcome, around: Around) -> Result
         _ => String::new(),
     };
     if let (Some(run), Answer::Stopped(_)) = (&shown.run, &outcome.answer) {
-        eprintln!("continue with: hadal resume {run}");
+        crate::output::note!("continue with: hadal resume {run}");
     }
-    eprintln!(
+    crate::output::note!(
         "{}: {}{bound} ({} states, {} evaluated, {:.2} s)",
         shown.verdict.to_uppercase(),
         shown.reason,
@@ -161,7 +161,7 @@ pub(super) fn show_stopped(args: &PlanArgs, reason: &str, memory: u64) -> Result
         });
         return print(&serde_json::to_string_pretty(&shown).unwrap_or_default());
     }
-    eprintln!("STOPPED: {reason}");
+    crate::output::note!("STOPPED: {reason}");
     Ok(())
 }
 

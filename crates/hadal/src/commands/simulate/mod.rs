@@ -22,7 +22,7 @@ use std::io::{BufRead, ErrorKind, IsTerminal, Write};
 /// Runs the command; returns the exit code: 1 where the walk met something wrong.
 pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let mut loaded = load(&args.model)?;
-    eprint!("{}", loaded.warnings);
+    crate::output::aside(format_args!("{}", loaded.warnings));
     select_properties(&mut loaded.system, &[], &[])?;
     let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
     let model = Model::new(loaded.system, options).map_err(|error| Failure::Usage(error.to_string()))?;

@@ -92,7 +92,9 @@ pub(super) fn lower(
     }
     if lowering.network.processes.is_empty() {
         let nothing = Diagnostic::error(Span::default(), "nothing runs: the model declares no process");
-        lowering.findings.push(nothing.help("declare one with `process:NAME` and its locations with `location:NAME:...`"));
+        lowering
+            .findings
+            .push(nothing.help("declare one with `process:NAME` and its locations with `location:NAME:...`"));
     }
     for automaton in &lowering.network.processes {
         if automaton.locations.is_empty() {
