@@ -5,6 +5,7 @@
 //! `docs/languages/ta.md`.
 
 pub mod compose;
+pub mod declare;
 pub mod landing;
 pub mod network;
 mod shift;

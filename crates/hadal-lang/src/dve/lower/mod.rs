@@ -9,6 +9,7 @@
 //!   locations. Only steps that must be held back pay for a test.
 
 mod action;
+mod buffer;
 mod joint;
 mod ranges;
 mod term;

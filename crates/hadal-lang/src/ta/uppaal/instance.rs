@@ -1,11 +1,11 @@
 //! Processes: templates with values for their parameters, edges with values for their selections, channels with partners.
 
 use super::ast::{Declared, Document, Edge as WrittenEdge, Template, Term, TermKind};
-use super::expr::Reference;
 use super::lower::{Code, Lowering, MAX_VALUES};
+use super::reference::Reference;
 use super::types::{Constant, Meaning, Ty};
 use crate::diagnostic::Diagnostic;
-use crate::ta::compose::declare_locations;
+use crate::ta::declare::declare_locations;
 use crate::ta::network::{Automaton, Edge, Effect, Joint, Member, Place as Location};
 use hadal_system::timed::{ClockRef, Moment, Reset};
 use hadal_system::{BinaryOp, Expr, Span};

@@ -3,7 +3,8 @@
 use super::ast::{Declaration, Declared, Dimension, Document, Term, TermKind, Type, TypeKind};
 use super::types::{Constant, Meaning, Scope, Ty};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::ta::compose::{compose, declare_numbers};
+use crate::ta::compose::compose;
+use crate::ta::declare::declare_numbers;
 use crate::ta::network::{Automaton, Network};
 use hadal_system::timed::TimedSystem;
 use hadal_system::{

@@ -11,6 +11,7 @@ mod lex;
 mod lower;
 mod parse;
 mod query;
+mod reference;
 mod stmt;
 mod types;
 mod xml;

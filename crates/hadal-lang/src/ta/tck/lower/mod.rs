@@ -8,7 +8,8 @@ mod term;
 use super::declare::{Declaration, Piece};
 use super::term::{commands, term};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::ta::compose::{any, compose, declare_locations, declare_numbers, is_at, not};
+use crate::ta::compose::{any, compose, not};
+use crate::ta::declare::{declare_locations, declare_numbers, is_at};
 use crate::ta::network::{Automaton, Edge, Joint, Member, Network, Place as Location};
 use hadal_system::timed::{Bound, ClockRef, Strictness, TimedSystem};
 use hadal_system::{
