@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::plan::Plan;
 use crate::properties::{asks_acceptance, asks_liveness, has_unanswered, select_properties};
 use crate::reduction::Reduced;
-use crate::runs::{Answer, Decider, Guided, Way};
+use crate::runs::{Answer, Decider, Engine, Guided, Way};
 use crate::searching::{Explored, Progress, Searching};
 use hadal_exec::model::Model;
 use hadal_exec::product::Product;
@@ -215,24 +215,27 @@ impl Run<'_> {
         let Session { control, governor, place } = &self.session;
         let progress = &Progress::of(options.place.resumed.as_deref());
         let searching = Searching { options, plan, question, control, governor, place, progress, watch };
-        let engine = |product: &Product, question: &Question| {
-            let task = SearchTask { space: product, question, control };
-            options.running.explore(&Setting::in_ram(task, governor, plan.threads))
-        };
-        let engine = options.running.has_engine().then_some(&engine as &dyn Fn(&Product, &Question) -> _);
+        let engine = options.running.engine().map(|engine| {
+            move |product: &Product, question: &Question| {
+                let task = SearchTask { space: product, question, control };
+                let setting = Setting::in_ram(task, governor, plan.threads);
+                let explored = explore::explore_watched(&engine, setting, &mut |progress| watch(progress))?;
+                Ok(Explored { report: explored.report, decisions: Vec::new() })
+            }
+        });
         let answers = RefCell::default();
         let guided = |space: &dyn StateSpace, question: &Question, number, guide: &dyn Guide| {
             searching.guided(space, question, number, guide)
         };
         let decider = options.running.external().map(|engine| {
             move |product: &Product, question: &Question, number| {
-                searching.decide(product, (question, number), engine)
+                searching.look_for_cycles(product, (question, number), &engine)
             }
         });
         let way = Way {
             fairness: options.running.fair.into(),
             shown: options.running.shown()?,
-            engine,
+            engine: engine.as_ref().map(|engine| engine as &Engine),
             seeds: options.running.seeds(),
             guided: options.running.form().map(|form| (form, &guided as &Guided)),
             decider: decider.as_ref().map(|decider| decider as &Decider),

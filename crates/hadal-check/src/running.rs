@@ -1,13 +1,11 @@
 //! How questions about infinite runs are answered.
 
 use crate::error::CheckError;
-use crate::searching::Explored;
 use hadal_exec::product::Fairness;
 use hadal_guide::Form;
-use hadal_search::Setting;
+use hadal_search::cycles::Engine;
 use hadal_search::cycles::as_safety::Seeds;
 use hadal_search::cycles::external::External;
-use hadal_search::cycles::{self, Engine};
 use hadal_system::Shown;
 use serde::{Deserialize, Serialize};
 
@@ -117,7 +115,7 @@ impl Running {
     }
 
     /// The search in RAM that is asked for, where it is one.
-    fn engine(&self) -> Option<Engine> {
+    pub(crate) fn engine(&self) -> Option<Engine> {
         Some(match self.liveness {
             Liveness::Ndfs => Engine::Nested,
             Liveness::Driven => Engine::Driven,
@@ -182,15 +180,5 @@ impl Running {
             }
             _ => "all",
         }
-    }
-
-    /// Makes the search in RAM that was asked for.
-    pub(crate) fn explore(&self, search: &Setting) -> Result<Explored, CheckError> {
-        let Some(engine) = self.engine() else {
-            return Err(CheckError::Internal("this follows the usual search".into()));
-        };
-        let report =
-            cycles::explore(search, engine).map_err(|error| CheckError::Question(error.to_string()))?;
-        Ok(Explored { report, decisions: Vec::new() })
     }
 }

@@ -8,7 +8,6 @@ use hadal_exec::model::Model;
 use hadal_exec::product::{Fairness, Product, ProductError, verify};
 use hadal_guide::{Form, LassoGuide};
 use hadal_search::cycles::as_safety::{LassoSpace, Seeds};
-use hadal_search::cycles::external::Says;
 use hadal_search::{DeadlockNotion, Question, Report, Verdict, Violation, ViolationKind};
 use hadal_system::guide::Guide;
 use hadal_system::{PropertyId, PropertyKind, Shown, StateSpace};
@@ -22,7 +21,7 @@ pub(crate) type Guided<'w> =
     dyn Fn(&dyn StateSpace, &Question, usize, &dyn Guide) -> Result<Explored, CheckError> + 'w;
 
 /// Decides about accepted runs in the search of a number.
-pub(crate) type Decider<'w> = dyn Fn(&Product, &Question, usize) -> Result<(Explored, Says), CheckError> + 'w;
+pub(crate) type Decider<'w> = dyn Fn(&Product, &Question, usize) -> Result<Explored, CheckError> + 'w;
 
 /// How accepted runs are looked for.
 #[derive(Clone, Copy)]
@@ -157,20 +156,21 @@ pub(crate) fn search(
         let mut explored = match (way.engine, way.decider, way.seeds) {
             (Some(engine), ..) => engine(&product, &asked)?,
             (_, Some(decider), _) => {
-                let (mut explored, says) = decider(&product, &asked, made)?;
+                let mut explored = decider(&product, &asked, made)?;
                 made += 1;
                 // What is wrong is found again, with the way there.
-                let again = match says {
-                    Says::Nothing => None,
-                    Says::Cycle => Some(as_safety(&product, &asked, Seeds::Accepting, |space, question| {
-                        search(space, question, made)
-                    })?),
-                    Says::Wrong => Some(search(&product, &asked, made)?),
-                };
-                if let Some(again) = again {
-                    if says == Says::Cycle && again.report.verdict == Verdict::Holds {
+                if let Verdict::Violated(found) = &explored.report.verdict {
+                    let again = match found.kind {
+                        ViolationKind::Cycle { .. } => {
+                            as_safety(&product, &asked, Seeds::Accepting, |space, question| {
+                                search(space, question, made)
+                            })?
+                        }
+                        _ => search(&product, &asked, made)?,
+                    };
+                    if again.report.verdict == Verdict::Holds {
                         return Err(CheckError::Internal(
-                            "a cycle was found that cannot be found again".into(),
+                            "what was found wrong cannot be found again".into(),
                         ));
                     }
                     explored.report.verdict = again.report.verdict;

@@ -8,8 +8,6 @@ use crate::plan::Plan;
 use crate::race::{self, Guiding};
 use hadal_exec::model::Model;
 use hadal_search::auto::Auto;
-use hadal_search::cycles;
-use hadal_search::cycles::external::{ExploreError, External, Says};
 use hadal_search::distrust::Distrusted;
 use hadal_search::explore::{self, Folders, Method, Run, Setting, explore_watched};
 use hadal_search::external::{self, ExternalOptions};
@@ -23,7 +21,7 @@ use hadal_store::Governor;
 use hadal_system::guide::{Guide, Target};
 use hadal_system::{PropertyKind, StateSpace};
 use serde::{Deserialize, Serialize};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -89,7 +87,7 @@ impl Progress {
         let earlier = known.and_then(|run| run.about.get(EARLIER).cloned());
         let done: Vec<Option<Done>> =
             earlier.and_then(|earlier| serde_json::from_value(earlier).ok()).unwrap_or_default();
-        Progress { resumed: done.len(), done: RefCell::new(done), stopped: RefCell::default() }
+        Progress { resumed: done.len(), done: RefCell::new(done), ..Progress::default() }
     }
 
     /// The folder of a search besides the first that stopped, if one did.
@@ -168,27 +166,20 @@ impl Searching<'_> {
         })
     }
 
-    /// Decides by sorting and scanning whether there are accepted cycles; begun anew where it did not end.
-    pub(crate) fn decide(
+    /// Looks for accepted cycles by a search of their own; begun anew where it did not end.
+    pub(crate) fn look_for_cycles(
         &self,
         space: &dyn StateSpace,
         (question, number): (&Question, usize),
-        engine: External,
-    ) -> Result<(Explored, Says), CheckError> {
-        let says = Cell::new(Says::Nothing);
-        let explored = self.placed(space, question, number, |one, task, _| {
+        method: &dyn Method,
+    ) -> Result<Explored, CheckError> {
+        self.placed(space, question, number, |one, task, _| {
             let folders = one.folders(task, Begin::New);
             let (governor, threads) = (one.governor, one.plan.threads);
             let setting = Setting { task, governor, threads, run: folders.run() };
-            let (report, said) =
-                cycles::external::explore(&setting, engine).map_err(|error| match error {
-                    ExploreError::Unsuited(why) => CheckError::Question(why.to_string()),
-                    ExploreError::Trouble(trouble) => trouble.into(),
-                })?;
-            says.set(said);
-            Ok(Explored { report, decisions: Vec::new() })
-        })?;
-        Ok((explored, says.get()))
+            let explored = explore_watched(method, setting, &mut |progress| (one.watch)(progress))?;
+            Ok(Explored { report: explored.report, decisions: Vec::new() })
+        })
     }
 
     /// Gives the search of this number its place.

@@ -28,7 +28,20 @@ pub struct GuideInfo {
     pub help: &'static str,
     /// What can be relied on.
     pub claims: Claims,
+    /// What of it a resumed run finds again.
+    pub resumes: Kept,
     make: Make,
+}
+
+/// What a guide leaves in the folder of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Nothing: it is made again.
+    Nothing,
+    /// Tables that do not fit in memory; whole ones are taken up again.
+    Tables,
+    /// What the guides that it is made from leave.
+    OfItsParts,
 }
 
 /// When a promise holds, in a model without symmetry and where all that is looked for is known.
@@ -152,12 +165,18 @@ pub static GUIDES: &[GuideInfo] = &[
         NOTHING,
         |it| it.prepared.causal(it.name, causal::Kind::ContextEnhanced, it.cache),
     ),
-    plain("pdb", "true distances in projections, chosen by hadal", BOUND, |it| it.prepared.patterns(None)),
+    GuideInfo {
+        resumes: Kept::Tables,
+        ..plain("pdb", "true distances in projections, chosen by hadal", BOUND, |it| {
+            it.prepared.patterns(None)
+        })
+    },
     GuideInfo {
         name: "pdb:",
         spelling: Some("pdb:NAMES"),
         help: "the same, with the variables of each: `pdb:a,b;c`",
         claims: BOUND,
+        resumes: Kept::Tables,
         make: |it| {
             let (task, room) = (it.prepared.task().clone(), it.prepared.room());
             Ok(Box::new(Patterns::given(it.prepared.model(), task, it.argument, room)?))
@@ -168,6 +187,7 @@ pub static GUIDES: &[GuideInfo] = &[
         spelling: Some("pdb=SIZE"),
         help: "the same, of at most so many states: `pdb=64M`",
         claims: BOUND,
+        resumes: Kept::Tables,
         make: |it| {
             let states = count(it.argument);
             let states = states.ok_or_else(|| malformed(it.name, "a number of states is wanted: 64M"))?;
@@ -188,6 +208,7 @@ pub static GUIDES: &[GuideInfo] = &[
         spelling: Some("expr:TEXT"),
         help: "the value of an expression over the state",
         claims: SAFE,
+        resumes: Kept::Nothing,
         make: |it| Ok(Box::new(Expression::parse(it.prepared.model(), it.argument)?)),
     },
     GuideInfo {
@@ -200,6 +221,7 @@ pub static GUIDES: &[GuideInfo] = &[
             safe: Claim::IfAllDo,
             monotone: Claim::IfAllDo,
         },
+        resumes: Kept::OfItsParts,
         make: |it| {
             let inside = it.argument.strip_suffix(')');
             let parts = inside.and_then(split);
@@ -213,7 +235,7 @@ pub static GUIDES: &[GuideInfo] = &[
 
 /// A guide that takes nothing.
 const fn plain(name: &'static str, help: &'static str, claims: Claims, make: Make) -> GuideInfo {
-    GuideInfo { name, spelling: None, help, claims, make }
+    GuideInfo { name, spelling: None, help, claims, resumes: Kept::Nothing, make }
 }
 
 /// The names that stand for a guide by themselves.
@@ -304,7 +326,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// docs/guides.md has a row for every guide but `auto`, names none that does not exist, and says of each what it
-    /// promises.
+    /// promises and what it keeps.
     #[test]
     fn the_document_has_a_row_for_every_guide() {
         let text = include_str!("../../../docs/guides.md");
@@ -313,13 +335,18 @@ mod tests {
         for row in rows.take_while(|line| line.starts_with('|')) {
             let cells: Vec<String> = row.split('|').map(|cell| cell.trim().replace("**", "")).collect();
             for name in cells[1].split('`').skip(1).step_by(2) {
-                told.insert(name.to_owned(), cells[2..6].to_vec());
+                told.insert(name.to_owned(), cells[2..7].to_vec());
             }
         }
         let known = GUIDES.iter().filter(|info| info.name != "auto").map(|info| {
             let Claims { admissible, consistent, safe, monotone } = info.claims;
             let claims = [admissible, consistent, safe, monotone].map(|claim| claim.to_string());
-            (info.spelling().to_owned(), claims.to_vec())
+            let kept = match info.resumes {
+                Kept::Nothing => "no",
+                Kept::Tables => "tables",
+                Kept::OfItsParts => "of its parts",
+            };
+            (info.spelling().to_owned(), [&claims[..], &[kept.to_owned()]].concat())
         });
         assert_eq!(told, known.collect());
     }

@@ -3,6 +3,7 @@
 
 use crate::explore::{Explored, Explorer, Method, Phase, Progress, Run, Setting};
 use crate::firings::Counts;
+use crate::fixpoint::{Following, Seeing};
 use crate::lane::{Lane, Parents};
 use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
@@ -24,6 +25,7 @@ use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::table::StateTable;
 use hadal_store::vfs::Disk;
 use hadal_store::{Governor, OverBudget, Reservation};
+use hadal_system::Ascending;
 
 /// Shares of the budget, in percent. While the table is left, its states without the index, a sorted copy of a layer and
 /// the diagram stand side by side.
@@ -49,11 +51,11 @@ impl Method for Auto {
             Run::Resumed(_) => {
                 let ledger = setting.run.open()?;
                 let record = ledger.record().ok_or(Trouble::NothingToResume)?;
-                At::Layers(Box::new(moving.go_on(ledger, record, (room::Disk::Untried, Vec::new()))?))
+                At::Layers(Following::new(moving.go_on(ledger, record, (room::Disk::Untried, Vec::new()))?))
             }
             _ => {
                 let table = setting.governor.part(moving.table_bytes());
-                At::Table(Box::new(BreadthWalk::new(setting.task, &table, setting.threads)?))
+                At::Table(Following::new(BreadthWalk::new(setting.task, &table, setting.threads)?))
             }
         };
         Ok(Box::new(AutoExplorer { moving, at }))
@@ -68,8 +70,8 @@ struct AutoExplorer<'a> {
 
 /// Where its states are.
 enum At<'a> {
-    Table(Box<BreadthWalk<'a>>),
-    Layers(Box<Sweep<'a>>),
+    Table(Following<'a, BreadthWalk<'a>>),
+    Layers(Following<'a, Sweep<'a>>),
     /// It is over.
     Nowhere(Box<Report>),
 }
@@ -78,7 +80,7 @@ impl Explorer for AutoExplorer<'_> {
     fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
         match &mut self.at {
             At::Table(walk) => {
-                if walk.go_on(work) {
+                if walk.go_on(work)? {
                     self.leave_table()?;
                 }
             }
@@ -113,7 +115,8 @@ impl Explorer for AutoExplorer<'_> {
         }
         let report = match self.at {
             At::Nowhere(report) => *report,
-            At::Layers(mut sweep) => {
+            At::Layers(sweep) => {
+                let mut sweep = sweep.end()?;
                 sweep.interrupt()?;
                 let (begins_at, disk) = (sweep.path_begins_at(), sweep.disk().clone());
                 let mut report = sweep.report();
@@ -123,7 +126,8 @@ impl Explorer for AutoExplorer<'_> {
                 }
                 report
             }
-            At::Table(walk) => walk.report(walk.verdict()),
+            // It was left above.
+            At::Table(_) => self.moving.nothing(),
         };
         Ok(Explored::leaving(report, Resumes::Layers))
     }
@@ -133,9 +137,10 @@ impl AutoExplorer<'_> {
     /// What follows the table: another storage where it is full, what is kept for later where the search stopped.
     fn leave_table(&mut self) -> Result<(), Trouble> {
         let idle = At::Nowhere(Box::new(self.moving.nothing()));
-        let At::Table(mut walk) = std::mem::replace(&mut self.at, idle) else { return Ok(()) };
+        let At::Table(walk) = std::mem::replace(&mut self.at, idle) else { return Ok(()) };
+        let mut walk = walk.end()?;
         let moving = self.moving;
-        if !matches!(walk.ended(), Some(LayerEnd::Whole | LayerEnd::Decided(_))) {
+        if !matches!(walk.ended(), Some(LayerEnd::Whole | LayerEnd::Decided(_))) && !walk.has_questions() {
             walk.close_layer();
         }
         self.at = match walk.ended() {
@@ -158,7 +163,7 @@ impl AutoExplorer<'_> {
                     match moving.leave_table(begun, &left) {
                         // Not even what is in the table fits there.
                         Err(trouble) if trouble.is_disk_full() => At::Nowhere(Box::new(so_far)),
-                        other => At::Layers(Box::new(other?)),
+                        other => At::Layers(Following::new(other?)),
                     }
                 }
             }
@@ -176,13 +181,14 @@ impl AutoExplorer<'_> {
     /// Where the disk is full and old layers may go, goes on without them.
     fn make_room(&mut self) -> Result<(), Trouble> {
         let At::Layers(sweep) = &mut self.at else { return Ok(()) };
+        let Some(sweep) = sweep.search() else { return Ok(()) };
         let Some((ledger, record)) = sweep.may_make_room() else { return Ok(()) };
         let (stages, seconds) = sweep.take_past();
         // Its memory is needed for the next.
         self.at = At::Nowhere(Box::new(self.moving.nothing()));
         let record = RunRecord { seconds, ..record };
         let sweep = self.moving.go_on(ledger, record, (room::Disk::Full, stages))?;
-        self.at = At::Layers(Box::new(sweep));
+        self.at = At::Layers(Following::new(sweep));
         Ok(())
     }
 }
@@ -235,16 +241,16 @@ impl<'a> Moving<'a> {
         let elastic = governor.part(self.share(ELASTIC_SHARE));
         let (mut detector, stage) = self.detector(&disk, &journal, &elastic)?;
         let next = sorted_states(&table, &ranges[found], governor)?;
-        match detector.offer(&next.flat) {
+        match detector.offer(next.ascending()) {
             Err(Trouble::OverBudget(_)) => {
                 // What it held is needed for the next.
                 drop(std::mem::replace(&mut detector, Box::new(Nothing)));
                 detector = on_disk(&disk, self.options(), &journal, self.share(SCREEN_SHARE))?;
-                detector.offer(&next.flat)?;
+                detector.offer(next.ascending())?;
             }
             other => other?,
         }
-        let offered = (next.flat.len() / table.words()) as u64;
+        let offered = next.ascending().len() as u64;
         drop(next);
         let rest = sorted_states(&table, left, governor)?;
         drop(table);
@@ -347,7 +353,7 @@ impl<'a> Moving<'a> {
         for layer in layers {
             let states = sorted_states(table, layer, self.setting.governor)?;
             let mut writer = journal.writer();
-            writer.push_all(&states.flat)?;
+            writer.push_all(states.ascending())?;
             journal.push(writer)?;
         }
         Ok(journal)
@@ -401,7 +407,7 @@ impl<'a> Moving<'a> {
                 drop(begun);
                 let record = ledger.record().ok_or(Trouble::NothingToResume)?;
                 let sweep = self.go_on(ledger, record, (room::Disk::Untried, report.stages))?;
-                return Ok(At::Layers(Box::new(sweep)));
+                return Ok(At::Layers(Following::new(sweep)));
             }
             // Going on later would not answer it either.
             Verdict::Stopped(StopReason::Unanswered) => {}
@@ -413,8 +419,15 @@ impl<'a> Moving<'a> {
 
 /// States in ascending order, under the budget.
 struct Sorted {
+    words: usize,
     flat: Vec<u64>,
     memory: Reservation,
+}
+
+impl Sorted {
+    fn ascending(&self) -> Ascending<'_> {
+        Ascending::new(self.words, &self.flat)
+    }
 }
 
 fn sorted_states(table: &StateTable, ranges: &[Range], governor: &Governor) -> Result<Sorted, OverBudget> {
@@ -427,5 +440,5 @@ fn sorted_states(table: &StateTable, ranges: &[Range], governor: &Governor) -> R
         table.copy_states(range.writer, range.from, range.to, &mut flat);
     }
     sort_records(shape, &mut flat);
-    Ok(Sorted { flat, memory })
+    Ok(Sorted { words: table.words(), flat, memory })
 }

@@ -89,6 +89,7 @@ pub mod partition;
 pub mod ram;
 pub mod relaxed;
 pub mod report;
+mod resting;
 mod run;
 pub mod strategies;
 pub mod strategy;

@@ -224,7 +224,7 @@ impl StrategyInfo {
 
     /// Whether it never uses the disk.
     pub fn stays_in_ram(&self) -> bool {
-        self.resumes == Resumes::Nothing
+        matches!(self.explorer, ExplorerKind::Breadth | ExplorerKind::Depth)
     }
 
     /// Whether an option belongs to it.

@@ -4,6 +4,7 @@
 use crate::control::{Control, Limits, WhenFull};
 use crate::explore::{Explored, Explorer, Method, Progress, Run, Setting};
 use crate::firings::Counts;
+use crate::fixpoint::Following;
 use crate::lane::{Lane, Parents, SearchTask};
 use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
@@ -104,7 +105,7 @@ impl Method for Strategy {
             }
             _ => layering.begin(&disk, Some(ledger))?,
         };
-        Ok(Box::new(LayeredExplorer { layering, disk, sweep: Some(sweep) }))
+        Ok(Box::new(LayeredExplorer { layering, disk, sweep: Some(Following::new(sweep)) }))
     }
 }
 
@@ -236,21 +237,20 @@ struct LayeredExplorer<'a> {
     layering: Layering<'a>,
     disk: Disk,
     /// None only while it makes room.
-    sweep: Option<Sweep<'a>>,
+    sweep: Option<Following<'a, Sweep<'a>>>,
 }
 
 impl LayeredExplorer<'_> {
     /// Where the disk is full and old layers may go, goes on without them; whether it does.
     fn makes_room(&mut self) -> Result<bool, Trouble> {
-        let Some((ledger, record)) = self.sweep.as_mut().and_then(Sweep::may_make_room) else {
-            return Ok(false);
-        };
-        let Some(mut before) = self.sweep.take() else { return Ok(false) };
-        let (stages, seconds) = before.take_past();
-        drop(before);
+        let Some(sweep) = self.sweep.as_mut().and_then(Following::search) else { return Ok(false) };
+        let Some((ledger, record)) = sweep.may_make_room() else { return Ok(false) };
+        let (stages, seconds) = sweep.take_past();
+        // Its memory is needed for the next.
+        self.sweep = None;
         let record = RunRecord { seconds, ..record };
         let sweep = self.layering.go_on(ledger, record, room::Disk::Full)?;
-        self.sweep = Some(sweep.after(stages));
+        self.sweep = Some(Following::new(sweep.after(stages)));
         Ok(true)
     }
 }
@@ -266,11 +266,12 @@ impl Explorer for LayeredExplorer<'_> {
     }
 
     fn progress(&self) -> Progress {
-        self.sweep.as_ref().map_or(Progress::NOTHING, Sweep::progress)
+        self.sweep.as_ref().map_or(Progress::NOTHING, Following::progress)
     }
 
     fn finish(mut self: Box<Self>) -> Result<Explored, Trouble> {
-        let Some(mut sweep) = self.sweep.take() else { return Err(Trouble::NothingToResume) };
+        let Some(sweep) = self.sweep.take() else { return Err(Trouble::NothingToResume) };
+        let mut sweep = sweep.end()?;
         sweep.interrupt()?;
         let partition = sweep.partition_text();
         let begins_at = sweep.path_begins_at();

@@ -1,14 +1,14 @@
 //! Accepted cycles: every engine against brute force on random products, and every lasso against the graph.
 
 use hadal_search::auto::Auto;
+use hadal_search::cycles::Engine;
 use hadal_search::cycles::as_safety::{LassoSpace, Seeds};
-use hadal_search::cycles::external::{External, Says};
-use hadal_search::cycles::{self, Engine};
+use hadal_search::cycles::external::External;
 use hadal_search::layered::Trouble;
 use hadal_search::ram::{Breadth, Depth};
 use hadal_search::{
-    Control, DeadlockNotion, Limits, Question, Report, Run, SearchTask, Setting, StopReason, Verdict,
-    ViolationKind, explore,
+    Control, DeadlockNotion, Explorer, Limits, Method, Phase, Question, Report, Run, SearchTask, Setting,
+    StopReason, Verdict, ViolationKind, explore,
 };
 use hadal_store::Governor;
 use hadal_store::vfs::{Folder, Vfs};
@@ -23,6 +23,21 @@ mod runs;
 
 use graphs::{Dice, check_lasso, fair, shortest, violated};
 
+/// Goes on in the smallest steps there are.
+fn stepped(mut explorer: Box<dyn Explorer + '_>) -> Report {
+    while explorer.step(1).expect("it goes on").phase != Phase::Over {}
+    explorer.finish().expect("it ends").report
+}
+
+/// Whether an accepted cycle was found, whether or not it is shown.
+fn has_cycle(report: &Report) -> bool {
+    match &report.verdict {
+        Verdict::Holds => false,
+        Verdict::Violated(found) => matches!(found.kind, ViolationKind::Cycle { .. }),
+        Verdict::Stopped(reason) => panic!("stopped: {reason}"),
+    }
+}
+
 #[test]
 fn all_engines_agree_with_brute_force_on_ten_thousand_products() {
     let mut dice = Dice(Random::new(11));
@@ -32,7 +47,7 @@ fn all_engines_agree_with_brute_force_on_ten_thousand_products() {
         let graph = dice.graph();
         let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
         let task = SearchTask { space: &graph, question: &question, control: &control };
-        let governor = Governor::unlimited();
+        let governor = Governor::new(16 << 20);
         let wanted = violated(&graph);
         broken += u32::from(wanted);
         let threads = if n % 20 == 0 { 3 } else { 1 };
@@ -49,8 +64,25 @@ fn all_engines_agree_with_brute_force_on_ten_thousand_products() {
             Engine::SharedComponents,
         ];
         for engine in engines {
-            match cycles::explore(&search, engine) {
-                Ok(report) => reports.push((format!("{engine:?}"), report)),
+            // Steps cost a test as much as the search itself: every eighth graph will do.
+            let in_steps = n % 8 == 0;
+            match engine.explorer(search) {
+                Ok(explorer) => {
+                    let whole = explore::explore(&engine, search).expect("it suits").report;
+                    if in_steps {
+                        let stepped = stepped(explorer);
+                        // Threads take turns of their own.
+                        if threads == 1 {
+                            assert_eq!(stepped.verdict, whole.verdict);
+                            assert_eq!(
+                                (stepped.states, stepped.transitions),
+                                (whole.states, whole.transitions)
+                            );
+                        }
+                        reports.push((format!("{engine:?} in steps"), stepped));
+                    }
+                    reports.push((format!("{engine:?}"), whole));
+                }
                 Err(unsuited) => {
                     assert!(
                         graph.acceptance.sets > 1 || !graph.acceptance.on_states,
@@ -89,7 +121,7 @@ fn strongly_fair_cycles_are_those_of_brute_force() {
         let wanted = fair(&graph);
         broken += u32::from(wanted);
         let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
-        let governor = Governor::unlimited();
+        let governor = Governor::new(16 << 20);
         let mut lengths = Vec::new();
         for shown in [Shown::Some, Shown::Shortest] {
             graph.acceptance.shown = shown;
@@ -97,7 +129,7 @@ fn strongly_fair_cycles_are_those_of_brute_force() {
             let search = Setting::in_ram(task, &governor, 1 + n % 2);
             let mut reports =
                 vec![("sweep", runs::explored_in_ram(&Breadth, task, &governor, search.threads))];
-            reports.push(("scc", cycles::explore(&search, Engine::Components).expect("it suits")));
+            reports.push(("scc", explore::explore(&Engine::Components, search).expect("it suits").report));
             for (engine, report) in &reports {
                 match wanted {
                     true => lengths.push(check_lasso(&graph, report, engine)),
@@ -126,7 +158,7 @@ fn sweeps_find_shortest_lassos_of_either_kind_where_they_are_asked_to() {
             graph.acceptance.shown = shown;
             let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
             let task = SearchTask { space: &graph, question: &question, control: &control };
-            let report = runs::explored_in_ram(&Breadth, task, &Governor::unlimited(), 1 + n % 2);
+            let report = runs::explored_in_ram(&Breadth, task, &Governor::new(16 << 20), 1 + n % 2);
             match shortest(&graph, seeds) {
                 None => assert_eq!(report.verdict, Verdict::Holds),
                 Some(length) => {
@@ -146,7 +178,7 @@ fn a_search_that_does_not_look_for_runs_does_not_say_that_all_is_well() {
     let graph = dice.graph();
     let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
     let control = Control::new(Limits::default());
-    let governor = Governor::unlimited();
+    let governor = Governor::new(16 << 20);
     let task = SearchTask { space: &graph, question: &question, control: &control };
     let report = runs::explored_in_ram(&Depth, task, &governor, 1);
     assert_eq!(report.verdict, Verdict::Stopped(StopReason::Unanswered));
@@ -290,7 +322,7 @@ fn liveness_as_safety_finds_shortest_lassos() {
             let Some(lassos) = LassoSpace::new(&graph, seeds) else { continue };
             let question = lassos.question(&Question { deadlock: DeadlockNotion::Off, asked: vec![true] });
             let task = SearchTask { space: &lassos, question: &question, control: &control };
-            let governor = Governor::unlimited();
+            let governor = Governor::new(16 << 20);
             let mut report = runs::explored_in_ram(&Breadth, task, &governor, 1);
             let most = (graph.edges.len() * (1 + 2 * graph.edges.len()) + 2 * graph.edges.len()) as u64;
             assert!(report.states <= most, "{} of at most {most}", report.states);
@@ -325,7 +357,7 @@ fn no_lasso_up_to_a_bound_is_what_a_bounded_search_says() {
         for bound in 0..8 {
             let control = Control::new(Limits { max_depth: Some(bound), ..Limits::default() });
             let task = SearchTask { space: &lassos, question: &question, control: &control };
-            let report = runs::explored_in_ram(&Breadth, task, &Governor::unlimited(), 1);
+            let report = runs::explored_in_ram(&Breadth, task, &Governor::new(16 << 20), 1);
             match wanted.filter(|&length| length as u64 <= bound) {
                 Some(_) => assert!(matches!(report.verdict, Verdict::Violated(_))),
                 None => assert!(!matches!(report.verdict, Verdict::Violated(_))),
@@ -361,7 +393,7 @@ fn killed_while_sweeping(space: &Rings, moments: u64) {
     let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
     let control = Control::new(Limits::default());
     let task = SearchTask { space, question: &question, control: &control };
-    let wanted = runs::explored_in_ram(&Breadth, task, &Governor::unlimited(), 1);
+    let wanted = runs::explored_in_ram(&Breadth, task, &Governor::new(16 << 20), 1);
     let whole = FaultyFolder::new(Faults::default());
     let report = in_folder(space, &whole, (3 << 20, 1), runs::Begin::Fresh).expect("it runs");
     assert_eq!(report.verdict, wanted.verdict, "the lasso of a search on disk is that of one in RAM");
@@ -435,10 +467,9 @@ fn by_sorting(graphs: usize) {
             let vfs: Arc<dyn Vfs> = Arc::new(FaultyFolder::new(Faults::default()));
             let ledger = || runs::ledger(Arc::clone(&vfs), runs::Begin::Fresh, &governor, &graph);
             let search = Setting { task, governor: &governor, threads: 1, run: Run::New(&ledger) };
-            let (report, says) = cycles::external::explore(&search, engine).expect("it runs");
-            assert_eq!(report.verdict, Verdict::Holds);
-            let said = if wanted { Says::Cycle } else { Says::Nothing };
-            assert_eq!(says, said, "{engine:?} {:?} from {:?}", graph.edges, graph.starts);
+            let report = stepped(engine.explorer(search).expect("it suits"));
+            let said = has_cycle(&report);
+            assert_eq!(said, wanted, "{engine:?} {:?} from {:?}", graph.edges, graph.starts);
         }
     }
     assert!(broken > graphs / 8 && broken < graphs, "{broken} of {graphs} are violated: lopsided");
@@ -467,8 +498,8 @@ fn searches_by_sorting_stay_within_a_small_budget() {
             let vfs: Arc<dyn Vfs> = Arc::new(FaultyFolder::new(Faults::default()));
             let ledger = || runs::ledger(Arc::clone(&vfs), runs::Begin::Fresh, &governor, &space);
             let search = Setting { task, governor: &governor, threads: 1, run: Run::New(&ledger) };
-            let (report, says) = cycles::external::explore(&search, engine).expect("it runs");
-            assert_eq!((report.states, says == Says::Cycle), (14u64.pow(4), closed), "{engine:?}");
+            let report = explore::explore(&engine, search).expect("it runs").report;
+            assert_eq!((report.states, has_cycle(&report)), (14u64.pow(4), closed), "{engine:?}");
             assert!(governor.peak() <= 2 << 20);
         }
     }

@@ -3,14 +3,16 @@
 //! A record is `payload_words` words followed by the state's `words`: as one big integer (last word most
 //! significant) records order by state first and equal states by payload, so sorting needs no second key.
 
+use hadal_system::Merge;
 use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 
-/// How many words of a record are state and how many are payload.
+/// How many words of a record are state and how many are payload, and what becomes of two payloads of one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RecordShape {
     words: u16,
     payload_words: u16,
+    merge: Merge,
 }
 
 impl RecordShape {
@@ -19,10 +21,20 @@ impl RecordShape {
         Self::with_payload(words, 0)
     }
 
-    /// States of `words` words (1 to 8191), each with `payload_words` words attached.
+    /// States of `words` words (1 to 8191), each with `payload_words` words attached, of which the least stay.
     pub fn with_payload(words: usize, payload_words: usize) -> Self {
         assert!((1..=8191).contains(&words) && payload_words <= 8191, "no record has such a shape");
-        RecordShape { words: words as u16, payload_words: payload_words as u16 }
+        RecordShape { words: words as u16, payload_words: payload_words as u16, merge: Merge::Least }
+    }
+
+    /// The same, with payloads of one state merged by this rule.
+    pub fn merging(self, merge: Merge) -> Self {
+        RecordShape { merge, ..self }
+    }
+
+    /// What becomes of two payloads of one state.
+    pub fn merge(self) -> Merge {
+        self.merge
     }
 
     /// Words of a state.
@@ -113,6 +125,8 @@ pub(crate) trait Width: Copy + Send + Sync {
     fn stride(self) -> usize {
         self.words() + self.payload()
     }
+    /// What becomes of two payloads of one state.
+    fn merge(self) -> Merge;
     /// Whether state `a` stands before state `b`.
     fn less(self, a: &[u64], b: &[u64]) -> bool;
     /// Whether two states are the same.
@@ -187,7 +201,7 @@ impl Key {
 
 /// A shape known when compiling.
 #[derive(Clone, Copy)]
-pub(crate) struct Fixed<const W: usize, const P: usize>;
+pub(crate) struct Fixed<const W: usize, const P: usize>(pub Merge);
 
 impl<const W: usize, const P: usize> Width for Fixed<W, P> {
     #[inline(always)]
@@ -198,6 +212,11 @@ impl<const W: usize, const P: usize> Width for Fixed<W, P> {
     #[inline(always)]
     fn payload(self) -> usize {
         P
+    }
+
+    #[inline(always)]
+    fn merge(self) -> Merge {
+        self.0
     }
 
     /// Without branches: the outcome of a merge's comparison cannot be predicted.
@@ -244,6 +263,11 @@ impl Width for Dynamic {
     }
 
     #[inline(always)]
+    fn merge(self) -> Merge {
+        self.0.merge()
+    }
+
+    #[inline(always)]
     fn less(self, a: &[u64], b: &[u64]) -> bool {
         self.compare(a, b) == Ordering::Less
     }
@@ -255,7 +279,7 @@ macro_rules! with_width {
         let shape: $crate::shape::RecordShape = $shape;
         macro_rules! fixed {
             ($words:literal, $payload:literal) => {{
-                let $w = $crate::shape::Fixed::<$words, $payload>;
+                let $w = $crate::shape::Fixed::<$words, $payload>(shape.merge());
                 $body
             }};
         }

@@ -1,6 +1,7 @@
 //! Runs, merges, subtraction and levels against sorted sets of the standard library.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use hadal_store::levels::{LevelPolicy, Levels};
@@ -12,10 +13,11 @@ use hadal_store::{
     Bitmap, Codec, Disk, Governor, RecordShape, Records, RunFile, RunKind, RunOptions, RunProbe, RunReader,
     RunWriter,
 };
+use hadal_system::Merge;
 use hadal_testkit::FaultyFolder;
 use proptest::prelude::*;
 
-/// States most significant word first, so that the standard order is hadal's; each with its smallest payload.
+/// States most significant word first, so that the standard order is hadal's; each with its payloads merged.
 type Model = BTreeMap<Vec<u64>, Vec<u64>>;
 
 fn disk(threads: usize) -> Disk {
@@ -35,10 +37,27 @@ fn model(records: Records<'_>) -> Model {
     let payload = records.shape().payload_words();
     for at in 0..records.len() {
         let attached = key(&records.record(at)[..payload]);
-        let slot = model.entry(key(records.state(at))).or_insert_with(|| attached.clone());
-        *slot = attached.min(slot.clone());
+        add(&mut model, records.shape(), key(records.state(at)), attached);
     }
     model
+}
+
+/// Adds a state with a payload, or merges the payload into that of the state.
+fn add(model: &mut Model, shape: RecordShape, state: Vec<u64>, payload: Vec<u64>) {
+    match model.entry(state) {
+        Entry::Vacant(unseen) => {
+            unseen.insert(payload);
+        }
+        Entry::Occupied(mut held) => match shape.merge() {
+            Merge::Least => *held.get_mut() = payload.min(held.get().clone()),
+            Merge::Sum => {
+                held.get_mut()
+                    .iter_mut()
+                    .zip(payload)
+                    .for_each(|(sum, word)| *sum = sum.saturating_add(word));
+            }
+        },
+    }
 }
 
 fn flat(model: &Model) -> Vec<u64> {
@@ -73,8 +92,9 @@ fn word() -> impl Strategy<Value = u64> {
 }
 
 fn shape() -> impl Strategy<Value = RecordShape> {
-    (prop_oneof![1..7usize, Just(31), Just(32), Just(40)], 0..3usize)
-        .prop_map(|(words, payload)| RecordShape::with_payload(words, payload))
+    let merge = prop_oneof![Just(Merge::Least), Just(Merge::Sum)];
+    (prop_oneof![1..7usize, Just(31), Just(32), Just(40)], 0..3usize, merge)
+        .prop_map(|(words, payload, merge)| RecordShape::with_payload(words, payload).merging(merge))
 }
 
 /// A shape, and several unsorted arrays of records with many equal states.
@@ -137,8 +157,7 @@ proptest! {
             read += sorted.len();
             runs.push(write(&disk, &options, &flat(&sorted)));
             for (state, payload) in sorted {
-                let slot = union.entry(state).or_insert_with(|| payload.clone());
-                *slot = payload.min(slot.clone());
+                add(&mut union, shape, state, payload);
             }
         }
         let mut merge = RunMerge::of_runs(shape, &runs).unwrap().with_batch_records(7);
@@ -166,8 +185,7 @@ proptest! {
             read += sorted.len();
             runs.push(write(&disk, &options, &flat(&sorted)));
             for (state, payload) in sorted {
-                let slot = union.entry(state).or_insert_with(|| payload.clone());
-                *slot = payload.min(slot.clone());
+                add(&mut union, shape, state, payload);
             }
         }
         let candidates = union.len();

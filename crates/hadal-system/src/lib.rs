@@ -16,6 +16,7 @@ pub mod fold;
 pub mod guide;
 pub mod interval;
 pub mod layout;
+pub mod payload;
 pub mod portrait;
 pub mod progress;
 pub mod rows;
@@ -40,6 +41,7 @@ pub use deadlock::DeadlockNotion;
 pub use domain::{Domain, DomainId, DomainKind, Domains, ScalarsetId, Value};
 pub use expr::{Base, BinaryOp, Expr, ExprKind, Place, Quantifier, Range, Step, UnaryOp};
 pub use layout::Layout;
+pub use payload::{Merge, Payload};
 pub use shape::{Field, Shape, ShapeId, Shapes};
 pub use source::{LineColumn, Source, Span};
 pub use space::{

@@ -5,6 +5,7 @@
 
 use crate::chance::{ChoiceFault, Choices};
 use crate::cost::CostRange;
+use crate::payload::Payload;
 use crate::source::Span;
 
 /// Which transition was taken: a number the state space can render.
@@ -206,6 +207,11 @@ pub trait StateSpace: Sync {
         CostRange::STEPS
     }
 
+    /// What a search that merges payloads keeps beside every state.
+    fn payload(&self) -> Payload {
+        Payload::NONE
+    }
+
     /// The largest cost of a transition, where every one can be taken back by one of the same cost. Searches then look for
     /// duplicates in few places, and may forget what lies behind them.
     fn undirected(&self) -> Option<u32> {
@@ -283,6 +289,12 @@ pub trait Worker: Send {
     fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
         let _ = state;
         costs.extend(labels.iter().map(|_| 1));
+    }
+
+    /// Appends the payload of each state in `out` as it is reached from `from`, a state and its payload; without one, `out`
+    /// has the initial states. Asked by those only who keep payloads ([`StateSpace::payload`]).
+    fn payloads(&mut self, from: Option<(&[u64], &[u64])>, out: &Successors, payloads: &mut Vec<u64>) {
+        let _ = (from, out, payloads);
     }
 
     /// Whether something leads away from `state` that [`Worker::successors`] does not show: a transition into a state that

@@ -6,6 +6,7 @@
 
 use crate::chance::{ChoiceFault, Choices};
 use crate::cost::CostRange;
+use crate::payload::Payload;
 use crate::space::{
     Acceptance, ActionInfo, Check, Cover, Label, PropertyId, PropertyInfo, StateField, StateSpace,
     Successors, Worker,
@@ -46,6 +47,9 @@ pub trait WrapsSpace: Sync {
     }
     fn costs(&self) -> CostRange {
         self.inner().costs()
+    }
+    fn payload(&self) -> Payload {
+        self.inner().payload()
     }
     fn undirected(&self) -> Option<u32> {
         self.inner().undirected()
@@ -98,6 +102,9 @@ impl<T: WrapsSpace> StateSpace for T {
     fn costs(&self) -> CostRange {
         WrapsSpace::costs(self)
     }
+    fn payload(&self) -> Payload {
+        WrapsSpace::payload(self)
+    }
     fn undirected(&self) -> Option<u32> {
         WrapsSpace::undirected(self)
     }
@@ -138,6 +145,9 @@ pub trait WrapsWorker: Send {
     fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
         self.inner_mut().costs(state, labels, costs);
     }
+    fn payloads(&mut self, from: Option<(&[u64], &[u64])>, out: &Successors, payloads: &mut Vec<u64>) {
+        self.inner_mut().payloads(from, out, payloads);
+    }
     fn can_leave(&mut self, state: &[u64]) -> bool {
         self.inner_mut().can_leave(state)
     }
@@ -177,6 +187,9 @@ impl<T: WrapsWorker> Worker for T {
     fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
         WrapsWorker::costs(self, state, labels, costs);
     }
+    fn payloads(&mut self, from: Option<(&[u64], &[u64])>, out: &Successors, payloads: &mut Vec<u64>) {
+        WrapsWorker::payloads(self, from, out, payloads);
+    }
     fn can_leave(&mut self, state: &[u64]) -> bool {
         WrapsWorker::can_leave(self, state)
     }
@@ -206,6 +219,7 @@ impl<T: WrapsWorker> Worker for T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::payload::Merge;
     use crate::source::Span;
     use crate::space::{Matcher, PropertyKind};
 
@@ -245,6 +259,9 @@ mod tests {
         }
         fn costs(&self) -> CostRange {
             CostRange { least: 5, most: 14 }
+        }
+        fn payload(&self) -> Payload {
+            Payload { words: 6, merge: Merge::Sum }
         }
         fn undirected(&self) -> Option<u32> {
             Some(8)
@@ -287,6 +304,9 @@ mod tests {
         }
         fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
             costs.extend(labels.iter().map(|label| label.0 + state[0] as u32));
+        }
+        fn payloads(&mut self, from: Option<(&[u64], &[u64])>, _: &Successors, payloads: &mut Vec<u64>) {
+            payloads.extend(from.map(|(state, payload)| state[0] + payload[0]));
         }
         fn can_leave(&mut self, _: &[u64]) -> bool {
             true
@@ -345,6 +365,7 @@ mod tests {
         assert_eq!(space.actions(), inner.actions());
         assert!(space.admits(&[1, 0, 0]) && !space.admits(&[9, 0, 0]));
         assert_eq!((space.costs(), space.undirected()), (CostRange { least: 5, most: 14 }, Some(8)));
+        assert_eq!(space.payload(), Payload { words: 6, merge: Merge::Sum });
         assert!(!space.may_fault());
         assert_eq!(space.cover().map(|cover| cover.key_words()), Some(2));
         assert_eq!(space.render_label(Label(2)), "step 2");
@@ -358,6 +379,9 @@ mod tests {
         let mut costs = Vec::new();
         worker.costs(&[5, 0, 0], &[Label(0), Label(9)], &mut costs);
         assert_eq!(costs, [5, 14]);
+        let mut payloads = Vec::new();
+        worker.payloads(Some((&[5, 0, 0], &[4])), &out, &mut payloads);
+        assert_eq!(payloads, [9]);
         assert!(worker.can_leave(&[0, 0, 0]));
         assert_eq!(worker.check(&[0, 0, 0]), Check::Hit(PropertyId(4)));
         assert_eq!(worker.satisfies(&[0, 0, 0], PropertyId(0)), None);

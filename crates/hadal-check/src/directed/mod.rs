@@ -8,8 +8,10 @@ pub(crate) use probe::probe;
 
 use crate::error::CheckError;
 use hadal_guide::Use;
+use hadal_search::directed::orders::{EXTERNAL, ORDERS, OrderInfo};
 use hadal_search::directed::{Expansion, Order, Tie, Trust};
 use hadal_search::external::{ExternalOptions, Flush, Steps, TraceBy};
+use hadal_search::strategies::Resumes;
 use serde::{Deserialize, Serialize};
 
 /// What is used unless the user says: traces stay short, and few states are seen.
@@ -45,7 +47,7 @@ pub struct Directing {
     /// Estimates that guide the search (implies --find): one of [`hadal_guide::guides`].
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help = guide_help()))]
     pub guide: Option<String>,
-    /// Which state next (implies --find): one of [`hadal_search::directed::orders`], or external-astar, which works on disk.
+    /// Which state next (implies --find): one of [`hadal_search::directed::orders`].
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help = order_help()))]
     pub order: Option<String>,
     /// With --order astar and external-astar, where the search works on disk: how the trace is rebuilt.
@@ -96,9 +98,7 @@ fn priority_help() -> String {
 #[cfg(feature = "clap")]
 fn order_help() -> String {
     let all = hadal_search::directed::orders::list();
-    format!(
-        "Which state next (implies --find): {all}; {EXTERNAL} works on disk (docs/directed.md, docs/external-astar.md)"
-    )
+    format!("Which state next (implies --find): {all} (docs/directed.md, docs/external-astar.md)")
 }
 
 /// Rules to repeat published figures by.
@@ -142,9 +142,6 @@ impl From<TraceWay> for TraceBy {
     }
 }
 
-/// The order that works on disk.
-const EXTERNAL: &str = "external-astar";
-
 /// A directed search as asked for, checked.
 #[derive(Clone, Debug)]
 pub(crate) struct DirectedPlan {
@@ -173,31 +170,32 @@ impl Directing {
         self.find || self.guide.is_some() || self.order.is_some() || self.priority.is_some()
     }
 
+    /// The options that are given and need a directed search, or some orders of it, without their dashes.
+    fn given(&self) -> Vec<&'static str> {
+        let given = [
+            ("cost", !self.cost.is_empty()),
+            ("check-h", self.check_h),
+            ("cost-bound", self.external.cost_bound.is_some()),
+            ("defer-flush", self.external.defer_flush),
+            ("no-pipeline", self.external.no_pipeline),
+            ("trace-by", self.trace_by.is_some()),
+            ("calibration", self.calibration.is_some()),
+            ("expand", self.expand.is_some()),
+            ("priority", self.priority.as_deref().is_some_and(|name| name != "none")),
+            ("seed", self.seed.is_some()),
+            ("tie", self.tie.is_some()),
+        ];
+        given.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option).collect()
+    }
+
     /// What is asked for; nothing where the search is not to be directed.
     pub(crate) fn plan(&self) -> Result<Option<DirectedPlan>, CheckError> {
         if !self.is_asked() {
-            if !self.cost.is_empty() {
-                return Err(CheckError::Question(
-                    "--cost belongs to a directed search: add --order astar for a cheapest trace, or --find"
-                        .into(),
-                ));
-            }
-            if self.check_h {
-                return Err(CheckError::Question(
-                    "--check-h belongs to a directed search: add --guide".into(),
-                ));
-            }
-            if self.external.cost_bound.is_some() || self.external.defer_flush || self.external.no_pipeline {
-                return Err(CheckError::Question(format!(
-                    "--cost-bound, --defer-flush and --no-pipeline go with --order {EXTERNAL}"
-                )));
-            }
-            return match (&self.tie, self.seed, self.calibration, self.trace_by, self.expand) {
-                (None, None, None, None, None) => Ok(None),
-                _ => Err(CheckError::Question(
-                    "--tie, --seed, --expand, --calibration and --trace-by belong to a directed search: add --find"
-                        .into(),
-                )),
+            return match self.given().first() {
+                None => Ok(None),
+                Some(option) => Err(CheckError::Question(format!(
+                    "--{option} belongs to a directed search: add --find, --guide or --order"
+                ))),
             };
         }
         let wrong =
@@ -210,46 +208,24 @@ impl Directing {
             None if seeded => Order::Greedy,
             None => DEFAULT_ORDER,
         };
+        let info = self.order.as_deref().and_then(OrderInfo::named).unwrap_or_else(|| order.info());
+        // Costs and whole expansion go with every order.
+        let whole = self.expand != Some(Expand::Partial);
+        let always = |option: &str| option == "cost" || option == "expand" && whole;
+        if let Some(option) = self.given().into_iter().find(|option| !always(option) && !info.takes(option)) {
+            let takers = ORDERS.iter().filter(|info| info.takes(option)).map(OrderInfo::spelling);
+            return Err(CheckError::Question(format!(
+                "--{option} does not go with --order {}: choose {}",
+                info.spelling(),
+                takers.collect::<Vec<_>>().join(", ")
+            )));
+        }
         let tie = match &self.tie {
             Some(text) => Some(text.parse().map_err(|why| wrong("tie", text, why))?),
             None => None,
         };
-        if seeded && !matches!(order, Order::Greedy | Order::AStar | Order::Breadth | Order::Depth) {
-            return Err(CheckError::Question(
-                "--calibration goes with --order greedy, astar, bfs or dfs".into(),
-            ));
-        }
-        let has_priority = self.priority.as_deref().is_some_and(|name| name != "none");
-        if external && (seeded || has_priority || self.tie.is_some() || self.seed.is_some()) {
-            return Err(CheckError::Question(format!(
-                "--order {EXTERNAL} expands whole buckets: leave out --priority, --tie, --seed and --calibration"
-            )));
-        }
-        if self.trace_by.is_some() && order != Order::AStar {
-            return Err(CheckError::Question(format!("--trace-by goes with --order astar or {EXTERNAL}")));
-        }
-        if !external
-            && (self.external.cost_bound.is_some() || self.external.defer_flush || self.external.no_pipeline)
-        {
-            return Err(CheckError::Question(format!(
-                "--cost-bound, --defer-flush and --no-pipeline go with --order {EXTERNAL}"
-            )));
-        }
-        if self.check_h && (external || order == Order::IterativeDeepening) {
-            return Err(CheckError::Question(
-                "--check-h needs all states in RAM: choose another --order, astar for instance".into(),
-            ));
-        }
-        if !order.info().has_queues && has_priority {
-            return Err(CheckError::Question(format!(
-                "--order {order} has no queues that --priority could fill: choose greedy, astar, wastar, bfs, dfs or ucs"
-            )));
-        }
-        let by_queues = order.info().expands_in_part && !external && !seeded;
-        if self.expand == Some(Expand::Partial) && !by_queues {
-            return Err(CheckError::Question(
-                "--expand partial goes with --order greedy, astar and wastar, without --calibration".into(),
-            ));
+        if self.expand == Some(Expand::Partial) && seeded {
+            return Err(CheckError::Question("--expand partial goes without --calibration".into()));
         }
         Ok(Some(DirectedPlan {
             guide: self.guide.clone().unwrap_or_else(|| "auto".into()),
@@ -282,12 +258,12 @@ impl Directing {
 impl DirectedPlan {
     /// Whether it works on disk, or may go on there.
     pub(crate) fn uses_disk(&self) -> bool {
-        self.external || self.order == Order::AStar
+        self.external || self.order.info().resumes != Resumes::Nothing
     }
 
     /// What a guide is for: whether the order relies on what it promises.
     fn use_of_guide(&self) -> Use {
-        match self.order.info().optimal {
+        match self.order.info().promises.optimal {
             true => Use::Proof,
             false => Use::Hint,
         }

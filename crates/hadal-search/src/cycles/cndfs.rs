@@ -5,7 +5,8 @@
 //! are red for all once it is over. Before that it waits until other accepting states among them are red as well.
 
 use super::graph::End;
-use super::shared::{Hand, Shared, Step, on_all_threads};
+use super::shared::{Hand, Shared, Step};
+use crate::resting::{Share, together};
 use hadal_store::table::{StateRef, Writer};
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -14,20 +15,24 @@ const BLUE: u8 = 2;
 const RED: u8 = 4;
 
 /// An accepting state on a cycle.
-pub(super) fn search<'s>(shared: &'s Shared, writers: Vec<Writer<'s>>) -> Option<Vec<u64>> {
+pub(super) async fn search(shared: &Shared<'_>, writers: Vec<Writer<'_>>) -> Option<Vec<u64>> {
     let found: Mutex<Option<Vec<u64>>> = Mutex::new(None);
-    on_all_threads(writers, |writer| {
+    let share = |writer| -> Share {
         let mut walk =
             ColourWalk { hand: Hand::new(shared, writer), cyan: HashSet::new(), edges: Vec::new() };
-        match walk.all() {
-            Ok(Some(seed)) => {
-                *found.lock().unwrap_or_else(|e| e.into_inner()) = Some(shared.state(seed).to_vec());
-                shared.stop();
+        let found = &found;
+        Box::pin(async move {
+            match walk.all().await {
+                Ok(Some(seed)) => {
+                    *found.lock().unwrap_or_else(|e| e.into_inner()) = Some(shared.state(seed).to_vec());
+                    shared.stop();
+                }
+                Ok(None) => {}
+                Err(reason) => shared.end(reason),
             }
-            Ok(None) => {}
-            Err(reason) => shared.end(reason),
-        }
-    });
+        })
+    };
+    together(writers.into_iter().map(share).collect()).await;
     found.into_inner().unwrap_or_else(|e| e.into_inner())
 }
 
@@ -45,10 +50,10 @@ struct Frame {
 }
 
 impl ColourWalk<'_, '_> {
-    fn all(&mut self) -> Result<Option<StateRef>, End> {
+    async fn all(&mut self) -> Result<Option<StateRef>, End> {
         for start in self.hand.initial()? {
             if !self.hand.shared.has(start, BLUE)
-                && let Some(seed) = self.first(start)?
+                && let Some(seed) = self.first(start).await?
             {
                 return Ok(Some(seed));
             }
@@ -56,15 +61,15 @@ impl ColourWalk<'_, '_> {
         Ok(None)
     }
 
-    fn enter(&mut self, state: StateRef) -> Result<Frame, End> {
+    async fn enter(&mut self, state: StateRef) -> Result<Frame, End> {
         self.cyan.insert(state.to_word());
         let edges = self.edges.len();
-        self.hand.successors(state, &mut self.edges)?;
+        self.hand.successors(state, &mut self.edges).await?;
         Ok(Frame { state, edges, next: edges })
     }
 
-    fn first(&mut self, start: StateRef) -> Result<Option<StateRef>, End> {
-        let mut path = vec![self.enter(start)?];
+    async fn first(&mut self, start: StateRef) -> Result<Option<StateRef>, End> {
+        let mut path = vec![self.enter(start).await?];
         while let Some(frame) = path.last_mut() {
             if self.hand.shared.is_over() {
                 return Ok(None);
@@ -73,7 +78,7 @@ impl ColourWalk<'_, '_> {
                 let to = self.edges[frame.next].to;
                 frame.next += 1;
                 if !self.cyan.contains(&to.to_word()) && !self.hand.shared.has(to, BLUE) {
-                    let inner = self.enter(to)?;
+                    let inner = self.enter(to).await?;
                     path.push(inner);
                 }
                 continue;
@@ -81,7 +86,7 @@ impl ColourWalk<'_, '_> {
             let (state, edges) = (frame.state, frame.edges);
             self.edges.truncate(edges);
             self.hand.shared.set(state, BLUE)?;
-            if self.hand.accepting(state) && self.second(state)? {
+            if self.hand.accepting(state) && self.second(state).await? {
                 return Ok(Some(state));
             }
             self.cyan.remove(&state.to_word());
@@ -91,7 +96,7 @@ impl ColourWalk<'_, '_> {
     }
 
     /// The second search: whether it meets a state on the first one's path.
-    fn second(&mut self, seed: StateRef) -> Result<bool, End> {
+    async fn second(&mut self, seed: StateRef) -> Result<bool, End> {
         let own = self.hand.component(seed);
         let mut met: HashSet<StateRef> = HashSet::from([seed]);
         let mut open = vec![seed];
@@ -101,7 +106,7 @@ impl ColourWalk<'_, '_> {
                 return Ok(false);
             }
             edges.clear();
-            self.hand.successors(state, &mut edges)?;
+            self.hand.successors(state, &mut edges).await?;
             for edge in &edges {
                 // What leaves the component does not come back to the seed.
                 if self.hand.component(edge.to) != own {
@@ -123,6 +128,8 @@ impl ColourWalk<'_, '_> {
                 if self.hand.shared.is_over() {
                     return Ok(false);
                 }
+                // Whoever makes it red may rest.
+                self.hand.rest().await?;
                 std::thread::yield_now();
             }
         }

@@ -24,7 +24,7 @@ struct Frame {
     next: usize,
 }
 
-pub(super) fn search(graph: &mut Graph) -> Result<Option<Seed>, End> {
+pub(super) async fn search(graph: &mut Graph<'_>) -> Result<Option<Seed>, End> {
     let all = graph.all();
     let mut order: Vec<u32> = Vec::new();
     let (mut met, mut live): (u32, Vec<u64>) = (0, Vec::new());
@@ -43,7 +43,7 @@ pub(super) fn search(graph: &mut Graph) -> Result<Option<Seed>, End> {
                 live.push(state);
                 roots.push(Root { index: met, marks: 0, entered_by: marks });
                 let first = edges.len();
-                graph.successors(state, &mut edges)?;
+                graph.successors(state, &mut edges).await?;
                 order.resize(graph.len() as usize, UNSEEN);
                 path.push(Frame { state, edges: first, next: first });
             }

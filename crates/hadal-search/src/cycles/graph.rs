@@ -2,7 +2,9 @@
 
 use crate::explore::Setting;
 use crate::finding::Finding;
+use crate::ram::breadth::TRANSITION_WORK;
 use crate::report::{StopReason, Violation, ViolationKind};
+use crate::resting::Reins;
 use hadal_store::table::StateTable;
 use hadal_store::{OverBudget, Reservation};
 use hadal_system::{Acceptance, Label, Successors, Worker};
@@ -12,6 +14,12 @@ pub(super) enum End {
     Full(OverBudget),
     Stopped(StopReason),
     Wrong(Violation),
+}
+
+impl From<StopReason> for End {
+    fn from(reason: StopReason) -> Self {
+        End::Stopped(reason)
+    }
 }
 
 impl From<OverBudget> for End {
@@ -29,6 +37,7 @@ pub(super) struct Edge {
 
 pub(super) struct Graph<'a> {
     search: &'a Setting<'a>,
+    pub(super) reins: &'a Reins<'a>,
     pub(super) acceptance: Acceptance,
     worker: Box<dyn Worker + 'a>,
     table: StateTable,
@@ -42,14 +51,26 @@ pub(super) struct Graph<'a> {
     pub(super) transitions: u64,
     /// The pairs of strong fairness able in the state expanded last.
     pub(super) able: u64,
-    steps: u64,
+    /// Transitions fired since the last rest, and states expanded.
+    fired: u64,
+    /// How many there may be before the next.
+    may_fire: u64,
 }
 
+/// After so many it is time to look up.
+const MAY_FIRE: u64 = 4096;
+/// What a state counts as in a round over all, in which nothing is generated.
+const ROUND_WORK: u64 = 20;
+
 impl<'a> Graph<'a> {
-    pub(super) fn new(search: &'a Setting<'a>, acceptance: Acceptance) -> Result<Self, OverBudget> {
+    pub(super) fn new(
+        (search, reins): (&'a Setting<'a>, &'a Reins<'a>),
+        acceptance: Acceptance,
+    ) -> Result<Self, OverBudget> {
         let words = search.task.space.words();
         Ok(Graph {
             search,
+            reins,
             acceptance,
             worker: search.task.space.worker(),
             table: StateTable::new(words, 0, 1, search.governor)?,
@@ -60,7 +81,8 @@ impl<'a> Graph<'a> {
             expanded: Vec::new(),
             transitions: 0,
             able: 0,
-            steps: 0,
+            fired: 0,
+            may_fire: 1,
         })
     }
 
@@ -88,7 +110,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Explores breadth-first until it meets this state, which can be reached.
-    pub(super) fn seek(&mut self, wanted: &[u64]) -> Result<Option<u64>, End> {
+    pub(super) async fn seek(&mut self, wanted: &[u64]) -> Result<Option<u64>, End> {
         self.initial()?;
         let (mut at, mut list) = (0, Vec::new());
         loop {
@@ -99,7 +121,7 @@ impl<'a> Graph<'a> {
                 return Ok(None);
             }
             list.clear();
-            self.successors(at, &mut list)?;
+            self.successors(at, &mut list).await?;
             at += 1;
         }
     }
@@ -142,18 +164,19 @@ impl<'a> Graph<'a> {
     }
 
     /// Appends the transitions out of a state to `list`.
-    pub(super) fn successors(&mut self, n: u64, list: &mut Vec<Edge>) -> Result<(), End> {
-        self.steps += 1;
-        if self.steps.is_multiple_of(1024)
-            && let Some(reason) = self.search.task.control.must_stop(self.len())
-        {
-            return Err(End::Stopped(reason));
+    pub(super) async fn successors(&mut self, n: u64, list: &mut Vec<Edge>) -> Result<(), End> {
+        if self.fired >= self.may_fire {
+            self.reins.count(std::mem::take(&mut self.fired) * TRANSITION_WORK);
+            self.reins.note(self.len(), self.transitions);
+            self.reins.rest().await?;
+            self.may_fire = self.reins.allows(TRANSITION_WORK, MAY_FIRE);
         }
         let state = self.table.nth(0, n);
         self.out.clear();
         self.worker.successors(state, &mut self.out);
         self.worker.marks(state, &self.out, &mut self.marks);
         self.able = self.worker.able(state, &self.out);
+        self.fired += 1 + self.out.len() as u64;
         if let Some(&label) = self.out.faults().first() {
             let kind = ViolationKind::Fault(label);
             return Err(End::Wrong(Violation { kind, path: self.path(n), shortest: false }));
@@ -162,6 +185,12 @@ impl<'a> Graph<'a> {
             self.transitions += self.out.len() as u64;
         }
         self.intern(Some(n), list)
+    }
+
+    /// Rests before a round over all states.
+    pub(super) async fn round(&mut self) -> Result<(), End> {
+        self.reins.count(self.len() * ROUND_WORK);
+        Ok(self.reins.rest().await?)
     }
 
     fn intern(&mut self, from: Option<u64>, list: &mut Vec<Edge>) -> Result<(), End> {

@@ -15,15 +15,19 @@ mod shared;
 mod streett;
 mod ufscc;
 
-use crate::explore::Setting;
+use crate::explore::{Explored, Explorer, Method, Progress, Setting};
+use crate::layered::Trouble;
 use crate::ram::breadth::TABLE;
 use crate::report::{Report, StopReason, Verdict, Violation, ViolationKind};
+use crate::resting::{Reins, Resting};
 use crate::run::out_of_memory;
+use crate::strategies::Resumes;
 use graph::{End, Graph};
 use hadal_store::OverBudget;
 use hadal_store::table::StateTable;
 use hadal_system::Acceptance;
 use shared::Shared;
+use std::sync::Arc;
 
 /// Which search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,92 +71,128 @@ struct Seed {
 }
 
 /// Looks for an accepted cycle, or sees every state without meeting one.
-pub fn explore(search: &Setting, engine: Engine) -> Result<Report, Unsuited> {
-    let acceptance = search.task.space.acceptance().ok_or(Unsuited::NoAcceptance)?;
-    let any_sets = matches!(engine, Engine::Components | Engine::SharedComponents);
-    if !any_sets && (acceptance.sets != 1 || !acceptance.on_states) {
-        return Err(Unsuited::SeveralSets);
+impl Method for Engine {
+    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+        let acceptance = self.suits(&setting)?;
+        let reins = Reins::new(setting.task.control, setting.governor, Progress::NOTHING);
+        let (engine, search) = (*self, Arc::clone(&reins));
+        Ok(Box::new(Resting::new(reins, async move {
+            let under = Under { setting: &setting, reins: &search, acceptance };
+            let ended = match engine {
+                Engine::SharedNested | Engine::SharedComponents => under.together(engine).await,
+                _ => under.alone(engine).await,
+            };
+            let report = ended.unwrap_or_else(|full| under.stopped_as(Verdict::Stopped(out_of_memory(full))));
+            Ok(Explored::leaving(report, Resumes::Nothing))
+        })))
     }
-    if acceptance.pairs > 0 && engine != Engine::Components {
-        return Err(Unsuited::Pairs);
-    }
-    let ended = match engine {
-        Engine::SharedNested | Engine::SharedComponents => together(search, acceptance, engine),
-        _ => alone(search, acceptance, engine),
-    };
-    Ok(ended.unwrap_or_else(|full| stopped_as(search, Verdict::Stopped(out_of_memory(full)))))
 }
 
-/// On one thread.
-fn alone(search: &Setting, acceptance: Acceptance, engine: Engine) -> Result<Report, OverBudget> {
-    let mut graph = Graph::new(search, acceptance)?;
-    let found = match engine {
-        Engine::Driven => nested::search(&mut graph, nested::Guide::Components),
-        Engine::Components if acceptance.pairs > 0 => streett::search(&mut graph),
-        Engine::Components | Engine::SharedComponents => couvreur::search(&mut graph),
-        Engine::Owcty => offline::owcty(&mut graph),
-        Engine::Map => offline::map(&mut graph),
-        Engine::Nested | Engine::SharedNested => nested::search(&mut graph, nested::Guide::None),
-    };
-    let verdict = match found {
-        Ok(None) => Verdict::Holds,
-        Ok(Some(seed)) => closed(&mut graph, &seed),
-        Err(end) => ended(end),
-    };
-    let (states, transitions) = (graph.len(), graph.transitions);
-    Ok(Report { states, transitions, ..stopped_as(search, verdict) })
+impl Engine {
+    fn suits(self, search: &Setting) -> Result<Acceptance, Unsuited> {
+        let acceptance = search.task.space.acceptance().ok_or(Unsuited::NoAcceptance)?;
+        let any_sets = matches!(self, Engine::Components | Engine::SharedComponents);
+        if !any_sets && (acceptance.sets != 1 || !acceptance.on_states) {
+            return Err(Unsuited::SeveralSets);
+        }
+        if acceptance.pairs > 0 && self != Engine::Components {
+            return Err(Unsuited::Pairs);
+        }
+        Ok(acceptance)
+    }
 }
 
-/// On all threads. What they find is looked for again on one, with the way there.
-fn together(search: &Setting, acceptance: Acceptance, engine: Engine) -> Result<Report, OverBudget> {
-    let mut states = StateTable::new(search.task.space.words(), 0, search.threads.max(1), search.governor)?;
-    let (table, writers) = states.share();
-    let shared = Shared::new(search, acceptance, table);
-    let found = match engine {
-        Engine::SharedComponents => {
-            ufscc::search(&shared, writers).map(|found| (found.seed, Some(found.among)))
-        }
-        _ => cndfs::search(&shared, writers).map(|seed| (seed, None)),
-    };
-    let (reason, count) = (shared.reason(), shared.len());
-    let transitions = shared.transitions.load(std::sync::atomic::Ordering::Relaxed);
-    // The search on one thread needs the memory.
-    drop(shared);
-    drop(states);
-    let verdict = match (found, reason) {
-        (Some((seed, among)), _) => {
-            let mut graph = Graph::new(search, acceptance)?;
-            match located(&mut graph, &seed, among) {
-                Ok(seed) => closed(&mut graph, &seed),
-                Err(end) => ended(end),
+/// A search under way.
+struct Under<'s> {
+    setting: &'s Setting<'s>,
+    reins: &'s Reins<'s>,
+    acceptance: Acceptance,
+}
+
+impl<'s> Under<'s> {
+    fn graph(&self) -> Result<Graph<'s>, OverBudget> {
+        Graph::new((self.setting, self.reins), self.acceptance)
+    }
+
+    fn stopped_as(&self, verdict: Verdict) -> Report {
+        Report::of_nothing(self.setting.task, self.setting.governor, verdict, TABLE)
+    }
+
+    /// On one thread.
+    async fn alone(&self, engine: Engine) -> Result<Report, OverBudget> {
+        let mut graph = self.graph()?;
+        let found = match engine {
+            Engine::Driven => nested::search(&mut graph, nested::Guide::Components).await,
+            Engine::Components if self.acceptance.pairs > 0 => streett::search(&mut graph).await,
+            Engine::Components | Engine::SharedComponents => couvreur::search(&mut graph).await,
+            Engine::Owcty => offline::owcty(&mut graph).await,
+            Engine::Map => offline::map(&mut graph).await,
+            Engine::Nested | Engine::SharedNested => nested::search(&mut graph, nested::Guide::None).await,
+        };
+        let verdict = match found {
+            Ok(None) => Verdict::Holds,
+            Ok(Some(seed)) => closed(&mut graph, &seed).await,
+            Err(end) => ended(end),
+        };
+        let (states, transitions) = (graph.len(), graph.transitions);
+        Ok(Report { states, transitions, ..self.stopped_as(verdict) })
+    }
+
+    /// On all threads. What they find is looked for again on one, with the way there.
+    async fn together(&self, engine: Engine) -> Result<Report, OverBudget> {
+        let search = self.setting;
+        let mut states =
+            StateTable::new(search.task.space.words(), 0, search.threads.max(1), search.governor)?;
+        let (table, writers) = states.share();
+        let shared = Shared::new((search, self.reins), self.acceptance, table);
+        let found = match engine {
+            Engine::SharedComponents => {
+                ufscc::search(&shared, writers).await.map(|found| (found.seed, Some(found.among)))
             }
-        }
-        (None, Some(End::Wrong(Violation { kind, path, .. }))) if path.len() == 1 => {
-            let mut graph = Graph::new(search, acceptance)?;
-            match graph.seek(&path[0]) {
-                Ok(Some(n)) => Verdict::Violated(Violation { kind, path: graph.path(n), shortest: false }),
-                Ok(None) => Verdict::Stopped(StopReason::Incomplete),
-                Err(end) => ended(end),
+            _ => cndfs::search(&shared, writers).await.map(|seed| (seed, None)),
+        };
+        let (reason, count) = (shared.reason(), shared.len());
+        let transitions = shared.transitions.load(std::sync::atomic::Ordering::Relaxed);
+        // The search on one thread needs the memory.
+        drop(shared);
+        drop(states);
+        let verdict = match (found, reason) {
+            (Some((seed, among)), _) => {
+                let mut graph = self.graph()?;
+                match located(&mut graph, &seed, among).await {
+                    Ok(seed) => closed(&mut graph, &seed).await,
+                    Err(end) => ended(end),
+                }
             }
-        }
-        (None, Some(end)) => ended(end),
-        (None, None) => Verdict::Holds,
-    };
-    Ok(Report { states: count, transitions, ..stopped_as(search, verdict) })
+            (None, Some(End::Wrong(Violation { kind, path, .. }))) if path.len() == 1 => {
+                let mut graph = self.graph()?;
+                match graph.seek(&path[0]).await {
+                    Ok(Some(n)) => {
+                        Verdict::Violated(Violation { kind, path: graph.path(n), shortest: false })
+                    }
+                    Ok(None) => Verdict::Stopped(StopReason::Incomplete),
+                    Err(end) => ended(end),
+                }
+            }
+            (None, Some(end)) => ended(end),
+            (None, None) => Verdict::Holds,
+        };
+        Ok(Report { states: count, transitions, ..self.stopped_as(verdict) })
+    }
 }
 
 /// What threads found, in a graph of one.
-fn located(graph: &mut Graph, seed: &[u64], among: Option<Vec<Vec<u64>>>) -> Result<Seed, End> {
+async fn located(graph: &mut Graph<'_>, seed: &[u64], among: Option<Vec<Vec<u64>>>) -> Result<Seed, End> {
     // Whatever they found, they reached.
-    let Some(state) = graph.seek(seed)? else { return Err(End::Stopped(StopReason::Incomplete)) };
+    let Some(state) = graph.seek(seed).await? else { return Err(End::Stopped(StopReason::Incomplete)) };
     let wanted = if among.is_some() && !graph.acceptance.weak { graph.all() } else { 0 };
     let among = among.map(|among| graph.adopt(&among)).transpose()?;
     Ok(Seed { state, among: among.map(|among| among.into_iter().collect()), wanted })
 }
 
 /// The lasso through a seed.
-fn closed(graph: &mut Graph, seed: &Seed) -> Verdict {
-    let round = match round::close(graph, seed) {
+async fn closed(graph: &mut Graph<'_>, seed: &Seed) -> Verdict {
+    let round = match round::close(graph, seed).await {
         Ok(round) => round,
         Err(end) => return ended(end),
     };
@@ -168,8 +208,4 @@ fn ended(end: End) -> Verdict {
         End::Full(full) => Verdict::Stopped(out_of_memory(full)),
         End::Stopped(reason) => Verdict::Stopped(reason),
     }
-}
-
-fn stopped_as(search: &Setting, verdict: Verdict) -> Report {
-    Report::of_nothing(search.task, search.governor, verdict, TABLE)
 }

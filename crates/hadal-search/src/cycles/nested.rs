@@ -29,11 +29,11 @@ struct Frame {
     all_red: bool,
 }
 
-pub(super) fn search(graph: &mut Graph, guide: Guide) -> Result<Option<Seed>, End> {
+pub(super) async fn search(graph: &mut Graph<'_>, guide: Guide) -> Result<Option<Seed>, End> {
     let mut walk = NestedSearch { graph, guide, colours: Vec::new(), edges: Vec::new() };
     for start in walk.graph.initial()? {
         if walk.colour(start) == WHITE
-            && let Some(state) = walk.first(start)?
+            && let Some(state) = walk.first(start).await?
         {
             return Ok(Some(Seed { state, among: None, wanted: 0 }));
         }
@@ -57,16 +57,16 @@ impl NestedSearch<'_, '_> {
         self.colours[n as usize]
     }
 
-    fn enter(&mut self, state: u64) -> Result<Frame, End> {
+    async fn enter(&mut self, state: u64) -> Result<Frame, End> {
         let edges = self.edges.len();
-        self.graph.successors(state, &mut self.edges)?;
+        self.graph.successors(state, &mut self.edges).await?;
         Ok(Frame { state, edges, next: edges, all_red: true })
     }
 
     /// The first search; a state on an accepted cycle where it meets one.
-    fn first(&mut self, start: u64) -> Result<Option<u64>, End> {
+    async fn first(&mut self, start: u64) -> Result<Option<u64>, End> {
         let weak = self.guide == Guide::Components && self.graph.acceptance.weak;
-        let mut path = vec![self.enter(start)?];
+        let mut path = vec![self.enter(start).await?];
         self.colours.resize(self.graph.len() as usize, WHITE);
         self.colours[start as usize] = CYAN;
         while let Some(frame) = path.last_mut() {
@@ -89,7 +89,7 @@ impl NestedSearch<'_, '_> {
                 }
                 if colour == WHITE {
                     self.colours[to as usize] = CYAN;
-                    let inner = self.enter(to)?;
+                    let inner = self.enter(to).await?;
                     path.push(inner);
                 } else if colour != RED {
                     frame.all_red = false;
@@ -104,7 +104,7 @@ impl NestedSearch<'_, '_> {
                 if all_red {
                     colour = RED;
                 } else if self.graph.accepting(state) {
-                    if self.second(state)? {
+                    if self.second(state).await? {
                         return Ok(Some(state));
                     }
                     colour = RED;
@@ -121,13 +121,13 @@ impl NestedSearch<'_, '_> {
     }
 
     /// The second search: whether it meets a state on the first one's path.
-    fn second(&mut self, seed: u64) -> Result<bool, End> {
+    async fn second(&mut self, seed: u64) -> Result<bool, End> {
         let own = self.graph.component(seed);
         let mut open = vec![seed];
         let mut edges = Vec::new();
         while let Some(state) = open.pop() {
             edges.clear();
-            self.graph.successors(state, &mut edges)?;
+            self.graph.successors(state, &mut edges).await?;
             for edge in &edges {
                 if self.guide == Guide::Components && self.graph.component(edge.to) != own {
                     continue;

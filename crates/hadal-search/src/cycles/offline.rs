@@ -9,14 +9,14 @@ struct Whole {
     accepting: Vec<bool>,
 }
 
-fn explore(graph: &mut Graph) -> Result<Whole, End> {
+async fn explore(graph: &mut Graph<'_>) -> Result<Whole, End> {
     graph.initial()?;
     let (mut edges, mut accepting) = (Vec::new(), Vec::new());
     let mut list: Vec<Edge> = Vec::new();
     while (edges.len() as u64) < graph.len() {
         let state = edges.len() as u64;
         list.clear();
-        graph.successors(state, &mut list)?;
+        graph.successors(state, &mut list).await?;
         let own = graph.component(state);
         // Transitions between components lie on no cycle.
         let mut inner: Vec<u32> = Vec::new();
@@ -33,12 +33,13 @@ fn explore(graph: &mut Graph) -> Result<Whole, End> {
 
 /// Fisler, Fraer, Kamhi, Vardi and Yang (TACAS 2001); explicit: Cerna and Pelanek, "Distributed explicit fair cycle
 /// detection" (SPIN 2003): keep what accepting states reach, drop what nothing leads to, until neither changes anything.
-pub(super) fn owcty(graph: &mut Graph) -> Result<Option<Seed>, End> {
-    let whole = explore(graph)?;
+pub(super) async fn owcty(graph: &mut Graph<'_>) -> Result<Option<Seed>, End> {
+    let whole = explore(graph).await?;
     let n = whole.edges.len();
     let mut kept = vec![true; n];
     let mut left = n;
     loop {
+        graph.round().await?;
         let mut reached = vec![false; n];
         let mut open: Vec<usize> = (0..n).filter(|&s| kept[s] && whole.accepting[s]).collect();
         open.iter().for_each(|&s| reached[s] = true);
@@ -100,10 +101,11 @@ fn on_a_cycle(edges: &[Vec<u32>], candidates: impl Iterator<Item = usize>) -> Op
 /// Brim, Cerna, Moravec and Simsa, "Accepting predecessors are better than back edges in distributed LTL model-checking"
 /// (FMCAD 2004): spread the largest accepting state that leads to each state; one that leads to itself is on a cycle.
 /// Where none does, those that were spread are no longer accepting, and the search begins again.
-pub(super) fn map(graph: &mut Graph) -> Result<Option<Seed>, End> {
-    let Whole { edges, mut accepting } = explore(graph)?;
+pub(super) async fn map(graph: &mut Graph<'_>) -> Result<Option<Seed>, End> {
+    let Whole { edges, mut accepting } = explore(graph).await?;
     let n = edges.len();
     loop {
+        graph.round().await?;
         // 0: none; else the number of the state plus one.
         let mut largest = vec![0u32; n];
         let mut open: Vec<usize> = (0..n).collect();

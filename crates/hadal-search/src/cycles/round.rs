@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 /// The states of a cycle through the seed, the seed first, that meets the acceptance sets that are wanted.
-pub(super) fn close(graph: &mut Graph, seed: &Seed) -> Result<Vec<u64>, End> {
+pub(super) async fn close(graph: &mut Graph<'_>, seed: &Seed) -> Result<Vec<u64>, End> {
     let own = graph.component(seed.state);
     let mut round = vec![seed.state];
     // Without a set of states to stay in, the seed is accepting itself: any way back to it will do.
@@ -18,7 +18,8 @@ pub(super) fn close(graph: &mut Graph, seed: &Seed) -> Result<Vec<u64>, End> {
         let found = reach(graph, (from, own), seed, |edge| match wanted {
             0 => edge.to == target,
             _ => edge.marks & wanted != 0,
-        })?;
+        })
+        .await?;
         let (steps, marks) = found.unwrap_or_default();
         missing &= !marks;
         round.extend(&steps);
@@ -35,8 +36,8 @@ pub(super) fn close(graph: &mut Graph, seed: &Seed) -> Result<Vec<u64>, End> {
 /// The shortest way from a state over a transition that `wanted` says yes to: the states behind the first, and the marks
 /// met.
 #[allow(clippy::type_complexity, reason = "a path and what it met")]
-fn reach(
-    graph: &mut Graph,
+async fn reach(
+    graph: &mut Graph<'_>,
     (from, own): (u64, Option<u32>),
     seed: &Seed,
     wanted: impl Fn(&Edge) -> bool,
@@ -48,7 +49,7 @@ fn reach(
         let mut next = Vec::new();
         for state in layer {
             edges.clear();
-            graph.successors(state, &mut edges)?;
+            graph.successors(state, &mut edges).await?;
             for edge in &edges {
                 let inside = seed.among.as_ref().is_none_or(|among| among.contains(&edge.to));
                 if !inside || graph.component(edge.to) != own {

@@ -4,7 +4,9 @@ use super::graph::End;
 use crate::explore::Setting;
 use crate::finding::Finding;
 use crate::lane::SearchTask;
+use crate::ram::breadth::TRANSITION_WORK;
 use crate::report::{Violation, ViolationKind};
+use crate::resting::Reins;
 use hadal_store::table::{StateRef, StateTable, Writer};
 use hadal_store::{Governor, OverBudget, Reservation};
 use hadal_system::{Acceptance, Successors, Worker};
@@ -14,6 +16,7 @@ use std::sync::{Mutex, RwLock};
 /// What all threads share.
 pub(super) struct Shared<'a> {
     pub(super) task: SearchTask<'a>,
+    pub(super) reins: &'a Reins<'a>,
     pub(super) governor: &'a Governor,
     pub(super) threads: usize,
     pub(super) acceptance: Acceptance,
@@ -37,9 +40,14 @@ pub(super) struct Step {
 const EXPANDED: u8 = 1;
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(search: &Setting<'a>, acceptance: Acceptance, table: &'a StateTable) -> Self {
+    pub(super) fn new(
+        (search, reins): (&Setting<'a>, &'a Reins<'a>),
+        acceptance: Acceptance,
+        table: &'a StateTable,
+    ) -> Self {
         Shared {
             task: search.task,
+            reins,
             governor: search.governor,
             threads: search.threads,
             acceptance,
@@ -111,19 +119,6 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Does the work of every thread, each with its own writer, and waits for all.
-pub(super) fn on_all_threads<'w>(writers: Vec<Writer<'w>>, work: impl Fn(Writer<'w>) + Sync) {
-    if writers.len() == 1 {
-        return writers.into_iter().for_each(work);
-    }
-    std::thread::scope(|scope| {
-        for writer in writers {
-            let work = &work;
-            scope.spawn(move || work(writer));
-        }
-    });
-}
-
 /// What one thread explores with.
 pub(super) struct Hand<'s, 'a> {
     pub(super) shared: &'s Shared<'a>,
@@ -133,8 +128,14 @@ pub(super) struct Hand<'s, 'a> {
     worker: Box<dyn Worker + 's>,
     out: Successors,
     marks: Vec<u64>,
-    steps: u64,
+    /// Transitions fired since the last rest, and states expanded.
+    fired: u64,
+    /// How many there may be before the next.
+    may_fire: u64,
 }
+
+/// After so many it is time to look up.
+const MAY_FIRE: u64 = 1024;
 
 impl<'s, 'a> Hand<'s, 'a> {
     pub(super) fn new(shared: &'s Shared<'a>, writer: Writer<'s>) -> Self {
@@ -146,7 +147,8 @@ impl<'s, 'a> Hand<'s, 'a> {
             worker: space.worker(),
             out: Successors::new(space.words()),
             marks: Vec::new(),
-            steps: 0,
+            fired: 0,
+            may_fire: 1,
         }
     }
 
@@ -175,18 +177,15 @@ impl<'s, 'a> Hand<'s, 'a> {
     }
 
     /// Appends the transitions out of a state to `list`. Threads begin at different ones.
-    pub(super) fn successors(&mut self, at: StateRef, list: &mut Vec<Step>) -> Result<(), End> {
-        self.steps += 1;
-        let control = self.shared.task.control;
-        if self.steps.is_multiple_of(256)
-            && let Some(reason) = control.must_stop(self.shared.len())
-        {
-            return Err(End::Stopped(reason));
+    pub(super) async fn successors(&mut self, at: StateRef, list: &mut Vec<Step>) -> Result<(), End> {
+        if self.fired >= self.may_fire {
+            self.rest().await?;
         }
         let state = self.shared.state(at);
         self.out.clear();
         self.worker.successors(state, &mut self.out);
         self.worker.marks(state, &self.out, &mut self.marks);
+        self.fired += 1 + self.out.len() as u64;
         if let Some(&label) = self.out.faults().first() {
             let kind = ViolationKind::Fault(label);
             return Err(End::Wrong(Violation { kind, path: vec![state.to_vec()], shortest: false }));
@@ -200,6 +199,16 @@ impl<'s, 'a> Hand<'s, 'a> {
         if found > 1 {
             list[from..].rotate_left(self.number % found);
         }
+        Ok(())
+    }
+
+    /// Lets the next step come, if the work of this one is done.
+    pub(super) async fn rest(&mut self) -> Result<(), End> {
+        let Shared { reins, transitions, .. } = self.shared;
+        reins.count(std::mem::take(&mut self.fired) * TRANSITION_WORK);
+        reins.note(self.shared.len(), transitions.load(Ordering::Relaxed));
+        reins.rest().await?;
+        self.may_fire = reins.allows(TRANSITION_WORK, MAY_FIRE);
         Ok(())
     }
 

@@ -10,14 +10,14 @@ use hadal_ltl::components::components;
 use std::collections::HashSet;
 
 /// A state on a cycle that is accepted and fair, and the states that the cycle may pass.
-pub(super) fn search(graph: &mut Graph) -> Result<Option<Seed>, End> {
+pub(super) async fn search(graph: &mut Graph<'_>) -> Result<Option<Seed>, End> {
     graph.initial()?;
     let (mut edges, mut able, mut among) = (Vec::new(), Vec::new(), Vec::new());
     let mut list: Vec<Edge> = Vec::new();
     while (edges.len() as u64) < graph.len() {
         let state = edges.len() as u64;
         list.clear();
-        graph.successors(state, &mut list)?;
+        graph.successors(state, &mut list).await?;
         able.push(graph.able);
         let own = graph.component(state);
         let inner = list.iter().filter(|edge| own.is_some() && graph.component(edge.to) == own);
@@ -28,6 +28,7 @@ pub(super) fn search(graph: &mut Graph) -> Result<Option<Seed>, End> {
     let always = if weak { 0 } else { graph.acceptance.always() };
     let mut parts: Vec<Vec<u64>> = vec![among];
     while let Some(part) = parts.pop() {
+        graph.round().await?;
         let place = |state: u64| part.binary_search(&state).ok();
         let inner: Vec<Vec<u32>> = part
             .iter()

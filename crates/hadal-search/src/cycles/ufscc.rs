@@ -6,7 +6,8 @@
 //! in it helps to finish. One lock guards the forest; successors are generated outside it.
 
 use super::graph::End;
-use super::shared::{Hand, Shared, Step, on_all_threads};
+use super::shared::{Hand, Shared, Step};
+use crate::resting::{Share, together};
 use hadal_store::table::{StateRef, Writer};
 use hadal_store::{OverBudget, Reservation};
 use std::sync::Mutex;
@@ -164,28 +165,32 @@ pub(super) struct Component {
 }
 
 /// An accepted cycle's component.
-pub(super) fn search<'s>(shared: &'s Shared, writers: Vec<Writer<'s>>) -> Option<Component> {
+pub(super) async fn search(shared: &Shared<'_>, writers: Vec<Writer<'_>>) -> Option<Component> {
     let threads = shared.threads.max(1);
     let forest = Mutex::new(Forest {
         cells: vec![Vec::new(); threads],
         memory: shared.governor.empty("components of states"),
     });
     let found: Mutex<Option<Component>> = Mutex::new(None);
-    on_all_threads(writers, |writer| {
+    let share = |writer| -> Share {
         let mut walk = ComponentWalk { hand: Hand::new(shared, writer), forest: &forest, edges: Vec::new() };
-        match walk.all() {
-            Ok(Some(seed)) => {
-                let members = walk.locked(|forest| forest.members(seed));
-                let state = |word| shared.state(shared.reference(word)).to_vec();
-                let among = members.into_iter().map(state).collect();
-                *found.lock().unwrap_or_else(|e| e.into_inner()) =
-                    Some(Component { seed: state(seed), among });
-                shared.stop();
+        let found = &found;
+        Box::pin(async move {
+            match walk.all().await {
+                Ok(Some(seed)) => {
+                    let members = walk.locked(|forest| forest.members(seed));
+                    let state = |word| shared.state(shared.reference(word)).to_vec();
+                    let among = members.into_iter().map(state).collect();
+                    *found.lock().unwrap_or_else(|e| e.into_inner()) =
+                        Some(Component { seed: state(seed), among });
+                    shared.stop();
+                }
+                Ok(None) => {}
+                Err(reason) => shared.end(reason),
             }
-            Ok(None) => {}
-            Err(reason) => shared.end(reason),
-        }
-    });
+        })
+    };
+    together(writers.into_iter().map(share).collect()).await;
     found.into_inner().unwrap_or_else(|e| e.into_inner())
 }
 
@@ -209,12 +214,12 @@ impl ComponentWalk<'_, '_> {
         act(&mut self.forest.lock().unwrap_or_else(|e| e.into_inner()))
     }
 
-    fn all(&mut self) -> Result<Option<u64>, End> {
+    async fn all(&mut self) -> Result<Option<u64>, End> {
         let number = self.hand.number;
         for start in self.hand.initial()? {
             let word = start.to_word();
             if matches!(self.locked(|forest| forest.claim(word, number)), Claimed::New)
-                && let Some(seed) = self.from(word)?
+                && let Some(seed) = self.from(word).await?
             {
                 return Ok(Some(seed));
             }
@@ -230,7 +235,7 @@ impl ComponentWalk<'_, '_> {
         met & always == always && self.hand.component(self.hand.shared.reference(word)).is_some()
     }
 
-    fn from(&mut self, start: u64) -> Result<Option<u64>, End> {
+    async fn from(&mut self, start: u64) -> Result<Option<u64>, End> {
         let number = self.hand.number;
         let mut roots = vec![start];
         let mut path = vec![Frame { entered: start, current: None, edges: 0, next: 0 }];
@@ -272,7 +277,7 @@ impl ComponentWalk<'_, '_> {
             }
             match self.locked(|forest| forest.pick(entered, number)) {
                 Some(picked) => {
-                    self.hand.successors(self.hand.shared.reference(picked), &mut self.edges)?;
+                    self.hand.successors(self.hand.shared.reference(picked), &mut self.edges).await?;
                     if let Some(frame) = path.last_mut() {
                         (frame.current, frame.next) = (Some(picked), frame.edges);
                     }

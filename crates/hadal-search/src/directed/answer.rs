@@ -93,7 +93,7 @@ impl Core<'_> {
     /// at.
     fn is_optimal(&self, kind: ViolationKind) -> bool {
         let order = self.search.options.order;
-        order.info().optimal
+        order.info().promises.optimal
             && self.has_one_queue()
             && !self.rules.keeps_context
             && (order == Order::UniformCost && self.leaves_out_no(kind)

@@ -3,6 +3,7 @@
 //! The command line, its help, the document's table and the tests read this table.
 
 use super::order::{Order, Tie};
+use crate::strategies::Resumes;
 
 /// What hadal knows of an order.
 #[derive(Debug)]
@@ -13,111 +14,144 @@ pub struct OrderInfo {
     pub argument: Option<&'static str>,
     /// Which state comes next, in one line.
     pub help: &'static str,
-    /// Whether everything is seen where nothing is found.
-    pub complete: bool,
-    /// Whether the trace is cheapest if the guide is admissible and nothing else disturbs the order.
-    pub optimal: bool,
-    /// Whether it has queues that priorities of transitions can fill.
-    pub has_queues: bool,
-    /// Whether a state may be left as soon as a successor is better.
-    pub expands_in_part: bool,
+    /// Options that belong to some orders and go with this one, without the dashes.
+    pub options: &'static [&'static str],
+    /// What holds of its answers.
+    pub promises: OrderPromises,
+    /// What it leaves behind when it stops, and goes on from.
+    pub resumes: Resumes,
     /// How ties are broken unless the user says.
     pub tie: Tie,
-    make: fn(Option<&str>) -> Result<Order, String>,
+    /// Makes it, where it works in RAM.
+    make: Option<Make>,
 }
+
+type Make = fn(Option<&str>) -> Result<Order, String>;
+
+/// What holds of an order's answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderPromises {
+    /// Everything is seen where nothing is found.
+    pub complete: bool,
+    /// The trace is cheapest if the guide is admissible and nothing else disturbs the order.
+    pub optimal: bool,
+}
+
+const COMPLETE: OrderPromises = OrderPromises { complete: true, optimal: false };
+const OPTIMAL: OrderPromises = OrderPromises { optimal: true, ..COMPLETE };
+const NEITHER: OrderPromises = OrderPromises { complete: false, ..COMPLETE };
+
+/// The order that works on disk.
+pub const EXTERNAL: &str = "external-astar";
 
 const USUAL: OrderInfo = OrderInfo {
     name: "",
     argument: None,
     help: "",
-    complete: true,
-    optimal: false,
-    has_queues: true,
-    expands_in_part: false,
+    options: &["check-h", "priority", "seed", "tie"],
+    promises: COMPLETE,
+    resumes: Resumes::Nothing,
     tie: Tie::Lifo,
-    make: |_| Err("no such order".into()),
+    make: None,
 };
 
-/// Every order in RAM, in the order of docs/directed.md.
+/// Every order, in that of docs/directed.md.
 pub static ORDERS: &[OrderInfo] = &[
     OrderInfo {
         name: "greedy",
         help: "least estimate",
-        expands_in_part: true,
-        make: |_| Ok(Order::Greedy),
+        options: &["calibration", "check-h", "expand", "priority", "seed", "tie"],
+        make: Some(|_| Ok(Order::Greedy)),
         ..USUAL
     },
     OrderInfo {
         name: "astar",
         help: "least cost plus estimate",
-        optimal: true,
-        expands_in_part: true,
+        options: &["calibration", "check-h", "expand", "priority", "seed", "tie", "trace-by"],
+        promises: OPTIMAL,
+        // Once memory runs out it goes on as the next one.
+        resumes: Resumes::ItsOwn,
         tie: Tie::Deep,
-        make: |_| Ok(Order::AStar),
+        make: Some(|_| Ok(Order::AStar)),
+        ..USUAL
+    },
+    OrderInfo {
+        name: EXTERNAL,
+        help: "the same on disk, bucket by bucket",
+        options: &["cost-bound", "defer-flush", "no-pipeline", "trace-by"],
+        promises: OPTIMAL,
+        resumes: Resumes::ItsOwn,
         ..USUAL
     },
     OrderInfo {
         name: "wastar",
         argument: Some("W"),
         help: "the same, estimate times W",
-        expands_in_part: true,
+        options: &["check-h", "expand", "priority", "seed", "tie"],
         tie: Tie::Deep,
-        make: weighted,
+        make: Some(weighted),
         ..USUAL
     },
     OrderInfo {
         name: "ehc",
         help: "hill climbing, then greedy where it is stuck",
-        has_queues: false,
-        make: |_| Ok(Order::HillClimbing),
+        options: &["check-h", "seed", "tie"],
+        make: Some(|_| Ok(Order::HillClimbing)),
         ..USUAL
     },
     OrderInfo {
         name: "beam",
         argument: Some("WIDTH"),
         help: "breadth-first, the best WIDTH of each layer",
-        complete: false,
-        has_queues: false,
-        make: beam,
+        options: &["check-h", "seed", "tie"],
+        promises: NEITHER,
+        make: Some(beam),
         ..USUAL
     },
     OrderInfo {
         name: "ida",
         help: "depth-first under a rising bound",
-        optimal: true,
-        has_queues: false,
-        make: |_| Ok(Order::IterativeDeepening),
+        options: &["seed", "tie"],
+        promises: OPTIMAL,
+        make: Some(|_| Ok(Order::IterativeDeepening)),
         ..USUAL
     },
     OrderInfo {
         name: "bfhs",
         help: "breadth-first under a rising bound",
-        optimal: true,
-        has_queues: false,
+        options: &["check-h", "seed", "tie"],
+        promises: OPTIMAL,
         tie: Tie::Fifo,
-        make: |_| Ok(Order::BreadthHeuristic),
+        make: Some(|_| Ok(Order::BreadthHeuristic)),
         ..USUAL
     },
     OrderInfo {
         name: "alternate",
         help: "greedy and breadth-first in turns",
-        make: |_| Ok(Order::Alternating),
+        make: Some(|_| Ok(Order::Alternating)),
         ..USUAL
     },
     OrderInfo {
         name: "bfs",
         help: "first in, first out",
+        options: &["calibration", "check-h", "priority", "seed", "tie"],
         tie: Tie::Fifo,
-        make: |_| Ok(Order::Breadth),
+        make: Some(|_| Ok(Order::Breadth)),
         ..USUAL
     },
-    OrderInfo { name: "dfs", help: "last in, first out", make: |_| Ok(Order::Depth), ..USUAL },
+    OrderInfo {
+        name: "dfs",
+        help: "last in, first out",
+        options: &["calibration", "check-h", "priority", "seed", "tie"],
+        make: Some(|_| Ok(Order::Depth)),
+        ..USUAL
+    },
     OrderInfo {
         name: "ucs",
         help: "least cost",
-        optimal: true,
+        promises: OPTIMAL,
         tie: Tie::Fifo,
-        make: |_| Ok(Order::UniformCost),
+        make: Some(|_| Ok(Order::UniformCost)),
         ..USUAL
     },
 ];
@@ -151,31 +185,39 @@ impl OrderInfo {
         }
     }
 
-    /// Reads an order as it is typed.
+    /// Whether an option, named without its dashes, goes with it.
+    pub fn takes(&self, option: &str) -> bool {
+        self.options.contains(&option)
+    }
+
+    /// The entry of this name, with or without an argument.
+    pub fn named(text: &str) -> Option<&'static OrderInfo> {
+        let name = text.split_once(':').map_or(text, |(name, _)| name);
+        ORDERS.iter().find(|info| info.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Reads an order in RAM as it is typed.
     pub fn parse(text: &str) -> Result<Order, String> {
         let lower = text.to_ascii_lowercase();
-        let (name, argument) = match lower.split_once(':') {
-            Some((name, argument)) => (name, Some(argument)),
-            None => (lower.as_str(), None),
-        };
-        let Some(info) = ORDERS.iter().find(|info| info.name == name) else {
+        let Some(info) = OrderInfo::named(&lower) else {
             return Err(format!("no such order; there are {}", list()));
         };
+        let argument = lower.split_once(':').map(|(_, argument)| argument);
         if argument.is_some() && info.argument.is_none() {
-            return Err(format!("`{name}` takes no argument"));
+            return Err(format!("`{}` takes no argument", info.name));
         }
-        (info.make)(argument)
+        info.make.ok_or_else(|| format!("`{}` works on disk", info.name))?(argument)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use std::collections::BTreeMap;
 
     #[test]
     fn every_order_is_read_back_as_it_is_written() {
-        for info in ORDERS {
+        for info in ORDERS.iter().filter(|info| info.name != EXTERNAL) {
             let order: Order = info.name.parse().expect("its own name");
             assert_eq!(order.info().name, info.name);
             assert_eq!(order.to_string().parse(), Ok(order));
@@ -183,25 +225,28 @@ mod tests {
         }
         assert_eq!("wastar:2.5".parse(), Ok(Order::Weighted(2500)));
         assert!("none".parse::<Order>().is_err_and(|why| why.contains("wastar:W")));
+        assert!(EXTERNAL.parse::<Order>().is_err_and(|why| why.contains("on disk")));
     }
 
-    /// The table of docs/directed.md has a row for every order, and says of each whether it is complete.
+    /// The table of docs/directed.md has a row for every order, and says what each promises, takes and resumes.
     #[test]
     fn the_document_has_a_row_for_every_order() {
         let text = include_str!("../../../../docs/directed.md");
         let rows = text.lines().skip_while(|line| !line.starts_with("| `--order` |")).skip(2);
-        let mut told = BTreeSet::new();
+        let mut told = BTreeMap::new();
         for row in rows.take_while(|line| line.starts_with('|')) {
             let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-            for name in cells[1].split('`').skip(1).step_by(2) {
-                told.insert(name.to_owned());
-                if let Some(info) = ORDERS.iter().find(|info| info.spelling() == name) {
-                    assert_eq!(cells[3] == "yes", info.complete, "{name}");
-                }
+            let codes =
+                |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+            let promises = OrderPromises { complete: cells[3] == "yes", optimal: cells[4] == "yes" };
+            for name in codes(cells[1]) {
+                told.insert(name, (promises, codes(cells[5]), cells[6] == "yes"));
             }
         }
-        // On disk, and no order of this table.
-        assert!(told.remove("external-astar"));
-        assert_eq!(told, ORDERS.iter().map(OrderInfo::spelling).collect());
+        let known = ORDERS.iter().map(|info| {
+            let options = info.options.iter().map(|option| format!("--{option}")).collect();
+            (info.spelling(), (info.promises, options, info.resumes != Resumes::Nothing))
+        });
+        assert_eq!(told, known.collect());
     }
 }

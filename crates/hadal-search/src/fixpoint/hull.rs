@@ -21,11 +21,12 @@ const LOOP: u32 = 3;
 
 impl<'a, C: Closed> Pass<'a, C> {
     /// Whether the space has an accepted run, and one where it has.
-    pub(crate) fn cycle(&self, acceptance: Acceptance) -> Result<Answer, Trouble> {
-        let found = self.hull(acceptance).and_then(|hull| match hull {
-            Some(hull) => lasso::find(self, acceptance, &hull),
-            None => Ok(Answer::Holds),
-        });
+    pub(crate) async fn cycle(&self, acceptance: Acceptance) -> Result<Answer, Trouble> {
+        let found = match self.hull(acceptance).await {
+            Ok(Some(hull)) => lasso::find(self, acceptance, &hull).await,
+            Ok(None) => Ok(Answer::Holds),
+            Err(early) => Err(early),
+        };
         match found {
             Ok(answer) => Ok(answer),
             Err(Early::Stopped(reason)) => Ok(Answer::Stopped(reason)),
@@ -34,7 +35,7 @@ impl<'a, C: Closed> Pass<'a, C> {
     }
 
     /// The states with accepted runs that stay among them; `None` where there are none.
-    fn hull(&self, acceptance: Acceptance) -> Result<Option<Bits>, Early> {
+    async fn hull(&self, acceptance: Acceptance) -> Result<Option<Bits>, Early> {
         let hull = self.bits()?;
         let mut point = match self.take_up(acceptance.property, &hull)? {
             Some(point) => point,
@@ -47,14 +48,15 @@ impl<'a, C: Closed> Pass<'a, C> {
                         hull.set(at.number);
                     }
                     false
-                })?;
+                })
+                .await?;
             }
             point.step = TRIM;
         }
         while point.step != LOOP {
             if point.step == TRIM {
                 point.before = hull.count();
-                self.trim(&hull, point)?;
+                self.trim(&hull, point).await?;
                 if hull.count() == 0 {
                     return Ok(None);
                 }
@@ -63,7 +65,7 @@ impl<'a, C: Closed> Pass<'a, C> {
                 continue;
             }
             while point.set < acceptance.sets + acceptance.pairs {
-                self.keep_reaching(&hull, acceptance, point)?;
+                self.keep_reaching(&hull, acceptance, point).await?;
                 point.set += 1;
             }
             let now = hull.count();
@@ -77,7 +79,7 @@ impl<'a, C: Closed> Pass<'a, C> {
     }
 
     /// Drops states without a successor in the hull and the same component, until all have one.
-    fn trim(&self, hull: &Bits, point: Point) -> Result<(), Early> {
+    async fn trim(&self, hull: &Bits, point: Point) -> Result<(), Early> {
         self.to_fixpoint((point, &[hull]), &|look, state, number| {
             if !hull.get(number) {
                 return Seen::Done;
@@ -92,13 +94,14 @@ impl<'a, C: Closed> Pass<'a, C> {
             }
             hull.clear(number);
             Seen::Changed
-        })?;
+        })
+        .await?;
         Ok(())
     }
 
     /// Keeps the states that reach, inside the hull, a transition of an acceptance set; of a pair's set, also those in
     /// which the pair is not able.
-    fn keep_reaching(&self, hull: &Bits, acceptance: Acceptance, point: Point) -> Result<(), Early> {
+    async fn keep_reaching(&self, hull: &Bits, acceptance: Acceptance, point: Point) -> Result<(), Early> {
         let (set, is_pair) = (point.set, point.set >= acceptance.sets);
         let reaching = self.bits()?;
         self.take_up_further(point, &reaching)?;
@@ -123,7 +126,8 @@ impl<'a, C: Closed> Pass<'a, C> {
             }
             reaching.set(number);
             Seen::Changed
-        })?;
+        })
+        .await?;
         for group in 0..self.closed.groups() {
             self.over_group(group, &|look, state, at| {
                 if !hull.get(at.number) || reaching.get(at.number) {
@@ -137,7 +141,8 @@ impl<'a, C: Closed> Pass<'a, C> {
                     hull.clear(at.number);
                 }
                 false
-            })?;
+            })
+            .await?;
         }
         Ok(())
     }

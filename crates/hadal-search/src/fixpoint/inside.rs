@@ -5,7 +5,7 @@
 
 use super::bits::Bits;
 use super::closed::Closed;
-use super::pass::{Early, Look, Pass};
+use super::pass::{Early, LOOK_WORK, Look, Pass};
 use crate::layered::Trouble;
 use hadal_store::Disk;
 use hadal_store::manifest::{read_words, write_words};
@@ -53,14 +53,16 @@ impl<'p, 'a, C: Closed> Inside<'p, 'a, C> {
     }
 
     /// Looks for a transition that `wanted` says yes to, given its target and marks.
-    pub(super) fn search(
+    pub(super) async fn search(
         &mut self,
         from: &[u64],
         wanted: impl Fn(&[u64], u64) -> bool + Sync,
     ) -> Result<Reached, Early> {
         let disk = self.pass.keeper.map(|keeper| keeper.disk());
-        match (self.in_ram(from, &wanted), disk) {
-            (Err(Early::Trouble(Trouble::OverBudget(_))), Some(disk)) => self.on_disk(from, &wanted, &disk),
+        match (self.in_ram(from, &wanted).await, disk) {
+            (Err(Early::Trouble(Trouble::OverBudget(_))), Some(disk)) => {
+                self.on_disk(from, &wanted, &disk).await
+            }
             (ended, _) => ended,
         }
     }
@@ -72,15 +74,20 @@ impl<'p, 'a, C: Closed> Inside<'p, 'a, C> {
         }
     }
 
-    fn in_ram(&mut self, from: &[u64], wanted: &impl Fn(&[u64], u64) -> bool) -> Result<Reached, Early> {
+    async fn in_ram(
+        &mut self,
+        from: &[u64],
+        wanted: &impl Fn(&[u64], u64) -> bool,
+    ) -> Result<Reached, Early> {
         let words = from.len();
         self.begin(from);
         let mut memory = self.pass.governor.empty("a way inside the hull");
         let mut levels: Vec<Vec<u64>> = vec![from.to_vec()];
         let mut held = 1u64;
         loop {
-            self.pass.may_go_on()?;
+            self.pass.rest().await?;
             let level = levels.pop().unwrap_or_default();
+            self.pass.reins.count((level.len() / words) as u64 * LOOK_WORK);
             let (mut next, mut best): (Vec<u64>, Option<Hit>) = (Vec::new(), None);
             for state in level.chunks_exact(words) {
                 self.pass.inside(&mut self.look, self.hull, state, &mut |to, number, marks| {
@@ -132,7 +139,7 @@ impl<'p, 'a, C: Closed> Inside<'p, 'a, C> {
         way
     }
 
-    fn on_disk(
+    async fn on_disk(
         &mut self,
         from: &[u64],
         wanted: &(impl Fn(&[u64], u64) -> bool + Sync),
@@ -149,40 +156,51 @@ impl<'p, 'a, C: Closed> Inside<'p, 'a, C> {
             let best: Mutex<Option<Hit>> = Mutex::new(None);
             let any = AtomicBool::new(false);
             for group in 0..self.pass.closed.groups() {
-                self.pass.over_group(group, &|look, state, at| {
-                    if now.get(at.number) {
-                        self.pass.inside(look, self.hull, state, &mut |to, number, marks| {
-                            if wanted(to, marks) {
-                                keep_least(&mut best.lock().unwrap_or_else(|e| e.into_inner()), state, to);
-                            } else if self.seen.set(number) {
-                                next.set(number);
-                                any.store(true, Ordering::Relaxed);
-                            }
-                        });
-                    }
-                    false
-                })?;
+                self.pass
+                    .over_group(group, &|look, state, at| {
+                        if now.get(at.number) {
+                            self.pass.inside(look, self.hull, state, &mut |to, number, marks| {
+                                if wanted(to, marks) {
+                                    keep_least(
+                                        &mut best.lock().unwrap_or_else(|e| e.into_inner()),
+                                        state,
+                                        to,
+                                    );
+                                } else if self.seen.set(number) {
+                                    next.set(number);
+                                    any.store(true, Ordering::Relaxed);
+                                }
+                            });
+                        }
+                        false
+                    })
+                    .await?;
             }
             if let Some((source, target)) = best.into_inner().unwrap_or_else(|e| e.into_inner()) {
-                let mut way = self.back_on_disk(&levels, &now, source)?;
+                let mut way = self.back_on_disk(&levels, &now, source).await?;
                 way.push(target);
                 return Ok(Reached::There(way));
             }
             if !any.into_inner() {
                 let mut least: Option<Vec<u64>> = None;
                 for group in 0..self.pass.closed.groups() {
-                    let found = self.pass.least_of(group, |_, _, number| now.get(number))?;
+                    let found = self.pass.least_of(group, |_, _, number| now.get(number)).await?;
                     least = [least, found].into_iter().flatten().min_by(|a, b| compare(a, b));
                 }
                 let least = least.unwrap_or_else(|| from.to_vec());
-                return Ok(Reached::Nowhere(self.back_on_disk(&levels, &now, least)?));
+                return Ok(Reached::Nowhere(self.back_on_disk(&levels, &now, least).await?));
             }
             std::mem::swap(&mut now, &mut next);
             next.clear_all();
         }
     }
 
-    fn back_on_disk(&self, levels: &Levels, set: &Bits, last: Vec<u64>) -> Result<Vec<Vec<u64>>, Early> {
+    async fn back_on_disk(
+        &self,
+        levels: &Levels<'_>,
+        set: &Bits,
+        last: Vec<u64>,
+    ) -> Result<Vec<Vec<u64>>, Early> {
         let mut way = vec![last];
         for level in (0..levels.files.len() - 1).rev() {
             levels.read(level, set)?;
@@ -190,15 +208,17 @@ impl<'p, 'a, C: Closed> Inside<'p, 'a, C> {
             let mut best: Option<Vec<u64>> = None;
             for group in 0..self.pass.closed.groups() {
                 let found: Mutex<Option<Vec<u64>>> = Mutex::new(None);
-                self.pass.over_group(group, &|look, state, at| {
-                    if set.get(at.number) && self.pass.leads_to(look, self.hull, state, &target) {
-                        let mut found = found.lock().unwrap_or_else(|e| e.into_inner());
-                        if found.as_ref().is_none_or(|held| compare(state, held).is_lt()) {
-                            *found = Some(state.to_vec());
+                self.pass
+                    .over_group(group, &|look, state, at| {
+                        if set.get(at.number) && self.pass.leads_to(look, self.hull, state, &target) {
+                            let mut found = found.lock().unwrap_or_else(|e| e.into_inner());
+                            if found.as_ref().is_none_or(|held| compare(state, held).is_lt()) {
+                                *found = Some(state.to_vec());
+                            }
                         }
-                    }
-                    false
-                })?;
+                        false
+                    })
+                    .await?;
                 let found = found.into_inner().unwrap_or_else(|e| e.into_inner());
                 best = [best, found].into_iter().flatten().min_by(|a, b| compare(a, b));
             }

@@ -30,22 +30,30 @@ impl Lasso {
 }
 
 /// The loop that is to be shown.
-pub(super) fn find<C: Closed>(pass: &Pass<C>, acceptance: Acceptance, hull: &Bits) -> Result<Answer, Early> {
-    let Some(mut lasso) = some(pass, acceptance, hull)? else { return Ok(Answer::Holds) };
+pub(super) async fn find<C: Closed>(
+    pass: &Pass<'_, C>,
+    acceptance: Acceptance,
+    hull: &Bits,
+) -> Result<Answer, Early> {
+    let Some(mut lasso) = some(pass, acceptance, hull).await? else { return Ok(Answer::Holds) };
     let mut shortest = false;
     if acceptance.shown != Shown::Some {
-        (lasso, shortest) = shortest::improve(pass, acceptance, hull, lasso)?;
+        (lasso, shortest) = shortest::improve(pass, acceptance, hull, lasso).await?;
     }
     let Lasso { depth, path, loop_from } = lasso;
     let kind = ViolationKind::Cycle { property: acceptance.property, loop_from };
     Ok(Answer::Violated { kind, depth, path, shortest })
 }
 
-fn some<C: Closed>(pass: &Pass<C>, acceptance: Acceptance, hull: &Bits) -> Result<Option<Lasso>, Early> {
+async fn some<C: Closed>(
+    pass: &Pass<'_, C>,
+    acceptance: Acceptance,
+    hull: &Bits,
+) -> Result<Option<Lasso>, Early> {
     // States before a cycle are in the hull as well: the deepest are nearest to the end.
     let mut first = None;
     for group in (0..pass.closed.groups()).rev() {
-        first = pass.least_of_deepest(group, |_, _, number| hull.get(number))?;
+        first = pass.least_of_deepest(group, |_, _, number| hull.get(number)).await?;
         if first.is_some() {
             break;
         }
@@ -67,8 +75,8 @@ fn some<C: Closed>(pass: &Pass<C>, acceptance: Acceptance, hull: &Bits) -> Resul
             return Ok(Some(Lasso { depth, path, loop_from }));
         }
         let reached = match missing {
-            0 => inside.search(&last, |to, _| to == seed.as_slice())?,
-            _ => inside.search(&last, |_, marks| marks & missing != 0)?,
+            0 => inside.search(&last, |to, _| to == seed.as_slice()).await?,
+            _ => inside.search(&last, |_, marks| marks & missing != 0).await?,
         };
         match reached {
             Reached::There(steps) => round.extend(steps),

@@ -8,6 +8,7 @@
 
 mod bits;
 mod closed;
+mod following;
 mod hull;
 mod inside;
 mod journaled;
@@ -22,6 +23,7 @@ use crate::layered::Trouble;
 use crate::report::{StopReason, Verdict, Violation, ViolationKind};
 use closed::Closed;
 pub(crate) use closed::TableClosed;
+pub(crate) use following::{Following, Seeing};
 use hadal_system::PropertyKind;
 pub(crate) use journaled::JournalClosed;
 pub(crate) use kept::Keeper;
@@ -49,7 +51,7 @@ pub(crate) enum Answer {
 impl<C: Closed> Pass<'_, C> {
     /// Answers everything that is asked about infinite runs; `None` where nothing is wrong. `stem` finds the states from an
     /// initial one to a state of a layer.
-    pub(crate) fn verdict(
+    pub(crate) async fn verdict(
         &self,
         stem: impl Fn(usize, Vec<u64>) -> Result<Vec<Vec<u64>>, Trouble>,
     ) -> Result<Option<Verdict>, Trouble> {
@@ -59,7 +61,7 @@ impl<C: Closed> Pass<'_, C> {
             if property.0 < answered {
                 continue;
             }
-            if let Some(verdict) = told(self.trap(property)?, &stem)? {
+            if let Some(verdict) = told(self.trap(property).await?, &stem)? {
                 return Ok(Some(verdict));
             }
         }
@@ -71,7 +73,7 @@ impl<C: Closed> Pass<'_, C> {
                 if about_runs.any(|property| property != acceptance.property) {
                     return Err(Trouble::Liveness);
                 }
-                if acceptance.by_reaching { Ok(None) } else { told(self.cycle(acceptance)?, &stem) }
+                if acceptance.by_reaching { Ok(None) } else { told(self.cycle(acceptance).await?, &stem) }
             }
             _ if about_runs.next().is_some() => Err(Trouble::Liveness),
             _ => Ok(None),

@@ -6,9 +6,13 @@ use super::kept::{Due, Keeper, Point};
 use crate::lane::SearchTask;
 use crate::layered::Trouble;
 use crate::report::StopReason;
+use crate::resting::Reins;
 use hadal_store::Governor;
 use hadal_system::{Successors, Worker};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What looking at a state of the closed set counts as.
+pub(super) const LOOK_WORK: u64 = 100;
 
 /// A closed set and what is needed to ask about it.
 pub(crate) struct Pass<'a, C> {
@@ -20,6 +24,8 @@ pub(crate) struct Pass<'a, C> {
     pub(crate) governor: &'a Governor,
     /// How many threads, at least 1.
     pub(crate) threads: usize,
+    /// When to rest.
+    pub(crate) reins: &'a Reins<'a>,
     /// Where sets are kept between sweeps.
     pub(crate) keeper: Option<&'a Keeper<'a>>,
 }
@@ -71,25 +77,26 @@ impl<'a, C: Closed> Pass<'a, C> {
         Ok(Bits::new(self.closed.size(), self.governor)?)
     }
 
-    /// An error where the search must stop.
-    pub(super) fn may_go_on(&self) -> Result<(), Early> {
-        self.task.control.must_stop(0).map_or(Ok(()), |reason| Err(Early::Stopped(reason)))
+    /// Lets the next step come, if the work of this one is done; an error where the search must stop.
+    pub(super) async fn rest(&self) -> Result<(), Early> {
+        self.reins.rest().await.map_err(Early::Stopped)
     }
 
     /// Calls `visit` for every state of a group of layers; whether it returned true for one of them.
-    pub(super) fn over_group(
+    pub(super) async fn over_group(
         &self,
         group: usize,
         visit: &(impl Fn(&mut Look<'a>, &[u64], At) -> bool + Sync),
     ) -> Result<bool, Early> {
-        self.may_go_on()?;
+        self.rest().await?;
         let words = self.task.space.words();
         let some = AtomicBool::new(false);
         let mut visitors: Vec<Visitor> = (0..self.threads.max(1))
             .map(|_| {
                 let mut look = self.look();
-                let (some, closed) = (&some, self.closed);
+                let (some, closed, reins) = (&some, self.closed, self.reins);
                 let visitor = move |piece: Piece| {
+                    reins.count((piece.states.len() / words) as u64 * LOOK_WORK);
                     let mut any = false;
                     for (n, state) in piece.states.chunks_exact(words).enumerate() {
                         let number = match piece.first {
@@ -115,7 +122,7 @@ impl<'a, C: Closed> Pass<'a, C> {
 
     /// Goes over the layers, deepest first, again and again while `visit` changes something. Where nothing can change any
     /// more they are left out. The sets are kept on the way.
-    pub(super) fn to_fixpoint(
+    pub(super) async fn to_fixpoint(
         &self,
         (point, sets): (Point, &[&Bits]),
         visit: &(impl Fn(&mut Look<'a>, &[u64], u64) -> Seen + Sync),
@@ -128,14 +135,16 @@ impl<'a, C: Closed> Pass<'a, C> {
                     continue;
                 }
                 let open = AtomicU64::new(0);
-                changed |= self.over_group(group, &|look, state, at| {
-                    let seen = visit(look, state, at.number);
-                    if seen != Seen::Done {
-                        // A state that may still change.
-                        open.store(1, Ordering::Relaxed);
-                    }
-                    seen == Seen::Changed
-                })?;
+                changed |= self
+                    .over_group(group, &|look, state, at| {
+                        let seen = visit(look, state, at.number);
+                        if seen != Seen::Done {
+                            // A state that may still change.
+                            open.store(1, Ordering::Relaxed);
+                        }
+                        seen == Seen::Changed
+                    })
+                    .await?;
                 // What changed is done; what did not may change later.
                 alive[group] = open.into_inner() > 0;
                 self.keep(point, sets, Due::InTime)?;

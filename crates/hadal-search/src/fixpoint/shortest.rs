@@ -8,7 +8,7 @@
 use super::bits::Bits;
 use super::closed::Closed;
 use super::lasso::Lasso;
-use super::pass::{Early, Look, Pass};
+use super::pass::{Early, LOOK_WORK, Look, Pass};
 use crate::layered::Trouble;
 use hadal_store::Reservation;
 use hadal_system::state::compare;
@@ -19,8 +19,8 @@ use std::sync::Mutex;
 
 /// A shortest lasso of the kind asked for, or `found` where it is one; and whether it is known to be: where memory runs
 /// out, the best one so far is not.
-pub(super) fn improve<C: Closed>(
-    pass: &Pass<C>,
+pub(super) async fn improve<C: Closed>(
+    pass: &Pass<'_, C>,
     acceptance: Acceptance,
     hull: &Bits,
     found: Lasso,
@@ -33,12 +33,12 @@ pub(super) fn improve<C: Closed>(
         _ => Some(found),
     };
     for group in 0..pass.closed.groups() {
-        for (depth, seed) in search.seeds(group)? {
+        for (depth, seed) in search.seeds(group).await? {
             let most = best.as_ref().map_or(usize::MAX, |best| best.length() - 1);
             if depth >= most {
                 continue;
             }
-            match search.around(&seed, most - depth) {
+            match search.around(&seed, most - depth).await {
                 Ok(Some(path)) => best = Some(Lasso { depth, path, loop_from: 0 }),
                 Ok(None) => {}
                 Err(Early::Trouble(Trouble::OverBudget(full))) => {
@@ -66,24 +66,26 @@ impl<'a, C: Closed> Loops<'_, 'a, C> {
     }
 
     /// The states of a group that may begin a loop, nearest first, with their depths.
-    fn seeds(&mut self, group: usize) -> Result<Vec<(usize, Vec<u64>)>, Early> {
+    async fn seeds(&mut self, group: usize) -> Result<Vec<(usize, Vec<u64>)>, Early> {
         let list: Mutex<Vec<(usize, Vec<u64>)>> = Mutex::new(Vec::new());
         let from_accepting = self.acceptance.shown == Shown::FromAccepting;
-        self.pass.over_group(group, &|look, state, at| {
-            let may =
-                self.hull.get(at.number) && (!from_accepting || look.worker.state_marks(state) & 1 == 1);
-            if may {
-                list.lock().unwrap_or_else(|e| e.into_inner()).push((at.depth, state.to_vec()));
-            }
-            false
-        })?;
+        self.pass
+            .over_group(group, &|look, state, at| {
+                let may =
+                    self.hull.get(at.number) && (!from_accepting || look.worker.state_marks(state) & 1 == 1);
+                if may {
+                    list.lock().unwrap_or_else(|e| e.into_inner()).push((at.depth, state.to_vec()));
+                }
+                false
+            })
+            .await?;
         let mut list = list.into_inner().unwrap_or_else(|e| e.into_inner());
         list.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| compare(&a.1, &b.1)));
         Ok(list)
     }
 
     /// The states of a shortest accepted loop through `seed`, the seed first, with at most `most` steps.
-    fn around(&mut self, seed: &[u64], most: usize) -> Result<Option<Vec<Vec<u64>>>, Early> {
+    async fn around(&mut self, seed: &[u64], most: usize) -> Result<Option<Vec<Vec<u64>>>, Early> {
         let words = seed.len();
         let own = self.look.worker.component(seed);
         let plain = self.acceptance.weak || self.acceptance.shown == Shown::FromAccepting;
@@ -96,7 +98,8 @@ impl<'a, C: Closed> Loops<'_, 'a, C> {
         let mut parents: HashMap<Vec<u64>, Vec<u64>> = HashMap::from([(first.clone(), first.clone())]);
         let mut level = vec![first.clone()];
         for _ in 0..most {
-            self.pass.may_go_on()?;
+            self.pass.reins.count(level.len() as u64 * LOOK_WORK);
+            self.pass.rest().await?;
             let mut next = Vec::new();
             for from in &level {
                 let Look { worker, out, marks } = &mut self.look;

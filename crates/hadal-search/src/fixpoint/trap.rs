@@ -14,22 +14,22 @@ use std::sync::Mutex;
 impl<'a, C: Closed> Pass<'a, C> {
     /// Whether a state with `property` can be reached from every state; else the least state of the first layer from which
     /// it cannot.
-    pub(crate) fn trap(&self, property: PropertyId) -> Result<Answer, Trouble> {
-        match self.find_trap(property) {
+    pub(crate) async fn trap(&self, property: PropertyId) -> Result<Answer, Trouble> {
+        match self.find_trap(property).await {
             Ok(answer) => Ok(answer),
             Err(Early::Stopped(reason)) => Ok(Answer::Stopped(reason)),
             Err(Early::Trouble(trouble)) => Err(trouble),
         }
     }
 
-    fn find_trap(&self, property: PropertyId) -> Result<Answer, Early> {
+    async fn find_trap(&self, property: PropertyId) -> Result<Answer, Early> {
         let reaching = self.bits()?;
         let mut point = match self.take_up(property, &reaching)? {
             Some(point) => point,
             None => Point::of(property),
         };
         if point.step == 0
-            && let Some(fault) = self.begin_trap(property, &reaching)?
+            && let Some(fault) = self.begin_trap(property, &reaching).await?
         {
             return Ok(fault);
         }
@@ -47,9 +47,10 @@ impl<'a, C: Closed> Pass<'a, C> {
             }
             reaching.set(number);
             Seen::Changed
-        })?;
+        })
+        .await?;
         for group in 0..self.closed.groups() {
-            if let Some((depth, state)) = self.least(group, |_, _, number| !reaching.get(number))? {
+            if let Some((depth, state)) = self.least(group, |_, _, number| !reaching.get(number)).await? {
                 let kind = ViolationKind::Liveness(property);
                 return Ok(Answer::Violated { kind, depth, path: vec![state], shortest: true });
             }
@@ -58,17 +59,18 @@ impl<'a, C: Closed> Pass<'a, C> {
     }
 
     /// Begins with the states that have the property; the first state where evaluating it meets an error, if one does.
-    fn begin_trap(&self, property: PropertyId, reaching: &Bits) -> Result<Option<Answer>, Early> {
+    async fn begin_trap(&self, property: PropertyId, reaching: &Bits) -> Result<Option<Answer>, Early> {
         for group in 0..self.closed.groups() {
-            let fault =
-                self.least(group, |worker, state, number| match worker.satisfies(state, property) {
+            let fault = self
+                .least(group, |worker, state, number| match worker.satisfies(state, property) {
                     Some(true) => {
                         reaching.set(number);
                         false
                     }
                     Some(false) => false,
                     None => true,
-                })?;
+                })
+                .await?;
             if let Some((depth, state)) = fault {
                 let kind = ViolationKind::PropertyFault(property);
                 return Ok(Some(Answer::Violated { kind, depth, path: vec![state], shortest: true }));
@@ -78,35 +80,35 @@ impl<'a, C: Closed> Pass<'a, C> {
     }
 
     /// Of the states of a group for which `wanted` is true, the least one.
-    pub(super) fn least_of(
+    pub(super) async fn least_of(
         &self,
         group: usize,
         wanted: impl Fn(&mut dyn hadal_system::Worker, &[u64], u64) -> bool + Sync,
     ) -> Result<Option<Vec<u64>>, Early> {
-        let found = self.least_by(group, |_, _| std::cmp::Ordering::Equal, wanted)?;
+        let found = self.least_by(group, |_, _| std::cmp::Ordering::Equal, wanted).await?;
         Ok(found.map(|(_, state)| state))
     }
 
     /// Of the states of a group for which `wanted` is true, the least one of the first layer that has one, with its depth.
-    pub(super) fn least(
+    pub(super) async fn least(
         &self,
         group: usize,
         wanted: impl Fn(&mut dyn hadal_system::Worker, &[u64], u64) -> bool + Sync,
     ) -> Result<Option<(usize, Vec<u64>)>, Early> {
-        self.least_by(group, |at, held| at.cmp(&held), wanted)
+        self.least_by(group, |at, held| at.cmp(&held), wanted).await
     }
 
     /// As [`Pass::least`], of the last layer.
-    pub(super) fn least_of_deepest(
+    pub(super) async fn least_of_deepest(
         &self,
         group: usize,
         wanted: impl Fn(&mut dyn hadal_system::Worker, &[u64], u64) -> bool + Sync,
     ) -> Result<Option<(usize, Vec<u64>)>, Early> {
-        self.least_by(group, |at, held| held.cmp(&at), wanted)
+        self.least_by(group, |at, held| held.cmp(&at), wanted).await
     }
 
     /// The least state of the layer that comes first by `order`.
-    fn least_by(
+    async fn least_by(
         &self,
         group: usize,
         order: impl Fn(usize, usize) -> std::cmp::Ordering + Sync,
@@ -124,7 +126,8 @@ impl<'a, C: Closed> Pass<'a, C> {
                 }
             }
             false
-        })?;
+        })
+        .await?;
         Ok(best.into_inner().unwrap_or_else(|e| e.into_inner()))
     }
 }

@@ -9,7 +9,7 @@ use hadal_store::shape::RecordShape;
 use hadal_store::sort::{dedupe_sorted, scratch_bytes, sort_records};
 use hadal_store::table::{MAX_WRITERS, StateTable, Writer};
 use hadal_store::{Governor, OverBudget, Reservation};
-use hadal_system::States;
+use hadal_system::{Ascending, States};
 use serde::{Deserialize, Serialize};
 
 /// States a thread collects before it writes them where nothing is to be remembered.
@@ -126,8 +126,8 @@ impl Cache {
     }
 
     /// What was sorted last.
-    pub(crate) fn sorted(&self) -> &[u64] {
-        &self.sorted
+    pub(crate) fn sorted(&self) -> Ascending<'_> {
+        Ascending::new(self.words, &self.sorted)
     }
 
     /// How many states were not sorted yet.
@@ -140,7 +140,7 @@ impl Cache {
     }
 
     /// Sorts what was not sorted yet, or as much of it as there is memory for: none are left when it comes back empty.
-    pub(crate) fn sort_new(&mut self) -> Result<&[u64], OverBudget> {
+    pub(crate) fn sort_new(&mut self) -> Result<Ascending<'_>, OverBudget> {
         let words = self.words;
         let shape = RecordShape::states(words);
         let mut states = self.fresh();
@@ -170,7 +170,7 @@ impl Cache {
         if let Store::Buffer(_) = self.store {
             dedupe_sorted(shape, &mut self.sorted);
         }
-        Ok(&self.sorted)
+        Ok(self.sorted())
     }
 
     /// Forgets enough to go on; everything in it was sorted before.

@@ -7,6 +7,7 @@ use hadal_store::merge::{BlockSource, MemorySource, MergeLimits, RunMerge, merge
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::vfs::Disk;
+use hadal_system::Ascending;
 
 pub(crate) struct Candidates {
     disk: Disk,
@@ -33,9 +34,10 @@ impl Candidates {
         Candidates::new(&closed.disk, closed.options, 0)
     }
 
-    /// Adds a batch, distinct and ascending.
-    pub(crate) fn add(&mut self, batch: &[u64]) -> Result<(), Trouble> {
-        self.states += (batch.len() / self.options.shape.words()) as u64;
+    /// Adds a batch.
+    pub(crate) fn add(&mut self, batch: Ascending) -> Result<(), Trouble> {
+        self.states += batch.len() as u64;
+        let batch = batch.flat();
         if self.held.is_empty() && batch.len() <= self.most_held {
             self.held.extend_from_slice(batch);
             return Ok(());
@@ -108,7 +110,7 @@ impl Candidates {
         let mut merge = self.merge()?;
         let mut block = Vec::new();
         while merge.next_block(&mut block)? {
-            to.offer(&block)?;
+            to.offer(Ascending::new(self.options.shape.words(), &block))?;
         }
         Ok(())
     }

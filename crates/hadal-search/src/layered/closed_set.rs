@@ -60,6 +60,7 @@ impl ClosedSet {
                 self.limit_runs()
             }
             LayerView::States(states) => {
+                let states = states.flat();
                 if self.recent.len() + states.len() > self.most_recent {
                     self.flush()?;
                 }

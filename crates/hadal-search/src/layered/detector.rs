@@ -7,12 +7,13 @@ use super::settling::Settling;
 use crate::lane::Lane;
 use crate::report::{Buckets, CoverFigures, Distance};
 use hadal_store::run::RunFile;
+use hadal_system::Ascending;
 
 /// States of a layer, ascending.
 #[derive(Clone, Copy)]
 pub(crate) enum LayerView<'a> {
     /// In RAM.
-    States(&'a [u64]),
+    States(Ascending<'a>),
     /// In a run.
     Run(&'a RunFile),
 }
@@ -32,11 +33,10 @@ pub(crate) struct Found {
 
 /// Decides which candidates are new. All states found in earlier layers are closed.
 pub(crate) trait Detector {
-    /// Takes candidates of the layer being found: distinct and ascending within the batch, though they may repeat what was
-    /// offered before or lies in earlier layers.
+    /// Takes candidates of the layer being found. They may repeat what was offered before or lies in earlier layers.
     ///
     /// When the detector runs out of its memory nothing of the batch is taken, and [`Detector::hand_over`] follows.
-    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble>;
+    fn offer(&mut self, batch: Ascending) -> Result<(), Trouble>;
 
     /// Writes the states of the layer that are new, each once and ascending; they are closed from now on.
     fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble>;
@@ -51,7 +51,7 @@ pub(crate) trait Detector {
     fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble>;
 
     /// As [`Detector::adopt`] of a whole layer whose states are also at hand.
-    fn adopt_at_hand(&mut self, depth: u64, states: &[u64], layer: LayerView) -> Result<(), Trouble> {
+    fn adopt_at_hand(&mut self, depth: u64, states: Ascending, layer: LayerView) -> Result<(), Trouble> {
         let _ = states;
         self.adopt(depth, layer)
     }
@@ -123,7 +123,7 @@ pub(crate) trait Scopes {
 pub(crate) struct Nothing;
 
 impl Detector for Nothing {
-    fn offer(&mut self, _: &[u64]) -> Result<(), Trouble> {
+    fn offer(&mut self, _: Ascending) -> Result<(), Trouble> {
         Ok(())
     }
     fn finish_layer(&mut self, _: &mut LayerWriter) -> Result<Found, Trouble> {

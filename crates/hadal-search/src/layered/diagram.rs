@@ -12,6 +12,7 @@ use hadal_store::shape::RecordShape;
 use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::table::StateTable;
 use hadal_store::{Bitmap, Governor, OverBudget, Reservation};
+use hadal_system::Ascending;
 use hadal_system::state::compare;
 
 pub(crate) struct DiagramDetector {
@@ -67,11 +68,10 @@ impl DiagramDetector {
     }
 
     /// Takes the batch into the waiting table; whether there was room.
-    fn offer_small(&mut self, batch: &[u64]) -> bool {
-        let words = self.recent.table.words();
-        self.closed.filter(batch, &mut self.fresh);
+    fn offer_small(&mut self, batch: Ascending) -> bool {
+        self.closed.filter(batch.flat(), &mut self.fresh);
         self.recent.sorted.clear();
-        for (n, state) in batch.chunks_exact(words).enumerate() {
+        for (n, state) in batch.iter().enumerate() {
             if !self.fresh.get(n) {
                 self.recent.sorted.extend_from_slice(state);
             }
@@ -142,14 +142,19 @@ impl Recent {
         }
     }
 
+    /// What was sorted last.
+    fn ascending(&self) -> Ascending<'_> {
+        Ascending::new(self.table.words(), &self.sorted)
+    }
+
     fn has_room_for(&self, states: usize) -> bool {
         self.table.len() + states as u64 <= self.most
     }
 }
 
 impl Detector for DiagramDetector {
-    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
-        let states = batch.len() / self.recent.table.words();
+    fn offer(&mut self, batch: Ascending) -> Result<(), Trouble> {
+        let states = batch.len();
         let small = !self.direct && states as u64 <= self.recent.most / SMALL_PART;
         if small && !self.recent.has_room_for(states) {
             self.unite()?;
@@ -161,20 +166,20 @@ impl Detector for DiagramDetector {
         }
         self.unite()?;
         self.direct = true;
-        self.closed.filter_add(batch, Keep::ClosedAndNext, &mut self.fresh)?;
+        self.closed.filter_add(batch.flat(), Keep::ClosedAndNext, &mut self.fresh)?;
         Ok(())
     }
 
     fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
         if self.direct {
-            stream(&self.closed, Set::Next, |states| layer.push_all(states))?;
+            stream(&self.closed, (Set::Next, self.recent.table.words()), |states| layer.push_all(states))?;
             // The layer is written: the diagram need not keep it as a set of its own, so it is turned away twice.
             self.closed.turn_layer();
             self.closed.turn_layer();
             self.direct = false;
         } else {
             self.recent.sort(self.recent.finished, self.recent.table.len());
-            layer.push_all(&self.recent.sorted)?;
+            layer.push_all(self.recent.ascending())?;
         }
         self.recent.finished = self.recent.table.len();
         Ok(Found::default())
@@ -183,16 +188,16 @@ impl Detector for DiagramDetector {
     fn adopt(&mut self, _: u64, layer: LayerView) -> Result<(), Trouble> {
         match layer {
             LayerView::States(states) => {
-                let count = states.len() / self.recent.table.words();
+                let count = states.len();
                 if !self.recent.has_room_for(count) {
                     self.unite()?;
                 }
                 let fits = self.recent.has_room_for(count);
-                let taken = fits && self.recent.table.insert_all(states, |_, _| {}, |_, _| {}).is_ok();
+                let taken = fits && self.recent.table.insert_all(states.flat(), |_, _| {}, |_, _| {}).is_ok();
                 // Also what was taken of a layer that did not fit: it is not of the layer being found.
                 self.recent.finished = self.recent.table.len();
                 if !taken {
-                    self.closed.filter_add(states, Keep::Closed, &mut self.fresh)?;
+                    self.closed.filter_add(states.flat(), Keep::Closed, &mut self.fresh)?;
                 }
             }
             LayerView::Run(run) => {
@@ -206,7 +211,7 @@ impl Detector for DiagramDetector {
         Ok(())
     }
 
-    fn adopt_at_hand(&mut self, depth: u64, states: &[u64], _: LayerView) -> Result<(), Trouble> {
+    fn adopt_at_hand(&mut self, depth: u64, states: Ascending, _: LayerView) -> Result<(), Trouble> {
         self.adopt(depth, LayerView::States(states))
     }
 
@@ -221,9 +226,9 @@ impl Detector for DiagramDetector {
 
     fn hand_over(mut self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
         self.closed.release_tables();
-        stream(&self.closed, Set::Next, |states| to.offer(states))?;
+        stream(&self.closed, (Set::Next, self.recent.table.words()), |states| to.offer(states))?;
         self.recent.sort(self.recent.finished, self.recent.table.len());
-        to.offer(&self.recent.sorted)
+        to.offer(self.recent.ascending())
     }
 
     fn name(&self) -> &'static str {
@@ -233,13 +238,13 @@ impl Detector for DiagramDetector {
 
 fn stream(
     closed: &ClosedDiagram,
-    set: Set,
-    mut take: impl FnMut(&[u64]) -> Result<(), Trouble>,
+    (set, words): (Set, usize),
+    mut take: impl FnMut(Ascending) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
     let mut states = closed.iter(set);
     let mut batch = Vec::new();
     while states.next_batch(closed, BATCH_STATES, &mut batch) > 0 {
-        take(&batch)?;
+        take(Ascending::new(words, &batch))?;
         batch.clear();
     }
     Ok(())
@@ -261,12 +266,14 @@ mod tests {
         let state = |n: u64| (0..words as u64).map(move |w| if w == 0 { n } else { w });
         let batch = |range: std::ops::Range<u64>| range.flat_map(state).collect::<Vec<u64>>();
         // The diagram has room for more, the table has not, although it holds less than it may.
-        detector.adopt(0, LayerView::States(&batch(0..20_000))).unwrap();
-        detector.adopt(1, LayerView::States(&batch(20_000..20_010))).unwrap();
+        detector.adopt(0, LayerView::States(Ascending::new(words, &batch(0..20_000)))).unwrap();
+        detector.adopt(1, LayerView::States(Ascending::new(words, &batch(20_000..20_010)))).unwrap();
         let others = governor.try_reserve(governor.available(), "others").unwrap();
         let (before, mut adopted) = (detector.closed.len(), 20_010);
         for depth in 2.. {
-            detector.adopt(depth, LayerView::States(&batch(adopted..adopted + 100))).unwrap();
+            detector
+                .adopt(depth, LayerView::States(Ascending::new(words, &batch(adopted..adopted + 100))))
+                .unwrap();
             adopted += 100;
             if detector.closed.len() > before {
                 break;
@@ -278,7 +285,7 @@ mod tests {
         let disk = Disk::new(folder, IoThreads::new(0), Governor::new(8 << 20), 0);
         let options = RunOptions::new(RecordShape::states(words), 1);
         let mut layer = Journal::new(&disk, options).unwrap().writer();
-        detector.offer(&batch(adopted - 10..adopted + 10)).unwrap();
+        detector.offer(Ascending::new(words, &batch(adopted - 10..adopted + 10))).unwrap();
         detector.finish_layer(&mut layer).unwrap();
         assert_eq!(layer.states(), 10);
     }

@@ -13,6 +13,7 @@ use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::sort_records;
 use hadal_store::vfs::Disk;
+use hadal_system::Ascending;
 use serde::{Deserialize, Serialize};
 
 /// Takes the states of the layer at a depth.
@@ -358,7 +359,7 @@ impl Journal {
         take: &mut dyn FnMut(LayerView) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         match &self.layers[depth].body {
-            Body::Resident(states) => take(LayerView::States(states)),
+            Body::Resident(states) => take(LayerView::States(Ascending::new(self.words(), states))),
             Body::Run(run) => take(LayerView::Run(run)),
             Body::Parts(runs) => runs.iter().try_for_each(|run| take(LayerView::Run(run))),
             Body::Gone => Ok(()),
@@ -366,7 +367,7 @@ impl Journal {
                 let mut reader = self.reader(depth)?;
                 let mut states = Vec::new();
                 while reader.next_block(&mut states)? {
-                    take(LayerView::States(&states))?;
+                    take(LayerView::States(Ascending::new(self.words(), &states)))?;
                 }
                 Ok(())
             }
@@ -425,7 +426,7 @@ impl Journal {
     ) -> Result<(), Trouble> {
         if let (Body::Bundled(bundle), true) = (&self.layers[group.start].body, group.len() > 1) {
             let mut states = |depth: u64, layer: LayerView<'_>| match layer {
-                LayerView::States(states) => take(depth as usize, states),
+                LayerView::States(states) => take(depth as usize, states.flat()),
                 LayerView::Run(_) => Ok(()),
             };
             return self.view_bundle(*bundle, group.start, &mut states).map(|_| ());
@@ -475,7 +476,7 @@ impl Journal {
         }
         let mut from = 0;
         for (n, to) in ends.into_iter().enumerate() {
-            take((first + n) as u64, LayerView::States(&flat[from..to]))?;
+            take((first + n) as u64, LayerView::States(Ascending::new(words, &flat[from..to])))?;
             from = to;
         }
         Ok(count)
@@ -549,9 +550,9 @@ impl LayerWriter {
         self.states
     }
 
-    /// Appends states that ascend, also from one call to the next.
-    pub(crate) fn push_all(&mut self, states: &[u64]) -> Result<(), Trouble> {
-        Ok(self.write(states)?)
+    /// Appends states; they also ascend from one call to the next.
+    pub(crate) fn push_all(&mut self, states: Ascending) -> Result<(), Trouble> {
+        Ok(self.write(states.flat())?)
     }
 
     /// As [`LayerWriter::push_all`], for those who can only fail in writing.

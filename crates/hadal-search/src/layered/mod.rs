@@ -71,6 +71,9 @@ pub enum Trouble {
     /// A search that needs the disk was given no folder.
     #[error("the search has no folder for what does not fit in memory")]
     NoFolder,
+    /// A question that a search for accepted cycles cannot answer.
+    #[error(transparent)]
+    Unsuited(#[from] crate::cycles::Unsuited),
     /// A question that layers do not answer.
     #[error("liveness properties need every state at hand: use the strategies auto or bfs")]
     Liveness,

@@ -16,6 +16,7 @@ use hadal_store::run::RunOptions;
 use hadal_store::shape::Records;
 use hadal_store::vfs::Disk;
 use hadal_store::{Bitmap, Reservation};
+use hadal_system::Ascending;
 
 pub use super::settling::Bound;
 
@@ -50,7 +51,7 @@ impl PartialDetector {
 }
 
 impl Detector for PartialDetector {
-    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
+    fn offer(&mut self, batch: Ascending) -> Result<(), Trouble> {
         self.candidates.add(batch)
     }
 

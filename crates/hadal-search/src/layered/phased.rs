@@ -17,6 +17,7 @@ use hadal_store::run::{RunFile, RunOptions, RunReader};
 use hadal_store::table::StateTable;
 use hadal_store::vfs::Disk;
 use hadal_store::{Bitmap, Reservation};
+use hadal_system::Ascending;
 use hadal_system::state::compare;
 use std::cmp::Ordering::Greater;
 
@@ -99,7 +100,7 @@ impl PhasedDetector {
         }
         for number in 0..self.table.len() {
             if !dead.get(number as usize) {
-                layer.push_all(self.table.nth(0, number))?;
+                layer.push_all(Ascending::new(self.words, self.table.nth(0, number)))?;
             }
         }
         Ok(self.table.clear()?)
@@ -107,7 +108,7 @@ impl PhasedDetector {
 }
 
 impl Detector for PhasedDetector {
-    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
+    fn offer(&mut self, batch: Ascending) -> Result<(), Trouble> {
         self.candidates.add(batch)
     }
 

@@ -44,6 +44,7 @@ impl ClosedRuns {
                 self.push((depth, depth), run)
             }
             LayerView::States(states) => {
+                let states = states.flat();
                 if self.resident.len() + states.len() > self.most_resident {
                     self.flush()?;
                 }

@@ -7,8 +7,8 @@ use crate::control::{Control, Limits};
 use crate::lane::{Lane, Parents, SearchTask, Sink, total_counts};
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::{Bitmap, OverBudget};
-use hadal_system::States;
 use hadal_system::state::compare;
+use hadal_system::{Ascending, States};
 use std::cmp::Ordering::Greater;
 use std::sync::atomic::Ordering;
 
@@ -86,7 +86,7 @@ impl Sweep<'_> {
             }
             for (n, state) in block.chunks_exact(words).enumerate() {
                 if !present.get(n) {
-                    layer.push_all(state)?;
+                    layer.push_all(Ascending::new(words, state))?;
                 } else if expanded {
                     // Nowhere has room for everything.
                     let _ = lane.expand(&mut Nowhere, 1, |_| (state, 0));

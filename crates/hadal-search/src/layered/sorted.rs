@@ -15,6 +15,7 @@ use hadal_store::run::{RunKind, RunOptions, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::vfs::Disk;
 use hadal_store::{Governor, Reservation};
+use hadal_system::Ascending;
 
 /// Whether intra- and interlayer detection share one merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,12 +146,13 @@ fn is_short(governor: &Governor) -> bool {
 }
 
 impl Detector for SortedDetector {
-    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
+    fn offer(&mut self, batch: Ascending) -> Result<(), Trouble> {
         if self.sorting.passes == Passes::PerLayer {
             return self.candidates.add(batch);
         }
         let shape = self.options.shape;
-        let merge = RunMerge::new(shape, vec![Box::new(MemorySource::new(Records::new(shape, batch)))]);
+        let merge =
+            RunMerge::new(shape, vec![Box::new(MemorySource::new(Records::new(shape, batch.flat())))]);
         let mut run = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
         let mut pass = self.closed.filter(0)?;
         self.found.earlier += subtract_closed(merge, &mut pass, &mut run)?.duplicates_closed;

@@ -9,14 +9,16 @@ use super::path;
 use crate::explore::{Explored, Explorer, Method, Over, Phase, Progress, Setting};
 use crate::finding::Finding;
 use crate::firings::Counts;
-use crate::fixpoint::{Pass, TableClosed};
+use crate::fixpoint::{Following, Pass, Seeing, TableClosed};
 use crate::lane::{Lane, Parents, SearchTask, has_found, take_finding, total_counts};
 use crate::layered::Trouble;
 use crate::report::{Layer, Proviso, Report, Spent, Stage, StopReason, Verdict, Violation, ViolationKind};
+use crate::resting::Reins;
 use crate::run::{Answer, covered, out_of_memory};
 use crate::strategies::Resumes;
 use hadal_store::table::StateTable;
 use hadal_store::{Governor, OverBudget};
+use std::sync::Arc;
 
 /// What firing a transition and looking its state up counts as, and what a new state adds: about nanoseconds.
 pub(crate) const TRANSITION_WORK: u64 = 80;
@@ -32,7 +34,7 @@ pub struct Breadth;
 impl Method for Breadth {
     fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
         Ok(match BreadthWalk::new(setting.task, setting.governor, setting.threads) {
-            Ok(walk) => Box::new(walk),
+            Ok(walk) => Box::new(BreadthExplorer(Following::new(walk))),
             Err(full) => Box::new(Over::new(nothing_fits(setting, full))),
         })
     }
@@ -64,6 +66,8 @@ enum At {
     Start,
     /// In a layer, or before its first state.
     Layer(Expanding),
+    /// Every state is known; questions about infinite runs are left.
+    Known,
     /// At the end.
     End(LayerEnd),
 }
@@ -111,6 +115,10 @@ impl<'a> BreadthWalk<'a> {
                     return false;
                 }
                 At::Layer(layer) => self.expand(layer, until),
+                At::Known => {
+                    self.at = At::Known;
+                    return true;
+                }
                 At::End(ended) => {
                     self.at = At::End(ended);
                     return true;
@@ -168,7 +176,10 @@ impl<'a> BreadthWalk<'a> {
         }
         let width: u64 = layer.iter().map(|r| r.to - r.from).sum();
         if width == 0 {
-            return At::End(LayerEnd::Decided(self.complete()));
+            return match self.task.question.asks_about_runs(self.task.space) {
+                true => At::Known,
+                false => At::End(LayerEnd::Decided(self.all_covered())),
+            };
         }
         if self.task.control.limits.max_depth.is_some_and(|max| depth >= max) {
             return At::End(LayerEnd::Stopped(StopReason::DepthLimit));
@@ -233,23 +244,24 @@ impl<'a> BreadthWalk<'a> {
         }
     }
 
-    /// The whole space has been seen: what remains are questions about all of it.
-    fn complete(&mut self) -> Verdict {
+    fn all_covered(&self) -> Verdict {
+        covered(self.task, &total_counts(&self.lanes, self.task.space).covers)
+    }
+
+    /// Answers the questions about infinite runs, now that the whole space has been seen.
+    async fn about_runs(&self, reins: &Reins<'_>) -> Verdict {
         let layers: Vec<Vec<Range>> = self.layer_ranges().collect();
         let closed = TableClosed::new(&self.table, &layers);
         let (task, threads) = (self.task, self.lanes.len());
-        let pass = Pass { task, closed: &closed, governor: &self.governor, threads, keeper: None };
-        match pass.verdict(|_, state| Ok(path::shortest(task.space, threads, (&self.table, &layers), state)))
-        {
-            Ok(None) => {}
-            Ok(Some(verdict)) => return verdict,
-            Err(Trouble::OverBudget(full)) => {
-                return Verdict::Stopped(out_of_memory(full));
-            }
+        let pass = Pass { task, closed: &closed, governor: &self.governor, threads, reins, keeper: None };
+        let stem = |_, state| Ok(path::shortest(task.space, threads, (&self.table, &layers), state));
+        match pass.verdict(stem).await {
+            Ok(None) => self.all_covered(),
+            Ok(Some(verdict)) => verdict,
+            Err(Trouble::OverBudget(full)) => Verdict::Stopped(out_of_memory(full)),
             // A question about runs that the space does not say how to answer.
-            Err(_) => return Verdict::Stopped(StopReason::Unanswered),
+            Err(_) => Verdict::Stopped(StopReason::Unanswered),
         }
-        covered(self.task, &total_counts(&self.lanes, self.task.space).covers)
     }
 
     /// Ends the layer that was being built and begins the next.
@@ -277,15 +289,28 @@ impl<'a> BreadthWalk<'a> {
     }
 }
 
-impl Explorer for BreadthWalk<'_> {
-    fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
-        self.go_on(work);
-        Ok(self.progress())
+impl<'a> Seeing<'a> for BreadthWalk<'a> {
+    fn go_on(&mut self, work: u64) -> Result<bool, Trouble> {
+        Ok(self.go_on(work))
+    }
+
+    fn has_questions(&self) -> bool {
+        matches!(self.at, At::Known)
+    }
+
+    fn reins(&self) -> Arc<Reins<'a>> {
+        Reins::new(self.task.control, &self.governor, Seeing::progress(self))
+    }
+
+    async fn answer(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
+        let verdict = self.about_runs(&reins).await;
+        self.at = At::End(LayerEnd::Decided(verdict));
+        Ok(self)
     }
 
     fn progress(&self) -> Progress {
         let (phase, ahead) = match &self.at {
-            At::Start => (Phase::Between, 0),
+            At::Start | At::Known => (Phase::Between, 0),
             At::Layer(layer) if layer.is_begun() => (Phase::Within, 0),
             At::Layer(layer) => (Phase::Between, self.ahead(layer.width)),
             At::End(_) => (Phase::Over, 0),
@@ -301,8 +326,23 @@ impl Explorer for BreadthWalk<'_> {
             disk: 0,
         }
     }
+}
+
+/// A breadth-first search in RAM with the questions that follow it.
+struct BreadthExplorer<'a>(Following<'a, BreadthWalk<'a>>);
+
+impl Explorer for BreadthExplorer<'_> {
+    fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
+        self.0.go_on(work)?;
+        Ok(self.0.progress())
+    }
+
+    fn progress(&self) -> Progress {
+        self.0.progress()
+    }
 
     fn finish(self: Box<Self>) -> Result<Explored, Trouble> {
-        Ok(Explored::leaving(self.report(self.verdict()), Resumes::Nothing))
+        let walk = self.0.end()?;
+        Ok(Explored::leaving(walk.report(walk.verdict()), Resumes::Nothing))
     }
 }

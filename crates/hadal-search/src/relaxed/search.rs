@@ -17,7 +17,7 @@ use hadal_store::run::RunOptions;
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::{Governor, Reservation};
-use hadal_system::States;
+use hadal_system::{Ascending, States};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
@@ -112,7 +112,7 @@ impl<'a> Exploration<'a> {
         let words = new.task.space.words();
         journal.view_all(&mut |_, layer| match layer {
             LayerView::States(states) => {
-                states.chunks_exact(words).for_each(|state| new.pool.note_closed(state));
+                states.iter().for_each(|state| new.pool.note_closed(state));
                 Ok(())
             }
             LayerView::Run(run) => {
@@ -241,6 +241,7 @@ impl<'a> Exploration<'a> {
             let options = self.options;
             self.pool.each(class, self.most_sorted, &mut self.sorted, |states| {
                 sort_records(shape, states);
+                let states = Ascending::new(shape.words(), states);
                 match class {
                     Class::Expanded => closed.add(states, options),
                     Class::Waiting => {
@@ -378,7 +379,7 @@ impl Closed<'_> {
     }
 
     /// Adds states that are new: a set of their own in the journal.
-    fn add(&mut self, states: &[u64], options: RunOptions) -> Result<(), Trouble> {
+    fn add(&mut self, states: Ascending, options: RunOptions) -> Result<(), Trouble> {
         let mut writer = self.journal.writer();
         writer.push_all(states)?;
         self.journal.push(writer)?;
@@ -391,7 +392,7 @@ impl Closed<'_> {
     }
 
     /// Adds those of the candidates that are new; they wait to be expanded.
-    fn add_new_of(&mut self, candidates: &[u64], options: RunOptions) -> Result<(), Trouble> {
+    fn add_new_of(&mut self, candidates: Ascending, options: RunOptions) -> Result<(), Trouble> {
         match self.detector.offer(candidates) {
             Err(Trouble::OverBudget(_)) if !self.on_disk => {
                 self.move_to_disk(options)?;

@@ -159,7 +159,7 @@ fn fill_from_two<W: Width>(w: W, a: &mut Cursor<'_>, b: &mut Cursor<'_>, out: &m
         let after = w.less(&y[w.payload()..], &x[w.payload()..]);
         select_record(after, x, y, place);
         if w.payload() > 0 && !before && !after {
-            keep_smaller_payload(&mut place[..w.payload()], &y[..w.payload()]);
+            w.merge().merge(&mut place[..w.payload()], &y[..w.payload()]);
         }
         i += select_unpredictable(after, 0, stride);
         j += select_unpredictable(before, 0, stride);
@@ -192,7 +192,9 @@ fn fill_from_many<W: Width>(
         let done = *filled;
         if done > 0 && w.equal(&out[done - words..done], &record[payload..]) {
             *duplicates += 1;
-            keep_smaller_payload(&mut out[done - stride..done - words], &record[..payload]);
+            if payload > 0 {
+                w.merge().merge(&mut out[done - stride..done - words], &record[..payload]);
+            }
         } else {
             if done == out.len() {
                 return Fill::Full;
@@ -220,12 +222,5 @@ fn select_record(second: bool, x: &[u64], y: &[u64], place: &mut [u64]) {
     let mask = black_box(0u64.wrapping_sub(u64::from(second)));
     for ((place, x), y) in place.iter_mut().zip(x).zip(y) {
         *place = x ^ ((x ^ y) & mask);
-    }
-}
-
-/// Of two payloads for one state the smaller stays, whatever order they come in.
-pub(super) fn keep_smaller_payload(kept: &mut [u64], other: &[u64]) {
-    if hadal_system::state::compare(other, kept) == std::cmp::Ordering::Less {
-        kept.copy_from_slice(other);
     }
 }

@@ -19,7 +19,7 @@ use crate::shape::{RecordShape, with_width};
 
 /// The union of several sorted streams as one, strictly ascending.
 ///
-/// A state that occurs in several inputs comes out once, with the smallest of its payloads, so the output depends on
+/// A state that occurs in several inputs comes out once, with its payloads merged by the rule of their shape, so the output depends on
 /// the records alone and not on how they were spread over inputs.
 pub struct RunMerge<'a> {
     shape: RecordShape,
@@ -109,7 +109,7 @@ impl<'a> RunMerge<'a> {
             let cursor = &mut self.cursors[at];
             if self.shape.state(cursor.head(stride)) == self.shape.state(last) {
                 let payload = self.shape.payload_words();
-                kernel::keep_smaller_payload(&mut last[..payload], &cursor.head(stride)[..payload]);
+                self.shape.merge().merge(&mut last[..payload], &cursor.head(stride)[..payload]);
                 self.duplicates += 1;
                 if cursor.step(stride) && !cursor.refill()? {
                     self.cursors.swap_remove(at);

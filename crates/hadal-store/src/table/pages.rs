@@ -12,20 +12,22 @@ pub(super) struct Pages {
     bytes: usize,
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 const HUGE: usize = 2 << 20;
 
 impl Pages {
     /// Maps `words` zeroed words, or `None` when the system has no more memory.
     pub(super) fn zeroed(words: usize) -> Option<Self> {
         let bytes = words.checked_mul(8)?.max(8);
+        // Miri knows no memory that is not reserved.
+        let unreserved = if cfg!(miri) { 0 } else { libc::MAP_NORESERVE };
         // SAFETY: an anonymous private mapping of a non-zero length touches no existing memory.
         let at = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
                 bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | unreserved,
                 -1,
                 0,
             )
@@ -33,7 +35,7 @@ impl Pages {
         if at == libc::MAP_FAILED {
             return None;
         }
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", not(miri)))]
         if bytes >= 2 * HUGE {
             // SAFETY: the range is the mapping made above; the advice changes no contents, and may be refused.
             unsafe { libc::madvise(at, bytes, libc::MADV_HUGEPAGE) };

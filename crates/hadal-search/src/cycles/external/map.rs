@@ -10,11 +10,11 @@ use std::cmp::Ordering;
 
 impl OnDisk<'_, '_> {
     /// Whether there is an accepted cycle.
-    pub(super) fn map(&mut self, all: &RunFile) -> Result<bool, Early> {
+    pub(super) async fn map(&mut self, all: &RunFile) -> Result<bool, Early> {
         let files = self.files;
         let mut removed = files.empty(files.shape())?;
         loop {
-            let Some(largest) = self.spread(all, &removed)? else { return Ok(true) };
+            let Some(largest) = self.spread(all, &removed).await? else { return Ok(true) };
             let mut gather = files.gather(files.shape())?;
             let mut pairs = Stream::open(&largest)?;
             while let Some(pair) = pairs.peek()? {
@@ -30,7 +30,7 @@ impl OnDisk<'_, '_> {
     }
 
     /// The largest accepting state that leads to each state, for those that have one; `None` where one leads to itself.
-    fn spread(&mut self, all: &RunFile, removed: &RunFile) -> Result<Option<RunFile>, Early> {
+    async fn spread(&mut self, all: &RunFile, removed: &RunFile) -> Result<Option<RunFile>, Early> {
         let files = self.files;
         let mut largest = files.empty(files.pairs())?;
         let mut gather = files.gather(files.pairs())?;
@@ -42,7 +42,7 @@ impl OnDisk<'_, '_> {
             self.along_cycles(&state, |to| gather.push_pair(to, &state))?;
         }
         loop {
-            self.must_go_on()?;
+            self.rest().await?;
             let offered = gather.finish()?;
             let (mut known, mut risen) = (files.writer(files.pairs())?, files.writer(files.pairs())?);
             let (mut offers, mut before) = (Stream::open(&offered)?, Stream::open(&largest)?);

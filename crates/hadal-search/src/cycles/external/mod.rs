@@ -10,14 +10,18 @@ mod owcty;
 mod runs;
 
 use super::Unsuited;
-use crate::explore::Setting;
+use crate::explore::{Explored, Explorer, Method, Progress, Setting};
 use crate::finding::Finding;
 use crate::layered::Trouble;
-use crate::report::{Report, Stage, StopReason, Verdict};
+use crate::ram::breadth::TRANSITION_WORK;
+use crate::report::{Report, Stage, StopReason, Verdict, Violation, ViolationKind};
+use crate::resting::{Reins, Resting};
+use crate::strategies::Resumes;
 use hadal_store::run::RunFile;
 use hadal_system::{Successors, Worker};
 use runs::{Files, Gather, Stream, precedes};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Which search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,21 +32,10 @@ pub enum External {
     Map,
 }
 
-/// What such a search says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Says {
-    /// There is no accepted cycle, and nothing else is wrong.
-    Nothing,
-    /// There is one.
-    Cycle,
-    /// A state, or a step from one, is wrong by itself.
-    Wrong,
-}
-
 /// Why it ended early.
 pub(crate) enum Early {
     Stopped(StopReason),
-    Wrong,
+    Wrong(ViolationKind),
     Trouble(Trouble),
 }
 
@@ -52,72 +45,79 @@ impl<T: Into<Trouble>> From<T> for Early {
     }
 }
 
-/// Explores everything and looks for accepted cycles. The report's verdict is `Holds` whatever is found, or says why it
-/// stopped.
-pub fn explore(search: &Setting, engine: External) -> Result<(Report, Says), ExploreError> {
-    let acceptance = search.task.space.acceptance().ok_or(Unsuited::NoAcceptance)?;
-    if acceptance.sets != 1 || !acceptance.on_states || acceptance.pairs > 0 {
-        return Err(Unsuited::SeveralSets.into());
+/// Explores everything and looks for accepted cycles. A violation has no path: the way there is another search's work.
+impl Method for External {
+    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+        let acceptance = setting.task.space.acceptance().ok_or(Unsuited::NoAcceptance)?;
+        if acceptance.sets != 1 || !acceptance.on_states || acceptance.pairs > 0 {
+            return Err(Unsuited::SeveralSets.into());
+        }
+        let ledger = setting.run.open()?;
+        let files = Files::new(&setting, ledger.disk())?;
+        let reins = Reins::new(setting.task.control, setting.governor, Progress::NOTHING);
+        let (engine, search) = (*self, Arc::clone(&reins));
+        Ok(Box::new(Resting::new(reins, async move {
+            let mut on = OnDisk::new(&setting, &search, &files);
+            let said = on.decide(engine).await;
+            // The run's folder is open until here.
+            drop(ledger);
+            let cycle = ViolationKind::Cycle { property: acceptance.property, loop_from: 0 };
+            Ok(Explored::leaving(on.report(said, cycle)?, Resumes::Nothing))
+        })))
     }
-    let ledger = search.run.open().map_err(ExploreError::Trouble)?;
-    let files = Files::new(search, ledger.disk()).map_err(ExploreError::Trouble)?;
-    let words = search.task.space.words();
-    let mut on = OnDisk {
-        search,
-        files: &files,
-        worker: search.task.space.worker(),
-        out: Successors::new(words),
-        states: 0,
-        transitions: 0,
-    };
-    let said = on.everything().and_then(|all| match engine {
-        External::Owcty => on.owcty(all),
-        External::Map => on.map(&all),
-    });
-    let (verdict, says) = match said {
-        Ok(true) => (Verdict::Holds, Says::Cycle),
-        Ok(false) => (Verdict::Holds, Says::Nothing),
-        Err(Early::Wrong) => (Verdict::Holds, Says::Wrong),
-        Err(Early::Stopped(reason)) => (Verdict::Stopped(reason), Says::Nothing),
-        Err(Early::Trouble(Trouble::OverBudget(full))) => {
-            (Verdict::Stopped(crate::run::out_of_memory(full)), Says::Nothing)
-        }
-        Err(Early::Trouble(trouble)) if trouble.is_disk_full() => {
-            (Verdict::Stopped(StopReason::DiskFull), Says::Nothing)
-        }
-        Err(Early::Trouble(trouble)) => return Err(ExploreError::Trouble(trouble)),
-    };
-    let stage = Stage { storage: "sorted runs", states: 0, depth: 0 };
-    let (states, transitions) = (on.states, on.transitions);
-    let report = Report::of_nothing(search.task, search.governor, verdict, stage);
-    Ok((Report { states, transitions, ..report }, says))
-}
-
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum ExploreError {
-    /// The question does not suit the search.
-    #[error(transparent)]
-    Unsuited(#[from] Unsuited),
-    /// Memory or disk.
-    #[error(transparent)]
-    Trouble(Trouble),
 }
 
 /// A space and sets of its states on disk.
 pub(super) struct OnDisk<'s, 'a> {
     search: &'s Setting<'a>,
+    reins: &'s Reins<'s>,
     files: &'s Files,
     worker: Box<dyn Worker + 's>,
     out: Successors,
     states: u64,
     transitions: u64,
+    /// Transitions fired since the last rest, and states expanded.
+    fired: u64,
 }
 
-impl<'s> OnDisk<'s, '_> {
-    fn must_go_on(&self) -> Result<(), Early> {
-        let reason = self.search.task.control.must_stop(self.states);
-        reason.map_or(Ok(()), |reason| Err(Early::Stopped(reason)))
+impl<'s, 'a> OnDisk<'s, 'a> {
+    fn new(search: &'s Setting<'a>, reins: &'s Reins<'s>, files: &'s Files) -> Self {
+        let (worker, out) = (search.task.space.worker(), Successors::new(search.task.space.words()));
+        OnDisk { search, reins, files, worker, out, states: 0, transitions: 0, fired: 0 }
+    }
+
+    /// Whether there is an accepted cycle.
+    async fn decide(&mut self, engine: External) -> Result<bool, Early> {
+        let all = self.everything().await?;
+        match engine {
+            External::Owcty => self.owcty(all).await,
+            External::Map => self.map(&all).await,
+        }
+    }
+
+    fn report(&self, said: Result<bool, Early>, cycle: ViolationKind) -> Result<Report, Trouble> {
+        let wrong = |kind| Verdict::Violated(Violation { kind, path: Vec::new(), shortest: false });
+        let verdict = match said {
+            Ok(true) => wrong(cycle),
+            Ok(false) => Verdict::Holds,
+            Err(Early::Wrong(kind)) => wrong(kind),
+            Err(Early::Stopped(reason)) => Verdict::Stopped(reason),
+            Err(Early::Trouble(Trouble::OverBudget(full))) => {
+                Verdict::Stopped(crate::run::out_of_memory(full))
+            }
+            Err(Early::Trouble(trouble)) if trouble.is_disk_full() => Verdict::Stopped(StopReason::DiskFull),
+            Err(Early::Trouble(trouble)) => return Err(trouble),
+        };
+        let stage = Stage { storage: "sorted runs", states: 0, depth: 0 };
+        let report = Report::of_nothing(self.search.task, self.search.governor, verdict, stage);
+        Ok(Report { states: self.states, transitions: self.transitions, ..report })
+    }
+
+    /// Lets the next step come, if the work of this one is done.
+    async fn rest(&mut self) -> Result<(), Early> {
+        self.reins.count(std::mem::take(&mut self.fired) * TRANSITION_WORK);
+        self.reins.note(self.states, self.transitions);
+        self.reins.rest().await.map_err(Early::Stopped)
     }
 
     fn is_accepting(&mut self, state: &[u64]) -> bool {
@@ -128,6 +128,7 @@ impl<'s> OnDisk<'s, '_> {
     fn expand(&mut self, state: &[u64]) {
         self.out.clear();
         self.worker.successors(state, &mut self.out);
+        self.fired += 1 + self.out.len() as u64;
     }
 
     /// Calls `take` for each successor on a cycle that `state` may lie on.
@@ -147,13 +148,13 @@ impl<'s> OnDisk<'s, '_> {
     }
 
     /// Every state that can be reached: layer by layer, each freed of what is known by a scan of it.
-    fn everything(&mut self) -> Result<RunFile, Early> {
+    async fn everything(&mut self) -> Result<RunFile, Early> {
         let files = self.files;
         let mut gather = files.gather(files.shape())?;
         self.out.clear();
         self.worker.initial(&mut self.out);
-        if !self.out.faults().is_empty() {
-            return Err(Early::Wrong);
+        if let Some(&label) = self.out.faults().first() {
+            return Err(Early::Wrong(ViolationKind::StartFault(label)));
         }
         for (_, state) in self.out.iter() {
             gather.push(state)?;
@@ -173,15 +174,15 @@ impl<'s> OnDisk<'s, '_> {
                 states.step();
                 self.check(&state)?;
                 self.expand(&state);
-                if !self.out.faults().is_empty() {
-                    return Err(Early::Wrong);
+                if let Some(&label) = self.out.faults().first() {
+                    return Err(Early::Wrong(ViolationKind::Fault(label)));
                 }
                 self.transitions += self.out.len() as u64;
                 for (_, to) in self.out.iter() {
                     gather.push(to)?;
                 }
             }
-            self.must_go_on()?;
+            self.rest().await?;
         }
     }
 
@@ -189,7 +190,7 @@ impl<'s> OnDisk<'s, '_> {
         let task = self.search.task;
         let check = self.worker.check(state);
         match Finding::from_check(check, state, task.space.properties(), task.question) {
-            Some(_) => Err(Early::Wrong),
+            Some(found) => Err(Early::Wrong(found.kind)),
             None => Ok(()),
         }
     }

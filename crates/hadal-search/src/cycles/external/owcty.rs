@@ -11,12 +11,12 @@ use std::cmp::Ordering;
 
 impl OnDisk<'_, '_> {
     /// Whether an accepted cycle is left.
-    pub(super) fn owcty(&mut self, all: RunFile) -> Result<bool, Early> {
+    pub(super) async fn owcty(&mut self, all: RunFile) -> Result<bool, Early> {
         let mut kept = all;
         loop {
             let before = kept.records();
-            let reached = self.reached_from_accepting(&kept)?;
-            kept = self.with_predecessors(&reached)?;
+            let reached = self.reached_from_accepting(&kept).await?;
+            kept = self.with_predecessors(&reached).await?;
             if kept.records() == 0 {
                 return Ok(false);
             }
@@ -27,12 +27,12 @@ impl OnDisk<'_, '_> {
     }
 
     /// What the accepting states of a set reach inside it, themselves included.
-    fn reached_from_accepting(&mut self, set: &RunFile) -> Result<RunFile, Early> {
+    async fn reached_from_accepting(&mut self, set: &RunFile) -> Result<RunFile, Early> {
         let files = self.files;
         let mut layer = self.accepting(set, &files.empty(files.shape())?)?;
         let mut reached = layer.clone();
         while layer.records() > 0 {
-            self.must_go_on()?;
+            self.rest().await?;
             let mut gather = files.gather(files.shape())?;
             let mut states = Stream::open(&layer)?;
             while let Some(state) = states.peek()? {
@@ -48,7 +48,7 @@ impl OnDisk<'_, '_> {
     }
 
     /// What is left of a set when states that nothing inside it leads to are dropped, again and again.
-    fn with_predecessors(&mut self, set: &RunFile) -> Result<RunFile, Early> {
+    async fn with_predecessors(&mut self, set: &RunFile) -> Result<RunFile, Early> {
         let files = self.files;
         // Whether a state leads into the set is told by the join with it.
         let (mut counted, mut dropped) = {
@@ -66,7 +66,7 @@ impl OnDisk<'_, '_> {
             (counted.finish()?, dropped.finish()?)
         };
         while dropped.records() > 0 {
-            self.must_go_on()?;
+            self.rest().await?;
             let led = self.led_to(&dropped)?;
             let shape = RecordShape::with_payload(files.shape().words(), 1);
             let (mut fewer, mut next) = (files.writer(shape)?, files.writer(files.shape())?);

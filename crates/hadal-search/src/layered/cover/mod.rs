@@ -23,7 +23,7 @@ use groups::Groups;
 use hadal_store::run::{RunOptions, RunReader};
 use hadal_store::vfs::Disk;
 use hadal_store::{Governor, Reservation};
-use hadal_system::Cover;
+use hadal_system::{Ascending, Cover};
 use runs::ClosedRuns;
 use stream::Stream;
 
@@ -89,7 +89,7 @@ impl<'a> CoverDetector<'a> {
 
     fn add(&mut self, layer: LayerView) -> Result<(), Trouble> {
         match layer {
-            LayerView::States(states) => self.add_states(states),
+            LayerView::States(states) => self.add_states(states.flat()),
             LayerView::Run(run) => {
                 if let Closed::Runs(closed) = &mut self.closed {
                     return closed.add_run(run.clone());
@@ -130,11 +130,11 @@ impl<'a> CoverDetector<'a> {
 }
 
 impl Detector for CoverDetector<'_> {
-    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
+    fn offer(&mut self, batch: Ascending) -> Result<(), Trouble> {
         let Closed::Ram(groups) = &mut self.closed else { return self.candidates.add(batch) };
         let words = self.options.shape.words();
         self.batch.clear();
-        for state in batch.chunks_exact(words) {
+        for state in batch.iter() {
             if groups.covers(state) {
                 self.dropped += 1;
             } else {
@@ -144,7 +144,7 @@ impl Detector for CoverDetector<'_> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        self.candidates.add(&self.batch)
+        self.candidates.add(Ascending::new(words, &self.batch))
     }
 
     fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {

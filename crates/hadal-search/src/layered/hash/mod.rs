@@ -27,6 +27,7 @@ use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::table::StateTable;
 use hadal_store::vfs::Disk;
 use hadal_store::{Bitmap, Reservation};
+use hadal_system::Ascending;
 
 /// A bucket is split when its candidates would take more of the table than this.
 const FULL_PERCENT: u64 = 95;
@@ -236,7 +237,7 @@ impl HashDetector {
             fresh.extend_from_slice(self.table.nth(0, number));
         }
         sort_records(self.options.shape, &mut fresh);
-        layer.push_all(&fresh)?;
+        layer.push_all(Ascending::new(self.words, &fresh))?;
         layer.end_part()?;
         found.within += offered - distinct;
         found.earlier += distinct - (fresh.len() / self.words) as u64;
@@ -310,8 +311,8 @@ impl HashDetector {
 }
 
 impl Detector for HashDetector {
-    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
-        self.add_candidates(batch)
+    fn offer(&mut self, batch: Ascending) -> Result<(), Trouble> {
+        self.add_candidates(batch.flat())
     }
 
     fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
@@ -347,7 +348,7 @@ impl Detector for HashDetector {
             settling.adopt(depth, layer)?;
         }
         match layer {
-            LayerView::States(states) => self.add_closed(states, (depth, depth)),
+            LayerView::States(states) => self.add_closed(states.flat(), (depth, depth)),
             LayerView::Run(run) => {
                 let mut reader = RunReader::open(run)?;
                 let mut block = Vec::new();
@@ -379,7 +380,7 @@ impl Detector for HashDetector {
             for run in &bucket.candidates {
                 let mut reader = RunReader::open(run)?;
                 while reader.next_block(&mut block)? {
-                    to.offer(&block)?;
+                    to.offer(Ascending::new(self.words, &block))?;
                 }
             }
         }

@@ -20,7 +20,7 @@ use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::table::{StateTable, Writer};
 use hadal_store::vfs::Disk;
 use hadal_store::{Governor, OverBudget, Reservation};
-use hadal_system::{StateSpace, States};
+use hadal_system::{Ascending, StateSpace, States};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
@@ -360,9 +360,9 @@ impl Scopes for StructuredDetector {
 }
 
 impl Detector for StructuredDetector {
-    fn offer(&mut self, batch: &[u64]) -> Result<(), Trouble> {
+    fn offer(&mut self, batch: Ascending) -> Result<(), Trouble> {
         // What was generated before the search had layers: it is counted as offered.
-        self.hash.add_candidates(batch)
+        self.hash.add_candidates(batch.flat())
     }
 
     fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
@@ -387,12 +387,12 @@ impl Detector for StructuredDetector {
                 node.complete[writer] = added;
             }
             sort_records(self.hash.options.shape, &mut fresh);
-            layer.push_all(&fresh)?;
+            layer.push_all(Ascending::new(self.hash.words, &fresh))?;
             layer.end_part()?;
         }
         let mut next = std::mem::take(&mut self.next);
         sort_records(self.hash.options.shape, &mut next);
-        layer.push_all(&next)?;
+        layer.push_all(Ascending::new(self.hash.words, &next))?;
         layer.end_part()?;
         for run in self.written.drain(..) {
             layer.push_run(run);

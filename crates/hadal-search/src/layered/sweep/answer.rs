@@ -2,8 +2,9 @@
 
 use super::{Answered, At, Sweep};
 use crate::control::WhenFull;
+use crate::explore::Progress;
 use crate::finding::Finding;
-use crate::fixpoint::{JournalClosed, Keeper, Pass};
+use crate::fixpoint::{JournalClosed, Keeper, Pass, Seeing};
 use crate::lane::has_found;
 use crate::layered::detector::Nothing;
 use crate::layered::ledger::{Ledger, RunRecord, Tally};
@@ -11,7 +12,35 @@ use crate::layered::{Trouble, path};
 use crate::report::{
     DiskFigures, Particular, Proviso, Report, StopReason, Verdict, Violation, ViolationKind,
 };
+use crate::resting::Reins;
 use crate::run::{Answer, LOOKING_FOR_RUNS, covered, out_of_memory, status};
+use std::sync::Arc;
+
+impl<'a> Seeing<'a> for Sweep<'a> {
+    fn go_on(&mut self, work: u64) -> Result<bool, Trouble> {
+        self.go_on(work)
+    }
+
+    fn progress(&self) -> Progress {
+        self.progress()
+    }
+
+    fn has_questions(&self) -> bool {
+        matches!(self.at, At::Known)
+    }
+
+    fn reins(&self) -> Arc<Reins<'a>> {
+        Reins::new(self.task.control, &self.governor, self.progress())
+    }
+
+    async fn answer(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
+        let about_runs = self.about_runs(&reins).await;
+        let answered =
+            self.conclude(|sweep| Ok(Some(about_runs?.map_or_else(|| sweep.all_covered(), Answered::from))))?;
+        self.at = answered.map_or(At::Between(None), At::End);
+        Ok(self)
+    }
+}
 
 impl Sweep<'_> {
     /// Does a part of the search. Once the answer is known, settles what is open and commits it.
@@ -126,17 +155,20 @@ impl Sweep<'_> {
     }
 
     /// The whole space has been seen.
-    pub(super) fn complete(&mut self) -> Result<Answered, Trouble> {
-        if self.task.question.asks_about_runs(self.task.space)
-            && let Some(verdict) = self.about_runs()?
-        {
-            return Ok(verdict.into());
+    pub(super) fn complete(&mut self) -> Result<Option<Answered>, Trouble> {
+        if self.task.question.asks_about_runs(self.task.space) {
+            self.at = At::Known;
+            return Ok(None);
         }
-        Ok(covered(self.task, &self.counted.counts.covers).into())
+        Ok(Some(self.all_covered()))
+    }
+
+    fn all_covered(&self) -> Answered {
+        covered(self.task, &self.counted.counts.covers).into()
     }
 
     /// Answers questions about infinite runs from the journal: what is needed to explore makes room first.
-    pub(super) fn about_runs(&mut self) -> Result<Option<Verdict>, Trouble> {
+    async fn about_runs(&mut self, reins: &Reins<'_>) -> Result<Option<Verdict>, Trouble> {
         if self.journal.first_kept() > 0 {
             // States are gone that runs may pass.
             return Ok(Some(Verdict::Stopped(StopReason::DiskFull)));
@@ -154,9 +186,9 @@ impl Sweep<'_> {
         let (task, threads) = (self.task, self.lanes.len());
         let keeper = self.ledger.as_mut().map(|ledger| Keeper::new(ledger, JournalClosed::NUMBERING));
         let keeper = keeper.as_ref();
-        let pass = Pass { task, closed: &closed, governor: &self.governor, threads, keeper };
+        let pass = Pass { task, closed: &closed, governor: &self.governor, threads, reins, keeper };
         let stem = |depth, state| path::shortest(task, &self.journal, threads, depth, state);
-        match pass.verdict(stem) {
+        match pass.verdict(stem).await {
             Err(Trouble::OverBudget(full)) => Ok(Some(Verdict::Stopped(out_of_memory(full)))),
             other => other,
         }

@@ -82,7 +82,7 @@ impl<'a> Sweep<'a> {
             if batch.is_empty() {
                 return Ok(());
             }
-            self.counted.row.candidates += (batch.len() / self.task.space.words()) as u64;
+            self.counted.row.candidates += batch.len() as u64;
             let begun = Instant::now();
             let mut offered = self.detector.offer(batch);
             while let Err(Trouble::OverBudget(_)) = offered {

@@ -89,8 +89,8 @@ impl<'a> Sweep<'a> {
         let mut has_gone = false;
         loop {
             let answered = match std::mem::replace(&mut self.at, At::Between(None)) {
-                At::End(answered) => {
-                    self.at = At::End(answered);
+                at @ (At::End(_) | At::Known) => {
+                    self.at = at;
                     return Ok(true);
                 }
                 At::Start => self.start()?,
@@ -155,7 +155,7 @@ impl<'a> Sweep<'a> {
 
     pub(crate) fn progress(&self) -> Progress {
         let (phase, ahead) = match &self.at {
-            At::Start => (Phase::Between, 0),
+            At::Start | At::Known => (Phase::Between, 0),
             At::Between(_) => (Phase::Between, self.ahead()),
             At::Layer(_) => (Phase::Within, 0),
             At::End(_) => (Phase::Over, 0),
@@ -212,7 +212,7 @@ impl<'a> Sweep<'a> {
         let depth = self.journal.depth() - 1;
         if self.counted.layers.len() > depth {
             // The run was committed when its last layer was expanded: there is nothing left to do.
-            return self.complete().map(Some);
+            return self.complete();
         }
         let limits = &self.task.control.limits;
         if limits.max_depth.is_some_and(|max| depth as u64 >= max) && partly.is_none() {
@@ -221,7 +221,7 @@ impl<'a> Sweep<'a> {
         if let Some(bound) = self.keep.diameter.filter(|&bound| depth as u64 > bound) {
             // Whatever is here was met before, in a layer that is gone.
             self.proviso = Some(Proviso::Diameter { bound });
-            return self.complete().map(Some);
+            return self.complete();
         }
         let gauges = &self.task.control.gauges;
         gauges.depth.store(depth as u64, Ordering::Relaxed);
@@ -298,7 +298,7 @@ impl<'a> Sweep<'a> {
         }
         pushed?;
         if unique == 0 {
-            return self.complete().map(Some);
+            return self.complete();
         }
         self.task.control.gauges.states.fetch_add(unique, Ordering::Relaxed);
         let (detector, begun) = (&mut self.detector, Instant::now());
@@ -369,7 +369,7 @@ impl<'a> Sweep<'a> {
         let detector = &mut self.detector;
         self.journal.view_last(&mut |layer| detector.closed(0, layer))?;
         self.counted.counts = self.counts_now();
-        if empty { self.complete().map(Some) } else { Ok(None) }
+        if empty { self.complete() } else { Ok(None) }
     }
 
     fn counts_now(&self) -> Counts {

@@ -62,6 +62,8 @@ pub(super) enum At {
     Between(Option<Partly>),
     /// In a layer.
     Layer(Expanding),
+    /// Every state is known; questions about infinite runs are left.
+    Known,
     /// At the end, with this answer.
     End(Answered),
 }
