@@ -19,6 +19,9 @@ pub static LANGUAGES: &[&Language] = &[
     &ta::uppaal::LANGUAGE,
 ];
 
+/// Gives the text that is read after macros were expanded.
+pub type Expand = fn(&Source, &LoadOptions) -> Result<String, Refused>;
+
 /// What hadal knows of a language.
 #[derive(Debug)]
 pub struct Language {
@@ -33,7 +36,7 @@ pub struct Language {
     /// Reads a model.
     pub load: fn(Request) -> Result<Loaded, LoadError>,
     /// What is read after macros were expanded, where the language has a text to show for it.
-    pub expand: Option<fn(&Source, &LoadOptions) -> Result<String, Refused>>,
+    pub expand: Option<Expand>,
 }
 
 impl Language {

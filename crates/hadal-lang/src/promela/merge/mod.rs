@@ -100,11 +100,12 @@ impl<'m> Merging<'m> {
     /// nobody sees it, or it is inside an atomic sequence.
     fn follows(&self, element: ElementId) -> bool {
         let this = &self.process.elements[element];
-        let never_waits = match &this.kind {
-            ElementKind::Op(Op::Assign(..) | Op::Declare(_) | Op::Print(..) | Op::Assert(_)) => true,
-            ElementKind::Goto(_) | ElementKind::Join(_) => true,
-            _ => false,
-        };
+        let never_waits = matches!(
+            &this.kind,
+            ElementKind::Op(Op::Assign(..) | Op::Declare(_) | Op::Print(..) | Op::Assert(_))
+                | ElementKind::Goto(_)
+                | ElementKind::Join(_)
+        );
         never_waits && this.escapes.is_empty() && !self.is_labelled(element) && self.unseen(element)
     }
 
@@ -137,7 +138,7 @@ impl<'m> Merging<'m> {
                 false => self.single[element] = Some(self.after(element)),
             }
         }
-        for element in 0..self.process.elements.len() {
+        for (element, merged) in merged.iter_mut().enumerate() {
             let mut end = self.chain[element];
             if end.is_none() && self.leads(element) {
                 let next = self.after(element);
@@ -147,7 +148,7 @@ impl<'m> Merging<'m> {
                 let with = self.until(element, end);
                 let last = *with.last().unwrap_or(&element);
                 let alone = self.process.elements[last].atomic == Atomic::Inside;
-                merged[element] = Merged { with, ends: Some((end, alone)), dead: Vec::new() };
+                *merged = Merged { with, ends: Some((end, alone)), dead: Vec::new() };
             }
         }
     }
