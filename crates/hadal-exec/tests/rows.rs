@@ -69,7 +69,7 @@ fn packed_successors_costs_and_goals_are_those_of_the_definition() {
 
 #[test]
 fn the_system_of_a_task_does_what_its_rows_do() {
-    let (mut compared, mut goals, mut disabled) = (0u64, 0u64, 0u64);
+    let (mut compared, mut goals, mut disabled, mut paid) = (0u64, 0u64, 0u64, 0u64);
     for drawing in drawings(12) {
         let task = draw::task(drawing);
         let system = task.to_system().expect("drawn numbers are exact");
@@ -93,6 +93,8 @@ fn the_system_of_a_task_does_what_its_rows_do() {
         assert_eq!(read(&start), meaning.initial().unwrap(), "{drawing:?}");
         let mut seen = HashSet::from([start.clone()]);
         let mut open = VecDeque::from([start]);
+        // What one of a row's costs is in units of the system's, the same for all.
+        let mut unit: Option<Rational> = None;
         while let Some(state) = open.pop_front().filter(|_| seen.len() < 200) {
             let before = read(&state);
             let goal = meaning.is_goal(&before).unwrap();
@@ -101,9 +103,17 @@ fn the_system_of_a_task_does_what_its_rows_do() {
             for (row, label) in task.rows.iter().zip(0..) {
                 match (meaning.fire(&before, row).unwrap(), interpreter.fire(&state, Label(label))) {
                     (Fired::Inapplicable, Outcome::Disabled) => disabled += 1,
-                    (Fired::Reached(next, _), Outcome::Reached(reached)) => {
+                    (Fired::Reached(next, cost), Outcome::Reached(reached)) => {
                         assert_eq!(read(&reached), next, "{drawing:?}: row {label} in {before:?}");
                         compared += 1;
+                        let units = interpreter.cost(&state, Label(label)).expect("drawn costs are small");
+                        let units = Rational::from_integer(i128::from(units));
+                        match unit {
+                            _ if cost == Rational::from_integer(0) => assert_eq!(units, cost, "{drawing:?}"),
+                            None => unit = Some(units / cost),
+                            Some(unit) => assert_eq!(units, cost * unit, "{drawing:?}: row {label}"),
+                        }
+                        paid += u64::from(system.has_costs());
                         if seen.insert(reached.clone()) {
                             open.push_back(reached);
                         }
@@ -114,6 +124,7 @@ fn the_system_of_a_task_does_what_its_rows_do() {
         }
     }
     assert!(compared > 10_000 && goals > 300 && disabled > 20_000, "{compared} {goals} {disabled}");
+    assert!(paid > 2_000, "{paid}");
 }
 
 /// A counter that grows without bounds.

@@ -73,6 +73,10 @@ pub struct Figures {
     pub generated: u64,
     /// The best lower bound on the cost of a plan.
     pub lower_bound: u64,
+    /// The largest distance in layers at which a search on disk found a duplicate: at least this, where layers are merged.
+    pub locality: u64,
+    /// Duplicates lie at most so many layers back, where the rows prove it.
+    pub locality_bound: Option<u64>,
 }
 
 impl Figures {
@@ -83,6 +87,8 @@ impl Figures {
         self.evaluated += other.evaluated;
         self.generated += other.generated;
         self.lower_bound = self.lower_bound.max(other.lower_bound);
+        self.locality = self.locality.max(other.locality);
+        self.locality_bound = self.locality_bound.or(other.locality_bound);
     }
 
     /// Writes them down: how far a search is may decide how it goes on.
@@ -99,6 +105,7 @@ impl Figures {
             evaluated: from.word()?,
             generated: from.word()?,
             lower_bound: from.word()?,
+            ..Figures::default()
         })
     }
 }

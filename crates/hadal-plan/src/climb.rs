@@ -84,9 +84,11 @@ impl Sitting<'_> {
         let mut resumes = self.take_run().is_some();
         self.resumed = None;
         let mut state = follow(space, &behind);
+        let mut estimates = Vec::new();
         let end = loop {
             let estimate = estimator.estimate(&state, None);
             self.outcome.figures.evaluated += 1;
+            estimates.push(estimate.0.to_string());
             if space.row_worker().is_goal(&state) {
                 break Some(End::Plan(behind.clone()));
             }
@@ -119,6 +121,7 @@ impl Sitting<'_> {
                 Segment::Stopped(reason) => break Some(End::Stopped(reason)),
             }
         };
+        self.say(format!("estimates on the way up: {}", estimates.join(", ")));
         let end = match end {
             Some(end) => end,
             None => {

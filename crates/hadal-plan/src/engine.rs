@@ -16,6 +16,14 @@ pub enum Engine {
     ExternalClimbing,
     /// External A* by h^FF alone.
     ExternalGreedy,
+    /// Greedy search by h^FF, every state estimated when it is met.
+    Greedy,
+    /// The same; what helpful actions lead to takes turns with the rest.
+    GreedyHelpful,
+    /// The same; what useless actions lead to comes last.
+    GreedyUseless,
+    /// The same with both.
+    GreedyHelpfulUseless,
     /// Beam search that widens.
     Beam,
     /// A* in RAM, going on as External A*.
@@ -44,7 +52,7 @@ pub struct EngineInfo {
 }
 
 /// All engines, in the order of the documents.
-pub const ENGINES: [EngineInfo; 12] = [
+pub const ENGINES: [EngineInfo; 16] = [
     EngineInfo {
         engine: Engine::Auto,
         name: "auto",
@@ -80,6 +88,30 @@ pub const ENGINES: [EngineInfo; 12] = [
         engine: Engine::ExternalGreedy,
         name: "external-greedy",
         what: "External A* on disk by h^FF alone",
+        proves: false,
+    },
+    EngineInfo {
+        engine: Engine::Greedy,
+        name: "greedy",
+        what: "greedy search by h^FF, every state estimated when it is met",
+        proves: false,
+    },
+    EngineInfo {
+        engine: Engine::GreedyHelpful,
+        name: "greedy-helpful",
+        what: "the same; what helpful actions lead to takes turns with the rest",
+        proves: false,
+    },
+    EngineInfo {
+        engine: Engine::GreedyUseless,
+        name: "greedy-useless",
+        what: "the same; what relatively useless actions lead to comes last",
+        proves: false,
+    },
+    EngineInfo {
+        engine: Engine::GreedyHelpfulUseless,
+        name: "greedy-helpful-useless",
+        what: "the same with three queues: helpful, others, and useless last",
         proves: false,
     },
     EngineInfo {

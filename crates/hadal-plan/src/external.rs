@@ -4,6 +4,7 @@ use crate::astar::End;
 use crate::disk::{Opening, Stage};
 use crate::sitting::{Sitting, question};
 use hadal_exec::rows::{Firing, RowSpace};
+use hadal_guide::plan::NoOps;
 use hadal_guide::{Distance, Estimator, Guide, Mask, Promises, Target};
 use hadal_search::external::{External, ExternalFigures, ExternalOptions};
 use hadal_search::layered::Trouble;
@@ -12,6 +13,10 @@ use hadal_system::state::hash;
 use hadal_system::{
     ActionInfo, Check, CostRange, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker,
 };
+
+/// Rows of the sequences that are looked for to bound where duplicates lie, and how much work that may take.
+const LONGEST: u32 = 3;
+const NO_OP_WORK: u64 = 20_000_000;
 
 /// States whose estimates are kept at hand, by hash.
 const CACHED: usize = 1 << 15;
@@ -41,7 +46,8 @@ impl Sitting<'_> {
         counting: Counting,
     ) -> Result<ExternalEnd, Trouble> {
         let (planner, space) = (self.planner, self.space);
-        let priced = Priced { space, counting, overflowed: planner.disk.overflowed };
+        let undirected = self.undirected().filter(|_| counting == Counting::Costs);
+        let priced = Priced { space, counting, undirected, overflowed: planner.disk.overflowed };
         let remembering = Remembering { guide };
         let question = question();
         let aim = Target { properties: vec![PropertyId(0)], ..Target::default() };
@@ -68,6 +74,7 @@ impl Sitting<'_> {
         figures.expanded += report.states;
         figures.generated += report.transitions;
         figures.evaluated += report.transitions;
+        figures.locality = figures.locality.max(counted.locality);
         if counting == Counting::Costs {
             figures.lower_bound = figures.lower_bound.max(counted.path.f);
         }
@@ -80,6 +87,17 @@ impl Sitting<'_> {
         };
         let optimal = counting == Counting::Costs && counted.path.optimal;
         Ok(ExternalEnd { end, optimal })
+    }
+
+    /// The largest cost of a step, where every step is taken back by one of the same cost.
+    fn undirected(&mut self) -> Option<u32> {
+        let found = NoOps::of(self.space, LONGEST, NO_OP_WORK);
+        self.outcome.figures.locality_bound = found.map(|found| u64::from(found.longest));
+        if let Some(found) = found {
+            self.say(format!("no-op sequences: every step is undone by at most {}", found.longest - 1));
+        }
+        let most = self.space.costs().most;
+        found.filter(|found| found.same_cost).map(|_| most)
     }
 }
 
@@ -107,6 +125,7 @@ pub(crate) fn rows(space: &RowSpace, path: &[Vec<u64>]) -> Vec<u32> {
 struct Priced<'s> {
     space: &'s RowSpace,
     counting: Counting,
+    undirected: Option<u32>,
     /// Told before anything is committed that a number had no room.
     overflowed: &'s (dyn Fn() + Sync),
 }
@@ -145,6 +164,10 @@ impl StateSpace for Priced<'_> {
             Counting::Costs => self.space.costs(),
             Counting::Nothing => CostRange { least: 0, most: 0 },
         }
+    }
+
+    fn undirected(&self) -> Option<u32> {
+        self.undirected
     }
 
     fn render_label(&self, label: Label) -> String {

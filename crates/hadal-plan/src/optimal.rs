@@ -133,6 +133,9 @@ impl Sitting<'_> {
         figures.states = figures.states.max(report.states);
         figures.expanded += report.layers.iter().map(|layer| layer.states).sum::<u64>();
         figures.generated += report.transitions;
+        let apart = report.layers.iter().flat_map(|layer| &layer.by_distance);
+        let found = apart.filter(|apart| apart.found > 0).map(|apart| apart.nearest);
+        figures.locality = found.fold(figures.locality, u64::max);
         let bytes = report.disk.as_ref().map_or(0, |disk| disk.bytes);
         self.outcome.disk_bytes = self.outcome.disk_bytes.max(bytes);
     }

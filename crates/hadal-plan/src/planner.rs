@@ -7,6 +7,7 @@ use crate::guides::GuideChoice;
 use crate::plan::{Plan, ReplayError};
 use crate::sitting::Sitting;
 use hadal_exec::rows::{RowError, RowSpace};
+use hadal_guide::plan::Safe;
 use hadal_search::layered::Trouble;
 use hadal_search::{Control, StopReason};
 use hadal_store::Governor;
@@ -91,6 +92,17 @@ pub struct Outcome {
     pub levels: Vec<u64>,
 }
 
+/// What is searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Abstraction {
+    /// The whole task.
+    #[default]
+    Whole,
+    /// The task without variables that can always be brought to where they are needed, where any plan is asked for; the
+    /// steps of those are put back.
+    Safe,
+}
+
 /// A task to be planned for.
 pub struct Planner<'a> {
     /// Limits and interruption.
@@ -109,6 +121,8 @@ pub struct Planner<'a> {
     pub engine: Engine,
     /// What guides the search for a best plan.
     pub guide: GuideChoice,
+    /// What is searched.
+    pub abstraction: Abstraction,
     /// Bytes that the process holds now: what guides take is found out by looking.
     pub resident: fn() -> u64,
     /// Told of every plan that is better than those before, as it is found.
@@ -117,7 +131,43 @@ pub struct Planner<'a> {
 
 impl Planner<'_> {
     /// Plans.
-    pub fn solve(&self, task: RowTask) -> Result<Outcome, PlanError> {
+    pub fn solve(&self, mut task: RowTask) -> Result<Outcome, PlanError> {
+        // As rows stand where they are searched: what is left out keeps the order of the others.
+        task.rows.sort_by_key(|row| row.schema);
+        if self.abstraction == Abstraction::Safe
+            && !self.optimal
+            && let Some(safe) = Safe::of(&task)
+        {
+            return self.solve_smaller(task, &safe);
+        }
+        self.solve_whole(task)
+    }
+
+    /// Finds a plan of a smaller task and puts back what was left out of it.
+    fn solve_smaller(&self, task: RowTask, safe: &Safe) -> Result<Outcome, PlanError> {
+        let quiet = |_: &Found| {};
+        let disk = OnDisk { resumed: self.disk.resumed.clone(), ..self.disk };
+        let inner = Planner { first: true, announce: &quiet, disk, ..*self };
+        let mut outcome = inner.solve_whole(safe.task.clone())?;
+        let removed: Vec<&str> = safe.removed().collect();
+        let said = format!("safe abstraction: {} variables left out ({})", removed.len(), removed.join(", "));
+        outcome.searches.insert(0, said);
+        outcome.optimal = false;
+        outcome.lower_bound = None;
+        outcome.costs.clear();
+        if let Some(plan) = outcome.plan.take() {
+            let plan = Plan::replay(&task, safe.lift(&task, &plan.rows))?;
+            let seconds = self.control.elapsed().as_secs_f64();
+            let found = Found { cost: plan.cost, seconds, level: None };
+            (self.announce)(&found);
+            outcome.costs.push(found);
+            outcome.plan = Some(plan);
+        }
+        outcome.task = task;
+        Ok(outcome)
+    }
+
+    fn solve_whole(&self, task: RowTask) -> Result<Outcome, PlanError> {
         let mut space = RowSpace::new(task)?;
         let mut widened = 0;
         let mut resumed = self.disk.resumed.as_ref();

@@ -2,6 +2,7 @@
 
 use crate::astar::{End, Figures};
 use crate::disk::Stage;
+use crate::eager::Told;
 use crate::engine::Engine;
 use crate::external::{self, Counting};
 use crate::lazy::{Guides, Lazy, Manner};
@@ -51,7 +52,10 @@ impl Sitting<'_> {
         let mut end = End::Stopped(StopReason::Memory { needed: 0 });
         let on_disk = self.planner.external || engine == Engine::ExternalGreedy;
         if self.resumed.is_none_or(|run| run.in_ram) && !on_disk {
-            end = self.in_turns(engine)?;
+            end = match Told::of(engine) {
+                Some(told) => self.eagerly(told)?,
+                None => self.in_turns(engine)?,
+            };
         }
         if matches!(&end, End::Stopped(reason) if external::wants_memory(reason)) {
             end = self.greedily_on_disk()?;

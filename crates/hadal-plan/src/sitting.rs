@@ -63,7 +63,12 @@ impl<'a> Sitting<'a> {
                 }
                 Ok(())
             }
-            Engine::Width | Engine::ExternalGreedy => self.first(planner.engine),
+            Engine::Width
+            | Engine::ExternalGreedy
+            | Engine::Greedy
+            | Engine::GreedyHelpful
+            | Engine::GreedyUseless
+            | Engine::GreedyHelpfulUseless => self.first(planner.engine),
             Engine::Climbing | Engine::ExternalClimbing => self.climb(),
             Engine::Beam => self.beam(),
         }

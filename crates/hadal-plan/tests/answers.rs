@@ -3,7 +3,7 @@
 mod truth;
 
 use hadal_plan::{
-    Answer, ENGINES, Engine, Found, GUIDES, GuideChoice, Kept, OnDisk, Opening, Outcome, Planner, Resumed,
+    Abstraction, Answer, ENGINES, Engine, Found, GUIDES, GuideChoice, Kept, OnDisk, Opening, Outcome, Planner, Resumed,
 };
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
@@ -11,7 +11,9 @@ use hadal_search::{Control, Limits};
 use hadal_store::Governor;
 use hadal_store::manifest::{Medium, RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
-use hadal_system::rows::{Metric, Rational, RowTask};
+use hadal_guide::plan::Safe;
+use hadal_system::rows::{Change, Metric, Need, Rational, RowTask};
+use hadal_testkit::rows::{self as draw, Drawing};
 use hadal_testkit::{Faults, FaultyFolder};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
@@ -23,13 +25,20 @@ struct How {
     engine: Engine,
     guide: &'static str,
     optimal: bool,
+    abstraction: Abstraction,
     on_disk: bool,
     /// Stops the search when so many states are known.
     most_states: Option<u64>,
 }
 
-const ANY: How =
-    How { engine: Engine::Auto, guide: "auto", optimal: false, on_disk: false, most_states: None };
+const ANY: How = How {
+    engine: Engine::Auto,
+    guide: "auto",
+    optimal: false,
+    abstraction: Abstraction::Whole,
+    on_disk: false,
+    most_states: None,
+};
 const BEST: How = How { optimal: true, ..ANY };
 
 /// The folder of the run that was opened last, and what was kept in it.
@@ -76,10 +85,12 @@ fn sit(task: RowTask, how: How, left: &Left, resumed: Option<Resumed>) -> Outcom
         first: false,
         engine: how.engine,
         guide: GuideChoice::named(how.guide).expect("a guide of the table"),
+        abstraction: how.abstraction,
         resident: || 0,
         announce: &announce,
     };
-    planner.solve(task).expect("a drawn task can be planned for")
+    let shown = format!("{task:?}");
+    planner.solve(task).unwrap_or_else(|error| panic!("{error}: {shown}"))
 }
 
 fn plan(task: RowTask, how: How) -> Outcome {
@@ -311,4 +322,52 @@ fn the_best_last_state_is_the_same_in_one_sitting_and_in_many() {
         sittings_in_all += sittings;
     }
     assert!(sittings_in_all > 20, "{sittings_in_all}");
+}
+
+/// A drawn task, some of whose variables are moved by rows of their own alone.
+fn with_free_variables(drawing: Drawing) -> RowTask {
+    let mut task = draw::task(drawing);
+    let free = task.variables.len() as u32 / 2;
+    let asks = |need: &Need, of: u32| matches!(*need, Need::Is(v, _) | Need::IsNot(v, _) if v == of);
+    for row in &mut task.rows {
+        let moved = row.effects.iter().find_map(|effect| match effect.change {
+            Change::Set(variable, _) if variable < free => Some(variable),
+            _ => None,
+        });
+        match moved {
+            Some(of) => {
+                row.effects.retain(|effect| matches!(effect.change, Change::Set(v, _) if v == of));
+                row.effects.iter_mut().for_each(|effect| effect.when.clear());
+                row.needs.retain(|need| asks(need, of));
+                row.cost = None;
+            }
+            None => row.effects.iter_mut().for_each(|effect| {
+                effect.when.retain(|need| !matches!(*need, Need::Is(v, _) | Need::IsNot(v, _) if v < free));
+            }),
+        }
+    }
+    task
+}
+
+#[test]
+fn safe_abstraction_keeps_verdicts_and_its_plans_are_plans() {
+    let (mut smaller, mut solved, mut unsolvable, mut fewer) = (0, 0, 0, 0);
+    for drawing in drawings(40).filter(|drawing| !drawing.monitors && !drawing.derived && !drawing.numbers) {
+        let task = with_free_variables(drawing);
+        let Some(safe) = Safe::of(&task) else { continue };
+        smaller += 1;
+        let whole = plan(task.clone(), ANY);
+        let outcome = plan(task.clone(), How { abstraction: Abstraction::Safe, ..ANY });
+        // Replayed on the whole task by the planner.
+        assert_eq!(outcome.answer, whole.answer, "{drawing:?}: without {:?}", safe.removed().collect::<Vec<_>>());
+        assert!(!outcome.optimal && outcome.plan.is_some() == whole.plan.is_some());
+        match outcome.answer {
+            Answer::Solved => solved += 1,
+            _ => {
+                unsolvable += 1;
+                fewer += u32::from(outcome.figures.states < whole.figures.states);
+            }
+        }
+    }
+    assert!(smaller > 100 && solved > 40 && unsolvable > 20 && fewer > 4, "{smaller} {solved} {unsolvable} {fewer}");
 }

@@ -3,10 +3,12 @@
 mod truth;
 
 use hadal_guide::plan::{
-    Allowance, CostKind, LandmarkCount, LmCut, Partitioned, Pruned, Relaxation, Relaxed, RelaxedGuide,
+    Allowance, CostKind, LandmarkCount, LmCut, NoOps, Partitioned, Pruned, Relaxation, Relaxed, RelaxedGuide,
     Source, Stubborn,
 };
 use hadal_guide::{Distance, Guide};
+use hadal_system::rows::{Change, Effect, Need, Row, RowTask};
+use hadal_testkit::rows::{self as draw, Drawing};
 use truth::{Truth, drawings};
 
 #[test]
@@ -152,4 +154,73 @@ fn every_plan_passes_every_landmark() {
         }
     }
     assert!(landmarks > 600 && walks > 600 && several > 0, "{landmarks} {walks} {several}");
+}
+
+/// A drawn task whose rows ask for every value that they change, `undone` of them with a row that takes them back.
+fn with_ways_back(drawing: Drawing, undone: impl Fn(usize) -> bool) -> RowTask {
+    let mut task = draw::task(drawing);
+    let mut back = Vec::new();
+    for (at, row) in task.rows.iter_mut().enumerate() {
+        let set = |effect: &Effect| match effect.change {
+            Change::Set(variable, value) => Some((variable, value)),
+            _ => None,
+        };
+        let mut after: Vec<(u32, u32)> = row.effects.iter().filter_map(set).collect();
+        after.sort_unstable();
+        after.dedup_by_key(|(variable, _)| *variable);
+        let asked = |variable: u32| {
+            row.needs.iter().find_map(|need| match *need {
+                Need::Is(of, value) if of == variable => Some(value),
+                _ => None,
+            })
+        };
+        let sizes = &task.variables;
+        let before: Vec<(u32, u32)> = after
+            .iter()
+            .map(|&(v, value)| (v, asked(v).unwrap_or((value + 1) % sizes[v as usize].values.len() as u32)))
+            .collect();
+        let is = |facts: &[(u32, u32)]| facts.iter().map(|&(v, value)| Need::Is(v, value)).collect::<Vec<_>>();
+        let set = |facts: &[(u32, u32)]| {
+            let change = |&(v, value): &(u32, u32)| Effect { when: Vec::new(), change: Change::Set(v, value) };
+            facts.iter().map(change).collect::<Vec<_>>()
+        };
+        (row.needs, row.effects) = (is(&before), set(&after));
+        if undone(at) {
+            back.push(Row { needs: is(&after), effects: set(&before), ..row.clone() });
+        }
+    }
+    task.rows.extend(back);
+    task
+}
+
+#[test]
+fn sequences_that_change_nothing_bound_where_duplicates_lie() {
+    let (mut bounded, mut tight, mut unknown) = (0, 0, 0);
+    for drawing in drawings(120).filter(|d| !(d.conditional || d.derived || d.numbers || d.monitors)) {
+        let all = drawing.seed % 3 > 0;
+        let Some(truth) = Truth::explore(with_ways_back(drawing, |at| all || at % 4 > 0)) else { continue };
+        let Some(found) = NoOps::of(&truth.space, 3, 1_000_000) else {
+            unknown += 1;
+            assert!(!all, "{drawing:?}");
+            continue;
+        };
+        // Breadth-first distances.
+        let mut depth = vec![u64::MAX; truth.states.len()];
+        depth[0] = 0;
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for &(from, _, to, _) in &truth.edges {
+                if depth[from] != u64::MAX && depth[from] + 1 < depth[to] {
+                    depth[to] = depth[from] + 1;
+                    changed = true;
+                }
+            }
+        }
+        let locality = truth.edges.iter().map(|&(from, _, to, _)| (depth[from] + 1).saturating_sub(depth[to])).max();
+        assert!(locality.unwrap_or(0) <= u64::from(found.longest), "{drawing:?}: {locality:?} and {found:?}");
+        bounded += 1;
+        tight += u32::from(locality == Some(u64::from(found.longest)));
+        assert!(!all || found.longest <= 2 && found.same_cost, "{drawing:?}: {found:?}");
+    }
+    assert!(bounded > 100 && tight > 50 && unknown > 10, "{bounded} {tight} {unknown}");
 }

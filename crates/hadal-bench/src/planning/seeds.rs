@@ -1,8 +1,10 @@
 //! `hadal bench planning-seeds`: the tables of Jabbar 2008, ch. 9. Settlers by hill climbing (table 9.1): plans at most 1.5
 //! times as long as published, and the instance that was given up there. The travelling purchaser with four preferences
-//! (table 9.2): how many states each layer has, and the best cost in it.
+//! (table 9.2): how many states each layer has, and the best cost in it. Useless actions (Wehrle 2011, tables 3.5 and 3.6): how
+//! many tasks of a domain greedy search leaves unsolved with and without them.
 
 use super::said::{Limit, Said, ask};
+use super::tasks::tasks;
 use crate::args::BenchArgs;
 use crate::corpus::Corpus;
 use crate::error::BenchError;
@@ -27,6 +29,47 @@ const LAYERS: [u64; 18] = [
 /// Layers in which the best cost falls, and to what.
 const COSTS: [(u64, f64); 6] = [(0, 105.0), (5, 104.0), (8, 103.0), (11, 101.0), (14, 97.0), (17, 96.0)];
 
+/// Domains of the published comparison of useless actions that are at hand.
+const DOMAINS: [&str; 6] = [
+    "pddl/classical/ipc-2002/depot",
+    "pddl/classical/ipc-2004/optical-telegraphs",
+    "pddl/classical/ipc-2004/pipesworld-notankage",
+    "pddl/classical/ipc-2006/pathways",
+    "pddl/classical/ipc-2006/tpp",
+    "pddl/classical/ipc-2006/trucks",
+];
+/// Greedy search with h^FF, alone, with useless, with helpful actions, and with both, as the columns are published.
+const CONFIGURATIONS: [&str; 4] = ["greedy", "greedy-useless", "greedy-helpful", "greedy-helpful-useless"];
+
+/// One configuration on the tasks of a domain.
+#[derive(Debug, Serialize)]
+struct UselessRow {
+    domain: &'static str,
+    engine: &'static str,
+    tasks: usize,
+    unsolved: usize,
+    evaluated: u64,
+}
+
+/// Two tasks of each domain in every configuration.
+fn useless(corpus: &Corpus, limit: Limit) -> Vec<UselessRow> {
+    println!("useless actions: domain, engine: tasks left unsolved, estimates");
+    let mut rows = Vec::new();
+    for domain in DOMAINS {
+        let tasks = tasks(&super::absolute(corpus.path_of(domain)), None);
+        for engine in CONFIGURATIONS {
+            let options = ["--engine", engine, "--memory", "1G"];
+            let said: Vec<Said> =
+                tasks.iter().map(|(domain, problem)| ask((domain, problem), &options, limit)).collect();
+            let unsolved = said.iter().filter(|said| said.length.is_none()).count();
+            let evaluated = said.iter().filter_map(|said| said.evaluated).sum();
+            println!("  {domain}, {engine}: {unsolved} of {}, {evaluated}", tasks.len());
+            rows.push(UselessRow { domain, engine, tasks: tasks.len(), unsolved, evaluated });
+        }
+    }
+    rows
+}
+
 #[derive(Debug, Serialize)]
 struct SettlersRow {
     instance: u32,
@@ -39,6 +82,7 @@ struct SettlersRow {
 struct SeedsReport {
     settlers: Vec<SettlersRow>,
     purchaser: Said,
+    useless: Vec<UselessRow>,
 }
 
 /// Runs the suite; 1 where a layer or a cost is not the published one, or a plan is too long.
@@ -76,7 +120,8 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     }
     met &= purchaser.levels == LAYERS && purchaser.improvements == COSTS;
     println!("{}", if met { "all as published, or better" } else { "NOT as published" });
-    let report = SeedsReport { settlers, purchaser };
+    let useless = useless(&corpus, limit);
+    let report = SeedsReport { settlers, purchaser, useless };
     write_results(args, &report, || page(&report))?;
     Ok(u8::from(!met))
 }
@@ -126,10 +171,21 @@ fn page(report: &SeedsReport) -> String {
             format!("<tr><td>{layer}<td>{states}<td>{best}</tr>\n")
         })
         .collect();
+    let useless: String = report
+        .useless
+        .iter()
+        .map(|row| {
+            format!(
+                "<tr><td>{}<td>{}<td>{} of {}<td>{}</tr>\n",
+                row.domain, row.engine, row.unsolved, row.tasks, row.evaluated
+            )
+        })
+        .collect();
     format!(
         "<!doctype html><meta charset=utf-8><title>hadal bench {SEEDS}</title>\
          <style>body{{font:14px sans-serif}}td,th{{padding:2px 8px;text-align:left}}</style>\
          <h1>Settlers</h1><table><tr><th>instance<th>engine<th>steps<th>published<th>seconds</tr>\n{settlers}</table>\
-         <h1>Travelling purchaser</h1><table><tr><th>layer<th>states<th>best cost</tr>\n{layers}</table>"
+         <h1>Travelling purchaser</h1><table><tr><th>layer<th>states<th>best cost</tr>\n{layers}</table>\
+         <h1>Useless actions</h1><table><tr><th>domain<th>engine<th>unsolved<th>estimates</tr>\n{useless}</table>"
     )
 }

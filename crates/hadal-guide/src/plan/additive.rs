@@ -3,10 +3,12 @@
 //! 2001; Keyder and Geffner 2008 for supporters by h^add).
 //!
 //! h^max is admissible, consistent and safe; h^add and h^FF are safe. Comparisons of numbers count one row as often as it
-//! takes to make them true (the repetitions of Scala, Haslum and Thiebaux 2016), but for h^max.
+//! takes to make them true (the repetitions of Scala, Haslum and Thiebaux 2016), but for h^max. Relaxed plans of tasks whose
+//! rows use up numbers count what they use.
 
 use super::queue::Queue;
 use super::relaxed::{NO_ROW, Relaxed};
+use super::resources::Stock;
 use hadal_exec::rows::RowWorker;
 use hadal_system::Label;
 use hadal_system::guide::{Distance, Estimator, Guide, Mask, Promises};
@@ -87,6 +89,10 @@ pub struct Exploration<'g> {
     plan: Vec<Label>,
     preferred: Vec<Label>,
     repeats: Vec<(u32, u32)>,
+    /// What rows use up and make, where relaxed plans count that.
+    stock: Option<Stock>,
+    /// Facts that a relaxed plan still wants, with the row that wants each.
+    wanted: Vec<(u32, u32)>,
 }
 
 impl<'g> Exploration<'g> {
@@ -107,6 +113,8 @@ impl<'g> Exploration<'g> {
             plan: Vec::new(),
             preferred: Vec::new(),
             repeats: Vec::new(),
+            stock: task.resources.as_ref().filter(|_| kind == Relaxation::Plan).map(Stock::new),
+            wanted: Vec::new(),
         }
     }
 
@@ -124,7 +132,14 @@ impl<'g> Exploration<'g> {
         if cost == INFINITE || self.kind != Relaxation::Plan {
             return cost;
         }
-        self.extract()
+        match self.stock.take() {
+            Some(mut stock) => {
+                let cost = self.extract_counting(state, &mut stock);
+                self.stock = Some(stock);
+                cost
+            }
+            None => self.extract(),
+        }
     }
 
     fn explore(&mut self, state: &[u64], off: Option<&Mask>) {
@@ -153,7 +168,8 @@ impl<'g> Exploration<'g> {
             }
             if task.goal.binary_search(&fact).is_ok() {
                 waiting -= 1;
-                if waiting == 0 {
+                // What makes resources may be wanted besides.
+                if waiting == 0 && self.stock.is_none() {
                     return;
                 }
             }
@@ -246,6 +262,56 @@ impl<'g> Exploration<'g> {
                 if needs.iter().all(|&need| self.is_given(need)) {
                     self.preferred.push(Label(row));
                 }
+            }
+            total = add(total, task.row_costs[row as usize].saturating_mul(times).min(LARGEST));
+        }
+        total
+    }
+
+    /// The same, where every row of the plan needs its own share of what rows use up.
+    fn extract_counting(&mut self, state: &[u64], stock: &mut Stock) -> u32 {
+        let task = self.task;
+        let Some(resources) = &task.resources else { return self.extract() };
+        stock.begin(resources, &self.facts, &task.row_costs);
+        self.mark += 1;
+        let mark = self.mark;
+        self.wanted.clear();
+        self.wanted.extend(task.goal.iter().map(|&fact| (fact, NO_ROW)));
+        loop {
+            while let Some((fact, by)) = self.wanted.pop() {
+                let worker = &mut self.worker;
+                let value = |comparison: u32| {
+                    let term = task.space().task().comparisons[comparison as usize].term;
+                    worker.value(state, term).map(|value| *value.numer() as f64 / *value.denom() as f64)
+                };
+                if resources.wants(fact)
+                    && !stock.want(resources, fact, Some(by).filter(|&row| row != NO_ROW), value)
+                {
+                    continue;
+                }
+                if self.is_given(fact) || std::mem::replace(&mut self.marked[fact as usize], mark) == mark {
+                    continue;
+                }
+                let operator = self.supporters[fact as usize];
+                if operator == NO_ROW {
+                    continue;
+                }
+                let row = task.rows[operator as usize];
+                self.wanted.extend(task.needs.get(operator).iter().map(|&need| (need, row)));
+                if row != NO_ROW && !stock.has(row) {
+                    stock.take(resources, row, 1);
+                }
+            }
+            let Some((row, times)) = stock.missing(resources) else { break };
+            if stock.take(resources, row, times) {
+                self.wanted.extend(resources.needs(row).iter().map(|&need| (need, row)));
+            }
+        }
+        let mut total = 0u32;
+        for (row, times) in stock.plan() {
+            self.plan.push(Label(row));
+            if resources.needs(row).iter().all(|&need| self.is_given(need)) {
+                self.preferred.push(Label(row));
             }
             total = add(total, task.row_costs[row as usize].saturating_mul(times).min(LARGEST));
         }

@@ -4,6 +4,8 @@
 //! cannot be reached at all. Conditional effects are operators of their own that share their row's cost; derived facts and
 //! monitors are operators that cost nothing; a comparison is a fact that any change of its numbers towards it may add.
 
+use super::linear::{Linear, constant, linear};
+use super::resources::Resources;
 use hadal_exec::rows::{Place, RowSpace, RowWorker};
 use hadal_system::rows::{Change, Need, RowTask, Sign, Term};
 use std::collections::HashMap;
@@ -113,6 +115,8 @@ pub struct Relaxed<'s> {
     pub(super) row_costs: Vec<u32>,
     pub(super) goal: Vec<u32>,
     pub(super) gains: Vec<Gain>,
+    /// What rows use up and make, where they do.
+    pub(super) resources: Option<Resources>,
 }
 
 impl<'s> Relaxed<'s> {
@@ -192,12 +196,9 @@ struct Builder<'s> {
     adds: Vec<Vec<u32>>,
     rows: Vec<u32>,
     gains: Vec<Gain>,
-}
-
-/// A sum of numbers times factors, plus a constant.
-struct Linear {
-    factors: HashMap<u32, f64>,
-    constant: f64,
+    /// The comparisons that are facts and read each number, with their facts and forms.
+    by_number: HashMap<u32, Vec<(u32, u32)>>,
+    forms: HashMap<u32, Option<Linear>>,
 }
 
 impl<'s> Builder<'s> {
@@ -276,6 +277,7 @@ impl<'s> Builder<'s> {
                 steps.push((needs, monitor.variable, *to));
             }
         }
+        self.read_comparisons(task);
         for at in 0..task.rows.len() {
             self.add_row(task, at as u32, &row_needs[at], &whens[at]);
         }
@@ -287,7 +289,27 @@ impl<'s> Builder<'s> {
             let adds = self.adds_of(variable, to);
             self.add(NO_ROW, needs, adds);
         }
-        self.finish(space, kind, goal)
+        self.finish(space, kind, goal, row_needs)
+    }
+
+    fn read_comparisons(&mut self, task: &RowTask) {
+        let mut compares: Vec<(u32, u32)> = self.compares.iter().map(|(&a, &b)| (a, b)).collect();
+        compares.sort_unstable();
+        for (comparison, fact) in compares {
+            let term = task.comparisons[comparison as usize].term;
+            let mut numbers = Vec::new();
+            walk(task, term, |term| {
+                if let Term::Number(number) = term {
+                    numbers.push(number);
+                }
+            });
+            numbers.sort_unstable();
+            numbers.dedup();
+            for number in numbers {
+                self.by_number.entry(number).or_default().push((comparison, fact));
+            }
+            self.forms.insert(comparison, linear(task, term));
+        }
     }
 
     /// What setting a variable makes true.
@@ -333,18 +355,23 @@ impl<'s> Builder<'s> {
 
     /// One operator for every comparison that a change of a number may make true.
     fn add_numeric(&mut self, task: &RowTask, row: u32, needs: &[u32], change: Change) {
-        let (Change::Assign(number, _) | Change::Increase(number, _)) = change else { return };
-        let mut compares: Vec<(u32, u32)> = self.compares.iter().map(|(&a, &b)| (a, b)).collect();
-        compares.sort_unstable();
-        for (comparison, fact) in compares {
+        let (amount, number) = match change {
+            Change::Increase(number, term) => (constant(task, term), number),
+            Change::Assign(number, _) => (None, number),
+            Change::Set(..) => return,
+        };
+        for (comparison, fact) in self.by_number.get(&number).cloned().unwrap_or_default() {
             let held = task.comparisons[comparison as usize];
-            if !reads(task, held.term, number) {
+            let mut by = 0.0;
+            if let (Change::Assign(_, term), Some(Some(form))) = (change, self.forms.get(&comparison))
+                && form.factors.len() == 1
+                && let Some(value) = constant(task, term)
+                && !form.meets(held.sign, value)
+            {
+                // A value that does not meet the comparison never makes it true.
                 continue;
             }
-            let mut by = 0.0;
-            if let (Change::Increase(_, term), Some(linear)) = (change, linear(task, held.term))
-                && let Some(amount) = constant(task, term)
-            {
+            if let (Some(amount), Some(Some(linear))) = (amount, self.forms.get(&comparison)) {
                 let towards = linear.factors.get(&number).copied().unwrap_or(0.0) * amount;
                 let helps = match held.sign {
                     Sign::Positive | Sign::NotNegative => towards > 0.0,
@@ -362,7 +389,13 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn finish(mut self, space: &'s RowSpace, kind: CostKind, goal: Vec<u32>) -> Relaxed<'s> {
+    fn finish(
+        mut self,
+        space: &'s RowSpace,
+        kind: CostKind,
+        goal: Vec<u32>,
+        row_needs: Vec<Vec<u32>>,
+    ) -> Relaxed<'s> {
         let places = space.layout().finite.clone();
         let row_costs: Vec<u32> = (0..space.task().rows.len() as u32)
             .map(|row| match kind {
@@ -385,7 +418,9 @@ impl<'s> Builder<'s> {
         differs.sort_unstable_by_key(|&(_, _, fact)| fact);
         let mut compares: Vec<(u32, u32)> = self.compares.into_iter().collect();
         compares.sort_unstable();
+        let resources = Resources::of(space.task(), &compares, row_needs);
         Relaxed {
+            resources,
             space,
             first_fact: self.first_fact,
             places,
@@ -429,82 +464,9 @@ fn walk(task: &RowTask, term: u32, mut each: impl FnMut(Term)) {
     }
 }
 
-fn reads(task: &RowTask, term: u32, number: u32) -> bool {
-    let mut found = false;
-    walk(task, term, |term| found |= term == Term::Number(number));
-    found
-}
-
 /// Whether a term depends on more than numbers.
 fn reads_facts(task: &RowTask, term: u32) -> bool {
     let mut found = false;
     walk(task, term, |term| found |= matches!(term, Term::Holds(_)));
     found
-}
-
-fn constant(task: &RowTask, term: u32) -> Option<f64> {
-    match task.terms[term as usize] {
-        Term::Constant(value) => Some(*value.numer() as f64 / *value.denom() as f64),
-        _ => linear(task, term).filter(|linear| linear.factors.is_empty()).map(|linear| linear.constant),
-    }
-}
-
-/// A term as a linear form, where it is one. Terms are evaluated children first, so nothing recurs.
-fn linear(task: &RowTask, term: u32) -> Option<Linear> {
-    let mut needed = vec![false; term as usize + 1];
-    needed[term as usize] = true;
-    for at in (0..=term as usize).rev() {
-        if let Term::Add(a, b) | Term::Subtract(a, b) | Term::Multiply(a, b) | Term::Divide(a, b) =
-            task.terms[at]
-            && needed[at]
-        {
-            needed[a as usize] = true;
-            needed[b as usize] = true;
-        }
-    }
-    let mut forms: HashMap<u32, Linear> = HashMap::new();
-    for at in (0..=term).filter(|&at| needed[at as usize]) {
-        let form = match task.terms[at as usize] {
-            Term::Constant(value) => {
-                Linear { factors: HashMap::new(), constant: *value.numer() as f64 / *value.denom() as f64 }
-            }
-            Term::Number(number) => Linear { factors: HashMap::from([(number, 1.0)]), constant: 0.0 },
-            Term::Holds(_) => return None,
-            Term::Add(a, b) => forms.get(&a)?.plus(forms.get(&b)?, 1.0),
-            Term::Subtract(a, b) => forms.get(&a)?.plus(forms.get(&b)?, -1.0),
-            Term::Multiply(a, b) => {
-                let (a, b) = (forms.get(&a)?, forms.get(&b)?);
-                match (a.factors.is_empty(), b.factors.is_empty()) {
-                    (_, true) => a.times(b.constant),
-                    (true, false) => b.times(a.constant),
-                    (false, false) => return None,
-                }
-            }
-            Term::Divide(a, b) => {
-                let (a, b) = (forms.get(&a)?, forms.get(&b)?);
-                if !b.factors.is_empty() || b.constant == 0.0 {
-                    return None;
-                }
-                a.times(1.0 / b.constant)
-            }
-        };
-        forms.insert(at, form);
-    }
-    forms.remove(&term)
-}
-
-impl Linear {
-    fn plus(&self, other: &Linear, sign: f64) -> Linear {
-        let mut factors = self.factors.clone();
-        for (&number, &factor) in &other.factors {
-            *factors.entry(number).or_insert(0.0) += sign * factor;
-        }
-        factors.retain(|_, factor| *factor != 0.0);
-        Linear { factors, constant: self.constant + sign * other.constant }
-    }
-
-    fn times(&self, by: f64) -> Linear {
-        let factors = self.factors.iter().map(|(&number, &factor)| (number, factor * by)).collect();
-        Linear { factors, constant: self.constant * by }
-    }
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use hadal_exec::rows::{Firing, RowSpace};
+use hadal_system::rows::RowTask;
 use hadal_testkit::rows::{self as draw, Drawing};
 use std::collections::HashMap;
 
@@ -32,7 +33,12 @@ pub struct Truth {
 impl Truth {
     /// Draws a task and explores it; `None` where it has too many states.
     pub fn of(drawing: Drawing) -> Option<Truth> {
-        let space = RowSpace::new(draw::task(drawing)).expect("drawn tasks can be run");
+        Truth::explore(draw::task(drawing))
+    }
+
+    /// Explores a task; `None` where it has too many states.
+    pub fn explore(task: RowTask) -> Option<Truth> {
+        let space = RowSpace::new(task).expect("drawn tasks can be run");
         let mut states = vec![space.initial().to_vec()];
         let mut numbers = HashMap::from([(states[0].clone(), 0)]);
         let mut edges = Vec::new();

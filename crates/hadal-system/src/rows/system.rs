@@ -3,10 +3,11 @@
 //!
 //! All conditions and amounts of a row are computed before anything is written. Numbers are whole units of their scale.
 //! Derived facts are a function that runs the rules to their fixpoint. A number that leaves the range it is given is an
-//! error of the model.
+//! error of the model. Where the metric is a sum of costs, actions cost what their rows do, in the largest unit that keeps
+//! all of them whole and divides one.
 
-use super::scale::{constant, intervals, number_scales, term_scales};
-use super::{Change, Effect, Monitor, Need, Rational, Row, RowTask, Sign, Term};
+use super::scale::{constant, intervals, lcm, number_scales, term_scales};
+use super::{Change, Effect, Metric, Monitor, Need, Rational, Row, RowTask, Sign, Term};
 use crate::domain::{Domain, DomainKind, Value};
 use crate::expr::{BinaryOp, Expr, ExprKind, Place, Step, UnaryOp};
 use crate::shape::{Shape, ShapeId, TooManySlots};
@@ -56,7 +57,12 @@ impl RowTask {
             boolean: ShapeId(0),
             amount: ShapeId(0),
             facts: None,
+            cost_scale: 1,
         };
+        for row in &self.rows {
+            let scale = row.cost.map_or(1, |cost| writer.terms[cost as usize]);
+            writer.cost_scale = lcm(writer.cost_scale, scale).ok_or(NoSystem::TooLarge)?;
+        }
         writer.declare()?;
         writer.rules()?;
         writer.start()?;
@@ -89,6 +95,8 @@ struct Writer<'t> {
     amount: ShapeId,
     /// The function that says which derived facts hold, and the shape of its list of them.
     facts: Option<(FunctionId, ShapeId)>,
+    /// One over this is the unit of costs.
+    cost_scale: i128,
 }
 
 /// The list of derived facts at hand, inside the function that computes it.
@@ -405,7 +413,27 @@ impl Writer<'_> {
         for monitor in &self.task.monitors {
             body.push(self.watch(monitor)?);
         }
-        Ok(Action { name, locals, guard: Expr::all(guard), body, ..Action::default() })
+        let cost = self.cost(row)?;
+        Ok(Action { name, locals, guard: Expr::all(guard), body, cost, ..Action::default() })
+    }
+
+    /// What a row costs in units of costs; nothing is said of it where steps are counted, or no sum of costs is asked for.
+    fn cost(&self, row: &Row) -> Result<Option<Expr>, NoSystem> {
+        match (&self.task.metric, row.cost) {
+            (Metric::Minimise(_) | Metric::Maximise(_), _) | (Metric::Steps, None) => Ok(None),
+            (Metric::Cost { .. }, None) => Ok(Some(Expr::constant(0))),
+            (Metric::Cost { .. } | Metric::Steps, Some(term)) => {
+                let cost = self.term(term, None, &mut 0)?;
+                let factor = narrow(self.cost_scale / self.terms[term as usize])?;
+                Ok(Some(match (factor, cost.as_const()) {
+                    (1, _) => cost,
+                    (factor, Some(value)) => {
+                        Expr::constant(value.checked_mul(factor).ok_or(NoSystem::TooLarge)?)
+                    }
+                    (factor, None) => Expr::binary(BinaryOp::Multiply, cost, Expr::constant(factor)),
+                }))
+            }
+        }
     }
 
     fn effect_defined(&self, effect: &Effect) -> Option<Expr> {

@@ -13,6 +13,9 @@ use std::collections::{HashSet, VecDeque};
 const MAX_CANDIDATES: usize = 300;
 /// Effects looked at, over all candidates.
 const MAX_WORK: u64 = 400_000_000;
+/// Ways to match the arguments of a part with an instance; where an object stands in many places there is one for every
+/// permutation of them.
+const MAX_ORDERS: usize = 64;
 const NONE: u32 = u32::MAX;
 
 /// One predicate of a candidate: which arguments name the instance, which one is counted.
@@ -270,6 +273,7 @@ impl<'a> Finder<'a> {
                             .filter(|at| tuple[*at as usize] == object && !order.contains(at))
                             .map(|at| [order.as_slice(), &[at]].concat())
                     })
+                    .take(MAX_ORDERS)
                     .collect();
             }
             for order in orders {

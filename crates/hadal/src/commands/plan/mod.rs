@@ -17,7 +17,7 @@ use hadal_lang::diagnostic::render_plain;
 use hadal_lang::language::Language;
 use hadal_lang::pddl::{self, NotLoaded, SoftGoals};
 use hadal_plan::{
-    Answer, ENGINES, Engine, Found, GUIDES, GuideChoice, Kept, OnDisk, Outcome, PlanError, Planner, decimal,
+    Abstraction, Answer, ENGINES, Engine, Found, GUIDES, GuideChoice, Kept, OnDisk, Outcome, PlanError, Planner, decimal,
 };
 use hadal_search::{Control, Limits, StopReason};
 use hadal_store::Governor;
@@ -63,6 +63,10 @@ pub struct PlanArgs {
     /// End with the first plan instead of improving it.
     #[arg(long, conflicts_with = "optimal")]
     pub first: bool,
+    /// Leave out what can always be brought to where it is needed, and put its steps back into the plan. Finds a plan where
+    /// there is one, often with fewer states, seldom a short one.
+    #[arg(long, conflicts_with = "optimal")]
+    pub safe_abstraction: bool,
     /// Memory budget, e.g. 500M or 8G. Default: three quarters of what the machine has free.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
@@ -134,13 +138,14 @@ impl PlanArgs {
                 || self.guide != GuideChoice::default()
                 || self.external
                 || self.first
+                || self.safe_abstraction
                 || self.max_depth.is_some()
                 || self.plan.is_some()
                 || self.html.is_some();
             return match pddl {
                 true => wrong(
-                    "--optimal, --first, --engine, --guide, --external, --max-depth, --plan and --html are for tasks in PDDL; the run of a \
-                     model in real time is always a cheapest one",
+                    "--optimal, --first, --engine, --guide, --external, --safe-abstraction, --max-depth, --plan and --html are for \
+                     tasks in PDDL; the run of a model in real time is always a cheapest one",
                 ),
                 false => Ok(()),
             };
@@ -158,6 +163,9 @@ impl PlanArgs {
                 "--engine {} finds plans without a proof: leave --optimal out, or choose another engine",
                 self.engine.info().name
             )));
+        }
+        if self.safe_abstraction && self.engine.proves() {
+            return wrong("--safe-abstraction finds plans without a proof: choose another engine, or leave it out");
         }
         let layered = [Engine::Blind, Engine::BranchAndBound, Engine::CostBreadth].contains(&self.engine);
         if self.max_depth.is_some() && !layered {
@@ -180,6 +188,7 @@ pub fn resume(args: &ResumeArgs, about: &serde_json::Value) -> Option<Result<u8,
         guide: GuideChoice::default(),
         external: false,
         first: about.plan.first,
+        safe_abstraction: about.plan.safe_abstraction,
         memory: limits.memory,
         time_limit: limits.time_limit,
         max_depth: limits.max_depth,
@@ -262,6 +271,10 @@ fn carry_out(args: &PlanArgs, resumed: Option<(&PathBuf, hadal_plan::Resumed)>) 
         first: args.first,
         engine: args.engine,
         guide: args.guide,
+        abstraction: match args.safe_abstraction {
+            true => Abstraction::Safe,
+            false => Abstraction::Whole,
+        },
         resident,
         announce: &announce,
     };

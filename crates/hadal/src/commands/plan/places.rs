@@ -45,6 +45,8 @@ pub(super) struct Asked {
     pub(super) problem: PathBuf,
     pub(super) optimal: bool,
     pub(super) first: bool,
+    #[serde(default)]
+    pub(super) safe_abstraction: bool,
     pub(super) engine: String,
     pub(super) plan: Option<PathBuf>,
     pub(super) html: Option<PathBuf>,
@@ -106,6 +108,7 @@ impl<'a> Places<'a> {
                 problem: absolute(problem),
                 optimal: args.optimal,
                 first: args.first,
+                safe_abstraction: args.safe_abstraction,
                 engine: args.engine.info().name.to_owned(),
                 plan: args.plan.as_deref().map(absolute),
                 html: args.html.as_deref().map(absolute),

@@ -1,0 +1,11 @@
+; Constants in conditions, effects and rules; names in any case; predicates named like keywords and types.
+(DEFINE (DOMAIN Constants)
+  (:REQUIREMENTS :ADL :DERIVED-PREDICATES)
+  (:TYPES room - OBJECT)
+  (:CONSTANTS Hall attic - Room)
+  (:PREDICATES (in ?r - room) (room ?r) (and-then ?r - room) (open ?a ?b) (SAFE))
+  (:derived (safe) (and (not (in ATTIC)) (and-then hall)))
+  (:Action go :parameters (?r - room) :precondition (and (in HALL) (open hall ?r) (room ?r)) :effect (and (in ?r) (not (in hall))))
+  (:action back :parameters () :precondition (not (in Hall)) :effect (and (in hall) (forall (?r - room) (when (not (= ?r hall)) (not (in ?r)))) (and-then hall)))
+  (:action unlock :precondition (in hall) :effect (and (open hall attic) (room attic)))
+  )

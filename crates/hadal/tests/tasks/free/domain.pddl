@@ -1,0 +1,10 @@
+; Circles of steps that cost nothing around steps that cost something.
+(define (domain free)
+  (:requirements :strips :typing :action-costs)
+  (:types spot)
+  (:predicates (at ?s - spot) (ring ?a ?b - spot) (gate ?a ?b - spot) (paid) (key))
+  (:functions (toll ?a ?b - spot) (total-cost) - number)
+  (:action turn :parameters (?a ?b - spot) :precondition (and (at ?a) (ring ?a ?b))
+    :effect (and (at ?b) (not (at ?a))))
+  (:action pass :parameters (?a ?b - spot) :precondition (and (at ?a) (gate ?a ?b))
+    :effect (and (at ?b) (not (at ?a)) (increase (total-cost) (toll ?a ?b)))))

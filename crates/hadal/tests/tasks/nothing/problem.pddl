@@ -1,0 +1,2 @@
+; expect: cost 0
+(define (problem p) (:domain nothing) (:init) (:goal (and)))

@@ -1,0 +1,12 @@
+; Rules that lean on each other in circles, and one that denies what they derive.
+(define (domain rules)
+  (:requirements :adl :derived-predicates)
+  (:types node)
+  (:predicates (edge ?a ?b - node) (lit ?n - node) (reached ?n - node) (even ?n - node) (odd ?n - node) (dark))
+  (:derived (reached ?n - node) (or (lit ?n) (exists (?m - node) (and (edge ?m ?n) (reached ?m)))))
+  (:derived (even ?n - node) (or (lit ?n) (exists (?m - node) (and (edge ?m ?n) (odd ?m)))))
+  (:derived (odd ?n - node) (exists (?m - node) (and (edge ?m ?n) (even ?m))))
+  (:derived (dark) (exists (?n - node) (not (reached ?n))))
+  (:action light :parameters (?n - node) :precondition (dark) :effect (lit ?n))
+  (:action dim :parameters (?n - node) :precondition (and (lit ?n) (odd ?n)) :effect (not (lit ?n)))
+  (:action cut :parameters (?a ?b - node) :precondition (and (edge ?a ?b) (even ?b)) :effect (not (edge ?a ?b))))
