@@ -27,8 +27,10 @@ struct Flow {
 /// The resources of a task; nothing here depends on a state.
 #[derive(Debug)]
 pub(super) struct Resources {
-    /// By fact: the comparison, its resource, and whether it wants more than nothing.
-    wants: HashMap<u32, Want>,
+    /// What comparisons want.
+    wants: Vec<Want>,
+    /// By fact: its place among them, or [`NOTHING`].
+    places: Vec<u32>,
     /// By row: what it changes.
     flows: Vec<Vec<Flow>>,
     /// By row: forms that it sets to a value.
@@ -42,9 +44,13 @@ pub(super) struct Resources {
     reusable: Vec<bool>,
 }
 
+/// No place.
+const NOTHING: u32 = u32::MAX;
+
 /// What a comparison wants of a resource.
 #[derive(Clone, Copy, Debug)]
 struct Want {
+    fact: u32,
     comparison: u32,
     resource: u32,
     /// The constant of the comparison's form: the resource must not be below less this.
@@ -57,7 +63,7 @@ impl Resources {
     pub(super) fn of(task: &RowTask, compares: &[(u32, u32)], needs: Vec<Vec<u32>>) -> Option<Resources> {
         let mut forms: Vec<Vec<(u32, f64)>> = Vec::new();
         let mut numbers: HashMap<Vec<(u32, u64)>, u32> = HashMap::new();
-        let mut wants = HashMap::new();
+        let mut wants = Vec::new();
         for &(comparison, fact) in compares {
             let held = task.comparisons[comparison as usize];
             let strict = match held.sign {
@@ -73,7 +79,7 @@ impl Resources {
                 forms.push(factors);
                 forms.len() as u32 - 1
             });
-            wants.insert(fact, Want { comparison, resource, constant: form.constant, strict });
+            wants.push(Want { fact, comparison, resource, constant: form.constant, strict });
         }
         let mut by_number: HashMap<u32, Vec<Flow>> = HashMap::new();
         for (resource, form) in (0u32..).zip(&forms) {
@@ -81,8 +87,14 @@ impl Resources {
                 by_number.entry(number).or_default().push(Flow { resource, by });
             }
         }
+        let last = wants.iter().map(|want| want.fact as usize + 1).max().unwrap_or(0);
+        let mut places = vec![NOTHING; last];
+        for (at, want) in (0u32..).zip(&wants) {
+            places[want.fact as usize] = at;
+        }
         let mut made = Resources {
             wants,
+            places,
             flows: Vec::with_capacity(task.rows.len()),
             sets: Vec::with_capacity(task.rows.len()),
             needs,
@@ -91,7 +103,7 @@ impl Resources {
         };
         // What meets the least of a resource's comparisons.
         let mut least = vec![f64::INFINITY; forms.len()];
-        for want in made.wants.values() {
+        for want in &made.wants {
             let met = if want.strict { LITTLE - want.constant } else { -want.constant };
             least[want.resource as usize] = least[want.resource as usize].min(met);
         }
@@ -152,10 +164,10 @@ pub(super) struct Stock {
     /// How often each row is in the plan; those that are.
     times: Vec<u32>,
     rows: Vec<u32>,
-    /// Comparisons that are wanted: the fact, what the last row that wants it uses up itself, the value in the state.
+    /// Comparisons that are wanted: which, what the last row that wants it uses up itself, the value in the state.
     wanted: Vec<(u32, f64, Option<f64>)>,
-    /// Where a fact stands among them.
-    place: HashMap<u32, usize>,
+    /// Where each comparison stands among them, or [`NOTHING`].
+    place: Vec<u32>,
     rounds: u32,
 }
 
@@ -168,6 +180,7 @@ impl Stock {
             change: vec![0.0; resources.reusable.len()],
             set: vec![f64::NEG_INFINITY; resources.reusable.len()],
             times: vec![0; resources.flows.len()],
+            place: vec![NOTHING; resources.wants.len()],
             ..Stock::default()
         }
     }
@@ -179,8 +192,9 @@ impl Stock {
         }
         self.change.fill(0.0);
         self.set.fill(f64::NEG_INFINITY);
-        self.wanted.clear();
-        self.place.clear();
+        for (want, ..) in self.wanted.drain(..) {
+            self.place[want as usize] = NOTHING;
+        }
         self.rounds = 0;
         self.prices.fill((f64::INFINITY, 0, 1.0));
         self.given.fill(f64::INFINITY);
@@ -202,9 +216,9 @@ impl Stock {
             }
         }
         self.price(resources);
-        for (&fact, want) in &resources.wants {
+        for want in &resources.wants {
             let at = want.resource as usize;
-            if facts[fact as usize] == 0 && !self.prices[at].0.is_finite() {
+            if facts[want.fact as usize] == 0 && !self.prices[at].0.is_finite() {
                 self.given[at] = self.given[at].min(0.0);
             }
         }
@@ -268,16 +282,15 @@ impl Stock {
         by: Option<u32>,
         value: impl FnOnce(u32) -> Option<f64>,
     ) -> bool {
-        let Some(want) = resources.wants.get(&fact) else { return true };
+        let Some((number, want)) = resources.want_of(fact) else { return true };
         let flows = by.map(|row| &resources.flows[row as usize]);
         let own = flows.into_iter().flatten().find(|flow| flow.resource == want.resource);
         let own = own.map_or(0.0, |flow| (-flow.by).max(0.0));
-        let wanted = &mut self.wanted;
-        let at = *self.place.entry(fact).or_insert_with(|| {
-            wanted.push((fact, own, value(want.comparison)));
-            wanted.len() - 1
-        });
-        let held = &mut self.wanted[at];
+        if self.place[number as usize] == NOTHING {
+            self.place[number as usize] = self.wanted.len() as u32;
+            self.wanted.push((number, own, value(want.comparison)));
+        }
+        let held = &mut self.wanted[self.place[number as usize] as usize];
         // At the end everything is used up that is.
         held.1 = if by.is_none() { 0.0 } else { held.1.max(own) };
         let has_value = held.2.is_some() || self.set[want.resource as usize].is_finite();
@@ -292,8 +305,8 @@ impl Stock {
             return None;
         }
         let mut dearest: Option<(f64, u32, u32)> = None;
-        for &(fact, own, value) in &self.wanted {
-            let Some(want) = resources.wants.get(&fact) else { continue };
+        for &(number, own, value) in &self.wanted {
+            let want = resources.wants[number as usize];
             let (price, row, gain) = self.prices[want.resource as usize];
             if !price.is_finite() || dearest.is_some_and(|(known, ..)| known >= price) {
                 continue;
@@ -316,7 +329,14 @@ impl Stock {
 impl Resources {
     /// Whether a fact is a comparison that is a resource's.
     pub(super) fn wants(&self, fact: u32) -> bool {
-        self.wants.contains_key(&fact)
+        self.want_of(fact).is_some()
+    }
+
+    /// What a fact wants, with its number.
+    #[inline]
+    fn want_of(&self, fact: u32) -> Option<(u32, Want)> {
+        let number = *self.places.get(fact as usize).filter(|&&number| number != NOTHING)?;
+        Some((number, self.wants[number as usize]))
     }
 
     /// What a row needs.
@@ -326,7 +346,7 @@ impl Resources {
 
     /// Whether a row uses up the resource that a fact wants.
     fn uses_up(&self, row: u32, fact: u32) -> bool {
-        let Some(want) = self.wants.get(&fact) else { return false };
+        let Some((_, want)) = self.want_of(fact) else { return false };
         self.flows[row as usize].iter().any(|flow| flow.resource == want.resource && flow.by < 0.0)
     }
 }
