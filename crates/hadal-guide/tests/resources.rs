@@ -27,7 +27,8 @@ fn estimate(timber: u32, wood_there: u32, houses: u32, at: &str) -> u32 {
            (= (wood there) {wood_there}) (= (houses here) 0) (= (houses there) 0) (= (loaded) 0) (= (room) 1))
          (:goal (>= (houses {at}) {houses})))"
     );
-    let loaded = pddl::load(Source::new("d", SAWMILL), Source::new("p", problem.as_str()), pddl::Options::default());
+    let loaded =
+        pddl::load(Source::new("d", SAWMILL), Source::new("p", problem.as_str()), pddl::Options::default());
     let task = match loaded {
         Ok(loaded) => loaded.task,
         Err(why) => panic!("{why}"),

@@ -2,8 +2,10 @@
 
 mod truth;
 
+use hadal_guide::plan::Safe;
 use hadal_plan::{
-    Abstraction, Answer, ENGINES, Engine, Found, GUIDES, GuideChoice, Kept, OnDisk, Opening, Outcome, Planner, Resumed,
+    Abstraction, Answer, ENGINES, Engine, Found, GUIDES, GuideChoice, Kept, OnDisk, Opening, Outcome,
+    Planner, Resumed,
 };
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
@@ -11,7 +13,6 @@ use hadal_search::{Control, Limits};
 use hadal_store::Governor;
 use hadal_store::manifest::{Medium, RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
-use hadal_guide::plan::Safe;
 use hadal_system::rows::{Change, Metric, Need, Rational, RowTask};
 use hadal_testkit::rows::{self as draw, Drawing};
 use hadal_testkit::{Faults, FaultyFolder};
@@ -359,7 +360,12 @@ fn safe_abstraction_keeps_verdicts_and_its_plans_are_plans() {
         let whole = plan(task.clone(), ANY);
         let outcome = plan(task.clone(), How { abstraction: Abstraction::Safe, ..ANY });
         // Replayed on the whole task by the planner.
-        assert_eq!(outcome.answer, whole.answer, "{drawing:?}: without {:?}", safe.removed().collect::<Vec<_>>());
+        assert_eq!(
+            outcome.answer,
+            whole.answer,
+            "{drawing:?}: without {:?}",
+            safe.removed().collect::<Vec<_>>()
+        );
         assert!(!outcome.optimal && outcome.plan.is_some() == whole.plan.is_some());
         match outcome.answer {
             Answer::Solved => solved += 1,
@@ -369,5 +375,8 @@ fn safe_abstraction_keeps_verdicts_and_its_plans_are_plans() {
             }
         }
     }
-    assert!(smaller > 100 && solved > 40 && unsolvable > 20 && fewer > 4, "{smaller} {solved} {unsolvable} {fewer}");
+    assert!(
+        smaller > 100 && solved > 40 && unsolvable > 20 && fewer > 4,
+        "{smaller} {solved} {unsolvable} {fewer}"
+    );
 }

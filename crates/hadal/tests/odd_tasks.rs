@@ -75,7 +75,10 @@ fn odd_tasks_have_the_answers_that_they_say() {
                     assert_eq!((code, &json["verdict"]), (Some(0), &"solved".into()), "{case}");
                     let (cost, optimal) = (cost.expect("a plan has a cost"), json["optimal"] == true);
                     assert!(optimal || !way.contains(&"--optimal"), "{case}");
-                    assert!(if optimal { cost == best } else { more == (cost <= best) || cost == best }, "{case}");
+                    assert!(
+                        if optimal { cost == best } else { more == (cost <= best) || cost == best },
+                        "{case}"
+                    );
                 }
             }
             compared += 1;
@@ -117,7 +120,7 @@ fn problems_are_systems_whose_paths_cost_what_plans_cost() {
 }
 
 /// All actions with all objects, as plans write them; none where there are too many.
-fn steps(task: &pddl::Task) -> Vec<String> {
+fn steps(task: &pddl::LiftedTask) -> Vec<String> {
     let mut list = Vec::new();
     for action in &task.actions {
         let mut partial = vec![format!("({}", action.name)];
@@ -138,7 +141,7 @@ fn steps(task: &pddl::Task) -> Vec<String> {
 }
 
 /// The metric of every plan of at most so many steps, by the validator alone.
-fn metrics(task: &pddl::Task, steps: &[String], plan: &mut String, most: usize, found: &mut Vec<f64>) {
+fn metrics(task: &pddl::LiftedTask, steps: &[String], plan: &mut String, most: usize, found: &mut Vec<f64>) {
     let judged = pddl::validate_task(task, plan);
     if judged.is_valid() {
         let metric = judged.metric.expect("plans have a cost");
@@ -169,7 +172,8 @@ fn no_plan_is_better(longest: usize) -> usize {
         let mut found = Vec::new();
         let steps = steps(&task);
         // The more steps there are to choose from, the shorter the plans.
-        let longest = (1..=longest).take_while(|&n| steps.len().pow(n as u32) < 30_000_000).last().unwrap_or(0);
+        let longest =
+            (1..=longest).take_while(|&n| steps.len().pow(n as u32) < 30_000_000).last().unwrap_or(0);
         metrics(&task, &steps, &mut String::new(), longest, &mut found);
         for &cost in &found {
             let Expected::Cost(best) = expected else { panic!("{}: there is a plan", folder.display()) };

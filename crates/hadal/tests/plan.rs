@@ -123,7 +123,10 @@ fn every_optimum_of_the_oracle_is_proved_or_left_open_for_want_of_time() {
         match (json["verdict"].as_str(), json["cost"].as_f64()) {
             (Some("solved"), Some(cost)) => {
                 assert_eq!(json["optimal"], true, "{problem}");
-                assert!(if wrong { cost < optimum } else { (cost - optimum).abs() < 1e-6 }, "{problem}: {cost}");
+                assert!(
+                    if wrong { cost < optimum } else { (cost - optimum).abs() < 1e-6 },
+                    "{problem}: {cost}"
+                );
                 proved += 1;
             }
             (Some("stopped"), _) => open.push(problem),
@@ -404,7 +407,11 @@ fn steps_that_can_be_taken_back_bound_where_duplicates_lie() {
       (:init (first a) (next a b) (next b c) (= (total-cost) 0)) (:goal (and (on c) (on a))))";
     let (domain, problem) = task("one-way", LAMPS, one_way);
     let (_, json) = plan(&domain, &problem, &["--optimal", "--external"]);
-    assert_eq!((&json["optimal"], &json["locality_bound"]), (&true.into(), &serde_json::Value::Null), "{json:#}");
+    assert_eq!(
+        (&json["optimal"], &json["locality_bound"]),
+        (&true.into(), &serde_json::Value::Null),
+        "{json:#}"
+    );
 }
 
 #[test]

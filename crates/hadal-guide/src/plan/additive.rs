@@ -217,7 +217,8 @@ impl<'g> Exploration<'g> {
         for gain in &task.gains {
             let comparison = task.space().task().comparisons[gain.comparison as usize];
             let Some(value) = self.worker.value(state, comparison.term) else { continue };
-            let missing = -(*value.numer() as f64 / *value.denom() as f64) / gain.by;
+            let value = gain.side.sign() * *value.numer() as f64 / *value.denom() as f64;
+            let missing = -value / gain.by;
             let times = missing.ceil().clamp(1.0, 1e6) as u32;
             let cost = &mut self.costs[gain.operator as usize];
             *cost = cost.saturating_mul(times).min(LARGEST);

@@ -1,5 +1,6 @@
 //! Terms as linear forms of numbers, for estimates: sums of numbers times factors, in floating point.
 
+use super::relaxed::Side;
 use hadal_system::rows::{RowTask, Sign, Term};
 use std::collections::HashMap;
 
@@ -64,12 +65,11 @@ pub(super) fn linear(task: &RowTask, term: u32) -> Option<Linear> {
 impl Linear {
     /// Whether a form of one number may meet a comparison where the number has this value: said only where rounding cannot
     /// be what decides.
-    pub(super) fn meets(&self, sign: Sign, number: f64) -> bool {
+    pub(super) fn meets(&self, sign: Sign, side: Side, number: f64) -> bool {
         let value = self.factors.values().map(|factor| factor * number).sum::<f64>() + self.constant;
         let close = value.abs() <= 1e-6 * (1.0 + self.constant.abs() + number.abs());
         match sign {
-            Sign::Positive | Sign::NotNegative => value > 0.0 || close,
-            Sign::Zero => close,
+            Sign::Positive | Sign::NotNegative | Sign::Zero => value * side.sign() > 0.0 || close,
             Sign::NotZero => true,
         }
     }
@@ -83,7 +83,7 @@ impl Linear {
         Linear { factors, constant: self.constant + sign * other.constant }
     }
 
-    fn times(&self, by: f64) -> Linear {
+    pub(super) fn times(&self, by: f64) -> Linear {
         let factors = self.factors.iter().map(|(&number, &factor)| (number, factor * by)).collect();
         Linear { factors, constant: self.constant * by }
     }

@@ -33,7 +33,8 @@ impl NoOps {
             let (length, last) = (1..=longest).find_map(|most| search.from(row, most))?;
             found.longest = found.longest.max(length);
             let cost = space.fixed_cost(row);
-            found.same_cost &= length <= 2 && cost.is_some() && (length == 1 || space.fixed_cost(last) == cost);
+            found.same_cost &=
+                length <= 2 && cost.is_some() && (length == 1 || space.fixed_cost(last) == cost);
         }
         Some(found)
     }
@@ -142,7 +143,8 @@ impl<'t> Search<'t> {
             if !pinned || !self.follows(&tried.needs) {
                 continue;
             }
-            let (now, numbers) = (self.known.iter().map(|&v| self.now[v as usize]).collect::<Vec<_>>(), self.numbers.clone());
+            let (now, numbers) =
+                (self.known.iter().map(|&v| self.now[v as usize]).collect::<Vec<_>>(), self.numbers.clone());
             self.apply(tried);
             if let Some(found) = self.go_on(row, length + 1, most) {
                 return Some(found);

@@ -76,11 +76,38 @@ impl Lists {
     }
 }
 
+/// What a fact says of a comparison's term. That a term is nothing is two facts: changes lead to it from one side or the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Side {
+    /// The comparison itself.
+    Whole,
+    /// It is not below nothing.
+    Least,
+    /// It is not above nothing.
+    Most,
+}
+
+impl Side {
+    /// Turns what is not to be above nothing into what is not to be below it.
+    pub(super) fn sign(self) -> f64 {
+        if self == Side::Most { -1.0 } else { 1.0 }
+    }
+}
+
+/// A comparison, or one side of it, that is a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Compared {
+    pub(super) comparison: u32,
+    pub(super) side: Side,
+    pub(super) fact: u32,
+}
+
 /// An operator that makes a comparison true by changing a number, and by how much it comes nearer each time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gain {
     pub(super) operator: u32,
     pub(super) comparison: u32,
+    pub(super) side: Side,
     pub(super) by: f64,
 }
 
@@ -92,8 +119,8 @@ pub struct Relaxed<'s> {
     places: Vec<Place>,
     /// Facts that say a variable does not have a value.
     differs: Vec<(Place, u32, u32)>,
-    /// Comparisons that are facts, with their facts.
-    compares: Vec<(u32, u32)>,
+    /// Comparisons that are facts.
+    compares: Vec<Compared>,
     facts: usize,
     /// What each operator needs.
     pub(super) needs: Lists,
@@ -164,8 +191,16 @@ impl<'s> Relaxed<'s> {
                 each(fact);
             }
         }
-        for &(comparison, fact) in &self.compares {
-            if worker.compares(state, comparison) {
+        for &Compared { comparison, side, fact } in &self.compares {
+            let holds = match side {
+                Side::Whole => worker.compares(state, comparison),
+                Side::Least | Side::Most => {
+                    let term = self.space.task().comparisons[comparison as usize].term;
+                    let sign = worker.value(state, term).map(|value| value.numer().signum());
+                    sign.is_some_and(|sign| if side == Side::Least { sign >= 0 } else { sign <= 0 })
+                }
+            };
+            if holds {
                 each(fact);
             }
         }
@@ -191,13 +226,13 @@ struct Builder<'s> {
     first_derived: u32,
     facts: u32,
     differs: HashMap<(u32, u32), u32>,
-    compares: HashMap<u32, u32>,
+    compares: HashMap<(u32, Side), u32>,
     needs: Vec<Vec<u32>>,
     adds: Vec<Vec<u32>>,
     rows: Vec<u32>,
     gains: Vec<Gain>,
     /// The comparisons that are facts and read each number, with their facts and forms.
-    by_number: HashMap<u32, Vec<(u32, u32)>>,
+    by_number: HashMap<u32, Vec<Compared>>,
     forms: HashMap<u32, Option<Linear>>,
 }
 
@@ -241,11 +276,17 @@ impl<'s> Builder<'s> {
                     if reads_facts(task, task.comparisons[comparison as usize].term) {
                         continue;
                     }
-                    let count = &mut self.facts;
-                    facts.push(*self.compares.entry(comparison).or_insert_with(|| {
-                        *count += 1;
-                        *count - 1
-                    }));
+                    let sides: &[Side] = match task.comparisons[comparison as usize].sign {
+                        Sign::Zero => &[Side::Least, Side::Most],
+                        Sign::Positive | Sign::NotNegative | Sign::NotZero => &[Side::Whole],
+                    };
+                    for &side in sides {
+                        let count = &mut self.facts;
+                        facts.push(*self.compares.entry((comparison, side)).or_insert_with(|| {
+                            *count += 1;
+                            *count - 1
+                        }));
+                    }
                 }
             }
         }
@@ -292,10 +333,17 @@ impl<'s> Builder<'s> {
         self.finish(space, kind, goal, row_needs)
     }
 
+    /// The comparisons that are facts, in order.
+    fn compared(&self) -> Vec<Compared> {
+        let each = |(&(comparison, side), &fact): (&(u32, Side), &u32)| Compared { comparison, side, fact };
+        let mut compared: Vec<Compared> = self.compares.iter().map(each).collect();
+        compared.sort_unstable();
+        compared
+    }
+
     fn read_comparisons(&mut self, task: &RowTask) {
-        let mut compares: Vec<(u32, u32)> = self.compares.iter().map(|(&a, &b)| (a, b)).collect();
-        compares.sort_unstable();
-        for (comparison, fact) in compares {
+        for compared in self.compared() {
+            let comparison = compared.comparison;
             let term = task.comparisons[comparison as usize].term;
             let mut numbers = Vec::new();
             walk(task, term, |term| {
@@ -306,7 +354,7 @@ impl<'s> Builder<'s> {
             numbers.sort_unstable();
             numbers.dedup();
             for number in numbers {
-                self.by_number.entry(number).or_default().push((comparison, fact));
+                self.by_number.entry(number).or_default().push(compared);
             }
             self.forms.insert(comparison, linear(task, term));
         }
@@ -360,22 +408,23 @@ impl<'s> Builder<'s> {
             Change::Assign(number, _) => (None, number),
             Change::Set(..) => return,
         };
-        for (comparison, fact) in self.by_number.get(&number).cloned().unwrap_or_default() {
+        for Compared { comparison, side, fact } in self.by_number.get(&number).cloned().unwrap_or_default() {
             let held = task.comparisons[comparison as usize];
             let mut by = 0.0;
             if let (Change::Assign(_, term), Some(Some(form))) = (change, self.forms.get(&comparison))
                 && form.factors.len() == 1
                 && let Some(value) = constant(task, term)
-                && !form.meets(held.sign, value)
+                && !form.meets(held.sign, side, value)
             {
                 // A value that does not meet the comparison never makes it true.
                 continue;
             }
             if let (Some(amount), Some(Some(linear))) = (amount, self.forms.get(&comparison)) {
                 let towards = linear.factors.get(&number).copied().unwrap_or(0.0) * amount;
+                let towards = towards * side.sign();
                 let helps = match held.sign {
-                    Sign::Positive | Sign::NotNegative => towards > 0.0,
-                    Sign::Zero | Sign::NotZero => towards != 0.0,
+                    Sign::Positive | Sign::NotNegative | Sign::Zero => towards > 0.0,
+                    Sign::NotZero => towards != 0.0,
                 };
                 if !helps {
                     continue;
@@ -384,7 +433,7 @@ impl<'s> Builder<'s> {
             }
             let operator = self.add(row, needs.to_vec(), vec![fact]);
             if by != 0.0 {
-                self.gains.push(Gain { operator, comparison, by });
+                self.gains.push(Gain { operator, comparison, side, by });
             }
         }
     }
@@ -416,8 +465,7 @@ impl<'s> Builder<'s> {
             .map(|(&(variable, value), &fact)| (places[variable as usize], value, fact))
             .collect();
         differs.sort_unstable_by_key(|&(_, _, fact)| fact);
-        let mut compares: Vec<(u32, u32)> = self.compares.into_iter().collect();
-        compares.sort_unstable();
+        let compares = self.compared();
         let resources = Resources::of(space.task(), &compares, row_needs);
         Relaxed {
             resources,

@@ -7,6 +7,7 @@
 
 use super::additive::INFINITE;
 use super::linear::{constant, linear};
+use super::relaxed::{Compared, Side};
 use hadal_system::rows::{Change, RowTask, Sign};
 use std::collections::HashMap;
 
@@ -52,6 +53,7 @@ const NOTHING: u32 = u32::MAX;
 struct Want {
     fact: u32,
     comparison: u32,
+    side: Side,
     resource: u32,
     /// The constant of the comparison's form: the resource must not be below less this.
     constant: f64,
@@ -59,19 +61,19 @@ struct Want {
 }
 
 impl Resources {
-    /// The resources behind these comparisons, given with their facts; `None` where no row uses up what it needs.
-    pub(super) fn of(task: &RowTask, compares: &[(u32, u32)], needs: Vec<Vec<u32>>) -> Option<Resources> {
+    /// The resources behind these comparisons; `None` where no row uses up what it needs.
+    pub(super) fn of(task: &RowTask, compares: &[Compared], needs: Vec<Vec<u32>>) -> Option<Resources> {
         let mut forms: Vec<Vec<(u32, f64)>> = Vec::new();
         let mut numbers: HashMap<Vec<(u32, u64)>, u32> = HashMap::new();
         let mut wants = Vec::new();
-        for &(comparison, fact) in compares {
+        for &Compared { comparison, side, fact } in compares {
             let held = task.comparisons[comparison as usize];
             let strict = match held.sign {
                 Sign::Positive => true,
-                Sign::NotNegative => false,
-                Sign::Zero | Sign::NotZero => continue,
+                Sign::NotNegative | Sign::Zero => false,
+                Sign::NotZero => continue,
             };
-            let Some(form) = linear(task, held.term) else { continue };
+            let Some(form) = linear(task, held.term).map(|form| form.times(side.sign())) else { continue };
             let mut factors: Vec<(u32, f64)> = form.factors.iter().map(|(&n, &f)| (n, f)).collect();
             factors.sort_unstable_by_key(|&(number, _)| number);
             let key = factors.iter().map(|&(number, factor)| (number, factor.to_bits())).collect();
@@ -79,7 +81,7 @@ impl Resources {
                 forms.push(factors);
                 forms.len() as u32 - 1
             });
-            wants.push(Want { fact, comparison, resource, constant: form.constant, strict });
+            wants.push(Want { fact, comparison, side, resource, constant: form.constant, strict });
         }
         let mut by_number: HashMap<u32, Vec<Flow>> = HashMap::new();
         for (resource, form) in (0u32..).zip(&forms) {
@@ -117,7 +119,9 @@ impl Resources {
                 let Some(amount) = constant(task, term) else { continue };
                 for flow in by_number.get(&number).into_iter().flatten() {
                     match effect.change {
-                        Change::Increase(..) => *flows.entry(flow.resource).or_insert(0.0) += flow.by * amount,
+                        Change::Increase(..) => {
+                            *flows.entry(flow.resource).or_insert(0.0) += flow.by * amount
+                        }
                         _ if forms[flow.resource as usize].len() == 1 => {
                             sets.push(Flow { resource: flow.resource, by: flow.by * amount });
                         }
@@ -125,8 +129,11 @@ impl Resources {
                     }
                 }
             }
-            let mut flows: Vec<Flow> =
-                flows.into_iter().filter(|&(_, by)| by != 0.0).map(|(resource, by)| Flow { resource, by }).collect();
+            let mut flows: Vec<Flow> = flows
+                .into_iter()
+                .filter(|&(_, by)| by != 0.0)
+                .map(|(resource, by)| Flow { resource, by })
+                .collect();
             flows.sort_unstable_by_key(|flow| flow.resource);
             made.makers.extend(flows.iter().filter(|flow| flow.by > 0.0).map(|&flow| (at, flow)));
             for set in &sets {
@@ -288,7 +295,8 @@ impl Stock {
         let own = own.map_or(0.0, |flow| (-flow.by).max(0.0));
         if self.place[number as usize] == NOTHING {
             self.place[number as usize] = self.wanted.len() as u32;
-            self.wanted.push((number, own, value(want.comparison)));
+            let value = value(want.comparison).map(|value| want.side.sign() * value);
+            self.wanted.push((number, own, value));
         }
         let held = &mut self.wanted[self.place[number as usize] as usize];
         // At the end everything is used up that is.
@@ -317,9 +325,14 @@ impl Stock {
             };
             let left = begins + self.change[want.resource as usize] + own;
             let short = if want.strict { LITTLE - left } else { -left };
-            if short > LITTLE / 2.0 {
+            let times = match want.side {
+                // What is to be neither below nor above nothing is not passed again and again.
+                Side::Least | Side::Most if self.times[row as usize] > 0 => (short / gain + LITTLE).floor(),
+                _ => (short / gain).ceil(),
+            };
+            if short > LITTLE / 2.0 && times >= 1.0 {
                 // What comes late in the chain of makers first: the demands of all of them add up.
-                dearest = Some((price, row, (short / gain).ceil().clamp(1.0, 1e6) as u32));
+                dearest = Some((price, row, times.min(1e6) as u32));
             }
         }
         dearest.map(|(_, row, times)| (row, times))

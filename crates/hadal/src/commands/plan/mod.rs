@@ -17,7 +17,8 @@ use hadal_lang::diagnostic::render_plain;
 use hadal_lang::language::Language;
 use hadal_lang::pddl::{self, NotLoaded, SoftGoals};
 use hadal_plan::{
-    Abstraction, Answer, ENGINES, Engine, Found, GUIDES, GuideChoice, Kept, OnDisk, Outcome, PlanError, Planner, decimal,
+    Abstraction, Answer, ENGINES, Engine, Found, GUIDES, GuideChoice, Kept, OnDisk, Outcome, PlanError,
+    Planner, decimal,
 };
 use hadal_search::{Control, Limits, StopReason};
 use hadal_store::Governor;
@@ -165,7 +166,9 @@ impl PlanArgs {
             )));
         }
         if self.safe_abstraction && self.engine.proves() {
-            return wrong("--safe-abstraction finds plans without a proof: choose another engine, or leave it out");
+            return wrong(
+                "--safe-abstraction finds plans without a proof: choose another engine, or leave it out",
+            );
         }
         let layered = [Engine::Blind, Engine::BranchAndBound, Engine::CostBreadth].contains(&self.engine);
         if self.max_depth.is_some() && !layered {
