@@ -53,6 +53,12 @@ impl Plan {
                     .into(),
             ));
         }
+        if matches!(strategy.explorer, ExplorerKind::Paths) && !options.reductions.is_empty() {
+            return Err(CheckError::Question(format!(
+                "--strategy {strategy} counts the paths of the whole model: leave out --por, --coi, \
+                 --safe-abstraction and --decompose"
+            )));
+        }
         if strategy.stays_in_ram() && options.budget.disk.is_some() {
             return Err(CheckError::Question(format!(
                 "--disk-limit would do nothing with --strategy {strategy}, which stays in RAM"

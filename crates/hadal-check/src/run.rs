@@ -185,6 +185,8 @@ pub struct Outcome {
     pub trace: Option<Trace>,
     /// What the trace costs, where the model has costs.
     pub cost: Option<u64>,
+    /// How many shortest paths lead to what was found, where the strategy counts them; the largest number stands for more.
+    pub shortest_paths: Option<u64>,
     /// What was decided and why, line by line.
     pub decisions: Vec<String>,
     /// What was told while the search ran.
@@ -267,7 +269,8 @@ impl Run<'_> {
         }
         let answers = answers.into_inner();
         let cost = trace.as_ref().and_then(|trace| cost(reduced.shown(), trace));
-        Ok(Outcome { report, answers, trace, cost, decisions, warnings: control.warnings(), run })
+        let (shortest_paths, warnings) = (progress.paths(), control.warnings());
+        Ok(Outcome { report, answers, trace, cost, shortest_paths, decisions, warnings, run })
     }
 }
 

@@ -13,6 +13,7 @@ use hadal_search::explore::{self, Folders, Method, Run, Setting, explore_watched
 use hadal_search::external::{self, ExternalOptions};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
+use hadal_search::paths::Paths;
 use hadal_search::ram::{Breadth, Depth};
 use hadal_search::relaxed::Relaxed;
 use hadal_search::strategies::ExplorerKind;
@@ -21,7 +22,7 @@ use hadal_store::Governor;
 use hadal_system::guide::{Guide, Target};
 use hadal_system::{PropertyKind, StateSpace};
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -68,6 +69,8 @@ pub(crate) struct Progress {
     resumed: usize,
     /// The folder of a search besides the first that stopped.
     stopped: RefCell<Option<PathBuf>>,
+    /// How many shortest paths lead to what the last search found, where it counts them.
+    paths: Cell<Option<u64>>,
 }
 
 /// A search in which nothing was wrong.
@@ -93,6 +96,11 @@ impl Progress {
     /// The folder of a search besides the first that stopped, if one did.
     pub(crate) fn stopped(&self) -> Option<PathBuf> {
         self.stopped.borrow().clone()
+    }
+
+    /// How many shortest paths lead to what was found, where they are counted.
+    pub(crate) fn paths(&self) -> Option<u64> {
+        self.paths.get()
     }
 
     /// What a folder that is made now keeps: the command, and what was done before.
@@ -293,11 +301,13 @@ impl Searching<'_> {
             (ExplorerKind::Depth, _) => &Depth,
             (ExplorerKind::Partition, _) => &part,
             (ExplorerKind::Relaxed, _) => &Relaxed,
+            (ExplorerKind::Paths, _) => &Paths,
             (ExplorerKind::Auto | ExplorerKind::Layered(_), Some(strategy)) => strategy,
             (ExplorerKind::Auto | ExplorerKind::Layered(_), None) => &Auto,
         };
         let explored = explore_watched(method, setting, &mut |progress| (self.watch)(progress))?;
         options.detecting.save_partition(&explored, self.control);
+        self.progress.paths.set(explored.payload.as_ref().and_then(|payload| payload.first().copied()));
         let mut report = explored.report;
         if matches!(options.strategy.explorer, ExplorerKind::Partition) {
             options.partitioning.make_shortest(&mut report, setting, self.watch)?;

@@ -191,13 +191,20 @@ pub struct Explored {
     pub resumes: Resumes,
     /// The partition as it was at the end, for [`crate::strategy::PartitionSource::Saved`].
     pub partition: Option<String>,
+    /// What was kept beside the state that is wrong, by searches that merge payloads.
+    pub payload: Option<Vec<u64>>,
 }
 
 impl Explored {
     /// A search that leaves this to go on from, if it stopped.
     pub(crate) fn leaving(report: Report, resumes: Resumes) -> Self {
         let left = matches!(report.verdict, Verdict::Stopped(_)) && report.disk.is_some();
-        Explored { report, resumes: if left { resumes } else { Resumes::Nothing }, partition: None }
+        Explored {
+            report,
+            resumes: if left { resumes } else { Resumes::Nothing },
+            partition: None,
+            payload: None,
+        }
     }
 
     /// What was found, if something was.

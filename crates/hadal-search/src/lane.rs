@@ -232,6 +232,13 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
+    /// The payloads of the waiting batch, which are all transitions out of `from` or all initial states.
+    pub(crate) fn payloads(&mut self, from: Option<(&[u64], &[u64])>) -> Vec<u64> {
+        let mut payloads = Vec::new();
+        self.worker.payloads(from, &self.out, &mut payloads);
+        payloads
+    }
+
     /// The waiting batch, for an explorer that places states itself, and the word of each one's parent.
     pub(crate) fn waiting(&self) -> (&Successors, &[u64]) {
         (&self.out, &self.parent_words)

@@ -86,6 +86,7 @@ mod fixpoint;
 mod lane;
 pub mod layered;
 pub mod partition;
+pub mod paths;
 pub mod ram;
 pub mod relaxed;
 pub mod report;

@@ -40,6 +40,8 @@ pub enum ExplorerKind {
     Relaxed,
     /// [`crate::partition`].
     Partition,
+    /// [`crate::paths`].
+    Paths,
     /// [`crate::strategy`], with these settings.
     Layered(fn() -> Strategy),
 }
@@ -115,6 +117,14 @@ pub static STRATEGIES: &[StrategyInfo] = &[
         options: &["part-heuristic", "part-states", "shortest"],
         promises: WITHOUT_LAYERS,
         resumes: Resumes::ItsOwn,
+    },
+    StrategyInfo {
+        name: "paths",
+        help: "Breadth-first by sorting, on disk: says how many shortest paths lead to what is found",
+        explorer: ExplorerKind::Paths,
+        options: &[],
+        promises: EXACT_LAYERS,
+        resumes: Resumes::Nothing,
     },
     layered(
         "sort",

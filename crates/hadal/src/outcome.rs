@@ -115,6 +115,14 @@ impl Outcome {
         if let (Some(discrete), Some(maximal)) = (self.counts.discrete, self.counts.maximal) {
             lines.push(format!("  {} discrete parts, {} maximal zones", grouped(discrete), grouped(maximal)));
         }
+        match self.traces.shortest_paths {
+            None => {}
+            Some(1) => lines.push("  one shortest path leads there: the trace".to_owned()),
+            Some(u64::MAX) => {
+                lines.push(format!("  at least {} shortest paths lead there", grouped(u64::MAX)))
+            }
+            Some(paths) => lines.push(format!("  {} shortest paths lead there", grouped(paths))),
+        }
         if let Some(cost) = self.traces.cost {
             let cheapest = self.details.directed.as_ref().is_some_and(|figures| figures.found_cheapest);
             let proved =

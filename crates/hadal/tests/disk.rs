@@ -183,3 +183,22 @@ fn a_directed_search_that_uses_up_its_memory_leaves_the_rest_to_the_disk() {
     let result = hadal(&["resume", &run, "--memory", "16M", "--json"]).expect_code(0).json();
     assert_eq!((result["verdict"].as_str(), counts(&result)), (Some("holds"), CUBE_COUNTS));
 }
+
+#[test]
+fn shortest_paths_to_what_is_found_are_counted() {
+    // The wolf, the goat and the cabbage get across in seven crossings, in two ways.
+    let puzzle = std::fs::read_to_string(support::bundled_model("ferry.m")).expect("the puzzle is there");
+    let (before, _) = puzzle.split_once("cover ").expect("it asks whether all can get across");
+    let text = before.to_owned()
+        + "invariant \"not all across\" !(ferry = Far & forall l: Load do bank[l] = Far end);";
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let model = folder.path().join("puzzle.m").display().to_string();
+    std::fs::write(&model, text).expect("a model can be written");
+    let command = ["check", &model, "--strategy", "paths"];
+    let found = hadal(&[&command[..], &["--json"]].concat()).expect_code(1).json();
+    assert_eq!((&found["shortest_paths"], &found["trace_length"]), (&Value::from(2), &Value::from(7)));
+    let told = hadal(&command).expect_code(1);
+    assert!(told.stdout.contains("2 shortest paths lead there"), "{}", told.stdout);
+    let refused = hadal(&[&command[..], &["--por"]].concat()).expect_code(2);
+    assert!(refused.stderr.contains("--por"), "{}", refused.stderr);
+}

@@ -16,7 +16,7 @@ use super::scratch::Scratch;
 use super::suite::{self, Case};
 use crate::args::BenchArgs;
 use crate::error::BenchError;
-use hadal_search::strategies::STRATEGIES;
+use hadal_search::strategies::{Resumes, STRATEGIES};
 use result::{DiskModel, DiskReport, DiskRun, OVERHEAD};
 
 /// The suite it measures.
@@ -55,7 +55,7 @@ fn strategies(list: &str) -> Result<Vec<String>, BenchError> {
     // What stays in RAM is what they are compared with, and what deletes layers may count too much by design.
     let known: Vec<String> = STRATEGIES
         .iter()
-        .filter(|strategy| !strategy.stays_in_ram() && strategy.promises.counts)
+        .filter(|strategy| strategy.resumes != Resumes::Nothing && strategy.promises.counts)
         .map(|strategy| strategy.name.to_owned())
         .collect();
     if list == "all" {

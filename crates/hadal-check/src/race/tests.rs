@@ -41,7 +41,7 @@ impl Explorer for Layers {
             false => Verdict::Stopped(StopReason::Interrupted),
         };
         let report = Report { states: self.done, ..nothing_seen(verdict) };
-        Ok(Found { report, resumes: Resumes::Nothing, partition: None })
+        Ok(Found { report, resumes: Resumes::Nothing, partition: None, payload: None })
     }
 }
 

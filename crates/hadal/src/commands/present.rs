@@ -16,7 +16,7 @@ pub(crate) fn outcome(
     found: Found,
     trace: Option<&TraceView>,
 ) -> Outcome {
-    let Found { mut report, answers, cost, decisions, warnings, run, .. } = found;
+    let Found { mut report, answers, cost, shortest_paths, decisions, warnings, run, .. } = found;
     let (model, reductions) = (prepared.model(), prepared.reductions().to_vec());
     let covers = model
         .properties()
@@ -35,6 +35,7 @@ pub(crate) fn outcome(
     outcome.traces = TraceFigures {
         trace_length: trace.filter(|t| !t.steps.is_empty()).map(TraceView::length),
         cost,
+        shortest_paths,
         loop_length: trace.and_then(TraceView::loop_length),
         shortest_among: trace
             .filter(|trace| trace.shortest && trace.loop_from.is_some())

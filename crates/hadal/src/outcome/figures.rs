@@ -56,6 +56,9 @@ pub struct TraceFigures {
     /// What the trace costs, where actions have costs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
+    /// How many shortest paths lead to what was found, where they are counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shortest_paths: Option<u64>,
     /// How many of them repeat for ever, where the trace is a run that does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_length: Option<u64>,
