@@ -260,6 +260,61 @@ fn simple(random: &mut Random, channel: &str) -> String {
     .clone()
 }
 
+/// A text whose processes are given their channels by others that start them, some again and again.
+fn started(seed: u64) -> String {
+    let mut random = Random::new(seed ^ 0x5374_6172);
+    let mut text =
+        String::from("chan q[3] = [2] of { byte };\nchan m[2] = [0] of { byte };\nbyte x, y, v[2];\n");
+    for class in ["S", "T"] {
+        text += &format!("proctype {class}(chan c, d, r; byte b) {{ byte a, i;\n");
+        text += if random.chance(50) { "end: do\n" } else { "do\n" };
+        for _ in 0..1 + random.below(3) {
+            text += "  :: ";
+            for _ in 0..1 + random.below(2) {
+                text += &given(&mut random);
+                text += "; ";
+            }
+            text += if random.chance(30) { "break\n" } else { "skip\n" };
+        }
+        text += "od }\n";
+    }
+    let run = |random: &mut Random| {
+        let class = ["S", "T"][random.below(2)];
+        let (c, d, r) = (random.below(3), random.below(3), random.below(2));
+        format!("run {class}(q[{c}], q[{d}], m[{r}], {})", random.below(2))
+    };
+    let first = [run(&mut random), run(&mut random)];
+    text += &match random.below(4) {
+        0 => format!("init {{ {}; {} }}\n", first[0], first[1]),
+        1 => format!("init {{ atomic {{ {} }}; do :: (_nr_pr < 3) -> {} od }}\n", first[0], first[1]),
+        2 => format!("init {{ {}; do :: (_nr_pr < 3) -> {} :: break od }}\n", first[0], first[1]),
+        _ => format!("init {{ atomic {{ {}; {} }} }}\n", first[0], first[1]),
+    };
+    text
+}
+
+fn given(random: &mut Random) -> String {
+    let k = random.below(2);
+    match random.below(16) {
+        0 => "atomic { (nempty(c) && nfull(d)) -> c?a; d!a }".into(),
+        1 => format!("atomic {{ nempty(c) -> c?a; if :: (a == {k}) -> x = {k} :: else fi }}"),
+        2 => "atomic { nfull(d) -> y = 1 - y; d!b }".into(),
+        3 => format!("(x == {k} && nfull(d))"),
+        4 => "nempty(c)".into(),
+        5 => format!("d!{k}"),
+        6 => "c?a".into(),
+        7 => format!("c?{k}"),
+        8 => format!("r!{k}"),
+        9 => "r?a".into(),
+        10 => "(i < 2) -> i++".into(),
+        11 => "i = 0".into(),
+        12 => "x = 2 / (b + 1)".into(),
+        13 => "(v[i] == 0)".into(),
+        14 => "v[b] = 1 - v[b]".into(),
+        _ => format!("x = {k}"),
+    }
+}
+
 fn load(text: &str, propositions: &[String]) -> System {
     let path = std::path::Path::new("random.pml");
     let source = hadal_system::Source::new("random.pml".to_owned(), text.to_owned());
@@ -273,8 +328,17 @@ fn load(text: &str, propositions: &[String]) -> System {
 
 #[test]
 fn promela_texts_keep_their_errors_and_deadlocks() {
+    keep_errors_and_deadlocks(400, text);
+}
+
+#[test]
+fn processes_that_are_given_channels_keep_their_errors_and_deadlocks() {
+    keep_errors_and_deadlocks(300, started);
+}
+
+fn keep_errors_and_deadlocks(texts: u64, text: fn(u64) -> String) {
     let (mut before, mut after, mut asked) = (0, 0, 0);
-    for seed in 0..400 {
+    for seed in 0..texts {
         let text = text(seed);
         let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
         let model = Model::new(load(&text, &[]), options).expect("a model");
@@ -298,10 +362,20 @@ fn promela_texts_keep_their_errors_and_deadlocks() {
 
 #[test]
 fn promela_texts_keep_their_wrong_runs() {
+    let propositions = ["x == 1", "y == 1", "len(q0) > 0", "x == y", "len(q1) == 0", "nfull(q1)"];
+    keep_wrong_runs(250, text, propositions);
+}
+
+#[test]
+fn processes_that_are_given_channels_keep_their_wrong_runs() {
+    let propositions = ["x == 1", "y == 1", "len(q[0]) > 0", "x == y", "len(q[1]) == 0", "nfull(q[1])"];
+    keep_wrong_runs(200, started, propositions);
+}
+
+fn keep_wrong_runs(texts: u64, text: fn(u64) -> String, propositions: [&str; 6]) {
     let (mut before, mut after, mut asked) = (0, 0, 0);
-    for seed in 0..250 {
+    for seed in 0..texts {
         let text = text(seed);
-        let propositions = ["x == 1", "y == 1", "len(q0) > 0", "x == y", "len(q1) == 0", "nfull(q1)"];
         let pair = [seed as usize % 6, (seed as usize / 6 + 1) % 6].map(|n| propositions[n].to_owned());
         let system = load(&text, &pair);
         let formulas = formulas();

@@ -8,20 +8,27 @@ use std::collections::HashMap;
 use crate::domain::Value;
 use crate::expr::{Base, BinaryOp, Expr, ExprKind, Place, Quantifier, Range, Step, UnaryOp};
 use crate::stmt::{Argument, PrintItem, Stmt, StmtKind, SwitchArm};
-use crate::system::{LocalId, System};
+use crate::system::{LocalId, System, VarId};
 
 /// Rewrites expressions and statements for known values of bound locals.
 #[derive(Clone, Debug)]
 pub struct Fold<'a> {
     system: &'a System,
     known: HashMap<LocalId, Value>,
+    fixed: HashMap<VarId, Value>,
     unroll: u64,
 }
 
 impl<'a> Fold<'a> {
     /// A folder for the given values; nothing is unrolled.
     pub fn new(system: &'a System, known: impl IntoIterator<Item = (LocalId, Value)>) -> Self {
-        Fold { system, known: known.into_iter().collect(), unroll: 0 }
+        Fold { system, known: known.into_iter().collect(), fixed: HashMap::new(), unroll: 0 }
+    }
+
+    /// Takes these scalar variables of the state for fixed, too: nothing that is folded may write them.
+    pub fn fixing(mut self, fixed: impl IntoIterator<Item = (VarId, Value)>) -> Self {
+        self.fixed = fixed.into_iter().collect();
+        self
     }
 
     /// Unrolls loops and quantifiers over at most this many values that are known.
@@ -110,6 +117,7 @@ impl<'a> Fold<'a> {
     fn known_place(&self, place: &Place) -> Option<Value> {
         match place.base {
             Base::Local(local) if place.steps.is_empty() => self.known.get(&local).copied(),
+            Base::Global(var) if place.steps.is_empty() => self.fixed.get(&var).copied(),
             _ => None,
         }
     }

@@ -171,6 +171,34 @@ fn partial_order_reduction_keeps_the_answers_of_formulas() {
     compare_all(&formulas(), &["--por", "--deadlock", "off"], Lengths::Free);
 }
 
+#[test]
+fn reduced_products_are_the_same_under_a_budget_on_threads_and_resumed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let disk = folder.path().join("runs").display().to_string();
+    for command in formulas() {
+        let whole = run(&command, &["--deadlock", "off"]).json();
+        let asked = |further: &[&str]| {
+            let own: Vec<&str> = command.iter().map(String::as_str).collect();
+            let flags = ["--por", "--deadlock", "off", "--json", "--quiet", "--disk", &disk];
+            hadal(&[&["check"], &own[..], &flags, further].concat())
+        };
+        let in_ram = asked(&["--threads", "1"]).json();
+        assert_eq!(in_ram["verdict"], whole["verdict"], "{command:?}");
+        let states = in_ram["states"].as_u64().expect("a count");
+        let half = (states / 2).to_string();
+        let stopped = asked(&["--max-states", &half, "--threads", "1"]).json();
+        let run = stopped["run"].as_str().filter(|_| stopped["verdict"] == "stopped");
+        let resumed = run.map(|run| hadal(&["resume", run, "--max-states", "100000000", "--json"]).json());
+        let others =
+            [asked(&["--memory", "16M", "--threads", "1"]).json(), asked(&["--threads", "2"]).json()];
+        for other in others.iter().chain(&resumed) {
+            for figure in ["verdict", "states", "transitions", "trace_length", "loop_length"] {
+                assert_eq!(other[figure], in_ram[figure], "{command:?}: {figure}");
+            }
+        }
+    }
+}
+
 /// The product has over five million states; reduced, some thousand.
 #[test]
 fn partial_order_reduction_answers_a_formula_about_a_ring() {

@@ -81,6 +81,11 @@ impl Births {
         Some((reads, writes))
     }
 
+    /// Whether an action moves a process in no other way than by bringing it to life.
+    pub(super) fn only_bears(&self, facts: &Facts, action: usize, process: usize) -> bool {
+        self.probes.contains_key(&(action, process)) && self.while_living(facts, &[action], process).is_some()
+    }
+
     /// The processes that any of these actions brings to life.
     pub(super) fn borne(&self, members: &[usize]) -> Vec<usize> {
         let any = |p: &usize| members.iter().any(|&member| self.probes.contains_key(&(member, *p)));

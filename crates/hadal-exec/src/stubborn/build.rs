@@ -6,7 +6,7 @@ use super::condition::{Condition, conjuncts};
 use super::demand::{Test, allowed};
 use super::print::{Buffer, Meetings, Print, bare, disturbs, guard_of};
 use super::relation::Cause;
-use super::rows::{Rows, count, members};
+use super::rows::{Rows, count};
 use hadal_system::facts::{ActionFacts, Facts, Footprint, SlotSet, ValueSet};
 use hadal_system::{Action, Expr, Layout, System};
 use std::collections::HashMap;
@@ -36,6 +36,7 @@ pub(super) struct Build<'a> {
     events: Vec<Footprint>,
     layout: &'a Layout,
     prints: &'a [Print],
+    meetings: Meetings,
     pub(super) rows: Rows,
     pub(super) conflicts: Vec<u32>,
     pub(super) causes: Vec<Cause>,
@@ -75,6 +76,7 @@ impl<'a> Build<'a> {
             events: Vec::new(),
             layout,
             prints,
+            meetings: Meetings::of(prints),
             rows: Rows::new(prints.len()),
             conflicts: Vec::new(),
             causes: Vec::new(),
@@ -85,16 +87,27 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The groups of rank 0. Others fire only where none of these can, so never while one in the set is enabled: nothing
+    /// The groups of rank 0 that can do anything. Others fire only where none of these can, so never while one in the set is enabled: nothing
     /// outside the set disables it.
     fn plain_steps(&self) -> impl Iterator<Item = (usize, &'a Print)> + use<'a> {
-        self.prints.iter().enumerate().filter(|(_, print)| print.rank == 0)
+        self.prints.iter().enumerate().filter(|(_, print)| print.rank == 0 && print.is_possible())
+    }
+
+    /// Those of them that may write one of these.
+    fn writers(&self, slots: &SlotSet) -> impl Iterator<Item = (usize, &'a Print)> + use<'a> {
+        let prints = self.prints;
+        let all = self.meetings.writers(slots).into_iter().map(|n| (n, &prints[n]));
+        all.filter(|(_, print)| print.rank == 0)
     }
 
     pub(super) fn conflicts(&mut self) {
-        let meetings = Meetings::of(self.prints);
         for (n, print) in self.prints.iter().enumerate() {
-            let candidates = meetings.with(&print.facts);
+            if !print.is_possible() {
+                let nothing = self.rows.add([]);
+                self.conflicts.push(nothing);
+                continue;
+            }
+            let candidates = self.meetings.with(&print.facts);
             let others = candidates.into_iter().map(|m| (m, &self.prints[m])).filter(|&(m, other)| {
                 m != n
                     && other.rank == 0
@@ -141,7 +154,9 @@ impl<'a> Build<'a> {
             return;
         }
         for condition in guard.map_or(Vec::new(), |guard| conjuncts(self.system, self.layout, guard)) {
-            let able = self.plain_steps().filter(|(_, by)| {
+            let mut changed = condition.reads.clone();
+            received.iter().for_each(|it| changed.insert(it.held));
+            let able = self.writers(&changed).filter(|(_, by)| {
                 // The oldest message stays while others are sent.
                 let behind = |buffer: &&&Buffer| {
                     by.uses.iter().any(|it| {
@@ -171,11 +186,54 @@ impl<'a> Build<'a> {
         let mut tests: Vec<u32> = demands.map(|(slot, demanded)| self.test(*slot, demanded)).collect();
         // Of equal ones, those with few writers are chosen.
         tests.sort_by_key(|&test| count(self.rows.row(self.tests[test as usize].writers)));
-        let enablers = self.plain_steps().filter(|(_, by)| by.facts.may_enable(print));
-        let all: Vec<usize> = enablers.map(|(n, _)| n).collect();
+        let all = self.enablers(print);
         let otherwise = self.rows.add(all);
         let conditions = first_condition..self.conditions.len();
         self.causes.push(Cause { tests: tests.into(), conditions, otherwise });
+    }
+
+    /// Those without which this stays false where all scalars are as it demands: what may write what it tests. What brings
+    /// a process to life that it asks to live does so only after that process has ended; so what ends it takes their place.
+    fn enablers(&self, print: &Footprint) -> Vec<usize> {
+        let living = self.ground.births.living(print);
+        let mut ended: Vec<usize> = Vec::new();
+        let mut all: Vec<usize> = Vec::new();
+        for (n, by) in self.writers(&print.tests) {
+            match self.beside(n, &living) {
+                Some((_, writes)) => {
+                    if writes.meets(&print.tests) {
+                        all.push(n);
+                    }
+                    let borne = self.bearing[n].iter().map(|(p, ..)| *p);
+                    ended.extend(borne.filter(|p| living.contains(p)));
+                }
+                None if by.facts.may_enable(print) => all.push(n),
+                None => {}
+            }
+        }
+        ended.sort_unstable();
+        ended.dedup();
+        for process in ended {
+            all.extend(self.enders(process));
+        }
+        all
+    }
+
+    /// What may end the life of a process.
+    fn enders(&self, process: usize) -> impl Iterator<Item = usize> + '_ {
+        let location = self.ground.births.locations[process];
+        self.writers(&SlotSet::range(location, location + 1)).filter_map(move |(n, print)| {
+            let left = print.facts.result(location).is_none_or(|values| values.contains(0));
+            (self.writes_while_living(n, process, location) && left).then_some(n)
+        })
+    }
+
+    /// Whether a group may write a scalar while a process lives.
+    fn writes_while_living(&self, group: usize, process: usize, slot: u32) -> bool {
+        match self.bearing[group].iter().find(|(p, ..)| *p == process) {
+            Some((.., writes)) => writes.contains(slot),
+            None => self.prints[group].facts.may_write.contains(slot),
+        }
     }
 
     /// Adds the errors that a group may meet as things looked for.
@@ -190,7 +248,7 @@ impl<'a> Build<'a> {
             if !single {
                 sites.extend(&facts.tests);
             }
-            let able = self.plain_steps().filter(|(_, by)| by.facts.may_write.meets(&sites));
+            let able = self.writers(&sites);
             let able: Vec<usize> = able.map(|(n, _)| n).collect();
             let row = self.rows.add(able);
             self.bodies.push((group, row));
@@ -218,20 +276,22 @@ impl<'a> Build<'a> {
         self.events.push(event);
     }
 
-    /// The row of the groups that may end an event that was there. (The error of a body is not among the events: what
+    /// The causes of the events that each group may end where they are. (The error of a body is not among the events: what
     /// does not conflict with an action leaves its errors as they are.)
-    pub(super) fn ending(&mut self) -> u32 {
-        let ends = |print: &Footprint| {
-            let mut events = self.events.iter();
-            events.any(|event| print.may_write.meets(&event.tests) && print.may_be_enabled_with(event))
-        };
-        let all = self.prints.iter().enumerate().filter(|(_, print)| ends(&print.facts));
-        let all: Vec<usize> = all.map(|(group, _)| group).collect();
-        self.rows.add(all)
+    pub(super) fn ending(&self) -> Vec<Box<[u32]>> {
+        let mut ended: Vec<Vec<u32>> = vec![Vec::new(); self.prints.len()];
+        for (event, cause) in self.events.iter().zip(self.prints.len() as u32..) {
+            for group in self.meetings.writers(&event.tests) {
+                if self.prints[group].facts.may_be_enabled_with(event) {
+                    ended[group].push(cause);
+                }
+            }
+        }
+        ended.into_iter().map(Vec::into_boxed_slice).collect()
     }
 
-    /// A row with those groups in addition that may change something that is seen.
-    pub(super) fn visible(&mut self, row: u32, seen: &[Seen]) -> u32 {
+    /// The row of the groups that may change something that is seen.
+    pub(super) fn visible(&mut self, seen: &[Seen]) -> u32 {
         let changes = |print: &Footprint, from: &Footprint, to: &Footprint| {
             print.may_write.meets(&from.tests) && print.may_be_enabled_with(from) && print.may_enable(to)
         };
@@ -246,8 +306,7 @@ impl<'a> Build<'a> {
         };
         let others = self.prints.iter().enumerate().filter(|(_, print)| is_seen(&print.facts));
         let others: Vec<usize> = others.map(|(group, _)| group).collect();
-        let all: Vec<usize> = members(self.rows.row(row)).chain(others).collect();
-        self.rows.add(all)
+        self.rows.add(others)
     }
 
     /// The number of the test that a slot has one of the values.
@@ -258,7 +317,7 @@ impl<'a> Build<'a> {
         }
         let domain = &self.system.domains[self.layout.slots()[slot as usize].domain];
         let (low, high) = (domain.min(), domain.max());
-        let able = self.plain_steps().filter(|(_, print)| {
+        let able = self.writers(&SlotSet::range(slot, slot + 1)).filter(|(_, print)| {
             // To count up makes no upper bound true that was false, to count down no lower one.
             let away = print.uses.iter().any(|buffer| {
                 buffer.held == slot
@@ -267,9 +326,7 @@ impl<'a> Build<'a> {
                         Through::Receive => to >= high,
                     })
             });
-            print.facts.may_write.contains(slot)
-                && !away
-                && print.facts.result(slot).is_none_or(|after| !after.is_disjoint(values))
+            !away && print.facts.result(slot).is_none_or(|after| !after.is_disjoint(values))
         });
         let able: Vec<usize> = able.map(|(n, _)| n).collect();
         let writers = self.rows.add(able.iter().copied());
@@ -300,16 +357,8 @@ impl<'a> Build<'a> {
         if !able.iter().any(|&n| self.bearing[n].iter().any(|(p, ..)| *p == process)) {
             return None;
         }
-        let writes = |n: usize, slot: u32| match self.bearing[n].iter().find(|(p, ..)| *p == process) {
-            Some((.., writes)) => writes.contains(slot),
-            None => self.prints[n].facts.may_write.contains(slot),
-        };
-        let still = able.iter().copied().filter(|&n| writes(n, slot));
-        let ends = self.plain_steps().filter(|(n, print)| {
-            let left = print.facts.result(location).is_none_or(|values| values.contains(0));
-            writes(*n, location) && left
-        });
-        let all: Vec<usize> = still.chain(ends.map(|(n, _)| n)).collect();
+        let still = able.iter().copied().filter(|&n| self.writes_while_living(n, process, slot));
+        let all: Vec<usize> = still.chain(self.enders(process)).collect();
         let row = self.rows.add(all);
         Some((place.offset, place.width, row))
     }

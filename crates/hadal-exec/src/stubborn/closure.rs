@@ -7,13 +7,15 @@
 //!   are asked about, an enabled group that does something. Any path from the state to something looked for then fires a
 //!   member of T, and the first one to fire could as well be fired first (Valmari 1998; Schmidt 1999; Valmari and
 //!   Hansen 2017): it stays reachable, in no more steps, whatever the order of the search. Or when
-//! * (5) it contains an enabled group that does something, and no enabled one that closes a cycle or may end something
-//!   looked for. A path to something looked for that fires no member of T can be fired after any of them; that does
-//!   not go on for ever, since every cycle of states fires a group that closes one. Steps may be added on the way. Where
-//!   infinite runs are looked for, all sets are of this kind, and nothing in them is seen by the claim: what is left is
-//!   stutter equivalent (Peled 1994: ample sets, their conditions C0 to C3).
+//! * (5) it contains an enabled group that does something, no enabled one that closes a cycle, and for everything looked
+//!   for that an enabled one may end, all of some set without which that stays away (or it is here, and found). A path
+//!   to something looked for that fires no member of T then leads to something that no enabled member ends, and can be
+//!   fired after any of them; that does not go on for ever, since every cycle of states fires a group that closes
+//!   one. Steps may be added on the way. Where infinite runs are looked for, all sets are of this kind, and nothing in
+//!   them is seen by the claim: what is left is stutter equivalent (Peled 1994: ample sets, their conditions C0 to C3).
 
 use super::demand::Way;
+use super::growing::Growing;
 use super::memo::{Entry, Memo};
 use super::relation::{Cause, Relation};
 use super::rows::{count, has, meet, meet_all, members};
@@ -49,72 +51,6 @@ pub(super) struct Closure<'r> {
     /// How writers are found.
     way: Way,
     memo: Memo,
-}
-
-/// A set on its way to being stubborn.
-#[derive(Clone)]
-struct Growing {
-    set: Vec<u64>,
-    /// Disabled groups for which the set has all that can enable them.
-    settled: Vec<u64>,
-    /// Enabled members that have not brought anything along yet.
-    open: Vec<u32>,
-    /// No word before this one has disabled members that are not settled.
-    from: usize,
-    /// How many enabled groups the set has.
-    count: u32,
-}
-
-impl Growing {
-    fn new(words: usize) -> Self {
-        let empty = vec![0; words];
-        Growing { set: empty.clone(), settled: empty, open: Vec::new(), from: 0, count: 0 }
-    }
-
-    fn clear(&mut self) {
-        self.set.fill(0);
-        self.settled.fill(0);
-        self.open.clear();
-        self.from = 0;
-        self.count = 0;
-    }
-
-    fn copy_from(&mut self, other: &Growing) {
-        self.set.copy_from_slice(&other.set);
-        self.settled.copy_from_slice(&other.settled);
-        self.open.clear();
-        self.from = 0;
-        self.count = other.count;
-    }
-
-    fn add(&mut self, row: &[u64], enabled: &[u64]) {
-        for (at, ((word, set), enabled)) in row.iter().zip(&mut self.set).zip(enabled).enumerate() {
-            let fresh = word & !*set;
-            if fresh != 0 {
-                *set |= fresh;
-                self.from = self.from.min(at);
-                let mut fresh = fresh & enabled;
-                self.count += fresh.count_ones();
-                while fresh != 0 {
-                    self.open.push(at as u32 * 64 + fresh.trailing_zeros());
-                    fresh &= fresh - 1;
-                }
-            }
-        }
-    }
-
-    /// A disabled member that is not settled.
-    fn unsettled(&mut self, enabled: &[u64]) -> Option<usize> {
-        while self.from < self.set.len() {
-            let at = self.from;
-            let rest = self.set[at] & !enabled[at] & !self.settled[at];
-            if rest != 0 {
-                return Some(at * 64 + rest.trailing_zeros() as usize);
-            }
-            self.from += 1;
-        }
-        None
-    }
 }
 
 /// Whether a set must contain something that leads on.
@@ -338,6 +274,11 @@ impl<'r> Closure<'r> {
                     return None;
                 }
                 self.growing.add(relation.rows.row(relation.conflicts[group]), &self.enabled);
+                if unwanted.is_some() {
+                    for &cause in &relation.ending[group] {
+                        self.add_way(&relation.causes[cause as usize], state);
+                    }
+                }
             } else if let Some(group) = self.growing.unsettled(&self.enabled) {
                 self.settle(group, state);
             } else {

@@ -5,11 +5,16 @@
 //! takes a message each time round, or meets another, cannot turn without somebody who sends, or whom it meets; so it is enough
 //! to watch some process of every circle of those who wait for each other. Who sends to whom is often decided by variables that are
 //! set when a process starts (channels given as parameters): those stay as they are in a cycle, and what is watched may
-//! depend on them.
+//! depend on them. A process that is started stands nowhere before. To be started again and again it must end, too, so
+//! where that may be, its end is watched instead of its start.
 
+use super::births::Births;
 use super::channels::{Use, Way, uses};
+use super::counting::{Counting, counts};
+use super::rounds::{Edge, components, leading_back};
 use hadal_system::facts::{Facts, Footprint, ValueSet};
-use hadal_system::{Layout, Process, System};
+use hadal_system::{Layout, Process, System, VarId};
+use std::collections::HashMap;
 
 /// More settings than this are not looked at.
 const MAX_SETTINGS: usize = 64;
@@ -33,18 +38,11 @@ pub(super) struct Setting {
     undefined: bool,
 }
 
-#[derive(Clone, Copy)]
-struct Edge {
-    action: usize,
-    from: usize,
-    to: usize,
-}
-
 /// What a process cannot turn without.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
     /// A message in the buffer with this count.
-    Message(hadal_system::VarId),
+    Message(VarId),
     /// Somebody who moves with it.
     Partner(usize),
 }
@@ -54,38 +52,59 @@ struct Turning {
     follows: bool,
     /// The processes that move.
     movers: Vec<usize>,
+    /// Those that it may start.
+    starts: Vec<usize>,
     uses: Vec<Use>,
     /// The counts of buffers that it may write.
-    fills: Vec<hadal_system::VarId>,
+    fills: Vec<VarId>,
     /// What it demands of settings.
     demands: Vec<(u32, ValueSet)>,
+    /// Of the slots that some action only counts: those it may write, and which way it counts where it does no more.
+    counts: Vec<(u32, Option<Counting>)>,
 }
 
 impl Cycles {
-    pub(super) fn of(system: &System, layout: &Layout, facts: &Facts) -> Self {
+    pub(super) fn of(system: &System, layout: &Layout, facts: &Facts, births: &Births) -> Self {
         let first_slots = system.first_slots();
         let all_uses: Vec<Vec<Use>> = system.actions.iter().map(|action| uses(system, action)).collect();
-        let mut buffers: Vec<hadal_system::VarId> = all_uses.iter().flatten().map(|it| it.held).collect();
+        let mut buffers: Vec<VarId> = all_uses.iter().flatten().map(|it| it.held).collect();
         buffers.sort_unstable();
         buffers.dedup();
         let mut actions: Vec<Turning> = Vec::new();
         for (n, uses) in all_uses.into_iter().enumerate() {
             let print = &facts.actions[n].whole;
-            let follows = |process: &Process| {
+            let starts = |p: usize| {
+                let nowhere_before = system.processes[p].edges.iter().all(|edge| edge.from != 0);
+                nowhere_before && births.only_bears(facts, n, p)
+            };
+            let follows = |(p, process): (usize, &Process)| {
                 let slot = first_slots[process.location.0 as usize] as u32;
                 // A process with one location never leaves it.
-                process.locations.len() <= 1 || follows(process, n, print, slot)
+                process.locations.len() <= 1 || follows(process, n, print, slot) || starts(p)
             };
             let fills = buffers.iter().copied();
             actions.push(Turning {
-                follows: system.processes.iter().all(follows),
+                follows: system.processes.iter().enumerate().all(follows),
+                starts: (0..system.processes.len()).filter(|&p| starts(p)).collect(),
                 movers: Vec::new(),
                 uses,
                 fills: fills
                     .filter(|var| print.may_write.contains(first_slots[var.0 as usize] as u32))
                     .collect(),
                 demands: print.demands.clone(),
+                counts: Vec::new(),
             });
+        }
+        let counted: Vec<Vec<(u32, Counting)>> = (system.actions.iter().enumerate())
+            .map(|(n, action)| counts(system, action, &facts.actions[n].whole))
+            .collect();
+        let mut slots: Vec<u32> = counted.iter().flatten().map(|(slot, _)| *slot).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        for (n, action) in actions.iter_mut().enumerate() {
+            let way = |slot: u32| counted[n].iter().find(|(it, _)| *it == slot).map(|(_, way)| *way);
+            let written = slots.iter().filter(|slot| facts.actions[n].whole.may_write.contains(**slot));
+            action.counts = written.map(|&slot| (slot, way(slot))).collect();
         }
         let mut processes = Vec::new();
         for (p, process) in system.processes.iter().enumerate() {
@@ -153,6 +172,10 @@ impl Cycles {
         };
         let turning = self.turning(possible);
         let mut closes: Vec<bool> = self.actions.iter().map(|action| !action.follows).collect();
+        for p in self.started_again(&turning) {
+            let ends = self.processes[p].iter().filter(|edge| edge.to == 0);
+            ends.for_each(|edge| closes[edge.action] = true);
+        }
         for p in self.watched(&turning) {
             let edges: Vec<Edge> = self.processes[p].iter().filter(|e| turning[e.action]).copied().collect();
             for edge in leading_back(&edges, self.locations[p]) {
@@ -178,9 +201,40 @@ impl Cycles {
                 }
                 left.iter().filter(|edge| !round[edge.action]).for_each(|edge| turning[edge.action] = false);
             }
+            self.drop_counting(&mut turning);
             if turning.iter().filter(|turns| **turns).count() == before {
                 return turning;
             }
+        }
+    }
+
+    /// The processes that may be started in a cycle of states: by one that goes round, or is started in it itself.
+    fn started_again(&self, turning: &[bool]) -> Vec<usize> {
+        let mut started: Vec<bool> = vec![true; self.processes.len()];
+        loop {
+            let mut again = vec![false; self.processes.len()];
+            for (action, turns) in self.actions.iter().zip(turning) {
+                let comes = *turns || action.movers.is_empty() || action.movers.iter().any(|&p| started[p]);
+                action.starts.iter().filter(|_| comes).for_each(|&p| again[p] = true);
+            }
+            if again == started {
+                return (0..started.len()).filter(|&p| started[p]).collect();
+            }
+            started = again;
+        }
+    }
+
+    /// What is only counted up, or only down, does not come round: who counts it stands in no cycle.
+    fn drop_counting(&self, turning: &mut [bool]) {
+        let mut ways: HashMap<u32, Option<Counting>> = HashMap::new();
+        for (action, _) in self.actions.iter().zip(&*turning).filter(|(_, turns)| **turns) {
+            for (slot, way) in &action.counts {
+                let known = ways.entry(*slot).or_insert(*way);
+                *known = known.filter(|known| Some(*known) == *way);
+            }
+        }
+        for (action, turns) in self.actions.iter().zip(turning) {
+            *turns &= !action.counts.iter().any(|(slot, _)| ways.get(slot).is_some_and(Option::is_some));
         }
     }
 
@@ -196,7 +250,7 @@ impl Cycles {
     /// Processes of which one moves in every cycle of states.
     fn watched(&self, turning: &[bool]) -> Vec<usize> {
         let count = self.processes.len();
-        let mut fillers: std::collections::HashMap<_, Vec<usize>> = Default::default();
+        let mut fillers: HashMap<_, Vec<usize>> = Default::default();
         for (action, _) in self.actions.iter().zip(turning).filter(|(_, turns)| **turns) {
             for var in &action.fills {
                 if !action.uses.iter().any(|it| it.held == *var && it.way == Way::Receive) {
@@ -260,7 +314,7 @@ impl Cycles {
 }
 
 /// Whether an action moves a process as its control graph says, and not otherwise.
-fn follows(process: &Process, action: usize, print: &Footprint, location: u32) -> bool {
+pub(super) fn follows(process: &Process, action: usize, print: &Footprint, location: u32) -> bool {
     let mut edges = process.edges.iter().filter(|edge| edge.action.0 as usize == action);
     match (edges.next(), edges.next(), print.may_write.contains(location)) {
         (None, _, written) => !written,
@@ -272,96 +326,4 @@ fn follows(process: &Process, action: usize, print: &Footprint, location: u32) -
         (Some(edge), None, false) => edge.from == edge.to,
         _ => false,
     }
-}
-
-/// The strongly connected component of each location (Tarjan 1972).
-fn components(edges: &[Edge], locations: usize) -> Vec<usize> {
-    let leaving = leaving(edges, locations);
-    let mut component = vec![usize::MAX; locations];
-    let mut order = vec![usize::MAX; locations];
-    let mut low = vec![0; locations];
-    let (mut met, mut found) = (0, 0);
-    let mut open = Vec::new();
-    for root in 0..locations {
-        if order[root] != usize::MAX {
-            continue;
-        }
-        let mut way = vec![(root, 0)];
-        while let Some((at, next)) = way.last_mut() {
-            let (at, turn) = (*at, *next);
-            if turn == 0 {
-                (order[at], low[at]) = (met, met);
-                met += 1;
-                open.push(at);
-            }
-            if let Some(&edge) = leaving[at].get(turn) {
-                *next += 1;
-                let to = edges[edge].to;
-                if order[to] == usize::MAX {
-                    way.push((to, 0));
-                } else if component[to] == usize::MAX {
-                    low[at] = low[at].min(order[to]);
-                }
-                continue;
-            }
-            way.pop();
-            if let Some(&(before, _)) = way.last() {
-                low[before] = low[before].min(low[at]);
-            }
-            if low[at] == order[at] {
-                while let Some(member) = open.pop() {
-                    component[member] = found;
-                    if member == at {
-                        break;
-                    }
-                }
-                found += 1;
-            }
-        }
-    }
-    component
-}
-
-fn leaving(edges: &[Edge], locations: usize) -> Vec<Vec<usize>> {
-    let mut leaving: Vec<Vec<usize>> = vec![Vec::new(); locations];
-    edges.iter().enumerate().for_each(|(n, edge)| leaving[edge.from].push(n));
-    leaving
-}
-
-/// The edges that lead to a location on the way from the root of a depth-first search.
-fn leading_back(edges: &[Edge], locations: usize) -> Vec<Edge> {
-    #[derive(Clone, Copy, PartialEq, Eq)]
-    enum Visit {
-        Not,
-        OnTheWay,
-        Done,
-    }
-    let leaving = leaving(edges, locations);
-    let mut back = Vec::new();
-    let mut visits = vec![Visit::Not; locations];
-    for root in 0..locations {
-        if visits[root] != Visit::Not {
-            continue;
-        }
-        visits[root] = Visit::OnTheWay;
-        let mut way = vec![(root, 0)];
-        while let Some((at, next)) = way.last_mut() {
-            let Some(&edge) = leaving[*at].get(*next) else {
-                visits[*at] = Visit::Done;
-                way.pop();
-                continue;
-            };
-            *next += 1;
-            let to = edges[edge].to;
-            match visits[to] {
-                Visit::OnTheWay => back.push(edges[edge]),
-                Visit::Not => {
-                    visits[to] = Visit::OnTheWay;
-                    way.push((to, 0));
-                }
-                Visit::Done => {}
-            }
-        }
-    }
-    back
 }

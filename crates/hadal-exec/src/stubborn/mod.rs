@@ -12,18 +12,24 @@ mod chain;
 mod channels;
 mod closure;
 mod condition;
+mod counting;
 mod cycles;
 mod demand;
+mod frozen;
+mod growing;
 mod memo;
 mod plain;
 mod print;
 mod probe;
 mod relation;
+mod rounds;
 mod rows;
 mod sites;
 
 use crate::model::Model;
 use closure::{Closure, Lengths, Progress};
+use frozen::Frozen;
+use hadal_system::facts::Facts;
 use hadal_system::{
     DeadlockNotion, PropertyBody, PropertyId, StateSpace, Successors, Worker, WrapsSpace, WrapsWorker, state,
 };
@@ -32,6 +38,10 @@ use std::collections::HashSet;
 
 /// In so many states, or a layer more, the sets are tried.
 const TRIED: usize = 3000;
+/// As many settings of what processes were given are looked at by themselves: each is a relation to be worked out.
+const MAX_FROZEN: usize = 1;
+/// Working out one takes time with the square of the groups: with more than this it is left.
+const MOST_GROUPS: usize = 1000;
 /// Where more than this part of them is met with the sets, in per cent, everything is fired.
 const MOST_MET: usize = 85;
 
@@ -47,7 +57,11 @@ pub enum Traces {
 /// A model reduced by stubborn sets.
 pub struct Stubborn<'m> {
     model: &'m Model,
-    relation: Relation,
+    /// Of the model, then with what processes were given in place of their variables.
+    relations: Vec<Relation>,
+    /// What each further relation is for.
+    settings: Vec<Box<[u64]>>,
+    frozen: Option<Frozen>,
     deadlocks: DeadlockNotion,
     lengths: Lengths,
     /// The property whose runs are kept.
@@ -60,10 +74,9 @@ impl<'m> Stubborn<'m> {
     /// Prepares the reduction for the model's invariants and goals, errors, and these deadlocks. `None` where the
     /// model has too many actions.
     pub fn new(model: &'m Model, deadlocks: DeadlockNotion, traces: Traces) -> Option<Self> {
-        let relation = Relation::of(model.system(), model.layout(), &Kept::Errors)?;
         let free = traces == Traces::Some && model.symmetry().is_none();
         let lengths = if free { Lengths::Free } else { Lengths::Kept };
-        Some(Stubborn { model, relation, deadlocks, lengths, about: u64::MAX, idle: false }.tried())
+        Self::made(model, Kept::Errors, deadlocks, lengths, u64::MAX)
     }
 
     /// Prepares the reduction for a property about infinite runs that does not see how often a state is repeated: there is a
@@ -79,10 +92,21 @@ impl<'m> Stubborn<'m> {
         if model.symmetry().is_some() {
             return None;
         }
-        let relation = Relation::of(model.system(), model.layout(), &Kept::Runs(seen))?;
-        let deadlocks = DeadlockNotion::Stuck;
-        let (lengths, about) = (Lengths::Runs, property.0.into());
-        Some(Stubborn { model, relation, deadlocks, lengths, about, idle: false }.tried())
+        Self::made(model, Kept::Runs(seen), DeadlockNotion::Stuck, Lengths::Runs, property.0.into())
+    }
+
+    fn made(
+        model: &'m Model,
+        kept: Kept,
+        deadlocks: DeadlockNotion,
+        lengths: Lengths,
+        about: u64,
+    ) -> Option<Self> {
+        let relations = vec![Relation::of(model.system(), model.layout(), &kept)?];
+        let (settings, frozen, idle) = (Vec::new(), None, false);
+        let mut made = Stubborn { model, relations, settings, frozen, deadlocks, lengths, about, idle };
+        made.try_sets(&kept);
+        Some(made)
     }
 
     /// Whether nothing is left out, since next to nothing could be in the states that were tried.
@@ -91,19 +115,49 @@ impl<'m> Stubborn<'m> {
     }
 
     /// Tries the sets in the states near the initial ones: where nearly all of those are met with them, too, choosing them
-    /// would only take time.
-    fn tried(mut self) -> Self {
-        let (whole, depth) = near(&mut *self.model.worker(), self.model.words(), usize::MAX);
+    /// would only take time. Of what processes were given, what is met there is looked at by itself.
+    fn try_sets(&mut self, kept: &Kept) {
+        let (system, layout) = (self.model.system(), self.model.layout());
+        // Symmetric states stand for each other, whatever was given to whom.
+        if self.model.symmetry().is_none() && self.relations[0].groups <= MOST_GROUPS {
+            self.frozen = Frozen::find(system, layout, &Facts::of(system));
+        }
+        let mut met: Vec<(Box<[u64]>, Box<[u64]>)> = Vec::new();
+        let (whole, depth) = near(&mut *self.model.worker(), self.model.words(), usize::MAX, |state| {
+            if let Some(frozen) = self.frozen.as_ref().filter(|it| it.holds(state))
+                && met.len() < MAX_FROZEN
+                && !met.iter().any(|(key, _)| frozen.key(state).eq(key.iter().copied()))
+            {
+                met.push((frozen.key(state).collect(), state.into()));
+            }
+        });
+        for (key, state) in met {
+            let fixed = self.frozen.as_ref().map(|frozen| frozen.system(system, &state));
+            if let Some(relation) = fixed.and_then(|fixed| Relation::of(&fixed, layout, kept)) {
+                self.relations.push(relation);
+                self.settings.push(key);
+            }
+        }
         if whole >= TRIED {
-            let (met, _) = near(&mut self.own_worker(), self.model.words(), depth);
+            let (met, _) = near(&mut self.own_worker(), self.model.words(), depth, |_| {});
             self.idle = met * 100 > whole * MOST_MET;
         }
-        self
     }
 
     fn own_worker(&self) -> StubbornWorker<'_> {
-        let (inner, closure) = (self.model.worker(), Closure::new(&self.relation));
-        StubbornWorker { space: self, inner, closure }
+        let closures = self.relations.iter().map(Closure::new).collect();
+        StubbornWorker { space: self, inner: self.model.worker(), closures }
+    }
+
+    /// The number of the relation for a state.
+    fn relation(&self, state: &[u64]) -> usize {
+        match &self.frozen {
+            Some(frozen) if !self.settings.is_empty() && frozen.holds(state) => {
+                let same = |key: &Box<[u64]>| frozen.key(state).eq(key.iter().copied());
+                self.settings.iter().position(same).map_or(0, |n| n + 1)
+            }
+            _ => 0,
+        }
     }
 
     /// Whether a shortest trace is still there.
@@ -125,7 +179,7 @@ impl WrapsSpace for Stubborn<'_> {
         };
         state::hash(&[
             self.model.fingerprint(),
-            0x5374_7562_626F_726E,
+            0x5374_7562_626F_726F,
             kind,
             (self.lengths == Lengths::Free).into(),
             self.about,
@@ -140,7 +194,8 @@ impl WrapsSpace for Stubborn<'_> {
 struct StubbornWorker<'m> {
     space: &'m Stubborn<'m>,
     inner: Box<dyn Worker + 'm>,
-    closure: Closure<'m>,
+    /// One for each relation.
+    closures: Vec<Closure<'m>>,
 }
 
 impl WrapsWorker for StubbornWorker<'_> {
@@ -159,18 +214,20 @@ impl WrapsWorker for StubbornWorker<'_> {
         if out.faults().len() > faults || out.len() == from {
             return;
         }
-        let Stubborn { relation, deadlocks, lengths, .. } = self.space;
+        let Stubborn { relations, deadlocks, lengths, .. } = self.space;
+        let number = self.space.relation(state);
+        let (relation, closure) = (&relations[number], &mut self.closures[number]);
         // All successors have one rank; what fires only where nothing else can is not put off.
         if relation.is_ranked(out.labels()[from]) {
             return;
         }
-        self.closure.restart();
+        closure.restart();
         for n in from..out.len() {
             let group = relation.group(out.labels()[n]);
             let bit = 1u64 << (group % 64);
-            self.closure.enabled[group / 64] |= bit;
+            closure.enabled[group / 64] |= bit;
             if *deadlocks == DeadlockNotion::Stuck || out.state(n) != state {
-                self.closure.effective[group / 64] |= bit;
+                closure.effective[group / 64] |= bit;
             }
         }
         // Where ranks count, something enabled in the set keeps higher ones away.
@@ -178,7 +235,7 @@ impl WrapsWorker for StubbornWorker<'_> {
             DeadlockNotion::Off if !relation.has_ranks() => Progress::NotNeeded,
             _ => Progress::Needed,
         };
-        let kept = self.closure.stubborn(state, progress, *lengths);
+        let kept = closure.stubborn(state, progress, *lengths);
         out.retain_from(from, |label, _| {
             let group = relation.group(label);
             kept[group / 64] >> (group % 64) & 1 == 1
@@ -188,7 +245,7 @@ impl WrapsWorker for StubbornWorker<'_> {
 
 /// How many states there are in the first layers: all of at most `depth` steps, up to the layer that has the last of
 /// [`TRIED`]; and the steps to there.
-fn near(worker: &mut dyn Worker, words: usize, depth: usize) -> (usize, usize) {
+fn near(worker: &mut dyn Worker, words: usize, depth: usize, mut met: impl FnMut(&[u64])) -> (usize, usize) {
     let mut out = Successors::new(words);
     worker.initial(&mut out);
     let mut seen: HashSet<Box<[u64]>> = HashSet::new();
@@ -198,6 +255,7 @@ fn near(worker: &mut dyn Worker, words: usize, depth: usize) -> (usize, usize) {
         let mut next: Vec<Box<[u64]>> = Vec::new();
         for (_, state) in out.iter() {
             if !seen.contains(state) {
+                met(state);
                 seen.insert(state.into());
                 next.push(state.into());
             }

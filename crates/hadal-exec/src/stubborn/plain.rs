@@ -5,7 +5,7 @@
 
 use hadal_system::facts::ValueSet;
 use hadal_system::visit::{self, Node};
-use hadal_system::{Action, Base, BinaryOp, Expr, ExprKind, Place, System, Value};
+use hadal_system::{Action, Base, BinaryOp, Expr, ExprKind, Place, System, UnaryOp, Value};
 use std::collections::BTreeMap;
 
 /// More values than this are not tried one by one.
@@ -62,25 +62,50 @@ impl PlainTests {
     }
 }
 
-/// Calls `found` for every conjunct of the form `scalar op constant`.
+/// Calls `found` for every conjunct of the form `scalar op constant`, and for those that say that one is false.
 fn collect(guard: &Expr, found: &mut dyn FnMut(&Place, BinaryOp, Value)) {
-    let ExprKind::Binary(op, left, right) = &guard.kind else { return };
-    match (op, &left.kind, &right.kind) {
-        (BinaryOp::And, _, _) => {
+    match &guard.kind {
+        ExprKind::Binary(BinaryOp::And, left, right) => {
             collect(left, found);
             collect(right, found);
         }
-        (BinaryOp::Equal | BinaryOp::NotEqual, ExprKind::Const(value), ExprKind::Read(place))
-        | (
-            BinaryOp::Equal
-            | BinaryOp::NotEqual
-            | BinaryOp::Less
-            | BinaryOp::LessEqual
-            | BinaryOp::Greater
-            | BinaryOp::GreaterEqual,
-            ExprKind::Read(place),
-            ExprKind::Const(value),
-        ) => found(place, *op, *value),
-        _ => {}
+        ExprKind::Unary(UnaryOp::Not, of) => {
+            if let Some((place, op, value)) = comparison(of) {
+                found(place, negated(op), value);
+            }
+        }
+        _ => {
+            if let Some((place, op, value)) = comparison(guard) {
+                found(place, op, value);
+            }
+        }
+    }
+}
+
+/// A comparison of a scalar with a constant.
+fn comparison(expr: &Expr) -> Option<(&Place, BinaryOp, Value)> {
+    let ExprKind::Binary(op, left, right) = &expr.kind else { return None };
+    let (even, compares) = match op {
+        BinaryOp::Equal | BinaryOp::NotEqual => (true, true),
+        BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual => (false, true),
+        _ => (false, false),
+    };
+    match (&left.kind, &right.kind) {
+        (ExprKind::Const(value), ExprKind::Read(place)) if even => Some((place, *op, *value)),
+        (ExprKind::Read(place), ExprKind::Const(value)) if compares => Some((place, *op, *value)),
+        _ => None,
+    }
+}
+
+/// The comparison that is true where this one is false.
+fn negated(op: BinaryOp) -> BinaryOp {
+    match op {
+        BinaryOp::Equal => BinaryOp::NotEqual,
+        BinaryOp::NotEqual => BinaryOp::Equal,
+        BinaryOp::Less => BinaryOp::GreaterEqual,
+        BinaryOp::LessEqual => BinaryOp::Greater,
+        BinaryOp::Greater => BinaryOp::LessEqual,
+        BinaryOp::GreaterEqual => BinaryOp::Less,
+        other => other,
     }
 }

@@ -25,6 +25,13 @@ pub(super) struct Print {
     pub(super) members: Vec<usize>,
 }
 
+impl Print {
+    /// Whether its guard can be true or meet an error.
+    pub(super) fn is_possible(&self) -> bool {
+        self.facts.can_hold || self.facts.guard_faults.is_some()
+    }
+}
+
 /// The slots of a buffer that an action sends to or receives from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Buffer {
@@ -63,13 +70,22 @@ impl Meetings {
         let count =
             slots.filter_map(|set| set.ranges().last().map(|&(_, to)| to as usize)).max().unwrap_or(0);
         let mut meetings = Meetings { touching: vec![Vec::new(); count], writing: vec![Vec::new(); count] };
-        for (n, print) in prints.iter().enumerate() {
+        for (n, print) in prints.iter().enumerate().filter(|(_, print)| print.is_possible()) {
             print.facts.may_write.iter().for_each(|slot| meetings.writing[slot as usize].push(n as u32));
             let mut touched = print.facts.reads.clone();
             touched.extend(&print.facts.may_write);
             touched.iter().for_each(|slot| meetings.touching[slot as usize].push(n as u32));
         }
         meetings
+    }
+
+    /// The groups that may write one of these, ascending.
+    pub(super) fn writers(&self, slots: &SlotSet) -> Vec<usize> {
+        let all = slots.iter().filter_map(|slot| self.writing.get(slot as usize)).flatten();
+        let mut all: Vec<usize> = all.map(|&n| n as usize).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// The groups that touch what this writes, or write what it touches, ascending.

@@ -47,8 +47,10 @@ pub(super) struct Relation {
     pub(super) causes: Vec<Cause>,
     /// The groups whose bodies may meet errors, and the row of what can make them do so where they are enabled.
     pub(super) bodies: Vec<(usize, u32)>,
-    /// The row of the groups after which something looked for may be gone.
-    ending: u32,
+    /// Per group, the causes of what is looked for that may be gone after it.
+    pub(super) ending: Vec<Box<[u32]>>,
+    /// The row of the groups that a claim may see.
+    visible: u32,
     cycles: Cycles,
     /// The actions that each group goes through.
     members: Vec<Box<[u32]>>,
@@ -112,7 +114,7 @@ impl Relation {
         let mut starts = Vec::new();
         let bases = system.label_bases(&system.actions);
         let first_slots = system.first_slots();
-        let chains = Chains::of(system);
+        let chains = Chains::of(system, &facts);
         for (n, (action, own)) in system.actions.iter().zip(actions).enumerate() {
             let each = apart && own.is_exact();
             starts.push((bases[n], prints.len() as u32, if each { Apart::Yes } else { Apart::No }));
@@ -121,14 +123,13 @@ impl Relation {
             let members = chains.members(n);
             let alone = members.len() == 1;
             let plain = if alone { PlainTests::of(system, action) } else { PlainTests::default() };
-            let mut uses: Vec<Buffer> =
-                uses(system, action).iter().map(|it| Buffer::new(system, &first_slots, it)).collect();
-            // What goes on through others may find the buffer full or empty on the way.
-            let touched = |buffer: &Buffer| {
-                let mut others = members[1..].iter().map(|&m| &facts.actions[m].whole);
-                others.any(|it| buffer.is_touched(&it.reads) || buffer.is_touched(&it.may_write))
+            let uses = match (single, alone) {
+                (false, _) => Vec::new(),
+                (true, true) => {
+                    uses(system, action).iter().map(|it| Buffer::new(system, &first_slots, it)).collect()
+                }
+                (true, false) => chains.uses(&facts, &facts.actions[n].whole, &members),
             };
-            uses.retain(|buffer| single && !touched(buffer));
             let own: Vec<&Footprint> =
                 if each { own.footprints().map(|(_, print)| print).collect() } else { vec![&own.whole] };
             prints.extend(own.into_iter().enumerate().map(|(instance, print)| {
@@ -157,7 +158,8 @@ impl Relation {
             }
         }
         build.note_users();
-        let mut ending = build.ending();
+        let ending = build.ending();
+        let mut visible = build.rows.add([]);
         if let Kept::Runs(seen) = kept {
             let mut probes = probes.chunks_exact(2);
             let seen: Vec<Seen> = (seen.iter())
@@ -168,9 +170,9 @@ impl Relation {
                     _ => Seen::Reads(own.properties[n].reads.clone()),
                 })
                 .collect();
-            ending = build.visible(ending, &seen);
+            visible = build.visible(&seen);
         }
-        let cycles = Cycles::of(system, layout, &facts);
+        let cycles = Cycles::of(system, layout, &facts, &births);
         let members = prints.iter().map(|print| print.members.iter().map(|&n| n as u32).collect()).collect();
         let Build { mut rows, conflicts, causes, tests, conditions, bodies, .. } = build;
         rows.finish();
@@ -197,6 +199,7 @@ impl Relation {
             bodies,
             rank,
             ending,
+            visible,
             cycles,
             members,
             tests,
@@ -217,10 +220,9 @@ impl Relation {
         codes.extend(self.cycles.settings.iter().map(|it| get_bits(state, it.offset, it.width)));
     }
 
-    /// The groups that close cycles of states where the settings are these, or after which something looked for may be
-    /// gone.
+    /// The groups that close cycles of states where the settings are these, or that a claim may see.
     pub(super) fn restless(&self, codes: &[u64]) -> Box<[u64]> {
-        let mut row: Box<[u64]> = self.rows.row(self.ending).into();
+        let mut row: Box<[u64]> = self.rows.row(self.visible).into();
         let closing = self.cycles.closing(codes);
         for (group, members) in self.members.iter().enumerate() {
             if members.iter().any(|&n| closing[n as usize]) {
