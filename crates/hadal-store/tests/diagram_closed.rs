@@ -3,7 +3,7 @@
 #[path = "diagram/states.rs"]
 mod states;
 
-use hadal_store::diagram::{ClosedDiagram, Keep, Set as Kind};
+use hadal_store::diagram::{ClosedDiagram, Keep, RankedDiagram, Set as Kind};
 use hadal_store::{Bitmap, Governor};
 use proptest::prelude::*;
 use states::{Set, State, families, flat};
@@ -34,6 +34,30 @@ proptest! {
             prop_assert_eq!(all_states(&closed, Kind::Closed, 50), flat(&model));
             closed.turn_layer();
             prop_assert_eq!(all_states(&closed, Kind::Frontier, 50), flat(&expected));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn the_number_of_a_state_is_its_place_among_all((shape, family) in families(6, 200)) {
+        let governor = Governor::unlimited();
+        let mut closed = ClosedDiagram::new(shape.words, shape.bits, &governor).unwrap();
+        let (mut model, mut fresh) = (Set::new(), Bitmap::default());
+        let (last, first) = family.split_last().unwrap();
+        for set in first {
+            closed.filter_add(&flat(set), Keep::Closed, &mut fresh).unwrap();
+            model.extend(set.iter().cloned());
+        }
+        let ranked = RankedDiagram::new(closed, &governor).unwrap();
+        prop_assert_eq!(ranked.len(), model.len() as u64);
+        for (place, state) in model.iter().enumerate() {
+            prop_assert_eq!(ranked.number(state), Some(place as u64));
+        }
+        for state in last.difference(&model) {
+            prop_assert_eq!(ranked.number(state), None);
         }
     }
 }
@@ -135,4 +159,28 @@ fn over_budget_adds_nothing_and_the_set_can_still_be_streamed_out() {
         closed.trim();
         assert!(closed.live_bytes_per_state() > 8.0);
     }
+}
+
+#[test]
+fn numbers_do_not_depend_on_how_a_set_is_cut_into_shards() {
+    let states: Vec<u128> = (0..400_000u128).map(|n| n * n % 1_000_003 << 40 | n % 977).collect();
+    let states: std::collections::BTreeSet<u128> = states.into_iter().collect();
+    let flat: Vec<u64> = states.iter().flat_map(|&state| [state as u64, (state >> 64) as u64]).collect();
+    let numbers = |threads: usize| {
+        let governor = Governor::unlimited();
+        let mut closed = ClosedDiagram::new(2, 98, &governor).unwrap();
+        closed.set_threads(threads);
+        let mut fresh = Bitmap::default();
+        for batch in flat.chunks(2 * 20_000) {
+            closed.filter_add(batch, Keep::Closed, &mut fresh).unwrap();
+        }
+        let shards = closed.shards();
+        let ranked = RankedDiagram::new(closed, &governor).unwrap();
+        assert!(
+            flat.chunks_exact(2).enumerate().all(|(place, state)| ranked.number(state) == Some(place as u64))
+        );
+        shards
+    };
+    assert_eq!(numbers(1), 1);
+    assert!(numbers(3) > 1, "nothing was cut");
 }

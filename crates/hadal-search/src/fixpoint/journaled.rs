@@ -1,9 +1,10 @@
-//! The layers of a journal, numbered by a perfect hash function: what a diagram and sorted runs leave on disk.
+//! The layers of a journal, numbered by their places in a diagram, or by a perfect hash function.
 
 use super::closed::{Closed, Piece, Visitor};
 use super::perfect::Perfect;
 use crate::layered::Trouble;
 use crate::layered::journal::Journal;
+use hadal_store::diagram::RankedDiagram;
 use hadal_store::{Governor, Reservation};
 use std::sync::Mutex;
 
@@ -12,17 +13,32 @@ pub(crate) struct JournalClosed<'j> {
     journal: &'j Journal,
     /// Layers that are read together.
     groups: Vec<std::ops::Range<usize>>,
-    numbers: Perfect,
+    numbers: Numbers,
     most_words: usize,
     _memory: Reservation,
 }
 
+/// How states are numbered.
+enum Numbers {
+    Ranks(RankedDiagram),
+    Hash(Perfect),
+}
+
 impl<'j> JournalClosed<'j> {
     /// How states are numbered, for sets that are kept.
-    pub(crate) const NUMBERING: &'static str = "perfect hash";
+    pub(crate) fn numbering(&self) -> &'static str {
+        match self.numbers {
+            Numbers::Ranks(_) => "diagram rank",
+            Numbers::Hash(_) => "perfect hash",
+        }
+    }
 
-    /// Numbers the states of all layers, each of which must be there.
-    pub(crate) fn new(journal: &'j Journal, governor: &Governor) -> Result<Self, Trouble> {
+    /// Numbers the states of all layers, each of which must be there; by `ranked`, where that has all of them.
+    pub(crate) fn new(
+        journal: &'j Journal,
+        governor: &Governor,
+        ranked: Option<RankedDiagram>,
+    ) -> Result<Self, Trouble> {
         let states = (0..journal.depth()).map(|depth| journal.states(depth)).sum();
         let words = journal.words();
         let groups = journal.groups();
@@ -34,7 +50,10 @@ impl<'j> JournalClosed<'j> {
                 })
             })
         };
-        let numbers = Perfect::new(states, governor, &scan)?;
+        let numbers = match ranked.filter(|ranked| ranked.len() == states) {
+            Some(ranked) => Numbers::Ranks(ranked),
+            None => Numbers::Hash(Perfect::new(states, governor, &scan)?),
+        };
         let bytes = (governor.limit() / 64).clamp(256 << 10, 16 << 20);
         let memory = governor.try_reserve(bytes, "states being looked at")?;
         Ok(JournalClosed { journal, groups, numbers, most_words: bytes as usize / 8, _memory: memory })
@@ -47,12 +66,18 @@ impl Closed for JournalClosed<'_> {
     }
 
     fn size(&self) -> u64 {
-        self.numbers.states()
+        match &self.numbers {
+            Numbers::Ranks(ranked) => ranked.len(),
+            Numbers::Hash(perfect) => perfect.states(),
+        }
     }
 
     #[inline]
     fn number(&self, state: &[u64]) -> Option<u64> {
-        self.numbers.number(state)
+        match &self.numbers {
+            Numbers::Ranks(ranked) => ranked.number(state),
+            Numbers::Hash(perfect) => perfect.number(state),
+        }
     }
 
     fn visit(&self, group: usize, visitors: &mut [Visitor]) -> Result<(), Trouble> {

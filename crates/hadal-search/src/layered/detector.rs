@@ -6,6 +6,7 @@ use super::journal::LayerWriter;
 use super::settling::Settling;
 use crate::lane::Lane;
 use crate::report::{Buckets, CoverFigures, Distance};
+use hadal_store::diagram::RankedDiagram;
 use hadal_store::run::RunFile;
 use hadal_system::Ascending;
 
@@ -99,6 +100,12 @@ pub(crate) trait Detector {
     /// Gives everything decided about the layer being found to another detector: states already known to be new are
     /// offered to `to`, ascending in batches.
     fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble>;
+
+    /// All closed states with numbers of their own, where its way to keep them gives them such for few bytes. Nothing may be
+    /// asked of it any more.
+    fn numbered(self: Box<Self>) -> Option<RankedDiagram> {
+        None
+    }
 
     /// What a person calls it.
     fn name(&self) -> &'static str;

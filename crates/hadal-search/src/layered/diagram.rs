@@ -6,7 +6,7 @@
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::{BATCH_STATES, Trouble};
-use hadal_store::diagram::{ClosedDiagram, Keep, Set};
+use hadal_store::diagram::{ClosedDiagram, Keep, RankedDiagram, Set};
 use hadal_store::run::RunReader;
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::{scratch_bytes, sort_records};
@@ -52,6 +52,11 @@ const TINY_BYTES: u64 = 32 << 10;
 const MOST_RECENT_BYTES: u64 = 128 << 20;
 /// Batches of more than this part of what may wait go to the diagram directly.
 const SMALL_PART: u64 = 4;
+
+/// Bits a state that numbers take otherwise, by a perfect hash function.
+const HASH_BITS: u64 = 3;
+/// Numbers may take so many bytes whatever the alternative.
+const NEARLY_FREE: u64 = 1 << 20;
 
 impl DiagramDetector {
     pub(crate) fn new(words: usize, bits: u32, threads: usize, governor: &Governor) -> Result<Self, Trouble> {
@@ -229,6 +234,14 @@ impl Detector for DiagramDetector {
         stream(&self.closed, (Set::Next, self.recent.table.words()), |states| to.offer(states))?;
         self.recent.sort(self.recent.finished, self.recent.table.len());
         to.offer(self.recent.ascending())
+    }
+
+    fn numbered(mut self: Box<Self>) -> Option<RankedDiagram> {
+        self.unite().ok()?;
+        let DiagramDetector { closed, recent, governor, .. } = *self;
+        drop(recent);
+        let least = closed.len() * HASH_BITS / 8 + NEARLY_FREE;
+        RankedDiagram::new(closed, &governor).ok().filter(|ranked| ranked.bytes() <= least)
     }
 
     fn name(&self) -> &'static str {

@@ -193,7 +193,7 @@ impl ClosedDiagram {
         cuts
     }
 
-    fn shard_of(&self, state: &[u64]) -> usize {
+    pub(super) fn shard_of(&self, state: &[u64]) -> usize {
         self.firsts.partition_point(|first| hadal_system::state::compare(first, state).is_le())
     }
 

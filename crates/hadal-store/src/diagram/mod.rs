@@ -21,6 +21,7 @@ mod levels;
 mod node;
 mod nodes;
 mod operation;
+mod rank;
 mod shard;
 mod unique;
 
@@ -29,4 +30,5 @@ pub use core::{Diagram, Root, Statistics};
 pub use enumerate::Enumerator;
 pub use file::DiagramReadError;
 pub use levels::{Levels, LevelsError, MAX_LEVELS};
+pub use rank::RankedDiagram;
 pub use shard::{Keep, Set};

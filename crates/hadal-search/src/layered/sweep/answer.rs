@@ -6,7 +6,7 @@ use crate::explore::Progress;
 use crate::finding::Finding;
 use crate::fixpoint::{JournalClosed, Keeper, Pass, Seeing};
 use crate::lane::has_found;
-use crate::layered::detector::Nothing;
+use crate::layered::detector::{Detector, Nothing};
 use crate::layered::ledger::{Ledger, RunRecord, Tally};
 use crate::layered::{Trouble, path};
 use crate::report::{
@@ -175,16 +175,17 @@ impl Sweep<'_> {
         }
         // A pass that is killed begins again here.
         self.commit(LOOKING_FOR_RUNS)?;
-        self.detector = Box::new(Nothing);
+        let detector: Box<dyn Detector> = std::mem::replace(&mut self.detector, Box::new(Nothing));
         self.cache.give_way()?;
-        let closed = match JournalClosed::new(&self.journal, &self.governor) {
+        let ranked = detector.numbered();
+        let closed = match JournalClosed::new(&self.journal, &self.governor, ranked) {
             Err(Trouble::OverBudget(full)) => {
                 return Ok(Some(Verdict::Stopped(out_of_memory(full))));
             }
             other => other?,
         };
         let (task, threads) = (self.task, self.lanes.len());
-        let keeper = self.ledger.as_mut().map(|ledger| Keeper::new(ledger, JournalClosed::NUMBERING));
+        let keeper = self.ledger.as_mut().map(|ledger| Keeper::new(ledger, closed.numbering()));
         let keeper = keeper.as_ref();
         let pass = Pass { task, closed: &closed, governor: &self.governor, threads, reins, keeper };
         let stem = |depth, state| path::shortest(task, &self.journal, threads, depth, state);
