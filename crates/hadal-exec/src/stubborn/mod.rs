@@ -60,7 +60,7 @@ pub struct Stubborn<'m> {
     /// Of the model, then with what processes were given in place of their variables.
     relations: Vec<Relation>,
     /// What each further relation is for.
-    settings: Vec<Box<[u64]>>,
+    settings: Vec<Vec<u64>>,
     frozen: Option<Frozen>,
     deadlocks: DeadlockNotion,
     lengths: Lengths,
@@ -122,20 +122,20 @@ impl<'m> Stubborn<'m> {
         if self.model.symmetry().is_none() && self.relations[0].groups <= MOST_GROUPS {
             self.frozen = Frozen::find(system, layout, &Facts::of(system));
         }
-        let mut met: Vec<(Box<[u64]>, Box<[u64]>)> = Vec::new();
+        let mut met: Vec<Vec<u64>> = Vec::new();
         let (whole, depth) = near(&mut *self.model.worker(), self.model.words(), usize::MAX, |state| {
             if let Some(frozen) = self.frozen.as_ref().filter(|it| it.holds(state))
                 && met.len() < MAX_FROZEN
-                && !met.iter().any(|(key, _)| frozen.key(state).eq(key.iter().copied()))
+                && !met.iter().any(|known| frozen.key(state).eq(frozen.key(known)))
             {
-                met.push((frozen.key(state).collect(), state.into()));
+                met.push(state.to_vec());
             }
         });
-        for (key, state) in met {
-            let fixed = self.frozen.as_ref().map(|frozen| frozen.system(system, &state));
-            if let Some(relation) = fixed.and_then(|fixed| Relation::of(&fixed, layout, kept)) {
+        for state in met {
+            let Some(frozen) = &self.frozen else { break };
+            if let Some(relation) = Relation::of(&frozen.system(system, &state), layout, kept) {
                 self.relations.push(relation);
-                self.settings.push(key);
+                self.settings.push(frozen.key(&state).collect());
             }
         }
         if whole >= TRIED {
@@ -153,7 +153,7 @@ impl<'m> Stubborn<'m> {
     fn relation(&self, state: &[u64]) -> usize {
         match &self.frozen {
             Some(frozen) if !self.settings.is_empty() && frozen.holds(state) => {
-                let same = |key: &Box<[u64]>| frozen.key(state).eq(key.iter().copied());
+                let same = |key: &Vec<u64>| frozen.key(state).eq(key.iter().copied());
                 self.settings.iter().position(same).map_or(0, |n| n + 1)
             }
             _ => 0,
