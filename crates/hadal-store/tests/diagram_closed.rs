@@ -54,10 +54,10 @@ proptest! {
         let ranked = RankedDiagram::new(closed, &governor).unwrap();
         prop_assert_eq!(ranked.len(), model.len() as u64);
         for (place, state) in model.iter().enumerate() {
-            prop_assert_eq!(ranked.number(state), Some(place as u64));
+            prop_assert_eq!(ranked.number(&state.0), Some(place as u64));
         }
         for state in last.difference(&model) {
-            prop_assert_eq!(ranked.number(state), None);
+            prop_assert_eq!(ranked.number(&state.0), None);
         }
     }
 }
