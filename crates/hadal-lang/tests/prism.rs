@@ -60,8 +60,9 @@ fn mistakes_are_shown_where_they_are_several_at_once() {
 fn questions_that_are_not_answered_say_so() {
     let model = "mdp module m x : [0..1]; [] true -> true; endmodule rewards true : 1; endrewards";
     for (question, part) in [
-        ("Pmax=? [ G (F x=1) ]", "nested"),
-        ("Pmax=? [ (F x=1) & (G x=0) ]", "combined"),
+        ("Pmax=? [ G (F<=100 x=1) ]", "at most 64 steps"),
+        ("(F x=1) & (G x=0)", "needs P"),
+        ("A [ F x=1 ]", "A [ G p ]"),
         ("R=? [ F x=1 ]", "min=?"),
         ("R{\"no\"}min=? [ F x=1 ]", "no rewards"),
         ("Rmin=? [ S ]", "long-run"),

@@ -228,6 +228,7 @@ fn the_result_has_the_documented_fields() {
     let mut fields = keys(&violated);
     fields.insert("partition".into());
     fields.insert("buckets".into());
+    fields.insert("shortest_paths".into());
     fields.insert("reductions".into());
     fields.insert("reduction_notes".into());
     fields.insert("directed".into());
@@ -238,7 +239,7 @@ fn the_result_has_the_documented_fields() {
     assert_eq!(
         fields,
         documented("field"),
-        "`partition` and `buckets` belong to a strategy each, `reductions` to options of its own, `discrete` and `fastest` \
+        "`partition`, `buckets` and `shortest_paths` belong to a strategy each, `reductions` to options of its own, `discrete` and `fastest` \
          to real time, `loop_length`, `answers` and `shortest_among` to infinite runs, \
          `violations`, `states_before` and `settings` to --continue, to resumed runs and to hadal.toml"
     );

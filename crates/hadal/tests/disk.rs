@@ -22,6 +22,13 @@ rule \"z\" z < {last} ==> begin z := z + 1; end;
     )
 }
 
+/// The same cube with a scalar that no coding makes small, so that its layers fill a disk however seldom they are written.
+fn scrambled(side: u64) -> String {
+    let scramble = "h := (x * x * 311 + y * y * 577 + z * z * 913 + x * y * z * 17) % 65536; end;";
+    let plain = cube(side).replace(":= 0; end;", ":= 0; h := 0; end;");
+    format!("var h: 0 .. 65535;\n{}", plain.replace("+ 1; end;", &format!("+ 1; {scramble}")))
+}
+
 /// States and transitions of a cube.
 const fn cube_counts(side: u64) -> (u64, u64) {
     (side * side * side, 3 * (side - 1) * side * side)
@@ -40,13 +47,13 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        Self::with_cube(SIDE)
+        Self::with_model(&cube(SIDE))
     }
 
-    fn with_cube(side: u64) -> Self {
+    fn with_model(text: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let model = folder.path().join("cube.m");
-        std::fs::write(&model, cube(side)).expect("a model can be written");
+        std::fs::write(&model, text).expect("a model can be written");
         let runs = folder.path().join("runs").display().to_string();
         Place { model: model.display().to_string(), runs, folder }
     }
@@ -100,9 +107,8 @@ fn a_limited_disk_warns_pauses_with_exit_3_and_goes_on_when_the_limit_is_raised(
 
 #[test]
 fn a_full_disk_is_relieved_of_old_layers_where_that_is_allowed_and_the_verdict_says_so() {
-    // Wide enough that its layers fill the disk however early runs are merged.
-    let side = 144;
-    let place = Place::with_cube(side);
+    let side = 100;
+    let place = Place::with_model(&scrambled(side));
     let flags = ["--strategy", "sort", "--disk-limit", "1M", "--when-full", "delete-layers"];
     let result = place.check(&flags).expect_code(0).json();
     let reason = result["reason"].as_str().expect("a reason");

@@ -194,7 +194,7 @@ impl Directing {
             return match self.given().first() {
                 None => Ok(None),
                 Some(option) => Err(CheckError::Question(format!(
-                    "--{option} belongs to a directed search: add --find, --guide or --order"
+                    "--{option} belongs to a directed search: add --find, --guide, or an order such as --order astar"
                 ))),
             };
         }
