@@ -163,7 +163,7 @@ fn over_budget_adds_nothing_and_the_set_can_still_be_streamed_out() {
 
 #[test]
 fn numbers_do_not_depend_on_how_a_set_is_cut_into_shards() {
-    let states: Vec<u128> = (0..400_000u128).map(|n| n * n % 1_000_003 << 40 | n % 977).collect();
+    let states: Vec<u128> = (0..400_000u128).map(|n| ((n * n % 1_000_003) << 40) | (n % 977)).collect();
     let states: std::collections::BTreeSet<u128> = states.into_iter().collect();
     let flat: Vec<u64> = states.iter().flat_map(|&state| [state as u64, (state >> 64) as u64]).collect();
     let numbers = |threads: usize| {

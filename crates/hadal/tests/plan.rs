@@ -192,7 +192,7 @@ fn runs_that_are_killed_at_any_moment_go_on_to_the_same_optimum() {
         let disk = domain.with_file_name(format!("runs-{engine}"));
         // So short that even a fast machine is caught in the middle.
         let mut wait = 8;
-        let answer = loop {
+        let answer: serde_json::Value = loop {
             let mut command = Command::new(env!("CARGO_BIN_EXE_hadal"));
             match run_in(&disk) {
                 Some(run) => command.arg("resume").arg(run),
