@@ -4,7 +4,7 @@ use crate::checking::{Settings, stopped};
 use crate::failure::of_refusal;
 use hadal_check::memory::{default_memory, default_threads};
 use hadal_lang::pddl::{self, NotLoaded};
-use hadal_plan::{Answer, Engine, Found, GuideChoice, Kept, OnDisk, Plan, PlanError, Planner};
+use hadal_plan::{Abstraction, Answer, Engine, Found, GuideChoice, Kept, OnDisk, Plan, PlanError, Planner};
 use hadal_search::Control;
 use hadal_search::layered::Trouble;
 use hadal_store::Governor;
@@ -44,6 +44,7 @@ pub fn plan<'py>(
             first: false,
             engine: Engine::default(),
             guide: GuideChoice::default(),
+            abstraction: Abstraction::default(),
             resident: || 0,
             announce: &|_: &Found| {},
         };

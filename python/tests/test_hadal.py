@@ -19,7 +19,8 @@ def test_a_bundled_model_holds_with_the_counts_of_the_command():
 def test_a_violation_has_its_shortest_trace(tmp_path):
     model = tmp_path / "counter.m"
     model.write_text(
-        "var x: 0..9; startstate x := 0; end; rule \"up\" x < 9 ==> x := x + 1; end; invariant \"small\" x < 3;"
+        "var x: 0..9; startstate x := 0; end; rule \"up\" x < 9 ==> x := x + 1; end; "
+        "rule \"again\" x = 9 ==> x := 0; end; invariant \"small\" x < 3;"
     )
     for strategy in ("auto", "sort", "dfs"):
         result = hadal.check(model, strategy=strategy, memory="64M")
