@@ -18,7 +18,7 @@ const MAX_DEPTH: u32 = 200;
 const MAX_PARTS: usize = 10_000;
 
 /// Binary operators by how tightly they bind, loosest first; longer ones before their beginnings.
-const LEVELS: &[&[(&str, BinaryOp)]] = &[
+pub const LEVELS: &[&[(&str, BinaryOp)]] = &[
     &[("||", BinaryOp::Or)],
     &[("&&", BinaryOp::And)],
     &[

@@ -9,6 +9,7 @@ use hadal_exec::Model;
 use hadal_system::cursor::Cursor;
 use hadal_system::guide::Mask;
 use hadal_system::guide::{Distance, Estimator, Guide, Promises};
+use hadal_system::text::LEVELS;
 use hadal_system::{BinaryOp, DomainKind, System};
 use std::collections::HashMap;
 
@@ -136,23 +137,6 @@ struct Parser<'t> {
 
 /// Deeper brackets are refused.
 const MAX_DEPTH: u32 = 200;
-
-/// Binary operators by how tightly they bind, loosest first; longer ones before their beginnings.
-const LEVELS: &[&[(&str, BinaryOp)]] = &[
-    &[("||", BinaryOp::Or)],
-    &[("&&", BinaryOp::And)],
-    &[
-        ("==", BinaryOp::Equal),
-        ("!=", BinaryOp::NotEqual),
-        ("<=", BinaryOp::LessEqual),
-        (">=", BinaryOp::GreaterEqual),
-        ("<", BinaryOp::Less),
-        (">", BinaryOp::Greater),
-        ("=", BinaryOp::Equal),
-    ],
-    &[("+", BinaryOp::Add), ("-", BinaryOp::Subtract)],
-    &[("*", BinaryOp::Multiply), ("/", BinaryOp::Divide), ("%", BinaryOp::Remainder)],
-];
 
 impl Parser<'_> {
     fn whole(&mut self) -> Result<Tree, GuideError> {
