@@ -19,7 +19,7 @@ use hadal_search::relaxed::Relaxed;
 use hadal_search::strategies::ExplorerKind;
 use hadal_search::{Control, Question, Report, SearchTask, StopReason, Verdict};
 use hadal_store::Governor;
-use hadal_system::guide::{Guide, Target};
+use hadal_system::guide::{Goal, Guide};
 use hadal_system::{PropertyKind, StateSpace};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
@@ -156,11 +156,11 @@ impl Searching<'_> {
     ) -> Result<Explored, CheckError> {
         self.placed(space, question, number, |one, task, begin| {
             let goals = question.of_kind(space.properties(), PropertyKind::Goal).collect();
-            let aim = Target { properties: goals, ..Target::default() };
+            let goal = Goal { properties: goals, ..Goal::default() };
             let folders = one.folders(task, begin);
             let (governor, threads) = (one.governor, one.plan.threads);
             let setting = Setting { task, governor, threads, run: folders.run() };
-            let method = external::External { guide, aim: &aim, options: ExternalOptions::default() };
+            let method = external::External { guide, goal: &goal, options: ExternalOptions::default() };
             let explored = explore_watched(&method, setting, &mut |progress| (one.watch)(progress))?;
             let none = external::ExternalFigures::default();
             let figures = explored.report.external().unwrap_or(&none);

@@ -137,13 +137,17 @@ fn check_one(bench: &mut Bench, print: &Footprint, state: &[u64], label: Label, 
         Outcome::Fault(fault) => {
             assert!(print.may_fault, "{context}: {fault:?}");
             let guard_fault = print.guard_faults.as_ref().is_some_and(|at| allows(at, &before));
-            let guard_true = print.can_hold && allows(&print.demands, &before);
+            let guard_true = print.can_hold && allows(&print.preconditions, &before);
             assert!(guard_fault || guard_true, "{context}: {fault:?} where the guard should be false");
         }
         Outcome::Reached(after) => {
             let after = bench.unpack(after);
             assert!(print.can_hold && print.can_fire, "{context}: fired");
-            assert!(allows(&print.demands, &before), "{context}: fired against {:?}", print.demands);
+            assert!(
+                allows(&print.preconditions, &before),
+                "{context}: fired against {:?}",
+                print.preconditions
+            );
             for (slot, (old, new)) in before.iter().zip(&after).enumerate() {
                 assert!(
                     old == new || print.may_write.contains(slot as u32),

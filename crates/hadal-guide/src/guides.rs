@@ -111,7 +111,7 @@ pub static GUIDES: &[GuideInfo] = &[
     }),
     plain("blind", "0 everywhere", BOUND, |_| Ok(Box::new(Blind))),
     plain("hamming", "bits that differ from what is looked for", SAFE, |it| {
-        Ok(it.prepared.aiming(|task| Box::new(Hamming::new(task.clone()))))
+        Ok(it.prepared.focusing(|task| Box::new(Hamming::new(task.clone()))))
     }),
     plain("formula", "unmet parts of what is looked for, added up; distances for locations", SAFE, |it| {
         it.structural(Other::One, Graphs::Locations, Combine::Sum)
@@ -195,13 +195,13 @@ pub static GUIDES: &[GuideInfo] = &[
         },
     },
     plain("active", "processes that can do something: for deadlocks", UNSTEADY, |it| {
-        Ok(Box::new(Active::new(it.prepared.model(), it.prepared.target(), Measure::Count)))
+        Ok(Box::new(Active::new(it.prepared.model(), it.prepared.goal(), Measure::Count)))
     }),
     plain(
         "active:bound",
         "the same divided by what one step can block",
         Claims { admissible: Claim::ForDeadlocks, consistent: Claim::ForDeadlocks, ..UNSTEADY },
-        |it| Ok(Box::new(Active::new(it.prepared.model(), it.prepared.target(), Measure::Bound))),
+        |it| Ok(Box::new(Active::new(it.prepared.model(), it.prepared.goal(), Measure::Bound))),
     ),
     GuideInfo {
         name: "expr:",

@@ -21,7 +21,7 @@ pub use estimate::blind::Blind;
 pub use estimate::pair::{Form, LassoGuide};
 pub use estimate::priced::{Priced, Use};
 pub use hadal_system::guide::{
-    CalledOff, Distance, Estimator, Guide, Judge, Mask, Meter, Placement, Priority, Promises, Selection,
-    Step, Target, Unmetered,
+    CalledOff, Distance, Estimator, Goal, Guide, Judge, Mask, Meter, Placement, Priority, Promises,
+    Selection, Step, Unmetered,
 };
 pub use room::{OpenDisk, Room};

@@ -11,7 +11,7 @@ use crate::estimate::representative::Representative;
 use crate::guides::{GuideInfo, Request, malformed, unknown};
 use crate::room::Room;
 use crate::task::{AbstractTask, Formula};
-use crate::{GuideError, Target};
+use crate::{Goal, GuideError};
 use hadal_exec::Model;
 use hadal_system::guide::Guide;
 use hadal_system::guide::{Meter, Unmetered};
@@ -32,7 +32,7 @@ pub struct Choice {
 /// A model and what is looked for in it, prepared to make guides.
 pub struct Prepared<'m> {
     model: &'m Model,
-    target: Target,
+    goal: Goal,
     /// Everything that is looked for.
     task: Arc<AbstractTask>,
     /// What is surely looked for, where that is less.
@@ -44,21 +44,21 @@ pub struct Prepared<'m> {
 }
 
 /// The guide of this name for a model and what is looked for in it.
-pub fn build<'m>(name: &str, model: &'m Model, target: &Target) -> Result<Box<dyn Guide + 'm>, GuideError> {
-    build_metered(name, model, target, &Unmetered)
+pub fn build<'m>(name: &str, model: &'m Model, goal: &Goal) -> Result<Box<dyn Guide + 'm>, GuideError> {
+    build_metered(name, model, goal, &Unmetered)
 }
 
 /// The same, counting what it takes.
 pub fn build_metered<'m>(
     name: &str,
     model: &'m Model,
-    target: &Target,
+    goal: &Goal,
     meter: &dyn Meter,
 ) -> Result<Box<dyn Guide + 'm>, GuideError> {
     if name.trim() == "blind" {
         return Ok(Box::new(Blind));
     }
-    Prepared::metered(model, target, meter)?.guide(name)
+    Prepared::metered(model, goal, meter)?.guide(name)
 }
 
 /// What an effect of the task counts as while a guide is made of it, in nanoseconds, and the bytes that it takes there: about.
@@ -69,18 +69,18 @@ const MANY_OPERATORS: usize = 400_000;
 
 impl<'m> Prepared<'m> {
     /// Looks at the model once for any number of guides.
-    pub fn new(model: &'m Model, target: &Target) -> Result<Self, GuideError> {
-        Prepared::metered(model, target, &Unmetered)
+    pub fn new(model: &'m Model, goal: &Goal) -> Result<Self, GuideError> {
+        Prepared::metered(model, goal, &Unmetered)
     }
 
     /// The same, counting what it takes.
-    pub fn metered(model: &'m Model, target: &Target, meter: &dyn Meter) -> Result<Self, GuideError> {
-        let tasks = AbstractTask::of(model, target, meter)?;
+    pub fn metered(model: &'m Model, goal: &Goal, meter: &dyn Meter) -> Result<Self, GuideError> {
+        let tasks = AbstractTask::of(model, goal, meter)?;
         let (task, focused) = (Arc::new(tasks.whole), tasks.focused.map(Arc::new));
-        let effects: usize = task.ways.iter().map(|way| way.effects.len()).sum();
+        let effects: usize = task.operators.iter().map(|operator| operator.effects.len()).sum();
         meter.spend(effects as u64 * EFFECT_WORK, effects as u64 * EFFECT_BYTES)?;
         let (network, focused_network, room) = (OnceCell::new(), OnceCell::new(), Room::default());
-        Ok(Prepared { model, target: target.clone(), task, focused, network, focused_network, room })
+        Ok(Prepared { model, goal: goal.clone(), task, focused, network, focused_network, room })
     }
 
     /// Tables of guides take up this room, and no other.
@@ -94,7 +94,7 @@ impl<'m> Prepared<'m> {
     }
 
     /// The task for guides that are no lower bounds anyway.
-    fn aim(&self) -> &Arc<AbstractTask> {
+    fn focus(&self) -> &Arc<AbstractTask> {
         self.focused.as_ref().unwrap_or(&self.task)
     }
 
@@ -106,7 +106,7 @@ impl<'m> Prepared<'m> {
 
     /// What is known of the model, in one line.
     pub fn summary(&self) -> String {
-        let task = self.aim();
+        let task = self.focus();
         let values: usize = task.variables.iter().map(|v| v.values.len()).sum();
         let (coarse, all) = task.coarse;
         let known = match task.goal {
@@ -115,22 +115,22 @@ impl<'m> Prepared<'m> {
             _ => "what is looked for is understood",
         };
         format!(
-            "{} variables with {values} values matter, {} ways to fire, {coarse} of {all} action instances only roughly; {known}",
+            "{} variables with {values} values matter, {} operators to fire, {coarse} of {all} action instances only roughly; {known}",
             task.variables.len(),
-            task.ways.len()
+            task.operators.len()
         )
     }
 
     /// What `auto` stands for.
     pub fn choose(&self) -> Choice {
-        let task = self.aim();
-        let operators: usize = task.ways.iter().map(|way| way.effects.len()).sum();
+        let task = self.focus();
+        let operators: usize = task.operators.iter().map(|operator| operator.effects.len()).sum();
         let (coarse, all) = task.coarse;
         let choice = |name, reason: String| {
             let descent = if name == "hadd" { "hff" } else { name };
             Choice { name, descent, reason }
         };
-        let only_deadlock = self.target.deadlock && self.target.properties.is_empty() && !self.target.faults;
+        let only_deadlock = self.goal.deadlock && self.goal.properties.is_empty() && !self.goal.faults;
         match &task.goal {
             Formula::False => choice("blind", "nothing that is looked for can be reached".into()),
             Formula::True if only_deadlock => {
@@ -155,12 +155,12 @@ impl<'m> Prepared<'m> {
 
     /// The guide of this name.
     pub fn guide(&self, name: &str) -> Result<Box<dyn Guide + 'm>, GuideError> {
-        Ok(Representative::wrap(self.make(name, true)?, self.model, &self.target))
+        Ok(Representative::wrap(self.make(name, true)?, self.model, &self.goal))
     }
 
     /// The guide of this name without a cache of its values; they are the same.
     pub fn guide_without_cache(&self, name: &str) -> Result<Box<dyn Guide + 'm>, GuideError> {
-        Ok(Representative::wrap(self.make(name, false)?, self.model, &self.target))
+        Ok(Representative::wrap(self.make(name, false)?, self.model, &self.goal))
     }
 
     pub(crate) fn make(&self, name: &str, cache: bool) -> Result<Box<dyn Guide + 'm>, GuideError> {
@@ -175,8 +175,8 @@ impl<'m> Prepared<'m> {
     }
 
     /// What is looked for.
-    pub(crate) fn target(&self) -> &Target {
-        &self.target
+    pub(crate) fn goal(&self) -> &Goal {
+        &self.goal
     }
 
     /// Everything that is looked for.
@@ -189,7 +189,7 @@ impl<'m> Prepared<'m> {
         let guide = |task: &Arc<AbstractTask>| FormulaGuide::new(self.model.system(), task.clone(), shape);
         match shape.combine {
             Combine::Greatest => Ok(Box::new(guide(&self.task))),
-            Combine::Sum => Ok(self.aiming(|task| Box::new(guide(task)))),
+            Combine::Sum => Ok(self.focusing(|task| Box::new(guide(task)))),
         }
     }
 
@@ -205,7 +205,7 @@ impl<'m> Prepared<'m> {
                 let guide = Relaxed::new(name, self.network_of(&self.task), kind);
                 Ok(self.cached(Box::new(guide), &self.task, cache))
             }
-            _ => Ok(self.aiming(|task| {
+            _ => Ok(self.focusing(|task| {
                 let guide = Relaxed::new(name, self.network_of(task), kind);
                 self.cached(Box::new(guide), task, cache)
             })),
@@ -219,14 +219,14 @@ impl<'m> Prepared<'m> {
         kind: causal::Kind,
         cache: bool,
     ) -> Result<Box<dyn Guide + 'm>, GuideError> {
-        match Causal::new(self.aim().clone(), kind) {
-            Some(guide) => Ok(self.cached(Box::new(guide), self.aim(), cache)),
+        match Causal::new(self.focus().clone(), kind) {
+            Some(guide) => Ok(self.cached(Box::new(guide), self.focus(), cache)),
             None => Err(malformed(name, "the graphs of this model's variables are too large for it")),
         }
     }
 
     /// A guide that looks only at what is surely looked for, where that is less: it proves nothing then.
-    pub(crate) fn aiming(
+    pub(crate) fn focusing(
         &self,
         make: impl Fn(&Arc<AbstractTask>) -> Box<dyn Guide + 'm>,
     ) -> Box<dyn Guide + 'm> {

@@ -4,7 +4,7 @@ mod truth;
 
 use hadal_guide::guides;
 use hadal_guide::registry::Prepared;
-use hadal_guide::{Mask, Target};
+use hadal_guide::{Goal, Mask};
 use hadal_lang::dve::{self, beem::Description};
 use hadal_system::{Label, Source, StateSpace, System};
 use std::path::Path;
@@ -40,13 +40,13 @@ fn promises_hold_on_small_public_models() {
     for file in MODELS {
         let Some(path) = hadal_testkit::corpus::find(file) else { return };
         let model = load(&path).and_then(model).unwrap_or_else(|| panic!("{file} does not load"));
-        let target = Target::of_properties(model.properties());
-        let Some(truth) = truth(&model, &target, 8000) else {
+        let goal = Goal::of_properties(model.properties());
+        let Some(truth) = truth(&model, &goal, 8000) else {
             println!("skipped: {file} is too large");
             continue;
         };
         let off: Mask = (0..40).filter(|label| label % 4 == 1).map(Label).collect();
-        let prepared = Prepared::new(&model, &target).expect("the properties exist");
+        let prepared = Prepared::new(&model, &goal).expect("the properties exist");
         for name in guides::names() {
             let guide = prepared.guide(name).expect("every listed name is a guide");
             assert_promises(&*guide, &truth, &off, file);

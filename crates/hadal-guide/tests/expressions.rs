@@ -1,7 +1,7 @@
 //! Estimates of the user's own, and guides that take something with them.
 
 use hadal_exec::{Model, ModelOptions};
-use hadal_guide::{Distance, Target, registry};
+use hadal_guide::{Distance, Goal, registry};
 use hadal_system::{Source, StateSpace, Successors};
 
 const MODEL: &str = "byte x = 3; byte a[3] = {1, 5, 2};
@@ -16,8 +16,8 @@ fn loaded() -> Model {
 }
 
 fn value(model: &Model, guide: &str) -> Result<Distance, String> {
-    let target = Target::of_properties(model.properties());
-    let guide = registry::build(guide, model, &target).map_err(|error| error.to_string())?;
+    let goal = Goal::of_properties(model.properties());
+    let guide = registry::build(guide, model, &goal).map_err(|error| error.to_string())?;
     let mut out = Successors::new(model.words());
     model.worker().initial(&mut out);
     Ok(guide.estimator().estimate(out.state(0), None))

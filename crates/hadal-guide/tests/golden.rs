@@ -3,7 +3,7 @@
 mod truth;
 
 use hadal_exec::Model;
-use hadal_guide::{Distance, Mask, Target, registry};
+use hadal_guide::{Distance, Goal, Mask, registry};
 use hadal_system::{Label, PropertyKind, Source, StateSpace, Successors};
 use truth::{model, truth};
 
@@ -19,11 +19,11 @@ fn start(model: &Model) -> Vec<u64> {
     out.state(0).to_vec()
 }
 
-fn target(model: &Model) -> Target {
-    let target = Target::of_properties(model.properties());
-    assert!(!target.properties.is_empty());
+fn goal(model: &Model) -> Goal {
+    let goal = Goal::of_properties(model.properties());
+    assert!(!goal.properties.is_empty());
     assert!(model.properties().iter().any(|p| p.kind == PropertyKind::Invariant));
-    target
+    goal
 }
 
 fn value(model: &Model, guide: &str) -> Distance {
@@ -31,12 +31,12 @@ fn value(model: &Model, guide: &str) -> Distance {
 }
 
 fn value_in(model: &Model, guide: &str, state: &[u64], off: Option<&Mask>) -> Distance {
-    let guide = registry::build(guide, model, &target(model)).expect("a known guide");
+    let guide = registry::build(guide, model, &goal(model)).expect("a known guide");
     guide.estimator().estimate(state, off)
 }
 
 fn true_distance(model: &Model) -> Distance {
-    truth(model, &target(model), 1 << 20).expect("small").distance[0]
+    truth(model, &goal(model), 1 << 20).expect("small").distance[0]
 }
 
 fn ring(name: &str) -> String {
@@ -112,7 +112,7 @@ fn steps_back_are_useless_for_local_distances() {
         &format!("assert l1: not ({});", all[1..].join(" and ") + &format!(" and P{n}.l1")),
     ));
     let model = dve(&(text + "system async;"));
-    let truth = truth(&model, &target(&model), 1 << 12).expect("small");
+    let truth = truth(&model, &goal(&model), 1 << 12).expect("small");
     assert_eq!(truth.states.len(), 1 << (n + 1));
     assert_eq!(truth.distance[0], Distance(n as u32 + 1));
     for (state, goal) in truth.states.iter().zip(&truth.goal) {
@@ -167,9 +167,9 @@ fn every_first_step_of_the_diamond_is_relatively_useless() {
 #[test]
 fn supporters_alone_keep_the_estimate() {
     let model = running_example();
-    let target = target(&model);
+    let goal = goal(&model);
     for name in ["hl", "hu", "hff:add", "hadd"] {
-        let guide = registry::build(name, &model, &target).expect("a known guide");
+        let guide = registry::build(name, &model, &goal).expect("a known guide");
         let mut estimator = guide.estimator();
         let state = start(&model);
         let before = estimator.estimate(&state, None);

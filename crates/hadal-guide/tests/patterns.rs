@@ -4,7 +4,7 @@ mod truth;
 
 use hadal_exec::Model;
 use hadal_guide::registry::Prepared;
-use hadal_guide::{CalledOff, Guide, GuideError, Meter, OpenDisk, Room, Target};
+use hadal_guide::{CalledOff, Goal, Guide, GuideError, Meter, OpenDisk, Room};
 use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_store::{Disk, Governor, WriteError};
 use hadal_system::{Source, StateSpace};
@@ -25,13 +25,13 @@ fn opener(folder: &FaultyFolder) -> impl Fn(&Governor) -> Result<Disk, WriteErro
 
 fn guide_on_disk<'m>(
     model: &'m Model,
-    target: &Target,
+    goal: &Goal,
     name: &str,
     budget: &Governor,
     open: &'m OpenDisk<'m>,
 ) -> Box<dyn Guide + 'm> {
     let room = Room::new(budget.clone(), 1).with_disk(open).without_ram();
-    Prepared::new(model, target).expect("the properties exist").within(room).guide(name).expect("a guide")
+    Prepared::new(model, goal).expect("the properties exist").within(room).guide(name).expect("a guide")
 }
 
 /// `count` counters below `bound` that go up and down, one of them only while the next is not at its end.
@@ -58,13 +58,13 @@ fn estimates_on_disk_are_those_in_ram() {
         let Some(system) = with_a_far_goal(generate::system(seed, Size::SMALL), 600) else { continue };
         let Some(model) = model(system) else { continue };
         for faults in [false, true] {
-            let target = Target { faults, ..Target::of_properties(model.properties()) };
-            let Some(truth) = truth(&model, &target, 600) else { continue };
+            let goal = Goal { faults, ..Goal::of_properties(model.properties()) };
+            let Some(truth) = truth(&model, &goal, 600) else { continue };
             let folder = FaultyFolder::new(Faults::default());
             let (budget, open) = (Governor::new(4 << 20), opener(&folder));
-            let on_disk = guide_on_disk(&model, &target, "pdb", &budget, &open);
+            let on_disk = guide_on_disk(&model, &goal, "pdb", &budget, &open);
             let in_ram =
-                Prepared::new(&model, &target).expect("the properties exist").guide("pdb").expect("pdb");
+                Prepared::new(&model, &goal).expect("the properties exist").guide("pdb").expect("pdb");
             assert_promises(&*on_disk, &truth, &Default::default(), &format!("seed {seed}"));
             let (mut disk, mut ram) = (on_disk.estimator(), in_ram.estimator());
             for state in &truth.states {
@@ -81,15 +81,15 @@ fn estimates_on_disk_are_those_in_ram() {
 #[test]
 fn a_table_far_larger_than_its_budget_is_made_and_looked_up_within_it() {
     let model = counters(5, 10);
-    let target = Target::of_properties(model.properties());
+    let goal = Goal::of_properties(model.properties());
     let folder = FaultyFolder::new(Faults::default());
     let (budget, open) = (Governor::new(1 << 20), opener(&folder));
     let list = "pdb:c[0],c[1],c[2],c[3],c[4]";
     // 10^5 states and some ten edges of each.
     let room = Room::new(budget.clone(), 2).with_disk(&open);
-    let prepared = Prepared::new(&model, &target).expect("a property").within(room);
+    let prepared = Prepared::new(&model, &goal).expect("a property").within(room);
     let guide = prepared.guide(list).expect("a guide");
-    let in_ram = Prepared::new(&model, &target).expect("a property").guide(list).expect("a guide");
+    let in_ram = Prepared::new(&model, &goal).expect("a property").guide(list).expect("a guide");
     let (mut disk, mut ram) = (guide.estimator(), in_ram.estimator());
     let mut second = guide.estimator();
     let (mut worker, mut out) = (model.worker(), hadal_system::Successors::new(model.words()));
@@ -113,12 +113,12 @@ fn a_table_far_larger_than_its_budget_is_made_and_looked_up_within_it() {
 #[test]
 fn a_damaged_table_is_noticed_and_made_again() {
     let model = counters(3, 20);
-    let target = Target::of_properties(model.properties());
+    let goal = Goal::of_properties(model.properties());
     let folder = FaultyFolder::new(Faults::default());
     let (budget, open) = (Governor::new(4 << 20), opener(&folder));
     let alarmed = AtomicBool::new(false);
     let alarm = || alarmed.store(true, Ordering::Relaxed);
-    let states = truth(&model, &target, 10_000).expect("8000 states").states;
+    let states = truth(&model, &goal, 10_000).expect("8000 states").states;
     let table = |folder: &FaultyFolder| {
         let files = folder.list().expect("files");
         let tables: Vec<_> = files.into_iter().filter(|file| file.name.starts_with("distances-")).collect();
@@ -126,7 +126,7 @@ fn a_damaged_table_is_noticed_and_made_again() {
         tables[0].clone()
     };
     let room = Room::new(budget.clone(), 1).with_disk(&open).without_ram().with_alarm(&alarm);
-    let prepared = Prepared::new(&model, &target).expect("a property").within(room);
+    let prepared = Prepared::new(&model, &goal).expect("a property").within(room);
     let guide = prepared.guide("pdb").expect("a guide");
     let healthy: Vec<_> = {
         let mut estimator = guide.estimator();
@@ -144,26 +144,26 @@ fn a_damaged_table_is_noticed_and_made_again() {
     assert!(guide.failure().is_some_and(|why| why.contains("corrupted")));
     drop(estimator);
     drop(guide);
-    let again = guide_on_disk(&model, &target, "pdb", &budget, &open);
+    let again = guide_on_disk(&model, &goal, "pdb", &budget, &open);
     let mut estimator = again.estimator();
     states.iter().zip(&healthy).for_each(|(state, &far)| assert_eq!(estimator.estimate(state, None), far));
     let name = table(&folder).name;
     assert_ne!(name, file.name, "the damaged one was not used");
     // One that is whole is taken up, whatever it is looked up by; another question has another one.
-    let third = guide_on_disk(&model, &target, "pdb", &budget, &open);
+    let third = guide_on_disk(&model, &goal, "pdb", &budget, &open);
     assert_eq!((table(&folder).name, third.failure()), (name, None));
-    guide_on_disk(&model, &target, "pdb:c[0]", &budget, &open);
+    guide_on_disk(&model, &goal, "pdb:c[0]", &budget, &open);
     assert_eq!(folder.list().expect("files").len(), 2);
 }
 
 #[test]
 fn what_does_not_fit_is_refused_with_a_reason() {
     let model = counters(5, 10);
-    let target = Target::of_properties(model.properties());
+    let goal = Goal::of_properties(model.properties());
     let folder = FaultyFolder::new(Faults { capacity: Some(200_000), ..Faults::default() });
     let (small, open) = (Governor::new(1 << 20), opener(&folder));
     let refused = |room: Room, name: &str| {
-        let prepared = Prepared::new(&model, &target).expect("a property").within(room);
+        let prepared = Prepared::new(&model, &goal).expect("a property").within(room);
         prepared.guide(name).err().map(|error| error.to_string()).unwrap_or_default()
     };
     let list = "pdb:c[0],c[1],c[2],c[3],c[4]";
@@ -175,7 +175,7 @@ fn what_does_not_fit_is_refused_with_a_reason() {
     assert_eq!(small.current(), 0, "nothing is held for what was refused");
     // Without a disk a pattern that is not asked for by name is made smaller instead.
     let room = Room::new(small.clone(), 1);
-    let prepared = Prepared::new(&model, &target).expect("a property").within(room);
+    let prepared = Prepared::new(&model, &goal).expect("a property").within(room);
     let mut out = hadal_system::Successors::new(model.words());
     model.worker().initial(&mut out);
     let estimate = prepared.guide("pdb").expect("a guide").estimator().estimate(out.state(0), None);
@@ -195,7 +195,7 @@ impl Meter for Patience {
 #[test]
 fn making_a_table_can_be_called_off() {
     let model = counters(5, 10);
-    let target = Target::of_properties(model.properties());
+    let goal = Goal::of_properties(model.properties());
     let folder = FaultyFolder::new(Faults::default());
     let open = opener(&folder);
     for (budget, ram) in [(1 << 30, true), (1 << 20, false)] {
@@ -203,7 +203,7 @@ fn making_a_table_can_be_called_off() {
             let (budget, patience) = (Governor::new(budget), Patience(calls.into()));
             let room = Room::new(budget.clone(), 1).with_disk(&open).with_meter(&patience);
             let room = if ram { room } else { room.without_ram() };
-            let prepared = Prepared::new(&model, &target).expect("a property").within(room);
+            let prepared = Prepared::new(&model, &goal).expect("a property").within(room);
             assert!(matches!(prepared.guide("pdb").err(), Some(GuideError::CalledOff)), "{calls}");
             assert_eq!((budget.current(), folder.list().expect("files").len()), (0, 0));
         }

@@ -6,7 +6,7 @@ use hadal_guide::priority::edges::{Edges, Reduction};
 use hadal_guide::priority::oracle::{Confusion, Oracle, is_useless, is_useless_without, steps};
 use hadal_guide::priority::useless::{Shortcuts, Useless};
 use hadal_guide::priority::{self, Priority, published_order};
-use hadal_guide::{Guide, Step, Target, registry};
+use hadal_guide::{Goal, Guide, Step, registry};
 use hadal_system::facts::{Facts, SlotSet};
 use hadal_system::{Label, Source, StateSpace, Successors};
 use hadal_testkit::generate;
@@ -23,8 +23,8 @@ fn start(model: &Model) -> Vec<u64> {
     out.state(0).to_vec()
 }
 
-fn target(model: &Model) -> Target {
-    Target::of_properties(model.properties())
+fn goal(model: &Model) -> Goal {
+    Goal::of_properties(model.properties())
 }
 
 /// The step of a state whose name contains this.
@@ -60,7 +60,7 @@ fn a_useless_transition_can_pass_the_sufficient_test_unseen() {
         dve("byte a = 0; process P { state l0, l1, l2, l3, l4, l5, l6, lE; init l0; assert lE: false; trans
          l0 -> l1 { effect a = 1; }, l1 -> l0 {}, l0 -> l2 {}, l2 -> lE { guard a > 0; },
          l2 -> l3 {}, l3 -> l4 {}, l4 -> l5 {}, l5 -> l6 {}, l6 -> lE {}; } system async;");
-    let oracle = Oracle::new(&model, &target(&model));
+    let oracle = Oracle::new(&model, &goal(&model));
     let mut truth = oracle.estimator();
     let s0 = start(&model);
     assert_eq!(truth.estimate(&s0, None).0, 4);
@@ -77,7 +77,7 @@ fn the_test_compares_with_the_state_reached_and_counts_equals() {
     // Fig. 3.4, left: two equal ways; neither is useless although the state itself is as far without one of them.
     let model = dve("process P { state l0, l1, l2, l3; init l0; assert l3: false; trans
          l0 -> l1 {}, l0 -> l2 {}, l1 -> l3 {}, l2 -> l3 {}; } system async;");
-    let oracle = Oracle::new(&model, &target(&model));
+    let oracle = Oracle::new(&model, &goal(&model));
     let mut truth = oracle.estimator();
     let s0 = start(&model);
     for name in ["l0 -> l1", "l0 -> l2"] {
@@ -90,7 +90,7 @@ fn the_test_compares_with_the_state_reached_and_counts_equals() {
     // Right: a detour beside a direct way.
     let model = dve("process P { state l0, l1, l2, l3; init l0; assert l3: false; trans
          l0 -> l1 {}, l1 -> l2 {}, l2 -> l3 {}, l0 -> l3 {}; } system async;");
-    let oracle = Oracle::new(&model, &target(&model));
+    let oracle = Oracle::new(&model, &goal(&model));
     let mut truth = oracle.estimator();
     let s0 = start(&model);
     let (label, next) = step(&model, &s0, "l0 -> l1");
@@ -134,7 +134,7 @@ fn the_variables_of_a_handshake_are_those_of_both_edges() {
     assert_eq!(names(&prints[1 - alone].reads), ["P1", "P2", "j"].into());
     assert_eq!(names(&prints[1 - alone].may_write), ["P1", "P2", "k"].into());
     // Neither brings k to 0: both are innocent of breaking `k == 0` but t2, which writes 1.
-    let contexts = Contexts::of(&model, &facts, &target(&model));
+    let contexts = Contexts::of(&model, &facts, &goal(&model));
     assert_eq!(contexts.level(labels[0], labels[1]), Some(1), "both move P1");
     assert!(!contexts.is_innocent(labels[1 - alone]));
 }
@@ -146,7 +146,7 @@ fn levels_are_the_radii_of_growing_contexts_and_components_share_no_variable() {
         let system = if seed % 2 == 0 { generate::components(seed) } else { generate::network(seed) };
         let model = Model::new(system, ModelOptions::default()).expect("it runs");
         let facts = Facts::of(model.system());
-        let contexts = Contexts::of(&model, &facts, &target(&model));
+        let contexts = Contexts::of(&model, &facts, &goal(&model));
         let labels: Vec<Label> = (0..model.system().actions.len() as u32).map(Label).collect();
         let print = |label: Label| facts.footprint(label).expect("actions without parameters have prints");
         // A process that takes part counts as written, also where it stays where it is.
@@ -238,11 +238,11 @@ fn queue(
 #[test]
 fn in_two_diamonds_everything_is_relatively_useless_first_and_contexts_cut_the_other_process() {
     let model = two_diamonds();
-    let target = target(&model);
-    let guide = registry::build("dl", &model, &target).expect("a guide");
+    let goal = goal(&model);
+    let guide = registry::build("dl", &model, &goal).expect("a guide");
     let s0 = start(&model);
-    let plain = priority::build("useless-plain", &model, &target, &*guide).expect("a layer");
-    let strong = priority::build("useless-strong", &model, &target, &*guide).expect("a layer");
+    let plain = priority::build("useless-plain", &model, &goal, &*guide).expect("a layer");
+    let strong = priority::build("useless-strong", &model, &goal, &*guide).expect("a layer");
     for next in steps(&model, &s0) {
         assert_eq!(queue(&*plain, &*guide, &s0, None, &next), Some(1), "2 is no more than 2");
     }
@@ -258,19 +258,19 @@ fn in_two_diamonds_everything_is_relatively_useless_first_and_contexts_cut_the_o
         Some(0),
         "without l2 -> l3 nothing is left"
     );
-    let contexts = Contexts::of(&model, &Facts::of(model.system()), &target);
+    let contexts = Contexts::of(&model, &Facts::of(model.system()), &goal);
     assert!(contexts.is_innocent(first) && !contexts.is_innocent(good.0));
     assert_eq!((contexts.level(first, first), contexts.level(first, good.0)), (Some(0), Some(1)));
     let other = step(&model, &s1, "Q: l0 -> l1");
     assert_eq!(contexts.level(first, other.0), None);
-    let context = priority::build("context", &model, &target, &*guide).expect("a layer");
+    let context = priority::build("context", &model, &goal, &*guide).expect("a layer");
     assert_eq!(queue(&*context, &*guide, &s1, Some(first), &good), Some(0));
     assert_eq!(queue(&*context, &*guide, &s1, Some(first), &other), None, "left out until P is at l3");
     assert_eq!(queue(&*context, &*guide, &s1, Some(good.0), &other), Some(0));
-    let literal = priority::build("context-literal", &model, &target, &*guide).expect("a layer");
+    let literal = priority::build("context-literal", &model, &goal, &*guide).expect("a layer");
     assert_eq!(queue(&*literal, &*guide, &s1, Some(first), &good), Some(1));
     // What is asked about deadlocks or errors of the model forbids leaving anything out.
-    let wider = Target { faults: true, ..target.clone() };
+    let wider = Goal { faults: true, ..goal.clone() };
     let context = priority::build("context", &model, &wider, &*guide).expect("a layer");
     assert!(queue(&*context, &*guide, &s1, Some(first), &other).is_some_and(|queue| queue > 1));
 }
@@ -311,12 +311,12 @@ fn shortcuts_change_no_classification_on_networks() {
     let (mut compared, mut useless_ones) = (0, 0);
     for seed in 0..60 {
         let model = Model::new(generate::network(seed), ModelOptions::default()).expect("it runs");
-        let target = target(&model);
+        let goal = goal(&model);
         let mut states = reachable(&model);
         states.truncate(40);
         for name in ["dl", "du", "hl"] {
-            let guide = registry::build(name, &model, &target).expect("a guide");
-            let layer = priority::build("useless", &model, &target, &*guide).expect("a layer");
+            let guide = registry::build(name, &model, &goal).expect("a guide");
+            let layer = priority::build("useless", &model, &goal, &*guide).expect("a layer");
             let test = useless(&model, Reduction::Strong);
             let mut estimator = guide.estimator();
             for state in &states {
@@ -337,12 +337,12 @@ fn shortcuts_change_no_classification_on_networks() {
 #[test]
 fn shortcuts_change_no_classification_and_the_guide_is_mostly_right() {
     let model = two_diamonds();
-    let target = target(&model);
-    let oracle = Oracle::new(&model, &target);
+    let goal = goal(&model);
+    let oracle = Oracle::new(&model, &goal);
     let mut truth = oracle.estimator();
     for name in ["dl", "du", "hl", "hu"] {
-        let guide = registry::build(name, &model, &target).expect("a guide");
-        let layer = priority::build("useless", &model, &target, &*guide).expect("a layer");
+        let guide = registry::build(name, &model, &goal).expect("a guide");
+        let layer = priority::build("useless", &model, &goal, &*guide).expect("a layer");
         let test = useless(&model, Reduction::Strong);
         let mut matrix = Confusion::default();
         for state in reachable(&model) {

@@ -5,7 +5,7 @@ mod truth;
 use hadal_exec::SymmetryMode;
 use hadal_guide::guides;
 use hadal_guide::registry::{self, Prepared};
-use hadal_guide::{Distance, Mask, Target};
+use hadal_guide::{Distance, Goal, Mask};
 use hadal_lang::dve::Options;
 use hadal_lang::dve::beem::Description;
 use hadal_lang::language::ModelErrors;
@@ -21,21 +21,21 @@ fn check_all(system: System, what: &str, most: usize) -> bool {
 fn check_with(system: System, symmetry: SymmetryMode, what: &str, most: usize) -> bool {
     let Some(model) = model_with(system, symmetry) else { return false };
     let labels = model.system().label_bases(&model.system().actions).last().copied().unwrap_or(0) as u32;
-    let properties = Target::of_properties(model.properties());
+    let properties = Goal::of_properties(model.properties());
     let last = properties.properties.last().copied();
     let targets = [
         properties.clone(),
-        Target { properties: last.into_iter().collect(), ..Target::default() },
-        Target { faults: true, ..properties.clone() },
-        Target { deadlock: true, ..Target::default() },
+        Goal { properties: last.into_iter().collect(), ..Goal::default() },
+        Goal { faults: true, ..properties.clone() },
+        Goal { deadlock: true, ..Goal::default() },
     ];
     let mut compared = false;
-    for target in targets {
-        let Some(truth) = truth(&model, &target, most) else { return compared };
+    for goal in targets {
+        let Some(truth) = truth(&model, &goal, most) else { return compared };
         // Representatives do not keep labels apart.
         let every = if model.symmetry().is_some() { u32::MAX } else { 3 };
         let off: Mask = (0..labels).filter(|label| label % every == 1 && every == 3).map(Label).collect();
-        let prepared = Prepared::new(&model, &target).expect("the properties exist");
+        let prepared = Prepared::new(&model, &goal).expect("the properties exist");
         for name in guides::names().chain(["max(hl,pdb,dl:all)", "max(hff, du)"]) {
             let guide = prepared.guide(name).expect("every listed name is a guide");
             assert_promises(&*guide, &truth, &off, what);
@@ -80,9 +80,9 @@ fn promises_hold_where_representatives_are_explored() {
 fn the_cache_changes_no_estimate_and_no_label() {
     for seed in 0..30 {
         let Some(model) = model(generate::system(seed, Size::SMALL)) else { continue };
-        let target = Target { faults: true, ..Target::of_properties(model.properties()) };
-        let Some(truth) = truth(&model, &target, 400) else { continue };
-        let prepared = Prepared::new(&model, &target).expect("the properties exist");
+        let goal = Goal { faults: true, ..Goal::of_properties(model.properties()) };
+        let Some(truth) = truth(&model, &goal, 400) else { continue };
+        let prepared = Prepared::new(&model, &goal).expect("the properties exist");
         let masks: [Option<Mask>; 3] =
             [None, Some([Label(0)].into_iter().collect()), Some([Label(0), Label(1)].into_iter().collect())];
         for name in ["hl", "hff", "hadd", "hcg", "hcea"] {
@@ -105,9 +105,9 @@ fn the_cache_changes_no_estimate_and_no_label() {
 fn preferred_transitions_are_among_the_supporters() {
     for seed in 0..60 {
         let Some(model) = model(generate::system(seed, Size::SMALL)) else { continue };
-        let target = Target::of_properties(model.properties());
-        let Some(truth) = truth(&model, &target, 300) else { continue };
-        let prepared = Prepared::new(&model, &target).expect("the properties exist");
+        let goal = Goal::of_properties(model.properties());
+        let Some(truth) = truth(&model, &goal, 300) else { continue };
+        let prepared = Prepared::new(&model, &goal).expect("the properties exist");
         for name in ["hl", "hff", "hu:sum", "hadd", "hff:add"] {
             let guide = prepared.guide(name).expect("a guide");
             let mut estimator = guide.estimator();
@@ -213,8 +213,8 @@ fn estimates_take_bounded_work() {
     let options = Options { description: Some(&description), ..Options::default() };
     let loaded = hadal_lang::dve::load_with(Source::new("wide.dve", text), options).expect("a model");
     let model = model(loaded.system).expect("runs");
-    let target = Target::of_properties(model.properties());
-    let prepared = Prepared::new(&model, &target).expect("the property exists");
+    let goal = Goal::of_properties(model.properties());
+    let prepared = Prepared::new(&model, &goal).expect("the property exists");
     let mut start = Successors::new(model.words());
     model.worker().initial(&mut start);
     for name in ["hcg", "hcea"] {
@@ -231,6 +231,6 @@ fn estimates_take_bounded_work() {
 fn an_unknown_name_is_answered_with_the_known_ones() {
     let system = generate::system(1, Size::SMALL);
     let model = model(system).expect("runs");
-    let Err(error) = registry::build("hfff", &model, &Target::default()) else { panic!("no such guide") };
+    let Err(error) = registry::build("hfff", &model, &Goal::default()) else { panic!("no such guide") };
     assert!(error.to_string().contains("hamming"), "{error}");
 }

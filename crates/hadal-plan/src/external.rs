@@ -5,7 +5,7 @@ use crate::disk::{Opening, Stage};
 use crate::sitting::{Sitting, question};
 use hadal_exec::rows::{Firing, RowSpace};
 use hadal_guide::plan::NoOps;
-use hadal_guide::{Distance, Estimator, Guide, Mask, Promises, Target};
+use hadal_guide::{Distance, Estimator, Goal, Guide, Mask, Promises};
 use hadal_search::external::{External, ExternalFigures, ExternalOptions};
 use hadal_search::layered::Trouble;
 use hadal_search::{SearchTask, Setting, StopReason, Verdict, explore};
@@ -50,7 +50,7 @@ impl Sitting<'_> {
         let priced = Priced { space, counting, undirected, overflowed: planner.disk.overflowed };
         let remembering = Remembering { guide };
         let question = question();
-        let aim = Target { properties: vec![PropertyId(0)], ..Target::default() };
+        let goal = Goal { properties: vec![PropertyId(0)], ..Goal::default() };
         let resumes = self.take_run().is_some();
         let opening = if resumes { Opening::Resumed } else { Opening::New };
         let stage = match counting {
@@ -65,7 +65,7 @@ impl Sitting<'_> {
             threads: planner.disk.threads,
             run: opening.run(&ledger),
         };
-        let external = External { guide: &remembering, aim: &aim, options: ExternalOptions::default() };
+        let external = External { guide: &remembering, goal: &goal, options: ExternalOptions::default() };
         let report = explore(&external, setting)?.report;
         let none = ExternalFigures::default();
         let counted = report.external().unwrap_or(&none);

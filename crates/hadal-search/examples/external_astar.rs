@@ -6,7 +6,7 @@
 //!
 //! One hexadecimal digit a tile, row by row, 0 for the blank; the goal is 0123456789ABCDEF.
 
-use hadal_guide::{Guide, Target};
+use hadal_guide::{Goal, Guide};
 use hadal_search::external::{External, ExternalOptions, TraceBy};
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::tiles::{Manhattan, Tiles};
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let control = Control::new(Limits::default());
     let external = External {
         guide: &guide,
-        aim: &Target::of_properties(tiles.properties()),
+        goal: &Goal::of_properties(tiles.properties()),
         options: ExternalOptions {
             trace_by: match arguments.get(4).map(String::as_str) {
                 Some("parents") => TraceBy::Parents,

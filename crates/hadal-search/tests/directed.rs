@@ -5,7 +5,7 @@ mod drawn;
 
 use drawn::{Estimates, Graph, Kind, Labels, PRICES};
 use hadal_guide::priority::NoPriority;
-use hadal_guide::{Guide, Target};
+use hadal_guide::{Goal, Guide};
 use hadal_search::directed::{
     Directed, DirectedFigures, DirectedOptions, Insertion, Order, Tie, Traces, Trust,
 };
@@ -36,8 +36,8 @@ fn explore(graph: &Graph, guide: &dyn Guide, options: DirectedOptions, budget: u
     let question = Question::everything(graph.properties(), DeadlockNotion::Off);
     let control = Control::new(Limits::default());
     let task = SearchTask { space: graph, question: &question, control: &control };
-    let aim = &Target::of_properties(graph.properties());
-    let directed = Directed { guide, aim, priority: &NoPriority, options };
+    let goal = &Goal::of_properties(graph.properties());
+    let directed = Directed { guide, goal, priority: &NoPriority, options };
     hadal_search::explore(&directed, Setting::in_ram(task, &Governor::new(budget), 1)).expect("in RAM").report
 }
 

@@ -7,7 +7,7 @@ mod spaces;
 
 use drawn::{Estimates, Graph, Kind};
 use hadal_guide::priority::NoPriority;
-use hadal_guide::{Guide, Target};
+use hadal_guide::{Goal, Guide};
 use hadal_search::auto::Auto;
 use hadal_search::directed::{Counting, Directed, DirectedOptions, Order};
 use hadal_search::explore::{self, Folders, Run};
@@ -200,11 +200,11 @@ fn guided_searches_find_the_same_in_steps_of_any_size() {
         let graph = Graph::long(seed, 600, 5);
         let guide = Estimates::new(&graph, Kind::Admissible, &mut Random::new(seed));
         let guide: &dyn Guide = &guide;
-        let aim = &Target::of_properties(graph.properties());
+        let goal = &Goal::of_properties(graph.properties());
         for order in orders {
             for counting in [Counting::NowAndThen, Counting::EveryExpansion] {
                 let options = DirectedOptions { order, counting, ..DirectedOptions::default() };
-                let directed = Directed { guide, aim, priority: &NoPriority, options };
+                let directed = Directed { guide, goal, priority: &NoPriority, options };
                 let (large, _) = whole(&directed, &graph, 1, u64::MAX);
                 let (small, steps) = whole(&directed, &graph, 1, 1);
                 assert_same(&small, &large, &format!("{order} {seed}"));
@@ -212,7 +212,7 @@ fn guided_searches_find_the_same_in_steps_of_any_size() {
                 paused += u64::from(steps > 3);
             }
         }
-        let external = External { guide, aim, options: ExternalOptions::default() };
+        let external = External { guide, goal, options: ExternalOptions::default() };
         let (large, _) = whole(&external, &graph, 1, u64::MAX);
         let (small, _) = whole(&external, &graph, 1, 1);
         assert_same(&small, &large, &format!("external {seed}"));

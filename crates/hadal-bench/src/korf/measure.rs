@@ -7,7 +7,7 @@ use crate::scratch::Scratch;
 use hadal_check::folder::RunPlace;
 use hadal_check::memory::peak_resident;
 use hadal_check::usage::{begin_peak, cpu_seconds};
-use hadal_guide::{Target, priority};
+use hadal_guide::{Goal, priority};
 use hadal_search::directed::{Directed, DirectedOptions, Order};
 use hadal_search::external::{External, ExternalFigures, ExternalOptions};
 use hadal_search::tiles::{Manhattan, Tiles};
@@ -134,8 +134,8 @@ pub fn on_disk(
     let place = RunPlace::existing(&scratch.file(&format!("korf-{}", instance.number)));
     let ledger = || place.create(&governor, tiles.fingerprint(), &serde_json::Value::Null);
     let watch = Watch::start();
-    let aim = Target::of_properties(tiles.properties());
-    let external = External { guide: &guide, aim: &aim, options: ExternalOptions::default() };
+    let goal = Goal::of_properties(tiles.properties());
+    let external = External { guide: &guide, goal: &goal, options: ExternalOptions::default() };
     let task = SearchTask { space: &tiles, question: &question, control: &control };
     let explored = explore(&external, Setting { task, governor: &governor, threads, run: Run::New(&ledger) });
     let explored = explored.map_err(hadal_check::CheckError::from)?;
@@ -162,7 +162,7 @@ pub fn in_ram(instance: &Instance, time_limit: Duration) -> Result<Measured, Ben
     let watch = Watch::start();
     let directed = Directed {
         guide: &guide,
-        aim: &Target::of_properties(tiles.properties()),
+        goal: &Goal::of_properties(tiles.properties()),
         priority: &priority::NoPriority,
         options: DirectedOptions { order: Order::AStar, ..DirectedOptions::default() },
     };

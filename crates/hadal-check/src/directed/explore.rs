@@ -7,7 +7,7 @@ use crate::preparation::Preparation;
 use crate::race::Guiding;
 use crate::searching::Explored;
 use hadal_exec::model::Model;
-use hadal_guide::{Guide, GuideError, Meter, OpenDisk, Priced, Room, Target, Use, priority, registry};
+use hadal_guide::{Goal, Guide, GuideError, Meter, OpenDisk, Priced, Room, Use, priority, registry};
 use hadal_search::directed::{
     self, Counting, Directed, DirectedOptions, Expansion, Insertion, Order, Traces,
 };
@@ -61,8 +61,8 @@ pub(crate) fn explore(
     disk: Option<OnDisk>,
 ) -> Result<Explored, CheckError> {
     let Guiding { model, task, asked, governor, .. } = guiding;
-    let target = target(task.space, task.question, asked);
-    let mut decisions = vec![format!("  looking for {}", describe(&target, model))];
+    let goal = goal(task.space, task.question, asked);
+    let mut decisions = vec![format!("  looking for {}", describe(&goal, model))];
     let stop = || task.control.interrupt();
     let threads = disk.as_ref().map_or(1, |disk| disk.threads);
     let mut room = Room::new(governor.part(governor.limit() / TABLE_SHARE), threads)
@@ -71,20 +71,16 @@ pub(crate) fn explore(
     if let Some(disk) = &disk {
         room = room.with_disk(disk.tables);
     }
-    let guides = match guides(
-        &plan.guide,
-        Sought { model, target: &target, meter: preparation },
-        room,
-        &mut decisions,
-    ) {
-        Ok(guides) => guides,
-        Err(GuideError::CalledOff) => {
-            decisions.push("  preparing the guide was called off".into());
-            let reason = preparation.stopped().unwrap_or(StopReason::Interrupted);
-            return Ok(Explored { report: directed::not_begun(task, governor, reason), decisions });
-        }
-        Err(error) => return Err(CheckError::Question(format!("--guide {}: {error}", plan.guide))),
-    };
+    let guides =
+        match guides(&plan.guide, Sought { model, goal: &goal, meter: preparation }, room, &mut decisions) {
+            Ok(guides) => guides,
+            Err(GuideError::CalledOff) => {
+                decisions.push("  preparing the guide was called off".into());
+                let reason = preparation.stopped().unwrap_or(StopReason::Interrupted);
+                return Ok(Explored { report: directed::not_begun(task, governor, reason), decisions });
+            }
+            Err(error) => return Err(CheckError::Question(format!("--guide {}: {error}", plan.guide))),
+        };
     let guides = guides.priced(task.space, plan.use_of_guide(), &mut decisions);
     // What the guide holds is not there for the search.
     let held = governor.current();
@@ -93,7 +89,7 @@ pub(crate) fn explore(
         plan,
         guiding: Guiding { governor: &left, ..guiding },
         guides: &guides,
-        target: &target,
+        goal: &goal,
         preparation,
     };
     let explored = guided.explore(disk, decisions);
@@ -111,13 +107,13 @@ struct Guided<'a> {
     plan: &'a DirectedPlan,
     guiding: Guiding<'a>,
     guides: &'a Guides<'a>,
-    target: &'a Target,
+    goal: &'a Goal,
     preparation: &'a Preparation<'a>,
 }
 
 impl Guided<'_> {
     fn explore(&self, disk: Option<OnDisk>, mut decisions: Vec<String>) -> Result<Explored, CheckError> {
-        let &Guided { plan, guiding, guides, target, preparation } = self;
+        let &Guided { plan, guiding, guides, goal, preparation } = self;
         let Guiding { model, task, governor, .. } = guiding;
         let guide = &*guides.guide;
         let disk = match disk {
@@ -133,10 +129,10 @@ impl Guided<'_> {
         // What a stubborn set leaves for later must not be left out by contexts: with errors among what it looks for, a
         // layer leaves nothing out.
         let reduced = task.space.fingerprint() != model.fingerprint();
-        let sorted_by = Target { faults: target.faults || reduced, ..target.clone() };
+        let sorted_by = Goal { faults: goal.faults || reduced, ..goal.clone() };
         let priority = priority::build(priority, model, &sorted_by, guide)
             .map_err(|why| CheckError::Question(why.to_string()))?;
-        let search = Directed { guide, aim: target, priority: &*priority, options: self.options() };
+        let search = Directed { guide, goal, priority: &*priority, options: self.options() };
         let setting = Setting::in_ram(task, governor, 1);
         let mut before = (0, 0);
         if plan.race && guide.name() != "blind" {
@@ -222,7 +218,7 @@ impl Guided<'_> {
             most_states: Some(DESCENT_STATES),
             ..search.options.clone()
         };
-        let descent = Directed { guide, aim: search.aim, priority: search.priority, options };
+        let descent = Directed { guide, goal: search.goal, priority: search.priority, options };
         let report = self.preparation.drive(descent.explorer(setting)?)?.report;
         let ended = report.verdict != Verdict::Stopped(StopReason::StateLimit);
         decisions.push(format!(
@@ -239,7 +235,7 @@ impl Guided<'_> {
         let Guiding { task, governor, .. } = self.guiding;
         let trace_by = self.plan.trace_by.map(TraceBy::from).unwrap_or_default();
         let options = ExternalOptions { trace_by, ..self.plan.writing.clone() };
-        let search = External { guide: &*self.guides.guide, aim: self.target, options };
+        let search = External { guide: &*self.guides.guide, goal: self.goal, options };
         let setting = Setting { task, governor, threads: disk.threads, run: disk.run };
         let report = self.preparation.drive(search.explorer(setting)?)?.report;
         if let Some(figures) = report.external() {
@@ -286,24 +282,24 @@ pub(crate) enum Asked {
 
 /// What a guide is to look for: the asked invariants and goals, and errors of the model where no property is named;
 /// deadlocks where no property is asked about.
-pub(super) fn target(space: &dyn StateSpace, question: &Question, asked: Asked) -> Target {
+pub(super) fn goal(space: &dyn StateSpace, question: &Question, asked: Asked) -> Goal {
     let properties: Vec<PropertyId> = (space.properties().iter().enumerate())
         .filter(|(_, property)| matches!(property.kind, PropertyKind::Invariant | PropertyKind::Goal))
         .map(|(n, _)| PropertyId(n as u32))
         .filter(|&id| question.asks(id))
         .collect();
     let deadlock = question.deadlock != DeadlockNotion::Off && properties.is_empty();
-    Target { deadlock, faults: asked == Asked::Everything, properties }
+    Goal { deadlock, faults: asked == Asked::Everything, properties }
 }
 
-fn describe(target: &Target, model: &Model) -> String {
-    let mut parts: Vec<String> = match target.properties.as_slice() {
+fn describe(goal: &Goal, model: &Model) -> String {
+    let mut parts: Vec<String> = match goal.properties.as_slice() {
         [] => Vec::new(),
         [only] => vec![format!("`{}`", model.properties()[only.0 as usize].name)],
         many => vec![format!("any of {} properties", many.len())],
     };
-    parts.extend(target.deadlock.then(|| "deadlocks".to_owned()));
-    parts.extend(target.faults.then(|| "errors of the model".to_owned()));
+    parts.extend(goal.deadlock.then(|| "deadlocks".to_owned()));
+    parts.extend(goal.faults.then(|| "errors of the model".to_owned()));
     if parts.is_empty() { "nothing in particular".into() } else { parts.join(", ") }
 }
 
@@ -341,21 +337,21 @@ impl<'m> Guides<'m> {
 #[derive(Clone, Copy)]
 pub(super) struct Sought<'a, 'm> {
     pub(super) model: &'m Model,
-    pub(super) target: &'a Target,
+    pub(super) goal: &'a Goal,
     pub(super) meter: &'a dyn Meter,
 }
 
 /// The guide of this name.
 pub(super) fn guides<'m>(
     name: &str,
-    Sought { model, target, meter }: Sought<'_, 'm>,
+    Sought { model, goal, meter }: Sought<'_, 'm>,
     room: Room<'m>,
     decisions: &mut Vec<String>,
 ) -> Result<Guides<'m>, GuideError> {
     if name == "blind" {
-        return Ok(Guides { guide: registry::build(name, model, target)?, descent: None });
+        return Ok(Guides { guide: registry::build(name, model, goal)?, descent: None });
     }
-    let prepared = registry::Prepared::metered(model, target, meter)?.within(room);
+    let prepared = registry::Prepared::metered(model, goal, meter)?.within(room);
     let (mut chosen, mut descent) = (name, None);
     if name == "auto" {
         let choice = prepared.choose();

@@ -1,6 +1,6 @@
 //! The guided probe that `auto` begins with where a goal is named.
 
-use super::explore::{Asked, Guides, Sought, guides, target};
+use super::explore::{Asked, Guides, Sought, goal, guides};
 use crate::preparation::Preparation;
 use crate::searching::{Explored, Watch};
 use hadal_exec::model::Model;
@@ -24,7 +24,7 @@ const PROBE_SHARE: u64 = 4;
 pub(crate) fn probe(model: &Model, task: SearchTask, governor: &Governor, watch: Watch) -> Option<Explored> {
     let properties = task.space.properties();
     task.question.of_kind(properties, PropertyKind::Goal).next()?;
-    let target = target(task.space, task.question, Asked::Named);
+    let goal = goal(task.space, task.question, Asked::Named);
     let mut decisions =
         vec!["  a goal is named: a guided probe goes before the breadth-first search".to_owned()];
     let part = governor.part(governor.limit() / PROBE_SHARE);
@@ -32,12 +32,12 @@ pub(crate) fn probe(model: &Model, task: SearchTask, governor: &Governor, watch:
     let limits = Limits { max_states: Some(PROBE_STATES), max_depth: None, time, ..Limits::default() };
     let control = Control::new(limits);
     let preparation = Preparation::new(&control, &part, watch);
-    let sought = Sought { model, target: &target, meter: &preparation };
+    let sought = Sought { model, goal: &goal, meter: &preparation };
     let Guides { guide, .. } = guides("auto", sought, Room::default(), &mut decisions).ok()?;
     let probing = SearchTask { control: &control, ..task };
     let search = Directed {
         guide: &*guide,
-        aim: &target,
+        goal: &goal,
         priority: &priority::NoPriority,
         options: DirectedOptions::default(),
     };

@@ -8,7 +8,7 @@ use hadal_guide::registry::Prepared;
 use hadal_search::directed::{Directed, DirectedOptions, Order};
 use hadal_search::{Control, Question, Report, SearchTask, Setting};
 use hadal_store::Governor;
-use hadal_system::guide::{Distance, Estimator, Guide, Mask, NoPriority, Promises, Target};
+use hadal_system::guide::{Distance, Estimator, Goal, Guide, Mask, NoPriority, Promises};
 use hadal_system::{Label, PropertyId, PropertyKind, StateSpace};
 
 /// What is used unless an order is named: traces stay short.
@@ -105,18 +105,18 @@ pub(super) fn explore(
         .filter(|(_, info)| matches!(info.kind, PropertyKind::Invariant | PropertyKind::Goal))
         .map(|(n, _)| PropertyId(n as u32))
         .filter(|&id| question.asks(id));
-    let target = Target { properties: properties.collect(), ..Target::default() };
-    if target.properties.is_empty() {
+    let goal = Goal { properties: properties.collect(), ..Goal::default() };
+    if goal.properties.is_empty() {
         return Err(wrong("--find needs something to look for: name a property or a --label".into()));
     }
-    let prepared = Prepared::new(space.model(), &target).map_err(|error| wrong(error.to_string()))?;
+    let prepared = Prepared::new(space.model(), &goal).map_err(|error| wrong(error.to_string()))?;
     let name = args.guide.as_deref().unwrap_or("auto");
     let chosen = if name == "auto" { prepared.choose().name } else { name };
     let guide = prepared.guide(chosen).map_err(|error| wrong(format!("--guide {name}: {error}")))?;
     let guide = OverZones { guide, skip: space.zone_words() };
     let options = DirectedOptions { order, tie, seed: args.seed, ..DirectedOptions::default() };
     let task = SearchTask { space, question, control };
-    let directed = Directed { guide: &guide, aim: &target, priority: &NoPriority, options };
+    let directed = Directed { guide: &guide, goal: &goal, priority: &NoPriority, options };
     let explored = hadal_search::explore(&directed, Setting::in_ram(task, governor, 1));
     Ok(explored?.report)
 }

@@ -99,7 +99,7 @@ impl Births {
             let without_0 = |values: Option<&hadal_system::facts::ValueSet>| {
                 values.is_some_and(|values| !values.contains(0) && !values.may_be_undefined())
             };
-            without_0(print.demand(slot))
+            without_0(print.precondition(slot))
                 && (!print.may_write.contains(slot) || without_0(print.result(slot)))
         };
         if self.probes.is_empty() { Vec::new() } else { (0..self.locations.len()).filter(lives).collect() }

@@ -3,7 +3,7 @@
 use super::births::Births;
 use super::channels::Way as Through;
 use super::condition::{Condition, conjuncts};
-use super::demand::{Test, allowed};
+use super::precondition::{Test, allowed};
 use super::print::{Buffer, Meetings, Print, bare, disturbs, guard_of};
 use super::relation::Cause;
 use super::rows::{Rows, count};
@@ -144,7 +144,7 @@ impl<'a> Build<'a> {
 
     /// Adds what can make the guard of this true.
     pub(super) fn cause(&mut self, print: &Footprint, guard: Option<&Expr>, uses: &[Buffer]) {
-        let filled = |it: &&Buffer| print.demand(it.held).is_some_and(|values| !values.contains(0));
+        let filled = |it: &&Buffer| print.precondition(it.held).is_some_and(|values| !values.contains(0));
         let received: Vec<&Buffer> =
             uses.iter().filter(|it| it.way == Through::Receive).filter(filled).collect();
         let first_condition = self.conditions.len();
@@ -182,8 +182,8 @@ impl<'a> Build<'a> {
         }
         // What is asked of the oldest message is a condition, looked at only where there is a message.
         let asked = |slot: u32| !received.iter().any(|it| (it.cells.0..it.cells.1).contains(&slot));
-        let demands = print.demands.iter().filter(|(slot, _)| asked(*slot));
-        let mut tests: Vec<u32> = demands.map(|(slot, demanded)| self.test(*slot, demanded)).collect();
+        let preconditions = print.preconditions.iter().filter(|(slot, _)| asked(*slot));
+        let mut tests: Vec<u32> = preconditions.map(|(slot, demanded)| self.test(*slot, demanded)).collect();
         // Of equal ones, those with few writers are chosen.
         tests.sort_by_key(|&test| count(self.rows.row(self.tests[test as usize].writers)));
         let all = self.enablers(print);
@@ -192,7 +192,7 @@ impl<'a> Build<'a> {
         self.causes.push(Cause { tests: tests.into(), conditions, otherwise });
     }
 
-    /// Those without which this stays false where all scalars are as it demands: what may write what it tests. What brings
+    /// Those without which this stays false where all scalars are as it preconditions: what may write what it tests. What brings
     /// a process to life that it asks to live does so only after that process has ended; so what ends it takes their place.
     fn enablers(&self, print: &Footprint) -> Vec<usize> {
         let living = self.ground.births.living(print);
@@ -253,9 +253,9 @@ impl<'a> Build<'a> {
             let row = self.rows.add(able);
             self.bodies.push((group, row));
         }
-        if let Some(demands) = &facts.guard_faults {
-            let (demands, tests) = (demands.clone(), guard_sites.clone());
-            self.event(Footprint { demands, tests, can_hold: true, ..bare(facts) }, None);
+        if let Some(preconditions) = &facts.guard_faults {
+            let (preconditions, tests) = (preconditions.clone(), guard_sites.clone());
+            self.event(Footprint { preconditions, tests, can_hold: true, ..bare(facts) }, None);
         }
     }
 
@@ -265,8 +265,11 @@ impl<'a> Build<'a> {
                 let guard = facts.is_exact().then(|| guard_of(self.system, action, instance));
                 self.event(bare(print), guard.as_ref());
             }
-            if let Some(demands) = &print.guard_faults {
-                self.event(Footprint { demands: demands.clone(), can_hold: true, ..bare(print) }, None);
+            if let Some(preconditions) = &print.guard_faults {
+                self.event(
+                    Footprint { preconditions: preconditions.clone(), can_hold: true, ..bare(print) },
+                    None,
+                );
             }
         }
     }

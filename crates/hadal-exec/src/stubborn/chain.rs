@@ -93,7 +93,7 @@ impl<'s> Chains<'s> {
 
 impl Chains<'_> {
     /// The buffers that are used once at most while this is carried out, and whose room or message for that is asked for before.
-    /// `print` is what the first step demands, `members` are all steps, it first.
+    /// `print` is what the first step preconditions, `members` are all steps, it first.
     pub(super) fn uses(&self, facts: &Facts, print: &Footprint, members: &[usize]) -> Vec<Buffer> {
         let first_slots = self.system.first_slots();
         let buffers = |n: usize| -> Vec<Buffer> {
@@ -113,14 +113,14 @@ impl Chains<'_> {
                     continue;
                 }
                 // What the step needs; the first one must ask for it, and no more than stays so whatever others add or take.
-                let Some(needed) = facts.actions[n].whole.demand(buffer.held) else { continue };
+                let Some(needed) = facts.actions[n].whole.precondition(buffer.held) else { continue };
                 let asked = n == first
                     || plain.pass(buffer.held, needed)
-                        && print.demand(buffer.held).is_some_and(|values| values.is_subset(needed))
+                        && print.precondition(buffer.held).is_some_and(|values| values.is_subset(needed))
                         && !print.may_write.contains(buffer.held)
                         && !print.reads.meets_range(buffer.cells.0, buffer.cells.1);
                 let once = members.iter().filter(|&&m| touches(m, &buffer)).all(|&m| {
-                    let same = facts.actions[m].whole.demand(buffer.held) == Some(needed);
+                    let same = facts.actions[m].whole.precondition(buffer.held) == Some(needed);
                     let uses = same && buffers(m).contains(&buffer);
                     let again = || self.after(m).iter().any(|&later| touches(later, &buffer));
                     uses && !again() || m == first && n != first

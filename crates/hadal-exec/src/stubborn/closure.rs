@@ -14,9 +14,9 @@
 //!   one. Steps may be added on the way. Where infinite runs are looked for, all sets are of this kind, and nothing in
 //!   them is seen by the claim: what is left is stutter equivalent (Peled 1994: ample sets, their conditions C0 to C3).
 
-use super::demand::Way;
 use super::growing::Growing;
 use super::memo::{Entry, Memo};
+use super::precondition::Way;
 use super::relation::{Cause, Relation};
 use super::rows::{count, has, meet, meet_all, members};
 use std::collections::HashMap;

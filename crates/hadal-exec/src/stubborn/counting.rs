@@ -59,7 +59,7 @@ pub(super) fn counts(system: &System, action: &Action, print: &Footprint) -> Vec
             _ => continue,
         };
         // It must not come out at the other end.
-        let bounds = print.demand(slot).and_then(ValueSet::bounds);
+        let bounds = print.precondition(slot).and_then(ValueSet::bounds);
         let stays = within.is_none_or(|domain| {
             bounds.is_some_and(|(low, high)| {
                 low.checked_add(by).is_some_and(|low| domain.min() <= low)

@@ -58,7 +58,7 @@ struct Turning {
     /// The counts of buffers that it may write.
     fills: Vec<VarId>,
     /// What it demands of settings.
-    demands: Vec<(u32, ValueSet)>,
+    preconditions: Vec<(u32, ValueSet)>,
     /// Of the slots that some action only counts: those it may write, and which way it counts where it does no more.
     counts: Vec<(u32, Option<Counting>)>,
 }
@@ -91,7 +91,7 @@ impl Cycles {
                 fills: fills
                     .filter(|var| print.may_write.contains(first_slots[var.0 as usize] as u32))
                     .collect(),
-                demands: print.demands.clone(),
+                preconditions: print.preconditions.clone(),
                 counts: Vec::new(),
             });
         }
@@ -138,14 +138,14 @@ impl Cycles {
         }
         let mut slots: Vec<u32> = (self.actions.iter().zip(turning))
             .filter(|(action, turns)| **turns && (!action.fills.is_empty() || action.movers.len() > 1))
-            .flat_map(|(action, _)| action.demands.iter().map(|(slot, _)| *slot))
+            .flat_map(|(action, _)| action.preconditions.iter().map(|(slot, _)| *slot))
             .filter(|&slot| !written.contains(slot))
             .collect();
         slots.sort_unstable();
         slots.dedup();
         slots.truncate(MAX_SETTINGS);
         for action in &mut self.actions {
-            action.demands.retain(|(slot, _)| slots.binary_search(slot).is_ok());
+            action.preconditions.retain(|(slot, _)| slots.binary_search(slot).is_ok());
         }
         self.settings = (slots.into_iter())
             .filter_map(|slot| {
@@ -161,7 +161,7 @@ impl Cycles {
     /// Whether each action closes a cycle, where the settings have these codes.
     pub(super) fn closing(&self, codes: &[u64]) -> Vec<bool> {
         let possible = |action: usize| {
-            self.actions[action].demands.iter().all(|(slot, wanted)| {
+            self.actions[action].preconditions.iter().all(|(slot, wanted)| {
                 let Some(at) = self.settings.iter().position(|it| it.slot == *slot) else { return true };
                 let Setting { least, undefined, .. } = self.settings[at];
                 match codes[at].checked_sub(undefined.into()) {
@@ -319,7 +319,7 @@ pub(super) fn follows(process: &Process, action: usize, print: &Footprint, locat
     match (edges.next(), edges.next(), print.may_write.contains(location)) {
         (None, _, written) => !written,
         (Some(edge), None, true) => {
-            let before = print.demand(location).and_then(ValueSet::as_const);
+            let before = print.precondition(location).and_then(ValueSet::as_const);
             let after = print.result(location).and_then(ValueSet::as_const);
             before == Some(edge.from) && after == Some(edge.to)
         }

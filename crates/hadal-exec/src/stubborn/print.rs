@@ -106,12 +106,12 @@ pub(super) fn guard_of(system: &System, action: &Action, n: u64) -> Expr {
     Fold::new(system, known).unrolling(16).expr(&action.guard)
 }
 
-/// What an action reads and demands, and that it writes nothing.
+/// What an action reads and preconditions, and that it writes nothing.
 pub(super) fn bare(print: &Footprint) -> Footprint {
     Footprint {
         reads: print.reads.clone(),
         tests: print.tests.clone(),
-        demands: print.demands.clone(),
+        preconditions: print.preconditions.clone(),
         can_hold: print.can_hold,
         ..Footprint::default()
     }

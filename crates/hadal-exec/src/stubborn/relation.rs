@@ -2,7 +2,7 @@
 //!
 //! Action instances are *groups* (one instance each, or a whole action where there are too many). A group that is enabled
 //! brings along everything it conflicts with; one that is disabled, and everything looked for, brings along what could
-//! enable it: the writers of one scalar that is not as its guard demands, else of all it tests.
+//! enable it: the writers of one scalar that is not as its guard preconditions, else of all it tests.
 
 use super::births::Births;
 use super::build::{Build, Ground, Seen};
@@ -10,8 +10,8 @@ use super::chain::{self, Chains};
 use super::channels::uses;
 use super::condition::Condition;
 use super::cycles::Cycles;
-use super::demand::Test;
 use super::plain::PlainTests;
+use super::precondition::Test;
 use super::print::{Buffer, Print, guard_of};
 use super::probe::{both_ways, probes};
 use super::rows::{Rows, count};

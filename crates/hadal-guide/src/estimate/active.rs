@@ -6,8 +6,8 @@
 
 use hadal_exec::Model;
 use hadal_system::facts::{Facts, SlotSet};
+use hadal_system::guide::Goal;
 use hadal_system::guide::Mask;
-use hadal_system::guide::Target;
 use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 use hadal_system::{Label, StateSpace, Successors, Worker};
 
@@ -31,7 +31,7 @@ pub struct Active<'m> {
 }
 
 impl<'m> Active<'m> {
-    pub fn new(model: &'m Model, target: &Target, measure: Measure) -> Self {
+    pub fn new(model: &'m Model, goal: &Goal, measure: Measure) -> Self {
         let system = model.system();
         let divisor = match measure {
             Measure::Count => 1,
@@ -40,7 +40,7 @@ impl<'m> Active<'m> {
         Active {
             model,
             measure,
-            only_deadlock: target.deadlock && target.properties.is_empty() && !target.faults,
+            only_deadlock: goal.deadlock && goal.properties.is_empty() && !goal.faults,
             divisor,
             bases: system.label_bases(&system.actions),
         }

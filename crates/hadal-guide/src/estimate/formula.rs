@@ -101,7 +101,7 @@ impl FormulaGuide {
 struct Graphed<'t> {
     system: &'t System,
     task: &'t AbstractTask,
-    /// The ways that write each variable.
+    /// The operators that write each variable.
     writers: Vec<Vec<u32>>,
     made: HashMap<u32, Arc<Graph>>,
 }
@@ -109,8 +109,8 @@ struct Graphed<'t> {
 impl<'t> Graphed<'t> {
     fn new(system: &'t System, task: &'t AbstractTask) -> Self {
         let mut writers: Vec<Vec<u32>> = vec![Vec::new(); task.variables.len()];
-        for (n, way) in task.ways.iter().enumerate() {
-            for effect in &way.effects {
+        for (n, operator) in task.operators.iter().enumerate() {
+            for effect in &operator.effects {
                 let list = &mut writers[effect.var as usize];
                 if list.last() != Some(&(n as u32)) {
                     list.push(n as u32);
@@ -122,8 +122,8 @@ impl<'t> Graphed<'t> {
 
     fn of(&mut self, var: u32) -> Arc<Graph> {
         let Graphed { system, task, writers, made } = self;
-        let ways = || writers[var as usize].iter().map(|&n| &task.ways[n as usize]);
-        made.entry(var).or_insert_with(|| Arc::new(Graph::of(system, task, var, ways()))).clone()
+        let operators = || writers[var as usize].iter().map(|&n| &task.operators[n as usize]);
+        made.entry(var).or_insert_with(|| Arc::new(Graph::of(system, task, var, operators()))).clone()
     }
 }
 

@@ -1,7 +1,7 @@
-//! Distances in the graph of one variable: the graph of the values that ways to fire lead between (the domain transition
+//! Distances in the graph of one variable: the graph of the values that operators lead between (the domain transition
 //! graph; Wehrle 2011, sec. 2.3 and 5.1), with all edges of the control graph where the variable is a location.
 
-use crate::task::{AbstractTask, Bits, Way};
+use crate::task::{AbstractTask, Bits, Operator};
 use hadal_system::guide::Distance;
 use hadal_system::guide::Mask;
 use hadal_system::{Label, System};
@@ -26,12 +26,12 @@ struct Edge {
 }
 
 impl Graph {
-    /// The graph of a variable of the task, which `ways` write. Guards on other variables are ignored.
+    /// The graph of a variable of the task, which `operators` write. Guards on other variables are ignored.
     pub fn of<'t>(
         system: &System,
         task: &AbstractTask,
         var: u32,
-        ways: impl Iterator<Item = &'t Way>,
+        operators: impl Iterator<Item = &'t Operator>,
     ) -> Self {
         let variable = &task.variables[var as usize];
         let mut nodes = variable.values.len();
@@ -55,11 +55,11 @@ impl Graph {
             }
         }
         // A process may be moved by what is no edge of its own: DiVinE's error state moves all of them.
-        for way in ways {
-            let demanded = (way.demands.iter())
+        for operator in operators {
+            let demanded = (operator.preconditions.iter())
                 .filter(|(v, _)| *v == var && variable.is_single())
                 .fold(Bits::below(variable.values.len()), |all, (_, bits)| all.and(bits));
-            for effect in way.effects.iter().filter(|effect| effect.var == var) {
+            for effect in operator.effects.iter().filter(|effect| effect.var == var) {
                 let from = match &effect.condition {
                     Some((v, bits)) if *v == var && variable.is_single() => demanded.and(bits),
                     _ => demanded,
@@ -67,7 +67,7 @@ impl Graph {
                 for from in from.iter() {
                     for to in effect.values.iter().filter(|&to| to != from) {
                         let labels = edges.entry((node_of[from], node_of[to])).or_default();
-                        add_labels(labels, &way.labels);
+                        add_labels(labels, &operator.labels);
                     }
                 }
             }

@@ -1,12 +1,12 @@
 //! What a guide can still promise where symmetric states count as one and representatives are explored.
 //!
-//! A representative is as far from a symmetric target as the state it stands for, so lower bounds and proofs of
+//! A representative is as far from a symmetric goal as the state it stands for, so lower bounds and proofs of
 //! unreachability stay. But the representative of a successor may be estimated differently from the successor itself: a
-//! transition may lower the estimate by more than it costs. Where the target is not symmetric (one instance of a property
+//! transition may lower the estimate by more than it costs. Where the goal is not symmetric (one instance of a property
 //! and not the others), the distance of the representative says nothing.
 
 use hadal_exec::Model;
-use hadal_system::guide::Target;
+use hadal_system::guide::Goal;
 use hadal_system::guide::{Estimator, Guide, Promises};
 
 /// A guide for representatives.
@@ -20,13 +20,13 @@ pub struct Representative<'m> {
 
 impl<'m> Representative<'m> {
     /// The guide, with what it can promise in this model.
-    pub fn wrap(inner: Box<dyn Guide + 'm>, model: &Model, target: &Target) -> Box<dyn Guide + 'm> {
+    pub fn wrap(inner: Box<dyn Guide + 'm>, model: &Model, goal: &Goal) -> Box<dyn Guide + 'm> {
         let plain = model.system().has_plain_steps();
         if (model.symmetry().is_none() && plain) || inner.name() == "blind" {
             return inner;
         }
         let bases = model.system().property_bases();
-        let asked = |id: u32| target.properties.iter().any(|property| property.0 == id);
+        let asked = |id: u32| goal.properties.iter().any(|property| property.0 == id);
         // All instances of a property, or none.
         let whole = |range: &[u32]| (range[0]..range[1]).all(asked) || !(range[0]..range[1]).any(asked);
         let symmetric = model.symmetry().is_none() || bases.windows(2).all(whole);

@@ -8,8 +8,8 @@ use super::useless::{Shortcuts, Useless};
 use super::{NoPriority, Priority};
 use hadal_exec::Model;
 use hadal_system::facts::Facts;
+use hadal_system::guide::Goal;
 use hadal_system::guide::Guide;
-use hadal_system::guide::Target;
 use std::cell::OnceCell;
 
 /// What is known of a priority layer.
@@ -30,7 +30,7 @@ type Make = fn(&Making) -> Made;
 /// What a layer is made from.
 struct Making<'m> {
     model: &'m Model,
-    target: &'m Target,
+    goal: &'m Goal,
     guide: &'m dyn Guide,
     /// What stood with the name.
     argument: &'m str,
@@ -139,7 +139,7 @@ impl Making<'_> {
     }
 
     fn contexts(&self) -> Contexts {
-        Contexts::of(self.model, self.facts(), self.target)
+        Contexts::of(self.model, self.facts(), self.goal)
     }
 }
 
@@ -163,12 +163,12 @@ pub enum PriorityError {
 pub fn build(
     name: &str,
     model: &Model,
-    target: &Target,
+    goal: &Goal,
     guide: &dyn Guide,
 ) -> Result<Box<dyn Priority>, PriorityError> {
     let name = name.trim();
     let (info, argument) = PriorityInfo::named(name).ok_or_else(|| unknown(name))?;
-    let making = Making { model, target, guide, argument, name, facts: OnceCell::new() };
+    let making = Making { model, goal, guide, argument, name, facts: OnceCell::new() };
     (info.make)(&making)
 }
 

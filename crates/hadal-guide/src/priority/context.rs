@@ -5,7 +5,7 @@ use super::Step;
 use hadal_exec::Model;
 use hadal_exec::symmetry::SymmetryMode;
 use hadal_system::facts::{Facts, Interference};
-use hadal_system::guide::Target;
+use hadal_system::guide::Goal;
 use hadal_system::{
     Action, ActionId, Expr, ExprKind, Label, PropertyBody, PropertyKind, Role, System, UnaryOp,
 };
@@ -36,8 +36,8 @@ pub struct Contexts {
 }
 
 impl Contexts {
-    /// The contexts of a model's transitions, for this target.
-    pub fn of(model: &Model, facts: &Facts, target: &Target) -> Self {
+    /// The contexts of a model's transitions, for this goal.
+    pub fn of(model: &Model, facts: &Facts, goal: &Goal) -> Self {
         let system = model.system();
         let interference = Interference::of(system, facts);
         let bases = system.label_bases(&system.actions);
@@ -48,9 +48,9 @@ impl Contexts {
                 (0..count).map(move |n| interference.class(ActionId(action as u32), n))
             })
             .collect();
-        let innocent = innocent(system, facts, target, class_of.len());
+        let innocent = innocent(system, facts, goal, class_of.len());
         let levels = (0..interference.class_count()).map(|_| OnceLock::new()).collect();
-        let prunes = pruning_is_exact(model, target);
+        let prunes = pruning_is_exact(model, goal);
         Contexts { interference, class_of, levels, innocent, prunes }
     }
 
@@ -125,18 +125,18 @@ impl Contexts {
 
 /// Whether leaving out other components is exact (Wehrle 2011, prop. 4.5): what is looked for is a predicate of single
 /// states, transitions are told apart in every state, and nothing but variables couples them.
-fn pruning_is_exact(model: &Model, target: &Target) -> bool {
+fn pruning_is_exact(model: &Model, goal: &Goal) -> bool {
     let system = model.system();
     let by_symmetry = model.symmetry().is_some_and(|s| s.mode() != SymmetryMode::Off);
     let timed = system.variables.iter().any(|variable| variable.role == Role::Clock);
     let assumes = system.properties.iter().any(|property| property.kind == PropertyKind::Assumption);
-    !target.deadlock && !target.faults && !by_symmetry && !timed && !assumes
+    !goal.deadlock && !goal.faults && !by_symmetry && !timed && !assumes
 }
 
 /// Which labels satisfy no part of what is looked for: whatever they write of what a predicate reads is a value that the
 /// predicate does not allow.
-fn innocent(system: &System, facts: &Facts, target: &Target, labels: usize) -> Vec<bool> {
-    if target.deadlock {
+fn innocent(system: &System, facts: &Facts, goal: &Goal, labels: usize) -> Vec<bool> {
+    if goal.deadlock {
         return vec![false; labels];
     }
     let bases = system.property_bases();
@@ -146,7 +146,7 @@ fn innocent(system: &System, facts: &Facts, target: &Target, labels: usize) -> V
     let mut wanted: Vec<(usize, Vec<u64>)> = Vec::new();
     for (n, property) in system.properties.iter().enumerate() {
         let PropertyBody::State(condition) = &property.body else { continue };
-        let instances = (bases[n]..bases[n + 1]).filter(|id| target.properties.iter().any(|p| p.0 == *id));
+        let instances = (bases[n]..bases[n + 1]).filter(|id| goal.properties.iter().any(|p| p.0 == *id));
         let instances: Vec<u64> = instances.map(|id| u64::from(id - bases[n])).collect();
         if instances.is_empty() {
             continue;
@@ -175,7 +175,7 @@ fn innocent(system: &System, facts: &Facts, target: &Target, labels: usize) -> V
             instances.iter().all(|&n| {
                 let condition = demanded.actions[*action].instance(n);
                 print.may_write.common(&condition.reads).iter().all(|slot| {
-                    match (print.result(slot), condition.demand(slot)) {
+                    match (print.result(slot), condition.precondition(slot)) {
                         (Some(after), Some(allowed)) => after.is_disjoint(allowed),
                         _ => false,
                     }

@@ -2,8 +2,8 @@
 //! experiments and tests; every query is a breadth-first search.
 
 use hadal_exec::Model;
+use hadal_system::guide::Goal;
 use hadal_system::guide::Mask;
-use hadal_system::guide::Target;
 use hadal_system::guide::{Distance, Estimator, Guide, Promises};
 use hadal_system::{Check, Label, PropertyId, StateSpace, Successors, Worker};
 use std::collections::{HashMap, HashSet};
@@ -11,13 +11,13 @@ use std::collections::{HashMap, HashSet};
 /// A guide that knows.
 pub struct Oracle<'m> {
     model: &'m Model,
-    target: Target,
+    goal: Goal,
 }
 
 impl<'m> Oracle<'m> {
-    /// The exact distances to what `target` names; deadlocks and errors are not looked for.
-    pub fn new(model: &'m Model, target: &Target) -> Self {
-        Oracle { model, target: target.clone() }
+    /// The exact distances to what `goal` names; deadlocks and errors are not looked for.
+    pub fn new(model: &'m Model, goal: &Goal) -> Self {
+        Oracle { model, goal: goal.clone() }
     }
 }
 
@@ -32,7 +32,7 @@ impl Guide for Oracle<'_> {
 
     fn estimator(&self) -> Box<dyn Estimator + '_> {
         Box::new(Seer {
-            target: &self.target,
+            goal: &self.goal,
             worker: self.model.worker(),
             words: self.model.words(),
             seen: HashMap::new(),
@@ -42,7 +42,7 @@ impl Guide for Oracle<'_> {
 
 /// Computes exact distances.
 struct Seer<'o> {
-    target: &'o Target,
+    goal: &'o Goal,
     worker: Box<dyn Worker + 'o>,
     words: usize,
     /// What was asked with everything enabled.
@@ -52,7 +52,7 @@ struct Seer<'o> {
 impl Seer<'_> {
     fn is_met(&mut self, state: &[u64]) -> bool {
         match self.worker.check(state) {
-            Check::Hit(id) => self.target.properties.contains(&PropertyId(id.0)),
+            Check::Hit(id) => self.goal.properties.contains(&PropertyId(id.0)),
             _ => false,
         }
     }

@@ -140,8 +140,8 @@ fn dedup(list: &mut Vec<Formula>) {
 }
 
 /// A conjunction of what scalars are, as a formula over variables.
-pub fn clause(machine: &Machine, demands: &[(u32, Bits)]) -> Formula {
-    let atoms = demands.iter().map(|&(slot, bits)| {
+pub fn clause(machine: &Machine, preconditions: &[(u32, Bits)]) -> Formula {
+    let atoms = preconditions.iter().map(|&(slot, bits)| {
         if bits.is_empty() {
             Formula::False
         } else {
@@ -153,27 +153,27 @@ pub fn clause(machine: &Machine, demands: &[(u32, Bits)]) -> Formula {
 
 /// When an action instance may meet an error, and when it surely does.
 pub fn faults(machine: &Machine, ground: &Ground) -> (Formula, Formula) {
-    let all = Formula::any(ground.faults.iter().map(|fault| clause(machine, &fault.demands)));
+    let all = Formula::any(ground.faults.iter().map(|fault| clause(machine, &fault.preconditions)));
     let sure = ground.faults.iter().filter(|fault| fault.exact);
-    (all, Formula::any(sure.map(|fault| clause(machine, &fault.demands))))
+    (all, Formula::any(sure.map(|fault| clause(machine, &fault.preconditions))))
 }
 
-/// When nothing leads away: no way that surely changes the state can fire. Ways of which that is not known say nothing.
+/// When nothing leads away: no operator that surely changes the state can fire. Operators of which that is not known say nothing.
 pub fn deadlock(machine: &Machine, ground: &Ground) -> Formula {
     let universe = &machine.universe;
     let single = |slot: u32| !universe.of_slot(slot).loose;
-    let blocked = ground.ways.iter().filter_map(|way| {
-        let before = |slot: u32| match way.demands.iter().find(|(s, _)| *s == slot) {
+    let blocked = ground.operators.iter().filter_map(|operator| {
+        let before = |slot: u32| match operator.preconditions.iter().find(|(s, _)| *s == slot) {
             Some((_, bits)) => *bits,
             None => universe.of_slot(slot).whole,
         };
-        let moves = way.rows.iter().any(|row| {
+        let moves = operator.rows.iter().any(|row| {
             row.condition.is_none() && single(row.slot) && row.values.and(&before(row.slot)).is_empty()
         });
-        if !way.exact || !moves || !way.demands.iter().all(|&(slot, _)| single(slot)) {
+        if !operator.exact || !moves || !operator.preconditions.iter().all(|&(slot, _)| single(slot)) {
             return None;
         }
-        Some(Formula::any(way.demands.iter().map(|&(slot, bits)| {
+        Some(Formula::any(operator.preconditions.iter().map(|&(slot, bits)| {
             let rest = universe.of_slot(slot).whole.without(&bits);
             let var = universe.var_of[slot as usize];
             if rest.is_empty() { Formula::False } else { Formula::Atom(var, rest) }

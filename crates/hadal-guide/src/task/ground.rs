@@ -1,12 +1,12 @@
-//! Grounding: which values each variable can come to have, and in which ways each action instance can fire.
+//! Grounding: which values each variable can come to have, and by which operators each action instance can fire.
 //!
 //! Values spread from the initial states until nothing new is found, as if variables changed independently of each other:
 //! a superset of what is reachable. An instance that is too much to look at is taken by its static facts.
 
 use super::bits::{Bits, FastMap};
 use super::machine::{Cell, End, Faults, Machine};
+use super::operators::collect;
 use super::universe::Scalar;
-use super::ways::collect;
 use hadal_system::facts::{Facts, Footprint};
 use hadal_system::guide::{CalledOff, Meter};
 use hadal_system::system::{instance_count, instance_values};
@@ -47,13 +47,13 @@ pub struct Row {
     pub values: Bits,
 }
 
-/// One way for some action instances to fire: a path through guard and body.
+/// One operator: a path of some action instances through guard and body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct Operator {
     /// First and last label.
     pub labels: Vec<(u32, u32)>,
     /// What each scalar must be.
-    pub demands: Vec<(u32, Bits)>,
+    pub preconditions: Vec<(u32, Bits)>,
     /// What is written.
     pub rows: Vec<Row>,
     /// Whether it says exactly what happens.
@@ -62,17 +62,17 @@ pub struct Way {
 
 /// A path into an error of the model.
 #[derive(Clone, Debug)]
-pub struct FaultWay {
-    pub demands: Vec<(u32, Bits)>,
+pub struct FaultOperator {
+    pub preconditions: Vec<(u32, Bits)>,
     /// Whether the error is surely met.
     pub exact: bool,
 }
 
 /// What grounding finds.
 pub struct Ground {
-    pub ways: Vec<Way>,
+    pub operators: Vec<Operator>,
     /// What the scalars are where an instance meets an error of the model, or may.
-    pub faults: Vec<FaultWay>,
+    pub faults: Vec<FaultOperator>,
     /// Labels taken by their static facts only.
     pub coarse: u64,
 }
@@ -99,7 +99,7 @@ enum Written {
     Everything,
 }
 
-/// Finds the values and ways. The machine's universe must hold the values of the initial states.
+/// Finds the values and operators. The machine's universe must hold the values of the initial states.
 pub fn ground(
     machine: &mut Machine,
     faults: Faults,

@@ -1,7 +1,7 @@
-//! The abstract task of a model: variables with few values, ways to fire as sets of values demanded and left behind, and
+//! The abstract task of a model: variables with few values, operators as preconditions and effects over sets of values, and
 //! what is looked for as a formula over them (the multi-valued view of Wehrle 2011, sec. 1.3 and 5.1).
 //!
-//! It is a superset of the model: whatever a model can do, some way of the task does; whatever is looked for satisfies the
+//! It is a superset of the model: whatever a model can do, some operator of the task does; whatever is looked for satisfies the
 //! formula. What cannot be expressed is left out of conditions and made arbitrary in effects.
 
 mod bits;
@@ -9,13 +9,13 @@ mod calls;
 mod formula;
 mod ground;
 mod machine;
+mod operators;
 mod run;
 mod universe;
 mod value;
 mod variable;
-mod ways;
 
-use crate::{GuideError, Target};
+use crate::{Goal, GuideError};
 use ground::Limits;
 use hadal_exec::Model;
 use hadal_system::guide::Meter;
@@ -36,7 +36,7 @@ const SOME_STARTS: usize = 16;
 /// A row of an effect: where the condition held, the variable gets one of the values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
-    /// What must have held besides the demands.
+    /// What must have held besides the preconditions.
     pub condition: Option<(u32, Bits)>,
     /// What is written.
     pub var: u32,
@@ -44,13 +44,13 @@ pub struct Effect {
     pub values: Bits,
 }
 
-/// A way in which some action instances can fire.
+/// An operator: one path on which some action instances can fire.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct Operator {
     /// The labels, as first and last.
     pub labels: Vec<(u32, u32)>,
     /// What must hold; a variable of several scalars may stand there more than once.
-    pub demands: Vec<(u32, Bits)>,
+    pub preconditions: Vec<(u32, Bits)>,
     /// What is written.
     pub effects: Vec<Effect>,
     /// Whether nothing was left out.
@@ -62,15 +62,15 @@ pub struct Way {
 pub struct AbstractTask {
     /// Variables that matter for what is looked for.
     pub variables: Vec<Variable>,
-    /// Ways that matter, in the order of their labels.
-    pub ways: Vec<Way>,
+    /// Operators that matter, in the order of their labels.
+    pub operators: Vec<Operator>,
     /// What is looked for.
     pub goal: Formula,
     /// Labels of which little is known, among all.
     pub coarse: (u64, u64),
 }
 
-/// The tasks of one target.
+/// The tasks of one goal.
 pub struct AbstractTasks {
     /// Everything that is looked for satisfies its goal.
     pub whole: AbstractTask,
@@ -80,57 +80,61 @@ pub struct AbstractTasks {
 }
 
 impl AbstractTask {
-    /// The tasks of a model for a target.
-    pub fn of(model: &Model, target: &Target, meter: &dyn Meter) -> Result<AbstractTasks, GuideError> {
-        AbstractTask::within(model, target, Limits::default(), meter)
+    /// The tasks of a model for a goal.
+    pub fn of(model: &Model, goal: &Goal, meter: &dyn Meter) -> Result<AbstractTasks, GuideError> {
+        AbstractTask::within(model, goal, Limits::default(), meter)
     }
 
     /// The same, looking at no more than this.
     fn within(
         model: &Model,
-        target: &Target,
+        goal: &Goal,
         limits: Limits,
         meter: &dyn Meter,
     ) -> Result<AbstractTasks, GuideError> {
         let system = model.system();
-        let faults = if target.faults { Faults::Followed } else { Faults::Skipped };
+        let faults = if goal.faults { Faults::Followed } else { Faults::Skipped };
         let (universe, starts) = initial(model);
         let mut machine = Machine::new(system, universe);
         let ground = ground::ground(&mut machine, faults, limits, meter)?;
         let (mut parts, mut sure) = (Vec::new(), Vec::new());
-        for &id in &target.properties {
+        for &id in &goal.properties {
             let (at, values) = system.property_instance(id).ok_or(GuideError::NoProperty(id.0))?;
             let formula = formula::property(&machine, at, &values, faults);
-            if target.faults {
+            if goal.faults {
                 sure.push(formula::property(&machine, at, &values, Faults::Skipped));
             } else {
                 sure.push(formula.clone());
             }
             parts.push(formula);
         }
-        if target.faults {
+        if goal.faults {
             let (all, surely) = formula::faults(&machine, &ground);
             parts.push(all);
             sure.push(surely);
         }
-        if target.deadlock {
+        if goal.deadlock {
             let formula = formula::deadlock(&machine, &ground);
             sure.push(formula.clone());
             parts.push(formula);
         }
-        let goal = Formula::any(parts);
+        let formula = Formula::any(parts);
         let var_of = &machine.universe.var_of;
-        let ways = ground.ways.into_iter().map(|way| Way {
-            labels: way.labels,
-            demands: way.demands.into_iter().map(|(slot, bits)| (var_of[slot as usize], bits)).collect(),
-            effects: (way.rows.into_iter())
+        let operators = ground.operators.into_iter().map(|operator| Operator {
+            labels: operator.labels,
+            preconditions: operator
+                .preconditions
+                .into_iter()
+                .map(|(slot, bits)| (var_of[slot as usize], bits))
+                .collect(),
+            effects: (operator.rows.into_iter())
                 .map(|row| Effect {
                     condition: row.condition.map(|(slot, bits)| (var_of[slot as usize], bits)),
                     var: var_of[row.slot as usize],
                     values: row.values,
                 })
                 .collect(),
-            exact: way.exact,
+            exact: operator.exact,
         });
         let labels = system.label_bases(&system.actions).last().copied().unwrap_or(0);
         let variables = Variable::all(model, &machine.universe);
@@ -138,11 +142,16 @@ impl AbstractTask {
             let has = |state: &[u64]| formula.holds(&|var, bits| variables[var as usize].has(state, bits));
             *formula == Formula::True || starts.iter().any(|state| has(state))
         };
-        let aims = sure.into_iter().flat_map(Formula::alternatives).filter(|part| !holds_at_start(part));
-        let aim = Formula::any(aims);
-        let whole = AbstractTask { variables, ways: ways.collect(), goal, coarse: (ground.coarse, labels) };
-        let focused = (aim != whole.goal && aim != Formula::False)
-            .then(|| AbstractTask { goal: aim, ..whole.clone() }.relevant());
+        let parts = sure.into_iter().flat_map(Formula::alternatives).filter(|part| !holds_at_start(part));
+        let sure = Formula::any(parts);
+        let whole = AbstractTask {
+            variables,
+            operators: operators.collect(),
+            goal: formula,
+            coarse: (ground.coarse, labels),
+        };
+        let focused = (sure != whole.goal && sure != Formula::False)
+            .then(|| AbstractTask { goal: sure, ..whole.clone() }.relevant());
         Ok(AbstractTasks { whole: whole.relevant(), focused })
     }
 
@@ -150,20 +159,20 @@ impl AbstractTask {
     fn relevant(mut self) -> AbstractTask {
         let mut matters = vec![false; self.variables.len()];
         self.goal.each_atom(&mut |var, _| matters[var as usize] = true);
-        let mut kept = vec![false; self.ways.len()];
+        let mut kept = vec![false; self.operators.len()];
         loop {
             let mut grown = false;
-            for (way, kept) in self.ways.iter().zip(&mut kept) {
-                if *kept || !way.effects.iter().any(|effect| matters[effect.var as usize]) {
+            for (operator, kept) in self.operators.iter().zip(&mut kept) {
+                if *kept || !operator.effects.iter().any(|effect| matters[effect.var as usize]) {
                     continue;
                 }
                 *kept = true;
                 grown = true;
-                way.demands.iter().for_each(|(var, _)| matters[*var as usize] = true);
+                operator.preconditions.iter().for_each(|(var, _)| matters[*var as usize] = true);
             }
             // A condition matters only where what it leads to does.
-            for (way, _) in self.ways.iter().zip(&kept).filter(|(_, kept)| **kept) {
-                for effect in &way.effects {
+            for (operator, _) in self.operators.iter().zip(&kept).filter(|(_, kept)| **kept) {
+                for effect in &operator.effects {
                     if let (true, Some((var, _))) = (matters[effect.var as usize], effect.condition)
                         && !std::mem::replace(&mut matters[var as usize], true)
                     {
@@ -182,11 +191,11 @@ impl AbstractTask {
         let mut flags = matters.iter();
         self.variables.retain(|_| *flags.next().unwrap_or(&false));
         let mut flags = kept.iter();
-        self.ways.retain(|_| *flags.next().unwrap_or(&false));
-        for way in &mut self.ways {
-            way.demands.iter_mut().for_each(|(var, _)| *var = number[*var as usize]);
-            way.effects.retain(|effect| matters[effect.var as usize]);
-            for effect in &mut way.effects {
+        self.operators.retain(|_| *flags.next().unwrap_or(&false));
+        for operator in &mut self.operators {
+            operator.preconditions.iter_mut().for_each(|(var, _)| *var = number[*var as usize]);
+            operator.effects.retain(|effect| matters[effect.var as usize]);
+            for effect in &mut operator.effects {
                 effect.var = number[effect.var as usize];
                 if let Some((var, _)) = &mut effect.condition {
                     *var = number[*var as usize];

@@ -5,9 +5,9 @@ use crate::estimate::formula::{Combine, FormulaGuide, Graphs, Other, Shape};
 use crate::estimate::pattern::Patterns;
 use crate::estimate::relaxed::{Kind, Network, Relaxed, Supporter};
 use crate::room::Room;
+use hadal_system::guide::Goal;
 use hadal_system::guide::Guide;
 use hadal_system::guide::Mask;
-use hadal_system::guide::Target;
 use hadal_system::guide::Unmetered;
 use hadal_system::{Label, StateSpace};
 use hadal_testkit::generate::{self, Size};
@@ -30,19 +30,19 @@ fn promises_hold_however_roughly_the_model_is_known() {
     for seed in 0..80 {
         let Some(system) = with_a_far_goal(generate::system(seed, Size::SMALL), 300) else { continue };
         let Some(model) = model(system) else { continue };
-        let properties = Target::of_properties(model.properties());
+        let properties = Goal::of_properties(model.properties());
         let last = properties.properties.last().copied();
-        for target in [
-            Target { faults: true, ..properties },
-            Target { deadlock: true, ..Target::default() },
-            Target { properties: last.into_iter().collect(), ..Target::default() },
+        for goal in [
+            Goal { faults: true, ..properties },
+            Goal { deadlock: true, ..Goal::default() },
+            Goal { properties: last.into_iter().collect(), ..Goal::default() },
         ] {
-            let Some(truth) = truth(&model, &target, 300) else { continue };
+            let Some(truth) = truth(&model, &goal, 300) else { continue };
             far += usize::from(truth.distance.iter().any(|d| d.is_finite() && d.0 > 1));
             let off: Mask = [0, 2, 5].map(Label).into_iter().collect();
             for (n, &limits) in rough.iter().enumerate() {
                 let task = Arc::new(
-                    AbstractTask::within(&model, &target, limits, &Unmetered)
+                    AbstractTask::within(&model, &goal, limits, &Unmetered)
                         .expect("the properties exist")
                         .whole,
                 );
@@ -73,10 +73,10 @@ fn promises_hold_however_roughly_the_model_is_known() {
     assert!(far > 20, "{far}");
 }
 
-/// Whether a way can lead from one state to the other.
-fn covers(task: &AbstractTask, way: &super::Way, label: u32, from: &[u64], to: &[u64]) -> bool {
-    let fires = way.labels.iter().any(|&(first, last)| first <= label && label <= last)
-        && way.demands.iter().all(|(var, bits)| task.variables[*var as usize].has(from, bits));
+/// Whether an operator can lead from one state to the other.
+fn covers(task: &AbstractTask, operator: &super::Operator, label: u32, from: &[u64], to: &[u64]) -> bool {
+    let fires = operator.labels.iter().any(|&(first, last)| first <= label && label <= last)
+        && operator.preconditions.iter().all(|(var, bits)| task.variables[*var as usize].has(from, bits));
     fires
         && task.variables.iter().enumerate().all(|(var, variable)| {
             let mut before = Vec::new();
@@ -85,7 +85,7 @@ fn covers(task: &AbstractTask, way: &super::Way, label: u32, from: &[u64], to: &
             variable.each_number(to, |n| {
                 // Elements of a multiset change places.
                 allowed &= before.contains(&n)
-                    || way.effects.iter().any(|effect| {
+                    || operator.effects.iter().any(|effect| {
                         let applies = (effect.condition.iter())
                             .all(|(on, bits)| task.variables[*on as usize].has(from, bits));
                         effect.var == var as u32 && applies && effect.values.contains(n as usize)
@@ -93,7 +93,7 @@ fn covers(task: &AbstractTask, way: &super::Way, label: u32, from: &[u64], to: &
             });
             // What surely is written does not stay as it was.
             let stays = variable.is_single() && variable.number(to) == variable.number(from);
-            let must_change = way.effects.iter().any(|effect| {
+            let must_change = operator.effects.iter().any(|effect| {
                 effect.var == var as u32
                     && effect.condition.is_none()
                     && !effect.values.contains(variable.number(from) as usize)
@@ -108,25 +108,26 @@ fn every_transition_of_a_model_is_a_way_of_its_task_and_every_target_meets_its_g
     for seed in (0..200).chain([901]) {
         let Some(system) = with_a_far_goal(generate::system(seed, Size::SMALL), 300) else { continue };
         let Some(model) = model(system) else { continue };
-        let properties = Target::of_properties(model.properties());
-        for target in [
-            Target { faults: true, ..properties.clone() },
+        let properties = Goal::of_properties(model.properties());
+        for goal in [
+            Goal { faults: true, ..properties.clone() },
             properties,
-            Target { deadlock: true, ..Target::default() },
+            Goal { deadlock: true, ..Goal::default() },
         ] {
-            let Some(truth) = truth(&model, &target, 300) else { continue };
-            let task = AbstractTask::within(&model, &target, Limits::default(), &Unmetered)
+            let Some(truth) = truth(&model, &goal, 300) else { continue };
+            let task = AbstractTask::within(&model, &goal, Limits::default(), &Unmetered)
                 .expect("the properties exist")
                 .whole;
             for (state, &goal) in truth.states.iter().zip(&truth.goal) {
                 let holds = task.goal.holds(&|var, bits| task.variables[var as usize].has(state, bits));
-                assert!(holds || !goal, "seed {seed}: {:?} is a target", model.render_state(state));
+                assert!(holds || !goal, "seed {seed}: {:?} is a goal", model.render_state(state));
             }
             for &(from, to, label) in &truth.edges {
                 let (from, to) = (&truth.states[from as usize], &truth.states[to as usize]);
                 let matters = task.variables.iter().any(|v| v.is_single() && v.number(from) != v.number(to));
                 assert!(
-                    !matters || task.ways.iter().any(|way| covers(&task, way, label.0, from, to)),
+                    !matters
+                        || task.operators.iter().any(|operator| covers(&task, operator, label.0, from, to)),
                     "seed {seed}: {} from {:?} to {:?}",
                     model.render_label(label),
                     model.render_state(from),

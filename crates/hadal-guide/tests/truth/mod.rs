@@ -2,14 +2,14 @@
 #![allow(dead_code)] // Not every test file asks for everything.
 
 use hadal_exec::{Interpreter, Model, ModelOptions, SymmetryMode};
-use hadal_guide::{Distance, Guide, Mask, Target};
+use hadal_guide::{Distance, Goal, Guide, Mask};
 use hadal_system::{
     BinaryOp, Expr, ExprKind, Label, Place, Property, PropertyBody, PropertyKind, Shape, Span, StateSpace,
     Step, Successors, System, UnaryOp, VarId,
 };
 use std::collections::HashMap;
 
-/// Every reachable state with its distance to the target.
+/// Every reachable state with its distance to the goal.
 pub struct Truth {
     pub states: Vec<Vec<u64>>,
     pub edges: Vec<(u32, u32, Label)>,
@@ -28,7 +28,7 @@ pub fn model_with(system: System, symmetry: SymmetryMode) -> Option<Model> {
 }
 
 /// The truth about a model of at most `most` states.
-pub fn truth(model: &Model, target: &Target, most: usize) -> Option<Truth> {
+pub fn truth(model: &Model, goal: &Goal, most: usize) -> Option<Truth> {
     let mut worker = model.worker();
     let interpreter = model.interpreter();
     let mut out = Successors::new(model.words());
@@ -60,9 +60,9 @@ pub fn truth(model: &Model, target: &Target, most: usize) -> Option<Truth> {
             truth.edges.push((at as u32, to, label));
         }
         let stuck = !leaves && !worker.can_leave(&state);
-        let goal = target.deadlock && stuck
-            || target.faults && !out.faults().is_empty()
-            || target.properties.iter().any(|&id| holds(model, &interpreter, &state, id, target.faults));
+        let goal = goal.deadlock && stuck
+            || goal.faults && !out.faults().is_empty()
+            || goal.properties.iter().any(|&id| holds(model, &interpreter, &state, id, goal.faults));
         truth.goal.push(goal);
         at += 1;
     }
@@ -163,7 +163,7 @@ pub fn assert_promises(guide: &dyn Guide, truth: &Truth, off: &Mask, what: &str)
 /// The system with one goal more: to be, in up to three scalars, like a state far from the initial ones.
 pub fn with_a_far_goal(system: System, most: usize) -> Option<System> {
     let model = model(system)?;
-    let truth = truth(&model, &Target::default(), most)?;
+    let truth = truth(&model, &Goal::default(), most)?;
     let (first, last) = (truth.states.first()?, truth.states.last()?);
     let mut system = model.system().clone();
     let values = |state: &[u64]| model.layout().unpack(&system, state);

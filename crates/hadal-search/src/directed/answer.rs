@@ -97,12 +97,12 @@ impl Core<'_> {
             && self.has_one_queue()
             && !self.rules.keeps_context
             && (order == Order::UniformCost && self.leaves_out_no(kind)
-                || self.search.guide.promises().admissible && aims_at(self.search.aim, kind))
+                || self.search.guide.promises().admissible && aims_at(self.search.goal, kind))
     }
 
     /// Whether no state was left out from which this could be reached.
     fn leaves_out_no(&self, kind: ViolationKind) -> bool {
-        self.figures.work.hopeless == 0 || aims_at(self.search.aim, kind)
+        self.figures.work.hopeless == 0 || aims_at(self.search.goal, kind)
     }
 
     /// Whether the priority layer leaves the order alone.

@@ -57,7 +57,7 @@ impl Core<'_> {
 
     /// Looks at what the guide says of a state in which something it aims at was found, and of the way there.
     pub(super) fn audit_finding(&mut self, kind: ViolationKind, at: u32) {
-        if self.guiding.audit.is_none() || at == NONE || !aims_at(self.search.aim, kind) {
+        if self.guiding.audit.is_none() || at == NONE || !aims_at(self.search.goal, kind) {
             return;
         }
         let promises = self.search.guide.promises();

@@ -145,7 +145,7 @@ impl<'a> Core<'a> {
             figures,
             rules: Rules {
                 prune: search.may_prune,
-                cuts: aims_at_all(search.task, search.aim),
+                cuts: aims_at_all(search.task, search.goal),
                 keeps_context,
                 unit_costs: search.task.space.costs().is_steps(),
             },

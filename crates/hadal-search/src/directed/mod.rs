@@ -36,7 +36,7 @@ use crate::report::{Report, StopReason, Verdict, ViolationKind};
 use crate::run::out_of_memory;
 use crate::strategies::Resumes;
 use hadal_store::Governor;
-use hadal_system::guide::{Guide, Priority, Target};
+use hadal_system::guide::{Goal, Guide, Priority};
 use hadal_system::{PropertyId, PropertyKind};
 
 /// Directed search in RAM, on one thread whatever their number. Liveness properties need breadth-first layers: ask about them
@@ -45,7 +45,7 @@ pub struct Directed<'g> {
     /// Estimates.
     pub guide: &'g dyn Guide,
     /// What the guide looks for: the part of the question that its promises are about.
-    pub aim: &'g Target,
+    pub goal: &'g Goal,
     /// Which transitions first.
     pub priority: &'g dyn Priority,
     /// How.
@@ -56,7 +56,7 @@ impl Directed<'_> {
     /// Whether states may be left out from which the guide proves nothing it aims at can be reached: only where it aims at
     /// everything that is asked and at errors of the model, and nothing is asked about all states.
     pub fn may_prune(&self, task: SearchTask) -> bool {
-        self.options.trust == Trust::Believed && may_prune(task, self.guide, self.aim)
+        self.options.trust == Trust::Believed && may_prune(task, self.guide, self.goal)
     }
 }
 
@@ -66,7 +66,7 @@ struct DirectedSearch<'a> {
     task: SearchTask<'a>,
     governor: &'a Governor,
     guide: &'a dyn Guide,
-    aim: &'a Target,
+    goal: &'a Goal,
     priority: &'a dyn Priority,
     options: &'a DirectedOptions,
     may_prune: bool,
@@ -165,21 +165,21 @@ impl Default for DirectedOptions {
     }
 }
 
-/// Whether states may be left out that `guide`, which looks for `aim`, proves hopeless.
-pub(crate) fn may_prune(task: SearchTask, guide: &dyn Guide, aim: &Target) -> bool {
-    guide.promises().safe && aims_at_all(task, aim)
+/// Whether states may be left out that `guide`, which looks for `goal`, proves hopeless.
+pub(crate) fn may_prune(task: SearchTask, guide: &dyn Guide, goal: &Goal) -> bool {
+    guide.promises().safe && aims_at_all(task, goal)
 }
 
-/// Whether the aim is everything that is asked and everything that is reported unasked, and nothing is asked about all
+/// Whether the goal is everything that is asked and everything that is reported unasked, and nothing is asked about all
 /// states.
-pub(crate) fn aims_at_all(task: SearchTask, aim: &Target) -> bool {
+pub(crate) fn aims_at_all(task: SearchTask, goal: &Goal) -> bool {
     let (properties, question) = (task.space.properties(), task.question);
     let properties = properties.iter().enumerate().all(|(n, property)| {
         let asked = question.asked.get(n).copied().unwrap_or(false);
         match property.kind {
             PropertyKind::Assumption | PropertyKind::Proposition | PropertyKind::Rest => true,
             PropertyKind::Invariant | PropertyKind::Goal => {
-                !asked || aim.properties.contains(&PropertyId(n as u32))
+                !asked || goal.properties.contains(&PropertyId(n as u32))
             }
             PropertyKind::Cover
             | PropertyKind::Liveness
@@ -189,11 +189,11 @@ pub(crate) fn aims_at_all(task: SearchTask, aim: &Target) -> bool {
     });
     let deadlocks = question.deadlock != crate::report::DeadlockNotion::Off;
     // Last, because it may have to be worked out.
-    properties && (aim.deadlock || !deadlocks) && (aim.faults || !task.space.may_fault())
+    properties && (goal.deadlock || !deadlocks) && (goal.faults || !task.space.may_fault())
 }
 
 /// Whether a guide with this target looks for this.
-pub(crate) fn aims_at(target: &Target, kind: ViolationKind) -> bool {
+pub(crate) fn aims_at(target: &Goal, kind: ViolationKind) -> bool {
     match kind {
         ViolationKind::Deadlock => target.deadlock,
         ViolationKind::Invariant(id) | ViolationKind::Goal(id) => target.properties.contains(&id),
@@ -209,7 +209,7 @@ impl Method for Directed<'_> {
             task,
             governor,
             guide: self.guide,
-            aim: self.aim,
+            goal: self.goal,
             priority: self.priority,
             options: &self.options,
             may_prune: self.may_prune(task),

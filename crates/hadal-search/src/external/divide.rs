@@ -14,7 +14,7 @@ use crate::layered::Trouble;
 use crate::report::{DeadlockNotion, Question};
 use hadal_store::shape::RecordShape;
 use hadal_store::vfs::Disk;
-use hadal_system::guide::Target;
+use hadal_system::guide::Goal;
 use hadal_system::{
     Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker, WrapsSpace,
     WrapsWorker,
@@ -92,13 +92,13 @@ impl Divider<'_> {
             flush: Flush::AtOnce,
             ..self.search.options.clone()
         };
-        let aim = Target::of_properties(&part.properties);
-        let again = ExternalSearch { task, aim: &aim, options, ..self.search.clone() };
+        let goal = Goal::of_properties(&part.properties);
+        let again = ExternalSearch { task, goal: &goal, options, ..self.search.clone() };
         let mode = Mode::Relay(Relay::At(cost.div_ceil(2)));
         let mut engine = Engine::new(again, self.disk, None, mode)?;
         engine.start()?;
         let found = engine.work()?;
-        let Found::Target { cell, .. } = found else {
+        let Found::Goal { cell, .. } = found else {
             return Err(lost("a part of the path is not found again"));
         };
         let crossing = engine.crossing(cell, &to)?;

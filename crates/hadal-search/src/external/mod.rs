@@ -28,7 +28,7 @@ use crate::layered::Trouble;
 use crate::report::StopReason;
 use engine::{Engine, Found};
 use hadal_store::Governor;
-use hadal_system::guide::{Guide, Target};
+use hadal_system::guide::{Goal, Guide};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -112,7 +112,7 @@ pub struct External<'g> {
     /// Where to look first.
     pub guide: &'g dyn Guide,
     /// What the guide looks for: the part of the question that its promises are about.
-    pub aim: &'g Target,
+    pub goal: &'g Goal,
     /// How.
     pub options: ExternalOptions,
 }
@@ -122,7 +122,7 @@ pub struct External<'g> {
 struct ExternalSearch<'a> {
     task: SearchTask<'a>,
     guide: &'a dyn Guide,
-    aim: &'a Target,
+    goal: &'a Goal,
     governor: &'a Governor,
     threads: usize,
     options: ExternalOptions,
@@ -148,7 +148,7 @@ impl Method for External<'_> {
             None => self.options.clone(),
         };
         let Setting { task, governor, threads, .. } = setting;
-        let search = ExternalSearch { task, guide: self.guide, aim: self.aim, governor, threads, options };
+        let search = ExternalSearch { task, guide: self.guide, goal: self.goal, governor, threads, options };
         let mut engine = Engine::begin(search, ledger)?;
         match record {
             Some(record) => engine.restore(record)?,

@@ -62,8 +62,8 @@ fn compare(seeds: std::ops::Range<u64>) -> (usize, u64) {
         let Some(truth) = Truth::of(&model, &asked, 2000) else { continue };
         let least = least_switches(&truth, &processes(&model));
         for name in ["blind", "du", "hff"] {
-            let Ok(guide) = registry::build(name, &model, &asked.target) else { continue };
-            let layer = priority::build("bound-process", &model, &asked.target, &*guide).expect("processes");
+            let Ok(guide) = registry::build(name, &model, &asked.goal) else { continue };
+            let layer = priority::build("bound-process", &model, &asked.goal, &*guide).expect("processes");
             let tie = [None, Some(Tie::Random(seed))][seed as usize % 2];
             for order in [Order::Greedy, Order::Breadth, Order::Depth, Order::AStar, Order::Alternating] {
                 for insertion in [Insertion::WhenBetter, Insertion::UnlessClosed] {

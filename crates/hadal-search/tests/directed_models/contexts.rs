@@ -3,7 +3,7 @@
 use crate::truth::{Asked, Searched, Truth, figures, model, run};
 use hadal_exec::stubborn::{self, Stubborn};
 use hadal_exec::{Model, SymmetryMode};
-use hadal_guide::{Target, priority, registry};
+use hadal_guide::{Goal, priority, registry};
 use hadal_search::directed::{DirectedOptions, Insertion, Order, Tie, Traces};
 use hadal_search::{DeadlockNotion, Question, Verdict};
 use hadal_system::{StateSpace, System};
@@ -20,16 +20,16 @@ struct Tally {
 fn compare(system: System, seed: u64, most: usize, tally: &mut Tally) {
     let what = system.name.clone();
     let Some(model) = model(system, SymmetryMode::Off) else { return };
-    let properties = Target::of_properties(model.properties());
+    let properties = Goal::of_properties(model.properties());
     let mut question = Question::everything(model.properties(), DeadlockNotion::Off);
     question.asked =
         (0..question.asked.len() as u32).map(|n| properties.properties.iter().any(|id| id.0 == n)).collect();
-    let asked = Asked { question, target: properties };
+    let asked = Asked { question, goal: properties };
     let case = Case { seed, most, what: &what };
     compare_question(&model, &asked, &case, tally);
     // What is asked about beyond what the layer knows must not be left out either.
     let notion = [DeadlockNotion::Stuck, DeadlockNotion::Stuttering][seed as usize % 2];
-    let wider = Asked { question: Question { deadlock: notion, ..asked.question }, target: asked.target };
+    let wider = Asked { question: Question { deadlock: notion, ..asked.question }, goal: asked.goal };
     let before = tally.cut;
     compare_question(&model, &wider, &case, tally);
     assert_eq!(before, tally.cut, "{what}");
@@ -46,9 +46,9 @@ fn compare_question(model: &Model, asked: &Asked, case: &Case, tally: &mut Tally
     let &Case { seed, most, what } = case;
     let Some(truth) = Truth::of(model, asked, most) else { return };
     for name in [["blind", "hff"], ["du", "hl"], ["formula", "hcg"]][seed as usize % 3] {
-        let Ok(guide) = registry::build(name, model, &asked.target) else { continue };
+        let Ok(guide) = registry::build(name, model, &asked.goal) else { continue };
         for layer in ["context", "context-literal", "useless+context", "context+useless"] {
-            let layer = priority::build(layer, model, &asked.target, &*guide).expect("a layer");
+            let layer = priority::build(layer, model, &asked.goal, &*guide).expect("a layer");
             for (order, insertion) in [
                 (Order::Greedy, Insertion::WhenBetter),
                 (Order::Greedy, Insertion::UnlessClosed),
@@ -111,15 +111,15 @@ fn contexts_and_stubborn_sets_together_lose_nothing_where_contexts_only_sort() {
     let (mut found, mut lost) = (0, 0);
     for seed in 0..150 {
         let Some(model) = model(generate::components(seed), SymmetryMode::Off) else { continue };
-        let properties = Target::of_properties(model.properties());
+        let properties = Goal::of_properties(model.properties());
         let question = Question::everything(model.properties(), DeadlockNotion::Off);
-        let asked = Asked { question, target: properties };
+        let asked = Asked { question, goal: properties };
         let Some(truth) = Truth::of(&model, &asked, 1000) else { continue };
         let reduced =
             Stubborn::new(&model, DeadlockNotion::Off, stubborn::Traces::Some).expect("few actions");
-        let guide = registry::build("blind", &model, &asked.target).expect("a guide");
+        let guide = registry::build("blind", &model, &asked.goal).expect("a guide");
         for faults in [true, false] {
-            let sorted_by = Target { faults, ..asked.target.clone() };
+            let sorted_by = Goal { faults, ..asked.goal.clone() };
             let layer = priority::build("context", &model, &sorted_by, &*guide).expect("a layer");
             let options = DirectedOptions { order: Order::Breadth, ..DirectedOptions::default() };
             let report = run(&reduced, &asked, &*guide, &*layer, options);

@@ -4,7 +4,7 @@ use crate::truth::{Asked, Truth, figures, model, run};
 use hadal_exec::{Model, SymmetryMode};
 use hadal_guide::priority::oracle::Confusion;
 use hadal_guide::priority::{self, Judge, NoPriority, Placement, Selection, published_order};
-use hadal_guide::{Distance, Estimator, Priority, Step, Target, registry};
+use hadal_guide::{Distance, Estimator, Goal, Priority, Step, registry};
 use hadal_search::directed::{DirectedOptions, Insertion, Tie, Traces};
 use hadal_search::{DeadlockNotion, Question, Verdict};
 use hadal_system::{Expr, Label, PropertyBody, PropertyKind, Source, StateSpace, System};
@@ -24,7 +24,7 @@ fn published(model: &Model, tie: Tie) -> DirectedOptions {
 
 fn asked(model: &Model) -> Asked {
     let question = Question::everything(model.properties(), DeadlockNotion::Off);
-    Asked { question, target: Target::of_properties(model.properties()) }
+    Asked { question, goal: Goal::of_properties(model.properties()) }
 }
 
 /// Ex. 3.1: processes that go from l0 to l1 and back; the error is that all are at l1.
@@ -44,8 +44,8 @@ fn switches(count: usize) -> System {
 fn nine_switches_are_taken_out_as_often_as_published() {
     let model = model(switches(9), SymmetryMode::Off).expect("it runs");
     let asked = asked(&model);
-    let guide = registry::build("dl", &model, &asked.target).expect("a guide");
-    let useless = priority::build("useless-plain", &model, &asked.target, &*guide).expect("a layer");
+    let guide = registry::build("dl", &model, &asked.goal).expect("a guide");
+    let useless = priority::build("useless-plain", &model, &asked.goal, &*guide).expect("a layer");
     let layers: [&dyn Priority; 2] = [&NoPriority, &*useless];
     let walk = |layer: usize, tie| {
         let report = run(&model, &asked, &*guide, layers[layer], published(&model, tie));
@@ -139,8 +139,8 @@ fn guides_are_right_about_useless_transitions_of_the_arbiter_tree_as_often_as_pu
         truth.edges.iter().map(|&(from, to, label)| ((from, label), to)).collect();
     // Table 3.4: true and false positives and negatives, in thousandths.
     for (name, transitions, shares) in [("hl", 283, [587, 233, 102, 78]), ("du", 463, [235, 37, 728, 0])] {
-        let guide = registry::build(name, &model, &asked.target).expect("a guide");
-        let useless = priority::build("useless", &model, &asked.target, &*guide).expect("a layer");
+        let guide = registry::build(name, &model, &asked.goal).expect("a guide");
+        let useless = priority::build("useless", &model, &asked.goal, &*guide).expect("a layer");
         let noting = Noting { layer: &*useless, said: Mutex::default() };
         let report = run(&model, &asked, &*guide, &noting, published(&model, Tie::Lifo));
         assert!(matches!(report.verdict, Verdict::Violated(_)));

@@ -56,7 +56,7 @@ fn try_all(system: System, symmetry: SymmetryMode, sieve: Sieve, what: &str) -> 
     let (mut tried, mut wrong) = (0, 0);
     for (model, asked) in questions {
         let Some(truth) = Truth::of(model, &asked, 800) else { continue };
-        let Ok(prepared) = Prepared::new(model, &asked.target) else { continue };
+        let Ok(prepared) = Prepared::new(model, &asked.goal) else { continue };
         let guides = guides::names().chain(["max(hl,pdb)"]);
         for (g, name) in guides.enumerate() {
             let pairs = pairs(g, sieve);
@@ -65,7 +65,7 @@ fn try_all(system: System, symmetry: SymmetryMode, sieve: Sieve, what: &str) -> 
             }
             let Ok(guide) = prepared.guide(name) else { continue };
             for (order, layer) in pairs {
-                let Ok(layer) = priority::build(layer, model, &asked.target, &*guide) else { continue };
+                let Ok(layer) = priority::build(layer, model, &asked.goal, &*guide) else { continue };
                 let case = format!("{what}, {order} {name} {}", layer.name());
                 let way = Way { guide: &*guide, layer: &*layer, order, sieve };
                 check(model, &asked, &truth, way, &case);

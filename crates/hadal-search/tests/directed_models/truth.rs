@@ -2,7 +2,7 @@
 
 use hadal_exec::replay::{Ending, replay};
 use hadal_exec::{Model, ModelOptions, SymmetryMode};
-use hadal_guide::{Guide, Priority, Target};
+use hadal_guide::{Goal, Guide, Priority};
 use hadal_search::directed::{Directed, DirectedFigures, DirectedOptions, Order};
 use hadal_search::{
     Control, DeadlockNotion, Limits, Proviso, Question, Report, SearchTask, Setting, StopReason, Verdict,
@@ -33,23 +33,23 @@ pub fn without_properties(mut system: System) -> System {
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub question: Question,
-    pub target: Target,
+    pub goal: Goal,
 }
 
 impl Asked {
     /// All invariants and goals. Errors of the model are looked for as well.
     pub fn properties(model: &Model, deadlock: DeadlockNotion) -> Self {
-        let target = Target { faults: true, ..Target::of_properties(model.properties()) };
+        let goal = Goal { faults: true, ..Goal::of_properties(model.properties()) };
         let mut asked = vec![false; model.properties().len()];
-        target.properties.iter().for_each(|id| asked[id.0 as usize] = true);
+        goal.properties.iter().for_each(|id| asked[id.0 as usize] = true);
         let deadlocks = deadlock != DeadlockNotion::Off;
-        Asked { question: Question { deadlock, asked }, target: Target { deadlock: deadlocks, ..target } }
+        Asked { question: Question { deadlock, asked }, goal: Goal { deadlock: deadlocks, ..goal } }
     }
 
     /// Deadlocks only, of a model without properties.
     pub fn deadlocks(model: &Model, deadlock: DeadlockNotion) -> Self {
         let question = Question { deadlock, asked: vec![false; model.properties().len()] };
-        Asked { question, target: Target { deadlock: true, faults: true, properties: Vec::new() } }
+        Asked { question, goal: Goal { deadlock: true, faults: true, properties: Vec::new() } }
     }
 }
 
@@ -68,7 +68,7 @@ pub struct Truth {
     /// Whether anything is wrong that is asked about: errors of the model only where the guide looks for them.
     fails: bool,
     start_fails: bool,
-    target: Target,
+    goal: Goal,
 }
 
 /// What was searched, and in which order.
@@ -92,7 +92,7 @@ impl Truth {
             nearest_aimed: None,
             fails: false,
             start_fails: false,
-            target: asked.target.clone(),
+            goal: asked.goal.clone(),
         };
         let mut numbers: HashMap<Vec<u64>, usize> = HashMap::new();
         worker.initial(&mut out);
@@ -127,7 +127,7 @@ impl Truth {
             if wrong.iter().any(|&kind| truth.is_aimed_at(kind)) {
                 truth.nearest_aimed.get_or_insert(depths[at]);
             }
-            truth.fails |= wrong.iter().any(|&kind| asked.target.faults || !is_fault(kind));
+            truth.fails |= wrong.iter().any(|&kind| asked.goal.faults || !is_fault(kind));
             truth.wrong.push(wrong);
             for (label, next) in out.iter() {
                 let to = truth.number(&mut numbers, next);
@@ -163,8 +163,8 @@ impl Truth {
 
     fn is_aimed_at(&self, kind: ViolationKind) -> bool {
         match kind {
-            ViolationKind::Deadlock => self.target.deadlock,
-            kind => self.target.faults || !is_fault(kind),
+            ViolationKind::Deadlock => self.goal.deadlock,
+            kind => self.goal.faults || !is_fault(kind),
         }
     }
 
@@ -258,7 +258,7 @@ pub fn run(
     let control = Control::new(Limits::default());
     let task = SearchTask { space, question: &asked.question, control: &control };
     let governor = Governor::unlimited();
-    let directed = Directed { guide, aim: &asked.target, priority, options };
+    let directed = Directed { guide, goal: &asked.goal, priority, options };
     explore(&directed, Setting::in_ram(task, &governor, 1)).expect("nothing fails in RAM").report
 }
 

@@ -1,6 +1,6 @@
 //! Runs External A* on a folder in RAM and looks at what must always hold.
 
-use hadal_guide::{Guide, Target};
+use hadal_guide::{Goal, Guide};
 use hadal_search::external::{External, ExternalFigures, ExternalOptions};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
@@ -63,9 +63,9 @@ impl<'a> Run<'a> {
             Ok(Ledger::new(folder, serde_json::json!({})))
         };
         let control = Control::new(self.limits);
-        let aim = Target {
+        let goal = Goal {
             deadlock: self.deadlock != DeadlockNotion::Off,
-            ..Target::of_properties(space.properties())
+            ..Goal::of_properties(space.properties())
         };
         let task = SearchTask { space, question: &question, control: &control };
         let run = match begin {
@@ -73,7 +73,7 @@ impl<'a> Run<'a> {
             Begin::Again => hadal_search::Run::Resumed(&ledger),
         };
         let setting = Setting { task, governor: &governor, threads: self.threads, run };
-        let external = External { guide: self.guide, aim: &aim, options: self.options.clone() };
+        let external = External { guide: self.guide, goal: &goal, options: self.options.clone() };
         let explored = hadal_search::explore(&external, setting).map(|explored| {
             let report = explored.report;
             Explored { figures: report.external().expect("External A* has figures").clone(), report }

@@ -71,7 +71,7 @@ impl ControlGraph {
                 continue;
             }
             let after = allowed(print.result(slot));
-            for from in allowed(print.demand(slot)) {
+            for from in allowed(print.precondition(slot)) {
                 let moves = after.iter().filter(|&&to| to != from);
                 edges.extend(moves.map(|&to| Edge { from, to, action, instance }));
             }

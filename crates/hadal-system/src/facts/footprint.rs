@@ -22,7 +22,7 @@ pub struct Footprint {
     /// Slots that every firing writes (perhaps with the value they had).
     pub must_write: SlotSet,
     /// Slots that can only have some of their values where the guard is true, ascending.
-    pub demands: Vec<(u32, ValueSet)>,
+    pub preconditions: Vec<(u32, ValueSet)>,
     /// Where the guard can meet an error, what the slots must then be, like `demands`; `None` where it cannot.
     pub guard_faults: Option<Vec<(u32, ValueSet)>>,
     /// Slots that surely are written and can only have some of their values after, ascending.
@@ -42,7 +42,7 @@ pub struct Footprint {
 impl Footprint {
     /// The slots that the guard wants to have exactly one value, with it.
     pub fn equalities(&self) -> impl Iterator<Item = (u32, i64)> + '_ {
-        self.demands.iter().filter_map(|(slot, values)| Some((*slot, values.as_const()?)))
+        self.preconditions.iter().filter_map(|(slot, values)| Some((*slot, values.as_const()?)))
     }
 
     /// The slots that every firing sets to one known value, with it.
@@ -51,8 +51,8 @@ impl Footprint {
     }
 
     /// The values a slot can have where the guard is true, where that is less than its domain.
-    pub fn demand(&self, slot: u32) -> Option<&ValueSet> {
-        find(&self.demands, slot)
+    pub fn precondition(&self, slot: u32) -> Option<&ValueSet> {
+        find(&self.preconditions, slot)
     }
 
     /// The values a slot can have after a firing, where it surely is written and that is less than its domain.
@@ -66,8 +66,11 @@ impl Footprint {
         self.tests.extend(&other.tests);
         self.may_write.extend(&other.may_write);
         if other.can_hold {
-            self.demands =
-                if self.can_hold { either(&self.demands, &other.demands) } else { other.demands.clone() };
+            self.preconditions = if self.can_hold {
+                either(&self.preconditions, &other.preconditions)
+            } else {
+                other.preconditions.clone()
+            };
         }
         if other.can_fire && self.can_fire {
             self.must_write = self.must_write.common(&other.must_write);
@@ -136,7 +139,7 @@ pub(super) fn footprint<'a>(
     let mut print = Footprint { guard_faults, can_hold: fires, ..Footprint::default() };
     let guard_may_fault = std::mem::take(&mut walk.met.faults);
     if fires {
-        print.demands = restrictions(walk, &point, &guard_writes);
+        print.preconditions = restrictions(walk, &point, &guard_writes);
         for &(from, to) in guard_writes.ranges() {
             point.forget(from, to);
         }

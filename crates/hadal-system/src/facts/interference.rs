@@ -158,9 +158,9 @@ impl Footprint {
     /// Whether there may be a state in which both guards are true.
     pub fn may_be_enabled_with(&self, other: &Footprint) -> bool {
         !self
-            .demands
+            .preconditions
             .iter()
-            .any(|(slot, ours)| other.demand(*slot).is_some_and(|theirs| ours.is_disjoint(theirs)))
+            .any(|(slot, ours)| other.precondition(*slot).is_some_and(|theirs| ours.is_disjoint(theirs)))
     }
 
     /// Whether firing this may make the other able to fire where it was not.
@@ -175,11 +175,11 @@ impl Footprint {
 
     /// Whether the other surely cannot fire right after this.
     pub fn ends(&self, other: &Footprint) -> bool {
-        other.demands.iter().any(|(slot, wanted)| {
+        other.preconditions.iter().any(|(slot, wanted)| {
             let after = match self.result(*slot) {
                 Some(after) => Some(after),
                 // What is tested and not written stays.
-                None if !self.may_write.contains(*slot) => self.demand(*slot),
+                None if !self.may_write.contains(*slot) => self.precondition(*slot),
                 None => None,
             };
             after.is_some_and(|after| after.is_disjoint(wanted))

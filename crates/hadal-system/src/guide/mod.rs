@@ -1,15 +1,15 @@
 //! The interfaces between what guides a search and the explorers: estimates of distances ([`Guide`], [`Estimator`]) and
 //! the order of transitions ([`Priority`], [`Judge`]). The guides themselves are in `hadal-guide`; a user may bring others.
 
+mod goal;
 mod mask;
 mod meter;
 mod priority;
-mod target;
 
+pub use goal::Goal;
 pub use mask::Mask;
 pub use meter::{CalledOff, Meter, Unmetered};
 pub use priority::{Judge, NoPriority, Placement, Priority, Selection, Step};
-pub use target::Target;
 
 use crate::space::Label;
 

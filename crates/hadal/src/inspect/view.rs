@@ -310,7 +310,7 @@ impl Gather<'_> {
     fn footprint(&self, print: &Footprint) -> FootprintView {
         FootprintView {
             tests: self.names.slots(&print.tests),
-            demands: self.known(&print.demands),
+            demands: self.known(&print.preconditions),
             reads: self.names.slots(&print.reads),
             may_write: self.names.slots(&print.may_write),
             must_write: self.names.slots(&print.must_write),

@@ -198,7 +198,7 @@ impl<'g> ContextEnhanced<'g> {
         let first = plan.transitions.first(var);
         for n in plan.transitions.out_of(var, value as usize) {
             self.present.looked_at += 1;
-            if !self.present.is_off(plan.transitions.get(n).way) {
+            if !self.present.is_off(plan.transitions.get(n).operator) {
                 self.try_step(problem, var, n - first);
             }
         }
@@ -225,7 +225,7 @@ impl<'g> ContextEnhanced<'g> {
                 context[at] = met;
             }
         }
-        plan.afters.apply(transition.way, variables, &mut context);
+        plan.afters.apply(transition.operator, variables, &mut context);
         own.nodes[value as usize].context = context;
         own.nodes[value as usize].first = first;
     }
@@ -355,7 +355,7 @@ impl<'g> ContextEnhanced<'g> {
             }
         }
         if now {
-            self.present.prefer(&self.task.ways[transition.way as usize]);
+            self.present.prefer(&self.task.operators[transition.operator as usize]);
         }
     }
 }

@@ -111,7 +111,7 @@ impl<'g> CausalGraph<'g> {
             for n in plan.transitions.out_of(var, at as usize) {
                 let transition = plan.transitions.get(n);
                 self.present.looked_at += 1;
-                if settled[transition.to as usize] || self.present.is_off(transition.way) {
+                if settled[transition.to as usize] || self.present.is_off(transition.operator) {
                     continue;
                 }
                 let Some((price, next)) = self.price(n, before, &context) else { continue };
@@ -142,7 +142,7 @@ impl<'g> CausalGraph<'g> {
             price = price.saturating_add(cost);
             next[at] = reached;
         }
-        plan.afters.apply(transition.way, before, &mut next);
+        plan.afters.apply(transition.operator, before, &mut next);
         Some((price, next))
     }
 
@@ -175,7 +175,7 @@ impl<'g> CausalGraph<'g> {
             }
         }
         if now {
-            self.present.prefer(&self.task.ways[transition.way as usize]);
+            self.present.prefer(&self.task.operators[transition.operator as usize]);
         }
     }
 

@@ -41,14 +41,14 @@ pub fn predecessors(task: &AbstractTask, transitions: &Transitions) -> Vec<Vec<u
     kept.into_iter().map(|set| set.into_iter().collect()).collect()
 }
 
-/// Arcs of the causal graph with how many ways to fire induce them.
+/// Arcs of the causal graph with how many operators induce them.
 pub fn arcs(task: &AbstractTask) -> BTreeMap<(u32, u32), u32> {
     let mut arcs: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let single = |var: u32| task.variables[var as usize].is_single();
-    for way in &task.ways {
-        let affected: BTreeSet<u32> = way.effects.iter().map(|e| e.var).filter(|&v| single(v)).collect();
-        let conditions = way.effects.iter().filter_map(|e| e.condition.map(|(var, _)| var));
-        let touched: BTreeSet<u32> = (way.demands.iter().map(|(var, _)| *var))
+    for operator in &task.operators {
+        let affected: BTreeSet<u32> = operator.effects.iter().map(|e| e.var).filter(|&v| single(v)).collect();
+        let conditions = operator.effects.iter().filter_map(|e| e.condition.map(|(var, _)| var));
+        let touched: BTreeSet<u32> = (operator.preconditions.iter().map(|(var, _)| *var))
             .chain(conditions)
             .chain(affected.iter().copied())
             .filter(|&v| single(v))

@@ -1,8 +1,8 @@
-//! What both estimates keep of the state they look at: the values of its variables, the ways that are switched off, and the
+//! What both estimates keep of the state they look at: the values of its variables, the operators that are switched off, and the
 //! transitions they would take first.
 
 use super::super::graph::all_off;
-use crate::task::{AbstractTask, NO_NUMBER, Way};
+use crate::task::{AbstractTask, NO_NUMBER, Operator};
 use hadal_system::Label;
 use hadal_system::guide::Mask;
 use std::collections::HashMap;
@@ -46,8 +46,8 @@ impl Present {
     }
 
     /// Notes that this way would be taken first.
-    pub fn prefer(&mut self, way: &Way) {
-        let Some(&(label, _)) = way.labels.first() else { return };
+    pub fn prefer(&mut self, operator: &Operator) {
+        let Some(&(label, _)) = operator.labels.first() else { return };
         if let Err(at) = self.preferred.binary_search(&Label(label)) {
             self.preferred.insert(at, Label(label));
         }
@@ -68,14 +68,14 @@ impl Present {
         self.looked_at * TRANSITION_WORK
     }
 
-    pub fn is_off(&self, way: u32) -> bool {
-        self.off.is_off(way)
+    pub fn is_off(&self, operator: u32) -> bool {
+        self.off.is_off(operator)
     }
 }
 
-/// Which ways to fire a mask switches off.
+/// Which operators a mask switches off.
 struct Off {
-    ways: Vec<bool>,
+    operators: Vec<bool>,
     any: bool,
     known: HashMap<Mask, Vec<bool>>,
 }
@@ -85,7 +85,7 @@ const MAX_MASKS: usize = 4096;
 
 impl Off {
     fn new(task: &AbstractTask) -> Self {
-        Off { ways: vec![false; task.ways.len()], any: false, known: HashMap::new() }
+        Off { operators: vec![false; task.operators.len()], any: false, known: HashMap::new() }
     }
 
     fn set(&mut self, task: &AbstractTask, off: Option<&Mask>) {
@@ -98,15 +98,15 @@ impl Off {
             if self.known.len() == MAX_MASKS {
                 self.known.clear();
             }
-            let ways = task.ways.iter().map(|way| all_off(&way.labels, off)).collect();
-            self.known.insert(off.clone(), ways);
+            let operators = task.operators.iter().map(|operator| all_off(&operator.labels, off)).collect();
+            self.known.insert(off.clone(), operators);
         }
-        if let Some(ways) = self.known.get(off) {
-            self.ways.clone_from(ways);
+        if let Some(operators) = self.known.get(off) {
+            self.operators.clone_from(operators);
         }
     }
 
-    fn is_off(&self, way: u32) -> bool {
-        self.any && self.ways[way as usize]
+    fn is_off(&self, operator: u32) -> bool {
+        self.any && self.operators[operator as usize]
     }
 }

@@ -1,6 +1,6 @@
 //! The transitions of each variable's own graph with what they need of other variables.
 
-use crate::task::{AbstractTask, Bits, Effect, Way};
+use crate::task::{AbstractTask, Bits, Effect, Operator};
 
 /// A step of one variable.
 #[derive(Clone, Debug)]
@@ -9,8 +9,8 @@ pub struct Transition {
     pub from: u16,
     /// Value after.
     pub to: u16,
-    /// Which way to fire it is.
-    pub way: u32,
+    /// Which operator it is.
+    pub operator: u32,
     /// First and end of its conditions.
     conditions: (u32, u32),
 }
@@ -42,8 +42,8 @@ impl Transitions {
         let mut all: Vec<Vec<Transition>> = vec![Vec::new(); task.variables.len()];
         let mut conditions = Vec::new();
         let mut total = 0;
-        for (n, way) in task.ways.iter().enumerate() {
-            for effect in &way.effects {
+        for (n, operator) in task.operators.iter().enumerate() {
+            for effect in &operator.effects {
                 let var = effect.var;
                 let variable = &task.variables[var as usize];
                 if !variable.is_single() {
@@ -51,7 +51,7 @@ impl Transitions {
                 }
                 let first = conditions.len() as u32;
                 let mut from = Bits::below(variable.values.len());
-                for &(other, values) in way.demands.iter().chain(&effect.condition) {
+                for &(other, values) in operator.preconditions.iter().chain(&effect.condition) {
                     if other == var {
                         from = from.and(&values);
                     } else if task.variables[other as usize].is_single() {
@@ -71,7 +71,12 @@ impl Transitions {
                             return None;
                         }
                         let (from, to) = (from as u16, to as u16);
-                        all[var as usize].push(Transition { from, to, way: n as u32, conditions: range });
+                        all[var as usize].push(Transition {
+                            from,
+                            to,
+                            operator: n as u32,
+                            conditions: range,
+                        });
                     }
                 }
             }
@@ -116,10 +121,10 @@ impl Transitions {
     }
 }
 
-/// What the variables that each way writes are after it has fired.
+/// What the variables that each operator writes are after it has fired.
 #[derive(Debug)]
 pub struct Afters {
-    /// By way, each variable once.
+    /// By operator, each variable once.
     written: Vec<Vec<(u32, After)>>,
 }
 
@@ -133,13 +138,13 @@ enum After {
 }
 
 impl Afters {
-    /// Of all ways of a task. Indexed once, because a way may have a row for each value of a wide variable, and an
+    /// Of all operators of a task. Indexed once, because an operator may have a row for each value of a wide variable, and an
     /// estimate looks at it for each of them.
     pub fn of(task: &AbstractTask) -> Self {
-        let of_way = |way: &Way| {
+        let of_operator = |operator: &Operator| {
             let mut written: Vec<(u32, After)> = Vec::new();
             let single = |effect: &&Effect| task.variables[effect.var as usize].is_single();
-            let mut effects: Vec<&Effect> = way.effects.iter().filter(single).collect();
+            let mut effects: Vec<&Effect> = operator.effects.iter().filter(single).collect();
             // Stable: of several rows about a value the first counts.
             effects.sort_by_key(|effect| effect.var);
             for own in effects.chunk_by(|a, b| a.var == b.var) {
@@ -148,12 +153,12 @@ impl Afters {
             }
             written
         };
-        Afters { written: task.ways.iter().map(of_way).collect() }
+        Afters { written: task.operators.iter().map(of_operator).collect() }
     }
 
-    /// Tells the context, the values of `variables`, what a way does to it.
-    pub fn apply(&self, way: u32, variables: &[u32], context: &mut [u16]) {
-        for (var, after) in &self.written[way as usize] {
+    /// Tells the context, the values of `variables`, what an operator does to it.
+    pub fn apply(&self, operator: u32, variables: &[u32], context: &mut [u16]) {
+        for (var, after) in &self.written[operator as usize] {
             if let Ok(at) = variables.binary_search(var) {
                 context[at] = match after {
                     After::Always(value) => *value,

@@ -1,7 +1,7 @@
-//! A projection of the abstract task: its states are numbers, its transitions the ways to fire as far as the pattern sees
+//! A projection of the abstract task: its states are numbers, its transitions the operators as far as the pattern sees
 //! them.
 
-use crate::task::{AbstractTask, Bits, Formula, NO_NUMBER, Way};
+use crate::task::{AbstractTask, Bits, Formula, NO_NUMBER, Operator};
 
 /// The abstract task seen through a few variables.
 pub(super) struct Projection {
@@ -10,13 +10,13 @@ pub(super) struct Projection {
     weights: Vec<u64>,
     sizes: Vec<u64>,
     goal: Formula,
-    ways: Vec<Projected>,
+    operators: Vec<Projected>,
 }
 
-/// A way to fire seen by a pattern.
+/// An operator seen by a pattern.
 struct Projected {
-    way: u32,
-    demands: Vec<(usize, Bits)>,
+    operator: u32,
+    preconditions: Vec<(usize, Bits)>,
     effects: Vec<ProjectedEffect>,
 }
 
@@ -44,8 +44,13 @@ impl Projection {
             weights.push(weight);
             weight * size
         });
-        let ways = task.ways.iter().enumerate().filter_map(|(n, way)| project(n, way, &vars)).collect();
-        Projection { vars, weights, sizes, goal, ways }
+        let operators = task
+            .operators
+            .iter()
+            .enumerate()
+            .filter_map(|(n, operator)| project(n, operator, &vars))
+            .collect();
+        Projection { vars, weights, sizes, goal, operators }
     }
 
     /// How many combinations of values there are.
@@ -110,7 +115,7 @@ impl Projection {
         }
     }
 
-    /// Gives every other state that a transition leads to, with the number of its way, until that fails.
+    /// Gives every other state that a transition leads to, with the number of its operator, until that fails.
     pub(super) fn successors<E>(
         &self,
         walk: &mut ProjectionMemory,
@@ -120,14 +125,14 @@ impl Projection {
         for at in 0..self.vars.len() {
             walk.values[at] = self.value(state, at);
         }
-        for way in &self.ways {
-            if !way.demands.iter().all(|(at, bits)| bits.contains(walk.values[*at])) {
+        for operator in &self.operators {
+            if !operator.preconditions.iter().all(|(at, bits)| bits.contains(walk.values[*at])) {
                 continue;
             }
             for (after, &value) in walk.after.iter_mut().zip(&walk.values) {
                 *after = Bits::one(value);
             }
-            for effect in &way.effects {
+            for effect in &operator.effects {
                 let after = &mut walk.after[effect.at];
                 match effect.condition {
                     Some((on, bits)) if !bits.contains(walk.values[on]) => {}
@@ -139,7 +144,9 @@ impl Projection {
                 list.clear();
                 list.extend(after.iter().map(|value| value as u64 * weight));
             }
-            combine(&walk.lists, 0, &mut |to| if to == state { Ok(()) } else { each(way.way, to) })?;
+            combine(&walk.lists, 0, &mut |to| {
+                if to == state { Ok(()) } else { each(operator.operator, to) }
+            })?;
         }
         Ok(())
     }
@@ -160,10 +167,11 @@ pub(super) struct ProjectionMemory {
     lists: Vec<Vec<u64>>,
 }
 
-fn project(number: usize, way: &Way, vars: &[u32]) -> Option<Projected> {
+fn project(number: usize, operator: &Operator, vars: &[u32]) -> Option<Projected> {
     let place = |var: u32| vars.iter().position(|&v| v == var);
-    let demands = way.demands.iter().filter_map(|(var, bits)| Some((place(*var)?, *bits))).collect();
-    let effects: Vec<ProjectedEffect> = (way.effects.iter())
+    let preconditions =
+        operator.preconditions.iter().filter_map(|(var, bits)| Some((place(*var)?, *bits))).collect();
+    let effects: Vec<ProjectedEffect> = (operator.effects.iter())
         .filter_map(|effect| {
             let at = place(effect.var)?;
             let values = effect.values;
@@ -177,5 +185,5 @@ fn project(number: usize, way: &Way, vars: &[u32]) -> Option<Projected> {
             Some(ProjectedEffect { at, condition, values, sure })
         })
         .collect();
-    (!effects.is_empty()).then_some(Projected { way: number as u32, demands, effects })
+    (!effects.is_empty()).then_some(Projected { operator: number as u32, preconditions, effects })
 }

@@ -28,7 +28,7 @@ pub(super) struct RamTable {
 struct Graph {
     /// Number of each reachable abstract state.
     states: Vec<u32>,
-    /// From and to, as places in `states`, and the way.
+    /// From and to, as places in `states`, and the operator.
     edges: Vec<(u32, u32, u32)>,
 }
 
@@ -84,19 +84,19 @@ impl Graph {
         size: usize,
         off: Option<&Mask>,
     ) -> Vec<u16> {
-        let ways: Option<Vec<bool>> =
-            off.map(|off| task.ways.iter().map(|way| all_off(&way.labels, off)).collect());
+        let operators: Option<Vec<bool>> =
+            off.map(|off| task.operators.iter().map(|operator| all_off(&operator.labels, off)).collect());
         let states = &self.states;
-        let fires = |way: u32| ways.as_ref().is_none_or(|ways| !ways[way as usize]);
+        let fires = |operator: u32| operators.as_ref().is_none_or(|operators| !operators[operator as usize]);
         let mut first = vec![0u32; states.len() + 1];
-        for &(_, to, way) in &self.edges {
-            first[to as usize + 1] += u32::from(fires(way));
+        for &(_, to, operator) in &self.edges {
+            first[to as usize + 1] += u32::from(fires(operator));
         }
         (0..states.len()).for_each(|n| first[n + 1] += first[n]);
         let mut from_of = vec![0u32; first[states.len()] as usize];
         let mut next = first.clone();
-        for &(from, to, way) in &self.edges {
-            if fires(way) {
+        for &(from, to, operator) in &self.edges {
+            if fires(operator) {
                 from_of[next[to as usize] as usize] = from;
                 next[to as usize] += 1;
             }
@@ -161,12 +161,12 @@ fn explore(
         }
         let state = u64::from(graph.states[at]);
         let Graph { states, edges } = &mut graph;
-        let mut add = |way, to| {
+        let mut add = |operator, to| {
             if edges.len() as u64 == most_edges {
                 return Err(Unbuilt::ManyEdges);
             }
             make_room(edges, memory)?;
-            edges.push((at as u32, meet(states, to, memory)?, way));
+            edges.push((at as u32, meet(states, to, memory)?, operator));
             Ok(())
         };
         projection.successors(&mut walk, state, &mut add)?;

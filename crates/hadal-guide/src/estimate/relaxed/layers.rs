@@ -37,11 +37,11 @@ pub struct Layers<'g> {
     mask: Option<Mask>,
     /// Round in which each fact appeared.
     round: Vec<u32>,
-    /// The operator that made it appear.
+    /// The row that made it appear.
     supporter: Vec<u32>,
     /// The fact that reached each atom first.
     reached_by: Vec<u32>,
-    /// Atoms each operator still waits for.
+    /// Atoms each row still waits for.
     waits: Vec<u32>,
     wave: Vec<u32>,
     ready: Vec<u32>,
@@ -99,8 +99,8 @@ impl<'g> Layers<'g> {
         self.ready.clear();
         self.followed += network.setup_work();
         if let Some(off) = off {
-            for &operator in self.masks.switched_off(network, off) {
-                self.waits[operator as usize] = u32::MAX;
+            for &row in self.masks.switched_off(network, off) {
+                self.waits[row as usize] = u32::MAX;
             }
         }
         for (var, variable) in network.variables.iter().enumerate() {
@@ -118,9 +118,9 @@ impl<'g> Layers<'g> {
                 }
             });
         }
-        for &operator in &network.free {
-            if self.waits[operator as usize] == 0 {
-                self.fire_or_queue(operator, 0);
+        for &row in &network.free {
+            if self.waits[row as usize] == 0 {
+                self.fire_or_queue(row, 0);
             }
         }
         let sorted = self.measure == Measure::Trace(Supporter::First);
@@ -135,13 +135,13 @@ impl<'g> Layers<'g> {
                         continue;
                     }
                     self.reached_by[atom as usize] = fact;
-                    let operators = network.links.operators_of_atom.get(atom);
-                    self.followed += operators.len() as u64 + 2;
-                    for &operator in operators {
-                        let waits = &mut self.waits[operator as usize];
+                    let rows = network.links.rows_of_atom.get(atom);
+                    self.followed += rows.len() as u64 + 2;
+                    for &row in rows {
+                        let waits = &mut self.waits[row as usize];
                         *waits = waits.wrapping_sub(1);
                         if *waits == 0 {
-                            self.fire_or_queue(operator, level);
+                            self.fire_or_queue(row, level);
                         }
                     }
                 }
@@ -162,53 +162,53 @@ impl<'g> Layers<'g> {
             level += 1;
             self.wave.clear();
             let mut ready = std::mem::take(&mut self.ready);
-            for &operator in &ready {
-                self.apply(operator, level);
+            for &row in &ready {
+                self.apply(row, level);
             }
             ready.clear();
             self.ready = ready;
         }
     }
 
-    /// Operators without cost fire at once, others in the next round.
+    /// Rows without cost fire at once, others in the next round.
     #[inline]
-    fn fire_or_queue(&mut self, operator: u32, level: u32) {
-        if operator < self.network.first_goal_operator {
-            self.ready.push(operator);
+    fn fire_or_queue(&mut self, row: u32, level: u32) {
+        if row < self.network.first_goal_row {
+            self.ready.push(row);
         } else {
-            self.apply(operator, level);
+            self.apply(row, level);
         }
     }
 
     #[inline]
-    fn apply(&mut self, operator: u32, level: u32) {
+    fn apply(&mut self, row: u32, level: u32) {
         let network = self.network;
-        let facts = network.links.facts_of_operator.get(operator);
+        let facts = network.links.facts_of_row.get(row);
         self.followed += facts.len() as u64;
         for &fact in facts {
             let round = &mut self.round[fact as usize];
             if *round == UNREACHED {
                 *round = level;
-                self.supporter[fact as usize] = operator;
+                self.supporter[fact as usize] = row;
                 self.wave.push(fact);
             } else if *round == level
                 && self.measure == Measure::Trace(Supporter::Cheapest)
-                && operator < network.first_goal_operator
+                && row < network.first_goal_row
                 && level > 0
-                && self.cost(operator) < self.cost(self.supporter[fact as usize])
+                && self.cost(row) < self.cost(self.supporter[fact as usize])
             {
-                self.supporter[fact as usize] = operator;
+                self.supporter[fact as usize] = row;
             }
         }
     }
 
-    /// The sum of the rounds in which what the operator needs appeared.
-    fn cost(&self, operator: u32) -> u32 {
-        let atoms = self.network.links.atoms_of_operator.get(operator);
+    /// The sum of the rounds in which what the row needs appeared.
+    fn cost(&self, row: u32) -> u32 {
+        let atoms = self.network.links.atoms_of_row.get(row);
         atoms.iter().map(|&atom| self.round[self.reached_by[atom as usize] as usize]).sum()
     }
 
-    /// Walks backwards from the goal and keeps the operators that are needed; how many transitions that are.
+    /// Walks backwards from the goal and keeps the rows that are needed; how many transitions that are.
     fn extract(&mut self, rounds: u32) -> u32 {
         let scratch = std::mem::take(&mut self.scratch);
         let (kept, count, scratch) = self.backwards(rounds, scratch, Given::Once);
@@ -237,18 +237,18 @@ impl<'g> Layers<'g> {
                 if given == Given::Once && scratch.provided[fact as usize] {
                     continue;
                 }
-                let operator = self.supporter[fact as usize];
-                if network.way_of[operator as usize] != NONE {
-                    kept.push(operator);
-                    let in_level = &mut scratch.kept_in[network.way_of[operator as usize] as usize];
+                let row = self.supporter[fact as usize];
+                if network.operator_of[row as usize] != NONE {
+                    kept.push(row);
+                    let in_level = &mut scratch.kept_in[network.operator_of[row as usize] as usize];
                     count += u32::from(*in_level != level);
                     *in_level = level;
                 }
-                for &given in network.links.facts_of_operator.get(operator) {
+                for &given in network.links.facts_of_row.get(row) {
                     scratch.provided[given as usize] = true;
                     scratch.touched.push(given);
                 }
-                for &atom in network.links.atoms_of_operator.get(operator) {
+                for &atom in network.links.atoms_of_row.get(row) {
                     let needed = self.reached_by[atom as usize];
                     let of_state =
                         self.round[needed as usize] == 0 && needed < network.bases[network.variables.len()];
@@ -264,8 +264,8 @@ impl<'g> Layers<'g> {
             scratch.entered[fact as usize] = false;
             scratch.provided[fact as usize] = false;
         }
-        for &operator in &kept {
-            scratch.kept_in[network.way_of[operator as usize] as usize] = UNREACHED;
+        for &row in &kept {
+            scratch.kept_in[network.operator_of[row as usize] as usize] = UNREACHED;
         }
         (kept, count, scratch)
     }
@@ -279,11 +279,11 @@ impl<'g> Layers<'g> {
                 false => Vec::new(),
             };
             let kept = if let Measure::Rounds = self.measure { &needed } else { &self.kept };
-            let label = |operator: u32| {
-                label_of(&network.labels[network.way_of[operator as usize] as usize], self.mask.as_ref())
+            let label = |row: u32| {
+                label_of(&network.labels[network.operator_of[row as usize] as usize], self.mask.as_ref())
             };
-            let now = |operator: u32| {
-                let atoms = network.links.atoms_of_operator.get(operator);
+            let now = |row: u32| {
+                let atoms = network.links.atoms_of_row.get(row);
                 atoms.iter().all(|&atom| self.round[self.reached_by[atom as usize] as usize] == 0)
             };
             let sorted = |mut labels: Vec<Label>| {

@@ -1,18 +1,18 @@
-//! Taking effects together that several ways of the same action instance share.
+//! Taking effects together that several operators of the same action instance share.
 //!
-//! Whichever of the ways fires, the effect happens; what it needs is then what at least one of them needs. That is weaker than
-//! the ways themselves, and never misses anything they do.
+//! Whichever of the operators fires, the effect happens; what it needs is then what at least one of them needs. That is weaker than
+//! the operators themselves, and never misses anything they do.
 
-use crate::task::{AbstractTask, Bits, Effect, FastMap, Way};
+use crate::task::{AbstractTask, Bits, Effect, FastMap, Operator};
 
-/// The ways of a task, shared effects taken out of them; each with the number of a way of the same labels.
-pub fn merged(task: &AbstractTask) -> Vec<(u32, Way)> {
+/// The operators of a task, shared effects taken out of them; each with the number of an operator of the same labels.
+pub fn merged(task: &AbstractTask) -> Vec<(u32, Operator)> {
     let mut result = Vec::new();
     let mut from = 0;
-    while from < task.ways.len() {
-        let labels = &task.ways[from].labels;
-        let count = task.ways[from..].iter().take_while(|way| way.labels == *labels).count();
-        merge(task, from, &task.ways[from..from + count], &mut result);
+    while from < task.operators.len() {
+        let labels = &task.operators[from].labels;
+        let count = task.operators[from..].iter().take_while(|operator| operator.labels == *labels).count();
+        merge(task, from, &task.operators[from..from + count], &mut result);
         from += count;
     }
     result
@@ -20,12 +20,12 @@ pub fn merged(task: &AbstractTask) -> Vec<(u32, Way)> {
 
 type Key = (Option<(u32, Bits)>, u32, Bits);
 
-fn merge(task: &AbstractTask, first: usize, ways: &[Way], result: &mut Vec<(u32, Way)>) {
-    // In which of the ways each effect happens.
+fn merge(task: &AbstractTask, first: usize, operators: &[Operator], result: &mut Vec<(u32, Operator)>) {
+    // In which of the operators each effect happens.
     let mut places: FastMap<Key, Vec<u32>> = FastMap::default();
     let mut order: Vec<Key> = Vec::new();
-    for (n, way) in ways.iter().enumerate() {
-        for effect in &way.effects {
+    for (n, operator) in operators.iter().enumerate() {
+        for effect in &operator.effects {
             let key = (effect.condition, effect.var, effect.values);
             let list = places.entry(key).or_insert_with(|| {
                 order.push(key);
@@ -40,13 +40,13 @@ fn merge(task: &AbstractTask, first: usize, ways: &[Way], result: &mut Vec<(u32,
     for key in &order {
         let list = places[key].as_slice();
         let at = *sets.entry(list).or_insert_with(|| {
-            let way = Way {
-                labels: ways[0].labels.clone(),
-                demands: common_demands(task, ways, list),
+            let operator = Operator {
+                labels: operators[0].labels.clone(),
+                preconditions: common_preconditions(task, operators, list),
                 effects: Vec::new(),
                 exact: false,
             };
-            result.push((first as u32, way));
+            result.push((first as u32, operator));
             result.len() - 1
         });
         let &(condition, var, values) = key;
@@ -54,11 +54,11 @@ fn merge(task: &AbstractTask, first: usize, ways: &[Way], result: &mut Vec<(u32,
     }
 }
 
-/// What each of the listed ways needs in some form.
-fn common_demands(task: &AbstractTask, ways: &[Way], list: &[u32]) -> Vec<(u32, Bits)> {
-    let mut common = ways[list[0] as usize].demands.clone();
+/// What each of the listed operators needs in some form.
+fn common_preconditions(task: &AbstractTask, operators: &[Operator], list: &[u32]) -> Vec<(u32, Bits)> {
+    let mut common = operators[list[0] as usize].preconditions.clone();
     for &n in &list[1..] {
-        let other = &ways[n as usize].demands;
+        let other = &operators[n as usize].preconditions;
         common.retain_mut(|(var, bits)| {
             if !task.variables[*var as usize].is_single() {
                 return other.contains(&(*var, *bits));

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub use network::Network;
 
-/// Which of several operators that make a fact appear in the same round is taken for its supporter.
+/// Which of several rows that make a fact appear in the same round is taken for its supporter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supporter {
     /// The first in the order of transitions.
@@ -66,8 +66,8 @@ impl Guide for Relaxed {
         self.name.into()
     }
 
-    /// Whatever a transition does, the operators of its way do at once and for good: a state's successor has nothing that is
-    /// not there one round later, and nothing reachable is missed. Rounds and costs only grow with fewer operators; a trace
+    /// Whatever a transition does, the rows of its operator do at once and for good: a state's successor has nothing that is
+    /// not there one round later, and nothing reachable is missed. Rounds and costs only grow with fewer rows; a trace
     /// that is extracted may become shorter.
     fn promises(&self) -> Promises {
         match self.kind {
@@ -91,7 +91,7 @@ impl Guide for Relaxed {
     }
 }
 
-/// The operators that masks switch off, for masks seen lately.
+/// The rows that masks switch off, for masks seen lately.
 #[derive(Default)]
 struct Masks {
     known: HashMap<Mask, Vec<u32>>,

@@ -1,21 +1,21 @@
-//! The relaxed task as flat arrays: facts, sets of facts that conditions want one of, and operators.
+//! The relaxed task as flat arrays: facts, sets of facts that conditions want one of, and rows.
 //!
 //! A *fact* is a variable having a value. An *atom* is a set of values of one variable; it is reached with the first of its
-//! facts. An *operator* is one row of a way to fire: it needs all its atoms and gives facts. What is looked for becomes
-//! operators without cost that lead to one goal fact.
+//! facts. A *row* is one effect of an operator: it needs all its atoms and gives facts. What is looked for becomes
+//! rows without cost that lead to one goal fact.
 
 use super::super::graph::all_off;
 use super::merge;
 use crate::task::{AbstractTask, Bits, FastMap, Formula, Variable};
 use hadal_system::guide::Mask;
 
-/// With more effects than this, those that several ways of the same instance share are taken together.
+/// With more effects than this, those that several operators of the same instance share are taken together.
 const MANY_EFFECTS: usize = 20_000;
 
 /// No number.
 pub const NONE: u32 = u32::MAX;
 
-/// What following a link between facts, atoms and operators counts as: about nanoseconds.
+/// What following a link between facts, atoms and rows counts as: about nanoseconds.
 pub const LINK_WORK: u64 = 2;
 
 /// What an estimate counts as beside the links, in links.
@@ -69,9 +69,9 @@ impl Lists {
 #[derive(Debug)]
 pub struct Links {
     pub atoms_of_fact: Lists,
-    pub operators_of_atom: Lists,
-    pub atoms_of_operator: Lists,
-    pub facts_of_operator: Lists,
+    pub rows_of_atom: Lists,
+    pub atoms_of_row: Lists,
+    pub facts_of_row: Lists,
 }
 
 /// The relaxed task.
@@ -83,17 +83,17 @@ pub struct Network {
     pub facts: usize,
     pub atoms: usize,
     pub links: Links,
-    /// How many atoms each operator needs.
+    /// How many atoms each row needs.
     pub needs: Vec<u32>,
-    /// Operators that need nothing.
+    /// Rows that need nothing.
     pub free: Vec<u32>,
-    /// The way behind each operator; [`NONE`] for what is looked for, which costs nothing.
-    pub way_of: Vec<u32>,
-    /// Operators from this one on cost nothing.
-    pub first_goal_operator: u32,
+    /// The operator behind each row; [`NONE`] for what is looked for, which costs nothing.
+    pub operator_of: Vec<u32>,
+    /// Rows from this one on cost nothing.
+    pub first_goal_row: u32,
     pub labels: Vec<Vec<(u32, u32)>>,
-    /// Operators of each way.
-    operators_of_way: Lists,
+    /// Rows of each operator.
+    rows_of_operator: Lists,
     /// The fact looked for.
     pub goal: u32,
 }
@@ -103,10 +103,10 @@ struct Builder {
     facts: u32,
     atom_numbers: FastMap<(u32, Bits), u32>,
     atom_facts: Lists,
-    /// What each operator needs, what it gives, the way behind it.
+    /// What each row needs, what it gives, the operator behind it.
     needed: Lists,
     given: Lists,
-    way_of: Vec<u32>,
+    operator_of: Vec<u32>,
 }
 
 impl Network {
@@ -133,30 +133,31 @@ impl Network {
             atom_facts: Lists::new(),
             needed: Lists::new(),
             given: Lists::new(),
-            way_of: Vec::new(),
+            operator_of: Vec::new(),
         };
-        let effects: usize = task.ways.iter().map(|way| way.effects.len()).sum();
+        let effects: usize = task.operators.iter().map(|operator| operator.effects.len()).sum();
         if effects > many {
-            for (n, way) in merge::merged(task) {
-                builder.add_way(task, n, &way);
+            for (n, operator) in merge::merged(task) {
+                builder.add_operator(task, n, &operator);
             }
         } else {
-            for (n, way) in task.ways.iter().enumerate() {
-                builder.add_way(task, n as u32, way);
+            for (n, operator) in task.operators.iter().enumerate() {
+                builder.add_operator(task, n as u32, operator);
             }
         }
-        let first_goal_operator = builder.way_of.len() as u32;
+        let first_goal_row = builder.operator_of.len() as u32;
         let goal = builder.new_fact();
         if let Some(mut atoms) = builder.goal(&task.goal) {
-            builder.operator(&mut atoms, &[goal], NONE);
+            builder.row(&mut atoms, &[goal], NONE);
         }
-        builder.finish(task, first_goal_operator, goal)
+        builder.finish(task, first_goal_row, goal)
     }
 
-    /// The operators that a mask switches off.
+    /// The rows that a mask switches off.
     pub fn switched_off(&self, off: &Mask) -> Vec<u32> {
-        let ways = (0..self.labels.len() as u32).filter(|&way| all_off(&self.labels[way as usize], off));
-        ways.flat_map(|way| self.operators_of_way.get(way)).copied().collect()
+        let operators =
+            (0..self.labels.len() as u32).filter(|&operator| all_off(&self.labels[operator as usize], off));
+        operators.flat_map(|operator| self.rows_of_operator.get(operator)).copied().collect()
     }
 }
 
@@ -177,19 +178,19 @@ impl Builder {
         number
     }
 
-    fn operator(&mut self, atoms: &mut Vec<u32>, facts: &[u32], way: u32) {
+    fn row(&mut self, atoms: &mut Vec<u32>, facts: &[u32], operator: u32) {
         atoms.sort_unstable();
         atoms.dedup();
         self.needed.push(atoms.iter().copied());
         self.given.push(facts.iter().copied());
-        self.way_of.push(way);
+        self.operator_of.push(operator);
     }
 
-    fn add_way(&mut self, task: &AbstractTask, number: u32, way: &crate::task::Way) {
+    fn add_operator(&mut self, task: &AbstractTask, number: u32, operator: &crate::task::Operator) {
         type Condition = Option<(u32, Bits)>;
         let mut by_condition: Vec<(Condition, Vec<u32>)> = Vec::new();
         let mut place: FastMap<Condition, usize> = FastMap::default();
-        for effect in &way.effects {
+        for effect in &operator.effects {
             let at = *place.entry(effect.condition).or_insert_with(|| {
                 by_condition.push((effect.condition, Vec::new()));
                 by_condition.len() - 1
@@ -198,26 +199,26 @@ impl Builder {
             by_condition[at].1.extend(effect.values.iter().map(|n| base + n as u32));
         }
         let is_whole = |var: u32, bits: Bits| bits == Bits::below(task.variables[var as usize].values.len());
-        let mut own: Vec<Option<u32>> = vec![None; way.demands.len()];
+        let mut own: Vec<Option<u32>> = vec![None; operator.preconditions.len()];
         let mut atoms = Vec::new();
         for (condition, mut facts) in by_condition {
             facts.sort_unstable();
             facts.dedup();
-            // One value must meet both a demand and the condition; a variable of several scalars may use two.
+            // One value must meet both a precondition and the condition; a variable of several scalars may use two.
             let joined = condition.and_then(|(var, bits)| {
                 let single = task.variables[var as usize].is_single();
-                let at = way.demands.iter().position(|(v, _)| single && *v == var)?;
-                Some((at, way.demands[at].1.and(&bits)))
+                let at = operator.preconditions.iter().position(|(v, _)| single && *v == var)?;
+                Some((at, operator.preconditions[at].1.and(&bits)))
             });
             let alone = condition.filter(|_| joined.is_none());
             let impossible = joined.is_some_and(|(_, bits)| bits.is_empty())
                 || alone.is_some_and(|(_, bits)| bits.is_empty())
-                || way.demands.iter().any(|(_, bits)| bits.is_empty());
+                || operator.preconditions.iter().any(|(_, bits)| bits.is_empty());
             if impossible {
                 continue;
             }
             atoms.clear();
-            for (n, &(var, bits)) in way.demands.iter().enumerate() {
+            for (n, &(var, bits)) in operator.preconditions.iter().enumerate() {
                 match joined {
                     Some((at, both)) if at == n => {
                         if !is_whole(var, both) {
@@ -231,7 +232,7 @@ impl Builder {
             if let Some((var, bits)) = alone.filter(|&(var, bits)| !is_whole(var, bits)) {
                 atoms.push(self.atom(var, bits));
             }
-            self.operator(&mut atoms, &facts, number);
+            self.row(&mut atoms, &facts, number);
         }
     }
 
@@ -254,7 +255,7 @@ impl Builder {
                 let fact = self.new_fact();
                 for part in parts {
                     if let Some(mut atoms) = self.goal(part) {
-                        self.operator(&mut atoms, &[fact], NONE);
+                        self.row(&mut atoms, &[fact], NONE);
                     }
                 }
                 self.atom_facts.push([fact]);
@@ -263,12 +264,14 @@ impl Builder {
         }
     }
 
-    fn finish(self, task: &AbstractTask, first_goal_operator: u32, goal: u32) -> Network {
-        let (facts, atoms, operators) =
-            (self.facts as usize, self.atom_facts.len(), self.way_of.len() as u32);
-        let needs: Vec<u32> = (0..operators).map(|n| self.needed.get(n).len() as u32).collect();
-        let mut ways = Lists::new();
-        self.way_of.iter().for_each(|&way| ways.push(Some(way).filter(|&way| way != NONE)));
+    fn finish(self, task: &AbstractTask, first_goal_row: u32, goal: u32) -> Network {
+        let (facts, atoms, rows) =
+            (self.facts as usize, self.atom_facts.len(), self.operator_of.len() as u32);
+        let needs: Vec<u32> = (0..rows).map(|n| self.needed.get(n).len() as u32).collect();
+        let mut operators = Lists::new();
+        self.operator_of
+            .iter()
+            .for_each(|&operator| operators.push(Some(operator).filter(|&operator| operator != NONE)));
         Network {
             variables: task.variables.clone(),
             bases: self.bases,
@@ -276,16 +279,16 @@ impl Builder {
             atoms,
             links: Links {
                 atoms_of_fact: self.atom_facts.inverse(facts),
-                operators_of_atom: self.needed.inverse(atoms),
-                atoms_of_operator: self.needed,
-                facts_of_operator: self.given,
+                rows_of_atom: self.needed.inverse(atoms),
+                atoms_of_row: self.needed,
+                facts_of_row: self.given,
             },
-            free: (0..operators).filter(|&n| needs[n as usize] == 0).collect(),
+            free: (0..rows).filter(|&n| needs[n as usize] == 0).collect(),
             needs,
-            way_of: self.way_of,
-            first_goal_operator,
-            labels: task.ways.iter().map(|way| way.labels.clone()).collect(),
-            operators_of_way: ways.inverse(task.ways.len()),
+            operator_of: self.operator_of,
+            first_goal_row,
+            labels: task.operators.iter().map(|operator| operator.labels.clone()).collect(),
+            rows_of_operator: operators.inverse(task.operators.len()),
             goal,
         }
     }

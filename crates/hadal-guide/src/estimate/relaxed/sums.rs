@@ -1,4 +1,4 @@
-//! h^add (Bonet and Geffner 2001; Wehrle 2011, sec. 2.6): as h^L, but what an operator needs is paid for one by one. Also
+//! h^add (Bonet and Geffner 2001; Wehrle 2011, sec. 2.6): as h^L, but what a row needs is paid for one by one. Also
 //! h^FF with the supporters of h^add.
 
 use super::network::{LINK_WORK, NONE, Network};
@@ -30,7 +30,7 @@ pub struct Sums<'g> {
     supporter: Vec<u32>,
     reached_by: Vec<u32>,
     waits: Vec<u32>,
-    /// What each operator's needs cost so far.
+    /// What each row's needs cost so far.
     sums: Vec<u32>,
     /// Facts by cost; a fact may stand in several, the least counts.
     buckets: Vec<Vec<u32>>,
@@ -67,10 +67,10 @@ impl<'g> Sums<'g> {
         }
     }
 
-    fn offer(&mut self, fact: u32, cost: u32, operator: u32) {
+    fn offer(&mut self, fact: u32, cost: u32, row: u32) {
         if cost < self.cost[fact as usize] {
             self.cost[fact as usize] = cost;
-            self.supporter[fact as usize] = operator;
+            self.supporter[fact as usize] = row;
             if self.buckets.len() <= cost as usize {
                 self.buckets.resize(cost as usize + 1, Vec::new());
             }
@@ -80,14 +80,14 @@ impl<'g> Sums<'g> {
         }
     }
 
-    fn fire(&mut self, operator: u32) {
+    fn fire(&mut self, row: u32) {
         let network = self.network;
-        let price = u32::from(operator < network.first_goal_operator);
-        let cost = (self.sums[operator as usize] + price).min(MOST);
-        let facts = network.links.facts_of_operator.get(operator);
+        let price = u32::from(row < network.first_goal_row);
+        let cost = (self.sums[row as usize] + price).min(MOST);
+        let facts = network.links.facts_of_row.get(row);
         self.followed += facts.len() as u64;
         for &fact in facts {
-            self.offer(fact, cost, operator);
+            self.offer(fact, cost, row);
         }
     }
 
@@ -102,8 +102,8 @@ impl<'g> Sums<'g> {
         self.waiting = 0;
         self.followed += network.setup_work();
         if let Some(off) = off {
-            for &operator in self.masks.switched_off(network, off) {
-                self.waits[operator as usize] = u32::MAX;
+            for &row in self.masks.switched_off(network, off) {
+                self.waits[row as usize] = u32::MAX;
             }
         }
         for (var, variable) in network.variables.iter().enumerate() {
@@ -116,9 +116,9 @@ impl<'g> Sums<'g> {
                 }
             });
         }
-        for &operator in &network.free {
-            if self.waits[operator as usize] == 0 {
-                self.fire(operator);
+        for &row in &network.free {
+            if self.waits[row as usize] == 0 {
+                self.fire(row);
             }
         }
         let mut cost = 0;
@@ -139,14 +139,14 @@ impl<'g> Sums<'g> {
                     continue;
                 }
                 self.reached_by[atom as usize] = fact;
-                let operators = network.links.operators_of_atom.get(atom);
-                self.followed += operators.len() as u64 + 2;
-                for &operator in operators {
-                    let at = operator as usize;
+                let rows = network.links.rows_of_atom.get(atom);
+                self.followed += rows.len() as u64 + 2;
+                for &row in rows {
+                    let at = row as usize;
                     self.sums[at] = (self.sums[at] + cost).min(MOST);
                     self.waits[at] = self.waits[at].wrapping_sub(1);
                     if self.waits[at] == 0 {
-                        self.fire(operator);
+                        self.fire(row);
                     }
                 }
             }
@@ -154,20 +154,20 @@ impl<'g> Sums<'g> {
         None
     }
 
-    /// The operators behind the goal's cost, each once.
+    /// The rows behind the goal's cost, each once.
     fn kept(&self) -> Vec<u32> {
         let network = self.network;
         let mut seen = FastMap::default();
         let (mut stack, mut kept) = (vec![network.goal], Vec::new());
         while let Some(fact) = stack.pop() {
-            let operator = self.supporter[fact as usize];
-            if operator == NONE || seen.insert(fact, ()).is_some() {
+            let row = self.supporter[fact as usize];
+            if row == NONE || seen.insert(fact, ()).is_some() {
                 continue;
             }
-            let atoms = network.links.atoms_of_operator.get(operator);
+            let atoms = network.links.atoms_of_row.get(row);
             stack.extend(atoms.iter().map(|&atom| self.reached_by[atom as usize]));
-            if network.way_of[operator as usize] != NONE {
-                kept.push(operator);
+            if network.operator_of[row as usize] != NONE {
+                kept.push(row);
             }
         }
         kept.sort_unstable();
@@ -182,12 +182,12 @@ impl<'g> Sums<'g> {
                 return (Vec::new(), Vec::new());
             }
             let network = self.network;
-            let label = |&operator: &u32| {
-                let way = network.way_of[operator as usize];
-                label_of(&network.labels[way as usize], self.mask.as_ref())
+            let label = |&row: &u32| {
+                let operator = network.operator_of[row as usize];
+                label_of(&network.labels[operator as usize], self.mask.as_ref())
             };
-            let now = |operator: &&u32| {
-                let atoms = network.links.atoms_of_operator.get(**operator);
+            let now = |row: &&u32| {
+                let atoms = network.links.atoms_of_row.get(**row);
                 atoms.iter().all(|&atom| self.cost[self.reached_by[atom as usize] as usize] == 0)
             };
             let sorted = |mut labels: Vec<Label>| {

@@ -45,7 +45,7 @@ impl Engine<'_> {
             path = self.trail().path(self.mode, cell, &finding.state)?;
         }
         // A guide speaks of what it looks for, and of nothing that is met by chance.
-        let optimal = self.promises.admissible && cell.h == 0 && aims_at(self.search.aim, finding.kind);
+        let optimal = self.promises.admissible && cell.h == 0 && aims_at(self.search.goal, finding.kind);
         let unit_costs = self.search.task.space.costs().is_steps();
         self.figures.path.cost = Some(cell.g);
         self.figures.path.optimal = optimal;
@@ -95,7 +95,7 @@ impl Engine<'_> {
                 priority: "none".into(),
                 tie: "least cost, then all together".into(),
                 admissible: self.promises.admissible,
-                prunes: may_prune(self.search.task, self.search.guide, self.search.aim),
+                prunes: may_prune(self.search.task, self.search.guide, self.search.goal),
             },
             work: WorkFigures {
                 pops: figures.states.expanded,

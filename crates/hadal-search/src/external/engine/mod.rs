@@ -50,7 +50,7 @@ const TRANSITION_WORK: u64 = 150;
 /// What ended the expansions.
 pub(super) enum Found {
     /// Something in a state of this bucket.
-    Target {
+    Goal {
         cell: Cell,
         finding: Finding,
     },
@@ -130,7 +130,7 @@ impl<'a> Engine<'a> {
         };
         let rules = Rules {
             // A part of a path was not left out before.
-            prune: ledger.is_some() && may_prune(task, search.guide, search.aim),
+            prune: ledger.is_some() && may_prune(task, search.guide, search.goal),
             look_ahead: promises.consistent && options.stop_at == StopAt::Generation,
             mode,
             steps: options.steps,
@@ -250,7 +250,7 @@ impl<'a> Engine<'a> {
             Found::Start(finding) => {
                 Verdict::Violated(Violation { kind: finding.kind, path: Vec::new(), shortest: true })
             }
-            Found::Target { cell, finding } => return self.answer(cell, finding),
+            Found::Goal { cell, finding } => return self.answer(cell, finding),
         };
         Ok(Explored::leaving(self.report(verdict), Resumes::ItsOwn))
     }

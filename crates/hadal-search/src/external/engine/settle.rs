@@ -125,8 +125,8 @@ impl Engine<'_> {
         let is_part = self.ledger.is_none();
         let here = here.filter(|finding| !is_part || matches!(finding.kind, ViolationKind::Goal(_)));
         match (here, ahead) {
-            (Some(finding), _) => Some(Found::Target { cell, finding }),
-            (None, Some((g, finding))) => Some(Found::Target { cell: Cell { g, h: 0 }, finding }),
+            (Some(finding), _) => Some(Found::Goal { cell, finding }),
+            (None, Some((g, finding))) => Some(Found::Goal { cell: Cell { g, h: 0 }, finding }),
             (None, None) => None,
         }
     }

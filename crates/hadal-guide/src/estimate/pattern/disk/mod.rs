@@ -100,7 +100,7 @@ pub(super) fn name(model: u64, task: &AbstractTask, projection: &Projection) -> 
     }
     let mut hash = Hash(vec![model]);
     // Writing to it does not fail.
-    let _ = write!(hash, "{:?} {:?}", projection.description(), task.ways);
+    let _ = write!(hash, "{:?} {:?}", projection.description(), task.operators);
     hash.0[0]
 }
 
@@ -253,7 +253,7 @@ impl Builder<'_> {
     }
 }
 
-/// Puts away successors of a state: several ways often lead to the same ones.
+/// Puts away successors of a state: several operators often lead to the same ones.
 fn put(state: u64, next: &mut Vec<u64>, found: &mut Sorter, edges: &mut Sorter) -> Result<(), WriteError> {
     next.sort_unstable();
     next.dedup();

@@ -1,7 +1,7 @@
-//! The ways in which action instances can fire, taken down once all values are known.
+//! The operators in which action instances can fire, taken down once all values are known.
 
 use super::bits::{Bits, FastMap};
-use super::ground::{FaultWay, Ground, Row, STEP_WORK, UNIT_WORK, Unit, Way, footprint, run_unit};
+use super::ground::{FaultOperator, Ground, Operator, Row, STEP_WORK, UNIT_WORK, Unit, footprint, run_unit};
 use super::machine::{Cell, End, Faults, Machine};
 use super::universe::Scalar;
 use hadal_system::facts::{Facts, Footprint, ValueSet};
@@ -11,34 +11,34 @@ use std::collections::BTreeMap;
 /// With more effects than this, all further instances are taken by their static facts.
 const MAX_ROWS: usize = 1_000_000;
 
-/// Runs every instance once more and takes down its ways.
+/// Runs every instance once more and takes down its operators.
 pub(super) fn collect<'f>(
     machine: &mut Machine,
     units: &mut [Unit],
     facts: &dyn Fn() -> &'f Facts,
     meter: &dyn Meter,
 ) -> Result<Ground, CalledOff> {
-    let mut ground = Ground { ways: Vec::new(), faults: Vec::new(), coarse: 0 };
+    let mut ground = Ground { operators: Vec::new(), faults: Vec::new(), coarse: 0 };
     type Key = (Vec<(u32, Bits)>, Vec<Row>);
     let mut known: FastMap<Key, usize> = FastMap::default();
-    // Only the scalars of multisets make ways of different instances the same.
+    // Only the scalars of multisets make operators of different instances the same.
     let shared = machine.universe.vars.iter().any(|possible| possible.loose);
-    // The way of all instances that an action's static facts stand for together, if there is one.
+    // The operator of all instances that an action's static facts stand for together, if there is one.
     let mut whole: FastMap<usize, Option<usize>> = FastMap::default();
     let mut row_count = 0;
     for unit in units.iter_mut() {
-        let mut ways: Vec<Way> = Vec::new();
-        let mut faults: Vec<FaultWay> = Vec::new();
+        let mut operators: Vec<Operator> = Vec::new();
+        let mut faults: Vec<FaultOperator> = Vec::new();
         let labels = unit.labels;
         let take = |machine: &mut Machine, end: Result<(), End>| match end {
-            Ok(()) => ways.push(Way {
+            Ok(()) => operators.push(Operator {
                 labels: vec![labels],
-                demands: demands(machine),
+                preconditions: preconditions(machine),
                 rows: rows(machine),
                 exact: !machine.vague,
             }),
             Err(End::Fault) if machine.faults == Faults::Followed => {
-                faults.push(FaultWay { demands: demands(machine), exact: !machine.vague });
+                faults.push(FaultOperator { preconditions: preconditions(machine), exact: !machine.vague });
             }
             Err(_) => {}
         };
@@ -46,38 +46,38 @@ pub(super) fn collect<'f>(
         let mut fuel = full;
         if unit.coarse || row_count > MAX_ROWS || !run_unit(machine, unit, &mut fuel, take) {
             unit.coarse = true;
-            ways.clear();
+            operators.clear();
             faults.clear();
             if unit.whole
-                && let Some(way) = whole.get(&unit.id)
+                && let Some(operator) = whole.get(&unit.id)
             {
-                if let Some(way) = way {
-                    extend_labels(&mut ground.ways[*way].labels, labels);
+                if let Some(operator) = operator {
+                    extend_labels(&mut ground.operators[*operator].labels, labels);
                 }
                 ground.coarse += u64::from(labels.1 - labels.0) + 1;
                 continue;
             }
-            coarse_way(machine, labels, footprint(unit, facts()), &mut ways, &mut faults);
+            coarse_operator(machine, labels, footprint(unit, facts()), &mut operators, &mut faults);
             ground.coarse += u64::from(labels.1 - labels.0) + 1;
         }
-        ways.retain(|way| !way.rows.is_empty());
-        let rows: usize = ways.iter().map(|way| way.rows.len()).sum();
-        meter.spend(UNIT_WORK + (full - fuel) * STEP_WORK, held(&ways, rows, &faults))?;
+        operators.retain(|operator| !operator.rows.is_empty());
+        let rows: usize = operators.iter().map(|operator| operator.rows.len()).sum();
+        meter.spend(UNIT_WORK + (full - fuel) * STEP_WORK, held(&operators, rows, &faults))?;
         ground.faults.extend(faults);
         row_count += rows;
         if unit.whole {
-            whole.insert(unit.id, (!ways.is_empty()).then_some(ground.ways.len()));
+            whole.insert(unit.id, (!operators.is_empty()).then_some(ground.operators.len()));
         }
         if !shared || unit.whole {
-            ground.ways.append(&mut ways);
+            ground.operators.append(&mut operators);
         }
-        for way in ways {
-            let key = (by_var(machine, &way.demands), rows_by_var(machine, &way.rows));
+        for operator in operators {
+            let key = (by_var(machine, &operator.preconditions), rows_by_var(machine, &operator.rows));
             match known.get(&key) {
-                Some(&n) => ground.ways[n].labels.extend(way.labels),
+                Some(&n) => ground.operators[n].labels.extend(operator.labels),
                 None => {
-                    known.insert(key, ground.ways.len());
-                    ground.ways.push(way);
+                    known.insert(key, ground.operators.len());
+                    ground.operators.push(operator);
                 }
             }
         }
@@ -86,13 +86,15 @@ pub(super) fn collect<'f>(
 }
 
 /// The bytes that these take, about.
-fn held(ways: &[Way], rows: usize, faults: &[FaultWay]) -> u64 {
-    let demands =
-        ways.iter().map(|way| way.demands.len()).chain(faults.iter().map(|fault| fault.demands.len()));
-    let bytes = size_of_val(ways)
+fn held(operators: &[Operator], rows: usize, faults: &[FaultOperator]) -> u64 {
+    let preconditions = operators
+        .iter()
+        .map(|operator| operator.preconditions.len())
+        .chain(faults.iter().map(|fault| fault.preconditions.len()));
+    let bytes = size_of_val(operators)
         + size_of_val(faults)
         + rows * size_of::<Row>()
-        + demands.sum::<usize>() * size_of::<(u32, Bits)>();
+        + preconditions.sum::<usize>() * size_of::<(u32, Bits)>();
     bytes as u64
 }
 
@@ -104,10 +106,10 @@ fn extend_labels(list: &mut Vec<(u32, u32)>, labels: (u32, u32)) {
     }
 }
 
-/// Scalars of a multiset stand for each other: ways that differ in them only are the same.
-fn by_var(machine: &Machine, demands: &[(u32, Bits)]) -> Vec<(u32, Bits)> {
+/// Scalars of a multiset stand for each other: operators that differ in them only are the same.
+fn by_var(machine: &Machine, preconditions: &[(u32, Bits)]) -> Vec<(u32, Bits)> {
     let mut list: Vec<(u32, Bits)> =
-        demands.iter().map(|&(slot, bits)| (machine.universe.var_of[slot as usize], bits)).collect();
+        preconditions.iter().map(|&(slot, bits)| (machine.universe.var_of[slot as usize], bits)).collect();
     list.sort_unstable();
     list
 }
@@ -122,7 +124,7 @@ fn rows_by_var(machine: &Machine, rows: &[Row]) -> Vec<Row> {
     renamed.collect()
 }
 
-fn demands(machine: &Machine) -> Vec<(u32, Bits)> {
+fn preconditions(machine: &Machine) -> Vec<(u32, Bits)> {
     let all = |slot: u32| machine.universe.of_slot(slot).whole;
     machine.know.iter().map(|(&slot, &bits)| (slot, bits)).filter(|&(slot, bits)| bits != all(slot)).collect()
 }
@@ -175,26 +177,27 @@ fn rows(machine: &Machine) -> Vec<Row> {
     rows
 }
 
-fn coarse_way(
+fn coarse_operator(
     machine: &Machine,
     labels: (u32, u32),
     print: &Footprint,
-    ways: &mut Vec<Way>,
-    faults: &mut Vec<FaultWay>,
+    operators: &mut Vec<Operator>,
+    faults: &mut Vec<FaultOperator>,
 ) {
-    let as_demands = |list: &[(u32, ValueSet)]| -> Vec<(u32, Bits)> {
+    let as_preconditions = |list: &[(u32, ValueSet)]| -> Vec<(u32, Bits)> {
         let known = list.iter().filter(|(slot, _)| !machine.universe.of_slot(*slot).wide);
         known.map(|(slot, set)| (*slot, bits_of(machine, *slot, set))).collect()
     };
     if print.may_fault {
         if print.can_hold {
-            faults.push(FaultWay { demands: as_demands(&print.demands), exact: false });
+            faults
+                .push(FaultOperator { preconditions: as_preconditions(&print.preconditions), exact: false });
         }
-        let guard = print.guard_faults.as_ref().map(|list| as_demands(list));
-        faults.extend(guard.map(|demands| FaultWay { demands, exact: false }));
+        let guard = print.guard_faults.as_ref().map(|list| as_preconditions(list));
+        faults.extend(guard.map(|preconditions| FaultOperator { preconditions, exact: false }));
     }
-    let demands = as_demands(&print.demands);
-    if !print.can_fire || demands.iter().any(|(_, bits)| bits.is_empty()) {
+    let preconditions = as_preconditions(&print.preconditions);
+    if !print.can_fire || preconditions.iter().any(|(_, bits)| bits.is_empty()) {
         return;
     }
     let mut rows = Vec::new();
@@ -209,7 +212,7 @@ fn coarse_way(
         };
         rows.push(Row { condition: None, slot, values });
     }
-    ways.push(Way { labels: vec![labels], demands, rows, exact: false });
+    operators.push(Operator { labels: vec![labels], preconditions, rows, exact: false });
 }
 
 /// The possible values of a scalar that are in the set.

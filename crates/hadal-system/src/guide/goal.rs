@@ -4,7 +4,7 @@ use crate::space::{PropertyId, PropertyInfo, PropertyKind};
 
 /// What a search looks for: a state that is any of these.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Target {
+pub struct Goal {
     /// Invariants to be broken; goals and other predicates to be met.
     pub properties: Vec<PropertyId>,
     /// A state without a way out.
@@ -13,7 +13,7 @@ pub struct Target {
     pub faults: bool,
 }
 
-impl Target {
+impl Goal {
     /// Every invariant and goal of a model, and nothing else.
     pub fn of_properties(properties: &[PropertyInfo]) -> Self {
         let asked = properties
@@ -21,6 +21,6 @@ impl Target {
             .enumerate()
             .filter(|(_, property)| matches!(property.kind, PropertyKind::Invariant | PropertyKind::Goal));
         let properties = asked.map(|(n, _)| PropertyId(n as u32)).collect();
-        Target { properties, ..Target::default() }
+        Goal { properties, ..Goal::default() }
     }
 }
