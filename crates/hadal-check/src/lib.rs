@@ -33,6 +33,7 @@ mod costs;
 pub mod coverage;
 pub mod detection;
 pub mod directed;
+mod early;
 pub mod error;
 pub mod folder;
 pub mod memory;

@@ -20,7 +20,7 @@ pub(crate) type Engine<'w> = dyn Fn(&Product, &Question) -> Result<Explored, Che
 pub(crate) type Guided<'w> =
     dyn Fn(&dyn StateSpace, &Question, usize, &dyn Guide) -> Result<Explored, CheckError> + 'w;
 
-/// Decides about accepted runs in the search of a number.
+/// Looks for accepted runs in the search of a number.
 pub(crate) type Decider<'w> = dyn Fn(&Product, &Question, usize) -> Result<Explored, CheckError> + 'w;
 
 /// How accepted runs are looked for.
@@ -36,7 +36,7 @@ pub(crate) struct Way<'w> {
     pub(crate) seeds: Option<Seeds>,
     /// The estimates that a search for such states is guided by, and who makes it.
     pub(crate) guided: Option<(Form, &'w Guided<'w>)>,
-    /// Says whether there are accepted runs without showing one.
+    /// Looks for them by sorting and scanning, in a run of its own.
     pub(crate) decider: Option<&'w Decider<'w>>,
     /// Takes the answer to each question.
     pub(crate) answers: &'w RefCell<Vec<Answer>>,
@@ -155,28 +155,7 @@ pub(crate) fn search(
         asked.asked[id.0 as usize] = true;
         let mut explored = match (way.engine, way.decider, way.seeds) {
             (Some(engine), ..) => engine(&product, &asked)?,
-            (_, Some(decider), _) => {
-                let mut explored = decider(&product, &asked, made)?;
-                made += 1;
-                // What is wrong is found again, with the way there.
-                if let Verdict::Violated(found) = &explored.report.verdict {
-                    let again = match found.kind {
-                        ViolationKind::Cycle { .. } => {
-                            as_safety(&product, &asked, Seeds::Accepting, |space, question| {
-                                search(space, question, made)
-                            })?
-                        }
-                        _ => search(&product, &asked, made)?,
-                    };
-                    if again.report.verdict == Verdict::Holds {
-                        return Err(CheckError::Internal(
-                            "what was found wrong cannot be found again".into(),
-                        ));
-                    }
-                    explored.report.verdict = again.report.verdict;
-                }
-                explored
-            }
+            (_, Some(decider), _) => decider(&product, &asked, made)?,
             (.., Some(seeds)) => as_safety(&product, &asked, seeds, |space, question| match way.guided {
                 Some((form, guided)) => {
                     let guide = LassoGuide::new(model, &product, product.words(), form);

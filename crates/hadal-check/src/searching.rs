@@ -1,6 +1,7 @@
 //! One search of a check: directed with the usual one behind it, a probe before the usual one, or the strategy named.
 
 use crate::directed::{self, Asked, DirectedPlan, OnDisk};
+use crate::early;
 use crate::error::CheckError;
 use crate::folder::{self, RunPlace};
 use crate::options::Options;
@@ -174,15 +175,15 @@ impl Searching<'_> {
         })
     }
 
-    /// Looks for accepted cycles by a search of their own; begun anew where it did not end.
+    /// Looks for accepted cycles by a search of their own.
     pub(crate) fn look_for_cycles(
         &self,
         space: &dyn StateSpace,
         (question, number): (&Question, usize),
         method: &dyn Method,
     ) -> Result<Explored, CheckError> {
-        self.placed(space, question, number, |one, task, _| {
-            let folders = one.folders(task, Begin::New);
+        self.placed(space, question, number, |one, task, begin| {
+            let folders = one.folders(task, begin);
             let (governor, threads) = (one.governor, one.plan.threads);
             let setting = Setting { task, governor, threads, run: folders.run() };
             let explored = explore_watched(method, setting, &mut |progress| (one.watch)(progress))?;
@@ -254,7 +255,35 @@ impl Searching<'_> {
         {
             return Ok(found);
         }
+        if is_auto && early::may_be_early(task) {
+            let report = match self.early(task, begin)? {
+                early::Ended::Whole(explored) => {
+                    self.options.detecting.save_partition(&explored, self.control);
+                    explored.report
+                }
+                early::Ended::Early(report, explored) => {
+                    decisions.push(format!(
+                        "  of more than {explored} states: a depth-first search found a cycle in {}",
+                        report.states
+                    ));
+                    report
+                }
+            };
+            return Ok(Explored { report, decisions });
+        }
         Ok(Explored { report: self.by_strategy(task, begin)?, decisions })
+    }
+
+    /// Explores as `auto` does, and looks for cycles on the way.
+    fn early(&self, task: SearchTask, begin: Begin) -> Result<early::Ended, Trouble> {
+        let folders = self.folders(task, begin);
+        let setting =
+            Setting { task, governor: self.governor, threads: self.plan.threads, run: folders.run() };
+        let method: &dyn Method = match &self.plan.layered {
+            Some(strategy) => strategy,
+            None => &Auto,
+        };
+        early::explore(method, setting, &mut |progress| (self.watch)(progress))
     }
 
     /// A directed search, and the usual one after it where it leaves something to that.

@@ -334,6 +334,8 @@ pub enum Proviso {
     /// Something wrong was met in a layer that is not finished. It is not reported: which violation is, is decided when the
     /// layer is finished, so that it does not depend on time, threads or memory.
     WrongSeen,
+    /// An infinite run that breaks a property is known to be there; the search for the way to it was stopped.
+    RunSeen,
     /// States and transitions were left out from which nothing that is asked about can be reached.
     Pruned {
         /// How many.

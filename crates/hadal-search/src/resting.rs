@@ -7,7 +7,7 @@
 use crate::control::Control;
 use crate::explore::{Explored, Explorer, Phase, Progress};
 use crate::layered::Trouble;
-use crate::report::StopReason;
+use crate::report::{Proviso, StopReason, Verdict};
 use hadal_store::Governor;
 use std::future::Future;
 use std::pin::Pin;
@@ -28,6 +28,8 @@ pub(crate) struct Reins<'a> {
     until: AtomicU64,
     /// It is to end where it is.
     ends: AtomicBool,
+    /// Something wrong is known to be there; what is left is the way to it.
+    found: AtomicBool,
 }
 
 impl<'a> Reins<'a> {
@@ -42,6 +44,7 @@ impl<'a> Reins<'a> {
             work: AtomicU64::new(before.work),
             until: AtomicU64::new(0),
             ends: AtomicBool::new(false),
+            found: AtomicBool::new(false),
         })
     }
 
@@ -58,13 +61,28 @@ impl<'a> Reins<'a> {
         self.transitions.store(transitions, Ordering::Relaxed);
     }
 
+    /// From now on no limit stops the search, only an interrupt: something wrong is known to be there, and an answer without
+    /// the way to it would be none.
+    pub(crate) fn found(&self) {
+        self.found.store(true, Ordering::Relaxed);
+    }
+
+    /// What must be said beside a verdict: that something wrong is known to be there, where it stopped short of showing it.
+    pub(crate) fn proviso(&self, verdict: &Verdict) -> Option<Proviso> {
+        let stopped = matches!(verdict, Verdict::Stopped(_));
+        (stopped && self.found.load(Ordering::Relaxed)).then_some(Proviso::RunSeen)
+    }
+
     /// Lets the next step come, if this one's work is done; an error where the search must stop.
     pub(crate) async fn rest(&self) -> Result<(), StopReason> {
         if self.work.load(Ordering::Relaxed) >= self.until.load(Ordering::Relaxed) {
             pause().await;
         }
-        if self.ends.load(Ordering::Relaxed) {
+        if self.ends.load(Ordering::Relaxed) || self.control.is_interrupted() {
             return Err(StopReason::Interrupted);
+        }
+        if self.found.load(Ordering::Relaxed) {
+            return Ok(());
         }
         self.control.must_stop(self.states.load(Ordering::Relaxed)).map_or(Ok(()), Err)
     }

@@ -373,8 +373,19 @@ fn in_folder(
     (budget, threads): (u64, usize),
     begin: runs::Begin,
 ) -> Result<Report, Trouble> {
+    by_method(&Auto, (space, Limits::default()), folder, (budget, threads), begin)
+}
+
+/// The same by any method, under limits.
+fn by_method(
+    method: &dyn Method,
+    (space, limits): (&Rings, Limits),
+    folder: &FaultyFolder,
+    (budget, threads): (u64, usize),
+    begin: runs::Begin,
+) -> Result<Report, Trouble> {
     let question = Question { deadlock: DeadlockNotion::Off, asked: vec![true] };
-    let control = Control::new(Limits::default());
+    let control = Control::new(limits);
     let governor = Governor::new(budget);
     let task = SearchTask { space, question: &question, control: &control };
     let vfs: Arc<dyn Vfs> = Arc::new(folder.clone());
@@ -383,7 +394,7 @@ fn in_folder(
         Ok(run.spaced(std::time::Duration::ZERO))
     };
     let setting = Setting { task, governor: &governor, threads, run: begin.run(&ledger) };
-    let report = explore(&Auto, setting).map(|explored| explored.report);
+    let report = explore(method, setting).map(|explored| explored.report);
     assert!(governor.peak() <= budget, "{} of {budget}", governor.peak());
     report
 }
@@ -447,6 +458,83 @@ fn killed_at_many_moments_a_search_ends_with_the_same_lasso() {
     killed_while_sweeping(&Rings::torus(18, 4), 50);
 }
 
+#[test]
+fn killed_searches_by_sorting_end_with_the_same_lasso() {
+    let mut dice = Dice(Random::new(31));
+    for (closed, engine) in
+        [(false, External::Owcty), (true, External::Owcty), (false, External::Map), (true, External::Map)]
+    {
+        let space = Rings { side: 6, ..Rings::new(closed) };
+        let whole = FaultyFolder::new(Faults::default());
+        let sorting = |folder: &FaultyFolder, begin| {
+            by_method(&engine, (&space, Limits::default()), folder, (2 << 20, 1), begin)
+        };
+        let wanted = sorting(&whole, runs::Begin::Fresh).expect("it runs");
+        assert_eq!(has_cycle(&wanted), closed);
+        let (first, last) = (whole.operations() / 8, whole.operations());
+        let mut resumed = 0;
+        for n in 0..8 {
+            let die_at = first + dice.below(last - first);
+            let mut folder = FaultyFolder::new(Faults { die_at: Some(die_at), ..Faults::default() });
+            let mut ended = sorting(&folder, runs::Begin::Fresh);
+            for deaths in 0..4 {
+                if ended.is_ok() {
+                    break;
+                }
+                resumed += 1;
+                folder = folder.after_crash([Survival::Synced, Survival::TornLastWrite][n % 2]);
+                if deaths < 2 {
+                    folder.set_faults(Faults { die_at: Some(40 + dice.below(400)), ..Faults::default() });
+                }
+                ended = sorting(&folder, runs::Begin::Again);
+            }
+            let report = ended.unwrap_or_else(|trouble| panic!("{engine:?} killed at {die_at}: {trouble}"));
+            assert_eq!(report.verdict, wanted.verdict, "{engine:?} killed at {die_at}");
+            let figures = |report: &Report| (report.states, report.transitions);
+            assert_eq!(figures(&report), figures(&wanted), "{engine:?} killed at {die_at}");
+        }
+        assert!(resumed >= 4, "{resumed} of 8 kills left a run to go on with");
+    }
+}
+
+/// Kills a search when it knows that there is an accepted cycle, and lets it go on under limits that are used up already.
+#[test]
+fn once_a_cycle_is_known_no_limit_keeps_its_lasso_from_being_shown() {
+    let used_up =
+        Limits { max_states: Some(1), time: Some(std::time::Duration::ZERO), ..Limits::default() };
+    let methods: [(&dyn Method, Rings, u64); 3] = [
+        (&External::Owcty, Rings { side: 6, ..Rings::new(true) }, 2 << 20),
+        (&External::Map, Rings { side: 6, ..Rings::new(true) }, 2 << 20),
+        (&Auto, Rings { side: 18, ..Rings::new(true) }, 3 << 20),
+    ];
+    for (n, (method, space, budget)) in methods.into_iter().enumerate() {
+        let whole = FaultyFolder::new(Faults::default());
+        let under = |limits, folder: &FaultyFolder, begin| {
+            by_method(method, (&space, limits), folder, (budget, 1), begin)
+        };
+        let wanted = under(Limits::default(), &whole, runs::Begin::Fresh).expect("it runs");
+        assert!(has_cycle(&wanted));
+        let last = whole.operations();
+        let (mut shown, mut stopped) = (0, 0);
+        for die_at in (last / 2..last).step_by((last / 40) as usize).chain([last - 1]) {
+            let folder = FaultyFolder::new(Faults { die_at: Some(die_at), ..Faults::default() });
+            if under(Limits::default(), &folder, runs::Begin::Fresh).is_ok() {
+                continue;
+            }
+            let folder = folder.after_crash(Survival::Synced);
+            let report = under(used_up, &folder, runs::Begin::Again).expect("it goes on");
+            match report.verdict {
+                Verdict::Stopped(_) if shown == 0 => stopped += 1,
+                verdict => {
+                    assert_eq!(verdict, wanted.verdict, "{n}: killed at {die_at} of {last}");
+                    shown += 1;
+                }
+            }
+        }
+        assert!(shown > 0, "{n}: {stopped} stopped");
+    }
+}
+
 /// Compares searches by sorting and scanning with brute force on so many random graphs.
 fn by_sorting(graphs: usize) {
     let mut dice = Dice(Random::new(29));
@@ -470,6 +558,9 @@ fn by_sorting(graphs: usize) {
             let report = stepped(engine.explorer(search).expect("it suits"));
             let said = has_cycle(&report);
             assert_eq!(said, wanted, "{engine:?} {:?} from {:?}", graph.edges, graph.starts);
+            if said {
+                check_lasso(&graph, &report, "by sorting");
+            }
         }
     }
     assert!(broken > graphs / 8 && broken < graphs, "{broken} of {graphs} are violated: lopsided");

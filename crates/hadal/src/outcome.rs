@@ -318,6 +318,12 @@ fn reason(report: &Report, trace: Option<&TraceView>, memory: u64) -> (&'static 
                     "; something wrong was seen in a layer that is not finished: resume to have it reported",
                 );
             }
+            if report.proviso == Some(Proviso::RunSeen) {
+                told = told.replace("; what was seen is fine", "");
+                told.push_str(
+                    "; an infinite run that breaks a property is known to exist, but not yet the way to it",
+                );
+            }
             ("stopped", told, None)
         }
     }
@@ -325,7 +331,7 @@ fn reason(report: &Report, trace: Option<&TraceView>, memory: u64) -> (&'static 
 
 fn holds_reason(proviso: Option<Proviso>) -> String {
     match proviso {
-        None | Some(Proviso::WrongSeen) => "every reachable state was visited and nothing is wrong".into(),
+        None | Some(Proviso::WrongSeen | Proviso::RunSeen) => "every reachable state was visited and nothing is wrong".into(),
         Some(Proviso::LayersDeleted { before }) => format!(
             "every reachable state was visited and nothing is wrong (layers before depth {before} were deleted: states \
              and transitions may be counted more than once)"

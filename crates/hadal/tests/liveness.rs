@@ -244,3 +244,128 @@ fn the_railway_has_its_four_answers() {
         }
     }
 }
+
+/// Three counters that go up to `LAST` each and then begin again together.
+fn counters(last: u32) -> String {
+    let count = |name: &str| format!("rule \"{name}\" {name} < LAST ==> {name} := {name} + 1; end;\n");
+    format!(
+        "const LAST: {last};\ntype count: 0..LAST;\nvar x: count; y: count; z: count;\n\
+        startstate x := 0; y := 0; z := 0; end;\n{}{}{}\
+        rule \"again\" x = LAST & y = LAST & z = LAST ==> x := 0; y := 0; z := 0; end;\n",
+        count("x"),
+        count("y"),
+        count("z"),
+    )
+}
+
+/// Kills a check again and again, a little later each time, and resumes it until it ends by itself.
+fn killed(model: &str, further: &[&str], first_wait_ms: u64) -> (serde_json::Value, u32) {
+    let disk = tempfile::tempdir().expect("a folder");
+    let place = disk.path().display().to_string();
+    let mut wait = std::time::Duration::from_millis(first_wait_ms);
+    let mut deaths = 0;
+    loop {
+        let mut runs = std::fs::read_dir(disk.path()).expect("the folder can be read").flatten();
+        let run = runs.next().map(|run| run.path());
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hadal"));
+        match &run {
+            Some(run) => command.arg("resume").arg(run).arg("--json"),
+            None => {
+                command.args(["check", model, "--json", "--threads", "1", "--disk", &place]).args(further)
+            }
+        };
+        let child = command
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the command starts");
+        let id = child.id();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let waiting = std::thread::spawn(move || {
+            let output = child.wait_with_output();
+            let _ = sender.send(());
+            output
+        });
+        if receiver.recv_timeout(wait).is_err() {
+            let id = id.to_string();
+            std::process::Command::new("kill").args(["-9", &id]).status().expect("there is kill");
+        }
+        let output = waiting.join().expect("it ends").expect("its output can be read");
+        if let Ok(result) = serde_json::from_slice::<serde_json::Value>(&output.stdout)
+            && result["verdict"].is_string()
+        {
+            return (result, deaths);
+        }
+        if let Some(run) =
+            run.filter(|run| !run.join("MANIFEST-0").exists() && output.status.code() == Some(2))
+        {
+            // Killed before its first commit: there is nothing to go on from.
+            std::fs::remove_dir_all(run).expect("it can be removed");
+        }
+        deaths += 1;
+        assert!(deaths < 60, "it never ends");
+        wait = wait.mul_f64(1.3);
+    }
+}
+
+#[test]
+fn searches_for_accepted_cycles_that_are_killed_are_resumed_to_the_same_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let large = written(&folder, "large.m", &counters(32));
+    let small = written(&folder, "small.m", &counters(6));
+    let mut all = 0;
+    for (engine, model, formula, holds) in [
+        ("external-owcty", &large, "[] <> (x = 0)", true),
+        ("external-owcty", &small, "<> [] (x = 0)", false),
+        ("external-map", &large, "[] <> (x = 0)", true),
+        ("las-bfs", &small, "<> [] (x = 0)", false),
+        ("las-bfs", &small, "[] <> (x = 0)", true),
+        ("las-astar", &small, "<> [] (x = 0)", false),
+    ] {
+        let asked = ["--ltl", formula, "--liveness", engine];
+        let whole = check(model, &asked).expect_code(i32::from(!holds)).json();
+        let (result, deaths) = killed(model, &asked, 60);
+        all += deaths;
+        for figure in ["verdict", "states", "transitions", "trace_length", "loop_length"] {
+            assert_eq!(result[figure], whole[figure], "{engine} {formula}: {figure} after {deaths} deaths");
+        }
+    }
+    println!("{all} deaths");
+    assert!(all > 0, "nothing was killed");
+}
+
+#[test]
+fn a_bound_on_the_steps_of_lassos_is_raised_when_the_run_is_resumed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = written(&folder, "counters.m", &counters(2));
+    let disk = folder.path().join("runs").display().to_string();
+    let asked = ["--ltl", "<> [] (x = 0)", "--liveness", "las-any"];
+    let whole = check(&model, &asked).expect_code(1).json();
+    let shortest = whole["trace_length"].as_u64().expect("a lasso");
+    let bound = (shortest - 1).to_string();
+    let limits = ["--max-depth", &bound, "--strategy", "sort", "--disk", &disk];
+    let stopped = check(&model, &[&asked[..], &limits].concat()).expect_code(3).json();
+    let run = stopped["run"].as_str().expect("a run to resume");
+    let next = shortest.to_string();
+    let found = hadal(&["resume", run, "--max-depth", &next, "--json"]).expect_code(1).json();
+    assert_eq!(
+        (found["verdict"].as_str(), found["trace_length"].as_u64()),
+        (Some("violated"), Some(shortest))
+    );
+}
+
+#[test]
+fn a_wrong_run_of_a_large_space_is_found_before_all_of_it_is_explored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // 1.7 million states.
+    let model = written(&folder, "counters.m", &counters(119));
+    let asked = ["--ltl", "<> [] (x = 0)", "--deadlock", "off"];
+    let one = check(&model, &asked).expect_code(1).json();
+    assert_eq!(one["verdict"], "violated");
+    assert!(one["states"].as_u64().expect("a count") < 250_001, "{}", one["states"]);
+    let two =
+        hadal(&[&["check", &model, "--json", "--threads", "2"][..], &asked].concat()).expect_code(1).json();
+    assert_eq!(one["trace"], two["trace"], "threads make no difference");
+    let holds = check(&model, &["--ltl", "[] <> (x = 0)"]).expect_code(0).json();
+    assert!(holds["states"].as_u64().expect("a count") > 1_700_000);
+}

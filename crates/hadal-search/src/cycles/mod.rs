@@ -115,7 +115,8 @@ impl<'s> Under<'s> {
     }
 
     fn stopped_as(&self, verdict: Verdict) -> Report {
-        Report::of_nothing(self.setting.task, self.setting.governor, verdict, TABLE)
+        let proviso = self.reins.proviso(&verdict);
+        Report { proviso, ..Report::of_nothing(self.setting.task, self.setting.governor, verdict, TABLE) }
     }
 
     /// On one thread.
@@ -158,6 +159,7 @@ impl<'s> Under<'s> {
         drop(states);
         let verdict = match (found, reason) {
             (Some((seed, among)), _) => {
+                self.reins.found();
                 let mut graph = self.graph()?;
                 match located(&mut graph, &seed, among).await {
                     Ok(seed) => closed(&mut graph, &seed).await,
@@ -165,6 +167,7 @@ impl<'s> Under<'s> {
                 }
             }
             (None, Some(End::Wrong(Violation { kind, path, .. }))) if path.len() == 1 => {
+                self.reins.found();
                 let mut graph = self.graph()?;
                 match graph.seek(&path[0]).await {
                     Ok(Some(n)) => {
@@ -192,6 +195,7 @@ async fn located(graph: &mut Graph<'_>, seed: &[u64], among: Option<Vec<Vec<u64>
 
 /// The lasso through a seed.
 async fn closed(graph: &mut Graph<'_>, seed: &Seed) -> Verdict {
+    graph.reins.found();
     let round = match round::close(graph, seed).await {
         Ok(round) => round,
         Err(end) => return ended(end),

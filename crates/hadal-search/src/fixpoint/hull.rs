@@ -23,7 +23,10 @@ impl<'a, C: Closed> Pass<'a, C> {
     /// Whether the space has an accepted run, and one where it has.
     pub(crate) async fn cycle(&self, acceptance: Acceptance) -> Result<Answer, Trouble> {
         let found = match self.hull(acceptance).await {
-            Ok(Some(hull)) => lasso::find(self, acceptance, &hull).await,
+            Ok(Some(hull)) => {
+                self.reins.found();
+                lasso::find(self, acceptance, &hull).await
+            }
             Ok(None) => Ok(Answer::Holds),
             Err(early) => Err(early),
         };

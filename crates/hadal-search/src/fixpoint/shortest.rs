@@ -17,8 +17,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Mutex;
 
-/// A shortest lasso of the kind asked for, or `found` where it is one; and whether it is known to be: where memory runs
-/// out, the best one so far is not.
+/// A shortest lasso of the kind asked for, or `found` where it is one; and whether it is known to be: where memory or time
+/// runs out, the best one so far is not.
 pub(super) async fn improve<C: Closed>(
     pass: &Pass<'_, C>,
     acceptance: Acceptance,
@@ -34,6 +34,11 @@ pub(super) async fn improve<C: Closed>(
     };
     for group in 0..pass.closed.groups() {
         for (depth, seed) in search.seeds(group).await? {
+            if pass.task.control.must_stop(0).is_some()
+                && let Some(best) = best
+            {
+                return Ok((best, false));
+            }
             let most = best.as_ref().map_or(usize::MAX, |best| best.length() - 1);
             if depth >= most {
                 continue;

@@ -54,6 +54,8 @@ pub(crate) struct BreadthWalk<'a> {
     /// For each layer, how long each arena was when it began (one number per writer). The last row begins the layer
     /// being built.
     starts: Vec<u64>,
+    /// What must be said beside the verdict.
+    proviso: Option<Proviso>,
     layers: Vec<Layer>,
     /// What was counted in the expanded layers.
     counts: Counts,
@@ -94,6 +96,7 @@ impl<'a> BreadthWalk<'a> {
             table: StateTable::new(task.space.words(), 0, writers, governor)?,
             lanes: (0..writers).map(|_| Lane::new(task, Parents::Forgotten)).collect(),
             starts: vec![0; writers],
+            proviso: None,
             layers: Vec::new(),
             counts: Counts::zero(task.space),
             at: At::Start,
@@ -228,7 +231,7 @@ impl<'a> BreadthWalk<'a> {
             counts: &counts,
             stages: vec![TABLE],
         };
-        let proviso = has_found(&self.lanes).then_some(Proviso::WrongSeen);
+        let proviso = if has_found(&self.lanes) { Some(Proviso::WrongSeen) } else { self.proviso };
         let report = answer.report(self.task, &self.governor);
         Report { depth: Some(depth), layers: self.layers.clone(), proviso, ..report }
     }
@@ -304,6 +307,7 @@ impl<'a> Seeing<'a> for BreadthWalk<'a> {
 
     async fn answer(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
         let verdict = self.about_runs(&reins).await;
+        self.proviso = reins.proviso(&verdict);
         self.at = At::End(LayerEnd::Decided(verdict));
         Ok(self)
     }

@@ -3,18 +3,35 @@
 //!
 //! Barnat, Brim, Simecek and Weber, "Revisiting resistance speeds up I/O-efficient LTL model checking" (TACAS 2008).
 
+use super::kept::Step;
 use super::runs::{Stream, precedes};
 use super::{Early, OnDisk, halves, is_larger};
 use hadal_store::run::RunFile;
 use std::cmp::Ordering;
 
+/// What came of spreading.
+enum Spreading {
+    /// The largest accepting state that leads to each state, for those that have one.
+    Largest(RunFile),
+    /// An accepting state that leads to itself.
+    Cycle(Vec<u64>),
+}
+
 impl OnDisk<'_, '_> {
-    /// Whether there is an accepted cycle.
-    pub(super) async fn map(&mut self, all: &RunFile) -> Result<bool, Early> {
+    /// An accepting state on a cycle, if there is one. Begins with states that are no longer accepting and, in the middle of a
+    /// round, the largest predecessors and those that have just risen.
+    pub(super) async fn map(
+        &mut self,
+        all: &RunFile,
+        mut removed: RunFile,
+        mut left: Option<(RunFile, RunFile)>,
+    ) -> Result<Option<Vec<u64>>, Early> {
         let files = self.files;
-        let mut removed = files.empty(files.shape())?;
         loop {
-            let Some(largest) = self.spread(all, &removed).await? else { return Ok(true) };
+            let largest = match self.spread(all, &removed, left.take()).await? {
+                Spreading::Cycle(state) => return Ok(Some(state)),
+                Spreading::Largest(largest) => largest,
+            };
             let mut gather = files.gather(files.shape())?;
             let mut pairs = Stream::open(&largest)?;
             while let Some(pair) = pairs.peek()? {
@@ -24,26 +41,36 @@ impl OnDisk<'_, '_> {
             let before = removed.records();
             removed = files.union(removed, gather.finish()?)?;
             if removed.records() == before {
-                return Ok(false);
+                return Ok(None);
             }
         }
     }
 
-    /// The largest accepting state that leads to each state, for those that have one; `None` where one leads to itself.
-    async fn spread(&mut self, all: &RunFile, removed: &RunFile) -> Result<Option<RunFile>, Early> {
+    async fn spread(
+        &mut self,
+        all: &RunFile,
+        removed: &RunFile,
+        left: Option<(RunFile, RunFile)>,
+    ) -> Result<Spreading, Early> {
         let files = self.files;
-        let mut largest = files.empty(files.pairs())?;
-        let mut gather = files.gather(files.pairs())?;
-        let accepting = self.accepting(all, removed)?;
-        let mut states = Stream::open(&accepting)?;
-        while let Some(state) = states.peek()? {
-            let state = state.to_vec();
-            states.step();
-            self.along_cycles(&state, |to| gather.push_pair(to, &state))?;
-        }
+        let (mut largest, mut offered) = match left {
+            Some((largest, risen)) => {
+                let offered = self.offers(&risen, removed)?;
+                (largest, offered)
+            }
+            None => {
+                let mut gather = files.gather(files.pairs())?;
+                let accepting = self.accepting(all, removed)?;
+                let mut states = Stream::open(&accepting)?;
+                while let Some(state) = states.peek()? {
+                    let state = state.to_vec();
+                    states.step();
+                    self.along_cycles(&state, |to| gather.push_pair(to, &state))?;
+                }
+                (files.empty(files.pairs())?, gather.finish()?)
+            }
+        };
         loop {
-            self.rest().await?;
-            let offered = gather.finish()?;
             let (mut known, mut risen) = (files.writer(files.pairs())?, files.writer(files.pairs())?);
             let (mut offers, mut before) = (Stream::open(&offered)?, Stream::open(&largest)?);
             loop {
@@ -61,7 +88,7 @@ impl OnDisk<'_, '_> {
                 }
                 let rises = held.as_ref().is_none_or(|held| is_larger(&value, held));
                 if rises && value == state {
-                    return Ok(None);
+                    return Ok(Spreading::Cycle(state));
                 }
                 let kept = if rises { &value } else { held.as_ref().unwrap_or(&value) };
                 let pair = [kept.as_slice(), &state].concat();
@@ -74,22 +101,30 @@ impl OnDisk<'_, '_> {
                 known.push(pair)?;
                 before.step();
             }
-            (largest, gather) = (known.finish()?, files.gather(files.pairs())?);
+            largest = known.finish()?;
             let risen = risen.finish()?;
             if risen.records() == 0 {
-                return Ok(Some(largest));
+                return Ok(Spreading::Largest(largest));
             }
-            let (mut pairs, mut removed) = (Stream::open(&risen)?, Stream::open(removed)?);
-            while let Some(pair) = pairs.peek()? {
-                let (state, value) = halves(pair);
-                let (state, mut value) = (state.to_vec(), value.to_vec());
-                pairs.step();
-                if !removed.has(&state)? && is_larger(&state, &value) && self.is_accepting(&state) {
-                    value.clone_from(&state);
-                }
-                self.along_cycles(&state, |to| gather.push_pair(to, &value))?;
-            }
+            self.reach(Step::Spread, &[all, removed, &largest, &risen]).await?;
+            offered = self.offers(&risen, removed)?;
         }
+    }
+
+    /// What states that have risen offer to those they lead to.
+    fn offers(&mut self, risen: &RunFile, removed: &RunFile) -> Result<RunFile, Early> {
+        let mut gather = self.files.gather(self.files.pairs())?;
+        let (mut pairs, mut removed) = (Stream::open(risen)?, Stream::open(removed)?);
+        while let Some(pair) = pairs.peek()? {
+            let (state, value) = halves(pair);
+            let (state, mut value) = (state.to_vec(), value.to_vec());
+            pairs.step();
+            if !removed.has(&state)? && is_larger(&state, &value) && self.is_accepting(&state) {
+                value.clone_from(&state);
+            }
+            self.along_cycles(&state, |to| gather.push_pair(to, &value))?;
+        }
+        gather.finish()
     }
 }
 

@@ -3,8 +3,11 @@
 //!
 //! Barnat, Brim and Simecek, "I/O efficient accepting cycle detection" (CAV 2007), and Barnat, Brim, Simecek and Weber,
 //! "Revisiting resistance speeds up I/O-efficient LTL model checking" (TACAS 2008). Sets of states are sorted runs; successors are gathered,
-//! sorted and merged with them. An answer says whether there is an accepted cycle; its lasso is another search's work.
+//! sorted and merged with them. What is being worked on is committed about once a second, so a search that is killed goes
+//! on from there. The lasso is found in the same way, through an accepting state that is known to lie on a cycle.
 
+mod kept;
+mod lasso;
 mod map;
 mod owcty;
 mod runs;
@@ -13,12 +16,14 @@ use super::Unsuited;
 use crate::explore::{Explored, Explorer, Method, Progress, Setting};
 use crate::finding::Finding;
 use crate::layered::Trouble;
+use crate::layered::ledger::Ledger;
 use crate::ram::breadth::TRANSITION_WORK;
 use crate::report::{Report, Stage, StopReason, Verdict, Violation, ViolationKind};
 use crate::resting::{Reins, Resting};
 use crate::strategies::Resumes;
 use hadal_store::run::RunFile;
-use hadal_system::{Successors, Worker};
+use hadal_system::{PropertyId, Successors, Worker};
+use kept::{Left, Step};
 use runs::{Files, Gather, Stream, precedes};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -35,7 +40,8 @@ pub enum External {
 /// Why it ended early.
 pub(crate) enum Early {
     Stopped(StopReason),
-    Wrong(ViolationKind),
+    /// Something besides a cycle is wrong, in this state if it is in one.
+    Wrong(ViolationKind, Option<Vec<u64>>),
     Trouble(Trouble),
 }
 
@@ -45,7 +51,7 @@ impl<T: Into<Trouble>> From<T> for Early {
     }
 }
 
-/// Explores everything and looks for accepted cycles. A violation has no path: the way there is another search's work.
+/// Explores everything and looks for accepted cycles.
 impl Method for External {
     fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
         let acceptance = setting.task.space.acceptance().ok_or(Unsuited::NoAcceptance)?;
@@ -54,15 +60,30 @@ impl Method for External {
         }
         let ledger = setting.run.open()?;
         let files = Files::new(&setting, ledger.disk())?;
-        let reins = Reins::new(setting.task.control, setting.governor, Progress::NOTHING);
+        let left = match setting.run.is_resumed() {
+            true => Left::read(&ledger, &files, *self)?,
+            false => None,
+        };
+        let (states, transitions) = left.as_ref().map_or((0, 0), |left| (left.states, left.transitions));
+        let before = Progress { states, transitions, ..Progress::NOTHING };
+        let reins = Reins::new(setting.task.control, setting.governor, before);
         let (engine, search) = (*self, Arc::clone(&reins));
         Ok(Box::new(Resting::new(reins, async move {
-            let mut on = OnDisk::new(&setting, &search, &files);
-            let said = on.decide(engine).await;
-            // The run's folder is open until here.
-            drop(ledger);
-            let cycle = ViolationKind::Cycle { property: acceptance.property, loop_from: 0 };
-            Ok(Explored::leaving(on.report(said, cycle)?, Resumes::Nothing))
+            let mut on = OnDisk {
+                search: &setting,
+                engine,
+                reins: &search,
+                files: &files,
+                ledger,
+                worker: setting.task.space.worker(),
+                out: Successors::new(setting.task.space.words()),
+                states,
+                transitions,
+                seconds_before: left.as_ref().map_or(0.0, |left| left.seconds),
+                fired: 0,
+            };
+            let said = on.answer(acceptance.property, left).await;
+            Ok(Explored::leaving(on.report(said)?, Resumes::ItsOwn))
         })))
     }
 }
@@ -70,37 +91,77 @@ impl Method for External {
 /// A space and sets of its states on disk.
 pub(super) struct OnDisk<'s, 'a> {
     search: &'s Setting<'a>,
+    engine: External,
     reins: &'s Reins<'s>,
     files: &'s Files,
+    ledger: Ledger,
     worker: Box<dyn Worker + 's>,
     out: Successors,
     states: u64,
     transitions: u64,
+    /// Of earlier sittings.
+    seconds_before: f64,
     /// Transitions fired since the last rest, and states expanded.
     fired: u64,
 }
 
-impl<'s, 'a> OnDisk<'s, 'a> {
-    fn new(search: &'s Setting<'a>, reins: &'s Reins<'s>, files: &'s Files) -> Self {
-        let (worker, out) = (search.task.space.worker(), Successors::new(search.task.space.words()));
-        OnDisk { search, reins, files, worker, out, states: 0, transitions: 0, fired: 0 }
-    }
-
-    /// Whether there is an accepted cycle.
-    async fn decide(&mut self, engine: External) -> Result<bool, Early> {
-        let all = self.everything().await?;
-        match engine {
-            External::Owcty => self.owcty(all).await,
-            External::Map => self.map(&all).await,
+impl OnDisk<'_, '_> {
+    /// What is wrong, with the way there.
+    async fn answer(&mut self, property: PropertyId, left: Option<Left>) -> Result<Option<Violation>, Early> {
+        match self.decide(left).await {
+            Ok(None) => Ok(None),
+            Ok(Some(seed)) => self.lasso(property, seed).await.map(Some),
+            Err(Early::Wrong(kind, None)) => Ok(Some(Violation { kind, path: Vec::new(), shortest: true })),
+            Err(Early::Wrong(kind, Some(state))) => self.way_to(kind, state).await.map(Some),
+            Err(other) => Err(other),
         }
     }
 
-    fn report(&self, said: Result<bool, Early>, cycle: ViolationKind) -> Result<Report, Trouble> {
-        let wrong = |kind| Verdict::Violated(Violation { kind, path: Vec::new(), shortest: false });
+    /// An accepting state on a cycle, if there is one.
+    async fn decide(&mut self, left: Option<Left>) -> Result<Option<Vec<u64>>, Early> {
+        let (step, mut runs) = match left {
+            Some(left) => (Some(left.step), left.runs.into_iter()),
+            None => (None, Vec::new().into_iter()),
+        };
+        let mut next = || runs.next().ok_or(Early::Trouble(Trouble::NothingToResume));
+        let fixed = match step {
+            Some(Step::Close) => return Ok(Stream::open(&next()?)?.peek()?.map(<[u64]>::to_vec)),
+            Some(Step::Spread) => {
+                let (all, removed) = (next()?, next()?);
+                if self.engine == External::Owcty {
+                    // It was known before that there is one.
+                    self.reins.found();
+                }
+                return self.map(&all, removed, Some((next()?, next()?))).await;
+            }
+            Some(Step::Reach) => {
+                let kept = next()?;
+                self.owcty_from_reach(kept, Some((next()?, next()?))).await?
+            }
+            Some(Step::Drop { before }) => self.owcty_from_drop(before, (next()?, next()?)).await?,
+            Some(Step::Explore) | None => {
+                let left = if step.is_some() { Some((next()?, next()?)) } else { None };
+                let all = self.everything(left).await?;
+                match self.engine {
+                    External::Map => return self.map(&all, self.files.empty(self.files.shape())?, None).await,
+                    External::Owcty => self.owcty_from_reach(all, None).await?,
+                }
+            }
+        };
+        let Some(fixed) = fixed else { return Ok(None) };
+        // A cycle is left: maximal accepting predecessors say through which state one leads.
+        self.reins.found();
+        let seed = self.map(&fixed, self.files.empty(self.files.shape())?, None).await?;
+        seed.map_or(Err(Early::Trouble(Trouble::Liveness)), |seed| Ok(Some(seed)))
+    }
+
+    fn report(&self, said: Result<Option<Violation>, Early>) -> Result<Report, Trouble> {
         let verdict = match said {
-            Ok(true) => wrong(cycle),
-            Ok(false) => Verdict::Holds,
-            Err(Early::Wrong(kind)) => wrong(kind),
+            Ok(Some(violation)) => Verdict::Violated(violation),
+            Ok(None) => Verdict::Holds,
+            Err(Early::Wrong(kind, _)) => {
+                Verdict::Violated(Violation { kind, path: Vec::new(), shortest: false })
+            }
             Err(Early::Stopped(reason)) => Verdict::Stopped(reason),
             Err(Early::Trouble(Trouble::OverBudget(full))) => {
                 Verdict::Stopped(crate::run::out_of_memory(full))
@@ -109,8 +170,10 @@ impl<'s, 'a> OnDisk<'s, 'a> {
             Err(Early::Trouble(trouble)) => return Err(trouble),
         };
         let stage = Stage { storage: "sorted runs", states: 0, depth: 0 };
+        let proviso = self.reins.proviso(&verdict);
         let report = Report::of_nothing(self.search.task, self.search.governor, verdict, stage);
-        Ok(Report { states: self.states, transitions: self.transitions, ..report })
+        let (states, transitions, disk) = (self.states, self.transitions, Some(self.files.figures()));
+        Ok(Report { states, transitions, disk, proviso, ..report })
     }
 
     /// Lets the next step come, if the work of this one is done.
@@ -147,27 +210,34 @@ impl<'s, 'a> OnDisk<'s, 'a> {
         Ok(())
     }
 
-    /// Every state that can be reached: layer by layer, each freed of what is known by a scan of it.
-    async fn everything(&mut self) -> Result<RunFile, Early> {
-        let files = self.files;
-        let mut gather = files.gather(files.shape())?;
+    /// The initial states.
+    fn initial(&mut self) -> Result<RunFile, Early> {
+        let mut gather = self.files.gather(self.files.shape())?;
         self.out.clear();
         self.worker.initial(&mut self.out);
         if let Some(&label) = self.out.faults().first() {
-            return Err(Early::Wrong(ViolationKind::StartFault(label)));
+            return Err(Early::Wrong(ViolationKind::StartFault(label), None));
         }
         for (_, state) in self.out.iter() {
             gather.push(state)?;
         }
-        let mut all = files.empty(files.shape())?;
-        loop {
-            let layer = files.without(&gather.finish()?, &all)?;
-            if layer.records() == 0 {
-                return Ok(all);
+        gather.finish()
+    }
+
+    /// Every state that can be reached: layer by layer, each freed of what is known by a scan of it. Begins with all states
+    /// that are known, and those of them that are to be expanded.
+    async fn everything(&mut self, left: Option<(RunFile, RunFile)>) -> Result<RunFile, Early> {
+        let files = self.files;
+        let (mut all, mut layer) = match left {
+            Some(left) => left,
+            None => {
+                let layer = self.initial()?;
+                self.states = layer.records();
+                (layer.clone(), layer)
             }
-            self.states += layer.records();
-            all = files.union(all, layer.clone())?;
-            gather = files.gather(files.shape())?;
+        };
+        while layer.records() > 0 {
+            let mut gather = files.gather(files.shape())?;
             let mut states = Stream::open(&layer)?;
             while let Some(state) = states.peek()? {
                 let state = state.to_vec();
@@ -175,22 +245,26 @@ impl<'s, 'a> OnDisk<'s, 'a> {
                 self.check(&state)?;
                 self.expand(&state);
                 if let Some(&label) = self.out.faults().first() {
-                    return Err(Early::Wrong(ViolationKind::Fault(label)));
+                    return Err(Early::Wrong(ViolationKind::Fault(label), Some(state)));
                 }
                 self.transitions += self.out.len() as u64;
                 for (_, to) in self.out.iter() {
                     gather.push(to)?;
                 }
             }
-            self.rest().await?;
+            layer = files.without(&gather.finish()?, &all)?;
+            self.states += layer.records();
+            all = files.union(all, layer.clone())?;
+            self.reach(Step::Explore, &[&all, &layer]).await?;
         }
+        Ok(all)
     }
 
     fn check(&mut self, state: &[u64]) -> Result<(), Early> {
         let task = self.search.task;
         let check = self.worker.check(state);
         match Finding::from_check(check, state, task.space.properties(), task.question) {
-            Some(found) => Err(Early::Wrong(found.kind)),
+            Some(found) => Err(Early::Wrong(found.kind, Some(found.state))),
             None => Ok(()),
         }
     }

@@ -3,36 +3,60 @@
 //! Barnat, Brim and Simecek, "I/O efficient accepting cycle detection" (CAV 2007): states stand beside the number of their
 //! predecessors in the set, and those without any are dropped layer by layer.
 
+use super::kept::Step;
 use super::runs::{Stream, precedes};
 use super::{Early, OnDisk, halves};
 use hadal_store::run::RunFile;
-use hadal_store::shape::RecordShape;
 use std::cmp::Ordering;
 
 impl OnDisk<'_, '_> {
-    /// Whether an accepted cycle is left.
-    pub(super) async fn owcty(&mut self, all: RunFile) -> Result<bool, Early> {
-        let mut kept = all;
+    /// What accepted cycles are left in, where some are; begins with what is reached from accepting states of `kept` and what
+    /// of that is to be expanded.
+    pub(super) async fn owcty_from_reach(
+        &mut self,
+        mut kept: RunFile,
+        mut left: Option<(RunFile, RunFile)>,
+    ) -> Result<Option<RunFile>, Early> {
         loop {
             let before = kept.records();
-            let reached = self.reached_from_accepting(&kept).await?;
-            kept = self.with_predecessors(&reached).await?;
-            if kept.records() == 0 {
-                return Ok(false);
-            }
-            if kept.records() == before {
-                return Ok(true);
+            let reached = self.reached_from_accepting(&kept, left.take()).await?;
+            let counted = self.counted(&reached)?;
+            kept = self.with_predecessors(before, counted).await?;
+            if is_fixed(before, &kept) {
+                return Ok(Some(kept).filter(|kept| kept.records() > 0));
             }
         }
     }
 
+    /// The same, from where states without predecessors are dropped.
+    pub(super) async fn owcty_from_drop(
+        &mut self,
+        before: u64,
+        left: (RunFile, RunFile),
+    ) -> Result<Option<RunFile>, Early> {
+        let kept = self.with_predecessors(before, left).await?;
+        match is_fixed(before, &kept) {
+            true => Ok(Some(kept).filter(|kept| kept.records() > 0)),
+            false => self.owcty_from_reach(kept, None).await,
+        }
+    }
+
     /// What the accepting states of a set reach inside it, themselves included.
-    async fn reached_from_accepting(&mut self, set: &RunFile) -> Result<RunFile, Early> {
+    async fn reached_from_accepting(
+        &mut self,
+        set: &RunFile,
+        left: Option<(RunFile, RunFile)>,
+    ) -> Result<RunFile, Early> {
         let files = self.files;
-        let mut layer = self.accepting(set, &files.empty(files.shape())?)?;
-        let mut reached = layer.clone();
+        let (mut reached, mut layer) = match left {
+            Some(left) => left,
+            None => {
+                let layer = self.accepting(set, &files.empty(files.shape())?)?;
+                (layer.clone(), layer)
+            }
+        };
         while layer.records() > 0 {
-            self.rest().await?;
+            self.reach(Step::Reach, &[set, &reached, &layer]).await?;
             let mut gather = files.gather(files.shape())?;
             let mut states = Stream::open(&layer)?;
             while let Some(state) = states.peek()? {
@@ -47,29 +71,34 @@ impl OnDisk<'_, '_> {
         Ok(reached)
     }
 
-    /// What is left of a set when states that nothing inside it leads to are dropped, again and again.
-    async fn with_predecessors(&mut self, set: &RunFile) -> Result<RunFile, Early> {
+    /// The states of a set with the number of their predecessors in it, and those without any.
+    fn counted(&mut self, set: &RunFile) -> Result<(RunFile, RunFile), Early> {
         let files = self.files;
         // Whether a state leads into the set is told by the join with it.
-        let (mut counted, mut dropped) = {
-            let led = self.led_to(set)?;
-            let shape = RecordShape::with_payload(files.shape().words(), 1);
-            let (mut counted, mut dropped) = (files.writer(shape)?, files.writer(files.shape())?);
-            let (mut states, mut led) = (Stream::open(set)?, Stream::open(&led)?);
-            while let Some(state) = states.peek()? {
-                match predecessors(&mut led, state)? {
-                    0 => dropped.push(state)?,
-                    count => counted.push(&[&[count], state].concat())?,
-                }
-                states.step();
+        let led = self.led_to(set)?;
+        let (mut counted, mut dropped) = (files.writer(files.counted())?, files.writer(files.shape())?);
+        let (mut states, mut led) = (Stream::open(set)?, Stream::open(&led)?);
+        while let Some(state) = states.peek()? {
+            match predecessors(&mut led, state)? {
+                0 => dropped.push(state)?,
+                count => counted.push(&[&[count], state].concat())?,
             }
-            (counted.finish()?, dropped.finish()?)
-        };
+            states.step();
+        }
+        Ok((counted.finish()?, dropped.finish()?))
+    }
+
+    /// What is left of a set when states that nothing inside it leads to are dropped, again and again.
+    async fn with_predecessors(
+        &mut self,
+        before: u64,
+        (mut counted, mut dropped): (RunFile, RunFile),
+    ) -> Result<RunFile, Early> {
+        let files = self.files;
         while dropped.records() > 0 {
-            self.rest().await?;
+            self.reach(Step::Drop { before }, &[&counted, &dropped]).await?;
             let led = self.led_to(&dropped)?;
-            let shape = RecordShape::with_payload(files.shape().words(), 1);
-            let (mut fewer, mut next) = (files.writer(shape)?, files.writer(files.shape())?);
+            let (mut fewer, mut next) = (files.writer(files.counted())?, files.writer(files.shape())?);
             let (mut states, mut led) = (Stream::open(&counted)?, Stream::open(&led)?);
             while let Some(record) = states.peek()? {
                 let state = &record[1..];
@@ -103,6 +132,11 @@ impl OnDisk<'_, '_> {
         }
         gather.finish()
     }
+}
+
+/// Whether a round that began with `before` states left nothing, or all.
+fn is_fixed(before: u64, kept: &RunFile) -> bool {
+    kept.records() == 0 || kept.records() == before
 }
 
 /// How many sources stand beside a target in a stream of pairs; asked for targets that ascend.

@@ -3,6 +3,7 @@
 use super::Early;
 use crate::explore::Setting;
 use crate::layered::Trouble;
+use crate::report::DiskFigures;
 use crate::run::{Buffers, run_options};
 use hadal_store::merge::{MergeLimits, merge_unique};
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
@@ -35,6 +36,29 @@ impl Files {
     /// The shape of pairs of states.
     pub(super) fn pairs(&self) -> RecordShape {
         RecordShape::states(2 * self.options.shape.words())
+    }
+
+    /// The shape of states with a count.
+    pub(super) fn counted(&self) -> RecordShape {
+        RecordShape::with_payload(self.shape().words(), 1)
+    }
+
+    /// A run that an earlier sitting wrote.
+    pub(super) fn open(&self, name: &str, shape: RecordShape) -> Result<RunFile, Trouble> {
+        Ok(RunFile::open(&self.disk, name, &RunOptions { shape, ..self.options })?)
+    }
+
+    /// What the disk holds and what was moved.
+    pub(super) fn figures(&self) -> DiskFigures {
+        let traffic = &self.disk.traffic;
+        let files = self.disk.vfs.list().unwrap_or_default();
+        DiskFigures {
+            bytes: files.iter().map(|file| file.bytes).sum(),
+            read: traffic.bytes_read(),
+            written: traffic.bytes_written(),
+            read_cost: traffic.speed.cost(),
+            buckets: None,
+        }
     }
 
     pub(super) fn writer(&self, shape: RecordShape) -> Result<RunWriter, Early> {

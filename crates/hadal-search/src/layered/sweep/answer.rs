@@ -35,6 +35,9 @@ impl<'a> Seeing<'a> for Sweep<'a> {
 
     async fn answer(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
         let about_runs = self.about_runs(&reins).await;
+        if let Ok(Some(verdict)) = &about_runs {
+            self.proviso = reins.proviso(verdict).or(self.proviso);
+        }
         let answered =
             self.conclude(|sweep| Ok(Some(about_runs?.map_or_else(|| sweep.all_covered(), Answered::from))))?;
         self.at = answered.map_or(At::Between(None), At::End);

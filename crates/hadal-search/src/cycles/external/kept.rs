@@ -1,0 +1,101 @@
+//! What a search keeps in its run: the sets it is working on, and at which step.
+
+use super::runs::Files;
+use super::{Early, External, OnDisk};
+use crate::layered::Trouble;
+use crate::layered::ledger::{Ledger, Standing};
+use crate::report::Verdict;
+use crate::run::{RUNNING, status};
+use hadal_store::run::RunFile;
+use serde::{Deserialize, Serialize};
+
+const SECTION: &str = "sorting and scanning";
+
+/// The step at which a search begins again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Step {
+    /// All states so far, and those of them that are to be expanded.
+    Explore,
+    /// Of OWCTY: the set, what is reached from its accepting states, and what of that is to be expanded.
+    Reach,
+    /// Of OWCTY: the states with their predecessors counted, and those just dropped. `before` states were in the set.
+    Drop {
+        /// How many states the round began with.
+        before: u64,
+    },
+    /// Of MAP: all states, those that are no longer accepting, the largest predecessors, and those that have just risen.
+    Spread,
+    /// An accepting state on a cycle.
+    Close,
+}
+
+/// As it is written.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    map: bool,
+    step: Step,
+    states: u64,
+    transitions: u64,
+    seconds: f64,
+    runs: Vec<String>,
+}
+
+/// What an earlier sitting left.
+pub(super) struct Left {
+    pub(super) step: Step,
+    pub(super) states: u64,
+    pub(super) transitions: u64,
+    pub(super) seconds: f64,
+    /// In the order in which they were kept.
+    pub(super) runs: Vec<RunFile>,
+}
+
+impl Left {
+    /// Reads what was committed last; nothing where another search wrote it.
+    pub(super) fn read(ledger: &Ledger, files: &Files, engine: External) -> Result<Option<Self>, Trouble> {
+        let Some(section) = ledger.section(SECTION) else { return Ok(None) };
+        let kept: Kept = serde_json::from_slice(section)?;
+        if kept.map != (engine == External::Map) {
+            return Ok(None);
+        }
+        let shapes = match kept.step {
+            Step::Explore => vec![files.shape(); 2],
+            Step::Reach => vec![files.shape(); 3],
+            Step::Drop { .. } => vec![files.counted(), files.shape()],
+            Step::Spread => vec![files.shape(), files.shape(), files.pairs(), files.pairs()],
+            Step::Close => vec![files.shape()],
+        };
+        let runs = kept.runs.iter().zip(shapes).map(|(name, shape)| files.open(name, shape));
+        let runs = runs.collect::<Result<_, _>>()?;
+        let Kept { step, states, transitions, seconds, .. } = kept;
+        Ok(Some(Left { step, states, transitions, seconds, runs }))
+    }
+}
+
+impl OnDisk<'_, '_> {
+    /// A point from which the search can go on: it is committed where that is due, and where the search must stop here.
+    pub(super) async fn reach(&mut self, step: Step, runs: &[&RunFile]) -> Result<(), Early> {
+        let rested = self.rest().await;
+        let status = match &rested {
+            Err(Early::Stopped(reason)) => status(&Verdict::Stopped(reason.clone())),
+            _ => RUNNING.to_owned(),
+        };
+        if rested.is_err() || self.ledger.is_due() {
+            let seconds = self.seconds_before + self.search.task.control.elapsed().as_secs_f64();
+            let kept = Kept {
+                map: self.engine == External::Map,
+                step,
+                states: self.states,
+                transitions: self.transitions,
+                seconds,
+                runs: runs.iter().map(|run| run.name().to_owned()).collect(),
+            };
+            let (states, transitions) = (self.states, self.transitions);
+            let (covers, actions) = (&[][..], Vec::new());
+            let standing = Standing { status: &status, states, transitions, covers, actions, seconds };
+            let section = serde_json::to_vec(&kept).map_err(Trouble::from)?;
+            self.ledger.commit_section((SECTION, section), runs.to_vec(), standing)?;
+        }
+        rested
+    }
+}
