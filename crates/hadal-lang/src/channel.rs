@@ -28,6 +28,15 @@ pub struct Channel {
     pub capacity: usize,
 }
 
+/// A message that is put where it belongs among others.
+#[derive(Clone, Debug)]
+pub struct Sorted {
+    /// What others are compared with.
+    pub keys: Vec<Expr>,
+    /// What is kept, field by field.
+    pub values: Vec<Expr>,
+}
+
 impl Channel {
     /// How many messages are held.
     pub fn held(&self, span: Span) -> Expr {
@@ -82,13 +91,14 @@ impl Channel {
         body
     }
 
-    /// Puts a message before the oldest one that is greater, field by field. `at` is a scratch variable that can hold
-    /// positions up to the capacity, read and written through `scratch`.
-    pub fn insert(&self, values: Vec<Expr>, scratch: &Place, slide: LocalId, span: Span) -> Vec<Stmt> {
+    /// Puts a message before the oldest one that is greater than its keys, field by field. `at` is a scratch variable that
+    /// can hold positions up to the capacity, read and written through `scratch`.
+    pub fn insert(&self, message: Sorted, scratch: &Place, slide: LocalId, span: Span) -> Vec<Stmt> {
+        let Sorted { keys, values } = message;
         let at = scratch.clone().read();
         // Whether the message there is greater than the new one.
         let mut greater = Expr::constant(0);
-        for (n, value) in values.iter().enumerate().rev() {
+        for (n, value) in keys.iter().enumerate().rev() {
             let field = self.field(at.clone(), n, span).read();
             let more = Expr::binary(BinaryOp::Greater, field.clone(), value.clone());
             let same = Expr::binary(BinaryOp::Equal, field, value.clone());

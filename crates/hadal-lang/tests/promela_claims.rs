@@ -22,6 +22,19 @@ const WATCHED: &[(&str, bool, Option<usize>)] = &[
         false,
         Some(3),
     ),
+    // Where nothing moves any more `np_` is asked once more, and is false from then on.
+    (
+        "byte x; active proctype P() { progress: x = 1; x = 2; (x == 5) }
+        never { T: if :: x < 2 -> goto T :: x == 2 && np_ -> goto S fi; S: if :: !np_ -> goto accept fi; accept: do :: true od }",
+        true,
+        None,
+    ),
+    (
+        "byte x; active proctype P() { progress: x = 1; x = 2; (x == 5) }
+        never { T: if :: x < 2 -> goto T :: x == 2 && np_ -> goto accept fi; accept: do :: np_ od }",
+        false,
+        None,
+    ),
     // A claim that comes to its end has found something wrong.
     (
         "byte x; active proctype A() { do :: x < 3 -> x++ :: else -> x = 0 od }

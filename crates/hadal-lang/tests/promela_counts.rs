@@ -55,6 +55,68 @@ const SMALL: &[(&str, usize, usize)] = &[
         26,
         27,
     ),
+    // A sorted message is put where the values belong before their fields cut them.
+    (
+        "chan q = [3] of { bit, byte }; byte x;
+        active [2] proctype S() { do :: x < 4 -> atomic { q!!x + 1, 254 + x; x++ } od }
+        active proctype R() { byte y; end: do :: q?_, y od }",
+        56,
+        118,
+    ),
+    // While a message is offered, only what receives it escapes.
+    (
+        "chan c = [0] of { byte };
+        chan d = [0] of { byte };
+        bool e = 1; byte x;
+        active proctype A() { c!1; x = 5 }
+        active proctype B() { { c?1; x = 2 } unless { e -> x = 3 } }
+        active proctype C() { { d?1; x = 7 } unless { c!2 -> x = 8 } }
+        active proctype D() { d!1; x = 9 }",
+        151,
+        283,
+    ),
+    // Rendezvous that wait for each other inside `unless`.
+    (
+        "chan a = [0] of { byte }; chan b = [0] of { byte }; chan c = [0] of { byte }; chan d = [0] of { byte }; chan e = [0] of { byte };
+        byte x;
+        active proctype A() { { a?1; x = 1 } unless { b!1; x = 2 } }
+        active proctype B() { { b?1; x = 3 } unless { c!1; x = 4 } }
+        active proctype C() { { c?1; x = 5 } unless { d!1; x = 6 } }
+        active proctype D() { { d?1; x = 7 } unless { e!1; x = 8 } }
+        active proctype E() { do :: e?1 -> break :: x = 0; break od; a!1; x = 9 }",
+        1094,
+        2709,
+    ),
+    // `pc_value` has SPIN's numbers of places.
+    (
+        "byte x, i; byte a[3]; bool e;
+        byte seen;
+        inline twice(v) { v = 1; v = 2 }
+        active proctype P() { 
+          x = 1;
+          for (i : 1 .. 3) { x = 2; x = 3 }
+          select (i : 1 .. 4);
+          select (i : x .. 4);
+          for (i in a) { x = 9 }
+          twice(x);
+          { x = 4; x = 5 }
+          byte w = 3;
+        L1: goto L2;
+          x = 6;
+        L2: x = 7;
+           (x == 7) unless (e);
+          x = 8 unless { e; x = 1 };
+          d_step { x = 1; if :: x == 1 -> x = 2 :: else fi; do :: x > 2 :: else -> break od; x = 3 };
+          atomic { x = 4; if :: x == 4 -> x = 5; x = 7 :: else fi; x == 7; x = 6 };
+          { x = 1; { x = 2 } unless { e } } unless { e -> x = 9 };
+        end1: skip;
+        progress2: do :: x = 3 ; break :: else -> break od;
+          x == 1 -> x = 2
+        }
+        active proctype Q() { end: do :: seen != pc_value(0) -> seen = pc_value(0) od }",
+        1329,
+        2613,
+    ),
     // A jump inside a d_step.
     (
         "byte x; active proctype A() {
@@ -298,6 +360,40 @@ fn small_models_have_the_states_that_spin_counts() {
 /// Rows of the table up to this many states are counted by compiled code, and by the interpreter up to the second.
 const LARGEST: usize = 100_000;
 const LARGEST_INTERPRETED: usize = 300;
+
+/// `xs` and `xr` are checked where they are believed, with merged statements.
+#[test]
+fn a_channel_that_a_process_says_is_its_own_is_used_by_no_other() {
+    let faults = |text: &str, merge| {
+        let system = load_as("alone.pml", text, Path::new("."), merge).unwrap_or_else(|why| panic!("{why}"));
+        count(system, Engine::Compiled, 1000).faults
+    };
+    let declared = |both: &str| {
+        format!(
+            "chan q = [2] of {{ byte }};
+            proctype S(byte n) {{ xs q; q!n; q!n }}
+            active proctype R() {{ xr q; byte x; q?x; q?x }}
+            init {{ run S(1); {both} }}"
+        )
+    };
+    let wrong = [
+        declared("run S(2)"),
+        declared("q!3"),
+        declared("q?_"),
+        declared("len(q) == 1"),
+        "chan q = [0] of { byte }; active proctype S() { xs q; q!1 } active proctype R() { q?1 }".into(),
+    ];
+    for text in &wrong {
+        assert!(faults(text, true) > 0, "{text}");
+        assert_eq!(faults(text, false), 0, "{text}");
+    }
+    assert_eq!(faults(&declared("skip"), true), 0);
+    // Each has channels of its own.
+    let given = "chan a = [1] of { byte }; chan b = [1] of { byte };
+        proctype N(chan from; chan to) { xr from; xs to; to!1; from?1 }
+        init { atomic { run N(a, b); run N(b, a) } }";
+    assert_eq!(faults(given, true), 0);
+}
 
 #[test]
 fn the_corpus_has_the_states_that_spin_counts() {

@@ -500,8 +500,7 @@ fn killed_searches_by_sorting_end_with_the_same_lasso() {
 /// Kills a search when it knows that there is an accepted cycle, and lets it go on under limits that are used up already.
 #[test]
 fn once_a_cycle_is_known_no_limit_keeps_its_lasso_from_being_shown() {
-    let used_up =
-        Limits { max_states: Some(1), time: Some(std::time::Duration::ZERO), ..Limits::default() };
+    let used_up = Limits { max_states: Some(1), time: Some(std::time::Duration::ZERO), ..Limits::default() };
     let methods: [(&dyn Method, Rings, u64); 3] = [
         (&External::Owcty, Rings { side: 6, ..Rings::new(true) }, 2 << 20),
         (&External::Map, Rings { side: 6, ..Rings::new(true) }, 2 << 20),

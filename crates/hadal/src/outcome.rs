@@ -331,7 +331,9 @@ fn reason(report: &Report, trace: Option<&TraceView>, memory: u64) -> (&'static 
 
 fn holds_reason(proviso: Option<Proviso>) -> String {
     match proviso {
-        None | Some(Proviso::WrongSeen | Proviso::RunSeen) => "every reachable state was visited and nothing is wrong".into(),
+        None | Some(Proviso::WrongSeen | Proviso::RunSeen) => {
+            "every reachable state was visited and nothing is wrong".into()
+        }
         Some(Proviso::LayersDeleted { before }) => format!(
             "every reachable state was visited and nothing is wrong (layers before depth {before} were deleted: states \
              and transitions may be counted more than once)"

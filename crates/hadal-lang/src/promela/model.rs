@@ -1,5 +1,6 @@
 //! What a Promela text means: names resolved, sequences turned into control graphs of elements.
 
+use super::ast::Way;
 use super::merge::Merged;
 use hadal_system::Span;
 use std::rc::Rc;
@@ -308,6 +309,8 @@ pub struct Element {
     pub atomic: Atomic,
     /// Escapes around it, innermost first.
     pub escapes: Rc<[ElementId]>,
+    /// Its number, as SPIN counts the parts of a process: the value of `pc_value` there.
+    pub number: u32,
     /// Where it stands.
     pub span: Span,
 }
@@ -400,6 +403,8 @@ pub struct Process {
     pub labels: Vec<Label>,
     /// By element, what belongs to its step, where statements are merged.
     pub merged: Vec<Merged>,
+    /// `xs` and `xr`: channels that it says it alone sends to, or receives from.
+    pub alone: Vec<(Way, VarPath)>,
     /// Where it stands.
     pub span: Span,
 }

@@ -59,6 +59,10 @@ pub fn ask(text: &str, graph: Graph, folder: &Path) -> Result<Spin, String> {
     }
     let mut compile = Command::new(compiler().ok_or("no compiler")?);
     compile.args(["-w", "-DMEMLIM=500", "-DNOREDUCE", "-o", "pan", "pan.c"]);
+    if text.contains("priority") {
+        // Compressed states lack the priorities (`Air0` in pan.h counts the bytes before them only).
+        compile.arg("-DNOCOMP");
+    }
     match graph {
         Graph::Plain | Graph::Merged => compile.args(["-DSAFETY", "-DNOCLAIM"]),
         Graph::Watched => compile.arg("-DNFAIR=3"),

@@ -208,6 +208,7 @@ impl Checker<'_> {
     pub(super) fn exclusive(&mut self, way: ast::Way, channels: &[ast::Place]) {
         for place in channels {
             let Some(channel) = self.channel(place) else { continue };
+            self.scopes.alone.push((way, channel.clone()));
             let variable = match channel.var {
                 VarRef::Global(n) => self.model.globals.get_mut(n),
                 VarRef::Local(n) => self.scopes.variables.get_mut(n),

@@ -41,14 +41,22 @@ struct Graph {
     /// Jumps and breaks, which may lead from one atomic sequence to another.
     bridges: Vec<ElementId>,
     at_head: Vec<(usize, bool)>,
+    /// How many parts SPIN has counted so far.
+    counted: u32,
 }
 
 impl Graph {
     fn allocate(&mut self, span: Span) -> ElementId {
         let escapes = Rc::from([]);
         let atomic = Atomic::Outside;
-        self.elements.push(Element { kind: ElementKind::End, next: 0, atomic, escapes, span });
+        self.elements.push(Element { kind: ElementKind::End, next: 0, atomic, escapes, number: 0, span });
         self.elements.len() - 1
+    }
+
+    /// Gives an element the next number.
+    fn count(&mut self, id: ElementId) {
+        self.counted += 1;
+        self.elements[id].number = self.counted;
     }
 
     /// The end of a selection or loop, or a jump behind a label.
@@ -99,8 +107,10 @@ impl Checker<'_> {
             }
         }
         graph.bridge();
+        graph.count(0);
         made.elements = graph.elements;
         made.labels = graph.labels;
+        made.alone = std::mem::take(&mut self.scopes.alone);
         made.variables = std::mem::take(&mut self.scopes.variables);
         made.at_head = vec![true; made.variables.len()];
         for (variable, at_head) in graph.at_head {
@@ -170,17 +180,24 @@ impl Checker<'_> {
         // What the parts of a statement lie in, and where the statement itself does.
         let within = around.within();
         let mut atomic = within.atomic;
+        // What SPIN counts behind the statement itself.
+        let mut behind = Vec::new();
         let kind = match &stmt.kind {
             StmtKind::If(options) => {
                 let join = graph.join(ElementKind::Join(next), around, stmt.span);
                 let options = options.iter().map(|option| self.block(option, join, &within, graph));
-                ElementKind::Choice(options.collect())
+                let options = options.collect();
+                behind.push(join);
+                ElementKind::Choice(options)
             }
             StmtKind::Do(options) => {
                 let after = graph.join(ElementKind::Leave(next), around, stmt.span);
                 let inside = Around { after_loop: Some(after), ..within };
                 let options = options.iter().map(|option| self.block(option, id, &inside, graph));
-                ElementKind::Choice(options.collect())
+                let options = options.collect();
+                // The end of the loop, and the place that jumps out of it lead to.
+                behind.extend([after, after]);
+                ElementKind::Choice(options)
             }
             StmtKind::Break | StmtKind::Goto(_) => self.jump(stmt, &mut spot, around, graph),
             StmtKind::Block(body) => ElementKind::Enter(self.block(body, next, around, graph)),
@@ -191,12 +208,23 @@ impl Checker<'_> {
             }
             StmtKind::Unless(main, escape) => {
                 let join = graph.join(ElementKind::Join(next), around, stmt.span);
+                // A block is counted as it is read, before the escape; a statement without braces behind it.
+                let (first, in_block) = (graph.counted, is_block(main));
+                graph.counted += if in_block { counted(parts(main)) } else { 0 };
                 let escape = self.block(parts(escape), join, &within, graph);
                 let escapes = std::iter::once(escape).chain(around.escapes.iter().copied()).collect();
-                ElementKind::Unless(self.block(parts(main), join, &Around { escapes, ..within }, graph))
+                let behind_escape = graph.counted;
+                if in_block {
+                    graph.counted = first;
+                }
+                let main = self.block(parts(main), join, &Around { escapes, ..within }, graph);
+                graph.counted = graph.counted.max(behind_escape);
+                behind.push(join);
+                ElementKind::Unless(main)
             }
             StmtKind::Step(body) => {
                 atomic = around.atomic;
+                graph.counted += counted(body);
                 ElementKind::Step(self.whole_step(body))
             }
             StmtKind::Declare(variable) => {
@@ -214,6 +242,8 @@ impl Checker<'_> {
         if let ElementKind::Goto(_) = kind {
             atomic = around.atomic;
         }
+        graph.count(id);
+        behind.into_iter().for_each(|id| graph.count(id));
         let element = &mut graph.elements[id];
         element.kind = kind;
         element.next = spot.next;
@@ -312,6 +342,30 @@ fn parts(stmt: &Stmt) -> &[Stmt] {
         StmtKind::Block(list) if stmt.labels.is_empty() => list,
         _ => std::slice::from_ref(stmt),
     }
+}
+
+fn is_block(stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::Block(_)) && stmt.labels.is_empty()
+}
+
+/// How many parts SPIN counts in a sequence (`new_el` in its `flow.c`): a statement is one, with its end where it is a
+/// selection, and the place behind it where it is a loop.
+fn counted(list: &[Stmt]) -> u32 {
+    let mut all = 0;
+    walk(list, &mut |stmt| {
+        all += match &stmt.kind {
+            StmtKind::Exclusive(..) | StmtKind::Temporary(_) => 0,
+            StmtKind::Declare(variable) => {
+                u32::from(!matches!(variable.initial, Some(ast::Initial::Channel(..))))
+            }
+            StmtKind::If(_) => 2,
+            // The braces of its parts are not counted.
+            StmtKind::Unless(main, escape) => 2 - u32::from(is_block(main)) - u32::from(is_block(escape)),
+            StmtKind::Do(_) => 3,
+            _ => 1,
+        };
+    });
+    all
 }
 
 /// Visits every statement, in the order of the text.

@@ -286,6 +286,7 @@ impl Checker<'_> {
             entry: 0,
             labels: Vec::new(),
             merged: Vec::new(),
+            alone: Vec::new(),
             span: process.name.span,
         };
         if let Some(count) = &process.active {

@@ -1,6 +1,7 @@
 //! Which variable a name stands for.
 
-use super::super::model::Variable;
+use super::super::ast::Way;
+use super::super::model::{VarPath, Variable};
 use std::rc::Rc;
 
 /// The names in sight inside a process.
@@ -11,12 +12,14 @@ pub(super) struct Scopes {
     blocks: Vec<Vec<(Rc<str>, usize)>>,
     /// All variables of the process so far.
     pub variables: Vec<Variable>,
+    /// What the process says it alone does.
+    pub alone: Vec<(Way, VarPath)>,
 }
 
 impl Scopes {
     /// Inside a process, where nothing is declared yet.
     pub fn of_process() -> Self {
-        Scopes { inside: true, blocks: vec![Vec::new()], variables: Vec::new() }
+        Scopes { inside: true, blocks: vec![Vec::new()], variables: Vec::new(), alone: Vec::new() }
     }
 
     /// Whether a process is at hand.

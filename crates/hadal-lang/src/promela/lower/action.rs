@@ -239,14 +239,12 @@ impl Lowering<'_> {
         format!("{}: {text}", self.slot_name(slot))
     }
 
-    /// The receives of other processes from a rendezvous channel.
-    fn receivers(
-        &mut self,
-        sender: usize,
-        queue: usize,
-        fields: usize,
-        timeout: Timeout,
-    ) -> Vec<(Part, Receive)> {
+    /// The receives of other processes that accept a message offered through a rendezvous channel.
+    ///
+    /// While a message is offered nothing else can be carried out (`boq` in SPIN's `pan.m`): of the escapes around a receive
+    /// only those that receive the message themselves come before it.
+    fn receivers(&mut self, sender: usize, message: Message<'_>) -> Vec<(Part, Receive)> {
+        let (queue, fields, timeout) = (message.queue, message.values.len(), message.env.timeout);
         let mut found = Vec::new();
         for slot in (0..self.slots.len()).filter(|&slot| slot != sender) {
             let class = self.slots[slot].class;
@@ -260,7 +258,8 @@ impl Lowering<'_> {
                 let exits = process.exits(state);
                 let env = Env { timeout, ..Env::of(slot) };
                 let mut escaped = Expr::constant(0);
-                for (level, list) in exits.escapes.iter().chain([&exits.own]).enumerate() {
+                for list in exits.escapes.iter().chain([&exits.own]) {
+                    let mut received = Expr::constant(0);
                     for &edge in list {
                         let Some(receive) = first_receive(process, edge.element) else { continue };
                         if receive.arguments.len() != fields {
@@ -268,23 +267,18 @@ impl Lowering<'_> {
                         }
                         for (here, other) in self.queues_of(&receive.channel, Some(fields), env) {
                             if other == queue {
+                                let accepts = and(here, self.accepts(receive, env, message));
                                 let provided = self.provided(slot, env);
                                 let guard = and(self.is_at(slot, self.location(class, state)), provided);
-                                let guard = and(and(guard, not(escaped.clone())), here);
+                                let guard = and(and(guard, not(escaped.clone())), accepts.clone());
                                 let locals = Vec::new();
-                                found.push((
-                                    Part { slot, from: state, edge, guard, locals, env },
-                                    receive.clone(),
-                                ));
+                                let part = Part { slot, from: state, edge, guard, locals, env };
+                                found.push((part, receive.clone()));
+                                received = or(received, accepts);
                             }
                         }
                     }
-                    // What is escaped from the own steps matters to nobody.
-                    if level < exits.escapes.len() {
-                        for &edge in list {
-                            escaped = or(escaped, self.executable(slot, edge, env));
-                        }
-                    }
+                    escaped = or(escaped, received);
                 }
             }
         }
@@ -293,34 +287,20 @@ impl Lowering<'_> {
 
     /// Whether somebody waits to receive these values.
     pub(super) fn has_partner(&mut self, sender: usize, queue: usize, values: &[Term], env: Env) -> Expr {
-        const MOST: usize = 3;
-        let mut any = Expr::constant(0);
         let span = values.first().map_or_else(Span::default, |value| value.span);
-        if self.partners_asked == MOST {
-            self.error(span, "this rendezvous waits for one inside `unless`, which waits for others in turn");
-            return any;
-        }
-        self.partners_asked += 1;
-        let receivers = self.receivers(sender, queue, values.len(), env.timeout);
-        self.partners_asked -= 1;
-        let message = Message { queue, values, span, env };
-        for (receiver, receive) in receivers {
-            let accepts = self.accepts(&receive, receiver.env, message);
-            any = or(any, and(receiver.guard, accepts));
-        }
-        any
+        let receivers = self.receivers(sender, Message { queue, values, span, env });
+        receivers.into_iter().fold(Expr::constant(0), |any, (receiver, _)| or(any, receiver.guard))
     }
 
     /// Adds the joint steps of a sender with everybody who may receive.
     fn handshakes(&mut self, part: &Part, guard: Expr, message: Message<'_>) {
         let Message { queue, values, span, .. } = message;
         let model = self.model;
-        let receivers = self.receivers(part.slot, queue, values.len(), part.env.timeout);
+        let receivers = self.receivers(part.slot, message);
         let locals = self.locals.clone();
         for (receiver, receive) in &receivers {
             self.locals.clone_from(&locals);
-            let accepts = self.accepts(receive, receiver.env, message);
-            let guard = and(and(guard.clone(), receiver.guard.clone()), accepts);
+            let guard = and(guard.clone(), receiver.guard.clone());
             if guard.as_const() == Some(0) {
                 continue;
             }
@@ -329,7 +309,8 @@ impl Lowering<'_> {
                 .zip(self.queues[queue].fields.clone())
                 .map(|(value, field)| self.fitted(value, field, part.env))
                 .collect();
-            let mut body = self.event(queue, true, &sent, span);
+            let mut body = self.no_meeting(queue, span);
+            body.extend(self.event(queue, true, &sent, span));
             body.extend(self.event(queue, false, &sent, span));
             // The values are those before the step; only a variable of the sender that is received into at once could differ.
             for (n, (argument, value)) in receive.arguments.iter().zip(values).enumerate() {

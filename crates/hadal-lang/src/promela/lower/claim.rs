@@ -4,8 +4,10 @@
 //! that comes to its end has found something wrong, and so has one whose assertion fails. Accept labels of processes count
 //! beside the claim's own.
 
-use super::super::model::{ElementId, Op, Process, Term};
+use super::super::model::{ElementId, Op, Process, Term, TermKind};
 use super::Lowering;
+use super::slots::terms;
+use super::term::not;
 use hadal_ltl::guard::{Cube, Guard};
 use hadal_ltl::{Automaton, Edge};
 use hadal_system::{Claim, Expr, ExprKind, Property, PropertyBody, PropertyKind, Range, Span, Step};
@@ -100,26 +102,24 @@ impl Lowering<'_> {
         let numbers: HashMap<ElementId, u32> =
             states.iter().enumerate().map(|(n, &state)| (state, n as u32)).collect();
         let failed = states.len() as u32;
-        let edges = vec![Vec::new(); states.len() + 1];
-        let mut watching = Watching { process, numbers, failed, edges, atoms: Vec::new(), at: 0, marks: 0 };
-        let marked = |state: ElementId, prefix: &str| {
-            let here = |label: &&super::super::model::Label| process.resolve(label.element) == state;
-            process.labels.iter().filter(here).any(|label| label.name.starts_with(prefix))
-        };
-        for (n, &state) in states.iter().enumerate() {
-            watching.at = n as u32;
-            watching.marks = u64::from(marked(state, "accept"));
-            // As in SPIN, a claim that comes to an end label is over.
-            if state == 0 || marked(state, "end") {
-                watching.marks = 1;
-                watching.push(n as u32, Guard::always());
-                continue;
-            }
-            self.claim_moves(&mut watching, state, &Guard::always(), &mut Vec::new());
+        let mut watching =
+            Watching { process, numbers, failed, edges: Vec::new(), atoms: Vec::new(), at: 0, marks: 0 };
+        let mut asks_progress = false;
+        for element in &process.elements {
+            terms(element, &mut |term| asks_progress |= matches!(term.kind, TermKind::NonProgress));
         }
-        watching.at = failed;
-        watching.marks = 1;
-        watching.push(failed, Guard::always());
+        if asks_progress {
+            self.staying = Some(false);
+            self.all_moves(&mut watching, &states);
+            self.staying = Some(true);
+            let first = std::mem::take(&mut watching.edges);
+            self.all_moves(&mut watching, &states);
+            self.staying = None;
+            let moves = self.anybody_moves();
+            watching.behind(first, not(moves));
+        } else {
+            self.all_moves(&mut watching, &states);
+        }
         if let Some(accepting) = accepting {
             watching.beside(accepting);
         }
@@ -137,6 +137,30 @@ impl Lowering<'_> {
         let text = format!("the never claim `{name}`");
         let claim = Claim { automaton, propositions, text, stutters: true, stutter_invariant: false };
         Some(question(name, claim, process.span))
+    }
+
+    /// The moves out of all locations.
+    fn all_moves(&mut self, watching: &mut Watching, states: &[ElementId]) {
+        let process = watching.process;
+        watching.edges = vec![Vec::new(); states.len() + 1];
+        let marked = |state: ElementId, prefix: &str| {
+            let here = |label: &&super::super::model::Label| process.resolve(label.element) == state;
+            process.labels.iter().filter(here).any(|label| label.name.starts_with(prefix))
+        };
+        for (n, &state) in states.iter().enumerate() {
+            watching.at = n as u32;
+            watching.marks = u64::from(marked(state, "accept"));
+            // As in SPIN, a claim that comes to an end label is over.
+            if state == 0 || marked(state, "end") {
+                watching.marks = 1;
+                watching.push(n as u32, Guard::always());
+                continue;
+            }
+            self.claim_moves(watching, state, &Guard::always(), &mut Vec::new());
+        }
+        watching.at = watching.failed;
+        watching.marks = 1;
+        watching.push(watching.failed, Guard::always());
     }
 
     /// The moves out of a location, and on through atomic sequences.
@@ -214,6 +238,24 @@ impl Lowering<'_> {
 }
 
 impl Watching<'_> {
+    /// Puts moves of a claim before those it has: it makes them up to the first where the system is stuck, and these from
+    /// then on.
+    fn behind(&mut self, first: Vec<Vec<Edge>>, stuck: Expr) {
+        let number = self.atoms.len().min(MAX_ATOMS - 1) as u32;
+        self.atoms.push(proposition(stuck));
+        let (stuck, moves) =
+            (Guard::of([Cube::literal(number, true)]), Guard::of([Cube::literal(number, false)]));
+        let places = first.len() as u32;
+        let then = std::mem::take(&mut self.edges);
+        let split = |edge: Edge| {
+            let stays = Edge { target: edge.target + places, guard: edge.guard.and(&stuck), ..edge };
+            [Edge { guard: edge.guard.and(&moves), ..edge }, stays]
+        };
+        self.edges = first.into_iter().map(|list| list.into_iter().flat_map(split).collect()).collect();
+        let later = |edge: Edge| Edge { target: edge.target + places, ..edge };
+        self.edges.extend(then.into_iter().map(|list| list.into_iter().map(later).collect::<Vec<_>>()));
+    }
+
     /// Lets states count as accepting where `accepting` holds.
     fn beside(&mut self, accepting: Expr) {
         let number = self.atoms.len().min(MAX_ATOMS - 1) as u32;

@@ -1,8 +1,9 @@
 //! Sending to and receiving from buffers.
 
-use super::super::model::{Receive, Term};
+use super::super::model::{Receive, Term, Type, Width};
 use super::term::not;
 use super::{Env, Lowering};
+use crate::channel::Sorted;
 use hadal_system::{BinaryOp, Expr, LocalKind, Place, Span, Stmt, StmtKind};
 
 /// A message that a statement sends.
@@ -20,6 +21,11 @@ impl Lowering<'_> {
     pub(super) fn send(&mut self, message: Message<'_>, sorted: bool) -> Vec<Stmt> {
         let Message { queue, values, span, env } = message;
         let fields = self.queues[queue].fields.clone();
+        // SPIN finds the place by the values before their fields cut them (`qsend` in its `pan.c`).
+        let keys: Vec<Expr> = match sorted {
+            true => values.iter().map(|value| self.fitted(value, Type::Number(Width::Int), env)).collect(),
+            false => Vec::new(),
+        };
         let values: Vec<Expr> =
             values.iter().zip(fields).map(|(value, field)| self.fitted(value, field, env)).collect();
         let Some(buffer) = self.queues[queue].buffer.clone() else { return Vec::new() };
@@ -31,7 +37,7 @@ impl Lowering<'_> {
         let shape = self.range_shape(0, buffer.capacity as i64);
         let at = self.local("place", shape, LocalKind::Variable);
         let slide = self.local("moved", shape, LocalKind::Bound);
-        body.extend(buffer.insert(values, &Place::local(at, shape, span), slide, span));
+        body.extend(buffer.insert(Sorted { keys, values }, &Place::local(at, shape, span), slide, span));
         body
     }
 

@@ -10,6 +10,7 @@ mod action;
 mod claim;
 mod death;
 mod declare;
+mod exclusive;
 mod jump;
 mod message;
 mod operation;
@@ -194,8 +195,8 @@ struct Lowering<'m> {
     /// Who may move before whom.
     priorities: Priorities,
     functions: Vec<Function>,
-    /// How many rendezvous ask for partners at the moment, one because of the other.
-    partners_asked: usize,
+    /// For a claim that asks `np_`: whether the run has begun to stay where it is. `np_` is false from its second move there on.
+    staying: Option<bool>,
     /// Whether it is being found out if some process can move.
     enabled_asked: bool,
 }
@@ -260,7 +261,7 @@ impl<'m> Lowering<'m> {
             locals: Vec::new(),
             priorities: Priorities::of(model),
             functions: Vec::new(),
-            partners_asked: 0,
+            staying: None,
             enabled_asked: false,
         }
     }

@@ -85,6 +85,12 @@ impl Lowering<'_> {
 
     /// What a basic statement does. A send or receive goes through `queue`, which has a buffer.
     pub(super) fn effect(&mut self, op: &Op, queue: Option<usize>, span: Span, env: Env) -> Vec<Stmt> {
+        let mut body = self.keeps_out(op, queue, span, env);
+        body.extend(self.does(op, queue, span, env));
+        body
+    }
+
+    fn does(&mut self, op: &Op, queue: Option<usize>, span: Span, env: Env) -> Vec<Stmt> {
         match op {
             Op::Condition(term) => self.starting(term, env),
             Op::Else | Op::Jump | Op::Event { .. } => Vec::new(),

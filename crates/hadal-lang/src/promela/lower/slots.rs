@@ -173,7 +173,12 @@ fn runs_in(element: &Element, class: usize) -> usize {
 
 /// Visits every term of an element.
 pub(in crate::promela) fn terms<'t>(element: &'t Element, visit: &mut dyn FnMut(&'t Term)) {
-    ops(element, &mut |op| match op {
+    ops(element, &mut |op| op_terms(op, visit));
+}
+
+/// Visits every term of a basic statement.
+pub(in crate::promela) fn op_terms<'t>(op: &'t Op, visit: &mut dyn FnMut(&'t Term)) {
+    match op {
         Op::Condition(term) | Op::Assert(term) => inner(term, visit),
         Op::Assign(target, term) => {
             indices(target, visit);
@@ -190,7 +195,7 @@ pub(in crate::promela) fn terms<'t>(element: &'t Element, visit: &mut dyn FnMut(
             inner(priority, visit);
         }
         Op::Else | Op::Declare(_) | Op::Jump | Op::Event { .. } => {}
-    });
+    }
 }
 
 /// Visits every basic statement of an element.

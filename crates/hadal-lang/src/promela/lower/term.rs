@@ -169,11 +169,10 @@ impl Lowering<'_> {
                     }
                 }
                 // A run that stays where it is for ever makes no progress, and is none of those that are looked for.
-                let mut moves = Expr::constant(0);
-                for slot in 0..self.slots.len() {
-                    moves = or(moves, self.moves(slot, Timeout::Yes));
-                }
-                Bounded::truth(and(moves, not(any)))
+                Bounded::truth(match self.staying {
+                    Some(staying) => and(Expr::constant(i64::from(!staying)), not(any)),
+                    None => and(self.anybody_moves(), not(any)),
+                })
             }
             TermKind::Process(word, of) => self.of_process(word, of, env, span),
             TermKind::Label { process, pid, label } => {
@@ -452,12 +451,34 @@ impl Lowering<'_> {
             }
             let value = match word {
                 "enabled" => self.enabled(slot, span, env),
-                "pc_value" => self.whole(self.slots[slot].location, span).read(),
+                "pc_value" => self.place_number(slot, span),
                 _ => self.priority(slot),
             };
             expr = Expr::new(ExprKind::If(Box::new(here), Box::new(value), Box::new(expr)), span);
         }
-        let high = if word == "enabled" { 1 } else { 255 };
+        let high = match word {
+            "enabled" => 1,
+            "pc_value" => i64::from(i32::MAX),
+            _ => 255,
+        };
         Bounded { expr, low: 0, high }
+    }
+
+    /// Whether some process can move.
+    pub(super) fn anybody_moves(&mut self) -> Expr {
+        (0..self.slots.len()).fold(Expr::constant(0), |any, slot| or(any, self.moves(slot, Timeout::Yes)))
+    }
+
+    /// The number that SPIN gives the place where a slot's process stands.
+    fn place_number(&self, slot: usize, span: Span) -> Expr {
+        let class = self.slots[slot].class;
+        let elements = &self.model.processes[class].elements;
+        let mut expr = Expr::constant(0);
+        for (n, &state) in self.controls[class].states.iter().enumerate() {
+            let number = Box::new(Expr::constant(i64::from(elements[state].number)));
+            let here = Box::new(self.is_at(slot, n as i64 + 1));
+            expr = Expr::new(ExprKind::If(here, number, Box::new(expr)), span);
+        }
+        expr
     }
 }

@@ -143,7 +143,9 @@ impl OnDisk<'_, '_> {
                 let left = if step.is_some() { Some((next()?, next()?)) } else { None };
                 let all = self.everything(left).await?;
                 match self.engine {
-                    External::Map => return self.map(&all, self.files.empty(self.files.shape())?, None).await,
+                    External::Map => {
+                        return self.map(&all, self.files.empty(self.files.shape())?, None).await;
+                    }
                     External::Owcty => self.owcty_from_reach(all, None).await?,
                 }
             }
