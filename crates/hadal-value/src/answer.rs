@@ -78,6 +78,7 @@ pub fn answer(
         marks: propositions.iter().map(|&p| PropertyId(bases[p])).collect(),
         memory: options.memory,
         max_states: options.max_states,
+        absorbing: None,
     };
     let built = build(space, &build_options)?;
     let mut others = Vec::new();

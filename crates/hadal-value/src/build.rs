@@ -13,6 +13,8 @@ pub struct BuildOptions {
     pub reward: Option<usize>,
     /// The propositions whose states are marked.
     pub marks: Vec<PropertyId>,
+    /// States with this proposition are not left: they loop, as other tools build them for one question.
+    pub absorbing: Option<PropertyId>,
     /// How many bytes it may take.
     pub memory: Option<u64>,
     /// How many states it may have.
@@ -107,7 +109,10 @@ pub fn build(space: &dyn StateSpace, options: &BuildOptions) -> Result<Built, Bu
             );
         }
         choices.clear();
-        worker.choices(&here, &mut choices).map_err(|f| fault(space, &here, f))?;
+        let rests = options.absorbing.is_some_and(|p| worker.satisfies(&here, p) == Some(true));
+        if !rests {
+            worker.choices(&here, &mut choices).map_err(|f| fault(space, &here, f))?;
+        }
         for number in &choices.numbers[known.len()..] {
             known.push(graph.numbers.add(*number));
         }
@@ -122,11 +127,14 @@ pub fn build(space: &dyn StateSpace, options: &BuildOptions) -> Result<Built, Bu
             end_choice(&mut graph, &branch, options.reward.map(|_| known[choices.rewards[n] as usize]))?;
         }
         if choices.is_empty() {
-            graph.deadlocks.push(at as u32);
             labels.push(Label(u32::MAX));
             branch.clear();
             branch.push((at as u32, 1));
-            end_choice(&mut graph, &branch, options.reward.map(|_| known[choices.resting as usize]))?;
+            let earned = if rests { 0 } else { known[choices.resting as usize] };
+            end_choice(&mut graph, &branch, options.reward.map(|_| earned))?;
+            if !rests {
+                graph.deadlocks.push(at as u32);
+            }
         }
         graph.first_choice.push(graph.choices() as u32);
         at += 1;

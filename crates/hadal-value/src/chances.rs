@@ -8,6 +8,9 @@ use hadal_system::{
 };
 use std::collections::HashMap;
 
+/// The goal of a task is its only property.
+const GOAL: PropertyId = PropertyId(0);
+
 /// Rows grouped into ground actions, each with its outcomes.
 pub struct RowChances {
     space: RowSpace,
@@ -18,7 +21,7 @@ pub struct RowChances {
 }
 
 impl RowChances {
-    /// Puts rows together: `outcome_of` says of each row which ground action it belongs to and which outcome of it it is,
+    /// Puts rows together; a state that satisfies the goal is the end of a run: `outcome_of` says of each row which ground action it belongs to and which outcome of it it is,
     /// `weights` how likely the outcomes of each ground action are. Outcomes without a row change nothing.
     pub fn new(space: RowSpace, outcome_of: Vec<(u32, u32)>, weights: Vec<Vec<Rational>>) -> Self {
         RowChances { space, outcome_of, weights }
@@ -97,7 +100,9 @@ impl Worker for ChanceWorker<'_> {
     }
 
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
-        self.inner.successors(state, out);
+        if self.inner.satisfies(state, GOAL) != Some(true) {
+            self.inner.successors(state, out);
+        }
     }
 
     fn check(&mut self, state: &[u64]) -> Check {
@@ -113,6 +118,14 @@ impl Worker for ChanceWorker<'_> {
     }
 
     fn choices(&mut self, state: &[u64], out: &mut Choices) -> Result<(), ChoiceFault> {
+        if self.inner.satisfies(state, GOAL) == Some(true) {
+            // The run is over: it rests here and earns nothing more.
+            out.branches.push(Label(u32::MAX), state);
+            out.weights.push(1);
+            out.ends.push(out.weights.len() as u32);
+            out.rewards.push(0);
+            return Ok(());
+        }
         self.found.clear();
         self.inner.successors(state, &mut self.found);
         if let Some(&label) = self.found.faults().first() {

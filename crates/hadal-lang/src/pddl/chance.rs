@@ -28,6 +28,15 @@ pub struct Chances {
     pub warnings: Vec<(Source, Diagnostic)>,
 }
 
+/// The domain and the problem of one text that has both.
+pub fn split(both: &Source) -> Option<(Source, Source)> {
+    let lower = both.text.to_ascii_lowercase();
+    let at = lower.rfind("(define").filter(|&at| lower[at..].contains("(problem"))?;
+    lower[..at].find("(domain")?;
+    let part = |text: &str| Source::new(&*both.name, text);
+    Some((part(&both.text[..at]), part(&both.text[at..])))
+}
+
 /// Reads and grounds a domain and a problem whose effects may be left to chance.
 pub fn load_chances(domain: Source, problem: Source, options: Options) -> Result<Chances, Refused> {
     let Read { mut task, warnings, .. } = read(&domain, &problem)?;
@@ -108,14 +117,15 @@ fn outcomes(task: &LiftedTask, effect: &Effect) -> Option<Vec<(Rational, Effect)
             if !is_chancy(inner) {
                 return Some(vec![(one, effect.clone())]);
             }
-            let mut bindings: Vec<HashMap<u32, u32>> = vec![HashMap::new()];
+            let Some(first) = variables.first().map(|v| v.slot) else { return outcomes(task, inner) };
+            let mut bindings = vec![Binding { first, objects: Vec::new() }];
             for variable in variables {
                 let members = task.universe.members.get(variable.sort as usize)?;
                 let mut more = Vec::new();
                 for binding in &bindings {
                     for &object in members {
                         let mut next = binding.clone();
-                        next.insert(variable.slot, object);
+                        next.objects.push(object);
                         more.push(next);
                     }
                 }
@@ -172,11 +182,31 @@ fn is_chancy(effect: &Effect) -> bool {
     }
 }
 
-type Binding = HashMap<u32, u32>;
+/// Objects for the variables of one quantifier. Slots count the variables around a place: where the quantifier goes, those
+/// inside it move up.
+#[derive(Clone)]
+struct Binding {
+    first: u32,
+    objects: Vec<u32>,
+}
+
+impl Binding {
+    fn slot(&self, slot: u32) -> u32 {
+        let own = self.objects.len() as u32;
+        if slot >= self.first + own { slot - own } else { slot }
+    }
+
+    fn variables(&self, variables: &[Variable]) -> Vec<Variable> {
+        variables.iter().map(|v| Variable { slot: self.slot(v.slot), ..v.clone() }).collect()
+    }
+}
 
 fn bound_term(term: &Term, binding: &Binding) -> Term {
     match term {
-        Term::Variable(slot) => binding.get(slot).map_or(*term, |&object| Term::Object(object)),
+        Term::Variable(slot) => {
+            let at = slot.checked_sub(binding.first).and_then(|at| binding.objects.get(at as usize));
+            at.map_or(Term::Variable(binding.slot(*slot)), |&object| Term::Object(object))
+        }
         Term::Object(_) => *term,
     }
 }
@@ -185,11 +215,10 @@ fn bound_atom(atom: &Atom, binding: &Binding) -> Atom {
     Atom { symbol: atom.symbol, terms: atom.terms.iter().map(|t| bound_term(t, binding)).collect() }
 }
 
-/// Inner variables have slots of their own, so nothing is hidden.
 fn bound_formula(formula: &Formula, binding: &Binding) -> Formula {
     let one = |f: &Formula| Box::new(bound_formula(f, binding));
     let all = |list: &[Formula]| list.iter().map(|f| bound_formula(f, binding)).collect();
-    let kept = |variables: &Vec<Variable>| variables.clone();
+    let kept = |variables: &Vec<Variable>| binding.variables(variables);
     match formula {
         Formula::Constant(_) => formula.clone(),
         Formula::Atom(atom) => Formula::Atom(bound_atom(atom, binding)),
@@ -225,7 +254,7 @@ fn bound_effect(effect: &Effect, binding: &Binding) -> Effect {
     let one = |e: &Effect| Box::new(bound_effect(e, binding));
     match effect {
         Effect::And(list) => Effect::And(list.iter().map(|e| bound_effect(e, binding)).collect()),
-        Effect::Forall(variables, e) => Effect::Forall(variables.clone(), one(e)),
+        Effect::Forall(variables, e) => Effect::Forall(binding.variables(variables), one(e)),
         Effect::When(condition, e) => Effect::When(bound_formula(condition, binding), one(e)),
         Effect::Add(atom) => Effect::Add(bound_atom(atom, binding)),
         Effect::Delete(atom) => Effect::Delete(bound_atom(atom, binding)),

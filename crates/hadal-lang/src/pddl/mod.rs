@@ -18,7 +18,7 @@ mod validate;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
 pub use ast::LiftedTask;
-pub use chance::{Chances, load_chances};
+pub use chance::{Chances, load_chances, split};
 pub use ground::Excess;
 use ground::{Budget, GroundError, RowError};
 use hadal_system::rows::RowTask;

@@ -255,14 +255,9 @@ fn ppddl(args: &SolveArgs) -> Result<(RowChances, System, Objective), Failure> {
     let name = args.model.display().to_string();
     let (domain, problem) = match &args.problem {
         Some(path) => (Source::new(name, text), Source::new(path.display().to_string(), read(path)?)),
-        None => {
-            let lower = text.to_ascii_lowercase();
-            let at =
-                lower.rfind("(define").filter(|&at| lower[at..].contains("(problem")).ok_or_else(|| {
-                    Failure::Usage(format!("{name}: there is no problem in this file; name its file, too"))
-                })?;
-            (Source::new(name.clone(), text[..at].to_owned()), Source::new(name, text[at..].to_owned()))
-        }
+        None => hadal_lang::pddl::split(&Source::new(name.clone(), text)).ok_or_else(|| {
+            Failure::Usage(format!("{name}: this file does not hold a domain and a problem; name both files"))
+        })?,
     };
     let chances = hadal_lang::pddl::load_chances(domain, problem, hadal_lang::pddl::Options::default())
         .map_err(|refused| Failure::from(hadal_lang::LoadError::Refused(refused)))?;

@@ -2,7 +2,7 @@
 
 use super::{Reader, Scope, head_span, nearest};
 use crate::diagnostic::Diagnostic;
-use crate::pddl::ast::{Atom, Number};
+use crate::pddl::ast::{Atom, Number, Symbol};
 use crate::pddl::tree::Tree;
 use hadal_system::rows::Rational;
 
@@ -139,6 +139,11 @@ impl Reader {
                 return None;
             }
         };
+        if name == "total-cost" && arguments.is_empty() && !self.functions.contains_key(name) {
+            let message = "`total-cost` is used but not declared in :functions";
+            self.findings.push(Diagnostic::warning(head_span(tree), message));
+            self.declare_function(Symbol { name: name.to_string(), sorts: Vec::new(), derived: false });
+        }
         let Some(&symbol) = self.functions.get(name) else {
             let near = nearest(name, self.functions.keys());
             self.unknown("function", name, head_span(tree), near);
