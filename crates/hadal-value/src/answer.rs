@@ -16,7 +16,7 @@ use hadal_system::{Label, PropertyId, StateSpace, System};
 use std::collections::BTreeSet;
 
 /// What was found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Answer {
     /// Between what the value lies; `None` for a question of truth.
     pub value: Option<(f64, f64)>,
@@ -38,6 +38,10 @@ pub struct Answer {
     pub deadlocks: u64,
     /// The policy, where one was asked for and the question has one.
     pub policy: Option<Policy>,
+    /// Where the values were kept.
+    pub tier: &'static str,
+    /// Whether it goes on from what an earlier run did.
+    pub resumed: bool,
 }
 
 /// A policy: what is done in each state that can be reached under it.
@@ -185,16 +189,12 @@ impl Solver<'_> {
         let chosen = self.formula(&objective.states)?;
         let states: Vec<usize> = (0..self.graph().states()).filter(|&s| chosen[s]).collect();
         let mut answer = Answer {
-            value: None,
-            exact: None,
-            verdict: None,
-            count: None,
             states: self.graph().states() as u64,
             choices: self.graph().choices() as u64,
             branches: self.graph().branches() as u64,
-            sweeps: 0,
             deadlocks: self.graph().deadlocks.len() as u64,
-            policy: None,
+            tier: "ram",
+            ..Answer::default()
         };
         match &objective.asked {
             Asked::Truth(formula) => {

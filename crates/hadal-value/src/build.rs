@@ -5,6 +5,7 @@ use crate::table::StateNumbers;
 use hadal_system::rows::Rational;
 use hadal_system::{ChoiceFault, Choices, Label, PropertyId, StateSpace, Successors};
 use num_traits::CheckedAdd;
+use std::collections::HashMap;
 
 /// What a graph is built for.
 #[derive(Clone, Debug, Default)]
@@ -172,24 +173,45 @@ fn end_choice(graph: &mut Graph, branches: &[(u32, u32)], reward: Option<u32>) -
     Ok(())
 }
 
-/// Branches to the same state become one; their weights add up. Targets ascend afterwards.
+/// Branches to the same state become one, at the place of the first; their weights add up.
 fn merge(branches: &mut Vec<(u32, u32)>, graph: &mut Graph) -> Option<()> {
-    if branches.len() < 2 {
-        return Some(());
+    if branches.len() > 32 {
+        return merge_many(branches, graph);
     }
-    branches.sort_unstable();
     let mut kept = 0;
-    for n in 1..branches.len() {
-        if branches[n].0 == branches[kept].0 {
-            let sum: Rational =
-                graph.numbers.exact(branches[kept].1).checked_add(&graph.numbers.exact(branches[n].1))?;
-            branches[kept].1 = graph.numbers.add(sum);
-        } else {
-            kept += 1;
-            branches[kept] = branches[n];
+    for n in 0..branches.len() {
+        let (target, weight) = branches[n];
+        match branches[..kept].iter().position(|b| b.0 == target) {
+            Some(first) => {
+                let sum: Rational =
+                    graph.numbers.exact(branches[first].1).checked_add(&graph.numbers.exact(weight))?;
+                branches[first].1 = graph.numbers.add(sum);
+            }
+            None => {
+                branches[kept] = (target, weight);
+                kept += 1;
+            }
         }
     }
-    branches.truncate(kept + 1);
+    branches.truncate(kept);
+    Some(())
+}
+
+/// The same for long lists.
+fn merge_many(branches: &mut Vec<(u32, u32)>, graph: &mut Graph) -> Option<()> {
+    let mut first_of = HashMap::with_capacity(branches.len());
+    let mut kept: Vec<(u32, u32)> = Vec::with_capacity(branches.len());
+    for &(target, weight) in branches.iter() {
+        let at = *first_of.entry(target).or_insert(kept.len());
+        match kept.get_mut(at) {
+            Some(first) => {
+                let sum: Rational = graph.numbers.exact(first.1).checked_add(&graph.numbers.exact(weight))?;
+                first.1 = graph.numbers.add(sum);
+            }
+            None => kept.push((target, weight)),
+        }
+    }
+    *branches = kept;
     Some(())
 }
 

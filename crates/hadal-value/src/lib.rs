@@ -74,7 +74,10 @@ pub enum SolveError {
     #[error("{0}")]
     Disk(String),
     /// Only some questions are answered from disk.
-    #[error("on disk hadal answers unbounded probabilities and rewards of the initial states")]
+    #[error(
+        "on disk, and in named tiers, hadal answers probabilities of one temporal operator and rewards to a target or in so many \
+         steps, of the initial states"
+    )]
     NotOnDisk,
     /// The best choice depends on more than the state.
     #[error("this question has no policy of states alone")]

@@ -52,6 +52,26 @@ impl Numbers {
         &self.above
     }
 
+    /// All of them as words, in order.
+    pub fn encode(&self) -> Vec<u64> {
+        let halves = |value: i128| [value as u64, (value >> 64) as u64];
+        self.exact.iter().flat_map(|v| [halves(*v.numer()), halves(*v.denom())]).flatten().collect()
+    }
+
+    /// What [`Numbers::encode`] wrote; `None` where it is something else.
+    pub fn decode(words: &[u64]) -> Option<Self> {
+        let mut numbers = Numbers::default();
+        for (n, four) in words.chunks(4).enumerate() {
+            let [a, b, c, d] = *four else { return None };
+            let whole = |low: u64, high: u64| (u128::from(high) << 64 | u128::from(low)) as i128;
+            let (above, below) = (whole(a, b), whole(c, d));
+            if below <= 0 || numbers.add(Rational::new(above, below)) as usize != n {
+                return None;
+            }
+        }
+        Some(numbers)
+    }
+
     /// How many.
     pub fn len(&self) -> usize {
         self.exact.len()

@@ -83,7 +83,8 @@ fn prism_models_have_the_known_numbers_of_states() {
     let (mut checked, mut wrong) = (0, Vec::new());
     for line in text.lines().skip(1) {
         let columns: Vec<&str> = line.split('\t').collect();
-        let known: Vec<[u64; 1]> = columns[2].split('/').filter_map(|c| c.parse().ok()).map(|c| [c]).collect();
+        let known: Vec<[u64; 1]> =
+            columns[2].split('/').filter_map(|c| c.parse().ok()).map(|c| [c]).collect();
         if known.is_empty() || known.iter().any(|c| c[0] > MOST_STATES) {
             continue;
         }

@@ -101,3 +101,62 @@ fn explicit_files_hold_the_graph_that_is_solved() {
     let refused = hadal(&["solve", &model("gambler.prism"), "--export", &stem, "--exact"]);
     assert_eq!(refused.code, 2);
 }
+
+#[test]
+fn named_tiers_give_the_same_bits() {
+    let place = tempfile::tempdir().expect("a place");
+    let folder = place.path().display().to_string();
+    for (file, property) in
+        [("agreement.prism", "disagree"), ("agreement.prism", "steps_min"), ("gambler.prism", "quick")]
+    {
+        let ask = |tier: &str| {
+            let model = model(file);
+            let mut args = vec!["solve", &model, "--property", property, "--tier", tier, "--json"];
+            if tier != "ram" {
+                args.extend(["--memory", "2M", "--disk", &folder]);
+            }
+            let found = hadal(&args).json();
+            assert_eq!(found["tier"], tier, "{found}");
+            (
+                found["lower"].clone(),
+                found["upper"].clone(),
+                found["states"].clone(),
+                found["branches"].clone(),
+            )
+        };
+        let ram = ask("ram");
+        for tier in ["semi-external", "blocks", "faithful"] {
+            assert_eq!(ask(tier), ram, "{file} {property} {tier}");
+        }
+    }
+    // Answers take their folders with them.
+    assert_eq!(std::fs::read_dir(place.path()).expect("the folder").count(), 0);
+    let refused = hadal(&["solve", &model("gambler.prism"), "--property", "rich", "--tier", "blocks"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+}
+
+#[test]
+fn the_same_command_goes_on_after_a_kill() {
+    let place = tempfile::tempdir().expect("a place");
+    let folder = place.path().display().to_string();
+    let model = model("agreement.prism");
+    let args = ["solve", &model, "--property", "disagree", "--tier", "faithful", "--memory", "2M", "--json"];
+    let whole = hadal(&[&args[..], &["--disk", &folder]].concat()).json();
+    let mut resumed = 0;
+    for n in 1..5u64 {
+        let folder = place.path().join(n.to_string()).display().to_string();
+        let args = [&args[..], &["--disk", &folder]].concat();
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_hadal"))
+            .args(&args)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("a process");
+        std::thread::sleep(std::time::Duration::from_millis(20 * n));
+        child.kill().expect("killed");
+        child.wait().expect("gone");
+        let found = hadal(&args).json();
+        assert_eq!((&found["lower"], &found["upper"]), (&whole["lower"], &whole["upper"]), "{found}");
+        resumed += u64::from(found["resumed"] == true);
+    }
+    println!("{resumed} of 4 runs went on from a commit");
+}

@@ -1,138 +1,301 @@
-//! Questions answered from a graph on disk: unbounded probabilities and rewards of the initial states.
+//! Questions answered on disk, in a folder that a run which was killed goes on from; or in RAM by the same sweeps.
 
+use super::bounded::Sweeps;
 use super::graph::{DiskGraph, DiskOptions};
-use super::solve::{DiskValues, earned_before, until};
+use super::journal::Journal;
+use super::rows::Rows;
+use super::solve::{Found, How, Question, Tier, solve};
 use crate::answer::{Answer, Needs};
+use crate::bounded::Rule;
+use crate::build::{BuildOptions, build};
+use crate::graph::Graph;
+use crate::numbers::bracket;
 use crate::{Precision, SolveError};
-use hadal_store::Disk;
-use hadal_system::chance::{Asked, Formula, Horizon, Limit, Measure, Objective, Path, Relation, Sense};
+use hadal_store::Governor;
+use hadal_system::chance::{
+    Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths, Relation, Sense,
+};
 use hadal_system::{PropertyId, StateSpace, System};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
 
-/// Explores `space` on disk and answers.
+/// Where a question is answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// A folder for the run's own folder, which is called after the question and goes with the answer.
+    pub folder: &'a Path,
+    /// How many bytes of RAM it may take.
+    pub memory: u64,
+    /// Where values are kept; `None`: in RAM where they fit, else in blocks.
+    pub tier: Option<Tier>,
+}
+
+/// What is looked up before anything is explored.
+struct Wanted {
+    propositions: Vec<usize>,
+    marks: Vec<PropertyId>,
+    reward: Option<usize>,
+}
+
+impl Wanted {
+    fn of(system: &System, objective: &Objective, precision: Precision) -> Result<Self, SolveError> {
+        if precision.exact || precision.policy || !matches!(objective.states, Formula::Initial) {
+            return Err(SolveError::NotOnDisk);
+        }
+        let mut needs = Needs::default();
+        needs.asked(&objective.asked);
+        if needs.rewards.len() > 1 {
+            return Err(SolveError::NotOnDisk);
+        }
+        let propositions: Vec<usize> = needs.propositions.into_iter().collect();
+        let bases = system.property_bases();
+        let marks = propositions.iter().map(|&p| PropertyId(bases[p])).collect();
+        Ok(Wanted { propositions, marks, reward: needs.rewards.first().copied() })
+    }
+}
+
+/// Explores `space` on disk and answers. Asked again after it was killed, it goes on from the last commit.
 pub fn answer(
     space: &dyn StateSpace,
     system: &System,
     objective: &Objective,
     precision: Precision,
-    disk: &Disk,
+    place: &Place,
 ) -> Result<Answer, SolveError> {
-    if precision.exact || !matches!(objective.states, Formula::Initial) {
-        return Err(SolveError::NotOnDisk);
-    }
-    let mut needs = Needs::default();
-    needs.asked(&objective.asked);
-    if needs.rewards.len() > 1 {
-        return Err(SolveError::NotOnDisk);
-    }
-    let propositions: Vec<usize> = needs.propositions.into_iter().collect();
-    let bases = system.property_bases();
-    let wanted = DiskOptions {
-        reward: needs.rewards.first().copied(),
-        marks: propositions.iter().map(|&p| PropertyId(bases[p])).collect(),
-    };
-    let graph = DiskGraph::build(space, &wanted, disk)?;
-    // Two values, what is known, and a few sets, in RAM.
-    let bytes = graph.states * (16 + 16 + 4 + wanted.marks.len() as u64);
-    let _values = disk.governor.try_reserve(bytes, "values").map_err(|_| {
-        SolveError::Disk(super::DiskError::Values { states: graph.states, bytes }.to_string())
-    })?;
-    let solver = Solver { graph: &graph, propositions, precision };
-    let (measure, sense, compared) = match &objective.asked {
-        Asked::Value(measure, sense) => (measure, *sense, None),
-        Asked::Truth(Formula::Compares { value, relation, bound }) => {
-            (value.as_ref(), relation.hardest(), Some((*relation, *bound)))
-        }
-        Asked::Truth(_) => return Err(SolveError::NotOnDisk),
-    };
-    let values = solver.measure(measure, sense)?;
-    let pick = |list: &[f64]| {
-        let all = graph.initial.iter().map(|&rank| list[rank as usize]);
-        match sense {
-            Sense::Least => all.fold(f64::INFINITY, f64::min),
-            Sense::Greatest => all.fold(0.0, f64::max),
-        }
-    };
-    let (low, high) = (pick(&values.lower), pick(&values.upper));
-    let mut answer = Answer {
-        value: Some((low, high)),
-        exact: None,
-        verdict: None,
-        count: None,
-        states: graph.states,
-        choices: graph.choices,
-        branches: graph.branches,
-        sweeps: values.sweeps,
-        deadlocks: graph.deadlocks,
-        policy: None,
-    };
-    if let Some((relation, bound)) = compared {
-        let (under, over) = crate::numbers::bracket(&bound);
-        let (holds, fails) = match relation {
-            Relation::AtLeast => (low >= over, high < under),
-            Relation::Above => (low > over, high < under),
-            Relation::AtMost => (high <= under, low > over),
-            Relation::Below => (high < under, low > over),
-        };
-        if !holds && !fails {
-            return Err(SolveError::Undecided);
-        }
-        answer.verdict = Some(holds);
-        answer.value = None;
-    }
+    // What is not answered leaves no folder behind.
+    Wanted::of(system, objective, precision)?;
+    let fingerprint = fingerprint(space, system, objective, (precision, place.tier));
+    let path = place.folder.join(format!("values-{fingerprint:016x}"));
+    let mut journal = Journal::open(&path, fingerprint, &Governor::new(place.memory))?;
+    let answer = answer_with(space, system, objective, (precision, place.tier), &mut journal)?;
+    drop(journal);
+    // What is left behind is only space.
+    let _ = std::fs::remove_dir_all(&path);
     Ok(answer)
 }
 
-struct Solver<'g> {
-    graph: &'g DiskGraph,
-    propositions: Vec<usize>,
-    precision: Precision,
+/// The same with a journal that is at hand.
+pub fn answer_with(
+    space: &dyn StateSpace,
+    system: &System,
+    objective: &Objective,
+    (precision, tier): (Precision, Option<Tier>),
+    journal: &mut Journal,
+) -> Result<Answer, SolveError> {
+    let wanted = Wanted::of(system, objective, precision)?;
+    let resumed = journal.resumed();
+    let options = DiskOptions { reward: wanted.reward, marks: wanted.marks.clone() };
+    let graph = DiskGraph::build_in(space, &options, journal)?;
+    let solver = Solver {
+        rows: &graph,
+        initial: &graph.initial,
+        marks: &graph.marks,
+        wanted: &wanted,
+        system,
+        precision: precision.relative,
+        tier,
+    };
+    let mut answer = solver.answer(objective, Some(journal))?;
+    (answer.states, answer.choices, answer.branches) = (graph.states, graph.choices, graph.branches);
+    answer.deadlocks = graph.deadlocks;
+    answer.resumed = resumed;
+    Ok(answer)
 }
 
-impl Solver<'_> {
-    fn measure(&self, measure: &Measure, sense: Sense) -> Result<DiskValues, SolveError> {
-        match measure {
-            Measure::Probability(path) => self.path(path, sense),
-            Measure::Earned(_, Horizon::Reach(formula)) => {
-                Ok(earned_before(self.graph, &self.formula(formula)?, sense, self.precision.relative)?)
+/// Explores `space` in RAM and answers by the sweeps of the other tiers.
+pub fn answer_in_ram(
+    space: &dyn StateSpace,
+    system: &System,
+    objective: &Objective,
+    options: crate::Options,
+) -> Result<Answer, SolveError> {
+    let wanted = Wanted::of(system, objective, options.precision)?;
+    let limits = BuildOptions {
+        reward: wanted.reward,
+        marks: wanted.marks.clone(),
+        memory: options.memory,
+        max_states: options.max_states,
+        absorbing: None,
+    };
+    let built = build(space, &limits)?;
+    let initial: Vec<u64> = built.graph.initial.iter().map(|&s| u64::from(s)).collect();
+    let solver = Solver {
+        rows: &built.graph,
+        initial: &initial,
+        marks: &built.marks,
+        wanted: &wanted,
+        system,
+        precision: options.precision.relative,
+        tier: Some(Tier::Ram),
+    };
+    let mut answer = solver.answer(objective, None)?;
+    let graph: &Graph = &built.graph;
+    (answer.states, answer.choices) = (graph.states() as u64, graph.choices() as u64);
+    (answer.branches, answer.deadlocks) = (graph.branches() as u64, graph.deadlocks.len() as u64);
+    Ok(answer)
+}
+
+/// A number that another model, question or way to answer it would not have.
+fn fingerprint(
+    space: &dyn StateSpace,
+    system: &System,
+    objective: &Objective,
+    (precision, tier): (Precision, Option<Tier>),
+) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    space.fingerprint().hash(&mut hasher);
+    format!("{:?}", system.quantities).hash(&mut hasher);
+    format!("{:?}", system.actions).hash(&mut hasher);
+    format!("{:?}", system.properties).hash(&mut hasher);
+    format!("{:?}", objective.asked).hash(&mut hasher);
+    precision.relative.to_bits().hash(&mut hasher);
+    tier.map(Tier::name).hash(&mut hasher);
+    hasher.finish()
+}
+
+struct Solver<'g, R> {
+    rows: &'g R,
+    initial: &'g [u64],
+    marks: &'g [Vec<bool>],
+    wanted: &'g Wanted,
+    system: &'g System,
+    precision: f64,
+    tier: Option<Tier>,
+}
+
+impl<R: Rows> Solver<'_, R> {
+    fn answer(&self, objective: &Objective, journal: Option<&mut Journal>) -> Result<Answer, SolveError> {
+        let (measure, sense, compared) = match &objective.asked {
+            Asked::Value(measure, sense) => (measure, *sense, None),
+            Asked::Truth(Formula::Compares { value, relation, bound }) => {
+                (value.as_ref(), relation.hardest(), Some((*relation, *bound)))
             }
-            Measure::Earned(..) => Err(SolveError::NotOnDisk),
+            Asked::Truth(_) => return Err(SolveError::NotOnDisk),
+        };
+        let found = self.measure(measure, sense, journal)?;
+        let pick = |of: fn(&(f64, f64)) -> f64| {
+            let all = found.bounds.iter().map(of);
+            match sense {
+                Sense::Least => all.fold(f64::INFINITY, f64::min),
+                Sense::Greatest => all.fold(0.0, f64::max),
+            }
+        };
+        let (low, high) = (pick(|b| b.0), pick(|b| b.1));
+        let mut answer = Answer {
+            value: Some((low, high)),
+            sweeps: found.sweeps,
+            tier: found.tier.name(),
+            ..Answer::default()
+        };
+        if let Some((relation, bound)) = compared {
+            let (under, over) = bracket(&bound);
+            let (holds, fails) = match relation {
+                Relation::AtLeast => (low >= over, high < under),
+                Relation::Above => (low > over, high < under),
+                Relation::AtMost => (high <= under, low > over),
+                Relation::Below => (high < under, low > over),
+            };
+            if !holds && !fails {
+                return Err(SolveError::Undecided);
+            }
+            answer.verdict = Some(holds);
+            answer.value = None;
+        }
+        Ok(answer)
+    }
+
+    fn measure(
+        &self,
+        measure: &Measure,
+        sense: Sense,
+        journal: Option<&mut Journal>,
+    ) -> Result<Found, SolveError> {
+        let how = How { sense, precision: self.precision, tier: self.tier };
+        let states = self.rows.states() as usize;
+        match measure {
+            Measure::Probability(path) => self.path(path, how, journal),
+            Measure::Earned(_, Horizon::Reach(formula)) => {
+                let target = self.formula(formula)?;
+                Ok(solve(self.rows, self.initial, Question::EarnedBefore(&target), how, journal)?)
+            }
+            Measure::Earned(_, Horizon::Steps(steps)) => {
+                let sweeps = Sweeps { rows: self.rows, sense, rewards: true };
+                Ok(self.pick(sweeps.run(vec![(0.0, 0.0); states], *steps, |_| Rule::Best)?))
+            }
+            Measure::Earned(reward, Horizon::Instant(steps)) => {
+                if self.system.quantities.rewards[*reward].items.iter().any(|i| i.actions.is_some()) {
+                    return Err(SolveError::InstantOfActions);
+                }
+                let numbers = self.rows.numbers();
+                let mut now = vec![(0.0, 0.0); states];
+                self.rows.scan(|state, row| {
+                    let earned = row.rewards[0] as usize;
+                    now[state as usize] = (numbers.below()[earned], numbers.above()[earned]);
+                })?;
+                let sweeps = Sweeps { rows: self.rows, sense, rewards: false };
+                Ok(self.pick(sweeps.run(now, *steps, |_| Rule::Best)?))
+            }
+            Measure::Earned(_, Horizon::Total) => Err(SolveError::NotOnDisk),
         }
     }
 
-    fn path(&self, path: &Path, sense: Sense) -> Result<DiskValues, SolveError> {
+    /// Of all states, what the initial ones have.
+    fn pick(&self, (values, sweeps): (Vec<(f64, f64)>, u64)) -> Found {
+        let bounds = self.initial.iter().map(|&s| values[s as usize]).collect();
+        Found { bounds, sweeps, tier: self.tier.unwrap_or(Tier::SemiExternal) }
+    }
+
+    fn path(&self, path: &Paths, how: How, journal: Option<&mut Journal>) -> Result<Found, SolveError> {
+        let one = |set: &[bool]| -> Vec<(f64, f64)> {
+            set.iter().map(|&s| if s { (1.0, 1.0) } else { (0.0, 0.0) }).collect()
+        };
+        let sweeps = Sweeps { rows: self.rows, sense: how.sense, rewards: false };
         match path {
-            Path::Until(left, right, Limit::None) => {
+            Paths::Until(left, right, Limit::None) => {
                 let (through, target) = (self.formula(left)?, self.formula(right)?);
-                Ok(until(self.graph, &through, &target, sense, self.precision.relative)?)
+                Ok(solve(self.rows, self.initial, Question::Until(&through, &target), how, journal)?)
             }
-            Path::Not(path) => {
-                let mut values = self.path(path, sense.opposite())?;
-                let DiskValues { lower, upper, .. } = &mut values;
-                for (low, high) in lower.iter_mut().zip(upper.iter_mut()) {
+            Paths::Until(left, right, Limit::Steps(low, Some(high))) if low <= high => {
+                let (through, target) = (self.formula(left)?, self.formula(right)?);
+                let rule = |s: usize| match (target[s], through[s]) {
+                    (true, _) => Rule::One,
+                    (_, true) => Rule::Best,
+                    _ => Rule::Zero,
+                };
+                let (values, first) = sweeps.run(one(&target), high - low, rule)?;
+                let rule = |s: usize| if through[s] { Rule::Best } else { Rule::Zero };
+                let (values, second) = sweeps.run(values, *low, rule)?;
+                Ok(self.pick((values, first + second)))
+            }
+            Paths::Next(formula) => {
+                Ok(self.pick(sweeps.run(one(&self.formula(formula)?), 1, |_| Rule::Best)?))
+            }
+            Paths::Not(path) => {
+                let mut found = self.path(path, How { sense: how.sense.opposite(), ..how }, journal)?;
+                for (low, high) in &mut found.bounds {
                     let sharp = *low == *high && (*low == 0.0 || *low == 1.0);
-                    (*low, *high) = if sharp {
-                        (1.0 - *high, 1.0 - *low)
-                    } else {
-                        ((1.0 - *high).next_down().max(0.0), (1.0 - *low).next_up().min(1.0))
+                    (*low, *high) = match sharp {
+                        true => (1.0 - *high, 1.0 - *low),
+                        false => ((1.0 - *high).next_down().max(0.0), (1.0 - *low).next_up().min(1.0)),
                     };
                 }
-                Ok(values)
+                Ok(found)
             }
-            Path::Next(_) | Path::Until(..) | Path::Ltl { .. } => Err(SolveError::NotOnDisk),
+            Paths::Until(..) | Paths::Ltl { .. } => Err(SolveError::NotOnDisk),
         }
     }
 
     fn formula(&self, formula: &Formula) -> Result<Vec<bool>, SolveError> {
-        let n = self.graph.states as usize;
+        let n = self.rows.states() as usize;
         Ok(match formula {
             Formula::Constant(value) => vec![*value; n],
-            Formula::Proposition(p) => match self.propositions.iter().position(|q| q == p) {
-                Some(at) => self.graph.marks[at].clone(),
+            Formula::Proposition(p) => match self.wanted.propositions.iter().position(|q| q == p) {
+                Some(at) => self.marks[at].clone(),
                 None => return Err(SolveError::NotOnDisk),
             },
             Formula::Initial => {
                 let mut list = vec![false; n];
-                self.graph.initial.iter().for_each(|&rank| list[rank as usize] = true);
+                self.initial.iter().for_each(|&state| list[state as usize] = true);
                 list
             }
             Formula::Not(f) => self.formula(f)?.into_iter().map(|v| !v).collect(),

@@ -4,24 +4,21 @@
 //! once more in the order of ranks and sends `(target state, source rank, position)`; sorted by target these meet the states
 //! and become `(source rank, position, target rank)`, sorted back.
 
+use super::explore::explore;
+use super::journal::Journal;
+use super::rows::{Row, Rows, payload};
 use crate::numbers::Numbers;
 use hadal_store::error::{MergeError, ReadError, WriteError};
 use hadal_store::sort::Sorter;
-use hadal_store::{
-    Disk, LevelPolicy, Levels, RecordShape, RunFile, RunKind, RunOptions, RunReader, RunWriter,
-};
+use hadal_store::{Disk, RecordShape, RunFile, RunOptions, RunReader};
 use hadal_system::{ChoiceFault, Choices, PropertyId, StateSpace, Successors};
 use num_traits::CheckedAdd;
 
 /// Branches of one state that can be told apart.
-const POSITIONS: u32 = 24;
-/// How much larger each run of a set of states is than the next newer one.
-const RATIO: u64 = 3;
-/// Marks the last branch of a choice.
-const LAST: u64 = 1 << 63;
+pub(super) const POSITIONS: u32 = 24;
 
 /// Usual settings for runs of records of `words` words, under a budget of `limit` bytes.
-fn options(words: usize, fingerprint: u64, limit: u64) -> RunOptions {
+pub(super) fn run_options(words: usize, fingerprint: u64, limit: u64) -> RunOptions {
     // A small budget cannot spare the usual buffers for each of a dozen open runs.
     let most = (limit / 256).max(4 << 10) as usize;
     let usual = RunOptions::new(RecordShape::states(words), fingerprint);
@@ -54,6 +51,9 @@ pub enum DiskError {
     /// More than can be numbered.
     #[error("a state has more branches than {}", 1u32 << POSITIONS)]
     TooLarge,
+    /// The folder cannot be used.
+    #[error("{0}")]
+    Folder(String),
     /// A file of the folder does not belong to this model, or is damaged.
     #[error("{0}")]
     Damaged(String),
@@ -96,7 +96,17 @@ pub struct DiskOptions {
 impl DiskGraph {
     /// Explores `space` and writes its graph.
     pub fn build(space: &dyn StateSpace, wanted: &DiskOptions, disk: &Disk) -> Result<Self, DiskError> {
-        let ranks = explore(space, disk)?;
+        DiskGraph::build_in(space, wanted, &mut Journal::passing(disk))
+    }
+
+    /// Explores `space` and writes its graph, going on from what the journal has.
+    pub fn build_in(
+        space: &dyn StateSpace,
+        wanted: &DiskOptions,
+        journal: &mut Journal,
+    ) -> Result<Self, DiskError> {
+        let limit = journal.disk().governor.limit();
+        let ranks = explore(space, journal)?;
         let mut graph = DiskGraph {
             states: ranks.records(),
             choices: 0,
@@ -108,16 +118,55 @@ impl DiskGraph {
             edges: ranks.clone(),
             ranks,
         };
-        graph.edges = graph.write_edges(space, wanted, disk)?;
+        if let Some(edges) = journal.run("edges", &run_options(3, space.fingerprint(), limit))? {
+            graph.edges = edges;
+            graph.recall(journal)?;
+            return Ok(graph);
+        }
+        graph.edges = graph.write_edges(space, wanted, journal)?;
+        graph.note(journal);
+        journal.put_run("edges", &graph.edges);
+        journal.commit()?;
         Ok(graph)
+    }
+
+    /// Writes down what is not in files.
+    fn note(&self, journal: &mut Journal) {
+        journal.put_words("counts", vec![self.choices, self.branches, self.deadlocks]);
+        journal.put_words("initial", self.initial.clone());
+        journal.put_words("numbers", self.numbers.encode());
+        for (n, mark) in self.marks.iter().enumerate() {
+            let word = |chunk: &[bool]| chunk.iter().rev().fold(0, |word, &bit| word << 1 | u64::from(bit));
+            journal.put_words(format!("mark-{n}"), mark.chunks(64).map(word).collect());
+        }
+    }
+
+    /// Reads what [`DiskGraph::note`] wrote down.
+    fn recall(&mut self, journal: &Journal) -> Result<(), DiskError> {
+        let lost = || DiskError::Damaged("the graph on disk is not whole".into());
+        let words = |name: &str| journal.words(name).ok_or_else(lost);
+        let [choices, branches, deadlocks] = *words("counts")? else { return Err(lost()) };
+        (self.choices, self.branches, self.deadlocks) = (choices, branches, deadlocks);
+        self.initial = words("initial")?.to_vec();
+        self.numbers = Numbers::decode(words("numbers")?).ok_or_else(lost)?;
+        let states = self.states as usize;
+        for (n, mark) in self.marks.iter_mut().enumerate() {
+            let bits = words(&format!("mark-{n}"))?;
+            if bits.len() != states.div_ceil(64) {
+                return Err(lost());
+            }
+            *mark = (0..states).map(|s| bits[s / 64] >> (s % 64) & 1 == 1).collect();
+        }
+        Ok(())
     }
 
     fn write_edges(
         &mut self,
         space: &dyn StateSpace,
         wanted: &DiskOptions,
-        disk: &Disk,
+        journal: &Journal,
     ) -> Result<RunFile, DiskError> {
+        let disk = journal.disk().clone();
         let (words, limit) = (space.words(), disk.governor.limit());
         let mut worker = space.worker();
         let mut starts = Successors::new(words);
@@ -126,7 +175,7 @@ impl DiskGraph {
         initial.sort_unstable();
         initial.dedup();
 
-        let mut by_target = Sorter::new(disk, options(words + 2, space.fingerprint(), limit), limit / 4);
+        let mut by_target = Sorter::new(&disk, run_options(words + 2, space.fingerprint(), limit), limit / 4);
         let mut choices = Choices::new(words, wanted.reward);
         let mut known: Vec<u32> = Vec::new();
         let mut record = vec![0; words + 2];
@@ -153,7 +202,7 @@ impl DiskGraph {
                     return Err(DiskError::TooLarge);
                 }
                 let mut push = |position: usize, target: &[u64], weight: u32, reward: u32, last: bool| {
-                    record[0] = u64::from(weight) | u64::from(reward) << 32 | if last { LAST } else { 0 };
+                    record[0] = payload(weight, reward, last);
                     record[1] = rank << POSITIONS | position as u64;
                     record[2..].copy_from_slice(target);
                     by_target.push(&record)
@@ -190,7 +239,7 @@ impl DiskGraph {
         }
         drop(reader);
         let by_target = by_target.into_run()?;
-        self.join(&by_target, words, space.fingerprint(), disk)
+        self.join(&by_target, words, space.fingerprint(), &disk)
     }
 
     /// Replaces target states by their ranks and sorts edges by where they come from.
@@ -202,7 +251,7 @@ impl DiskGraph {
         disk: &Disk,
     ) -> Result<RunFile, DiskError> {
         let limit = disk.governor.limit();
-        let mut by_source = Sorter::new(disk, options(3, fingerprint, limit), limit / 4);
+        let mut by_source = Sorter::new(disk, run_options(3, fingerprint, limit), limit / 4);
         let mut states = Cursor::open(&self.ranks, words)?;
         let mut edges = Cursor::open(by_target, words + 2)?;
         let mut rank = 0u64;
@@ -225,8 +274,22 @@ impl DiskGraph {
         Ok(by_source.into_run()?)
     }
 
-    /// Tells every state in the order of ranks, with its choices.
-    pub fn scan(&self, mut each: impl FnMut(u64, &Row)) -> Result<(), DiskError> {
+    /// What the files take, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.ranks.bytes() + self.edges.bytes()
+    }
+}
+
+impl Rows for DiskGraph {
+    fn states(&self) -> u64 {
+        self.states
+    }
+
+    fn numbers(&self) -> &Numbers {
+        &self.numbers
+    }
+
+    fn scan(&self, mut each: impl FnMut(u64, &Row)) -> Result<(), DiskError> {
         let (mut reader, mut block) = (RunReader::open(&self.edges)?, Vec::new());
         let mut row = Row::default();
         let mut current = 0u64;
@@ -238,11 +301,7 @@ impl DiskGraph {
                     row.clear();
                     current = source;
                 }
-                row.branches.push((record[1], record[0] as u32));
-                if record[0] & LAST != 0 {
-                    row.ends.push(row.branches.len() as u32);
-                    row.rewards.push((record[0] >> 32) as u32 & 0x7FFF_FFFF);
-                }
+                row.push(record[1], record[0]);
             }
         }
         if !row.branches.is_empty() {
@@ -250,41 +309,10 @@ impl DiskGraph {
         }
         Ok(())
     }
-
-    /// What the files take, in bytes.
-    pub fn bytes(&self) -> u64 {
-        self.ranks.bytes() + self.edges.bytes()
-    }
-}
-
-/// The choices of one state.
-#[derive(Clone, Debug, Default)]
-pub struct Row {
-    /// Rank of the target and number of the weight of every branch, choice by choice.
-    pub branches: Vec<(u64, u32)>,
-    /// Where each choice ends.
-    pub ends: Vec<u32>,
-    /// The reward of each choice, as a number.
-    pub rewards: Vec<u32>,
-}
-
-impl Row {
-    fn clear(&mut self) {
-        self.branches.clear();
-        self.ends.clear();
-        self.rewards.clear();
-    }
-
-    /// The branches and the reward of each choice.
-    pub fn choices(&self) -> impl Iterator<Item = (&[(u64, u32)], u32)> {
-        let begins = std::iter::once(0).chain(self.ends.iter().copied());
-        let ranges = begins.zip(&self.ends).map(|(begin, &end)| &self.branches[begin as usize..end as usize]);
-        ranges.zip(self.rewards.iter().copied())
-    }
 }
 
 /// One record after the other.
-struct Cursor {
+pub(super) struct Cursor {
     reader: RunReader,
     stride: usize,
     block: Vec<u64>,
@@ -292,11 +320,11 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn open(run: &RunFile, stride: usize) -> Result<Self, ReadError> {
+    pub fn open(run: &RunFile, stride: usize) -> Result<Self, ReadError> {
         Ok(Cursor { reader: RunReader::open(run)?, stride, block: Vec::new(), at: 0 })
     }
 
-    fn head(&mut self) -> Result<Option<&[u64]>, ReadError> {
+    pub fn head(&mut self) -> Result<Option<&[u64]>, ReadError> {
         if self.at >= self.block.len() {
             self.at = 0;
             if !self.reader.next_block(&mut self.block)? {
@@ -307,50 +335,7 @@ impl Cursor {
         Ok(Some(&self.block[self.at..self.at + self.stride]))
     }
 
-    fn step(&mut self) {
+    pub fn step(&mut self) {
         self.at += self.stride;
-    }
-}
-
-/// Every reachable state, sorted.
-fn explore(space: &dyn StateSpace, disk: &Disk) -> Result<RunFile, DiskError> {
-    let (words, limit) = (space.words(), disk.governor.limit());
-    let options = options(words, space.fingerprint(), limit);
-    let mut worker = space.worker();
-    let mut found = Sorter::new(disk, options, limit / 3);
-    let mut next = Successors::new(words);
-    worker.initial(&mut next);
-    for (_, state) in next.iter() {
-        found.push(state)?;
-    }
-    let mut reached = Levels::new(disk, options, LevelPolicy::Merging { ratio: RATIO });
-    let mut layer = found.drain_into_new(&reached)?;
-    let mut block = Vec::new();
-    while layer.records() > 0 {
-        reached.add_run(layer.clone())?;
-        let mut reader = RunReader::open(&layer)?;
-        while reader.next_block(&mut block)? {
-            for state in block.chunks_exact(words) {
-                next.clear();
-                worker.successors(state, &mut next);
-                if let Some(&label) = next.faults().first() {
-                    let name = space.render_label(label);
-                    return Err(DiskError::Fault(format!(
-                        "`{name}` meets an error in {:?}",
-                        space.render_state(state)
-                    )));
-                }
-                for (_, to) in next.iter() {
-                    found.push(to)?;
-                }
-            }
-        }
-        drop(reader);
-        layer = found.drain_into_new(&reached)?;
-    }
-    reached.compact()?;
-    match reached.runs().next() {
-        Some(run) => Ok(run.clone()),
-        None => Ok(RunWriter::create(disk, RunKind::Closed, &options)?.finish()?),
     }
 }

@@ -1,10 +1,25 @@
-//! Decision processes larger than memory: the graph on disk, values in RAM while they fit (two numbers a state), one scan
-//! of the edges per sweep.
+//! Decision processes larger than memory: states numbered by rank, edges by two external sorts, end components collapsed by
+//! scans, and equations that are swept from RAM, from disk, block by block, or as it was published. A run that was killed goes
+//! on from its last commit.
 
 mod answer;
+mod blocks;
+mod bounded;
+mod certain;
+mod equations;
+mod explore;
+mod faithful;
 mod graph;
+mod jacobi;
+mod journal;
+mod rows;
 mod solve;
+mod sweep;
+mod vector;
 
-pub use answer::answer;
-pub use graph::{DiskError, DiskGraph, DiskOptions, Row};
-pub use solve::{DiskValues, Jacobi, earned_before, jacobi, until};
+pub use answer::{Place, answer, answer_in_ram, answer_with};
+pub use graph::{DiskError, DiskGraph, DiskOptions};
+pub use jacobi::{Jacobi, jacobi};
+pub use journal::Journal;
+pub use rows::{Row, Rows};
+pub use solve::{Found, How, Question, Tier, solve};

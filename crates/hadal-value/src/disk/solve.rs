@@ -1,468 +1,256 @@
-//! Semi-external solving: sets and values by rank in RAM, edges scanned from disk.
+//! From a graph to proved bounds of its initial states, with the values kept where the tier says.
 
-use super::graph::{DiskError, DiskGraph, Row};
+use super::blocks::Blocks;
+use super::certain::Search;
+use super::equations::{Equations, Kept, Settled, Start};
+use super::faithful::Faithful;
+use super::graph::{DiskError, run_options};
+use super::journal::Journal;
+use super::rows::Rows;
+use super::sweep::{Bounds, Course, Step};
+use super::vector::Vector;
 use crate::numbers::Numbers;
-use crate::optimistic::{lowered, raised};
+use crate::problem::Known;
 use hadal_system::chance::Sense;
-use std::io::{Read, Write};
-use std::path::Path;
+use std::collections::HashMap;
 
-/// Scans that may be spent on proving a guess.
-const MAX_TRIES: u64 = 64;
-/// Scans after which bounds stay as they are.
-const MAX_SCANS: u64 = 100_000;
+/// Where values and equations are kept. All tiers give the same bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// Everything in RAM.
+    Ram,
+    /// Values in RAM, equations on disk.
+    SemiExternal,
+    /// Values on disk, a block of them in RAM at a time.
+    Blocks,
+    /// As published: edges that carry values, sorted anew in every sweep.
+    Faithful,
+}
 
-/// How a sum of so many products is moved outward.
-type Rounding = fn(f64, usize) -> f64;
+impl Tier {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tier::Ram => "ram",
+            Tier::SemiExternal => "semi-external",
+            Tier::Blocks => "blocks",
+            Tier::Faithful => "faithful",
+        }
+    }
+}
 
-/// Bounds of all states.
+/// What is asked of a graph.
+#[derive(Clone, Copy, Debug)]
+pub enum Question<'a> {
+    /// The probability of `through U target`.
+    Until(&'a [bool], &'a [bool]),
+    /// What is earned before a target.
+    EarnedBefore(&'a [bool]),
+}
+
+/// Bounds of the initial states.
 #[derive(Clone, Debug)]
-pub struct DiskValues {
-    /// Not above the values.
-    pub lower: Vec<f64>,
-    /// Not below the values.
-    pub upper: Vec<f64>,
-    /// Scans of the edges.
+pub struct Found {
+    /// Lower and upper bounds, in the order of the initial states.
+    pub bounds: Vec<(f64, f64)>,
+    /// Sweeps over the equations.
     pub sweeps: u64,
+    /// Where values were kept.
+    pub tier: Tier,
 }
 
-/// What is known of a state before anything is solved.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Known {
-    Value(f64),
-    Open,
+/// How a question is answered.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Whether choices make values small or large.
+    pub sense: Sense,
+    /// How far bounds may lie apart, relative to the value.
+    pub precision: f64,
+    /// Where values are kept; `None`: in RAM where they fit, else in blocks.
+    pub tier: Option<Tier>,
 }
 
-/// The probability of `through U target` in every state.
-///
-/// End components are not collapsed: where choices could stay somewhere for ever, the greatest probability may keep the
-/// trivial upper bound 1.
-pub fn until(
-    graph: &DiskGraph,
-    through: &[bool],
-    target: &[bool],
-    sense: Sense,
-    precision: f64,
-) -> Result<DiskValues, DiskError> {
-    let mut scans = 0;
-    let (zero, one) = match sense {
-        Sense::Greatest => {
-            let reach = grow(
-                graph,
-                through,
-                target,
-                |row, set| row.branches.iter().any(|b| set[b.0 as usize]),
-                &mut scans,
-            )?;
-            let one = almost_surely(graph, through, target, &reach, &mut scans)?;
-            (reach.iter().map(|r| !r).collect::<Vec<bool>>(), one)
-        }
-        Sense::Least => {
-            let every = |row: &Row, set: &[bool]| {
-                row.choices().all(|(branches, _)| branches.iter().any(|b| set[b.0 as usize]))
-            };
-            let forced = grow(graph, through, target, every, &mut scans)?;
-            let zero: Vec<bool> = forced.iter().map(|f| !f).collect();
-            let open: Vec<bool> = target.iter().map(|t| !t).collect();
-            let escape = grow(
-                graph,
-                &open,
-                &zero,
-                |row, set| row.branches.iter().any(|b| set[b.0 as usize]),
-                &mut scans,
-            )?;
-            let one = escape.iter().zip(target).map(|(e, t)| *t || !e).collect();
-            (zero, one)
-        }
-    };
-    let known: Vec<Known> = zero
-        .iter()
-        .zip(&one)
-        .map(|(zero, one)| match (zero, one) {
-            (true, _) => Known::Value(0.0),
-            (_, true) => Known::Value(1.0),
-            _ => Known::Open,
-        })
-        .collect();
-    let solver = Solver { graph, known, sense, rewards: false, precision, most: 1.0 };
-    solver.solve(scans)
-}
-
-/// What is earned before a target is reached, in every state.
-///
-/// Places where nothing is earned are not collapsed: the least reward is answered only where every choice earns something
-/// before the target, otherwise the upper bound may stay infinite.
-pub fn earned_before(
-    graph: &DiskGraph,
-    target: &[bool],
-    sense: Sense,
-    precision: f64,
-) -> Result<DiskValues, DiskError> {
-    let mut scans = 0;
-    let anywhere = vec![true; target.len()];
-    let any = |row: &Row, set: &[bool]| row.branches.iter().any(|b| set[b.0 as usize]);
-    let surely = match sense {
-        Sense::Least => {
-            let reach = grow(graph, &anywhere, target, any, &mut scans)?;
-            almost_surely(graph, &anywhere, target, &reach, &mut scans)?
-        }
-        Sense::Greatest => {
-            let every = |row: &Row, set: &[bool]| {
-                row.choices().all(|(branches, _)| branches.iter().any(|b| set[b.0 as usize]))
-            };
-            let forced = grow(graph, &anywhere, target, every, &mut scans)?;
-            let avoid: Vec<bool> = forced.iter().map(|f| !f).collect();
-            let open: Vec<bool> = target.iter().map(|t| !t).collect();
-            let escape = grow(graph, &open, &avoid, any, &mut scans)?;
-            escape.iter().zip(target).map(|(e, t)| *t || !e).collect()
-        }
-    };
-    let mut free = false;
-    if sense == Sense::Least {
-        // Without a reward on every choice a least solution below the values may exist.
-        graph.scan(|rank, row| {
-            let here = surely[rank as usize] && !target[rank as usize];
-            free |= here && row.rewards.contains(&0);
-        })?;
-    }
-    let known: Vec<Known> = target
-        .iter()
-        .zip(&surely)
-        .map(|(target, surely)| match (target, surely) {
-            (true, _) => Known::Value(0.0),
-            (_, false) => Known::Value(f64::INFINITY),
-            _ => Known::Open,
-        })
-        .collect();
-    let solver = Solver { graph, known, sense, rewards: true, precision, most: f64::INFINITY };
-    if !free {
-        return solver.solve(scans);
-    }
-    // Lower bounds hold all the same; upper ones are not claimed.
-    let mut values = solver.below(scans)?;
-    for (upper, known) in values.upper.iter_mut().zip(&solver.known) {
-        if *known == Known::Open {
-            *upper = f64::INFINITY;
-        }
-    }
-    Ok(values)
-}
-
-/// The least set with `target` that has every state of `through` whose choices `joins` it.
-fn grow(
-    graph: &DiskGraph,
-    through: &[bool],
-    target: &[bool],
-    joins: impl Fn(&Row, &[bool]) -> bool,
-    scans: &mut u64,
-) -> Result<Vec<bool>, DiskError> {
-    let mut set = target.to_vec();
-    loop {
-        let mut changed = false;
-        graph.scan(|rank, row| {
-            let rank = rank as usize;
-            if !set[rank] && through[rank] && joins(row, &set) {
-                set[rank] = true;
-                changed = true;
+/// Answers a question about `rows` for the states `initial`. A tier on disk needs a journal.
+pub fn solve<R: Rows>(
+    rows: &R,
+    initial: &[u64],
+    question: Question,
+    how: How,
+    mut journal: Option<&mut Journal>,
+) -> Result<Found, DiskError> {
+    let equations = match journal.as_deref_mut().map(recall).transpose()?.flatten() {
+        Some(kept) => kept,
+        None => {
+            let made = equations(rows, initial, question, how, journal.as_deref())?;
+            if let Some(journal) = journal.as_deref_mut() {
+                note(&made, journal)?;
             }
-        })?;
-        *scans += 1;
-        if !changed {
-            return Ok(set);
+            made
         }
-    }
+    };
+    iterate(&equations, how, journal)
 }
 
-fn almost_surely(
-    graph: &DiskGraph,
-    through: &[bool],
-    target: &[bool],
-    within: &[bool],
-    scans: &mut u64,
-) -> Result<Vec<bool>, DiskError> {
-    let mut safe = within.to_vec();
-    loop {
-        let joins = |row: &Row, set: &[bool]| {
-            row.choices().any(|(branches, _)| {
-                branches.iter().all(|b| safe[b.0 as usize]) && branches.iter().any(|b| set[b.0 as usize])
-            })
-        };
-        let found = grow(graph, through, target, joins, scans)?;
-        if found == safe {
-            return Ok(found);
+/// What graph search leaves open.
+fn equations<R: Rows>(
+    rows: &R,
+    initial: &[u64],
+    question: Question,
+    how: How,
+    journal: Option<&Journal>,
+) -> Result<Equations, DiskError> {
+    let states = rows.states() as usize;
+    // Sets of states, what is known of them, parts and nodes.
+    let bytes = rows.states() * (6 + 1 + 16);
+    let _memory = match journal {
+        Some(journal) => {
+            let reserved = journal.disk().governor.try_reserve(bytes, "sets of states");
+            Some(reserved.map_err(|_| DiskError::Values { states: rows.states(), bytes })?)
         }
-        safe = found;
-    }
+        None => None,
+    };
+    let search = Search { rows };
+    let open = |known: &[Known]| -> Vec<bool> { known.iter().map(|k| *k == Known::Open).collect() };
+    let (known, groups, rewards) = match question {
+        Question::Until(through, target) => {
+            let (zero, one) = search.certain(through, target, how.sense)?;
+            let known: Vec<Known> = (0..states)
+                .map(|s| match (zero[s], one[s]) {
+                    (true, _) => Known::Zero,
+                    (_, true) => Known::One,
+                    _ => Known::Open,
+                })
+                .collect();
+            let groups = match how.sense {
+                Sense::Greatest => search.end_components(&open(&known), |_| true)?,
+                // Whoever could stay in an end component for ever would have probability 0.
+                Sense::Least => Vec::new(),
+            };
+            (known, groups, false)
+        }
+        Question::EarnedBefore(target) => {
+            let surely = search.certain(&vec![true; states], target, how.sense.opposite())?.1;
+            let known: Vec<Known> = (0..states)
+                .map(|s| match (target[s], surely[s]) {
+                    (true, _) => Known::Zero,
+                    (_, false) => Known::Infinite,
+                    _ => Known::Open,
+                })
+                .collect();
+            let groups = match how.sense {
+                // Whoever stays where nothing is earned pays nothing, but never arrives: such places are one node.
+                Sense::Least => search.end_components(&open(&known), |reward| reward == 0)?,
+                Sense::Greatest => Vec::new(),
+            };
+            (known, groups, true)
+        }
+    };
+    let settled = Settled { known: &known, groups: &groups, initial };
+    Equations::new(rows, &settled, how.sense, rewards, journal)
 }
 
-struct Solver<'g> {
-    graph: &'g DiskGraph,
-    known: Vec<Known>,
-    sense: Sense,
-    rewards: bool,
-    precision: f64,
-    /// No value is larger.
-    most: f64,
+fn note(equations: &Equations, journal: &mut Journal) -> Result<(), DiskError> {
+    let Kept::Run(run) = &equations.kept else { return Ok(()) };
+    let mut words =
+        vec![equations.nodes, u64::from(equations.sense == Sense::Greatest), u64::from(equations.rewards)];
+    for start in &equations.starts {
+        words.extend(match start {
+            Start::Value(value) => [0, value.to_bits()],
+            Start::Node(node) => [1, *node],
+        });
+    }
+    journal.put_words("equations", words);
+    journal.put_words("numbers", equations.numbers.encode());
+    journal.put_run("equations", run);
+    journal.commit()
 }
 
-impl Solver<'_> {
-    fn start(&self, open: f64) -> Vec<f64> {
-        let value = |known: &Known| match known {
-            Known::Value(value) => *value,
-            Known::Open => open,
-        };
-        self.known.iter().map(value).collect()
-    }
+fn recall(journal: &mut Journal) -> Result<Option<Equations>, DiskError> {
+    let options = run_options(super::equations::STRIDE, 0, journal.disk().governor.limit());
+    let Some(run) = journal.run("equations", &options)? else { return Ok(None) };
+    let lost = || DiskError::Damaged("the equations on disk are not whole".into());
+    let words = journal.words("equations").filter(|w| w.len() >= 3).ok_or_else(lost)?;
+    let numbers = journal.words("numbers").and_then(Numbers::decode).ok_or_else(lost)?;
+    let start = |pair: &[u64]| match pair[0] {
+        0 => Start::Value(f64::from_bits(pair[1])),
+        _ => Start::Node(pair[1]),
+    };
+    let equations = Equations {
+        nodes: words[0],
+        numbers,
+        sense: if words[1] == 1 { Sense::Greatest } else { Sense::Least },
+        rewards: words[2] == 1,
+        starts: words[3..].chunks_exact(2).map(start).collect(),
+        kept: Kept::Run(run),
+    };
+    Ok(Some(equations))
+}
 
-    /// Lower bounds, iterated until they hardly grow.
-    fn below(&self, scans: u64) -> Result<DiskValues, DiskError> {
-        let mut values = DiskValues { lower: self.start(0.0), upper: self.start(self.most), sweeps: scans };
-        self.climb(&mut values, self.precision / 2.0)?;
-        Ok(values)
-    }
-
-    fn climb(&self, values: &mut DiskValues, step: f64) -> Result<(), DiskError> {
-        let numbers = self.graph.numbers.below();
-        loop {
-            let mut growth = 0.0f64;
-            let lower = &mut values.lower;
-            self.graph.scan(|rank, row| {
-                let rank = rank as usize;
-                if self.known[rank] == Known::Open {
-                    let new = self.best(rank, row, lower, (numbers, lowered));
-                    if new > lower[rank] {
-                        growth = growth.max((new - lower[rank]) / new);
-                        lower[rank] = new;
+/// Sweeps to the end.
+fn iterate(equations: &Equations, how: How, journal: Option<&mut Journal>) -> Result<Found, DiskError> {
+    let precision = how.precision;
+    let mut course = Course::new(precision);
+    let nodes: Vec<u64> = equations
+        .starts
+        .iter()
+        .filter_map(|start| match start {
+            Start::Node(node) => Some(*node),
+            Start::Value(_) => None,
+        })
+        .collect();
+    let tier = how.tier.unwrap_or_else(|| match &journal {
+        Some(journal) if Vector::bytes(equations.nodes) > journal.disk().governor.available() / 2 => {
+            Tier::Blocks
+        }
+        _ => Tier::SemiExternal,
+    });
+    let mut values: HashMap<u64, Bounds> = HashMap::new();
+    if !nodes.is_empty() {
+        let step = |mode| Step { equations, mode, precision };
+        let needs = || DiskError::Damaged("this tier needs a folder".into());
+        match (tier, journal) {
+            (Tier::Ram | Tier::SemiExternal, mut journal) => {
+                let mut tier = Vector::new(equations, &mut course, journal.as_deref_mut())?;
+                while let Some(mode) = course.mode() {
+                    let seen = tier.sweep(&step(mode))?;
+                    course.after(seen, precision);
+                    if let Some(journal) = journal.as_deref_mut().filter(|journal| journal.is_due()) {
+                        tier.commit(&course, journal)?;
                     }
                 }
-            })?;
-            values.sweeps += 1;
-            if growth <= step || values.sweeps > MAX_SCANS {
-                return Ok(());
+                values.extend(nodes.iter().map(|&node| (node, tier.bounds(node))));
+            }
+            (Tier::Blocks, journal) => {
+                let journal = journal.ok_or_else(needs)?;
+                let mut tier = Blocks::new(equations, &mut course, journal)?;
+                while let Some(mode) = course.mode() {
+                    let seen = tier.sweep(&step(mode), &course, journal)?;
+                    course.after(seen, precision);
+                }
+                for &node in &nodes {
+                    values.insert(node, tier.bounds(node)?);
+                }
+            }
+            (Tier::Faithful, journal) => {
+                let journal = journal.ok_or_else(needs)?;
+                let mut tier = Faithful::new(equations, &mut course, journal)?;
+                while let Some(mode) = course.mode() {
+                    let seen = tier.sweep(&step(mode), journal)?;
+                    course.after(seen, precision);
+                    if journal.is_due() {
+                        tier.commit(&course, journal)?;
+                    }
+                }
+                values = tier.bounds(&nodes)?;
             }
         }
     }
-
-    fn solve(&self, scans: u64) -> Result<DiskValues, DiskError> {
-        let mut values = self.below(scans)?;
-        let mut step = self.precision / 2.0;
-        for _ in 0..12 {
-            for (rank, known) in self.known.iter().enumerate() {
-                if *known == Known::Open {
-                    values.upper[rank] =
-                        raised(values.lower[rank] * (1.0 + self.precision), 1).min(self.most);
-                }
-            }
-            if self.prove(&mut values)? {
-                return Ok(values);
-            }
-            step /= 8.0;
-            self.climb(&mut values, step)?;
-            if values.sweeps > MAX_SCANS {
-                break;
-            }
-        }
-        for (rank, known) in self.known.iter().enumerate() {
-            if *known == Known::Open {
-                values.upper[rank] = self.most;
-            }
-        }
-        Ok(values)
-    }
-
-    fn prove(&self, values: &mut DiskValues) -> Result<bool, DiskError> {
-        let (below, above) = (self.graph.numbers.below(), self.graph.numbers.above());
-        for _ in 0..MAX_TRIES {
-            let (mut down, mut up, mut refuted) = (true, true, false);
-            let DiskValues { lower, upper, .. } = values;
-            self.graph.scan(|rank, row| {
-                let rank = rank as usize;
-                if self.known[rank] != Known::Open {
-                    return;
-                }
-                let new = self.best(rank, row, upper, (above, raised)).min(self.most);
-                if new <= upper[rank] {
-                    up &= new == upper[rank];
-                    upper[rank] = new;
-                } else {
-                    down = false;
-                }
-                lower[rank] = lower[rank].max(self.best(rank, row, lower, (below, lowered)));
-                refuted |= upper[rank] < lower[rank];
-            })?;
-            values.sweeps += 1;
-            if refuted {
-                return Ok(false);
-            }
-            if down {
-                return Ok(true);
-            }
-            if up {
-                return Ok(false);
-            }
-        }
-        Ok(false)
-    }
-
-    /// The value of a state by its best choice. Choices that only stay are left out: they attain no value of their own.
-    fn best(&self, rank: usize, row: &Row, values: &[f64], (numbers, round): (&[f64], Rounding)) -> f64 {
-        let mut best: Option<f64> = None;
-        for (branches, reward) in row.choices() {
-            if matches!(branches, [(target, _)] if *target as usize == rank) {
-                continue;
-            }
-            let mut sum = if self.rewards { numbers[reward as usize] } else { 0.0 };
-            if let [(target, 1)] = branches
-                && sum == 0.0
-            {
-                sum = values[*target as usize];
-            } else {
-                for &(target, weight) in branches {
-                    let value = values[target as usize];
-                    // 0 times infinity does not occur: weights are positive.
-                    sum += numbers[weight as usize] * value;
-                }
-                sum = round(sum, branches.len());
-            }
-            best = Some(match (best, self.sense) {
-                (None, _) => sum,
-                (Some(old), Sense::Least) => old.min(sum),
-                (Some(old), Sense::Greatest) => old.max(sum),
-            });
-        }
-        best.unwrap_or(0.0)
-    }
-}
-
-/// Plain value iteration, all values at once, as the published tables count it; what is reached is written down after each
-/// sweep, so that a run that was killed goes on.
-#[derive(Clone, Copy, Debug)]
-pub struct Jacobi<'a> {
-    /// The states whose value is 0.
-    pub target: &'a [bool],
-    /// It ends when no value changes by more.
-    pub residual: f64,
-    /// It ends after this many sweeps.
-    pub most_sweeps: u64,
-    /// Where the values are kept.
-    pub file: Option<&'a Path>,
-}
-
-/// Iterates least expected rewards to the target; the values and the greatest change of each sweep made now.
-pub fn jacobi(graph: &DiskGraph, how: Jacobi) -> Result<(Vec<f64>, Vec<f64>), DiskError> {
-    let n = graph.states as usize;
-    let (mut done, mut values) = match how.file.map(|path| read_values(path, n)).transpose()?.flatten() {
-        Some(kept) => kept,
-        None => (0, vec![0.0; n]),
+    let found = |start: &Start| match start {
+        Start::Value(value) => (*value, *value),
+        Start::Node(node) => match (values[node], course.proved()) {
+            (bounds, true) => bounds,
+            ((low, _), false) => (low, equations.most()),
+        },
     };
-    let nearest: Vec<f64> = nearest(&graph.numbers);
-    let mut next = values.clone();
-    let mut residuals = Vec::new();
-    while done < how.most_sweeps {
-        let mut residual = 0.0f64;
-        graph.scan(|rank, row| {
-            let rank = rank as usize;
-            if how.target[rank] {
-                return;
-            }
-            let mut best = f64::INFINITY;
-            for (branches, reward) in row.choices() {
-                let sum = branches.iter().fold(nearest[reward as usize], |sum, &(target, weight)| {
-                    sum + nearest[weight as usize] * values[target as usize]
-                });
-                best = best.min(sum);
-            }
-            residual = residual.max((best - values[rank]).abs());
-            next[rank] = best;
-        })?;
-        std::mem::swap(&mut values, &mut next);
-        done += 1;
-        residuals.push(residual);
-        if let Some(path) = how.file {
-            write_values(path, done, &values)?;
-        }
-        if residual <= how.residual {
-            break;
-        }
-    }
-    Ok((values, residuals))
-}
-
-/// The floating-point number nearest to each fraction.
-pub(crate) fn nearest(numbers: &Numbers) -> Vec<f64> {
-    (0..numbers.len() as u32)
-        .map(|n| {
-            let value = numbers.exact(n);
-            *value.numer() as f64 / *value.denom() as f64
-        })
-        .collect()
-}
-
-const MAGIC: &[u8; 8] = b"hadalval";
-
-/// Values are written beside the old ones and then take their name, so that one of them is always whole.
-fn write_values(path: &Path, sweeps: u64, values: &[f64]) -> Result<(), DiskError> {
-    let fresh = path.with_extension("new");
-    let mut file = std::io::BufWriter::new(std::fs::File::create(&fresh)?);
-    let mut sum = Checksum::default();
-    file.write_all(MAGIC)?;
-    for word in [sweeps, values.len() as u64].into_iter().chain(values.iter().map(|v| v.to_bits())) {
-        sum.add(word);
-        file.write_all(&word.to_le_bytes())?;
-    }
-    file.write_all(&sum.0.to_le_bytes())?;
-    let file = file.into_inner().map_err(|e| e.into_error())?;
-    file.sync_all()?;
-    std::fs::rename(&fresh, path)?;
-    Ok(())
-}
-
-/// The sweeps done and the values, where the file is there.
-fn read_values(path: &Path, states: usize) -> Result<Option<(u64, Vec<f64>)>, DiskError> {
-    let file = match std::fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let damaged =
-        || DiskError::Damaged(format!("{}: these are not the values of this model", path.display()));
-    let mut file = std::io::BufReader::new(file);
-    let mut magic = [0; 8];
-    file.read_exact(&mut magic)?;
-    let mut sum = Checksum::default();
-    let mut word = |sum: &mut Checksum| -> Result<u64, DiskError> {
-        let mut bytes = [0; 8];
-        file.read_exact(&mut bytes)?;
-        let word = u64::from_le_bytes(bytes);
-        sum.add(word);
-        Ok(word)
-    };
-    let (sweeps, count) = (word(&mut sum)?, word(&mut sum)?);
-    if magic != *MAGIC || count != states as u64 {
-        return Err(damaged());
-    }
-    let mut values = Vec::with_capacity(states);
-    for _ in 0..states {
-        values.push(f64::from_bits(word(&mut sum)?));
-    }
-    let expected = sum.0;
-    if word(&mut sum)? != expected {
-        return Err(damaged());
-    }
-    Ok(Some((sweeps, values)))
-}
-
-/// Fowler, Noll and Vo's hash over words.
-struct Checksum(u64);
-
-impl Default for Checksum {
-    fn default() -> Self {
-        Checksum(0xCBF2_9CE4_8422_2325)
-    }
-}
-
-impl Checksum {
-    fn add(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(0x0100_0000_01B3).rotate_left(17);
-    }
+    Ok(Found { bounds: equations.starts.iter().map(found).collect(), sweeps: course.sweeps, tier })
 }

@@ -3,13 +3,11 @@
 use crate::args::{Given, parse_override};
 use crate::failure::Failure;
 use crate::output;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hadal_check::options::parse_size;
 use hadal_exec::rows::RowSpace;
 use hadal_exec::{Model, ModelOptions};
 use hadal_lang::prism;
-use hadal_store::vfs::{Folder, IoThreads};
-use hadal_store::{Disk, Governor};
 use hadal_system::chance::{
     Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths, Reward, Sense, Summary,
 };
@@ -18,11 +16,11 @@ use hadal_system::{
 };
 use hadal_value::build::{BuildError, BuildOptions};
 use hadal_value::chances::RowChances;
+use hadal_value::disk::{Place, Tier};
 use hadal_value::explicit::{self, Described, ExportError};
 use hadal_value::values::Exact;
 use hadal_value::{Answer, Options, Precision, SolveError};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Arguments of `solve`.
@@ -66,9 +64,12 @@ pub struct SolveArgs {
     /// How much memory the graph may take.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
-    /// Continue in this folder when the memory does not suffice.
+    /// Continue in this folder when the memory does not suffice. The same command goes on after it was killed.
     #[arg(long, value_name = "DIR")]
     pub disk: Option<PathBuf>,
+    /// Where values are kept. Named tiers sweep all values at once and give the same bits; those other than ram need --disk.
+    #[arg(long, value_enum, default_value_t = TierName::Auto, value_name = "NAME")]
+    pub tier: TierName,
     /// Stop when more states are found.
     #[arg(long, value_name = "N")]
     pub max_states: Option<u64>,
@@ -77,10 +78,28 @@ pub struct SolveArgs {
     pub json: bool,
 }
 
+/// Where values are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TierName {
+    /// In RAM, component by component; on disk where that does not suffice.
+    Auto,
+    /// In RAM.
+    Ram,
+    /// In RAM, with the equations on disk.
+    SemiExternal,
+    /// On disk, a block in RAM at a time.
+    Blocks,
+    /// On edges that are sorted anew in every sweep, as published.
+    Faithful,
+}
+
 /// Runs the verb; returns the exit code.
 pub fn run(args: &SolveArgs) -> Result<u8, Failure> {
     if args.precision.is_nan() || args.precision <= 0.0 || args.precision >= 1.0 {
         return Err(Failure::Usage("--precision lies between 0 and 1".into()));
+    }
+    if !matches!(args.tier, TierName::Auto | TierName::Ram) && args.disk.is_none() {
+        return Err(Failure::Usage("this tier keeps files: write --disk DIR".into()));
     }
     let started = Instant::now();
     let is_pddl = args
@@ -117,21 +136,13 @@ fn solve_all(
     };
     let mut code = 0;
     for objective in objectives {
-        let mut tier = "ram";
-        let mut answer = hadal_value::answer(space, system, objective, options);
-        if let (Err(SolveError::Build(BuildError::Memory { .. } | BuildError::TooLarge)), Some(folder)) =
-            (&answer, &args.disk)
-        {
-            tier = "semi-external";
-            answer = on_disk(args, folder, space, system, objective);
-        }
-        match answer {
+        match answered(args, space, system, objective, options) {
             Ok(answer) => {
                 code = code.max(u8::from(answer.verdict == Some(false)));
                 if let Some(path) = &args.policy {
                     write_policy(path, space, &answer)?;
                 }
-                output::raw(shown(args, objective, &answer, (tier, started)).as_bytes())?;
+                output::raw(shown(args, objective, &answer, started).as_bytes())?;
             }
             Err(SolveError::Build(
                 error @ (BuildError::Memory { .. } | BuildError::States(_) | BuildError::TooLarge),
@@ -139,7 +150,7 @@ fn solve_all(
                 stopped(args, objective, &error.to_string())?;
                 return Ok(3);
             }
-            Err(error @ (SolveError::Disk(_) | SolveError::NotOnDisk)) => {
+            Err(error @ (SolveError::Disk(_) | SolveError::NotOnDisk)) if args.tier == TierName::Auto => {
                 stopped(args, objective, &error.to_string())?;
                 return Ok(3);
             }
@@ -224,25 +235,37 @@ fn write_policy(path: &Path, space: &dyn StateSpace, answer: &Answer) -> Result<
     std::fs::write(path, text).map_err(|error| Failure::File { path: path.to_owned(), error })
 }
 
-/// Answers from a graph in a folder of its own below `folder`, which goes afterwards.
-fn on_disk(
+/// Answers where the tier says: in RAM, on disk, or on disk once RAM does not suffice.
+fn answered(
     args: &SolveArgs,
-    folder: &Path,
     space: &dyn StateSpace,
     system: &System,
     objective: &Objective,
+    options: Options,
 ) -> Result<Answer, SolveError> {
-    let path = folder.join(format!("values-{}", std::process::id()));
-    let failed = |error: std::io::Error| SolveError::Disk(format!("{}: {error}", path.display()));
-    let vfs = Folder::create(path.clone()).map_err(failed)?;
-    let governor = Governor::new(args.memory.unwrap_or(1 << 30));
-    let disk = Disk::new(Arc::new(vfs), IoThreads::new(1), governor, 0);
-    let precision = Precision { relative: args.precision, exact: args.exact, policy: args.policy.is_some() };
-    let answer = hadal_value::disk::answer(space, system, objective, precision, &disk);
-    drop(disk);
-    // What is left behind is only space.
-    let _ = std::fs::remove_dir_all(&path);
-    answer
+    let on_disk = |folder: &Path, tier: Option<Tier>| {
+        let place = Place { folder, memory: args.memory.unwrap_or(1 << 30), tier };
+        hadal_value::disk::answer(space, system, objective, options.precision, &place)
+    };
+    let named = match args.tier {
+        TierName::Auto => {
+            let found = hadal_value::answer(space, system, objective, options);
+            return match (&found, &args.disk) {
+                (Err(SolveError::Build(BuildError::Memory { .. } | BuildError::TooLarge)), Some(folder)) => {
+                    on_disk(folder, None)
+                }
+                _ => found,
+            };
+        }
+        TierName::Ram => return hadal_value::disk::answer_in_ram(space, system, objective, options),
+        TierName::SemiExternal => Tier::SemiExternal,
+        TierName::Blocks => Tier::Blocks,
+        TierName::Faithful => Tier::Faithful,
+    };
+    match &args.disk {
+        Some(folder) => on_disk(folder, Some(named)),
+        None => Err(SolveError::NotOnDisk),
+    }
 }
 
 /// A problem in PPDDL and the question about its goal.
@@ -374,12 +397,7 @@ fn stopped(args: &SolveArgs, objective: &Objective, reason: &str) -> Result<(), 
 }
 
 /// The answer, for people or as one object.
-fn shown(
-    args: &SolveArgs,
-    objective: &Objective,
-    answer: &Answer,
-    (tier, started): (&str, Instant),
-) -> String {
+fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, started: Instant) -> String {
     let verdict = answer.verdict.map(|holds| if holds { "holds" } else { "violated" });
     if args.json {
         // JSON has no infinity: a bound that is not finite is text.
@@ -394,13 +412,16 @@ fn shown(
             "choices": answer.choices,
             "branches": answer.branches,
             "sweeps": answer.sweeps,
-            "tier": tier,
+            "tier": answer.tier,
             "deadlocks": answer.deadlocks,
             "seconds": started.elapsed().as_secs_f64(),
         });
         if let Some((lower, upper)) = answer.value {
             object["lower"] = number(lower);
             object["upper"] = number(upper);
+        }
+        if answer.resumed {
+            object["resumed"] = true.into();
         }
         if let Some(policy) = &answer.policy {
             object["policy_states"] = policy.steps.len().into();

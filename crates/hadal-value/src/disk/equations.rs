@@ -1,0 +1,226 @@
+//! The equations that are left when graph search has said what it can, in RAM or as a sorted run: one unknown per node, a node
+//! being a state or a collapsed end component. Known values 0 and 1 are two more places.
+
+use super::DiskError;
+use super::graph::{POSITIONS, run_options};
+use super::journal::Journal;
+use super::rows::{Row, Rows, payload};
+use crate::components::NONE;
+use crate::numbers::Numbers;
+use crate::problem::Known;
+use hadal_store::sort::Sorter;
+use hadal_store::{RunFile, RunReader};
+use hadal_system::chance::Sense;
+
+/// Words of a record: weight, reward and whether it ends its choice; where it leads; its position; its node.
+pub(super) const STRIDE: usize = 4;
+
+/// The unknowns and their equations.
+pub(super) struct Equations {
+    /// How many unknowns.
+    pub nodes: u64,
+    pub numbers: Numbers,
+    pub sense: Sense,
+    /// Whether choices earn something.
+    pub rewards: bool,
+    /// What is known of the initial states, in their order.
+    pub starts: Vec<Start>,
+    pub kept: Kept,
+}
+
+/// Where records are.
+pub(super) enum Kept {
+    Ram(Vec<u64>),
+    Run(RunFile),
+}
+
+/// What is known of a state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Start {
+    Value(f64),
+    Node(u64),
+}
+
+/// What equations are made from.
+pub(super) struct Settled<'a> {
+    pub known: &'a [Known],
+    /// States with the same number are one node.
+    pub groups: &'a [u32],
+    pub initial: &'a [u64],
+}
+
+impl Equations {
+    /// The equations of the open states; on disk where there is a journal.
+    pub fn new<R: Rows>(
+        rows: &R,
+        settled: &Settled,
+        sense: Sense,
+        rewards: bool,
+        journal: Option<&Journal>,
+    ) -> Result<Self, DiskError> {
+        let (node_of, nodes) = number(settled);
+        let mut sink = Sink::new(journal, rows)?;
+        let (mut failed, mut chooses) = (None, vec![false; nodes as usize]);
+        rows.scan(|state, row| {
+            let me = node_of[state as usize];
+            if me == NONE || failed.is_some() {
+                return;
+            }
+            let mut position = 0;
+            for (branches, reward) in row.choices() {
+                let (mut leaves, mut endless) = (false, false);
+                for &(to, _) in branches {
+                    endless |= settled.known[to as usize] == Known::Infinite;
+                    leaves |= node_of[to as usize] != me;
+                }
+                if endless || !leaves {
+                    continue;
+                }
+                chooses[me as usize] = true;
+                for (n, &(to, weight)) in branches.iter().enumerate() {
+                    let place = match settled.known[to as usize] {
+                        Known::Open => u64::from(node_of[to as usize]),
+                        Known::One => nodes + 1,
+                        Known::Zero | Known::Infinite => nodes,
+                    };
+                    let record = [
+                        payload(weight, if rewards { reward } else { 0 }, n + 1 == branches.len()),
+                        place,
+                        state << POSITIONS | position,
+                        u64::from(me),
+                    ];
+                    position += 1;
+                    if let Err(error) = sink.push(&record) {
+                        failed = Some(error);
+                        return;
+                    }
+                }
+            }
+        })?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if chooses.contains(&false) {
+            // Guesses rest on every open node having somewhere to go.
+            return Err(DiskError::Damaged("an open state has no choice that leaves it".into()));
+        }
+        let start = |&state: &u64| match settled.known[state as usize] {
+            Known::Zero => Start::Value(0.0),
+            Known::One => Start::Value(1.0),
+            Known::Infinite => Start::Value(f64::INFINITY),
+            Known::Open => Start::Node(u64::from(node_of[state as usize])),
+        };
+        Ok(Equations {
+            nodes,
+            numbers: rows.numbers().clone(),
+            sense,
+            rewards,
+            starts: settled.initial.iter().map(start).collect(),
+            kept: sink.finish()?,
+        })
+    }
+
+    /// The value that nothing exceeds.
+    pub fn most(&self) -> f64 {
+        if self.rewards { f64::INFINITY } else { 1.0 }
+    }
+
+    /// Tells every node that has choices, in order.
+    pub fn scan(&self, mut each: impl FnMut(u64, &Row)) -> Result<(), DiskError> {
+        let mut assembler = Assembler::default();
+        match &self.kept {
+            Kept::Ram(flat) => assembler.add(flat, &mut each),
+            Kept::Run(run) => {
+                let (mut reader, mut block) = (RunReader::open(run)?, Vec::new());
+                while reader.next_block(&mut block)? {
+                    assembler.add(&block, &mut each);
+                }
+            }
+        }
+        assembler.finish(&mut each);
+        Ok(())
+    }
+}
+
+/// Puts records of one node together.
+#[derive(Default)]
+pub(super) struct Assembler {
+    row: Row,
+    node: u64,
+}
+
+impl Assembler {
+    pub fn add(&mut self, flat: &[u64], each: &mut impl FnMut(u64, &Row)) {
+        for record in flat.chunks_exact(STRIDE) {
+            if record[3] != self.node {
+                self.finish(each);
+                self.node = record[3];
+            }
+            self.row.push(record[1], record[0]);
+        }
+    }
+
+    pub fn finish(&mut self, each: &mut impl FnMut(u64, &Row)) {
+        if !self.row.ends.is_empty() {
+            each(self.node, &self.row);
+        }
+        self.row.clear();
+    }
+}
+
+/// The node of each open state, and how many nodes there are.
+fn number(settled: &Settled) -> (Vec<u32>, u64) {
+    let mut node_of = vec![NONE; settled.known.len()];
+    let mut nodes = 0;
+    for state in 0..settled.known.len() {
+        if settled.known[state] != Known::Open {
+            continue;
+        }
+        let group = settled.groups.get(state).copied().unwrap_or(NONE);
+        let first = if group == NONE { state } else { group as usize };
+        if node_of[first] == NONE {
+            node_of[first] = nodes;
+            nodes += 1;
+        }
+        node_of[state] = node_of[first];
+    }
+    (node_of, u64::from(nodes))
+}
+
+enum Sink<'j> {
+    Ram(Vec<[u64; STRIDE]>),
+    Disk(Sorter<'j>),
+}
+
+impl<'j> Sink<'j> {
+    fn new(journal: Option<&'j Journal>, rows: &impl Rows) -> Result<Self, DiskError> {
+        if rows.states() >= u64::from(NONE) {
+            return Err(DiskError::TooLarge);
+        }
+        Ok(match journal {
+            None => Sink::Ram(Vec::new()),
+            Some(journal) => {
+                let limit = journal.disk().governor.limit();
+                Sink::Disk(Sorter::new(journal.disk(), run_options(STRIDE, 0, limit), limit / 4))
+            }
+        })
+    }
+
+    fn push(&mut self, record: &[u64; STRIDE]) -> Result<(), DiskError> {
+        match self {
+            Sink::Ram(list) => list.push(*record),
+            Sink::Disk(sorter) => sorter.push(record)?,
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Kept, DiskError> {
+        Ok(match self {
+            Sink::Ram(mut list) => {
+                list.sort_unstable_by_key(|r| (r[3], r[2]));
+                Kept::Ram(list.into_flattened())
+            }
+            Sink::Disk(sorter) => Kept::Run(sorter.into_run()?),
+        })
+    }
+}

@@ -1,0 +1,168 @@
+//! Tiers against each other, bit by bit, against exact values, and after being killed.
+
+use hadal_exec::{Model, ModelOptions};
+use hadal_lang::prism;
+use hadal_store::Governor;
+use hadal_system::Source;
+use hadal_system::chance::Objective;
+use hadal_system::rows::Rational;
+use hadal_testkit::random::Random;
+use hadal_testkit::{Faults, FaultyFolder, Survival};
+use hadal_value::disk::{Journal, Tier, answer_in_ram, answer_with};
+use hadal_value::values::Exact;
+use hadal_value::{Answer, Options, Precision, answer};
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+const WALK: &str = "mdp const int N; module walk
+        x : [0..N] init 1; y : [0..N] init 1; k : [0..3];
+        [right] x<N & x>0 & y<N & y>0 -> 0.5 : (x'=x+1) & (k'=mod(k+1,4)) + 0.5 : (x'=x-1);
+        [up] x<N & x>0 & y<N & y>0 -> 0.4 : (y'=y+1) + 0.6 : (y'=y-1) & (k'=0);
+        [] x=0 | y=0 -> true;
+        [] x=N | y=N -> true;
+    endmodule
+    rewards [right] true : 2; [up] true : 1; endrewards
+    label \"out\" = x=N | y=N; label \"home\" = x=0 | y=0;";
+
+const ON_DISK: [Tier; 3] = [Tier::SemiExternal, Tier::Blocks, Tier::Faithful];
+
+fn ask(text: &str, n: i128, question: &str) -> (Model, Objective) {
+    let given = HashMap::from([("N".to_owned(), Rational::from_integer(n))]);
+    let mut loaded = prism::load(Source::new("model", text), &given)
+        .unwrap_or_else(|r| panic!("{text}: {:?}", r.diagnostics));
+    let objective = loaded.formula(question).unwrap_or_else(|r| panic!("{:?}", r.diagnostics));
+    (Model::new(loaded.into_system(), ModelOptions::default()).expect("a model that runs"), objective)
+}
+
+const OPTIONS: Options = Options {
+    precision: Precision { relative: 1e-6, exact: false, policy: false },
+    memory: None,
+    max_states: None,
+};
+
+fn on_disk(model: &Model, objective: &Objective, tier: Tier, folder: &FaultyFolder) -> Option<Answer> {
+    let mut journal = Journal::on(Arc::new(folder.clone()), 7, &Governor::new(1 << 20)).ok()?;
+    let asked = (OPTIONS.precision, Some(tier));
+    match answer_with(model, model.system(), objective, asked, &mut journal) {
+        Ok(answer) => Some(answer),
+        Err(error) if folder.is_dead() => {
+            println!("died: {error}");
+            None
+        }
+        Err(error) => panic!("{}: {error}", tier.name()),
+    }
+}
+
+fn bits(answer: &Answer) -> (u64, u64) {
+    let (low, high) = answer.value.expect("a value");
+    (low.to_bits(), high.to_bits())
+}
+
+/// All tiers give the same bits; they contain the exact value; they are sharp. Returns how many blocks could have mattered.
+fn agree(text: &str, n: i128, question: &str) {
+    let (model, objective) = ask(text, n, question);
+    let exact = Options { precision: Precision { exact: true, ..OPTIONS.precision }, ..OPTIONS };
+    let exact = answer(&model, model.system(), &objective, exact).expect("an exact answer");
+    let ram = answer_in_ram(&model, model.system(), &objective, OPTIONS).expect("an answer");
+    for tier in ON_DISK {
+        let found = on_disk(&model, &objective, tier, &FaultyFolder::default()).expect("an answer");
+        let counts = |a: &Answer| (a.states, a.choices, a.branches, a.sweeps);
+        assert_eq!(counts(&found), counts(&ram), "{question} {}\n{text}", tier.name());
+        assert_eq!(bits(&found), bits(&ram), "{question} {}\n{text}", tier.name());
+    }
+    let (low, high) = ram.value.expect("a value");
+    match exact.exact.expect("an exact value") {
+        Exact::Infinite => assert_eq!(low, f64::INFINITY, "{question}\n{text}"),
+        Exact::Finite(value) => {
+            let value = value.to_f64().value();
+            let near = value * 1e-15;
+            assert!(low <= value + near && value - near <= high, "{question}: {low} {value} {high}\n{text}");
+            assert!(high - low <= 3e-6 * high, "{question}: {low} {value} {high}\n{text}");
+        }
+    }
+}
+
+const QUESTIONS: [&str; 9] = [
+    "Pmin=? [ F \"out\" ]",
+    "Pmax=? [ F \"out\" ]",
+    "Pmax=? [ k<3 U \"home\" ]",
+    "Pmin=? [ G !\"out\" ]",
+    "Rmax=? [ F \"out\" | \"home\" ]",
+    "Rmin=? [ F \"out\" | \"home\" ]",
+    "Pmax=? [ F<=20 \"out\" ]",
+    "Pmin=? [ true U[3,9] \"home\" ]",
+    "Rmax=? [ C<=12 ]",
+];
+
+#[test]
+fn tiers_agree_on_a_walk() {
+    for question in QUESTIONS {
+        agree(WALK, 9, question);
+    }
+}
+
+/// A decision process with few states, many loops, and choices that earn nothing.
+fn random_model(seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let states = 4 + random.below(9usize);
+    let mut text = format!("mdp const int N; module m x : [0..{}] init 0; k : [0..1];\n", states - 1);
+    let mut rewards = String::new();
+    for state in 0..states {
+        for choice in 0..1 + random.below(3usize) {
+            let name = format!("a{state}_{choice}");
+            let to = |random: &mut Random| random.below(states);
+            let (a, b, c) = (to(&mut random), to(&mut random), to(&mut random));
+            let update = match random.below(3usize) {
+                0 => format!("(x'={a})"),
+                1 => format!("1/2 : (x'={a}) + 1/2 : (x'={b})"),
+                _ => format!("0.3 : (x'={a}) + 0.3 : (x'={b}) + 0.4 : (x'={c})"),
+            };
+            let _ = writeln!(text, "[{name}] x={state} -> {update};");
+            if random.chance(40) {
+                let _ = writeln!(rewards, "[{name}] true : {};", 1 + random.below(3usize));
+            }
+        }
+    }
+    let _ = write!(text, "endmodule rewards {rewards} endrewards ");
+    let _ = write!(text, "label \"out\" = x={}; label \"home\" = x={};", states - 1, states / 2);
+    text
+}
+
+#[test]
+fn tiers_agree_on_random_processes() {
+    for seed in 0..40 {
+        let text = random_model(seed);
+        for question in QUESTIONS {
+            agree(&text, 1, question);
+        }
+    }
+}
+
+#[test]
+fn a_run_killed_anywhere_goes_on_to_the_same_bits() {
+    for (question, tier) in [
+        ("Pmax=? [ F \"out\" ]", Tier::SemiExternal),
+        ("Rmin=? [ F \"out\" | \"home\" ]", Tier::Blocks),
+        ("Pmin=? [ F \"out\" ]", Tier::Faithful),
+    ] {
+        let (model, objective) = ask(WALK, 7, question);
+        let whole = FaultyFolder::default();
+        let expected = on_disk(&model, &objective, tier, &whole).expect("an answer");
+        let (operations, mut resumed) = (whole.operations(), 0);
+        let survivals = [Survival::Synced, Survival::Everything, Survival::TornLastWrite];
+        for n in 0..30u64 {
+            let folder = FaultyFolder::new(Faults { die_at: Some(operations * n / 30), capacity: None });
+            if on_disk(&model, &objective, tier, &folder).is_some() {
+                continue;
+            }
+            let next = folder.after_crash(survivals[n as usize % 3]);
+            let found = on_disk(&model, &objective, tier, &next).expect("an answer");
+            assert_eq!(bits(&found), bits(&expected), "{question} died at {n}/30");
+            assert_eq!(found.sweeps, expected.sweeps, "{question} died at {n}/30");
+            resumed += u64::from(found.resumed);
+        }
+        println!("{}: {resumed} of 30 went on from a commit", tier.name());
+        assert!(resumed > 5, "{}: only {resumed} runs went on", tier.name());
+    }
+}
