@@ -1,0 +1,333 @@
+//! The layers of a breadth-first search, each a sorted set of states: what is expanded, resumed from and traced back
+//! through.
+//!
+//! A large layer is a sorted run on disk. Small ones stay in RAM and are written together, with the depth beside each
+//! state, when they add up: deep graphs have thousands of layers of a few states.
+
+mod layer;
+mod view;
+
+pub(crate) use layer::{LayerReader, LayerWriter};
+
+use super::Trouble;
+use crate::report::Proviso;
+use hadal_store::Reservation;
+use hadal_store::run::{RunFile, RunKind, RunOptions, RunWriter};
+use hadal_store::shape::{RecordShape, Records};
+use hadal_store::sort::sort_records;
+use hadal_store::vfs::Disk;
+use layer::Written;
+use serde::{Deserialize, Serialize};
+
+/// All layers found so far.
+pub(crate) struct Journal {
+    disk: Disk,
+    options: RunOptions,
+    usual_options: RunOptions,
+    layers: Vec<Entry>,
+    /// None where no layer is left in it.
+    bundles: Vec<Option<RunFile>>,
+    resident_words: usize,
+    first_kept: usize,
+    /// Layers from this depth on may share states with others, so they are not bundled.
+    apart_from: usize,
+    /// Most words of layers kept in RAM.
+    most_resident: usize,
+    memory: Reservation,
+}
+
+struct Entry {
+    states: u64,
+    body: Body,
+}
+
+#[derive(Clone)]
+enum Body {
+    Resident(Vec<u64>),
+    Run(RunFile),
+    /// One ascending run after the other (hash buckets).
+    Parts(Vec<RunFile>),
+    /// Among others in a bundle.
+    Bundled(usize),
+    /// Deleted.
+    Gone,
+}
+
+/// Where the layers lie, for a manifest.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct JournalRecord {
+    layers: Vec<EntryRecord>,
+    bundles: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct EntryRecord {
+    states: u64,
+    /// The layer's own run, or none where it is in a bundle.
+    run: Option<String>,
+    bundle: usize,
+    /// Its runs where it has several.
+    #[serde(default)]
+    parts: Vec<String>,
+    /// Whether it was deleted.
+    #[serde(default)]
+    gone: bool,
+}
+
+impl JournalRecord {
+    /// Of a search that has states but no layers.
+    pub(crate) fn without_layers(states: u64) -> Self {
+        let all = EntryRecord { states, run: None, bundle: 0, parts: Vec::new(), gone: false };
+        JournalRecord { layers: vec![all], bundles: Vec::new() }
+    }
+
+    pub(crate) fn states(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.states).sum()
+    }
+
+    /// The deepest of them.
+    pub(crate) fn depth(&self) -> u64 {
+        (self.layers.len() as u64).saturating_sub(1)
+    }
+
+    /// Layers that are not deleted.
+    pub(crate) fn kept(&self) -> usize {
+        self.layers.iter().filter(|layer| !layer.gone).count()
+    }
+}
+
+impl Journal {
+    /// No layers yet.
+    pub(crate) fn new(disk: &Disk, options: RunOptions) -> Result<Self, Trouble> {
+        let most = (disk.governor.limit() / 40).clamp(64 << 10, 16 << 20);
+        Ok(Journal {
+            disk: disk.clone(),
+            options,
+            usual_options: options,
+            layers: Vec::new(),
+            bundles: Vec::new(),
+            resident_words: 0,
+            first_kept: 0,
+            apart_from: usize::MAX,
+            most_resident: most as usize / 8,
+            // Held layers, and the copy made while they are bundled.
+            memory: disk.governor.try_reserve(3 * most, "small layers")?,
+        })
+    }
+
+    /// The journal that `record` describes.
+    pub(crate) fn open(disk: &Disk, options: RunOptions, record: &JournalRecord) -> Result<Self, Trouble> {
+        let mut journal = Journal::new(disk, options)?;
+        let bundled = RunOptions { shape: RecordShape::with_payload(options.shape.words(), 1), ..options };
+        for name in &record.bundles {
+            let gone = name.is_empty();
+            journal.bundles.push(if gone { None } else { Some(RunFile::open(disk, name, &bundled)?) });
+        }
+        for layer in &record.layers {
+            let parts = layer.parts.iter().map(|name| RunFile::open(disk, name, &options));
+            let body = match &layer.run {
+                Some(name) => Body::Run(RunFile::open(disk, name, &options)?),
+                None if layer.gone => Body::Gone,
+                None if !layer.parts.is_empty() => Body::Parts(parts.collect::<Result<_, _>>()?),
+                None => Body::Bundled(layer.bundle),
+            };
+            journal.first_kept += usize::from(layer.gone);
+            journal.layers.push(Entry { states: layer.states, body });
+        }
+        Ok(journal)
+    }
+
+    /// What a manifest keeps. Nothing may be resident: [`Journal::bundle`] comes first.
+    pub(crate) fn record(&self) -> JournalRecord {
+        let layers = self.layers.iter().map(|entry| {
+            let plain =
+                EntryRecord { states: entry.states, run: None, bundle: 0, parts: Vec::new(), gone: false };
+            match &entry.body {
+                Body::Run(run) => EntryRecord { run: Some(run.name().to_owned()), ..plain },
+                Body::Parts(runs) => {
+                    EntryRecord { parts: runs.iter().map(|run| run.name().to_owned()).collect(), ..plain }
+                }
+                Body::Bundled(bundle) => EntryRecord { bundle: *bundle, ..plain },
+                Body::Gone => EntryRecord { gone: true, ..plain },
+                Body::Resident(_) => unreachable!("small layers are bundled before a commit"),
+            }
+        });
+        JournalRecord {
+            layers: layers.collect(),
+            bundles: self
+                .bundles
+                .iter()
+                .map(|run| run.as_ref().map_or(String::new(), |run| run.name().to_owned()))
+                .collect(),
+        }
+    }
+
+    /// Every run that a layer lies in.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &RunFile> {
+        let own = self.layers.iter().flat_map(|entry| match &entry.body {
+            Body::Run(run) => std::slice::from_ref(run),
+            Body::Parts(runs) => runs,
+            _ => &[],
+        });
+        own.chain(self.bundles.iter().flatten())
+    }
+
+    /// Bytes on disk.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.runs().map(RunFile::bytes).sum()
+    }
+
+    /// Bytes on disk and in RAM.
+    pub(crate) fn bytes_held(&self) -> u64 {
+        self.bytes() + 8 * self.resident_words as u64
+    }
+
+    /// Tells that layers from this depth on may hold states of others.
+    pub(crate) fn keep_apart_from(&mut self, depth: usize) {
+        self.apart_from = depth;
+    }
+
+    /// Words of a state.
+    pub(crate) fn words(&self) -> usize {
+        self.options.shape.words()
+    }
+
+    /// How many layers there are.
+    pub(crate) fn depth(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// States of a layer.
+    pub(crate) fn states(&self, depth: usize) -> u64 {
+        self.layers[depth].states
+    }
+
+    /// Begins the next layer.
+    pub(crate) fn writer(&self) -> LayerWriter {
+        LayerWriter::new(&self.disk, self.options, self.most_resident / 2)
+    }
+
+    /// From now on layers are written to be streamed only, and small.
+    pub(crate) fn make_dense(&mut self) {
+        self.options = self.usual_options.dense(self.disk.governor.limit());
+    }
+
+    /// From now on layers are written so that they can be asked for states.
+    pub(crate) fn make_askable(&mut self) {
+        self.options = self.usual_options;
+    }
+
+    /// Ends a layer; it becomes the last.
+    pub(crate) fn push(&mut self, layer: LayerWriter) -> Result<(), Trouble> {
+        let entry = self.finish(layer)?;
+        self.layers.push(entry);
+        self.bundle_if_many()
+    }
+
+    /// Puts another set of states in the place of a layer.
+    pub(crate) fn replace(&mut self, depth: usize, layer: LayerWriter) -> Result<(), Trouble> {
+        let entry = self.finish(layer)?;
+        if let Body::Resident(states) = &self.layers[depth].body {
+            self.resident_words -= states.len();
+        }
+        self.layers[depth] = entry;
+        self.bundle_if_many()
+    }
+
+    /// Removes the last layer, which must be empty.
+    pub(crate) fn pop_empty(&mut self) {
+        debug_assert_eq!(self.layers.last().map(|entry| entry.states), Some(0));
+        self.layers.pop();
+    }
+
+    /// Deletes the states of the first layer that is there; how many there were stays known.
+    pub(crate) fn delete_first(&mut self) {
+        let depth = self.first_kept;
+        self.first_kept += 1;
+        if let Body::Resident(states) = &self.layers[depth].body {
+            self.resident_words -= states.len();
+        }
+        let body = std::mem::replace(&mut self.layers[depth].body, Body::Gone);
+        if let Body::Bundled(bundle) = body {
+            let used = |entry: &Entry| matches!(entry.body, Body::Bundled(other) if other == bundle);
+            if !self.layers[depth + 1..].iter().any(used) {
+                self.bundles[bundle] = None;
+            }
+        }
+    }
+
+    /// The first layer whose states are there.
+    pub(crate) fn first_kept(&self) -> usize {
+        self.first_kept
+    }
+
+    /// What deleted layers mean for an answer.
+    pub(crate) fn proviso(&self) -> Option<Proviso> {
+        let before = self.first_kept() as u64;
+        (before > 0).then_some(Proviso::LayersDeleted { before })
+    }
+
+    fn finish(&mut self, layer: LayerWriter) -> Result<Entry, Trouble> {
+        let states = layer.states();
+        let body = match layer.finish()? {
+            Written::Held(held) => {
+                self.resident_words += held.len();
+                Body::Resident(held)
+            }
+            Written::Runs(mut runs) => match runs.len() {
+                1 => Body::Run(runs.remove(0)),
+                _ => Body::Parts(runs),
+            },
+        };
+        Ok(Entry { states, body })
+    }
+
+    fn bundle_if_many(&mut self) -> Result<(), Trouble> {
+        if self.resident_words > self.most_resident {
+            self.bundle()?;
+        }
+        debug_assert!(self.memory.bytes() > 0);
+        Ok(())
+    }
+
+    /// Writes the layers held in RAM to one run.
+    pub(crate) fn bundle(&mut self) -> Result<(), Trouble> {
+        if !self.layers.iter().any(|entry| matches!(entry.body, Body::Resident(_))) {
+            return Ok(());
+        }
+        for depth in self.apart_from.min(self.layers.len())..self.layers.len() {
+            if let Body::Resident(states) = &self.layers[depth].body {
+                let mut writer = RunWriter::create(&self.disk, RunKind::Frontier, &self.options)?;
+                writer.push_all(Records::new(self.options.shape, states))?;
+                let run = writer.finish()?;
+                self.resident_words -= states.len();
+                self.layers[depth].body = Body::Run(run);
+            }
+        }
+        let words = self.options.shape.words();
+        let shape = RecordShape::with_payload(words, 1);
+        let mut records = Vec::with_capacity(self.resident_words / words * shape.stride());
+        for (depth, entry) in self.layers.iter().enumerate() {
+            if let Body::Resident(states) = &entry.body {
+                for state in states.chunks_exact(words) {
+                    records.push(depth as u64);
+                    records.extend_from_slice(state);
+                }
+            }
+        }
+        if records.is_empty() {
+            return Ok(());
+        }
+        sort_records(shape, &mut records);
+        let options = RunOptions { shape, ..self.options };
+        let mut writer = RunWriter::create(&self.disk, RunKind::Closed, &options)?;
+        writer.push_all(Records::new(shape, &records))?;
+        self.bundles.push(Some(writer.finish()?));
+        // Only now: a layer whose bundle could not be written (a full disk) is still needed.
+        for entry in self.layers.iter_mut().filter(|entry| matches!(entry.body, Body::Resident(_))) {
+            entry.body = Body::Bundled(self.bundles.len() - 1);
+        }
+        self.resident_words = 0;
+        Ok(())
+    }
+}
