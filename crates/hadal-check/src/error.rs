@@ -37,9 +37,11 @@ impl From<Trouble> for CheckError {
             Trouble::Commit(error) => CheckError::Question(error.to_string()),
             Trouble::Setup(error) => CheckError::Question(error.to_string()),
             Trouble::Partition(error) => CheckError::Question(error.to_string()),
-            Trouble::Liveness | Trouble::Unsuited(_) | Trouble::Record(_) => {
-                CheckError::Question(trouble.to_string())
-            }
+            Trouble::Liveness
+            | Trouble::Unsuited(_)
+            | Trouble::Record(_)
+            | Trouble::Payloads(_)
+            | Trouble::OtherPayloads => CheckError::Question(trouble.to_string()),
             Trouble::Open(error @ (OpenError::Locked | OpenError::OtherModel { .. })) => {
                 CheckError::Question(error.to_string())
             }

@@ -64,7 +64,8 @@ impl Plan {
                 "--disk-limit would do nothing with --strategy {strategy}, which stays in RAM"
             )));
         }
-        let layers_on_disk = matches!(strategy.explorer, ExplorerKind::Auto | ExplorerKind::Layered(_));
+        let layers_on_disk =
+            matches!(strategy.explorer, ExplorerKind::Auto | ExplorerKind::Paths | ExplorerKind::Layered(_));
         if limits.when_full == WhenFull::DeleteLayers && !layers_on_disk {
             return Err(CheckError::Question(format!(
                 "--when-full delete-layers would do nothing with --strategy {strategy}, which keeps no layers on disk"

@@ -14,7 +14,7 @@ use hadal_search::explore::{self, Folders, Method, Run, Setting, explore_watched
 use hadal_search::external::{self, ExternalOptions};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
-use hadal_search::paths::Paths;
+use hadal_search::paths::CountedPaths;
 use hadal_search::ram::{Breadth, Depth};
 use hadal_search::relaxed::Relaxed;
 use hadal_search::strategies::ExplorerKind;
@@ -322,6 +322,11 @@ impl Searching<'_> {
     /// Explores by the strategy that was named.
     pub(crate) fn by_strategy(&self, task: SearchTask, begin: Begin) -> Result<Report, Trouble> {
         let Searching { options, governor, .. } = *self;
+        let counted = CountedPaths::of(task.space);
+        let task = match options.strategy.explorer {
+            ExplorerKind::Paths => SearchTask { space: &counted, ..task },
+            _ => task,
+        };
         let folders = self.folders(task, begin);
         let setting = Setting { task, governor, threads: self.plan.threads, run: folders.run() };
         let part = options.partitioning.method();
@@ -330,7 +335,7 @@ impl Searching<'_> {
             (ExplorerKind::Depth, _) => &Depth,
             (ExplorerKind::Partition, _) => &part,
             (ExplorerKind::Relaxed, _) => &Relaxed,
-            (ExplorerKind::Paths, _) => &Paths,
+            (ExplorerKind::Paths, _) => &Auto,
             (ExplorerKind::Auto | ExplorerKind::Layered(_), Some(strategy)) => strategy,
             (ExplorerKind::Auto | ExplorerKind::Layered(_), None) => &Auto,
         };

@@ -1,7 +1,7 @@
 //! The default: a table in RAM while it fits, then a decision diagram, then sorted runs on disk. Nothing is explored
 //! twice when the storage changes, and a search that stops leaves a run to be resumed.
 
-use crate::explore::{Explored, Explorer, Method, Phase, Progress, Run, Setting};
+use crate::explore::{Explored, Explorer, Method, Payloads, Phase, Progress, Run, Setting};
 use crate::firings::Counts;
 use crate::fixpoint::{Following, Seeing};
 use crate::lane::{Lane, Parents};
@@ -45,7 +45,7 @@ const SCREEN_SHARE: u64 = 25;
 pub struct Auto;
 
 impl Method for Auto {
-    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
         let moving = Moving { setting };
         let at = match setting.run {
             Run::Resumed(_) => {
@@ -58,7 +58,11 @@ impl Method for Auto {
                 At::Table(Following::new(BreadthWalk::new(setting.task, &table, setting.threads)?))
             }
         };
-        Ok(Box::new(AutoExplorer { moving, at }))
+        Ok(Box::new(AutoExplorer { moving, at, payload: None }))
+    }
+
+    fn payloads(&self) -> Payloads {
+        Payloads::Merged
     }
 }
 
@@ -66,6 +70,8 @@ impl Method for Auto {
 struct AutoExplorer<'a> {
     moving: Moving<'a>,
     at: At<'a>,
+    /// What is kept beside the state that is wrong.
+    payload: Option<Vec<u64>>,
 }
 
 /// Where its states are.
@@ -118,6 +124,7 @@ impl Explorer for AutoExplorer<'_> {
             At::Layers(sweep) => {
                 let mut sweep = sweep.end()?;
                 sweep.interrupt()?;
+                self.payload = sweep.take_payload();
                 let (begins_at, disk) = (sweep.path_begins_at(), sweep.disk().clone());
                 let mut report = sweep.report();
                 drop(sweep);
@@ -129,7 +136,7 @@ impl Explorer for AutoExplorer<'_> {
             // It was left above.
             At::Table(_) => self.moving.nothing(),
         };
-        Ok(Explored::leaving(report, Resumes::Layers))
+        Ok(Explored { payload: self.payload, ..Explored::leaving(report, Resumes::Layers) })
     }
 }
 
@@ -140,6 +147,7 @@ impl AutoExplorer<'_> {
         let At::Table(walk) = std::mem::replace(&mut self.at, idle) else { return Ok(()) };
         let mut walk = walk.end()?;
         let moving = self.moving;
+        self.payload = walk.take_payload();
         if !matches!(walk.ended(), Some(LayerEnd::Whole | LayerEnd::Decided(_))) && !walk.has_questions() {
             walk.close_layer();
         }
@@ -214,7 +222,7 @@ impl<'a> Moving<'a> {
 
     /// What the table may take: of wide states nearly all is states, which stay while it is left.
     fn table_bytes(&self) -> u64 {
-        let state = 8 * self.setting.task.space.words() as u64;
+        let state = self.options().shape.bytes() as u64;
         let with_index = self.share(STATES_SHARE) / state * (state + INDEX_BYTES);
         with_index.min(self.share(TABLE_SHARE))
     }
@@ -240,7 +248,7 @@ impl<'a> Moving<'a> {
         let mut journal = self.journal_of(&table, &ranges[..found], &disk)?;
         let elastic = governor.part(self.share(ELASTIC_SHARE));
         let (mut detector, stage) = self.detector(&disk, &journal, &elastic)?;
-        let next = sorted_states(&table, &ranges[found], governor)?;
+        let next = sorted_records(&table, &ranges[found], governor)?;
         match detector.offer(next.ascending()) {
             Err(Trouble::OverBudget(_)) => {
                 // What it held is needed for the next.
@@ -252,7 +260,7 @@ impl<'a> Moving<'a> {
         }
         let offered = next.ascending().len() as u64;
         drop(next);
-        let rest = sorted_states(&table, left, governor)?;
+        let rest = sorted_records(&table, left, governor)?;
         drop(table);
         // From here on a killed search loses at most what the next commit would have added.
         let seconds = task.control.elapsed().as_secs_f64();
@@ -279,10 +287,10 @@ impl<'a> Moving<'a> {
     fn sweep(&self, outfit: Outfit<'a>, origin: Origin) -> Result<Sweep<'a>, Trouble> {
         let Outfit { lanes, elastic, detector } = outfit;
         let Setting { task, governor, .. } = self.setting;
-        let (words, share) = (task.space.words(), self.share(CACHE_SHARE));
+        let share = self.share(CACHE_SHARE);
         let (options, disk, screen) = (self.options(), origin.disk.clone(), self.share(SCREEN_SHARE));
         let means = Means {
-            cache: Cache::new(CacheKind::Table, words, lanes.len(), share, &elastic)?,
+            cache: Cache::new(CacheKind::Table, options.shape, lanes.len(), share, &elastic)?,
             lanes,
             detector,
             fallback: Some(Box::new(move || Ok(Box::new(sorted_runs(&disk, options, screen)?)))),
@@ -351,7 +359,7 @@ impl<'a> Moving<'a> {
         let mut journal = Journal::new(disk, self.options())?;
         journal.make_dense();
         for layer in layers {
-            let states = sorted_states(table, layer, self.setting.governor)?;
+            let states = sorted_records(table, layer, self.setting.governor)?;
             let mut writer = journal.writer();
             writer.push_all(states.ascending())?;
             journal.push(writer)?;
@@ -417,28 +425,28 @@ impl<'a> Moving<'a> {
     }
 }
 
-/// States in ascending order, under the budget.
+/// States, each after its payload, in ascending order, under the budget.
 struct Sorted {
-    words: usize,
+    stride: usize,
     flat: Vec<u64>,
     memory: Reservation,
 }
 
 impl Sorted {
     fn ascending(&self) -> Ascending<'_> {
-        Ascending::new(self.words, &self.flat)
+        Ascending::new(self.stride, &self.flat)
     }
 }
 
-fn sorted_states(table: &StateTable, ranges: &[Range], governor: &Governor) -> Result<Sorted, OverBudget> {
+fn sorted_records(table: &StateTable, ranges: &[Range], governor: &Governor) -> Result<Sorted, OverBudget> {
     let states: u64 = ranges.iter().map(|r| r.to - r.from).sum();
-    let shape = RecordShape::states(table.words());
+    let shape = RecordShape::keeping(table.words(), table.payload());
     let bytes = states * shape.bytes() as u64 + scratch_bytes(shape, states as usize);
     let memory = governor.try_reserve(bytes, "sorting")?;
-    let mut flat = Vec::with_capacity(states as usize * table.words());
+    let mut flat = Vec::with_capacity(states as usize * shape.stride());
     for range in ranges {
-        table.copy_states(range.writer, range.from, range.to, &mut flat);
+        table.copy_records(range.writer, range.from, range.to, &mut flat);
     }
     sort_records(shape, &mut flat);
-    Ok(Sorted { words: table.words(), flat, memory })
+    Ok(Sorted { stride: shape.stride(), flat, memory })
 }

@@ -117,8 +117,32 @@ impl<'a> Run<'a> {
 
 /// A way to explore, with its options.
 pub trait Method {
-    /// Begins a search, or takes up the one that the setting's run resumes.
-    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble>;
+    /// Begins a search, or takes up the one that the setting's run resumes. Refuses a space whose payloads it would lose.
+    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+        match self.payloads() {
+            Payloads::Refused(why) if setting.task.space.payload().words > 0 => Err(Trouble::Payloads(why)),
+            _ => self.begin(setting),
+        }
+    }
+
+    /// Begins a search, or takes up one, in a space whose payloads suit it.
+    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble>;
+
+    /// What it does with the payloads of a space.
+    fn payloads(&self) -> Payloads {
+        Payloads::Refused(
+            "it does not find states layer by layer, so the payload of a state is never known to be complete",
+        )
+    }
+}
+
+/// What becomes of payloads beside states ([`hadal_system::StateSpace::payload`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payloads {
+    /// They are kept, and merged by the rule of their space.
+    Merged,
+    /// A space with payloads is refused, for this reason.
+    Refused(&'static str),
 }
 
 /// A search under way.

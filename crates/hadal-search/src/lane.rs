@@ -26,21 +26,34 @@ pub struct SearchTask<'a> {
     pub control: &'a Control,
 }
 
+/// What a lane generated, for its sink.
+#[derive(Clone, Copy)]
+pub(crate) struct Batch<'b> {
+    pub(crate) states: States<'b>,
+    /// The word of each one's parent, where parents are kept.
+    pub(crate) parents: &'b [u64],
+    /// The payload of each, where the space has such.
+    pub(crate) payloads: &'b [u64],
+}
+
 /// Where a lane puts what it generates; each lane has its own.
 pub(crate) trait Sink: Send {
-    /// Takes states and their parents' words. Calls `told` for those it did not know, in order.
+    /// Takes states with what is beside them. Calls `told` for those it did not know, in order.
     ///
-    /// When there is no more room, all states up to the last one told are taken, and the others must come again.
-    fn take(&mut self, states: States, parents: &[u64], told: impl FnMut(usize)) -> Result<(), OverBudget>;
+    /// When there is no more room, all states up to the last one told are taken, unless [`Sink::taken`] says more; the
+    /// others must come again.
+    fn take(&mut self, batch: Batch, told: impl FnMut(usize)) -> Result<(), OverBudget>;
+
+    /// How many states of the last batch were taken when there was no more room, where it matters that none comes again:
+    /// its payload would be merged twice.
+    fn taken(&self) -> Option<usize> {
+        None
+    }
 }
 
 impl Sink for Writer<'_> {
-    fn take(
-        &mut self,
-        states: States,
-        parents: &[u64],
-        mut told: impl FnMut(usize),
-    ) -> Result<(), OverBudget> {
+    fn take(&mut self, batch: Batch, mut told: impl FnMut(usize)) -> Result<(), OverBudget> {
+        let Batch { states, parents, .. } = batch;
         self.insert_all(states.flat(), |n, extra| extra[0] = parents[n], |n, _| told(n))
     }
 }
@@ -61,6 +74,11 @@ pub(crate) struct Lane<'a> {
     parents: Parents,
     /// Parent of each successor in `out`, only where parents are kept.
     parent_words: Vec<u64>,
+    /// Words of a payload; 0 where the space has none.
+    payload_words: usize,
+    /// The payload of each successor in `out`, and of the state being expanded.
+    payloads: Vec<u64>,
+    payload: Vec<u64>,
     /// What each transition in `out` costs, for those who ask in a space where that is not 1.
     costs: Option<Vec<u32>>,
     /// How many successors in `out` are taken already, of a batch that waits for room.
@@ -88,6 +106,9 @@ impl<'a> Lane<'a> {
             out: Successors::new(task.space.words()),
             parents,
             parent_words: Vec::new(),
+            payload_words: task.space.payload().words,
+            payloads: Vec::new(),
+            payload: Vec::new(),
             costs: None,
             taken: 0,
             initial: 0,
@@ -141,21 +162,26 @@ impl<'a> Lane<'a> {
         if self.parents == Parents::Kept {
             self.parent_words.resize(self.out.len(), word);
         }
+        if self.payload_words > 0 {
+            self.worker.payloads(None, (&self.out, 0), &mut self.payloads);
+        }
         self.initial = self.out.len() as u64;
     }
 
-    /// Expands `count` states. `state(n)` is the n-th and the word that stands for it as a parent. Returns how many were
-    /// expanded when the table has no more room: those are accounted for, the last batch of successors waits in the lane.
+    /// Expands `count` states. `state(n)` is the n-th and the word that stands for it as a parent, and appends its payload.
+    /// Returns how many were expanded when the table has no more room: those are accounted for, the last batch of successors
+    /// waits in the lane.
     pub(crate) fn expand<'s>(
         &mut self,
         sink: &mut impl Sink,
         count: u64,
-        state: impl Fn(u64) -> (&'s [u64], u64),
+        state: impl Fn(u64, &mut Vec<u64>) -> (&'s [u64], u64),
     ) -> Result<(), (u64, OverBudget)> {
         let mut next = 0;
         while next < count {
             while next < count && self.out.len() < BATCH {
-                let (state, word) = state(next);
+                self.payload.clear();
+                let (state, word) = state(next, &mut self.payload);
                 self.generate(state, word);
                 next += 1;
             }
@@ -171,6 +197,9 @@ impl<'a> Lane<'a> {
         self.expanded += 1;
         if self.parents == Parents::Kept {
             self.parent_words.resize(self.out.len(), word);
+        }
+        if self.payload_words > 0 {
+            self.worker.payloads(Some((state, &self.payload)), (&self.out, first), &mut self.payloads);
         }
         if let Some(costs) = &mut self.costs {
             let labels = &self.out.labels()[first..];
@@ -211,11 +240,12 @@ impl<'a> Lane<'a> {
         self.fresh.clear();
         let (fresh, first) = (&mut self.fresh, self.taken);
         let words = self.task.space.words();
-        let inserted = sink.take(
-            States::new(words, &self.out.states()[first * words..]),
-            self.parent_words.get(first..).unwrap_or_default(),
-            |n| fresh.push(first + n),
-        );
+        let batch = Batch {
+            states: States::new(words, &self.out.states()[first * words..]),
+            parents: self.parent_words.get(first..).unwrap_or_default(),
+            payloads: &self.payloads[first * self.payload_words..],
+        };
+        let inserted = sink.take(batch, |n| fresh.push(first + n));
         let (space, question) = (self.task.space, self.task.question);
         for &number in &self.fresh {
             let state = self.out.state(number);
@@ -224,19 +254,13 @@ impl<'a> Lane<'a> {
                 Finding::offer(&mut self.finding, finding);
             }
         }
-        if let (Err(_), Some(&last)) = (&inserted, self.fresh.last()) {
-            self.taken = last + 1;
+        if inserted.is_err() {
+            let told = self.fresh.last().map_or(first, |&last| last + 1);
+            self.taken = sink.taken().map_or(told, |taken| first + taken);
         }
         inserted?;
         self.settle();
         Ok(())
-    }
-
-    /// The payloads of the waiting batch, which are all transitions out of `from` or all initial states.
-    pub(crate) fn payloads(&mut self, from: Option<(&[u64], &[u64])>) -> Vec<u64> {
-        let mut payloads = Vec::new();
-        self.worker.payloads(from, &self.out, &mut payloads);
-        payloads
     }
 
     /// The waiting batch, for an explorer that places states itself, and the word of each one's parent.
@@ -270,6 +294,7 @@ impl<'a> Lane<'a> {
     fn clear(&mut self) {
         self.out.clear();
         self.parent_words.clear();
+        self.payloads.clear();
         if let Some(costs) = &mut self.costs {
             costs.clear();
         }

@@ -40,7 +40,7 @@ pub enum ExplorerKind {
     Relaxed,
     /// [`crate::partition`].
     Partition,
-    /// [`crate::paths`].
+    /// [`crate::auto`], counting [`crate::paths`].
     Paths,
     /// [`crate::strategy`], with these settings.
     Layered(fn() -> Strategy),
@@ -120,11 +120,11 @@ pub static STRATEGIES: &[StrategyInfo] = &[
     },
     StrategyInfo {
         name: "paths",
-        help: "Breadth-first by sorting, on disk: says how many shortest paths lead to what is found",
+        help: "As auto, without diagrams: says how many shortest paths lead to what is found",
         explorer: ExplorerKind::Paths,
         options: &[],
-        promises: EXACT_LAYERS,
-        resumes: Resumes::Nothing,
+        promises: WITH_LIVENESS,
+        resumes: Resumes::ItsOwn,
     },
     layered(
         "sort",

@@ -2,7 +2,7 @@
 //! journal and the counters are the same for all (Lamborn 2014; docs/strategies.md describes each).
 
 use crate::control::{Control, Limits, WhenFull};
-use crate::explore::{Explored, Explorer, Method, Progress, Run, Setting};
+use crate::explore::{Explored, Explorer, Method, Payloads, Progress, Run, Setting};
 use crate::firings::Counts;
 use crate::fixpoint::Following;
 use crate::lane::{Lane, Parents, SearchTask};
@@ -91,7 +91,7 @@ impl Strategy {
 
 impl Method for Strategy {
     /// Goes on with a run whatever layered strategy began it.
-    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
         if setting.task.question.asks_about_runs(setting.task.space) {
             return Err(Trouble::Liveness);
         }
@@ -106,6 +106,10 @@ impl Method for Strategy {
             _ => layering.begin(&disk, Some(ledger))?,
         };
         Ok(Box::new(LayeredExplorer { layering, disk, sweep: Some(Following::new(sweep)) }))
+    }
+
+    fn payloads(&self) -> Payloads {
+        self.detection.payloads
     }
 }
 
@@ -187,7 +191,7 @@ impl<'a> Layering<'a> {
         keep: Keep,
     ) -> Result<Sweep<'a>, Trouble> {
         let Setting { task, governor, threads, .. } = self.setting;
-        let (words, threads) = (task.space.words(), threads.max(1));
+        let threads = threads.max(1);
         let journal = &origin.journal;
         origin.stages.push(Stage {
             storage: detector.as_ref().map_or("none", |detector| detector.name()),
@@ -197,7 +201,7 @@ impl<'a> Layering<'a> {
         let share = governor.limit() / 100 * self.strategy.detection.cache_share;
         let means = Means {
             lanes: (0..threads).map(|_| Lane::new(task, Parents::Forgotten)).collect(),
-            cache: Cache::new(self.strategy.cache, words, threads, share, governor)?,
+            cache: Cache::new(self.strategy.cache, self.options().shape, threads, share, governor)?,
             detector,
             fallback: None,
             keep,
@@ -274,6 +278,7 @@ impl Explorer for LayeredExplorer<'_> {
         let mut sweep = sweep.end()?;
         sweep.interrupt()?;
         let partition = sweep.partition_text();
+        let payload = sweep.take_payload();
         let begins_at = sweep.path_begins_at();
         let mut report = sweep.report();
         // The search for the rest of a trace needs the memory.
@@ -281,6 +286,6 @@ impl Explorer for LayeredExplorer<'_> {
         if let Verdict::Violated(violation) = &mut report.verdict {
             self.layering.complete_path(&self.disk, &mut violation.path, begins_at)?;
         }
-        Ok(Explored { partition, ..Explored::leaving(report, Resumes::Layers) })
+        Ok(Explored { partition, payload, ..Explored::leaving(report, Resumes::Layers) })
     }
 }

@@ -3,7 +3,7 @@
 //! A record is `payload_words` words followed by the state's `words`: as one big integer (last word most
 //! significant) records order by state first and equal states by payload, so sorting needs no second key.
 
-use hadal_system::Merge;
+use hadal_system::{Merge, Payload};
 use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 
@@ -27,9 +27,14 @@ impl RecordShape {
         RecordShape { words: words as u16, payload_words: payload_words as u16, merge: Merge::Least }
     }
 
-    /// The same, with payloads of one state merged by this rule.
-    pub fn merging(self, merge: Merge) -> Self {
-        RecordShape { merge, ..self }
+    /// States of `words` words with this beside each.
+    pub fn keeping(words: usize, payload: Payload) -> Self {
+        RecordShape { merge: payload.merge, ..Self::with_payload(words, payload.words) }
+    }
+
+    /// What is beside each state.
+    pub fn payload(self) -> Payload {
+        Payload { words: self.payload_words(), merge: self.merge }
     }
 
     /// What becomes of two payloads of one state.
@@ -55,6 +60,19 @@ impl RecordShape {
     /// Bytes of a whole record in RAM.
     pub fn bytes(self) -> usize {
         self.stride() * 8
+    }
+
+    /// Leaves the bare states of records, one after the other.
+    pub fn strip_payloads(self, flat: &mut Vec<u64>) {
+        if self.payload_words() == 0 {
+            return;
+        }
+        let count = flat.len() / self.stride();
+        for at in 0..count {
+            let state = at * self.stride() + self.payload_words();
+            flat.copy_within(state..state + self.words(), at * self.words());
+        }
+        flat.truncate(count * self.words());
     }
 
     /// The state in a record.

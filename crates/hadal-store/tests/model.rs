@@ -13,7 +13,7 @@ use hadal_store::{
     Bitmap, Codec, Disk, Governor, RecordShape, Records, RunFile, RunKind, RunOptions, RunProbe, RunReader,
     RunWriter,
 };
-use hadal_system::Merge;
+use hadal_system::{Merge, Payload};
 use hadal_testkit::FaultyFolder;
 use proptest::prelude::*;
 
@@ -94,7 +94,7 @@ fn word() -> impl Strategy<Value = u64> {
 fn shape() -> impl Strategy<Value = RecordShape> {
     let merge = prop_oneof![Just(Merge::Least), Just(Merge::Sum)];
     (prop_oneof![1..7usize, Just(31), Just(32), Just(40)], 0..3usize, merge)
-        .prop_map(|(words, payload, merge)| RecordShape::with_payload(words, payload).merging(merge))
+        .prop_map(|(words, payload, merge)| RecordShape::keeping(words, Payload { words: payload, merge }))
 }
 
 /// A shape, and several unsorted arrays of records with many equal states.

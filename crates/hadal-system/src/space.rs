@@ -291,10 +291,15 @@ pub trait Worker: Send {
         costs.extend(labels.iter().map(|_| 1));
     }
 
-    /// Appends the payload of each state in `out` as it is reached from `from`, a state and its payload; without one, `out`
-    /// has the initial states. Asked by those only who keep payloads ([`StateSpace::payload`]).
-    fn payloads(&mut self, from: Option<(&[u64], &[u64])>, out: &Successors, payloads: &mut Vec<u64>) {
-        let _ = (from, out, payloads);
+    /// Appends the payload of each state in `out` from number `first` on, as it is reached from `from`, a state and its
+    /// payload; without one, they are the initial states. Asked by those only who keep payloads ([`StateSpace::payload`]).
+    fn payloads(
+        &mut self,
+        from: Option<(&[u64], &[u64])>,
+        (out, first): (&Successors, usize),
+        payloads: &mut Vec<u64>,
+    ) {
+        let _ = (from, out, first, payloads);
     }
 
     /// Whether something leads away from `state` that [`Worker::successors`] does not show: a transition into a state that

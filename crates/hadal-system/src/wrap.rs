@@ -145,8 +145,13 @@ pub trait WrapsWorker: Send {
     fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
         self.inner_mut().costs(state, labels, costs);
     }
-    fn payloads(&mut self, from: Option<(&[u64], &[u64])>, out: &Successors, payloads: &mut Vec<u64>) {
-        self.inner_mut().payloads(from, out, payloads);
+    fn payloads(
+        &mut self,
+        from: Option<(&[u64], &[u64])>,
+        (out, first): (&Successors, usize),
+        payloads: &mut Vec<u64>,
+    ) {
+        self.inner_mut().payloads(from, (out, first), payloads);
     }
     fn can_leave(&mut self, state: &[u64]) -> bool {
         self.inner_mut().can_leave(state)
@@ -187,8 +192,13 @@ impl<T: WrapsWorker> Worker for T {
     fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
         WrapsWorker::costs(self, state, labels, costs);
     }
-    fn payloads(&mut self, from: Option<(&[u64], &[u64])>, out: &Successors, payloads: &mut Vec<u64>) {
-        WrapsWorker::payloads(self, from, out, payloads);
+    fn payloads(
+        &mut self,
+        from: Option<(&[u64], &[u64])>,
+        (out, first): (&Successors, usize),
+        payloads: &mut Vec<u64>,
+    ) {
+        WrapsWorker::payloads(self, from, (out, first), payloads);
     }
     fn can_leave(&mut self, state: &[u64]) -> bool {
         WrapsWorker::can_leave(self, state)
@@ -305,8 +315,13 @@ mod tests {
         fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
             costs.extend(labels.iter().map(|label| label.0 + state[0] as u32));
         }
-        fn payloads(&mut self, from: Option<(&[u64], &[u64])>, _: &Successors, payloads: &mut Vec<u64>) {
-            payloads.extend(from.map(|(state, payload)| state[0] + payload[0]));
+        fn payloads(
+            &mut self,
+            from: Option<(&[u64], &[u64])>,
+            (_, first): (&Successors, usize),
+            payloads: &mut Vec<u64>,
+        ) {
+            payloads.extend(from.map(|(state, payload)| state[0] + payload[0] + first as u64));
         }
         fn can_leave(&mut self, _: &[u64]) -> bool {
             true
@@ -380,8 +395,8 @@ mod tests {
         worker.costs(&[5, 0, 0], &[Label(0), Label(9)], &mut costs);
         assert_eq!(costs, [5, 14]);
         let mut payloads = Vec::new();
-        worker.payloads(Some((&[5, 0, 0], &[4])), &out, &mut payloads);
-        assert_eq!(payloads, [9]);
+        worker.payloads(Some((&[5, 0, 0], &[4])), (&out, 1), &mut payloads);
+        assert_eq!(payloads, [10]);
         assert!(worker.can_leave(&[0, 0, 0]));
         assert_eq!(worker.check(&[0, 0, 0]), Check::Hit(PropertyId(4)));
         assert_eq!(worker.satisfies(&[0, 0, 0], PropertyId(0)), None);

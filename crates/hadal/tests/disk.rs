@@ -208,3 +208,21 @@ fn shortest_paths_to_what_is_found_are_counted() {
     let refused = hadal(&[&command[..], &["--por"]].concat()).expect_code(2);
     assert!(refused.stderr.contains("--por"), "{}", refused.stderr);
 }
+
+/// A cube of counters whose far corner is wrong: as many shortest paths as words of ten As, ten Bs and ten Cs, 30!/(10!)^3.
+#[test]
+fn shortest_paths_are_counted_by_a_run_that_is_stopped_and_resumed_on_threads() {
+    let text = "const N: 10; type count: 0..N; var a, b, c: count;
+        startstate begin a := 0; b := 0; c := 0; end;
+        rule a < N ==> begin a := a + 1; end;
+        rule b < N ==> begin b := b + 1; end;
+        rule c < N ==> begin c := c + 1; end;
+        invariant \"corner\" a + b + c < 3 * N;";
+    let place = Place::with_model(text);
+    let stopped =
+        place.check(&["--strategy", "paths", "--max-states", "600", "--threads", "2"]).expect_code(3);
+    assert_eq!(stopped.json()["verdict"], "stopped");
+    let run = place.run().expect("a run to go on with");
+    let found = hadal(&["resume", &run, "--memory", "20M", "--json"]).expect_code(1).json();
+    assert_eq!(found["shortest_paths"], 5_550_996_791_340_u64);
+}

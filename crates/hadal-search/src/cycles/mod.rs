@@ -72,7 +72,7 @@ struct Seed {
 
 /// Looks for an accepted cycle, or sees every state without meeting one.
 impl Method for Engine {
-    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
         let acceptance = self.suits(&setting)?;
         let reins = Reins::new(setting.task.control, setting.governor, Progress::NOTHING);
         let (engine, search) = (*self, Arc::clone(&reins));

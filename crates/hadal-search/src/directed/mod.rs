@@ -203,7 +203,7 @@ pub(crate) fn aims_at(target: &Goal, kind: ViolationKind) -> bool {
 }
 
 impl Method for Directed<'_> {
-    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
         let Setting { task, governor, .. } = setting;
         let search = DirectedSearch {
             task,

@@ -131,7 +131,7 @@ struct ExternalSearch<'a> {
 impl Method for External<'_> {
     /// Where a run is resumed, records are kept as it was begun; budget and threads are those of the setting, and so is the
     /// bound if it is larger.
-    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
         let ledger = setting.run.open()?;
         let record = match setting.run {
             Run::Resumed(_) => Some(record::read(&ledger).ok_or(Trouble::NothingToResume)?),

@@ -15,7 +15,7 @@ use hadal_store::run::RunProbe;
 use hadal_store::shape::RecordShape;
 use hadal_system::guide::{Distance, Guide, Promises};
 use hadal_system::state::hash;
-use hadal_system::{Label, Successors, Worker};
+use hadal_system::{Label, Merge, Payload, Successors, Worker};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
@@ -62,13 +62,14 @@ impl Mode {
         }
     }
 
-    /// The records of states of `words` words.
-    pub(super) fn shape(self, words: usize) -> RecordShape {
-        match self {
-            Mode::Bare => RecordShape::states(words),
-            Mode::Parent => RecordShape::with_payload(words, 1),
-            Mode::Relay(_) => RecordShape::with_payload(words, 2 * words + 2),
-        }
+    /// What is kept beside states of `words` words. Of several parents any will do, so the least stays.
+    pub(super) fn payload(self, words: usize) -> Payload {
+        let words = match self {
+            Mode::Bare => 0,
+            Mode::Parent => 1,
+            Mode::Relay(_) => 2 * words + 2,
+        };
+        Payload { words, merge: Merge::Least }
     }
 
     /// The payload of an initial state.
@@ -86,7 +87,7 @@ impl Mode {
     }
 
     /// The payload of what a step reaches.
-    pub(super) fn payload(self, shape: RecordShape, step: Step<'_>, payload: &mut Vec<u64>) {
+    pub(super) fn carry(self, shape: RecordShape, step: Step<'_>, payload: &mut Vec<u64>) {
         let Step { from, to, label, parent, state } = step;
         payload.clear();
         match self {

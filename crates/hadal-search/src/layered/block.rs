@@ -33,8 +33,15 @@ impl Left {
         Left { next: AtomicUsize::new(0), returned: Mutex::new(Vec::new()) }
     }
 
-    /// Expands on all lanes, each with its own sink, until nothing is left or the cache is full.
-    pub(crate) fn expand(&self, lanes: &mut [Lane], sinks: &mut [impl Sink], block: States) -> BlockEnd {
+    /// Expands on all lanes, each with its own sink, until nothing is left or the cache is full. Of each record of the block
+    /// the last `words` words are the state, those before them its payload.
+    pub(crate) fn expand(
+        &self,
+        lanes: &mut [Lane],
+        sinks: &mut [impl Sink],
+        block: States,
+        words: usize,
+    ) -> BlockEnd {
         let states = block.len();
         let full = Mutex::new(BlockEnd::Whole);
         let work = |(lane, sink): (&mut Lane, &mut _)| {
@@ -43,7 +50,12 @@ impl Left {
                 return ran_full();
             }
             while let Some((from, to)) = self.take(states) {
-                let state = |n: u64| (block.state(from + n as usize), 0);
+                let state = |n: u64, payload: &mut Vec<u64>| {
+                    let record = block.state(from + n as usize);
+                    let (own, state) = record.split_at(record.len() - words);
+                    payload.extend_from_slice(own);
+                    (state, 0)
+                };
                 if let Err((done, _)) = lane.expand(sink, (to - from) as u64, state) {
                     if from + (done as usize) < to {
                         let rest = (from + done as usize, to);

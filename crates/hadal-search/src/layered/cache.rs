@@ -3,8 +3,10 @@
 //!
 //! States that the cache does not know are candidates; they are sorted and offered when it is full and at the end of a
 //! layer. A state may be in the cache only if it was offered or lies in a layer, so dropping a known one loses nothing.
+//! Where states have payloads that does lose something: then nothing is remembered, and those of equal states are merged when
+//! they are sorted.
 
-use crate::lane::Sink;
+use crate::lane::{Batch, Sink};
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::{dedupe_sorted, scratch_bytes, sort_records};
 use hadal_store::table::{MAX_WRITERS, StateTable, Writer};
@@ -35,7 +37,7 @@ pub enum CacheKind {
 pub(crate) struct Cache {
     store: Store,
     kind: CacheKind,
-    words: usize,
+    shape: RecordShape,
     writers: usize,
     /// What it may take, besides the space for sorting.
     bytes: u64,
@@ -77,19 +79,23 @@ struct Generations {
 }
 
 impl Cache {
-    /// A cache that takes at most `bytes`, besides the space for sorting what is in it.
+    /// A cache of such records that takes at most `bytes`, besides the space for sorting what is in it.
     pub(crate) fn new(
         kind: CacheKind,
-        words: usize,
+        shape: RecordShape,
         writers: usize,
         bytes: u64,
         governor: &Governor,
     ) -> Result<Self, OverBudget> {
-        let store = Store::new(kind, words, writers, bytes, governor)?;
+        let kind = match kind {
+            CacheKind::Table | CacheKind::Lru if shape.payload_words() > 0 => CacheKind::Buffer,
+            kind => kind,
+        };
+        let store = Store::new(kind, shape.stride(), writers, bytes, governor)?;
         // Set aside at once: a cache that cannot be sorted cannot be emptied.
         let sorted_memory = governor.try_reserve(bytes / 2, "sorting")?;
         let governor = governor.clone();
-        Ok(Cache { store, kind, words, writers, bytes, governor, sorted: Vec::new(), sorted_memory })
+        Ok(Cache { store, kind, shape, writers, bytes, governor, sorted: Vec::new(), sorted_memory })
     }
 
     /// Gives half of its memory to others; everything in it was sorted before. Says whether it could: a cache too small
@@ -100,7 +106,7 @@ impl Cache {
             return Ok(false);
         }
         self.store = Store::Buffer(Buffer::nothing(&self.governor));
-        self.store = Store::new(self.kind, self.words, self.writers, half, &self.governor)?;
+        self.store = Store::new(self.kind, self.shape.stride(), self.writers, half, &self.governor)?;
         self.bytes = half;
         // The batch that was sorted last is still to be offered.
         self.sorted_memory.shrink_to((half / 2).max(self.sorted.len() as u64 * 8));
@@ -127,13 +133,13 @@ impl Cache {
 
     /// What was sorted last.
     pub(crate) fn sorted(&self) -> Ascending<'_> {
-        Ascending::new(self.words, &self.sorted)
+        Ascending::new(self.shape.stride(), &self.sorted)
     }
 
     /// How many states were not sorted yet.
     fn fresh(&self) -> usize {
         match &self.store {
-            Store::Buffer(buffer) => buffer.held() / self.words,
+            Store::Buffer(buffer) => buffer.held() / self.shape.stride(),
             Store::Table(Table { table, offered }) => fresh(table, offered),
             Store::Lru(Generations { young, offered, .. }) => fresh(young, offered),
         }
@@ -141,8 +147,7 @@ impl Cache {
 
     /// Sorts what was not sorted yet, or as much of it as there is memory for: none are left when it comes back empty.
     pub(crate) fn sort_new(&mut self) -> Result<Ascending<'_>, OverBudget> {
-        let words = self.words;
-        let shape = RecordShape::states(words);
+        let (shape, words) = (self.shape, self.shape.stride());
         let mut states = self.fresh();
         let need = |states: usize| (states * words * 8) as u64 + scratch_bytes(shape, states);
         if need(states) > self.sorted_memory.bytes() {
@@ -277,28 +282,36 @@ pub(crate) struct Younger<'c> {
 }
 
 impl Sink for CacheSink<'_> {
-    fn take(&mut self, states: States, parents: &[u64], told: impl FnMut(usize)) -> Result<(), OverBudget> {
+    fn take(&mut self, batch: Batch, told: impl FnMut(usize)) -> Result<(), OverBudget> {
         match self {
-            CacheSink::Buffer { part, most_words } => take_into(part, *most_words, states, told),
-            CacheSink::Table(writer) => writer.take(states, parents, told),
-            CacheSink::Lru(younger) => younger.take(states, told),
+            CacheSink::Buffer { part, most_words } => take_into(part, *most_words, batch, told),
+            CacheSink::Table(writer) => writer.take(batch, told),
+            CacheSink::Lru(younger) => younger.take(batch.states, told),
         }
     }
 }
 
-/// Appends as many states as there is room for.
+/// Appends as many records as there is room for.
 fn take_into(
     part: &mut Vec<u64>,
     most_words: usize,
-    states: States,
+    Batch { states, payloads, .. }: Batch,
     told: impl FnMut(usize),
 ) -> Result<(), OverBudget> {
-    let words = states.words();
-    let fit = states.len().min((most_words - part.len()) / words);
-    part.extend_from_slice(states.slice(0..fit).flat());
+    let payload = payloads.len().checked_div(states.len()).unwrap_or(0);
+    let fit = states.len().min((most_words - part.len()) / (payload + states.words()));
+    match payload {
+        0 => part.extend_from_slice(states.slice(0..fit).flat()),
+        _ => {
+            for (payload, state) in payloads.chunks_exact(payload).zip(states.iter()).take(fit) {
+                part.extend_from_slice(payload);
+                part.extend_from_slice(state);
+            }
+        }
+    }
     (0..fit).for_each(told);
     if fit < states.len() {
-        let (asked, limit) = (8 * states.flat().len() as u64, 8 * most_words as u64);
+        let (asked, limit) = (8 * (payloads.len() + states.flat().len()) as u64, 8 * most_words as u64);
         return Err(OverBudget { what: "candidates", asked, available: 0, limit });
     }
     Ok(())

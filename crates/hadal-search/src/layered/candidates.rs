@@ -110,7 +110,7 @@ impl Candidates {
         let mut merge = self.merge()?;
         let mut block = Vec::new();
         while merge.next_block(&mut block)? {
-            to.offer(Ascending::new(self.options.shape.words(), &block))?;
+            to.offer(Ascending::new(self.options.shape.stride(), &block))?;
         }
         Ok(())
     }

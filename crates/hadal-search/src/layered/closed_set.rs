@@ -11,7 +11,7 @@ use hadal_store::error::ReadError;
 use hadal_store::levels::{LevelPolicy, Levels, LevelsFilter};
 use hadal_store::merge::ClosedFilter;
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
-use hadal_store::shape::Records;
+use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::dedupe_sorted;
 use hadal_store::vfs::Disk;
 use hadal_system::state::compare;
@@ -68,7 +68,7 @@ impl ClosedSet {
                     self.recent_depths.0 = depth;
                 }
                 self.recent_depths.1 = depth;
-                merge_into(&mut self.recent, states, self.options.shape.words());
+                merge_into(&mut self.recent, states, self.options.shape.stride());
                 Ok(())
             }
         }
@@ -101,18 +101,21 @@ impl ClosedSet {
 
     /// States in the set; those of layers found by partial detection may count twice.
     pub(crate) fn states(&self) -> u64 {
-        self.records() + (self.recent.len() / self.options.shape.words()) as u64
+        self.records() + (self.recent.len() / self.options.shape.stride()) as u64
     }
 
     /// Calls `take` with each state of the set.
     pub(crate) fn each(&self, take: &mut dyn FnMut(&[u64])) -> Result<(), Trouble> {
-        let words = self.options.shape.words();
-        self.recent.chunks_exact(words).for_each(&mut *take);
+        let shape = self.options.shape;
+        let mut show = |records: &[u64]| {
+            records.chunks_exact(shape.stride()).for_each(|record| take(shape.state(record)));
+        };
+        show(&self.recent);
         let mut block = Vec::new();
         for run in self.levels.runs() {
             let mut reader = RunReader::open(run)?;
             while reader.next_block(&mut block)? {
-                block.chunks_exact(words).for_each(&mut *take);
+                show(&block);
             }
         }
         Ok(())
@@ -171,12 +174,14 @@ impl ClosedPass<'_> {
 
 impl ClosedFilter for ClosedPass<'_> {
     fn mark(&mut self, candidates: Records<'_>, present: &mut Bitmap) -> Result<u64, ReadError> {
-        let (recent, words) = (&self.set.recent, self.set.options.shape.words());
+        let (recent, shape) = (&self.set.recent, self.set.options.shape);
         let mut found = 0;
         for at in 0..candidates.len() {
             let state = candidates.state(at);
-            self.next += words * first_not_below(&recent[self.next..], words, state);
-            if !present.get(at) && recent.get(self.next..self.next + words) == Some(state) {
+            self.next += shape.stride() * first_not_below(&recent[self.next..], shape, state);
+            let found_here =
+                recent.get(self.next..self.next + shape.stride()).map(|record| shape.state(record));
+            if !present.get(at) && found_here == Some(state) {
                 present.set(at);
                 found += 1;
             }
@@ -186,10 +191,11 @@ impl ClosedFilter for ClosedPass<'_> {
     }
 }
 
-/// How many states of the ascending `flat` lie before `state`: doubling steps, then halving, as it is usually near.
-fn first_not_below(flat: &[u64], words: usize, state: &[u64]) -> usize {
-    let count = flat.len() / words;
-    let at = |n: usize| compare(&flat[n * words..(n + 1) * words], state);
+/// How many records of the ascending `flat` lie before `state`: doubling steps, then halving, as it is usually near.
+fn first_not_below(flat: &[u64], shape: RecordShape, state: &[u64]) -> usize {
+    let stride = shape.stride();
+    let count = flat.len() / stride;
+    let at = |n: usize| compare(shape.state(&flat[n * stride..(n + 1) * stride]), state);
     let mut high = 1;
     while high < count && at(high) == Less {
         high *= 2;
@@ -205,7 +211,7 @@ fn first_not_below(flat: &[u64], words: usize, state: &[u64]) -> usize {
     low
 }
 
-/// Merges two ascending lists of states.
+/// Merges two ascending lists of records of so many words.
 fn merge_into(into: &mut Vec<u64>, other: &[u64], words: usize) {
     let mut a = into.len();
     let mut b = other.len();
@@ -247,8 +253,8 @@ mod tests {
         let flat: Vec<u64> = (0..40).map(|n| 2 * n + 1).collect();
         for state in 0..90 {
             let expected = flat.iter().filter(|&&x| x < state).count();
-            assert_eq!(first_not_below(&flat, 1, &[state]), expected, "{state}");
+            assert_eq!(first_not_below(&flat, RecordShape::states(1), &[state]), expected, "{state}");
         }
-        assert_eq!(first_not_below(&[], 1, &[3]), 0);
+        assert_eq!(first_not_below(&[], RecordShape::states(1), &[3]), 0);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Trouble;
 use super::detector::Detector;
+pub(crate) use crate::explore::Payloads;
 use crate::strategy::Strategy;
 use hadal_store::Governor;
 use hadal_store::run::RunOptions;
@@ -22,6 +23,8 @@ pub(crate) const TABLE_SHARE: u64 = 20;
 pub struct Detection {
     /// The share of the budget that its cache has, in percent.
     pub(crate) cache_share: u64,
+    /// What becomes of payloads beside states.
+    pub(crate) payloads: Payloads,
     /// Makes a detector that knows no layer yet.
     pub(crate) make: Make,
 }

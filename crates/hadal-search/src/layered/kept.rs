@@ -10,6 +10,8 @@ use crate::run::{Buffers, run_options};
 use hadal_store::Governor;
 use hadal_store::error::{ReadError, WriteError};
 use hadal_store::manifest::ManifestFile;
+use hadal_store::run::RunOptions;
+use hadal_store::shape::RecordShape;
 use hadal_store::vfs::{Caching, VfsFile};
 use hadal_system::StateSpace;
 use std::io::{self, BufReader, Read, Write};
@@ -32,7 +34,9 @@ impl KeptLayers {
         governor: &Governor,
     ) -> Result<Option<KeptLayers>, Trouble> {
         let Some(record) = ledger.record() else { return Ok(None) };
-        let options = run_options(space, governor, Buffers::Few);
+        let usual = run_options(space, governor, Buffers::Few);
+        let shape = RecordShape::with_payload(space.words(), record.journal.payload_words());
+        let options = RunOptions { shape, ..usual };
         let journal = ledger.open_journal(options, &record)?;
         Ok((journal.depth() > 0).then_some(KeptLayers { journal, _ledger: ledger }))
     }

@@ -74,6 +74,12 @@ pub enum Trouble {
     /// A question that a search for accepted cycles cannot answer.
     #[error(transparent)]
     Unsuited(#[from] crate::cycles::Unsuited),
+    /// A space with payloads that the search would lose.
+    #[error("the space keeps something beside every state, which this search cannot: {0}")]
+    Payloads(&'static str),
+    /// A run whose states have other payloads, or none.
+    #[error("the run keeps something else beside its states: resume it with the strategy that began it")]
+    OtherPayloads,
     /// A question that layers do not answer.
     #[error("liveness properties need every state at hand: use the strategies auto or bfs")]
     Liveness,

@@ -4,7 +4,7 @@
 use super::Trouble;
 use super::candidates::Candidates;
 use super::closed_set::{ClosedPass, ClosedSet};
-use super::detection::{CACHE_SHARE, Detection};
+use super::detection::{CACHE_SHARE, Detection, Payloads};
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::settling::Settling;
@@ -23,6 +23,7 @@ pub use super::settling::Bound;
 /// Against recent layers, with full checks now and then.
 pub(crate) static PARTIAL: Detection = Detection {
     cache_share: CACHE_SHARE,
+    payloads: Payloads::Merged,
     make: |making| {
         let bound = making.strategy.bound.unwrap_or(Bound::Auto);
         Ok(Box::new(PartialDetector::new(making.disk, making.options, bound)?))

@@ -6,7 +6,7 @@
 
 use super::Trouble;
 use super::candidates::Candidates;
-use super::detection::{Detection, SMALL_CACHE_SHARE, TABLE_SHARE};
+use super::detection::{Detection, Payloads, SMALL_CACHE_SHARE, TABLE_SHARE};
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::runs::ClosedRuns;
@@ -14,6 +14,7 @@ use super::settling::{Bound, Settling};
 use crate::report::Distance;
 use hadal_store::merge::BlockSource;
 use hadal_store::run::{RunFile, RunOptions, RunReader};
+use hadal_store::shape::{RecordShape, Records};
 use hadal_store::table::StateTable;
 use hadal_store::vfs::Disk;
 use hadal_store::{Bitmap, Reservation};
@@ -27,6 +28,7 @@ const MOST_RUNS: usize = 48;
 /// In phases.
 pub(crate) static PHASED: Detection = Detection {
     cache_share: SMALL_CACHE_SHARE,
+    payloads: Payloads::Merged,
     make: |making| {
         let (table, bound) = (making.share(TABLE_SHARE), making.strategy.bound);
         Ok(Box::new(PhasedDetector::new(making.disk, making.options, table, bound)?))
@@ -39,7 +41,7 @@ pub(crate) struct PhasedDetector {
     table: StateTable,
     /// Candidates in a phase.
     capacity: u64,
-    words: usize,
+    shape: RecordShape,
     depth: u64,
     /// Where recent layers are looked at only.
     settling: Option<Settling>,
@@ -54,15 +56,15 @@ impl PhasedDetector {
         bound: Option<Bound>,
     ) -> Result<Self, Trouble> {
         let most = (disk.governor.limit() / 32).clamp(64 << 10, 32 << 20);
-        let words = options.shape.words();
+        let shape = options.shape;
         let readers = disk.governor.limit() / 6 / RunReader::footprint(&options).max(1);
         let most_runs = (readers as usize).clamp(2, MOST_RUNS);
         Ok(PhasedDetector {
             candidates: Candidates::new(disk, options, most as usize / 8),
             closed: ClosedRuns::new(disk, options, most as usize / 8, most_runs),
-            table: StateTable::new(words, 0, 1, &disk.governor.part(table_bytes))?,
-            capacity: super::hash::capacity(table_bytes, words),
-            words,
+            table: StateTable::keeping(shape.words(), shape.payload(), 1, &disk.governor.part(table_bytes))?,
+            capacity: super::hash::capacity(table_bytes, shape.stride()),
+            shape,
             depth: 0,
             settling: bound.map(|bound| Settling::new(disk, options, bound)).transpose()?,
             _memory: disk.governor.try_reserve(4 * most, "recent layers")?,
@@ -86,22 +88,23 @@ impl PhasedDetector {
             _ => 0,
         };
         let mut hits = 0;
-        for state in self.closed.resident().chunks_exact(self.words) {
-            hits += strike(state);
+        for record in self.closed.resident().chunks_exact(self.shape.stride()) {
+            hits += strike(self.shape.state(record));
         }
         found.earlier += hits;
         if hits > 0 {
             found.by_distance.push(Distance::between(self.depth, self.closed.resident_depths(), hits));
         }
         for cursor in closed {
-            let hits = cursor.pass(last, self.words, &mut strike)?;
+            let hits = cursor.pass(last, self.shape, &mut strike)?;
             found.earlier += hits;
             cursor.found += hits;
         }
-        for number in 0..self.table.len() {
-            if !dead.get(number as usize) {
-                layer.push_all(Ascending::new(self.words, self.table.nth(0, number)))?;
-            }
+        let mut record = Vec::new();
+        for number in (0..self.table.len()).filter(|&number| !dead.get(number as usize)) {
+            record.clear();
+            self.table.copy_records(0, number, number + 1, &mut record);
+            layer.push_all(Ascending::new(self.shape.stride(), &record))?;
         }
         Ok(self.table.clear()?)
     }
@@ -125,17 +128,18 @@ impl Detector for PhasedDetector {
         let mut merge = candidates.merge()?;
         let (mut block, mut last) = (Vec::new(), Vec::new());
         while merge.next_block(&mut block)? {
-            for state in block.chunks_exact(self.words) {
+            for record in block.chunks_exact(self.shape.stride()) {
                 if self.table.len() >= self.capacity {
                     self.end_phase(&mut cursors, &last, layer, &mut found)?;
                 }
-                if self.table.insert_all(state, |_, _| {}, |_, _| {}).is_err() {
+                let one = Records::new(self.shape, record);
+                if self.table.insert_records(one).is_err() {
                     // The table is a little smaller than it was taken for.
                     self.end_phase(&mut cursors, &last, layer, &mut found)?;
-                    self.table.insert_all(state, |_, _| {}, |_, _| {})?;
+                    self.table.insert_records(one)?;
                 }
                 last.clear();
-                last.extend_from_slice(state);
+                last.extend_from_slice(self.shape.state(record));
             }
         }
         if !self.table.is_empty() {
@@ -202,15 +206,15 @@ impl Cursor {
     fn pass(
         &mut self,
         last: &[u64],
-        words: usize,
+        shape: RecordShape,
         strike: &mut impl FnMut(&[u64]) -> u64,
     ) -> Result<u64, Trouble> {
         let mut hits = 0;
         loop {
             let rest = &self.block[self.next..];
-            let end = first_beyond(rest, words, last);
-            for state in rest[..end].chunks_exact(words) {
-                hits += strike(state);
+            let end = first_beyond(rest, shape, last);
+            for record in rest[..end].chunks_exact(shape.stride()) {
+                hits += strike(shape.state(record));
             }
             self.next += end;
             if self.next < self.block.len() {
@@ -225,15 +229,17 @@ impl Cursor {
     }
 }
 
-/// Words of the ascending `flat` before the first state beyond `last`; only the last buffer of a phase needs a search.
-fn first_beyond(flat: &[u64], words: usize, last: &[u64]) -> usize {
-    if flat.len() < words || compare(&flat[flat.len() - words..], last) != Greater {
+/// Words of the ascending `flat` before the first record beyond `last`; only the last buffer of a phase needs a search.
+fn first_beyond(flat: &[u64], shape: RecordShape, last: &[u64]) -> usize {
+    let words = shape.stride();
+    let state = |end: usize| shape.state(&flat[end - words..end]);
+    if flat.len() < words || compare(state(flat.len()), last) != Greater {
         return flat.len();
     }
     let (mut low, mut high) = (0, flat.len() / words);
     while low < high {
         let middle = low + (high - low) / 2;
-        if compare(&flat[middle * words..(middle + 1) * words], last) == Greater {
+        if compare(state((middle + 1) * words), last) == Greater {
             high = middle;
         } else {
             low = middle + 1;

@@ -4,11 +4,11 @@
 use super::Trouble;
 use super::sweep::Sweep;
 use crate::control::{Control, Limits};
-use crate::lane::{Lane, Parents, SearchTask, Sink, total_counts};
-use hadal_store::shape::{RecordShape, Records};
+use crate::lane::{Batch, Lane, Parents, SearchTask, Sink, total_counts};
+use hadal_store::shape::Records;
 use hadal_store::{Bitmap, OverBudget};
+use hadal_system::Ascending;
 use hadal_system::state::compare;
-use hadal_system::{Ascending, States};
 use std::cmp::Ordering::Greater;
 use std::sync::atomic::Ordering;
 
@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn take(&mut self, _: States, _: &[u64], _: impl FnMut(usize)) -> Result<(), OverBudget> {
+    fn take(&mut self, _: Batch, _: impl FnMut(usize)) -> Result<(), OverBudget> {
         Ok(())
     }
 }
@@ -75,7 +75,7 @@ impl Sweep<'_> {
         if again == 0 {
             return Ok(0);
         }
-        let words = self.task.space.words();
+        let shape = self.journal.shape();
         // The last layer is expanded only where the search has ended.
         let expanded = depth < self.counted.layers.len();
         let before = lane.transitions;
@@ -84,12 +84,16 @@ impl Sweep<'_> {
             if begun == Begun::Part {
                 layer.end_part()?;
             }
-            for (n, state) in block.chunks_exact(words).enumerate() {
+            for (n, record) in block.chunks_exact(shape.stride()).enumerate() {
                 if !present.get(n) {
-                    layer.push_all(Ascending::new(words, state))?;
+                    layer.push_all(Ascending::new(shape.stride(), record))?;
                 } else if expanded {
+                    let (payload, state) = record.split_at(shape.payload_words());
                     // Nowhere has room for everything.
-                    let _ = lane.expand(&mut Nowhere, 1, |_| (state, 0));
+                    let _ = lane.expand(&mut Nowhere, 1, |_, own| {
+                        own.extend_from_slice(payload);
+                        (state, 0)
+                    });
                 }
             }
             Ok(())
@@ -109,7 +113,7 @@ impl Sweep<'_> {
         Ok(again)
     }
 
-    /// Calls `take` for each block of a layer, with the states marked that settled layers have. A layer may lie in several
+    /// Calls `take` for each block of records of a layer, with the states marked that settled layers have. A layer may lie in several
     /// ascending parts.
     fn each_block(
         &mut self,
@@ -117,14 +121,14 @@ impl Sweep<'_> {
         mut take: impl FnMut(Begun, &[u64], &Bitmap) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         use hadal_store::merge::ClosedFilter;
-        let shape = RecordShape::states(self.task.space.words());
+        let shape = self.journal.shape();
         let mut reader = self.journal.reader(depth)?;
         let Some(settling) = self.detector.settling() else { return Ok(()) };
         let mut pass = settling.settled_pass()?;
         let (mut block, mut present, mut last) = (Vec::new(), Bitmap::default(), Vec::new());
-        while reader.next_block(&mut block)? {
+        while reader.next_records(&mut block)? {
             let mut begun = Begun::Nothing;
-            if !last.is_empty() && compare(&block[..shape.words()], &last) != Greater {
+            if !last.is_empty() && compare(shape.state(&block[..shape.stride()]), &last) != Greater {
                 begun = Begun::Part;
                 pass = settling.settled_pass()?;
             }

@@ -4,7 +4,7 @@
 use super::Trouble;
 use super::candidates::Candidates;
 use super::closed_set::ClosedSet;
-use super::detection::{CACHE_SHARE, Detection};
+use super::detection::{CACHE_SHARE, Detection, Payloads};
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::screen::Screen;
@@ -58,6 +58,7 @@ macro_rules! by_sorting {
         $(#[$doc])*
         pub(crate) static $name: Detection = Detection {
             cache_share: CACHE_SHARE,
+            payloads: Payloads::Merged,
             make: |making| Ok(Box::new(SortedDetector::new(making.disk, making.options, $sorting)?)),
         };
     };

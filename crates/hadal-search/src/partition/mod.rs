@@ -60,7 +60,7 @@ impl Default for PartitionOptions {
 /// Expands on one thread, whatever their number; liveness needs another strategy. Traces lead where they say, but need not
 /// be shortest.
 impl Method for PartitionOptions {
-    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
         let exploration = match setting.run {
             Run::Resumed(_) => Exploration::again(setting, self)?,
             _ => Exploration::begin(setting, self)?,

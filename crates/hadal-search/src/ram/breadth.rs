@@ -5,8 +5,9 @@
 //! reported, so the reported one is the same too, and its trace is shortest.
 
 use super::layer::{Expanding, LayerEnd, Paused, Range, ranges};
+use super::merging::MergingWriter;
 use super::path;
-use crate::explore::{Explored, Explorer, Method, Over, Phase, Progress, Setting};
+use crate::explore::{Explored, Explorer, Method, Over, Payloads, Phase, Progress, Setting};
 use crate::finding::Finding;
 use crate::firings::Counts;
 use crate::fixpoint::{Following, Pass, Seeing, TableClosed};
@@ -32,11 +33,15 @@ pub(crate) const TABLE: Stage = Stage { storage: "table", states: 0, depth: 0 };
 pub struct Breadth;
 
 impl Method for Breadth {
-    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
         Ok(match BreadthWalk::new(setting.task, setting.governor, setting.threads) {
             Ok(walk) => Box::new(BreadthExplorer(Following::new(walk))),
             Err(full) => Box::new(Over::new(nothing_fits(setting, full))),
         })
+    }
+
+    fn payloads(&self) -> Payloads {
+        Payloads::Merged
     }
 }
 
@@ -59,6 +64,8 @@ pub(crate) struct BreadthWalk<'a> {
     layers: Vec<Layer>,
     /// What was counted in the expanded layers.
     counts: Counts,
+    /// What is kept beside the state that is wrong.
+    payload: Option<Vec<u64>>,
     at: At,
 }
 
@@ -93,12 +100,13 @@ impl<'a> BreadthWalk<'a> {
         Ok(BreadthWalk {
             task,
             governor: governor.clone(),
-            table: StateTable::new(task.space.words(), 0, writers, governor)?,
+            table: StateTable::keeping(task.space.words(), task.space.payload(), writers, governor)?,
             lanes: (0..writers).map(|_| Lane::new(task, Parents::Forgotten)).collect(),
             starts: vec![0; writers],
             proviso: None,
             layers: Vec::new(),
             counts: Counts::zero(task.space),
+            payload: None,
             at: At::Start,
         })
     }
@@ -109,7 +117,7 @@ impl<'a> BreadthWalk<'a> {
         let mut has_gone = false;
         loop {
             self.at = match std::mem::replace(&mut self.at, At::Start) {
-                At::Start => match self.lanes[0].start(&mut self.table.share().1[0]) {
+                At::Start => match self.find_initial() {
                     Err(full) => At::End(LayerEnd::Full(Vec::new(), full)),
                     Ok(()) => self.next_layer(),
                 },
@@ -128,6 +136,15 @@ impl<'a> BreadthWalk<'a> {
                 }
             };
             has_gone = true;
+        }
+    }
+
+    /// Puts the initial states into the table.
+    fn find_initial(&mut self) -> Result<(), OverBudget> {
+        let (table, lane) = (&mut self.table, &mut self.lanes[0]);
+        match table.payload().words {
+            0 => lane.start(&mut table.share().1[0]),
+            _ => lane.start(&mut MergingWriter::share(table, &self.starts).1[0]),
         }
     }
 
@@ -187,7 +204,8 @@ impl<'a> BreadthWalk<'a> {
         if self.task.control.limits.max_depth.is_some_and(|max| depth >= max) {
             return At::End(LayerEnd::Stopped(StopReason::DepthLimit));
         }
-        At::Layer(Expanding::new(layer, depth, width, (self.fired(), self.table.len())))
+        let found_from = self.starts[self.starts.len() - self.table.writer_count()..].to_vec();
+        At::Layer(Expanding::new(layer, depth, found_from, (self.fired(), self.table.len())))
     }
 
     /// Expands more of a layer.
@@ -236,6 +254,11 @@ impl<'a> BreadthWalk<'a> {
         Report { depth: Some(depth), layers: self.layers.clone(), proviso, ..report }
     }
 
+    /// What is kept beside the state that is wrong, where that is so.
+    pub(crate) fn take_payload(&mut self) -> Option<Vec<u64>> {
+        self.payload.take()
+    }
+
     /// What its end means where no other storage goes on; a search that is not at its end is interrupted.
     pub(crate) fn verdict(&self) -> Verdict {
         match self.ended() {
@@ -282,9 +305,15 @@ impl<'a> BreadthWalk<'a> {
         })
     }
 
-    fn violated(&self, finding: Finding) -> Verdict {
+    fn violated(&mut self, finding: Finding) -> Verdict {
         if let ViolationKind::StartFault(_) = finding.kind {
             return Verdict::Violated(Violation { kind: finding.kind, path: Vec::new(), shortest: true });
+        }
+        if self.table.payload().words > 0
+            && let Some(at) = self.table.find(&finding.state)
+        {
+            let payload = self.payload.insert(Vec::new());
+            self.table.copy_payload(at.writer(), at.number(), payload);
         }
         let layers: Vec<Vec<Range>> = self.layer_ranges().collect();
         let path = path::shortest(self.task.space, self.lanes.len(), (&self.table, &layers), finding.state);
@@ -346,7 +375,8 @@ impl Explorer for BreadthExplorer<'_> {
     }
 
     fn finish(self: Box<Self>) -> Result<Explored, Trouble> {
-        let walk = self.0.end()?;
-        Ok(Explored::leaving(walk.report(walk.verdict()), Resumes::Nothing))
+        let mut walk = self.0.end()?;
+        let payload = walk.take_payload();
+        Ok(Explored { payload, ..Explored::leaving(walk.report(walk.verdict()), Resumes::Nothing) })
     }
 }

@@ -26,7 +26,7 @@ const STRIDE: usize = 256;
 pub struct Depth;
 
 impl Method for Depth {
-    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
         let Setting { task, governor, threads, .. } = setting;
         let writers = threads.max(1);
         let table = match StateTable::new(task.space.words(), 1, writers, governor) {
@@ -191,7 +191,7 @@ impl Exchange {
             for _ in 0..STRIDE {
                 let Some(at) = stack.pop() else { break };
                 let known = table.added_by(writer.number());
-                if let Err((_, full)) = lane.expand(writer, 1, |_| (table.state(at), at.to_word())) {
+                if let Err((_, full)) = lane.expand(writer, 1, |_, _| (table.state(at), at.to_word())) {
                     return self.end(End::Stopped(out_of_memory(full)));
                 }
                 stack.extend(table.added_since(writer.number(), known).rev());

@@ -1,11 +1,12 @@
 //! The expansion of one layer of a table, in pieces that threads take until it is used up or the step's work is done.
 
 use super::breadth::TRANSITION_WORK;
+use super::merging::MergingWriter;
 use crate::control::Control;
-use crate::lane::{Lane, has_found};
+use crate::lane::{Lane, Sink, has_found};
 use crate::report::{StopReason, Verdict};
 use hadal_store::OverBudget;
-use hadal_store::table::{StateTable, Writer};
+use hadal_store::table::StateTable;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -49,6 +50,8 @@ pub(super) enum Paused {
 pub(super) struct Expanding {
     layer: Vec<Range>,
     depth: u64,
+    /// Where the layer being found begins in each arena.
+    found_from: Vec<u64>,
     pub(super) width: u64,
     /// The first position that nobody has taken.
     next: AtomicU64,
@@ -59,8 +62,10 @@ pub(super) struct Expanding {
 }
 
 impl Expanding {
-    pub(super) fn new(layer: Vec<Range>, depth: u64, width: u64, before: (u64, u64)) -> Self {
-        Expanding { layer, depth, width, next: AtomicU64::new(0), before, seconds: 0.0 }
+    /// None of `layer` yet, which is at this depth; so many transitions are fired and states known.
+    pub(super) fn new(layer: Vec<Range>, depth: u64, found_from: Vec<u64>, before: (u64, u64)) -> Self {
+        let width = layer.iter().map(|r| r.to - r.from).sum();
+        Expanding { layer, depth, found_from, width, next: AtomicU64::new(0), before, seconds: 0.0 }
     }
 
     pub(super) fn is_begun(&self) -> bool {
@@ -81,13 +86,32 @@ impl Expanding {
             control.gauges.frontier.store(self.width, Ordering::Relaxed);
             control.gauges.expanded.store(0, Ordering::Relaxed);
         }
-        let (table, mut writers) = table.share();
+        let found_from = std::mem::take(&mut self.found_from);
+        let paused = if table.payload().words == 0 {
+            let (table, writers) = table.share();
+            self.expand_into((table, writers), control, lanes, work)
+        } else {
+            self.expand_into(MergingWriter::share(table, &found_from), control, lanes, work)
+        };
+        self.found_from = found_from;
+        self.seconds += begun.elapsed().as_secs_f64();
+        paused
+    }
+
+    /// The same, into one sink for each lane.
+    fn expand_into(
+        &self,
+        (table, mut sinks): (&StateTable, Vec<impl Sink>),
+        control: &Control,
+        lanes: &mut [Lane],
+        work: u64,
+    ) -> Paused {
         let next = &self.next;
         let fired = AtomicU64::new(0);
         let ended: Mutex<LayerEnd> = Mutex::new(LayerEnd::Whole);
         let found = AtomicBool::new(has_found(lanes));
         let layer = &self.layer;
-        let expand = |(lane, writer): (&mut Lane, &mut Writer)| {
+        let expand = |(lane, sink): (&mut Lane, &mut _)| {
             while let Some(piece) = take_piece(layer, next) {
                 control.gauges.states.store(table.len(), Ordering::Relaxed);
                 found.fetch_or(lane.finding.is_some(), Ordering::Relaxed);
@@ -100,7 +124,7 @@ impl Expanding {
                     return;
                 }
                 let before = lane.transitions;
-                if let Err((done, full)) = expand_piece(lane, writer, piece) {
+                if let Err((done, full)) = expand_piece(lane, table, sink, piece) {
                     // Whoever is first takes all pieces that nobody has begun.
                     let untaken = AtomicU64::new(next.swap(NO_MORE, Ordering::Relaxed));
                     let mut left = vec![Range { from: piece.from + done, ..piece }];
@@ -120,7 +144,7 @@ impl Expanding {
             }
         };
         let threads = if self.width < SHARED_FROM { 1 } else { lanes.len() };
-        let each = lanes.iter_mut().zip(&mut writers).take(threads);
+        let each = lanes.iter_mut().zip(&mut sinks).take(threads);
         if threads == 1 {
             each.for_each(expand);
         } else {
@@ -130,7 +154,6 @@ impl Expanding {
                 }
             });
         }
-        self.seconds += begun.elapsed().as_secs_f64();
         match ended.into_inner().unwrap_or_else(|e| e.into_inner()) {
             LayerEnd::Whole if self.has_more() => Paused::Within,
             ended => Paused::AtEnd(ended),
@@ -143,9 +166,20 @@ impl Expanding {
     }
 }
 
-fn expand_piece(lane: &mut Lane, writer: &mut Writer, piece: Range) -> Result<(), (u64, OverBudget)> {
-    let table = writer.table();
-    lane.expand(writer, piece.to - piece.from, |n| (table.nth(piece.writer, piece.from + n), 0))
+fn expand_piece(
+    lane: &mut Lane,
+    table: &StateTable,
+    sink: &mut impl Sink,
+    piece: Range,
+) -> Result<(), (u64, OverBudget)> {
+    let keeps_payloads = table.payload().words > 0;
+    lane.expand(sink, piece.to - piece.from, |n, payload| {
+        let number = piece.from + n;
+        if keeps_payloads {
+            table.copy_payload(piece.writer, number, payload);
+        }
+        (table.nth(piece.writer, number), 0)
+    })
 }
 
 pub(super) fn ranges(from: &[u64], to: &[u64]) -> Vec<Range> {

@@ -3,6 +3,7 @@
 pub(crate) mod breadth;
 pub(crate) mod depth;
 pub(crate) mod layer;
+mod merging;
 mod path;
 
 pub use breadth::Breadth;

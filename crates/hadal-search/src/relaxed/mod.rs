@@ -26,7 +26,7 @@ static AUTO: Auto = Auto;
 pub struct Relaxed;
 
 impl Method for Relaxed {
-    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
         if setting.task.question.asks_about_runs(setting.task.space) {
             return Err(Trouble::Liveness);
         }

@@ -1,10 +1,9 @@
 //! The states met since the last decision: those that are certainly new, and those still to be decided.
 
-use crate::lane::Sink;
+use crate::lane::{Batch, Sink};
 use hadal_store::filter::NewnessFilter;
 use hadal_store::table::{StateTable, Writer};
 use hadal_store::{Governor, OverBudget};
-use hadal_system::States;
 use hadal_system::state::hash;
 
 pub(super) struct Pool {
@@ -152,7 +151,7 @@ pub(super) struct PoolSink<'p> {
 }
 
 impl Sink for PoolSink<'_> {
-    fn take(&mut self, states: States, _: &[u64], mut told: impl FnMut(usize)) -> Result<(), OverBudget> {
+    fn take(&mut self, Batch { states, .. }: Batch, mut told: impl FnMut(usize)) -> Result<(), OverBudget> {
         self.writer.insert_all(
             states.flat(),
             |_, _| {},

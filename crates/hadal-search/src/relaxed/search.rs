@@ -222,7 +222,7 @@ impl<'a> Exploration<'a> {
     fn expand(&mut self, block: &[u64]) -> Result<(), Trouble> {
         let left = Left::all();
         let block = States::new(self.task.space.words(), block);
-        while left.expand(&mut self.lanes, &mut self.pool.sinks(), block) == BlockEnd::Full {
+        while left.expand(&mut self.lanes, &mut self.pool.sinks(), block, block.words()) == BlockEnd::Full {
             self.decide()?;
         }
         Ok(())

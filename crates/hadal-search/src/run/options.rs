@@ -3,7 +3,7 @@
 use hadal_store::Governor;
 use hadal_store::run::RunOptions;
 use hadal_store::shape::RecordShape;
-use hadal_system::StateSpace;
+use hadal_system::{Payload, StateSpace};
 
 /// How many runs are open at once, about: how much of the budget one may take for its buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +28,19 @@ impl Buffers {
     }
 }
 
-/// Options of runs of states: a small budget cannot spare the usual buffers.
+/// Options of runs of states with the payloads of their space: a small budget cannot spare the usual buffers.
 pub(crate) fn run_options(space: &dyn StateSpace, governor: &Governor, buffers: Buffers) -> RunOptions {
-    let usual = RunOptions::new(RecordShape::states(space.words()), space.fingerprint());
+    run_options_keeping(space, space.payload(), governor, buffers)
+}
+
+/// The same with other payloads beside the states, for searches that keep some of their own.
+pub(crate) fn run_options_keeping(
+    space: &dyn StateSpace,
+    payload: Payload,
+    governor: &Governor,
+    buffers: Buffers,
+) -> RunOptions {
+    let usual = RunOptions::new(RecordShape::keeping(space.words(), payload), space.fingerprint());
     let most = buffers.most(governor);
     RunOptions { block_bytes: usual.block_bytes.min(most), chunk_bytes: usual.chunk_bytes.min(most), ..usual }
 }

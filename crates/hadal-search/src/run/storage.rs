@@ -46,6 +46,10 @@ pub(crate) fn closed_set<'a>(
     journal: &Journal,
     room: Room,
 ) -> Result<(Box<dyn Detector + 'a>, Tier), Trouble> {
+    if room.options.shape.payload_words() > 0 {
+        // A diagram has no place for payloads.
+        return Ok((on_disk(room.disk, room.options, journal, room.screen)?, Tier::SortedRuns));
+    }
     let made = DiagramDetector::new(space.words(), space.bits(), room.threads, &room.diagram);
     let diagram = made.and_then(|mut diagram| {
         journal.view_all(&mut |depth, layer| diagram.adopt(depth, layer))?;

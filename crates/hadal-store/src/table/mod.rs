@@ -12,15 +12,21 @@
 mod arena;
 mod index;
 mod pages;
+mod payloads;
+mod taking;
 #[cfg(test)]
 mod tests;
 
 use crate::governor::{Governor, OverBudget};
+use crate::shape::Records;
 use arena::Arena;
+use hadal_system::Payload;
 use hadal_system::state::hash;
 use index::{FIRST_BUCKETS, Index, Seen, entry_of, prefetch, ref_of};
+use payloads::Payloads;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use taking::{Merging, Plain, Taking};
 
 /// Where a state lies in a [`StateTable`]. Only the table makes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -93,15 +99,37 @@ impl<'t> Writer<'t> {
     ) -> Result<(), OverBudget> {
         // SAFETY: a table is shared out to one writer of each number, which cannot be copied, while it is borrowed
         // mutably; and this call has that writer to itself.
-        unsafe { self.table.add_all(self.number, states, extra, added) }
+        unsafe { self.table.add_all(self.number, states, &mut Plain { extra, added }) }
+    }
+
+    /// As [`Writer::insert_all`] in a table that keeps payloads, of which `payloads` has one for each state. Those of states
+    /// that each writer added from number `since[writer]` on are merged; others are as they were. When the budget ends midway,
+    /// says how many states were taken: their payloads are merged, and the rest is as if never given.
+    pub fn merge_all(
+        &mut self,
+        states: &[u64],
+        payloads: &[u64],
+        since: &[u64],
+        added: impl FnMut(usize),
+    ) -> Result<(), (usize, OverBudget)> {
+        let Some(kept) = &self.table.payloads else {
+            panic!("a table without payloads merges none");
+        };
+        let mut merging = Merging { kept, given: payloads, since, taken: 0, scratch: Vec::new(), added };
+        // SAFETY: as in `insert_all`.
+        let outcome = unsafe { self.table.add_all(self.number, states, &mut merging) };
+        outcome.map_err(|full| (merging.taken, full))
     }
 }
 
-/// A state and the caller's words beside it.
+/// A state of a batch with the caller's words beside it.
 #[derive(Clone, Copy)]
 struct Record<'r> {
     state: &'r [u64],
+    hash: u64,
     extra: &'r [u64],
+    /// Its number in the batch.
+    number: usize,
 }
 
 /// An exact set of packed states in RAM.
@@ -110,6 +138,7 @@ pub struct StateTable {
     words: usize,
     extra: usize,
     arenas: Vec<Arena>,
+    payloads: Option<Payloads>,
     index: RwLock<Index>,
     len: AtomicU64,
     governor: Governor,
@@ -128,10 +157,38 @@ impl StateTable {
             words,
             extra,
             arenas,
+            payloads: None,
             index: RwLock::new(Index::new(governor)?),
             len: AtomicU64::new(0),
             governor: governor.clone(),
         })
+    }
+
+    /// An empty table for states of `words` words, each with a payload ([`Writer::merge_all`]), written by `writers` threads.
+    pub fn keeping(
+        words: usize,
+        payload: Payload,
+        writers: usize,
+        governor: &Governor,
+    ) -> Result<Self, OverBudget> {
+        let table = StateTable::new(words, 0, writers, governor)?;
+        let chunk_bytes = (governor.limit() / (64 * writers as u64)).clamp(16 << 10, 32 << 20) as usize;
+        let payloads = (payload.words > 0).then(|| Payloads::new(payload, writers, chunk_bytes, governor));
+        Ok(StateTable { payloads, ..table })
+    }
+
+    /// What is beside each state.
+    pub fn payload(&self) -> Payload {
+        self.payloads.as_ref().map_or(Payload::NONE, |payloads| payloads.shape)
+    }
+
+    /// Appends the payload of the n-th state that a writer has added. Panics where there is none.
+    pub fn copy_payload(&self, writer: usize, number: u64, into: &mut Vec<u64>) {
+        assert!(number < self.added_by(writer), "no such state");
+        if let Some(payloads) = &self.payloads {
+            // SAFETY: the writer has added such a state.
+            unsafe { payloads.copy(StateRef::new(writer, number), into) };
+        }
     }
 
     /// Number of distinct states.
@@ -220,6 +277,30 @@ impl StateTable {
         Writer { table: self, number: 0 }.insert_all(states, extra, added)
     }
 
+    /// Adds the states of records, their payloads merged with those that are there, for one who has the table to himself.
+    pub fn insert_records(&mut self, records: Records<'_>) -> Result<(), OverBudget> {
+        let shape = records.shape();
+        if shape.payload_words() == 0 {
+            return self.insert_all(records.flat(), |_, _| {}, |_, _| {});
+        }
+        let since = [0; MAX_WRITERS];
+        let mut writer = Writer { table: self, number: 0 };
+        let mut merge = |states: &[u64], payloads: &[u64]| {
+            writer.merge_all(states, payloads, &since, |_| {}).map_err(|(_, full)| full)
+        };
+        if records.len() == 1 {
+            let (payload, state) = records.flat().split_at(shape.payload_words());
+            return merge(state, payload);
+        }
+        let mut payloads = Vec::with_capacity(records.len() * shape.payload_words());
+        for record in records.flat().chunks_exact(shape.stride()) {
+            payloads.extend_from_slice(&record[..shape.payload_words()]);
+        }
+        let mut states = records.flat().to_vec();
+        shape.strip_payloads(&mut states);
+        merge(&states, &payloads)
+    }
+
     /// Adds the states that are not there yet.
     ///
     /// # Safety
@@ -228,8 +309,7 @@ impl StateTable {
         &self,
         writer: usize,
         states: &[u64],
-        mut extra: impl FnMut(usize, &mut [u64]),
-        mut added: impl FnMut(usize, StateRef),
+        taking: &mut impl Taking,
     ) -> Result<(), OverBudget> {
         let mut own = vec![0; self.extra];
         let mut hashes = [0; WINDOW];
@@ -251,14 +331,15 @@ impl StateTable {
             for (n, state) in window.chunks_exact(self.words).enumerate() {
                 let number = w * WINDOW + n;
                 if self.extra > 0 {
-                    extra(number, &mut own);
+                    taking.fill(number, &mut own);
                 }
+                let record = Record { state, hash: hashes[n], extra: &own, number };
                 // SAFETY: the caller is the only one who writes with this number.
-                match unsafe { self.find_or_add(&index, writer, hashes[n], Record { state, extra: &own }) } {
+                match unsafe { self.find_or_add(&index, writer, record, taking) } {
                     Ok(None) => {}
                     Ok(Some(at)) => {
                         new += 1;
-                        added(number, at);
+                        taking.added(number, at);
                     }
                     Err(full) => {
                         outcome = Err(full);
@@ -285,9 +366,20 @@ impl StateTable {
         }
     }
 
+    /// Appends the states `from..to` of a writer's arena to `flat`, each after its payload.
+    pub fn copy_records(&self, writer: usize, from: u64, to: u64, flat: &mut Vec<u64>) {
+        for number in from..to {
+            self.copy_payload(writer, number, flat);
+            flat.extend_from_slice(self.nth(writer, number));
+        }
+    }
+
     /// Forgets every state. The arenas keep their memory; the index starts small again.
     pub fn clear(&mut self) -> Result<(), OverBudget> {
         self.arenas.iter_mut().for_each(Arena::clear);
+        if let Some(payloads) = &mut self.payloads {
+            payloads.clear();
+        }
         *self.len.get_mut() = 0;
         self.index.get_mut().unwrap_or_else(|e| e.into_inner()).allocate(FIRST_BUCKETS)
     }
@@ -332,8 +424,8 @@ impl StateTable {
         &self,
         index: &Index,
         writer: usize,
-        h: u64,
-        Record { state, extra }: Record,
+        Record { state, hash: h, extra, number }: Record,
+        taking: &mut impl Taking,
     ) -> Result<Option<StateRef>, OverBudget> {
         let arena = &self.arenas[writer];
         let mut own: Option<u64> = None;
@@ -342,7 +434,10 @@ impl StateTable {
             let entries = index.bucket(bucket);
             let seen = Seen::of(entries, h);
             for at in seen.candidates() {
-                if same(self.known(entries[at].load(Ordering::Acquire)), state) {
+                let held = entries[at].load(Ordering::Acquire);
+                if same(self.known(held), state) {
+                    // SAFETY: the reference comes from the index.
+                    unsafe { taking.known(number, ref_of(held)) };
                     return Ok(None);
                 }
             }
@@ -352,14 +447,19 @@ impl StateTable {
             }
             let n = match own {
                 Some(n) => n,
-                // SAFETY: this is the only one who writes to the arena.
-                None => *own.insert(unsafe { arena.write(state, extra) }?),
+                // SAFETY: this is the only one who writes with this number.
+                None => *own.insert(unsafe {
+                    let n = arena.write(state, extra)?;
+                    taking.write_beside(number, writer)?;
+                    n
+                }),
             };
             let at = StateRef::new(writer, n);
             let wanted = entry_of(at, h);
             let entry = &entries[seen.free.trailing_zeros() as usize];
             if entry.compare_exchange(0, wanted, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 arena.publish(n);
+                taking.publish(at);
                 return Ok(Some(at));
             }
             // Another thread was first, perhaps with the same state: look at the bucket again.

@@ -1,8 +1,9 @@
 //! Tests of the table.
 
 use super::*;
+use hadal_system::Merge;
 use hadal_testkit::Random;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Miri looks at every access, which takes its time.
 const MANY: usize = if cfg!(miri) { 400 } else { 40_000 };
@@ -118,4 +119,56 @@ fn the_callers_words_stay_beside_the_state() {
     table.insert_all(&[5, 6, 5], |n, extra| extra[0] = n as u64 + 100, |_, _| {}).unwrap();
     assert_eq!(table.extra(table.find(&[6]).unwrap()), &[101]);
     assert_eq!(table.extra(table.find(&[5]).unwrap()), &[100]);
+}
+
+#[test]
+fn payloads_of_one_state_are_merged_whoever_brings_them() {
+    let (states, payloads) = (pseudo_random(5, MANY, 2, 40), pseudo_random(6, MANY, 2, 1000));
+    for merge in [Merge::Sum, Merge::Least] {
+        let mut expected: HashMap<&[u64], Vec<u64>> = HashMap::new();
+        for (state, payload) in states.chunks(2).zip(payloads.chunks(2)) {
+            // Every thread brings everything.
+            for _ in 0..3 {
+                let known = expected.entry(state).and_modify(|kept| merge.merge(kept, payload));
+                known.or_insert_with(|| payload.to_vec());
+            }
+        }
+        let mut table = StateTable::keeping(2, Payload { words: 2, merge }, 3, &plenty()).unwrap();
+        let (_, writers) = table.share();
+        std::thread::scope(|scope| {
+            for mut writer in writers {
+                let (states, payloads) = (&states, &payloads);
+                scope.spawn(move || writer.merge_all(states, payloads, &[0; 3], |_| {}).unwrap());
+            }
+        });
+        assert_eq!(table.len(), expected.len() as u64);
+        for writer in 0..3 {
+            let mut records = Vec::new();
+            table.copy_records(writer, 0, table.added_by(writer), &mut records);
+            for record in records.chunks(4) {
+                assert_eq!(record[..2], expected[&record[2..]], "{merge:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn payloads_of_earlier_states_stay_and_a_full_table_says_how_far_it_came() {
+    let payload = Payload { words: 1, merge: Merge::Sum };
+    let mut table = StateTable::keeping(1, payload, 1, &Governor::new(96 << 10)).unwrap();
+    let mut writer = table.share().1.remove(0);
+    writer.merge_all(&[7, 8, 7], &[1, 1, 1], &[0], |_| {}).unwrap();
+    writer.merge_all(&[7, 9, 9], &[1, 1, 1], &[2], |_| {}).unwrap();
+    // Every state comes twice; the first half of what is taken is new, and nothing else is touched.
+    let states: Vec<u64> = (100..40_000).flat_map(|state| [state, state]).collect();
+    let ones = vec![1; states.len()];
+    let mut added = 0;
+    let (taken, _) = writer.merge_all(&states, &ones, &[2], |_| added += 1).expect_err("it does not fit");
+    assert_eq!(taken.div_ceil(2), added);
+    let mut payloads = Vec::new();
+    (0..table.len()).for_each(|number| table.copy_payload(0, number, &mut payloads));
+    assert_eq!(payloads[..3], [2, 1, 2]);
+    let (last, pairs) = payloads[3..].split_last().expect("some were taken");
+    assert!(pairs.iter().all(|&payload| payload == 2), "both of each are counted");
+    assert_eq!(*last as usize, 2 - taken % 2);
 }

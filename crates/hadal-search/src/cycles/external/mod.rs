@@ -53,7 +53,7 @@ impl<T: Into<Trouble>> From<T> for Early {
 
 /// Explores everything and looks for accepted cycles.
 impl Method for External {
-    fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
         let acceptance = setting.task.space.acceptance().ok_or(Unsuited::NoAcceptance)?;
         if acceptance.sets != 1 || !acceptance.on_states || acceptance.pairs > 0 {
             return Err(Unsuited::SeveralSets.into());

@@ -28,7 +28,7 @@ use crate::lane::{Lane, Parents};
 use crate::layered::Trouble;
 use crate::layered::ledger::Ledger;
 use crate::report::{StopReason, Verdict, Violation};
-use crate::run::{Buffers, COMPLETE, status};
+use crate::run::{Buffers, COMPLETE, run_options_keeping, status};
 use crate::strategies::Resumes;
 use hadal_store::Reservation;
 use hadal_store::error::ReadError;
@@ -115,17 +115,16 @@ impl<'a> Engine<'a> {
         let (task, governor, options) = (search.task, search.governor, &search.options);
         let (promises, threads) = (search.guide.promises(), search.threads.max(1) as u64);
         let share = |percent: u64| governor.limit() / 100 * percent;
-        let shape = mode.shape(task.space.words());
-        let usual = RunOptions::new(shape, task.space.fingerprint());
-        let most = Buffers::Smallest.most(governor);
+        let small =
+            run_options_keeping(task.space, mode.payload(task.space.words()), governor, Buffers::Smallest);
+        let (shape, usual) = (small.shape, RunOptions::new(small.shape, small.fingerprint));
         let shelf = Shelf {
             disk: disk.clone(),
             options: RunOptions {
-                block_bytes: usual.block_bytes.min(most),
-                chunk_bytes: (4 * usual.chunk_bytes).min(most),
+                chunk_bytes: (4 * usual.chunk_bytes).min(Buffers::Smallest.most(governor)),
                 // The states of a bucket have little in common but their leading bits, which differences remove.
                 codec: if shape.stride() == 1 { Codec::Plain } else { Codec::Lz4 },
-                ..usual
+                ..small
             },
         };
         let rules = Rules {

@@ -84,7 +84,7 @@ impl Expander<'_> {
         }
         if self.shape.payload_words() > 0 {
             let step = Step { from: pass.cell, to, label, parent, state };
-            self.rules.mode.payload(self.shape, step, &mut self.payload);
+            self.rules.mode.carry(self.shape, step, &mut self.payload);
         }
         self.targets.push(to, &self.payload, state)
     }

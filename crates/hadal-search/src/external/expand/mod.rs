@@ -305,7 +305,7 @@ impl<'a> Expander<'a> {
             if stride > words {
                 let parent = &batch[parents[n] as usize * stride..][..stride];
                 let step = Step { from: cell, to, label, parent, state };
-                self.rules.mode.payload(self.shape, step, &mut self.payload);
+                self.rules.mode.carry(self.shape, step, &mut self.payload);
             }
             self.targets.push(to, &self.payload, state)?;
         }

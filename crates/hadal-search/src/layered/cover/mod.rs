@@ -13,7 +13,7 @@ mod stream;
 
 use super::Trouble;
 use super::candidates::Candidates;
-use super::detection::{Detection, SMALL_CACHE_SHARE};
+use super::detection::{Detection, Payloads, SMALL_CACHE_SHARE};
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::sorted::SORT;
@@ -33,6 +33,7 @@ const GROUPS_SHARE: u64 = 50;
 /// Up to covering, where the space has it: antichains in RAM, then in sorted runs.
 pub(crate) static COVER: Detection = Detection {
     cache_share: SMALL_CACHE_SHARE,
+    payloads: Payloads::Refused("covering drops a state for a larger one, and with it what was beside it"),
     make: |making| match making.space.cover() {
         Some(cover) => {
             let groups = making.governor.part(making.share(GROUPS_SHARE));

@@ -3,7 +3,7 @@
 use super::sample::initial_partition;
 use super::structured::StructuredDetector;
 use super::{HashDetector, Partition};
-use crate::layered::detection::{Detection, LEAST_CACHE_SHARE, SMALL_CACHE_SHARE, TABLE_SHARE};
+use crate::layered::detection::{Detection, LEAST_CACHE_SHARE, Payloads, SMALL_CACHE_SHARE, TABLE_SHARE};
 use crate::strategy::PartitionSource;
 
 /// Potential buckets of the initial partition, at most, and the memory each should have.
@@ -13,6 +13,7 @@ const BYTES_PER_BUCKET: u64 = 256 << 10;
 /// In buckets, which are split as they grow.
 pub(crate) static HASH: Detection = Detection {
     cache_share: SMALL_CACHE_SHARE,
+    payloads: Payloads::Merged,
     make: |making| {
         let (space, strategy) = (making.space, making.strategy);
         let wanted = (making.governor.limit() / BYTES_PER_BUCKET).clamp(16, MOST_BUCKETS);
@@ -35,6 +36,9 @@ pub(crate) static HASH: Detection = Detection {
 /// In tables, of which those that successors fall into are in RAM.
 pub(crate) static STRUCTURED: Detection = Detection {
     cache_share: LEAST_CACHE_SHARE,
+    payloads: Payloads::Refused(
+        "structured detection decides on a state when it is first generated, before its payloads are complete",
+    ),
     make: |making| {
         let threads = making.threads.max(1);
         Ok(Box::new(StructuredDetector::new(making.disk, making.options, making.space, threads)?))

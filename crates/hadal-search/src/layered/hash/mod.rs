@@ -22,7 +22,7 @@ use crate::report::{Buckets, Distance};
 use bucket::{Bucket, Depths};
 use hadal_store::merge::{RecordSink, RunMerge, RunScan, subtract_closed};
 use hadal_store::run::{RunKind, RunOptions, RunReader, RunWriter};
-use hadal_store::shape::Records;
+use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::table::StateTable;
 use hadal_store::vfs::Disk;
@@ -42,7 +42,7 @@ pub(crate) fn capacity(table_bytes: u64, words: usize) -> u64 {
 pub(crate) struct HashDetector {
     disk: Disk,
     options: RunOptions,
-    words: usize,
+    shape: RecordShape,
     partition: Partition,
     split_by: SplitBy,
     buckets: Vec<Bucket>,
@@ -74,17 +74,18 @@ impl HashDetector {
         bound: Option<Bound>,
     ) -> Result<Self, Trouble> {
         let most = (disk.governor.limit() / 24).clamp(96 << 10, 64 << 20);
-        let words = options.shape.words();
-        let capacity = capacity(table_bytes, words);
-        let survivors = capacity * 8 * words as u64 + scratch_bytes(options.shape, capacity as usize);
+        let shape = options.shape;
+        let capacity = capacity(table_bytes, shape.stride());
+        let survivors = capacity * shape.bytes() as u64 + scratch_bytes(shape, capacity as usize);
+        let table = disk.governor.part(table_bytes);
         Ok(HashDetector {
             disk: disk.clone(),
             options,
-            words,
+            shape,
             partition,
             split_by,
             buckets: Vec::new(),
-            table: StateTable::new(words, 0, 1, &disk.governor.part(table_bytes))?,
+            table: StateTable::keeping(shape.words(), shape.payload(), 1, &table)?,
             capacity,
             held: 0,
             resident: 0,
@@ -109,11 +110,11 @@ impl HashDetector {
         bucket
     }
 
-    fn add_candidates(&mut self, states: &[u64]) -> Result<(), Trouble> {
-        for state in states.chunks_exact(self.words) {
-            let bucket = self.bucket_of(state);
-            self.buckets[bucket].hold_candidate(state);
-            self.held += self.words;
+    fn add_candidates(&mut self, records: &[u64]) -> Result<(), Trouble> {
+        for record in records.chunks_exact(self.shape.stride()) {
+            let bucket = self.bucket_of(self.shape.state(record));
+            self.buckets[bucket].hold_candidate(record);
+            self.held += record.len();
             if self.held > self.most_held {
                 self.spill_candidates()?;
             }
@@ -121,11 +122,11 @@ impl HashDetector {
         Ok(())
     }
 
-    fn add_closed(&mut self, states: &[u64], depths: Depths) -> Result<(), Trouble> {
-        for state in states.chunks_exact(self.words) {
-            let bucket = self.bucket_of(state);
-            self.buckets[bucket].hold_closed(state, depths);
-            self.resident += self.words;
+    fn add_closed(&mut self, records: &[u64], depths: Depths) -> Result<(), Trouble> {
+        for record in records.chunks_exact(self.shape.stride()) {
+            let bucket = self.bucket_of(self.shape.state(record));
+            self.buckets[bucket].hold_closed(record, depths);
+            self.resident += record.len();
             if self.resident > self.most_held {
                 self.spill_closed()?;
             }
@@ -164,11 +165,14 @@ impl HashDetector {
 
     /// Splits the bucket until each part's candidates fit the table; `false` where that cannot be.
     fn split(&mut self, bucket: usize, found: &mut Found) -> Result<bool, Trouble> {
-        let sample = self.buckets[bucket].recent_states(SAMPLED * self.words)?;
+        let shape = self.shape;
+        let mut sample = self.buckets[bucket].recent_states(SAMPLED * shape.stride())?;
+        shape.strip_payloads(&mut sample);
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
-        if !self.partition.split(bucket, sample.chunks_exact(self.words), self.split_by, self.random) {
+        let states = sample.chunks_exact(shape.words());
+        if !self.partition.split(bucket, states, self.split_by, self.random) {
             return Ok(false);
         }
         self.splits += 1;
@@ -199,23 +203,25 @@ impl HashDetector {
         let bucket = &self.buckets[at];
         let mut block = Vec::new();
         self.table.clear()?;
-        if self.table.insert_all(&bucket.held, |_, _| {}, |_, _| {}).is_err() {
+        let shape = self.shape;
+        if self.table.insert_records(Records::new(shape, &bucket.held)).is_err() {
             return Ok(false);
         }
         for run in &bucket.candidates {
             let mut reader = RunReader::open(run)?;
             while reader.next_block(&mut block)? {
-                if self.table.insert_all(&block, |_, _| {}, |_, _| {}).is_err() {
+                if self.table.insert_records(Records::new(shape, &block)).is_err() {
                     return Ok(false);
                 }
             }
         }
         let distinct = self.table.len();
         let mut dead = Bitmap::new(distinct as usize);
-        let mut strike = |states: &[u64]| {
+        let mut strike = |records: &[u64]| {
             let mut hits = 0;
-            for state in states.chunks_exact(self.words) {
-                if let Some(known) = self.table.find(state).filter(|at| !dead.get(at.number() as usize)) {
+            for record in records.chunks_exact(shape.stride()) {
+                let known = self.table.find(shape.state(record));
+                if let Some(known) = known.filter(|at| !dead.get(at.number() as usize)) {
                     dead.set(known.number() as usize);
                     hits += 1;
                 }
@@ -234,13 +240,13 @@ impl HashDetector {
         let offered = bucket.count;
         let mut fresh = Vec::new();
         for number in (0..distinct).filter(|&number| !dead.get(number as usize)) {
-            fresh.extend_from_slice(self.table.nth(0, number));
+            self.table.copy_records(0, number, number + 1, &mut fresh);
         }
-        sort_records(self.options.shape, &mut fresh);
-        layer.push_all(Ascending::new(self.words, &fresh))?;
+        sort_records(shape, &mut fresh);
+        layer.push_all(Ascending::new(shape.stride(), &fresh))?;
         layer.end_part()?;
         found.within += offered - distinct;
-        found.earlier += distinct - (fresh.len() / self.words) as u64;
+        found.earlier += distinct - (fresh.len() / shape.stride()) as u64;
         self.forget_candidates(at);
         self.add_closed(&fresh, (self.depth, self.depth))?;
         Ok(true)
@@ -380,7 +386,7 @@ impl Detector for HashDetector {
             for run in &bucket.candidates {
                 let mut reader = RunReader::open(run)?;
                 while reader.next_block(&mut block)? {
-                    to.offer(Ascending::new(self.words, &block))?;
+                    to.offer(Ascending::new(self.shape.stride(), &block))?;
                 }
             }
         }

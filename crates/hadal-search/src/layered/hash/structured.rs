@@ -13,7 +13,7 @@ use super::super::journal::LayerWriter;
 use super::bucket::Depths;
 use super::projection::project;
 use super::{HashDetector, Partition, SplitBy};
-use crate::lane::{Lane, Sink};
+use crate::lane::{Batch, Lane, Sink};
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::sort::{scratch_bytes, sort_records};
@@ -122,9 +122,10 @@ impl StructuredDetector {
 
     /// Takes a bucket's closed states into RAM, if they fit after others have left.
     fn load(&mut self, bucket: usize) -> Result<(), Trouble> {
-        let states = self.hash.buckets.get(bucket).map_or(0, |bucket| bucket.closed_states(self.hash.words));
+        let states =
+            self.hash.buckets.get(bucket).map_or(0, |bucket| bucket.closed_states(self.hash.shape.words()));
         // An index is at most half empty, and grows by doubling.
-        let need = LEAST_TABLE + states * (8 * self.hash.words as u64 + 24);
+        let need = LEAST_TABLE + states * (8 * self.hash.shape.words() as u64 + 24);
         if need > self.tables.limit() / LARGE {
             // Its parts are met, and learned, as successors fall into them; where no scalar parts it, it stays on disk.
             let mut found = Found::default();
@@ -144,9 +145,9 @@ impl StructuredDetector {
     fn read(&self, bucket: usize, need: u64) -> Result<Node, Trouble> {
         let writers = self.waiting.len();
         let budget = self.tables.part((4 * need).max(1 << 20).min(self.tables.limit()));
-        let mut table = StateTable::new(self.hash.words, 0, writers, &budget)?;
+        let mut table = StateTable::new(self.hash.shape.words(), 0, writers, &budget)?;
         if let Some(bucket) = self.hash.buckets.get(bucket) {
-            table.expect(bucket.closed_states(self.hash.words))?;
+            table.expect(bucket.closed_states(self.hash.shape.words()))?;
             let mut block = Vec::new();
             table.insert_all(&bucket.resident, |_, _| {}, |_, _| {})?;
             for (_, run) in &bucket.closed {
@@ -213,7 +214,7 @@ impl StructuredDetector {
         for writer in 0..self.waiting.len() {
             let mut waiting = std::mem::take(&mut self.waiting[writer]);
             self.hash.add_candidates(&waiting)?;
-            for state in waiting.chunks_exact(self.hash.words) {
+            for state in waiting.chunks_exact(self.hash.shape.words()) {
                 let bucket = self.hash.bucket_of(state);
                 if let Some(edges) = self.edges.get_mut(self.current) {
                     edges.insert(bucket);
@@ -278,8 +279,8 @@ struct StructuredSink<'d> {
 }
 
 impl Sink for StructuredSink<'_> {
-    fn take(&mut self, states: States, _: &[u64], mut told: impl FnMut(usize)) -> Result<(), OverBudget> {
-        for (n, state) in states.iter().enumerate() {
+    fn take(&mut self, batch: Batch, mut told: impl FnMut(usize)) -> Result<(), OverBudget> {
+        for (n, state) in batch.states.iter().enumerate() {
             let bucket = self.partition.find(state);
             match bucket.and_then(|bucket| Some((bucket, self.nodes.get_mut(bucket)?.as_mut()?))) {
                 Some((bucket, node)) => {
@@ -305,7 +306,7 @@ impl Sink for StructuredSink<'_> {
 
 impl Scopes for StructuredDetector {
     fn grouped(&mut self, block: &[u64]) -> Vec<(u32, u32)> {
-        let states = block.chunks_exact(self.hash.words).enumerate();
+        let states = block.chunks_exact(self.hash.shape.words()).enumerate();
         let mut order: Vec<(u32, u32)> =
             states.map(|(n, state)| (self.hash.bucket_of(state) as u32, n as u32)).collect();
         order.sort_unstable();
@@ -338,12 +339,12 @@ impl Scopes for StructuredDetector {
     }
 
     fn expand(&mut self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> BlockEnd {
-        let block = States::new(self.hash.words, block);
-        left.expand(lanes, &mut self.sinks(), block)
+        let block = States::new(self.hash.shape.words(), block);
+        left.expand(lanes, &mut self.sinks(), block, block.words())
     }
 
     fn make_room(&mut self) -> Result<(), Trouble> {
-        let least = self.most_waiting - self.hash.words;
+        let least = self.most_waiting - self.hash.shape.words();
         let many_wait = self.waiting.iter().any(|waiting| waiting.len() > least);
         self.decide_later()?;
         if many_wait || self.leave_oldest()? {
@@ -387,12 +388,12 @@ impl Detector for StructuredDetector {
                 node.complete[writer] = added;
             }
             sort_records(self.hash.options.shape, &mut fresh);
-            layer.push_all(Ascending::new(self.hash.words, &fresh))?;
+            layer.push_all(Ascending::new(self.hash.shape.words(), &fresh))?;
             layer.end_part()?;
         }
         let mut next = std::mem::take(&mut self.next);
         sort_records(self.hash.options.shape, &mut next);
-        layer.push_all(Ascending::new(self.hash.words, &next))?;
+        layer.push_all(Ascending::new(self.hash.shape.words(), &next))?;
         layer.end_part()?;
         for run in self.written.drain(..) {
             layer.push_run(run);

@@ -3,7 +3,7 @@
 use crate::layered::Trouble;
 use hadal_store::error::WriteError;
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
-use hadal_store::shape::Records;
+use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::sort_records;
 use hadal_store::vfs::Disk;
 use hadal_system::Ascending;
@@ -25,7 +25,13 @@ pub(crate) struct LayerWriter {
 }
 
 /// A layer being read, in ascending order.
-pub(crate) enum LayerReader {
+pub(crate) struct LayerReader {
+    pub(super) source: LayerSource,
+    pub(super) shape: RecordShape,
+}
+
+/// Where its records come from.
+pub(super) enum LayerSource {
     /// All at once.
     Resident(Option<Vec<u64>>),
     /// Block by block.
@@ -91,7 +97,7 @@ impl LayerWriter {
         self.states
     }
 
-    /// Appends states; they also ascend from one call to the next.
+    /// Appends states, each after its payload; they also ascend from one call to the next.
     pub(crate) fn push_all(&mut self, states: Ascending) -> Result<(), Trouble> {
         Ok(self.write(states.flat())?)
     }
@@ -99,7 +105,7 @@ impl LayerWriter {
     /// As [`LayerWriter::push_all`], for those who can only fail in writing.
     pub(crate) fn write(&mut self, states: &[u64]) -> Result<(), WriteError> {
         let shape = self.options.shape;
-        self.states += (states.len() / shape.words()) as u64;
+        self.states += (states.len() / shape.stride()) as u64;
         if let Some(run) = &mut self.run {
             return run.push_all(Records::new(shape, states));
         }
@@ -153,16 +159,23 @@ impl LayerWriter {
 impl LayerReader {
     /// Replaces `states` by the next ones; `false` at the end.
     pub(crate) fn next_block(&mut self, states: &mut Vec<u64>) -> Result<bool, Trouble> {
-        match self {
-            LayerReader::Resident(held) => {
-                states.clear();
-                states.append(&mut held.take().unwrap_or_default());
-                Ok(!states.is_empty())
+        let more = self.next_records(states)?;
+        self.shape.strip_payloads(states);
+        Ok(more)
+    }
+
+    /// Replaces `records` by the next states, each after its payload; `false` at the end.
+    pub(crate) fn next_records(&mut self, records: &mut Vec<u64>) -> Result<bool, Trouble> {
+        match &mut self.source {
+            LayerSource::Resident(held) => {
+                records.clear();
+                records.append(&mut held.take().unwrap_or_default());
+                Ok(!records.is_empty())
             }
-            LayerReader::Run(reader) => Ok(reader.next_block(states)?),
-            LayerReader::Parts { rest, current } => loop {
+            LayerSource::Run(reader) => Ok(reader.next_block(records)?),
+            LayerSource::Parts { rest, current } => loop {
                 if let Some(reader) = current
-                    && reader.next_block(states)?
+                    && reader.next_block(records)?
                 {
                     return Ok(true);
                 }
@@ -171,15 +184,15 @@ impl LayerReader {
                     None => return Ok(false),
                 }
             },
-            LayerReader::Bundled { reader, depth, block } => {
-                states.clear();
-                while states.is_empty() {
+            LayerSource::Bundled { reader, depth, block } => {
+                records.clear();
+                while records.is_empty() {
                     if !reader.next_block(block)? {
                         return Ok(false);
                     }
                     let stride = reader.shape().stride();
                     for record in block.chunks_exact(stride).filter(|record| record[0] == *depth) {
-                        states.extend_from_slice(&record[1..]);
+                        records.extend_from_slice(&record[1..]);
                     }
                 }
                 Ok(true)

@@ -7,6 +7,7 @@
 mod layer;
 mod view;
 
+use layer::LayerSource;
 pub(crate) use layer::{LayerReader, LayerWriter};
 
 use super::Trouble;
@@ -58,6 +59,13 @@ enum Body {
 pub(crate) struct JournalRecord {
     layers: Vec<EntryRecord>,
     bundles: Vec<String>,
+    /// Words of payload beside each state.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    payload: usize,
+}
+
+fn is_zero(words: &usize) -> bool {
+    *words == 0
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -78,7 +86,12 @@ impl JournalRecord {
     /// Of a search that has states but no layers.
     pub(crate) fn without_layers(states: u64) -> Self {
         let all = EntryRecord { states, run: None, bundle: 0, parts: Vec::new(), gone: false };
-        JournalRecord { layers: vec![all], bundles: Vec::new() }
+        JournalRecord { layers: vec![all], bundles: Vec::new(), payload: 0 }
+    }
+
+    /// Words of payload beside each state.
+    pub(crate) fn payload_words(&self) -> usize {
+        self.payload
     }
 
     pub(crate) fn states(&self) -> u64 {
@@ -115,10 +128,13 @@ impl Journal {
         })
     }
 
-    /// The journal that `record` describes.
+    /// The journal that `record` describes, which must have been written with such payloads.
     pub(crate) fn open(disk: &Disk, options: RunOptions, record: &JournalRecord) -> Result<Self, Trouble> {
+        if record.payload != options.shape.payload_words() {
+            return Err(Trouble::OtherPayloads);
+        }
         let mut journal = Journal::new(disk, options)?;
-        let bundled = RunOptions { shape: RecordShape::with_payload(options.shape.words(), 1), ..options };
+        let bundled = RunOptions { shape: bundled(options.shape), ..options };
         for name in &record.bundles {
             let gone = name.is_empty();
             journal.bundles.push(if gone { None } else { Some(RunFile::open(disk, name, &bundled)?) });
@@ -153,6 +169,7 @@ impl Journal {
             }
         });
         JournalRecord {
+            payload: self.shape().payload_words(),
             layers: layers.collect(),
             bundles: self
                 .bundles
@@ -190,6 +207,11 @@ impl Journal {
     /// Words of a state.
     pub(crate) fn words(&self) -> usize {
         self.options.shape.words()
+    }
+
+    /// Its records: states, each after its payload.
+    pub(crate) fn shape(&self) -> RecordShape {
+        self.options.shape
     }
 
     /// How many layers there are.
@@ -267,6 +289,15 @@ impl Journal {
         (before > 0).then_some(Proviso::LayersDeleted { before })
     }
 
+    /// Ends a layer that does not become one of the journal's, and reads it.
+    pub(crate) fn read_aside(&self, layer: LayerWriter) -> Result<LayerReader, Trouble> {
+        let source = match layer.finish()? {
+            Written::Held(held) => LayerSource::Resident(Some(held)),
+            Written::Runs(rest) => LayerSource::Parts { rest, current: None },
+        };
+        Ok(LayerReader { source, shape: self.shape() })
+    }
+
     fn finish(&mut self, layer: LayerWriter) -> Result<Entry, Trouble> {
         let states = layer.states();
         let body = match layer.finish()? {
@@ -304,14 +335,13 @@ impl Journal {
                 self.layers[depth].body = Body::Run(run);
             }
         }
-        let words = self.options.shape.words();
-        let shape = RecordShape::with_payload(words, 1);
-        let mut records = Vec::with_capacity(self.resident_words / words * shape.stride());
+        let (stride, shape) = (self.shape().stride(), bundled(self.shape()));
+        let mut records = Vec::with_capacity(self.resident_words / stride * shape.stride());
         for (depth, entry) in self.layers.iter().enumerate() {
             if let Body::Resident(states) = &entry.body {
-                for state in states.chunks_exact(words) {
+                for record in states.chunks_exact(stride) {
                     records.push(depth as u64);
-                    records.extend_from_slice(state);
+                    records.extend_from_slice(record);
                 }
             }
         }
@@ -330,4 +360,9 @@ impl Journal {
         self.resident_words = 0;
         Ok(())
     }
+}
+
+/// Records of layers that share a run: the depth before what else is beside a state.
+fn bundled(shape: RecordShape) -> RecordShape {
+    RecordShape::with_payload(shape.words(), 1 + shape.payload_words())
 }

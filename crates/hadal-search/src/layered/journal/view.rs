@@ -1,5 +1,6 @@
 //! Looking at the layers of a journal: one, all, or those that lie together on disk.
 
+use super::layer::LayerSource;
 use super::{Body, Entry, Journal, LayerReader};
 use crate::layered::Trouble;
 use crate::layered::detector::LayerView;
@@ -25,15 +26,15 @@ impl Journal {
         take: &mut dyn FnMut(LayerView) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         match &self.layers[depth].body {
-            Body::Resident(states) => take(LayerView::States(Ascending::new(self.words(), states))),
+            Body::Resident(states) => take(LayerView::States(Ascending::new(self.shape().stride(), states))),
             Body::Run(run) => take(LayerView::Run(run)),
             Body::Parts(runs) => runs.iter().try_for_each(|run| take(LayerView::Run(run))),
             Body::Gone => Ok(()),
             Body::Bundled(_) => {
                 let mut reader = self.reader(depth)?;
                 let mut states = Vec::new();
-                while reader.next_block(&mut states)? {
-                    take(LayerView::States(Ascending::new(self.words(), &states)))?;
+                while reader.next_records(&mut states)? {
+                    take(LayerView::States(Ascending::new(self.shape().stride(), &states)))?;
                 }
                 Ok(())
             }
@@ -81,18 +82,27 @@ impl Journal {
         let together = self.layers[first..].iter().take_while(same);
         let (count, states) =
             together.fold((0, 0), |(count, states), entry| (count + 1, states + entry.states));
-        if states as usize * self.words() > self.most_resident * 2 { 0 } else { count }
+        if states as usize * self.shape().stride() > self.most_resident * 2 { 0 } else { count }
     }
 
-    /// Gives a group of layers to `take`, each with its depth.
+    /// Gives the states of a group of layers to `take`, each layer with its depth.
     pub(crate) fn view_group(
         &self,
         group: &std::ops::Range<usize>,
         take: &mut TakeLayer,
     ) -> Result<(), Trouble> {
         if let (Body::Bundled(bundle), true) = (&self.layers[group.start].body, group.len() > 1) {
+            let mut bare = Vec::new();
             let mut states = |depth: u64, layer: LayerView<'_>| match layer {
-                LayerView::States(states) => take(depth as usize, states.flat()),
+                LayerView::States(states) if self.shape().payload_words() == 0 => {
+                    take(depth as usize, states.flat())
+                }
+                LayerView::States(states) => {
+                    bare.clear();
+                    bare.extend_from_slice(states.flat());
+                    self.shape().strip_payloads(&mut bare);
+                    take(depth as usize, &bare)
+                }
                 LayerView::Run(_) => Ok(()),
             };
             return self.view_bundle(*bundle, group.start, &mut states).map(|_| ());
@@ -116,7 +126,7 @@ impl Journal {
         take: &mut dyn FnMut(u64, LayerView) -> Result<(), Trouble>,
     ) -> Result<usize, Trouble> {
         let Some(run) = &self.bundles[bundle] else { return Ok(0) };
-        let words = self.options.shape.words();
+        let words = self.shape().stride();
         let count = self.bundled_from(bundle, first);
         if count == 0 {
             return Ok(0);
@@ -150,21 +160,22 @@ impl Journal {
 
     /// Reads a layer from its first state.
     pub(crate) fn reader(&self, depth: usize) -> Result<LayerReader, Trouble> {
-        Ok(match &self.layers[depth].body {
-            Body::Resident(states) => LayerReader::Resident(Some(states.clone())),
-            Body::Run(run) => LayerReader::Run(RunReader::open(run)?),
+        let source = match &self.layers[depth].body {
+            Body::Resident(states) => LayerSource::Resident(Some(states.clone())),
+            Body::Run(run) => LayerSource::Run(RunReader::open(run)?),
             Body::Parts(runs) => {
-                LayerReader::Parts { rest: runs.iter().rev().cloned().collect(), current: None }
+                LayerSource::Parts { rest: runs.iter().rev().cloned().collect(), current: None }
             }
-            Body::Gone => LayerReader::Resident(None),
+            Body::Gone => LayerSource::Resident(None),
             Body::Bundled(bundle) => match &self.bundles[*bundle] {
-                Some(run) => LayerReader::Bundled {
+                Some(run) => LayerSource::Bundled {
                     reader: RunReader::open(run)?,
                     depth: depth as u64,
                     block: Vec::new(),
                 },
-                None => LayerReader::Resident(None),
+                None => LayerSource::Resident(None),
             },
-        })
+        };
+        Ok(LayerReader { source, shape: self.shape() })
     }
 }

@@ -204,9 +204,37 @@ impl Sweep<'_> {
             ViolationKind::Deadlock | ViolationKind::Fault(_) => depth,
             _ => depth + 1,
         };
+        let payload = self.payload_of(at, &finding.state)?;
         let path = path::shortest(self.task, &self.journal, self.lanes.len(), at, finding.state)?;
         let path_begins_at = at + 1 - path.len();
         let verdict = Verdict::Violated(Violation { kind: finding.kind, path, shortest: true });
-        Ok(Answered { path_begins_at, ..verdict.into() })
+        Ok(Answered { path_begins_at, payload, ..verdict.into() })
+    }
+
+    /// What is kept beside a state at this depth, which may be in the layer being found: its payloads come together first.
+    pub(super) fn payload_of(&mut self, depth: usize, state: &[u64]) -> Result<Option<Vec<u64>>, Trouble> {
+        let shape = self.journal.shape();
+        if shape.payload_words() == 0 || state.is_empty() {
+            return Ok(None);
+        }
+        let mut reader = if depth < self.journal.depth() {
+            self.journal.reader(depth)?
+        } else {
+            let mut layer = self.journal.writer();
+            match self.detector.finish_layer(&mut layer) {
+                // What is wrong is known without it.
+                Err(trouble) if trouble.is_disk_full() => return Ok(None),
+                other => other?,
+            };
+            self.journal.read_aside(layer)?
+        };
+        let mut block = Vec::new();
+        while reader.next_records(&mut block)? {
+            let mut records = block.chunks_exact(shape.stride());
+            if let Some(record) = records.find(|record| shape.state(record) == state) {
+                return Ok(Some(record[..shape.payload_words()].to_vec()));
+            }
+        }
+        Ok(None)
     }
 }

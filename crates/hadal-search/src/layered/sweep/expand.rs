@@ -51,7 +51,7 @@ impl<'a> Sweep<'a> {
         (reason != StopReason::StateLimit || !has_found(&self.lanes)).then_some(reason)
     }
 
-    /// Expands a block of states, draining the cache whenever it is full.
+    /// Expands a block of records, draining the cache whenever it is full.
     pub(super) fn expand_block(&mut self, block: &[u64]) -> Result<Option<StopReason>, Trouble> {
         if self.detector.scopes().is_some() {
             return self.expand_scoped(block);
@@ -62,8 +62,9 @@ impl<'a> Sweep<'a> {
                 return Ok(Some(reason));
             }
             let begun = Instant::now();
-            let states = States::new(self.task.space.words(), block);
-            let ended = left.expand(&mut self.lanes, &mut self.cache.sinks(), states);
+            let shape = self.journal.shape();
+            let records = States::new(shape.stride(), block);
+            let ended = left.expand(&mut self.lanes, &mut self.cache.sinks(), records, shape.words());
             self.counted.row.seconds.expanding += begun.elapsed().as_secs_f64();
             if ended == BlockEnd::Whole {
                 return Ok(None);

@@ -153,6 +153,14 @@ impl<'a> Sweep<'a> {
         }
     }
 
+    /// What is kept beside the state that is wrong, where that is so.
+    pub(crate) fn take_payload(&mut self) -> Option<Vec<u64>> {
+        match &mut self.at {
+            At::End(answered) => answered.payload.take(),
+            _ => None,
+        }
+    }
+
     pub(crate) fn progress(&self) -> Progress {
         let (phase, ahead) = match &self.at {
             At::Start | At::Known => (Phase::Between, 0),
@@ -243,11 +251,11 @@ impl<'a> Sweep<'a> {
 
     /// Expands more of a layer; at its end, finds the next.
     fn expand_layer(&mut self, mut layer: Expanding, until: u64) -> Result<Option<Answered>, Trouble> {
-        let words = self.task.space.words();
+        let words = self.journal.shape().stride();
         let mut block = Vec::new();
         loop {
             let stopped = match &mut layer.source {
-                Source::Journal(reader) => match reader.next_block(&mut block)? {
+                Source::Journal(reader) => match reader.next_records(&mut block)? {
                     true => self.expand_block(&block)?,
                     false => break,
                 },
@@ -357,9 +365,10 @@ impl<'a> Sweep<'a> {
         self.drain()?;
         self.counted.row = Layer::default();
         if let Some(finding) = take_finding(&mut self.lanes) {
+            let payload = self.payload_of(0, &finding.state)?;
             let path = if finding.state.is_empty() { Vec::new() } else { vec![finding.state] };
-            let violation = Violation { kind: finding.kind, path, shortest: true };
-            return Ok(Some(Verdict::Violated(violation).into()));
+            let verdict = Verdict::Violated(Violation { kind: finding.kind, path, shortest: true });
+            return Ok(Some(Answered { payload, ..verdict.into() }));
         }
         let mut layer = self.journal.writer();
         self.detector.finish_layer(&mut layer)?;

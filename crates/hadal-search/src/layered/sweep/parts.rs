@@ -49,7 +49,7 @@ pub(crate) struct Partly {
     pub(crate) fired: u64,
     /// States of the layer being found that the detector was offered already.
     pub(crate) offered: u64,
-    /// States still to be expanded.
+    /// Records still to be expanded.
     pub(crate) rest: (Vec<u64>, Reservation),
 }
 
@@ -96,6 +96,8 @@ pub(super) struct Answered {
     pub(super) path_begins_at: usize,
     /// What is left of the states up to covering, once everything is seen.
     pub(super) covering: Option<CoverFigures>,
+    /// What is kept beside the state that is wrong.
+    pub(super) payload: Option<Vec<u64>>,
 }
 
 impl Answered {
@@ -113,7 +115,7 @@ impl Answered {
 
 impl From<Verdict> for Answered {
     fn from(verdict: Verdict) -> Self {
-        Answered { verdict, path_begins_at: 0, covering: None }
+        Answered { verdict, path_begins_at: 0, covering: None, payload: None }
     }
 }
 
