@@ -16,6 +16,7 @@ pub mod fold;
 pub mod guide;
 pub mod interval;
 pub mod layout;
+pub mod machine;
 pub mod payload;
 pub mod portrait;
 pub mod progress;

@@ -7,6 +7,7 @@ use super::calls::calls_writer;
 use super::ground::Ground;
 use super::machine::{Cell, End, Faults, Machine};
 use hadal_system::fold::Fold;
+use hadal_system::machine::AbstractMachine;
 use hadal_system::{BinaryOp, Expr, ExprKind, Local, LocalKind, PropertyBody, PropertyKind, UnaryOp, Value};
 use std::collections::HashSet;
 
@@ -248,7 +249,7 @@ impl<'l> Translation<'l> {
         machine.fuel = FUEL;
         let (mut clauses, mut met) = (Vec::new(), Vec::new());
         let run = |machine: &mut Machine<'a>| -> Result<(), End> {
-            machine.enter(locals)?;
+            machine.enter(None, locals)?;
             for (n, local) in locals.iter().enumerate() {
                 // A bound local that is still mentioned is bound on the way.
                 let slot = machine.frame().slots[n];

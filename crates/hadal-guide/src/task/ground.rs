@@ -9,6 +9,7 @@ use super::operators::collect;
 use super::universe::Scalar;
 use hadal_system::facts::{Facts, Footprint};
 use hadal_system::guide::{CalledOff, Meter};
+use hadal_system::machine::AbstractMachine;
 use hadal_system::system::{instance_count, instance_values};
 use hadal_system::{Action, System, Value};
 use std::collections::HashSet;
@@ -304,19 +305,19 @@ impl<'a> Machine<'a> {
     fn fire(&mut self, action: usize, values: &[Value]) -> Result<(), End> {
         let action = &self.system.actions[action];
         let enter = |machine: &mut Self| -> Result<(), End> {
-            machine.enter(&action.locals)?;
+            machine.enter(None, &action.locals)?;
             for (param, &value) in action.params.iter().zip(values) {
-                machine.bind(param.local, value);
+                let slot = machine.local_slot(param.local);
+                machine.bind(slot, value);
             }
             Ok(())
         };
         enter(self)?;
         self.assume(&action.guard, true)?;
         self.restore_state();
-        self.leave(self.state_slots);
+        self.leave_all();
         enter(self)?;
-        self.block(&action.body)?;
-        Ok(())
+        self.body(&action.body)
     }
 }
 

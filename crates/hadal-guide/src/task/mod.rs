@@ -10,9 +10,7 @@ mod formula;
 mod ground;
 mod machine;
 mod operators;
-mod run;
 mod universe;
-mod value;
 mod variable;
 
 use crate::{Goal, GuideError};

@@ -1,9 +1,10 @@
 //! What the actions of a system cost, as far as that can be told from their expressions.
 
 use super::footprint;
-use super::point::Point;
+use super::values::ValueSet;
 use super::walk::{AbstractWalk, Ground};
 use crate::cost::{CostRange, MOST_COST};
+use crate::machine;
 use crate::system::{Action, System};
 
 /// What is known of all costs before the search.
@@ -29,14 +30,9 @@ pub fn cost_facts(system: &System) -> CostFacts {
 
 fn of_action<'a>(walk: &mut AbstractWalk<'a>, action: &'a Action) -> CostFacts {
     let Some(cost) = &action.cost else { return CostFacts { range: CostRange::STEPS, may_fault: false } };
-    walk.restart();
-    let mut point = Point::default();
-    walk.enter(None, &action.locals, &mut point);
-    for param in &action.params {
-        let slot = walk.local_slot(param.local);
-        point.values.insert(slot, footprint::param_values(walk.ground, param));
-    }
-    let values = walk.eval(&mut point, cost);
+    let params: Vec<_> = action.params.iter().map(|p| (p, footprint::param_values(walk.ground, p))).collect();
+    walk.begin(&action.locals, params.into_iter());
+    let values = machine::value(walk, cost).unwrap_or_else(|_| ValueSet::empty());
     let met = std::mem::take(&mut walk.met);
     // Where there is no value every evaluation meets an error.
     let (low, high) = values.bounds().unwrap_or((0, 0));

@@ -1,9 +1,10 @@
-//! What one action instance (or a whole action) touches, demands and leaves behind.
+//! What one action instance (or a whole action) touches, requires and leaves behind.
 
 use super::point::{Point, join_into};
 use super::slots::SlotSet;
 use super::values::ValueSet;
 use super::walk::{AbstractWalk, Ground, Met};
+use crate::machine::{AbstractMachine, block, value};
 use crate::system::{Action, Param, ParamValues};
 
 /// The static facts of an action, or of one instance of it.
@@ -23,7 +24,7 @@ pub struct Footprint {
     pub must_write: SlotSet,
     /// Slots that can only have some of their values where the guard is true, ascending.
     pub preconditions: Vec<(u32, ValueSet)>,
-    /// Where the guard can meet an error, what the slots must then be, like `demands`; `None` where it cannot.
+    /// Where the guard can meet an error, what the slots must then be, like `preconditions`; `None` where it cannot.
     pub guard_faults: Option<Vec<(u32, ValueSet)>>,
     /// Slots that surely are written and can only have some of their values after, ascending.
     pub results: Vec<(u32, ValueSet)>,
@@ -120,36 +121,32 @@ pub(super) fn footprint<'a>(
     action: &'a Action,
     params: &[ValueSet],
 ) -> Footprint {
-    walk.restart();
-    let mut point = Point::default();
-    walk.enter(None, &action.locals, &mut point);
-    for (param, values) in action.params.iter().zip(params) {
-        let slot = walk.local_slot(param.local);
-        point.values.insert(slot, values.clone());
-    }
-    let entry = point.clone();
+    walk.begin(&action.locals, action.params.iter().zip(params.iter().cloned()));
+    let entry = walk.point.clone();
     walk.fault = Some(None);
-    let held = walk.eval(&mut point, &action.guard);
+    let held = value(walk, &action.guard);
     let fault = walk.fault.take().flatten();
     let tests = walk.met.reads.clone();
     // What a guard writes (through calls) is not part of the state it was asked about.
     let guard_writes = walk.met.writes.clone();
-    let fires = held.may_be_true() && walk.assume(&mut point, &action.guard, true);
+    let fires = held.is_ok_and(|held| held.may_be_true()) && walk.assume(&action.guard, true);
     let guard_faults = fault.map(|point| restrictions(walk, &point, &guard_writes));
     let mut print = Footprint { guard_faults, can_hold: fires, ..Footprint::default() };
     let guard_may_fault = std::mem::take(&mut walk.met.faults);
     if fires {
-        print.preconditions = restrictions(walk, &point, &guard_writes);
+        print.preconditions = restrictions(walk, &walk.point, &guard_writes);
         for &(from, to) in guard_writes.ranges() {
-            point.forget(from, to);
+            walk.point.forget(from, to);
         }
         // The body starts from the same state with fresh locals.
-        point.forget(walk.state_slots, walk.slot_domains.len() as u32);
-        point.values.extend(entry.values);
-        point.written = SlotSet::new();
-        let mut end = walk.run(point, &action.body);
-        let exit = walk.frame().exit.take();
-        join_into(&mut end, exit);
+        walk.point.forget(walk.state_slots, walk.slot_domains.len() as u32);
+        walk.point.values.extend(entry.values);
+        walk.point.written = SlotSet::new();
+        let reached = block(walk, &action.body).is_ok();
+        let mut end = walk.frame().exit.point.take();
+        if reached {
+            join_into(&mut end, Some(std::mem::take(&mut walk.point)));
+        }
         if let Some(end) = end {
             print.can_fire = true;
             print.must_write = end.written.clone();

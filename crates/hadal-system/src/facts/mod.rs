@@ -9,14 +9,15 @@ mod assume;
 pub mod causal;
 pub mod control;
 mod costs;
-mod eval;
 mod footprint;
 pub mod interference;
+mod joining;
 mod point;
 mod run;
 mod slots;
 mod summary;
 pub mod symmetric;
+mod touch;
 mod values;
 mod walk;
 
@@ -30,9 +31,9 @@ pub use symmetric::{SymmetricDomain, symmetric_domains};
 pub use values::ValueSet;
 
 use crate::domain::DomainId;
+use crate::machine;
 use crate::space::{Label, PropertyKind};
 use crate::system::{Action, ActionId, Property, PropertyBody, System, instance_count, instance_values};
-use point::Point;
 use walk::{AbstractWalk, FUEL, Ground};
 
 /// Actions with more instances than this are walked once for all of them.
@@ -259,14 +260,9 @@ fn property_facts<'a>(
             property.params.iter().map(|p| footprint::param_values(walk.ground, p)).collect()
         };
         walk.allowance = budget.allowance();
-        walk.restart();
-        let mut point = Point::default();
-        walk.enter(None, &property.locals, &mut point);
-        for (param, values) in property.params.iter().zip(values) {
-            let slot = walk.local_slot(param.local);
-            point.values.insert(slot, values);
-        }
-        walk.eval(&mut point, condition);
+        walk.begin(&property.locals, property.params.iter().zip(values));
+        // What it may be is not asked, only what it touches.
+        let _ = machine::value(walk, condition);
         budget.spend(walk);
         let met = std::mem::take(&mut walk.met);
         facts.reads.extend(&met.reads);

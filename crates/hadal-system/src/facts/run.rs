@@ -1,176 +1,107 @@
-//! What holds after a statement, and what running it touches.
+//! Loops, switches and calls that are not followed, where what is known is joined.
 
-use super::eval::has_call;
 use super::point::{Point, join_into};
+use super::touch::Certainty;
 use super::values::ValueSet;
-use super::walk::{AbstractWalk, MAX_NOTED, MaySlots};
-use crate::expr::{BinaryOp, Expr, Place, Range};
-use crate::stmt::{CheckKind, Stmt, StmtKind, SwitchArm};
-use crate::system::LocalId;
+use super::walk::{AbstractWalk, Ended, MaySlots};
+use crate::expr::{BinaryOp, Expr};
+use crate::machine::{Passed, block, has_call, value};
+use crate::stmt::{Stmt, SwitchArm};
+use crate::system::FunctionId;
 
 /// A `while` loop whose condition is known each time is unrolled this often.
 const MAX_KNOWN_TURNS: u32 = 64;
 
-/// Whether a write surely happens.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Certainty {
-    Surely,
-    Perhaps,
-}
-
 impl<'a> AbstractWalk<'a> {
-    /// Runs statements one after the other; `None` where their end is not reached.
-    pub fn run(&mut self, mut point: Point, stmts: &'a [Stmt]) -> Option<Point> {
-        for stmt in stmts {
-            self.burn(1);
-            point = self.step(point, stmt)?;
-        }
-        Some(point)
-    }
-
-    fn step(&mut self, mut point: Point, stmt: &'a Stmt) -> Option<Point> {
-        match &stmt.kind {
-            StmtKind::Assign(to, value) => {
-                let target = self.resolve(&mut point, to)?;
-                let values = self.eval(&mut point, value);
-                let allowed = match self.system.shapes.scalar(to.shape) {
-                    Some(domain) => ValueSet::defined_of(&self.system.domains[domain]),
-                    None => ValueSet::any(),
-                };
-                if !values.is_subset(&allowed) {
-                    self.may_fault(&point);
-                }
-                let values = values.intersection(&allowed);
-                if values.is_empty() {
-                    return None;
-                }
-                self.write_scalar(&mut point, &target, values);
-            }
-            StmtKind::Copy { to, from } => {
-                let to_target = self.resolve(&mut point, to)?;
-                let from_target = self.resolve(&mut point, from)?;
-                let length = self.system.shapes.slots(from.shape) as u32;
-                self.note_read(&point, &from_target, length);
-                let known = self.known_at(&point, &from_target, length);
-                self.write_unknown(&mut point, &to_target, length, Certainty::Surely);
-                if let Some(slot) = to_target.exact() {
-                    self.note_values(&mut point, slot, known);
-                }
-            }
-            StmtKind::Clear(place) => {
-                self.reset(&mut point, place, |walk, slot| match walk.slot_domains[slot as usize] {
-                    Some(domain) => ValueSet::one(walk.system.domains[domain].min()),
-                    None => ValueSet::any(),
-                })?
-            }
-            StmtKind::Undefine(place) => self.reset(&mut point, place, |walk, slot| walk.blank(slot))?,
-            StmtKind::If { branches, otherwise } => return self.run_if(point, branches, otherwise),
-            StmtKind::Switch { subject, arms, otherwise } => {
-                return self.run_switch(point, subject, arms, otherwise);
-            }
-            StmtKind::For { local, range, body } => return self.run_for(point, *local, range, body),
-            StmtKind::While(condition, body) => return self.run_while(point, condition, body),
-            StmtKind::Call(id, arguments) => {
-                if self.call(&mut point, *id, arguments).is_empty() {
-                    return None;
-                }
-            }
-            StmtKind::Return(value) => {
-                let result = match value {
-                    Some(expr) => self.eval(&mut point, expr),
-                    None => ValueSet::one(1),
-                };
-                self.run_return(point, result);
-                return None;
-            }
-            StmtKind::Bind { local, place, body } => {
-                let target = self.resolve(&mut point, place)?;
-                let at = local.0 as usize;
-                let before = self.frame().references[at].replace(target);
-                let after = self.run(point, body);
-                self.frame().references[at] = before;
-                return after;
-            }
-            StmtKind::Check { kind, condition, .. } => {
-                let held = self.eval(&mut point, condition);
-                if held.may_be_false() {
-                    match kind {
-                        CheckKind::Assert => self.may_fault(&point),
-                        CheckKind::Assume => self.met.drops = true,
-                    }
-                }
-                if !held.may_be_true() || !self.assume(&mut point, condition, true) {
-                    return None;
-                }
-            }
-            StmtKind::Fail(_) => {
-                self.may_fault(&point);
-                return None;
-            }
-            StmtKind::Cover(_, condition) => {
-                if self.eval(&mut point, condition).is_empty() {
-                    return None;
-                }
-            }
-            StmtKind::Print(_) => {}
-        }
-        Some(point)
-    }
-
-    fn run_return(&mut self, point: Point, result: ValueSet) {
-        let function = self.frame().function;
-        let mut result = result;
-        if let Some(domain) = function.and_then(|id| self.system.function(id).result) {
-            let allowed = ValueSet::defined_of(&self.system.domains[domain]);
-            if !result.is_subset(&allowed) {
-                self.may_fault(&point);
-            }
-            result = result.intersection(&allowed);
-        }
-        if result.is_empty() {
-            return;
-        }
-        let frame = self.frame();
-        frame.result = frame.result.union(&result);
-        join_into(&mut frame.exit, Some(point));
-    }
-
-    fn run_if(
+    /// Runs `run` from another point; where it leads, if it does.
+    fn from_point(
         &mut self,
-        mut point: Point,
-        branches: &'a [(Expr, Vec<Stmt>)],
-        otherwise: &'a [Stmt],
+        point: Point,
+        run: impl FnOnce(&mut Self) -> Result<(), Ended>,
     ) -> Option<Point> {
-        let mut after = None;
-        for (condition, body) in branches {
-            let held = self.eval(&mut point, condition);
-            if held.may_be_true() {
-                let mut inside = self.fork(&point);
-                if self.assume(&mut inside, condition, true) {
-                    let end = self.run(inside, body);
-                    join_into(&mut after, end);
-                }
-            }
-            if !held.may_be_false() || !self.assume(&mut point, condition, false) {
-                return after;
-            }
-        }
-        let end = self.run(point, otherwise);
-        join_into(&mut after, end);
-        after
+        let here = std::mem::replace(&mut self.point, point);
+        let end = run(self);
+        let there = std::mem::replace(&mut self.point, here);
+        end.is_ok().then_some(there)
     }
 
-    fn run_switch(
+    /// Runs `turn` until what is known no longer changes; what is known then holds after any number of turns.
+    pub fn fixpoint(&mut self, mut turn: impl FnMut(&mut Self) -> Result<(), Ended>) {
+        let mut rounds = 0;
+        loop {
+            let ahead = self.fork();
+            let Some(next) = self.from_point(ahead, &mut turn) else { return };
+            let mut joined = self.fork();
+            joined.join(&next);
+            if joined == self.point {
+                return;
+            }
+            if rounds >= 2 {
+                joined.widen(&self.point);
+            }
+            rounds += 1;
+            self.point = joined;
+        }
+    }
+
+    pub fn run_while(&mut self, condition: &'a Expr, body: &'a [Stmt]) -> Result<(), Ended> {
+        for _ in 0..MAX_KNOWN_TURNS {
+            if !self.burn(1) {
+                break;
+            }
+            if self.is_open(condition) {
+                break;
+            }
+            let held = value(self, condition)?;
+            if !held.may_be_true() {
+                return Ok(());
+            }
+            block(self, body)?;
+        }
+        let mut after = None;
+        self.fixpoint(|walk| {
+            let held = value(walk, condition)?;
+            if held.may_be_false() {
+                let out = walk.fork();
+                let out = walk.from_point(out, |walk| walk.assumed(condition, false));
+                join_into(&mut after, out);
+            }
+            if !held.may_be_true() {
+                return Err(Ended);
+            }
+            walk.assumed(condition, true)?;
+            block(walk, body)
+        });
+        // Turns beyond the limit are an error.
+        self.may_fault();
+        self.continue_at(after)
+    }
+
+    /// Whether a condition may be both, as far as a look ahead tells.
+    fn is_open(&mut self, condition: &'a Expr) -> bool {
+        if has_call(condition) {
+            return true;
+        }
+        let ahead = self.fork();
+        let here = std::mem::replace(&mut self.point, ahead);
+        self.quiet += 1;
+        let known = value(self, condition);
+        self.quiet -= 1;
+        self.point = here;
+        known.is_ok_and(|known| known.may_be_true() && known.may_be_false())
+    }
+
+    fn assumed(&mut self, condition: &'a Expr, holds: bool) -> Result<(), Ended> {
+        if self.assume(condition, holds) { Ok(()) } else { Err(Ended) }
+    }
+
+    pub fn run_switch(
         &mut self,
-        mut point: Point,
         subject: &'a Expr,
         arms: &'a [SwitchArm],
         otherwise: &'a [Stmt],
-    ) -> Option<Point> {
-        let mut value = self.eval(&mut point, subject);
-        if value.is_empty() {
-            return None;
-        }
+    ) -> Result<(), Ended> {
+        let mut left = value(self, subject)?;
         // Learning about the subject is sound only while nothing it reads can have changed.
         let mut still = !has_call(subject);
         let mut after = None;
@@ -178,224 +109,80 @@ impl<'a> AbstractWalk<'a> {
             let mut entry: Option<Point> = None;
             let mut taken = false;
             for label in &arm.values {
-                let label_values = self.eval(&mut point, label);
+                let labels = value(self, label);
                 still &= !has_call(label);
-                if label_values.is_empty() {
+                let Ok(labels) = labels else {
                     taken = true;
                     break;
-                }
-                let matching = value.intersection(&label_values);
+                };
+                let matching = left.intersection(&labels);
                 if matching.is_empty() {
                     continue;
                 }
-                let mut inside = self.fork(&point);
-                if !still || self.quietly_learn(&mut inside, subject, BinaryOp::Equal, &matching) {
-                    join_into(&mut entry, Some(inside));
-                }
-                if let Some(label) = label_values.as_const() {
+                let inside = self.fork();
+                let inside = self.from_point(inside, |walk| match still {
+                    true => walk.quietly_learn(subject, BinaryOp::Equal, &matching),
+                    false => Ok(()),
+                });
+                join_into(&mut entry, inside);
+                if let Some(label) = labels.as_const() {
                     let label = ValueSet::one(label);
-                    value = value.satisfying(BinaryOp::NotEqual, &label);
-                    if value.is_empty() {
-                        taken = true;
-                        break;
-                    }
-                    if still && !self.quietly_learn(&mut point, subject, BinaryOp::NotEqual, &label) {
+                    left = left.satisfying(BinaryOp::NotEqual, &label);
+                    if left.is_empty()
+                        || still && self.quietly_learn(subject, BinaryOp::NotEqual, &label).is_err()
+                    {
                         taken = true;
                         break;
                     }
                 }
             }
             if let Some(entry) = entry {
-                let end = self.run(entry, &arm.body);
+                let end = self.from_point(entry, |walk| block(walk, &arm.body));
                 join_into(&mut after, end);
             }
             if taken {
-                return after;
+                return self.continue_at(after);
             }
         }
-        if !value.is_empty() {
-            let end = self.run(point, otherwise);
+        if !left.is_empty() {
+            let rest = std::mem::take(&mut self.point);
+            let end = self.from_point(rest, |walk| block(walk, otherwise));
             join_into(&mut after, end);
         }
-        after
+        self.continue_at(after)
     }
 
-    fn quietly_learn(
-        &mut self,
-        point: &mut Point,
-        subject: &'a Expr,
-        op: BinaryOp,
-        values: &ValueSet,
-    ) -> bool {
+    fn quietly_learn(&mut self, subject: &'a Expr, op: BinaryOp, values: &ValueSet) -> Result<(), Ended> {
         self.quiet += 1;
-        let possible = self.learn_operand(point, subject, op, values);
+        let possible = self.learn_operand(subject, op, values);
         self.quiet -= 1;
-        possible
+        if possible { Ok(()) } else { Err(Ended) }
     }
 
-    fn run_for(
-        &mut self,
-        mut point: Point,
-        local: LocalId,
-        range: &'a Range,
-        body: &'a [Stmt],
-    ) -> Option<Point> {
-        let turns = self.turns(&mut point, range)?;
-        let slot = self.local_slot(local);
-        let list = turns.list.filter(|_| self.fuel > 0);
-        for value in list.iter().flatten() {
-            if !self.burn(1) {
-                break;
-            }
-            point.values.insert(slot, ValueSet::one(*value));
-            point = self.run(point, body)?;
+    /// What a call may do whatever it is given.
+    pub fn call_by_summary(&mut self, id: FunctionId, passed: &[Passed<'a, Self>]) -> Option<ValueSet> {
+        let ground = self.ground;
+        let function = self.system.function(id);
+        let summary = &ground.summaries[id.0 as usize];
+        self.may_fault();
+        self.met.drops |= summary.drops;
+        for &(from, to) in summary.reads.ranges() {
+            self.note_read(&MaySlots::Within(from, to), 1);
         }
-        // The hull covers the turns that were not unrolled for want of fuel.
-        if list.is_none() || self.fuel == 0 {
-            point.values.remove(&slot);
-            point = self.fixpoint(point, |walk, mut inside| {
-                inside.values.insert(slot, turns.hull.clone());
-                let mut after = walk.run(inside, body)?;
-                after.values.remove(&slot);
-                Some(after)
-            });
-        }
-        point.values.remove(&slot);
-        Some(point)
-    }
-
-    fn run_while(&mut self, mut point: Point, condition: &'a Expr, body: &'a [Stmt]) -> Option<Point> {
-        for _ in 0..MAX_KNOWN_TURNS {
-            if !self.burn(1) {
-                break;
-            }
-            let mut ahead = self.fork(&point);
-            self.quiet += 1;
-            let known =
-                if has_call(condition) { ValueSet::boolean() } else { self.eval(&mut ahead, condition) };
-            self.quiet -= 1;
-            if known.may_be_true() && known.may_be_false() {
-                break;
-            }
-            let held = self.eval(&mut point, condition);
-            if held.is_empty() {
-                return None;
-            }
-            if !held.may_be_true() {
-                return Some(point);
-            }
-            point = self.run(point, body)?;
-        }
-        let mut after = None;
-        let at = self.fixpoint(point, |walk, mut inside| {
-            let held = walk.eval(&mut inside, condition);
-            if held.may_be_false() {
-                let mut out = walk.fork(&inside);
-                if walk.assume(&mut out, condition, false) {
-                    join_into(&mut after, Some(out));
+        for (n, passed) in passed.iter().enumerate() {
+            if let Passed::Reference((spot, _)) = passed {
+                let length = self.system.shapes.slots(function.locals[n].shape) as u32;
+                if summary.params[n].read {
+                    self.note_read(spot, length);
                 }
-            }
-            if !held.may_be_true() || !walk.assume(&mut inside, condition, true) {
-                return None;
-            }
-            walk.run(inside, body)
-        });
-        // Turns beyond the limit are an error.
-        self.may_fault(&at);
-        after
-    }
-
-    fn reset(
-        &mut self,
-        point: &mut Point,
-        place: &'a Place,
-        value: impl Fn(&Self, u32) -> ValueSet,
-    ) -> Option<()> {
-        let target = self.resolve(point, place)?;
-        let length = self.system.shapes.slots(place.shape) as u32;
-        self.write_unknown(point, &target, length, Certainty::Surely);
-        if let Some(first) = target.exact()
-            && length <= MAX_NOTED
-        {
-            for slot in first..first + length {
-                if self.multiset_at(slot).is_none() {
-                    point.values.insert(slot, value(self, slot));
+                if summary.params[n].write {
+                    self.write_unknown(spot, length, Certainty::Perhaps);
                 }
             }
         }
-        Some(())
-    }
-
-    /// Writes one scalar whose place may not be known.
-    fn write_scalar(&mut self, point: &mut Point, target: &MaySlots, values: ValueSet) {
-        if let MaySlots::Starts(starts) = target
-            && starts.iter().all(|&s| self.multiset_at(s).is_none())
-        {
-            for &slot in starts {
-                if slot < self.state_slots {
-                    self.met.writes.insert(slot);
-                }
-                if starts.len() == 1 {
-                    point.values.insert(slot, values.clone());
-                    if slot < self.state_slots {
-                        point.written.insert(slot);
-                    }
-                } else if let Some(old) = point.values.get_mut(&slot) {
-                    *old = old.union(&values);
-                }
-            }
-            return;
+        for &(from, to) in summary.writes.ranges() {
+            self.write_unknown(&MaySlots::Within(from, to), 1, Certainty::Perhaps);
         }
-        self.write_unknown(point, target, 1, Certainty::Surely);
-    }
-
-    /// Writes something unknown of `length` slots at the target. A write into a multiset may move every element.
-    pub fn write_unknown(&mut self, point: &mut Point, target: &MaySlots, length: u32, certainty: Certainty) {
-        let exact = target.exact().is_some() && certainty == Certainty::Surely;
-        for (from, to) in target.ranges(length) {
-            if from < self.state_slots {
-                self.met.writes.insert_range(from, to);
-                if exact {
-                    point.written.insert_range(from, to);
-                }
-            }
-            if from < to {
-                point.forget(from, to);
-            }
-            let first = self.multisets.partition_point(|&(_, end)| end <= from);
-            let inside: Vec<(u32, u32)> =
-                self.multisets[first..].iter().copied().take_while(|&(start, _)| start < to).collect();
-            for (start, end) in inside {
-                point.forget(start, end);
-                point.written.remove_range(start, end);
-            }
-        }
-    }
-
-    /// Notes in a fresh local what a copy of the target holds.
-    pub fn copy_values(&mut self, point: &mut Point, slot: u32, from: &MaySlots, length: u32) {
-        let known = self.known_at(point, from, length);
-        point.forget(slot, slot + length);
-        self.note_values(point, slot, known);
-    }
-
-    /// What is known of the slots of a target, numbered from its first.
-    fn known_at(&mut self, point: &Point, from: &MaySlots, length: u32) -> Vec<(u32, ValueSet)> {
-        match from.exact() {
-            Some(first) if length <= MAX_NOTED => {
-                let known = point.values.range(first..first + length);
-                known.map(|(slot, values)| (slot - first, values.clone())).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    fn note_values(&mut self, point: &mut Point, slot: u32, known: Vec<(u32, ValueSet)>) {
-        self.burn(known.len() / 4);
-        for (n, values) in known {
-            if self.multiset_at(slot + n).is_none() {
-                point.values.insert(slot + n, values);
-            }
-        }
+        function.result.map(|domain| ValueSet::defined_of(&self.system.domains[domain]))
     }
 }

@@ -1,18 +1,19 @@
 //! The walk over one action instance: an abstract execution that follows calls, aliases and loops and notes every
 //! slot that may be touched.
 //!
-//! Knowledge is a [`Point`]; a way that surely ends (an error, a dropped transition) has none. Loops with known
-//! bounds are unrolled and calls followed while there is fuel; then loops are run to a fixed point and calls taken
-//! by their summary. Expressions are in `eval`, conditions in `assume`, statements in `run`.
+//! It is an [`AbstractMachine`] whose knowledge is a [`Point`], joined behind branches; where every path surely ends (an
+//! error, a dropped transition) there is none. Loops with known bounds are unrolled and calls followed while there is
+//! fuel; then loops are run to a fixed point and calls taken by their summary. What it says of values and control is in
+//! `joining`, conditions are in `assume`, loops and switches in `run`, what is read and written in `touch`.
 
 use super::point::Point;
 use super::slots::SlotSet;
 use super::summary::Summary;
 use super::values::ValueSet;
 use crate::domain::DomainId;
-use crate::expr::{Base, Place, Step};
+use crate::machine::{AbstractMachine, Frame};
 use crate::shape::{Shape, ShapeId};
-use crate::system::{FunctionId, Local, LocalId, LocalKind, System};
+use crate::system::{Local, Param, System};
 
 /// Steps (expressions, statements, loop turns, copies of what is known) before the walk becomes coarse.
 pub(super) const FUEL: u32 = 100_000;
@@ -49,16 +50,22 @@ pub(super) enum MaySlots {
     Within(u32, u32),
 }
 
-pub(super) struct Frame<'a> {
-    pub function: Option<FunctionId>,
-    pub locals: &'a [Local],
-    /// First slot of each local; references have none of their own.
-    pub slots: Vec<u32>,
-    pub references: Vec<Option<MaySlots>>,
+/// What holds where a function returns.
+pub(super) struct Exit {
     /// Where `Return` leads to.
-    pub exit: Option<Point>,
+    pub point: Option<Point>,
     pub result: ValueSet,
 }
+
+impl Default for Exit {
+    fn default() -> Self {
+        Exit { point: None, result: ValueSet::empty() }
+    }
+}
+
+/// No path goes on from here.
+#[derive(Debug)]
+pub(super) struct Ended;
 
 pub(super) struct AbstractWalk<'a> {
     pub ground: &'a Ground<'a>,
@@ -68,7 +75,9 @@ pub(super) struct AbstractWalk<'a> {
     /// The domain of each slot in use; `None` for bound locals, which may hold anything.
     pub slot_domains: Vec<Option<DomainId>>,
     pub multisets: Vec<(u32, u32)>,
-    pub frames: Vec<Frame<'a>>,
+    pub frames: Vec<Frame<'a, Self>>,
+    /// What is known where the walk is now.
+    pub point: Point,
     pub met: Met,
     pub fuel: u32,
     /// The fuel each walk starts with.
@@ -91,6 +100,7 @@ impl<'a> AbstractWalk<'a> {
             slot_domains: ground.slot_domains.clone(),
             multisets: ground.multisets.clone(),
             frames: Vec::new(),
+            point: Point::default(),
             met: Met::default(),
             fuel: FUEL,
             allowance: FUEL,
@@ -101,10 +111,11 @@ impl<'a> AbstractWalk<'a> {
     }
 
     /// Forgets what was met, to walk another instance.
-    pub fn restart(&mut self) {
+    fn restart(&mut self) {
         self.slot_domains.truncate(self.state_slots as usize);
         self.multisets.truncate(self.ground.multisets.len());
         self.frames.clear();
+        self.point = Point::default();
         self.met = Met::default();
         self.fuel = self.allowance;
         self.frozen = 0;
@@ -112,43 +123,20 @@ impl<'a> AbstractWalk<'a> {
         self.quiet = 0;
     }
 
-    /// Enters a function or action: gives its locals slots. Variables start undefined.
-    pub fn enter(&mut self, function: Option<FunctionId>, locals: &'a [Local], point: &mut Point) {
-        let mut slots = Vec::with_capacity(locals.len());
-        for local in locals {
-            slots.push(self.slot_domains.len() as u32);
-            match local.kind {
-                LocalKind::Reference => {}
-                LocalKind::Bound => self.slot_domains.push(None),
-                LocalKind::Variable => self.add_variable(local.shape, point),
-            }
-        }
-        self.frames.push(Frame {
-            function,
-            locals,
-            slots,
-            references: vec![None; locals.len()],
-            exit: None,
-            result: ValueSet::empty(),
-        });
-    }
-
-    fn add_variable(&mut self, shape: ShapeId, point: &mut Point) {
-        let first = self.slot_domains.len() as u32;
-        add_slots(self.system, shape, &mut self.slot_domains, &mut self.multisets, false);
-        let end = self.slot_domains.len() as u32;
-        if end - first <= MAX_NOTED && self.burn((end - first) as usize / 4) {
-            for slot in first..end {
-                if self.multiset_at(slot).is_none() {
-                    point.values.insert(slot, self.blank(slot));
-                }
-            }
+    /// Begins the walk of an action or property with these values for its parameters.
+    pub fn begin<'p>(&mut self, locals: &'a [Local], params: impl Iterator<Item = (&'p Param, ValueSet)>) {
+        self.restart();
+        // Entering cannot end the walk: it only gives slots to locals.
+        let _ = self.enter(None, locals);
+        for (param, values) in params {
+            let slot = self.local_slot(param.local);
+            self.point.values.insert(slot, values);
         }
     }
 
     /// Leaves the innermost frame and forgets its locals.
-    pub fn leave(&mut self, first_slot: u32, point: Option<&mut Point>) -> Option<Frame<'a>> {
-        let frame = self.frames.pop();
+    pub fn leave(&mut self, first_slot: u32, point: Option<&mut Point>) {
+        self.frames.pop();
         let end = self.slot_domains.len() as u32;
         if let Some(point) = point
             && first_slot < end
@@ -158,18 +146,6 @@ impl<'a> AbstractWalk<'a> {
         self.slot_domains.truncate(first_slot as usize);
         let kept = self.multisets.partition_point(|&(from, _)| from < first_slot);
         self.multisets.truncate(kept);
-        frame
-    }
-
-    /// The innermost frame.
-    pub fn frame(&mut self) -> &mut Frame<'a> {
-        // Every walk enters a frame before it looks at an expression or statement.
-        self.frames.last_mut().expect("a walk is always inside a frame")
-    }
-
-    /// The slot of a bound or variable local of the innermost frame.
-    pub fn local_slot(&mut self, local: LocalId) -> u32 {
-        self.frame().slots[local.0 as usize]
     }
 
     /// Everything a slot can hold.
@@ -181,7 +157,7 @@ impl<'a> AbstractWalk<'a> {
     }
 
     /// What a slot holds when undefined, or its least value where it cannot be.
-    pub fn blank(&self, slot: u32) -> ValueSet {
+    pub fn blank_of(&self, slot: u32) -> ValueSet {
         match self.slot_domains[slot as usize].map(|d| &self.system.domains[d]) {
             Some(domain) if domain.undefined => ValueSet::undefined(),
             Some(domain) => ValueSet::one(domain.min()),
@@ -189,9 +165,17 @@ impl<'a> AbstractWalk<'a> {
         }
     }
 
+    /// The least value of a slot.
+    pub fn least_of(&self, slot: u32) -> ValueSet {
+        match self.slot_domains[slot as usize] {
+            Some(domain) => ValueSet::one(self.system.domains[domain].min()),
+            None => ValueSet::any(),
+        }
+    }
+
     /// What is known about a slot.
-    pub fn value(&self, point: &Point, slot: u32) -> ValueSet {
-        point.values.get(&slot).cloned().unwrap_or_else(|| self.top(slot))
+    pub fn known(&self, slot: u32) -> ValueSet {
+        self.point.values.get(&slot).cloned().unwrap_or_else(|| self.top(slot))
     }
 
     /// The outermost multiset around a slot.
@@ -208,7 +192,15 @@ impl<'a> AbstractWalk<'a> {
 
     /// A copy of what is known, to go another way from here. Without fuel, only little knowledge is taken along:
     /// forgetting is always sound.
-    pub fn fork(&mut self, point: &Point) -> Point {
+    pub fn fork(&mut self) -> Point {
+        let point = std::mem::take(&mut self.point);
+        let copy = self.copy_of(&point);
+        self.point = point;
+        copy
+    }
+
+    /// The same of what is known somewhere else.
+    pub fn copy_of(&mut self, point: &Point) -> Point {
         self.burn(1 + point.values.len());
         if self.fuel > 0 || point.values.len() <= MAX_FREE_FORK {
             return point.clone();
@@ -220,69 +212,26 @@ impl<'a> AbstractWalk<'a> {
     }
 
     /// Notes that an error of the model may be met here.
-    pub fn may_fault(&mut self, point: &Point) {
+    pub fn may_fault(&mut self) {
         if self.quiet == 0 {
             self.met.faults = true;
             if let Some(fault) = &mut self.fault {
                 match fault {
-                    Some(known) => known.join(point),
-                    None => *fault = Some(point.clone()),
+                    Some(known) => known.join(&self.point),
+                    None => *fault = Some(self.point.clone()),
                 }
             }
         }
     }
 
-    /// Where a place may be; `None` where resolving it surely meets an error.
-    pub fn resolve(&mut self, point: &mut Point, place: &'a Place) -> Option<MaySlots> {
-        let (mut target, mut shape) = match place.base {
-            Base::Global(var) => {
-                let first = self.ground.first_slots[var.0 as usize] as u32;
-                (MaySlots::Starts(vec![first]), self.system.variable(var).shape)
-            }
-            Base::Local(local) => {
-                let frame = self.frame();
-                let at = local.0 as usize;
-                let target = match frame.locals[at].kind {
-                    LocalKind::Reference => frame.references[at].clone()?,
-                    LocalKind::Bound | LocalKind::Variable => MaySlots::Starts(vec![frame.slots[at]]),
-                };
-                (target, frame.locals[at].shape)
-            }
-        };
-        for step in &place.steps {
-            match (step, &self.system.shapes[shape]) {
-                (Step::Field(field), Shape::Record(fields)) => {
-                    let inside = self.system.shapes.field_slot(fields, *field) as u32;
-                    if let MaySlots::Starts(starts) = &mut target {
-                        starts.iter_mut().for_each(|s| *s += inside);
-                    }
-                    shape = fields[*field].shape;
-                }
-                (
-                    Step::Index(index),
-                    Shape::Array { index: domain, element } | Shape::Multiset { slots: domain, element },
-                ) => {
-                    let index = self.eval(point, index);
-                    let allowed = ValueSet::defined_of(&self.system.domains[*domain]);
-                    let inside = index.intersection(&allowed);
-                    if !index.is_subset(&allowed) {
-                        self.may_fault(point);
-                    }
-                    if inside.is_empty() {
-                        return None;
-                    }
-                    target = self.elements(target, shape, &inside);
-                    shape = *element;
-                }
-                // Other combinations are refused by `validate`; whatever they mean, stay with the whole.
-                _ => {}
-            }
-        }
-        Some(target)
+    /// Goes on from here, where some path leads here.
+    pub fn continue_at(&mut self, point: Option<Point>) -> Result<(), Ended> {
+        self.point = point.ok_or(Ended)?;
+        Ok(())
     }
 
     /// Where the elements of an array (or a multiset) with these indices may be.
-    fn elements(&self, target: MaySlots, array: ShapeId, inside: &ValueSet) -> MaySlots {
+    pub fn elements(&self, target: MaySlots, array: ShapeId, inside: &ValueSet) -> MaySlots {
         let (starts, index, element) = match (target, &self.system.shapes[array]) {
             (
                 MaySlots::Starts(starts),

@@ -1,18 +1,19 @@
-//! Runs guards, bodies and predicates for all states at once, one *path* at a time.
+//! Runs guards, bodies and predicates for all states at once, one *path* at a time: an abstract machine that splits.
 //!
 //! A scalar's value is a known one, a function of the value that one scalar of the state had at the start, or unknown.
 //! Where the way goes on depends on such a value, the run splits by what it may have been and is repeated for each part.
 //! What a path has assumed about the state is a conjunction of sets of values, one per scalar: the path's *knowledge*.
 //! Together the paths cover everything that can happen; more paths than are allowed make the machine give up.
 
+mod cell;
+mod following;
+
 use super::bits::Bits;
 use super::universe::{Scalar, Universe};
-use hadal_system::{DomainId, Local, LocalKind, Shape, ShapeId, System};
+use hadal_system::machine::{self, Frame};
+use hadal_system::{DomainId, Expr, Shape, ShapeId, Stmt, System};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-
-/// Deeper nesting is not followed.
-const MAX_DEPTH: u32 = 400;
 
 /// What is known of a scalar's present value.
 #[derive(Clone, Debug)]
@@ -38,23 +39,17 @@ pub(super) enum End {
     Impossible,
     /// There is too much to look at.
     GiveUp,
+    /// The frame was left; [`Machine::returned`] has the result. Never seen outside of it.
+    Returned,
 }
 
 /// Where a place is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Spot {
+pub enum Spot {
     /// Its first scalar.
     At(u32),
     /// Somewhere among these scalars, from and up to.
     Within(u32, u32),
-}
-
-pub(super) struct Frame<'a> {
-    pub locals: &'a [Local],
-    /// First scalar of each local.
-    pub slots: Vec<u32>,
-    /// What each reference stands for, and the shape of that.
-    pub references: Vec<Option<(Spot, ShapeId)>>,
 }
 
 /// Whether ways into errors of the model are followed.
@@ -67,17 +62,19 @@ pub(super) enum Faults {
 pub(super) struct Machine<'a> {
     pub system: &'a System,
     pub universe: Universe,
-    pub first_slots: Vec<usize>,
+    first_slots: Vec<usize>,
     /// Scalars of the state, then of the locals of the running frames.
     pub cells: Vec<Cell>,
-    pub state_slots: usize,
+    state_slots: usize,
     /// Scalars of the state that are not as at the start.
     pub dirty: Vec<u32>,
     /// What the present path has assumed.
     pub know: BTreeMap<u32, Bits>,
     /// What every path assumes from its beginning.
     pub given: Option<(u32, Bits)>,
-    pub frames: Vec<Frame<'a>>,
+    frames: Vec<Frame<'a, Self>>,
+    /// What the frame that is being left returns.
+    returned: Option<Cell>,
     pub faults: Faults,
     /// Variables looked at since they were last asked for.
     pub looked: BTreeSet<u32>,
@@ -86,7 +83,7 @@ pub(super) struct Machine<'a> {
     /// Steps left.
     pub fuel: u64,
     /// How deep expressions, statements and calls are nested now.
-    pub depth: u32,
+    depth: u32,
     decisions: Vec<(u32, u32)>,
     cursor: usize,
 }
@@ -104,6 +101,7 @@ impl<'a> Machine<'a> {
             know: BTreeMap::new(),
             given: None,
             frames: Vec::new(),
+            returned: None,
             faults: Faults::Skipped,
             looked: BTreeSet::new(),
             vague: false,
@@ -152,20 +150,9 @@ impl<'a> Machine<'a> {
         self.know.extend(self.given);
         self.frames.clear();
         self.cells.truncate(self.state_slots);
+        self.returned = None;
         self.depth = 0;
         self.vague = false;
-    }
-
-    /// Runs `step` one level deeper.
-    pub fn deeper<T>(&mut self, step: impl FnOnce(&mut Self) -> Result<T, End>) -> Result<T, End> {
-        self.burn(1)?;
-        if self.depth == MAX_DEPTH {
-            return Err(End::GiveUp);
-        }
-        self.depth += 1;
-        let result = step(self);
-        self.depth -= 1;
-        result
     }
 
     /// Makes the state what it was at the start.
@@ -307,7 +294,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Splits by whether the value is not 0.
-    pub fn decide(&mut self, cell: Cell) -> Result<bool, End> {
+    pub fn split(&mut self, cell: Cell) -> Result<bool, End> {
         match self.settle(cell) {
             Cell::Known(value) => Ok(value != Some(0)),
             Cell::Any | Cell::Start => {
@@ -327,56 +314,40 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Enters a function, action or property: its locals get scalars.
-    pub fn enter(&mut self, locals: &'a [Local]) -> Result<(), End> {
-        let mut slots = Vec::with_capacity(locals.len());
-        for local in locals {
-            slots.push(self.cells.len() as u32);
-            match local.kind {
-                LocalKind::Reference => {}
-                LocalKind::Bound => self.cells.push(Cell::Known(None)),
-                LocalKind::Variable => self.push_blank(local.shape)?,
-            }
+    /// Gives up the locals of every frame.
+    pub fn leave_all(&mut self) {
+        self.frames.clear();
+        self.cells.truncate(self.state_slots);
+    }
+
+    /// The value of an expression, which is defined.
+    fn value(&mut self, expr: &'a Expr) -> Result<Cell, End> {
+        machine::value(self, expr)
+    }
+
+    /// Runs a body to its end, or to where it returns.
+    pub fn body(&mut self, body: &'a [Stmt]) -> Result<(), End> {
+        match machine::block(self, body) {
+            Err(End::Returned) => Ok(()),
+            end => end,
         }
-        self.frames.push(Frame { locals, slots, references: vec![None; locals.len()] });
-        Ok(())
-    }
-
-    fn push_blank(&mut self, shape: ShapeId) -> Result<(), End> {
-        let system = self.system;
-        self.burn(system.shapes.slots(shape) as u64)?;
-        let mut blanks = Vec::new();
-        each_domain(system, shape, &mut |domain| blanks.push(Cell::Known(blank(system, domain))));
-        self.cells.extend(blanks);
-        Ok(())
-    }
-
-    /// Leaves the innermost frame.
-    pub fn leave(&mut self, first: usize) {
-        self.frames.pop();
-        self.cells.truncate(first);
-    }
-
-    pub fn frame(&mut self) -> &mut Frame<'a> {
-        // Every run enters a frame before it looks at an expression or statement.
-        self.frames.last_mut().expect("a run is always inside a frame")
     }
 }
 
 /// Which of the known values are not 0, and which are.
-pub(super) fn truths(known: &Bits, table: &[Scalar]) -> (Bits, Bits) {
+fn truths(known: &Bits, table: &[Scalar]) -> (Bits, Bits) {
     let yes: Bits = known.iter().filter(|&n| table[n] != Some(0)).collect();
     (yes, known.without(&yes))
 }
 
 /// What a scalar holds before anything is written to it.
-pub(super) fn blank(system: &System, domain: DomainId) -> Scalar {
+fn blank(system: &System, domain: DomainId) -> Scalar {
     let domain = &system.domains[domain];
     if domain.undefined { None } else { Some(domain.min()) }
 }
 
 /// Calls `visit` for the domain of every scalar of a shape, in order.
-pub(super) fn each_domain(system: &System, shape: ShapeId, visit: &mut impl FnMut(DomainId)) {
+fn each_domain(system: &System, shape: ShapeId, visit: &mut impl FnMut(DomainId)) {
     match &system.shapes[shape] {
         Shape::Scalar(domain) => visit(*domain),
         Shape::Record(fields) => fields.iter().for_each(|f| each_domain(system, f.shape, visit)),
