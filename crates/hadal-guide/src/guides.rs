@@ -5,7 +5,6 @@
 
 use crate::GuideError;
 use crate::estimate::active::{Active, Measure};
-use crate::estimate::blind::Blind;
 use crate::estimate::causal;
 use crate::estimate::combined::GreatestOf;
 use crate::estimate::expression::Expression;
@@ -14,6 +13,7 @@ use crate::estimate::hamming::Hamming;
 use crate::estimate::pattern::Patterns;
 use crate::estimate::relaxed::{Kind, Supporter};
 use crate::registry::Prepared;
+use hadal_system::guide::Blind;
 use hadal_system::guide::Guide;
 use std::fmt;
 

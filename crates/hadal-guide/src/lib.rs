@@ -17,9 +17,9 @@ pub mod shrink;
 mod task;
 
 pub use error::GuideError;
-pub use estimate::blind::Blind;
 pub use estimate::pair::{Form, LassoGuide};
 pub use estimate::priced::{Priced, Use};
+pub use hadal_system::guide::Blind;
 pub use hadal_system::guide::{
     CalledOff, Distance, Estimator, Goal, Guide, Judge, Mask, Meter, Placement, Priority, Promises,
     Selection, Step, Unmetered,

@@ -1,6 +1,5 @@
 //! Guides by name, as they are written on the command line.
 
-use crate::estimate::blind::Blind;
 use crate::estimate::cached::Cached;
 use crate::estimate::causal::{self, Causal};
 use crate::estimate::focused::Focused;
@@ -13,7 +12,7 @@ use crate::room::Room;
 use crate::task::{AbstractTask, Formula};
 use crate::{Goal, GuideError};
 use hadal_exec::Model;
-use hadal_system::guide::Guide;
+use hadal_system::guide::{Blind, Guide};
 use hadal_system::guide::{Meter, Unmetered};
 use std::cell::OnceCell;
 use std::sync::Arc;

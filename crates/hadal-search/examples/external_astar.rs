@@ -6,7 +6,6 @@
 //!
 //! One hexadecimal digit a tile, row by row, 0 for the blank; the goal is 0123456789ABCDEF.
 
-use hadal_guide::{Goal, Guide};
 use hadal_search::external::{External, ExternalOptions, TraceBy};
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::tiles::{Manhattan, Tiles};
@@ -15,6 +14,7 @@ use hadal_store::Governor;
 use hadal_store::manifest::{Medium, RunFolder};
 use hadal_store::vfs::{Folder, IoThreads};
 use hadal_system::StateSpace;
+use hadal_system::guide::{Goal, Guide};
 use std::error::Error;
 use std::sync::Arc;
 

@@ -4,8 +4,6 @@
 mod drawn;
 
 use drawn::{Estimates, Graph, Kind, Labels, PRICES};
-use hadal_guide::priority::NoPriority;
-use hadal_guide::{Goal, Guide};
 use hadal_search::directed::{
     Directed, DirectedFigures, DirectedOptions, Insertion, Order, Tie, Traces, Trust,
 };
@@ -14,6 +12,8 @@ use hadal_search::{
     Violation, ViolationKind,
 };
 use hadal_store::Governor;
+use hadal_system::guide::NoPriority;
+use hadal_system::guide::{Goal, Guide};
 use hadal_system::{PropertyId, StateSpace};
 use hadal_testkit::Random;
 

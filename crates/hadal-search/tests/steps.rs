@@ -6,8 +6,6 @@ mod runs;
 mod spaces;
 
 use drawn::{Estimates, Graph, Kind};
-use hadal_guide::priority::NoPriority;
-use hadal_guide::{Goal, Guide};
 use hadal_search::auto::Auto;
 use hadal_search::directed::{Counting, Directed, DirectedOptions, Order};
 use hadal_search::explore::{self, Folders, Run};
@@ -23,6 +21,8 @@ use hadal_search::{
     StopReason, Verdict,
 };
 use hadal_store::Governor;
+use hadal_system::guide::NoPriority;
+use hadal_system::guide::{Goal, Guide};
 use hadal_system::{PropertyKind, StateSpace};
 use hadal_testkit::{Faults, FaultyFolder, Random};
 use runs::{Begin, ledger};

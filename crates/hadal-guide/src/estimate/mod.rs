@@ -1,7 +1,6 @@
 //! The estimators, one file each, with what each promises beside its code.
 
 pub(crate) mod active;
-pub(crate) mod blind;
 pub(crate) mod cached;
 pub(crate) mod causal;
 pub(crate) mod combined;

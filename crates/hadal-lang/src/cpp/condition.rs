@@ -5,8 +5,8 @@ use super::lex::{Kind, Token};
 use crate::diagnostic::Diagnostic;
 use hadal_system::Span;
 
-/// Binary operators by how tightly they bind.
-const OPERATORS: [&[&str]; 10] = [
+/// The binary operators of C, loosest first.
+pub(crate) const OPERATORS: [&[&str]; 10] = [
     &["||"],
     &["&&"],
     &["|"],

@@ -7,6 +7,8 @@
 mod condition;
 pub mod lex;
 
+pub(crate) use condition::OPERATORS;
+
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use hadal_system::Span;
 use lex::{Kind, Token};

@@ -1,7 +1,7 @@
 //! Drawn graphs whose distances are known, and guides that say what they are told to about them.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use hadal_guide::{Distance, Estimator, Guide, Mask, Promises};
+use hadal_system::guide::{Distance, Estimator, Guide, Mask, Promises};
 use hadal_system::{
     Check, CostRange, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace, Successors, Worker,
 };

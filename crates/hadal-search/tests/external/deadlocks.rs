@@ -2,8 +2,8 @@
 //! forms and counts behind the published tables (Jabbar 2008, sec. 5.10), without the initial part of those models.
 
 use crate::harness::{Explored, Run, replayed_cost};
-use hadal_guide::{Distance, Estimator, Guide, Mask, Promises};
 use hadal_search::{DeadlockNotion, Verdict, ViolationKind};
+use hadal_system::guide::{Distance, Estimator, Guide, Mask, Promises};
 use hadal_system::{Label, StateSpace, Successors, Worker};
 
 /// Processes that step one at a time; states are two words.

@@ -2,9 +2,9 @@
 
 use super::drawn::{Estimates, Graph, Kind, Labels, PRICES};
 use super::harness::{Run, replayed_cost};
-use hadal_guide::Blind;
 use hadal_search::Verdict;
 use hadal_search::external::{ExternalOptions, Flush, StopAt, TraceBy};
+use hadal_system::guide::Blind;
 use hadal_testkit::Random;
 
 #[test]

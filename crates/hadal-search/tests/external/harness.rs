@@ -1,6 +1,5 @@
 //! Runs External A* on a folder in RAM and looks at what must always hold.
 
-use hadal_guide::{Goal, Guide};
 use hadal_search::external::{External, ExternalFigures, ExternalOptions};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
@@ -8,6 +7,7 @@ use hadal_search::{Control, DeadlockNotion, Limits, Question, Report, SearchTask
 use hadal_store::Governor;
 use hadal_store::manifest::{Medium, RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
+use hadal_system::guide::{Goal, Guide};
 use hadal_system::{Label, StateSpace, Successors};
 use hadal_testkit::{Faults, FaultyFolder};
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Sliding tiles: the published tables of External A*, and rows of Korf's instances.
 
 use crate::harness::{Begin, Run, replayed_cost};
-use hadal_guide::Blind;
 use hadal_search::Verdict;
 use hadal_search::external::{BucketFigures, ExternalOptions, StopAt, TraceBy, bucket_bound};
 use hadal_search::tiles::{Manhattan, Tiles};
+use hadal_system::guide::Blind;
 use hadal_testkit::{Faults, FaultyFolder};
 use std::sync::Arc;
 

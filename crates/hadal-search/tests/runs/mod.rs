@@ -1,4 +1,4 @@
-//! What tests of searches on disk set up: run folders, settings, the search in RAM to compare with, models of the corpus.
+//! What tests of searches on disk set up: run folders, settings, the search in RAM to compare with.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use hadal_search::explore::{self, Method, Run};
@@ -9,8 +9,7 @@ use hadal_search::{Control, DeadlockNotion, Explored, Folders, Limits, Question,
 use hadal_store::Governor;
 use hadal_store::manifest::{Medium, RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
-use hadal_system::{Source, StateSpace, System};
-use std::path::{Path, PathBuf};
+use hadal_system::StateSpace;
 use std::sync::Arc;
 
 /// A search to be made.
@@ -85,19 +84,4 @@ pub fn in_ram(space: &dyn StateSpace, deadlock: DeadlockNotion) -> Report {
 pub fn explored_in_ram(method: &dyn Method, task: SearchTask, governor: &Governor, threads: usize) -> Report {
     let setting = explore::Setting::in_ram(task, governor, threads);
     explore::explore(method, setting).expect("nothing fails in RAM").report
-}
-
-/// The corpus, if it is there.
-pub fn corpus() -> Option<PathBuf> {
-    hadal_testkit::corpus::find("")
-}
-
-/// A model of the corpus.
-pub fn load(corpus: &Path, file: &str) -> System {
-    let text = String::from_utf8_lossy(&std::fs::read(corpus.join(file)).unwrap()).into_owned();
-    let source = Source::new(file, text);
-    match file.ends_with(".m") {
-        true => hadal_lang::murphi::load(source, &[]).unwrap().system,
-        false => hadal_lang::dve::load(source, &[]).unwrap().system,
-    }
 }

@@ -1,11 +1,13 @@
 //! The interfaces between what guides a search and the explorers: estimates of distances ([`Guide`], [`Estimator`]) and
 //! the order of transitions ([`Priority`], [`Judge`]). The guides themselves are in `hadal-guide`; a user may bring others.
 
+mod blind;
 mod goal;
 mod mask;
 mod meter;
 mod priority;
 
+pub use blind::Blind;
 pub use goal::Goal;
 pub use mask::Mask;
 pub use meter::{CalledOff, Meter, Unmetered};

@@ -2,21 +2,8 @@
 
 use super::super::ast::{Argument, Expr, ExprKind, Place, Receive};
 use super::{Parsed, Parser};
+use crate::cpp::OPERATORS;
 use crate::cpp::lex::Kind;
-
-/// Binary operators, loosest first.
-const LEVELS: [&[&str]; 10] = [
-    &["||"],
-    &["&&"],
-    &["|"],
-    &["^"],
-    &["&"],
-    &["==", "!="],
-    &["<", ">", "<=", ">="],
-    &["<<", ">>"],
-    &["+", "-"],
-    &["*", "/", "%"],
-];
 
 impl Parser<'_> {
     /// An expression.
@@ -25,7 +12,7 @@ impl Parser<'_> {
     }
 
     fn level(&mut self, level: usize) -> Parsed<Expr> {
-        let Some(operators) = LEVELS.get(level) else { return self.unary() };
+        let Some(operators) = OPERATORS.get(level) else { return self.unary() };
         let mut left = self.level(level + 1)?;
         while let Some(operator) = operators.iter().find(|operator| self.peek().is(operator)) {
             // A receive between angle brackets ends with `>`.

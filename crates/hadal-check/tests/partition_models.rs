@@ -1,5 +1,7 @@
 //! Exploration partition by partition on models of the corpus: the numbers of the search in RAM.
 
+mod models;
+#[path = "../../hadal-search/tests/runs/mod.rs"]
 mod runs;
 
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
@@ -10,7 +12,8 @@ use hadal_search::{
 use hadal_store::Governor;
 use hadal_system::StateSpace;
 use hadal_testkit::{Faults, FaultyFolder};
-use runs::{Begin, corpus, in_ram, ledger, load};
+use models::{corpus, load};
+use runs::{Begin, in_ram, ledger};
 use std::sync::Arc;
 
 fn by_partition(task: SearchTask, heuristic: Heuristic, resident: u64) -> Report {

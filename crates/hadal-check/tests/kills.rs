@@ -1,8 +1,9 @@
 //! Killed anywhere, resumed anyhow, the numbers stay: random systems, strategies, budgets, threads and moments of death.
 //!
 //! The long version tries many more seeds, and kills at every commit and at 500 other moments of each run:
-//! `cargo test --release -p hadal-search --test kills -- --ignored` (`HADAL_KILL_SEEDS` says how many seeds, 200 if not).
+//! `cargo test --release -p hadal-check --test kills -- --ignored` (`HADAL_KILL_SEEDS` says how many seeds, 200 if not).
 
+#[path = "../../hadal-search/tests/spaces/mod.rs"]
 mod spaces;
 
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};

@@ -1,7 +1,6 @@
 //! No estimate: everything is near.
 
-use hadal_system::guide::Mask;
-use hadal_system::guide::{Distance, Estimator, Guide, Promises};
+use super::{Distance, Estimator, Guide, Mask, Promises};
 
 /// Always 0.
 pub struct Blind;

@@ -1,6 +1,9 @@
 //! The strategies on models of the corpus and on random graphs: the numbers of the search in RAM, also after kills.
 
+mod models;
+#[path = "../../hadal-search/tests/runs/mod.rs"]
 mod runs;
+#[path = "../../hadal-search/tests/spaces/mod.rs"]
 mod spaces;
 
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
@@ -14,7 +17,8 @@ use hadal_store::Governor;
 use hadal_store::vfs::Vfs;
 use hadal_system::StateSpace;
 use hadal_testkit::{Faults, FaultyFolder, Survival};
-use runs::{Begin, corpus, in_ram, ledger, load};
+use models::{corpus, load};
+use runs::{Begin, in_ram, ledger};
 use spaces::RandomGraph;
 use std::sync::Arc;
 
