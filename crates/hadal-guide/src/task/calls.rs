@@ -41,7 +41,7 @@ fn call(node: Node) -> Option<FunctionId> {
 }
 
 /// The place that a statement writes by itself.
-fn written(node: Node) -> Option<&Place> {
+fn written(node: Node<'_>) -> Option<&Place> {
     let Node::Stmt(stmt) = node else { return None };
     match &stmt.kind {
         StmtKind::Assign(to, _) | StmtKind::Copy { to, .. } => Some(to),
