@@ -2,6 +2,7 @@
 
 use crate::bounded::{Rule, Sweep, indicator, unfold};
 use crate::build::{BuildOptions, Built, build};
+use crate::certificate::{Certificate, Solved};
 use crate::graph::Graph;
 use crate::policy::induced;
 use crate::values::{Exact, Values};
@@ -38,6 +39,8 @@ pub struct Answer {
     pub deadlocks: u64,
     /// The policy, where one was asked for and the question has one.
     pub policy: Option<Policy>,
+    /// The certificate, where one was asked for.
+    pub certificate: Option<Certificate>,
     /// Where the values were kept.
     pub tier: &'static str,
     /// Whether it goes on from what an earlier run did.
@@ -47,8 +50,8 @@ pub struct Answer {
 /// A policy: what is done in each state that can be reached under it.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// States with the label their choice begins with.
-    pub steps: Vec<(Vec<u64>, Label)>,
+    /// States with the label their choice begins with, and its number among the choices of the state.
+    pub steps: Vec<(Vec<u64>, Label, u32)>,
     /// Between what the value of the initial states lies when the policy is followed, solved anew from the chain under it.
     pub value: (f64, f64),
 }
@@ -199,6 +202,15 @@ impl Solver<'_> {
         match &objective.asked {
             Asked::Truth(formula) => {
                 let holds = self.formula(formula)?;
+                if let (true, Formula::Compares { value, relation, .. }) =
+                    (self.options.precision.policy, formula)
+                {
+                    // Whoever wants the bound broken would do this: it shows that it is, or how near it comes.
+                    let sense = relation.hardest();
+                    let values = self.measure(value, sense, self.options.precision)?;
+                    let policy = values.policy.as_ref().ok_or(SolveError::NoPolicy)?;
+                    answer.policy = Some(self.follow(value, sense, policy)?);
+                }
                 let count = states.iter().filter(|&&s| holds[s]).count();
                 match objective.summary {
                     Summary::Some => answer.verdict = Some(count > 0),
@@ -215,10 +227,66 @@ impl Solver<'_> {
                 if let Some(policy) = &values.policy {
                     answer.policy = Some(self.follow(measure, *sense, policy)?);
                 }
+                if self.options.precision.certificate {
+                    if !matches!(objective.states, Formula::Initial) {
+                        return Err(SolveError::NoCertificate);
+                    }
+                    answer.certificate = Some(self.certify(measure, *sense, &objective.text)?);
+                }
             }
         }
         answer.sweeps = self.sweeps;
         Ok(answer)
+    }
+
+    /// Everything that shows the bounds of the initial states to be right.
+    fn certify(&mut self, measure: &Measure, sense: Sense, text: &str) -> Result<Certificate, SolveError> {
+        // What was answered may have been sharpened: bounds of that width at least.
+        let precision = Precision { exact: false, policy: false, ..self.options.precision };
+        let precision = Precision { relative: precision.relative / 8.0, ..precision };
+        let (inner, sense, negated) = match measure {
+            Measure::Probability(Path::Not(path)) => {
+                (Measure::Probability((**path).clone()), sense.opposite(), true)
+            }
+            other => (other.clone(), sense, false),
+        };
+        let values = self.measure(&inner, sense, precision)?;
+        let n = self.graph().states();
+        let (through, target, reward) = match &inner {
+            Measure::Probability(Path::Until(through, target, Limit::None)) => {
+                (self.formula(through)?, self.formula(target)?, None)
+            }
+            Measure::Earned(reward, Horizon::Reach(target)) => {
+                (vec![true; n], self.formula(target)?, Some(*reward))
+            }
+            _ => return Err(SolveError::NoCertificate),
+        };
+        let escape = match reward.is_some() && sense == Sense::Least && values.lower.contains(&f64::INFINITY)
+        {
+            true => reach::until(self.graph(), &through, &target, Sense::Greatest, precision)?.upper,
+            false => Vec::new(),
+        };
+        let graph = reward.map_or_else(|| self.graph(), |reward| self.graph_with(reward));
+        let solved = Solved {
+            graph,
+            through: &through,
+            target: &target,
+            values: &values,
+            sense,
+            rewards: reward.is_some(),
+            escape: &escape,
+        };
+        let least = (sense == Sense::Least) != negated;
+        let starts = graph.initial.iter().map(|&s| (values.lower[s as usize], values.upper[s as usize]));
+        let starts = starts.map(|(l, u)| match negated {
+            true => ((1.0 - u).next_down(), (1.0 - l).next_up()),
+            false => (l, u),
+        });
+        let value = starts.reduce(|a, b| match least {
+            true => (a.0.min(b.0), a.1.min(b.1)),
+            false => (a.0.max(b.0), a.1.max(b.1)),
+        });
+        solved.certify(self.built, text, value.unwrap_or((0.0, f64::INFINITY)))
     }
 
     /// What comes of a policy from the initial states.
@@ -252,9 +320,11 @@ impl Solver<'_> {
         let values = if negated { values.complement() } else { values };
         let at = |list: &[f64]| chain.initial.iter().map(|&s| list[s as usize]).fold(f64::INFINITY, f64::min);
         let most = chain.initial.iter().map(|&s| values.upper[s as usize]).fold(0.0, f64::max);
-        let label = |s: u32| self.built.labels[policy[s as usize] as usize];
-        let steps =
-            states.iter().map(|&s| (self.built.states.state(s as usize).to_vec(), label(s))).collect();
+        let step = |&s: &u32| {
+            let (state, choice) = (self.built.states.state(s as usize).to_vec(), policy[s as usize]);
+            (state, self.built.labels[choice as usize], choice - self.graph().first_choice[s as usize])
+        };
+        let steps = states.iter().map(step).collect();
         Ok(Policy { steps, value: (at(&values.lower), most) })
     }
 

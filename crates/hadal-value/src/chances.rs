@@ -7,6 +7,7 @@ use hadal_system::{
     Successors, Worker,
 };
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The goal of a task is its only property.
 const GOAL: PropertyId = PropertyId(0);
@@ -18,13 +19,21 @@ pub struct RowChances {
     outcome_of: Vec<(u32, u32)>,
     /// By ground action: how likely its outcomes are.
     weights: Vec<Vec<Rational>>,
+    /// By reward, then by ground action: what it earns.
+    rewards: Vec<Vec<Rational>>,
 }
 
 impl RowChances {
     /// Puts rows together; a state that satisfies the goal is the end of a run: `outcome_of` says of each row which ground action it belongs to and which outcome of it it is,
-    /// `weights` how likely the outcomes of each ground action are. Outcomes without a row change nothing.
-    pub fn new(space: RowSpace, outcome_of: Vec<(u32, u32)>, weights: Vec<Vec<Rational>>) -> Self {
-        RowChances { space, outcome_of, weights }
+    /// `weights` how likely the outcomes of each ground action are, `rewards` what each earns. Outcomes without a row change
+    /// nothing.
+    pub fn new(
+        space: RowSpace,
+        outcome_of: Vec<(u32, u32)>,
+        weights: Vec<Vec<Rational>>,
+        rewards: Vec<Vec<Rational>>,
+    ) -> Self {
+        RowChances { space, outcome_of, weights, rewards }
     }
 }
 
@@ -42,7 +51,9 @@ impl StateSpace for RowChances {
     }
 
     fn fingerprint(&self) -> u64 {
-        self.space.fingerprint()
+        let mut hasher = DefaultHasher::new();
+        (self.space.fingerprint(), &self.outcome_of, &self.weights, &self.rewards).hash(&mut hasher);
+        hasher.finish()
     }
 
     fn properties(&self) -> &[PropertyInfo] {
@@ -139,7 +150,7 @@ impl Worker for ChanceWorker<'_> {
         self.order.sort_unstable();
         // Rows of a disjunction say the same: one is enough.
         self.order.dedup_by_key(|entry| (entry.0, entry.1));
-        let earned = u32::from(out.reward.is_some());
+        let rewards = out.reward.and_then(|reward| self.chances.rewards.get(reward));
         let mut at = 0;
         while at < self.order.len() {
             let (action, _, first) = self.order[at];
@@ -160,9 +171,11 @@ impl Worker for ChanceWorker<'_> {
                 out.weights.push(number);
             }
             out.ends.push(out.weights.len() as u32);
-            out.rewards.push(earned);
+            let earned = rewards.map(|list| self.number(list[action as usize], &mut out.numbers));
+            out.rewards.push(earned.unwrap_or(0));
         }
-        out.resting = earned;
+        // Whoever is stuck never gets to the goal: it does not matter what that earns.
+        out.resting = u32::from(rewards.is_some());
         Ok(())
     }
 }

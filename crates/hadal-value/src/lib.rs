@@ -8,11 +8,13 @@
 pub mod answer;
 pub mod bounded;
 pub mod build;
+pub mod certificate;
 pub mod chances;
 pub mod components;
 pub mod disk;
 pub mod exact;
 pub mod explicit;
+pub mod follow;
 pub mod graph;
 pub mod iterate;
 mod ltl;
@@ -38,11 +40,13 @@ pub struct Precision {
     pub exact: bool,
     /// Whether a policy is wanted.
     pub policy: bool,
+    /// Whether a certificate is wanted.
+    pub certificate: bool,
 }
 
 impl Default for Precision {
     fn default() -> Self {
-        Precision { relative: 1e-6, exact: false, policy: false }
+        Precision { relative: 1e-6, exact: false, policy: false, certificate: false }
     }
 }
 
@@ -82,6 +86,11 @@ pub enum SolveError {
     /// The best choice depends on more than the state.
     #[error("this question has no policy of states alone")]
     NoPolicy,
+    /// The bounds cannot be shown to be right.
+    #[error(
+        "these bounds have no certificate: it is made for unbounded probabilities and rewards before a target, of initial states"
+    )]
+    NoCertificate,
     /// The automaton of a formula is too large.
     #[error("the formula is not answered: {0}")]
     Formula(String),

@@ -153,7 +153,7 @@ fn task(problem: &Path) -> Result<RowChances, String> {
         errors.map(|d| d.message.as_str()).collect::<Vec<_>>().join("; ")
     })?;
     let space = RowSpace::new(chances.task).map_err(|error| error.to_string())?;
-    Ok(RowChances::new(space, chances.outcome_of, chances.weights))
+    Ok(RowChances::new(space, chances.outcome_of, chances.weights, vec![chances.steps]))
 }
 
 const TYPING_ERROR: &str = "unknown object `gree`; action `proceed-short-straight` is declared twice";

@@ -286,7 +286,7 @@ fn random_graphs_have_the_values_of_their_best_policies() {
                 });
             }
             let best = best.expect("a policy");
-            let precision = Precision { relative: 1e-6, exact: true, policy: true };
+            let precision = Precision { exact: true, policy: true, ..Precision::default() };
             let found = if rewards {
                 reach::earned_before(&graph, &target, sense, precision)
             } else {

@@ -434,6 +434,12 @@ pub struct SimulateArgs {
     /// once. At a terminal the walk then goes on.
     #[arg(long, value_name = "FILE")]
     pub replay: Option<std::path::PathBuf>,
+    /// PRISM only: choose as this policy does, which `solve --policy` wrote, and draw what happens.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "random"])]
+    pub policy: Option<std::path::PathBuf>,
+    /// With --policy: a run ends where this question is decided; with --runs, what it asks for is estimated.
+    #[arg(long, value_name = "TEXT", requires = "policy")]
+    pub formula: Option<String>,
     /// Choose at random instead of asking.
     #[arg(long)]
     pub random: bool,

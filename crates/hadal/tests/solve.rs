@@ -58,7 +58,43 @@ fn a_policy_is_written_and_attains_the_value() {
     assert!((followed - 729.0 / 1261.0).abs() < 1e-5, "{found}");
     let text = std::fs::read_to_string(&file).expect("the policy");
     assert_eq!(text.lines().count() as u64, found["policy_states"].as_u64().expect("a number"));
-    assert!(text.starts_with("coins=2\tone\n"), "{text}");
+    assert!(text.starts_with("coins=2\tone\t0\n"), "{text}");
+    // Following it draws about that.
+    let run = hadal(&[
+        "simulate",
+        &model("gambler.prism"),
+        "--policy",
+        &file,
+        "--formula",
+        "Pmax=? [ F \"rich\" ]",
+        "--runs",
+        "4000",
+        "--steps",
+        "2000",
+    ])
+    .expect_code(0);
+    let mean = run.stdout.split("mean ").nth(1).and_then(|rest| rest.split(',').next());
+    let mean: f64 = mean.and_then(|text| text.parse().ok()).expect("a mean");
+    assert!((mean - 729.0 / 1261.0).abs() < 4.0 * 0.0078, "{run:?}");
+    let walk =
+        hadal(&["simulate", &model("gambler.prism"), "--policy", &file, "--steps", "3"]).expect_code(0);
+    assert!(
+        walk.stdout.starts_with("    0  coins=2\n    1  one  (0.") && walk.stdout.lines().count() == 4,
+        "{walk:?}"
+    );
+    // A bound that does not hold is shown by the policy that breaks it.
+    let run = hadal(&[
+        "solve",
+        &model("gambler.prism"),
+        "--formula",
+        "P>=0.3 [ F \"rich\" ]",
+        "--policy",
+        &file,
+        "--json",
+    ]);
+    let found = run.json();
+    assert_eq!((run.code, &found["verdict"]), (1, &"violated".into()));
+    assert!(found["policy_upper"].as_f64().expect("a bound") < 0.3, "{found}");
 }
 
 #[test]
@@ -159,4 +195,55 @@ fn the_same_command_goes_on_after_a_kill() {
         resumed += u64::from(found["resumed"] == true);
     }
     println!("{resumed} of 4 runs went on from a commit");
+}
+
+#[test]
+fn a_certificate_is_checked_without_solving() {
+    let place = tempfile::tempdir().expect("a place");
+    let file = place.path().join("certificate").display().to_string();
+    for (name, property) in
+        [("agreement.prism", "disagree"), ("agreement.prism", "steps_min"), ("gambler.prism", "rich")]
+    {
+        let model = model(name);
+        hadal(&["solve", &model, "--property", property, "--certificate", &file]).expect_code(0);
+        let run = hadal(&["check-certificate", &file, &model]).expect_code(0);
+        assert!(run.stdout.contains("proved    between"), "{run:?}");
+        let text = std::fs::read_to_string(&file).expect("the certificate");
+        let between = text.lines().nth(2).expect("its bounds").to_owned();
+        std::fs::write(&file, text.replace(&between, "between 0.0 0.0001")).expect("written");
+        hadal(&["check-certificate", &file, &model]).expect_code(1);
+    }
+    std::fs::write(&file, "something else").expect("written");
+    hadal(&["check-certificate", &file, &model("gambler.prism")]).expect_code(2);
+}
+
+#[test]
+fn ppddl_has_costs_and_initial_states_left_to_chance() {
+    let place = tempfile::tempdir().expect("a place");
+    let file = place.path().join("walk.pddl");
+    std::fs::write(
+        &file,
+        "(define (domain walk) (:requirements :typing :probabilistic-effects :rewards)
+           (:predicates (near) (home) (wet))
+           (:action walk :precondition (not (near))
+             :effect (and (decrease (reward) 2) (probabilistic 1/2 (near))))
+           (:action enter :precondition (and (near) (not (wet)))
+             :effect (and (decrease (reward) 1) (probabilistic 3/4 (home) 1/4 (wet)))))
+         (define (problem p) (:domain walk)
+           (:init (probabilistic 1/3 (near))) (:goal (home)) (:goal-reward 10) (:metric maximize (reward)))",
+    )
+    .expect("written");
+    let file = file.display().to_string();
+    let ask = |property: &str| {
+        hadal(&["solve", &file, "--property", property, "--exact", "--json"]).json()["exact"].clone()
+    };
+    assert_eq!(ask("goal"), "3/4");
+    // Where it may rain for ever, nothing is reached for certain.
+    assert_eq!(ask("cost"), "infinity");
+    let text = std::fs::read_to_string(&file).expect("the text").replace("1/4 (wet)", "1/4 (near)");
+    std::fs::write(&file, text).expect("written");
+    assert_eq!(ask("goal"), "1");
+    // Two thirds walk 2 steps at 2 each; then entering takes 4/3 steps at 1.
+    assert_eq!(ask("steps"), "8/3");
+    assert_eq!(ask("cost"), "4");
 }

@@ -2,14 +2,17 @@
 //! nothing of them; outcomes of the same instance are put together again by their numbers.
 //!
 //! Probabilistic effects that stand side by side are independent draws; nested ones multiply; under `when` the draw matters
-//! only where the condition holds. Rewards are left out: the question is how likely the goal is, or how many steps it takes.
+//! only where the condition holds. An initial state left to chance is drawn by a first action. What outcomes cost is written
+//! down beside them: what `total-cost` grows and `reward` shrinks by.
 
-use super::ast::{Action, Atom, Effect, Formula, LiftedTask, Number, Term, Update, Variable};
+use super::ast::{
+    Action, Atom, Effect, Formula, Init, LiftedTask, Number, Operator, Symbol, Term, Update, Variable,
+};
 use super::{Options, Read, encode, explain, ground, normalise, read, refuse};
 use crate::diagnostic::{Diagnostic, Refused};
 use hadal_system::rows::{Rational, RowTask};
 use hadal_system::{Source, Span};
-use num_traits::{CheckedMul, Zero};
+use num_traits::{CheckedAdd, CheckedMul, Zero};
 use std::collections::HashMap;
 
 /// More outcomes of one schema than this are refused.
@@ -24,6 +27,10 @@ pub struct Chances {
     pub outcome_of: Vec<(u32, u32)>,
     /// By ground action: how likely each of its outcomes is.
     pub weights: Vec<Vec<Rational>>,
+    /// By ground action: how many steps it is; 0 for the draw of the initial state.
+    pub steps: Vec<Rational>,
+    /// By ground action: what it costs on average; `None` where costs depend on the state or something is gained.
+    pub costs: Option<Vec<Rational>>,
     /// What the reader may want to know, each with the text it is about.
     pub warnings: Vec<(Source, Diagnostic)>,
 }
@@ -40,11 +47,10 @@ pub fn split(both: &Source) -> Option<(Source, Source)> {
 /// Reads and grounds a domain and a problem whose effects may be left to chance.
 pub fn load_chances(domain: Source, problem: Source, options: Options) -> Result<Chances, Refused> {
     let Read { mut task, warnings, .. } = read(&domain, &problem)?;
-    if !task.init.draws.is_empty() {
-        return Err(refuse(
-            &problem,
-            Diagnostic::error(Span::default(), "an initial state left to chance is not supported"),
-        ));
+    let drawn = !task.init.draws.is_empty();
+    if drawn && !draw_first(&mut task) {
+        let message = "numbers that are left to chance at the start are not supported";
+        return Err(refuse(&problem, Diagnostic::error(Span::default(), message)));
     }
     // What is asked is the goal: neither metric nor rewards bear on it.
     task.metric = None;
@@ -53,18 +59,21 @@ pub fn load_chances(domain: Source, problem: Source, options: Options) -> Result
     // By new schema: the schema it comes from, which outcome it is, and how likely.
     let mut of: Vec<(u32, u32)> = Vec::new();
     let mut weights: Vec<Vec<Rational>> = Vec::new();
+    let mut costs: Vec<Option<Rational>> = Vec::new();
     for (number, action) in task.actions.iter().enumerate() {
-        let effect = without_rewards(&task, &action.effect);
-        let outcomes = outcomes(&task, &effect).ok_or_else(|| {
+        let outcomes = outcomes(&task, &action.effect).ok_or_else(|| {
             let message = format!("this action has more than {MAX_OUTCOMES} outcomes");
             refuse(&domain, Diagnostic::error(action.span, message))
         })?;
+        costs.push(mean_cost(&task, &outcomes));
         weights.push(outcomes.iter().map(|o| o.0).collect());
         for (n, (_, effect)) in outcomes.into_iter().enumerate() {
+            let effect = without_rewards(&task, &effect);
             of.push((number as u32, n as u32));
             actions.push(Action { effect, ..action.clone() });
         }
     }
+    let first = drawn.then(|| task.actions.len() as u32 - 1);
     task.actions = actions;
     let traits = normalise::Traits::of(&task);
     let grounded = ground::ground(&task, &traits, options.budget())
@@ -73,17 +82,94 @@ pub fn load_chances(domain: Source, problem: Source, options: Options) -> Result
         .map_err(|error| explain(error, &domain, &problem))?;
     let mut instances: HashMap<(u32, Vec<u32>), u32> = HashMap::new();
     let mut outcome_of = Vec::with_capacity(task.rows.len());
-    let mut of_instance = Vec::new();
+    let (mut of_instance, mut steps, mut of_cost) = (Vec::new(), Vec::new(), Vec::new());
     for row in &task.rows {
         let (schema, outcome) = of.get(row.schema as usize).copied().unwrap_or((0, 0));
         let next = instances.len() as u32;
         let instance = *instances.entry((schema, row.arguments.clone())).or_insert(next);
         if instance == next {
             of_instance.push(weights[schema as usize].clone());
+            steps.push(Rational::from_integer(i128::from(Some(schema) != first)));
+            of_cost.push(costs[schema as usize]);
         }
         outcome_of.push((instance, outcome));
     }
-    Ok(Chances { task, outcome_of, weights: of_instance, warnings })
+    let costs = of_cost.into_iter().collect();
+    Ok(Chances { task, outcome_of, weights: of_instance, steps, costs, warnings })
+}
+
+/// Leaves the initial state to a first action, which alone is possible at the start; whether that can be said.
+fn draw_first(task: &mut LiftedTask) -> bool {
+    fn effect(init: &Init) -> Option<Effect> {
+        if !init.values.is_empty() {
+            return None;
+        }
+        let add = |(symbol, objects): &(u32, Vec<u32>)| {
+            let terms = objects.iter().map(|&object| Term::Object(object)).collect();
+            Effect::Add(Atom { symbol: *symbol, terms })
+        };
+        let mut list: Vec<Effect> = init.atoms.iter().map(add).collect();
+        for draw in &init.draws {
+            let drawn = draw.iter().map(|(p, init)| Some((*p, effect(init)?)));
+            list.push(Effect::Probabilistic(drawn.collect::<Option<_>>()?));
+        }
+        Some(Effect::And(list))
+    }
+    let begun = Atom { symbol: task.predicates.len() as u32, terms: Vec::new() };
+    let draws = Init { draws: std::mem::take(&mut task.init.draws), ..Init::default() };
+    let Some(drawn) = effect(&draws) else { return false };
+    task.predicates.push(Symbol { name: "(begun)".into(), sorts: Vec::new(), derived: false });
+    let after = |formula: &mut Formula| {
+        let old = std::mem::take(formula);
+        *formula = Formula::And(vec![Formula::Atom(begun.clone()), old]);
+    };
+    task.actions.iter_mut().for_each(|action| after(&mut action.precondition));
+    after(&mut task.goal);
+    task.actions.push(Action {
+        name: "begin".into(),
+        span: Span::default(),
+        parameters: Vec::new(),
+        precondition: Formula::Not(Box::new(Formula::Atom(begun.clone()))),
+        effect: Effect::And(vec![Effect::Add(begun), drawn]),
+    });
+    true
+}
+
+/// What an action costs on average; `None` where that depends on the state, or where something is gained.
+fn mean_cost(task: &LiftedTask, outcomes: &[(Rational, Effect)]) -> Option<Rational> {
+    let mut mean = Rational::zero();
+    for (p, effect) in outcomes {
+        mean = mean.checked_add(&p.checked_mul(&cost(task, effect)?)?)?;
+    }
+    (mean >= Rational::zero()).then_some(mean)
+}
+
+/// What one outcome costs.
+fn cost(task: &LiftedTask, effect: &Effect) -> Option<Rational> {
+    match effect {
+        Effect::And(list) => {
+            list.iter().try_fold(Rational::zero(), |sum, e| sum.checked_add(&cost(task, e)?))
+        }
+        Effect::Forall(_, inner) | Effect::When(_, inner) => {
+            // Nothing is counted as often as it holds.
+            cost(task, inner).filter(Rational::is_zero)
+        }
+        Effect::Probabilistic(_) => None,
+        Effect::Add(_) | Effect::Delete(_) => Some(Rational::zero()),
+        Effect::Update(update) => {
+            let name = task.functions.get(update.target.symbol as usize).map(|f| f.name.as_str());
+            let sign = match (name, update.operator) {
+                (Some("total-cost"), Operator::Increase) | (Some("reward"), Operator::Decrease) => 1,
+                (Some("total-cost"), Operator::Decrease) | (Some("reward"), Operator::Increase) => -1,
+                (Some("total-cost" | "reward"), _) => return None,
+                _ => return Some(Rational::zero()),
+            };
+            match &update.value {
+                Number::Constant(value) => Some(value * Rational::from_integer(sign)),
+                _ => None,
+            }
+        }
+    }
 }
 
 /// The effect without what it earns.

@@ -30,6 +30,8 @@ pub enum Verb {
     Check(CheckArgs),
     /// Answer questions about probabilities and rewards, with proved bounds.
     Solve(solve::SolveArgs),
+    /// Check a certificate of solve against the model, state by state, in exact arithmetic.
+    CheckCertificate(solve::CheckCertificateArgs),
     /// Find a plan for a task in PDDL, or the cheapest run of a priced model in real time.
     Plan(plan::PlanArgs),
     /// Walk through the model in a browser, with a search and its counterexample beside it.
@@ -87,6 +89,7 @@ pub fn run(verb: &Verb) -> Result<u8, Failure> {
         }
         Verb::Check(args) => check::run(args, None),
         Verb::Solve(args) => solve::run(args),
+        Verb::CheckCertificate(args) => solve::check_certificate(args),
         Verb::Plan(args) => plan::run(args),
         Verb::Explore(args) => crate::explore::run(args),
         Verb::Simulate(args) => simulate::run(args),

@@ -15,11 +15,14 @@ use hadal_system::{
     Expr, Property, PropertyBody, PropertyId, PropertyKind, Quantities, Source, Span, StateSpace, System,
 };
 use hadal_value::build::{BuildError, BuildOptions};
+use hadal_value::certificate::{self, Certificate};
 use hadal_value::chances::RowChances;
 use hadal_value::disk::{Place, Tier};
 use hadal_value::explicit::{self, Described, ExportError};
+use hadal_value::follow::state_text;
 use hadal_value::values::Exact;
 use hadal_value::{Answer, Options, Precision, SolveError};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -39,7 +42,7 @@ pub struct SolveArgs {
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = parse_override)]
     pub define: Vec<(String, Given)>,
     /// Answer this property of the file beside the model, by its name or number. Of a problem in PPDDL: goal (how likely it is
-    /// reached, the default) or steps (how many it takes).
+    /// reached, the default), steps (how many it takes) or cost (what it costs).
     #[arg(long, value_name = "NAME", conflicts_with = "formula")]
     pub property: Option<String>,
     /// Answer this question.
@@ -54,6 +57,9 @@ pub struct SolveArgs {
     /// Write a policy that attains the value up to the precision to this file: a line per state, its variables and what to do.
     #[arg(long, value_name = "FILE", conflicts_with = "disk")]
     pub policy: Option<PathBuf>,
+    /// Write a certificate to this file, which `hadal check-certificate` checks without solving anything.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["disk", "exact"])]
+    pub certificate: Option<PathBuf>,
     /// Write the graph as explicit files for PRISM and Storm instead of answering: STEM.tra, STEM.sta, STEM.lab, and
     /// STEM.NAME.trew for each reward.
     #[arg(long, value_name = "STEM", conflicts_with_all = ["formula", "property", "exact", "policy", "disk"])]
@@ -102,24 +108,111 @@ pub fn run(args: &SolveArgs) -> Result<u8, Failure> {
         return Err(Failure::Usage("this tier keeps files: write --disk DIR".into()));
     }
     let started = Instant::now();
-    let is_pddl = args
-        .model
-        .extension()
-        .is_some_and(|e| e.eq_ignore_ascii_case("pddl") || e.eq_ignore_ascii_case("ppddl"));
-    if is_pddl || args.problem.is_some() {
+    let asking = args.asking();
+    if asking.is_ppddl() {
         if args.export.is_some() {
             return Err(Failure::Usage("--export writes models in PRISM's language".into()));
         }
-        let (space, system, objective) = ppddl(args)?;
+        let (space, system, objective) = ppddl(&asking)?;
         return solve_all(args, &space, &system, &[objective], started);
     }
     if let Some(stem) = &args.export {
         return export(args, stem);
     }
-    let (loaded, objectives) = questions(args)?;
+    let (loaded, objectives) = questions(&asking)?;
     let model = Model::new(loaded.into_system(), ModelOptions::default())
         .map_err(|error| Failure::Usage(format!("{}: {error}", args.model.display())))?;
     solve_all(args, &model, model.system(), &objectives, started)
+}
+
+/// Arguments of `check-certificate`.
+#[derive(Args, Clone, Debug)]
+pub struct CheckCertificateArgs {
+    /// The certificate.
+    pub certificate: PathBuf,
+    /// The model it is about: PRISM's language; or a domain in PPDDL.
+    pub model: PathBuf,
+    /// The problem of a domain in PPDDL, where it is not in the same file.
+    pub problem: Option<PathBuf>,
+    /// Give a constant of the model or of the question a value; may be repeated.
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = parse_override)]
+    pub define: Vec<(String, Given)>,
+    /// The properties, where labels of the question stand there. Default: as for solve.
+    #[arg(long, value_name = "FILE")]
+    pub properties: Option<PathBuf>,
+}
+
+/// Checks a certificate; returns the exit code: 1 where it does not show what it claims.
+pub fn check_certificate(args: &CheckCertificateArgs) -> Result<u8, Failure> {
+    let failed = |error| Failure::File { path: args.certificate.clone(), error };
+    let file = std::fs::File::open(&args.certificate).map_err(failed)?;
+    let certificate = Certificate::read(std::io::BufReader::new(file)).map_err(failed)?;
+    let asked = Asking {
+        model: &args.model,
+        problem: args.problem.as_deref(),
+        define: &args.define,
+        properties: args.properties.as_deref(),
+        formula: Some(&certificate.formula),
+        property: None,
+    };
+    let checked = if asked.is_ppddl() {
+        let (space, system, objective) = ppddl(&asked)?;
+        certificate::check(&space, &system, &objective, &certificate)
+    } else {
+        let (loaded, objectives) = questions(&asked)?;
+        let model = Model::new(loaded.into_system(), ModelOptions::default())
+            .map_err(|error| Failure::Usage(format!("{}: {error}", args.model.display())))?;
+        let Some(objective) = objectives.first() else {
+            return Err(Failure::Usage("the certificate asks nothing".into()));
+        };
+        certificate::check(&model, model.system(), objective, &certificate)
+    };
+    let (lower, upper) = certificate.value;
+    match checked {
+        Ok(()) => {
+            let states = certificate.claims.len();
+            output::line(&format!(
+                "{}\n  proved    between {lower:?} and {upper:?}, {states} states",
+                certificate.formula
+            ))?;
+            Ok(0)
+        }
+        Err(flaw) => {
+            output::line(&format!("{}\n  not proved: {flaw}", certificate.formula))?;
+            Ok(1)
+        }
+    }
+}
+
+/// What is asked of which model.
+pub(super) struct Asking<'a> {
+    pub model: &'a Path,
+    pub problem: Option<&'a Path>,
+    pub define: &'a [(String, Given)],
+    pub properties: Option<&'a Path>,
+    pub formula: Option<&'a str>,
+    pub property: Option<&'a str>,
+}
+
+impl Asking<'_> {
+    fn is_ppddl(&self) -> bool {
+        let extension = self.model.extension();
+        self.problem.is_some()
+            || extension.is_some_and(|e| e.eq_ignore_ascii_case("pddl") || e.eq_ignore_ascii_case("ppddl"))
+    }
+}
+
+impl SolveArgs {
+    fn asking(&self) -> Asking<'_> {
+        Asking {
+            model: &self.model,
+            problem: self.problem.as_deref(),
+            define: &self.define,
+            properties: self.properties.as_deref(),
+            formula: self.formula.as_deref(),
+            property: self.property.as_deref(),
+        }
+    }
 }
 
 fn solve_all(
@@ -130,7 +223,12 @@ fn solve_all(
     started: Instant,
 ) -> Result<u8, Failure> {
     let options = Options {
-        precision: Precision { relative: args.precision, exact: args.exact, policy: args.policy.is_some() },
+        precision: Precision {
+            relative: args.precision,
+            exact: args.exact,
+            policy: args.policy.is_some(),
+            certificate: args.certificate.is_some(),
+        },
         memory: args.memory,
         max_states: args.max_states,
     };
@@ -141,6 +239,11 @@ fn solve_all(
                 code = code.max(u8::from(answer.verdict == Some(false)));
                 if let Some(path) = &args.policy {
                     write_policy(path, space, &answer)?;
+                }
+                if let (Some(path), Some(certificate)) = (&args.certificate, &answer.certificate) {
+                    let failed = |error| Failure::File { path: path.clone(), error };
+                    let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
+                    certificate.write(&mut file).and_then(|()| file.flush()).map_err(failed)?;
                 }
                 output::raw(shown(args, objective, &answer, started).as_bytes())?;
             }
@@ -170,7 +273,7 @@ fn solve_all(
 
 /// Writes the graph of a model as explicit files.
 fn export(args: &SolveArgs, stem: &Path) -> Result<u8, Failure> {
-    let mut loaded = load(args)?;
+    let mut loaded = load(&args.asking())?;
     let labels = loaded.labels().map_err(|refused| Failure::from(hadal_lang::LoadError::Refused(refused)))?;
     let model = Model::new(loaded.into_system(), ModelOptions::default())
         .map_err(|error| Failure::Usage(format!("{}: {error}", args.model.display())))?;
@@ -200,7 +303,7 @@ fn export(args: &SolveArgs, stem: &Path) -> Result<u8, Failure> {
 }
 
 /// Reads the model with the constants that are given.
-fn load(args: &SolveArgs) -> Result<prism::Loaded, Failure> {
+pub(super) fn load(args: &Asking) -> Result<prism::Loaded, Failure> {
     let define: Vec<(String, hadal_lang::Given)> = args
         .define
         .iter()
@@ -209,7 +312,7 @@ fn load(args: &SolveArgs) -> Result<prism::Loaded, Failure> {
             Given::Text(text) => (name.clone(), hadal_lang::Given::Text(text.clone())),
         })
         .collect();
-    prism::load(read_source(&args.model)?, &prism::definitions(&define)?)
+    prism::load(read_source(args.model)?, &prism::definitions(&define)?)
         .map_err(|refused| Failure::from(hadal_lang::LoadError::Refused(refused)))
 }
 
@@ -224,13 +327,11 @@ fn write_policy(path: &Path, space: &dyn StateSpace, answer: &Answer) -> Result<
         return Err(Failure::Usage("this question has no policy of states alone".into()));
     };
     let mut text = String::new();
-    for (state, label) in &policy.steps {
-        let values: Vec<String> =
-            space.render_state(state).iter().map(|(name, value)| format!("{name}={value}")).collect();
+    for (state, label, number) in &policy.steps {
         let action = if label.0 == u32::MAX { "rest".into() } else { space.render_label(*label) };
         // The first outcome stands for the choice.
         let action = action.split(", outcome:").next().unwrap_or_default();
-        text.push_str(&format!("{}\t{action}\n", values.join(" ")));
+        text.push_str(&format!("{}\t{action}\t{number}\n", state_text(space, state)));
     }
     std::fs::write(path, text).map_err(|error| Failure::File { path: path.to_owned(), error })
 }
@@ -268,15 +369,19 @@ fn answered(
     }
 }
 
+/// What the properties of problems in PPDDL ask.
+const STEPS: &str = "R{\"steps\"}min=? [ F goal ]";
+const COST: &str = "R{\"cost\"}min=? [ F goal ]";
+
 /// A problem in PPDDL and the question about its goal.
-fn ppddl(args: &SolveArgs) -> Result<(RowChances, System, Objective), Failure> {
+fn ppddl(args: &Asking) -> Result<(RowChances, System, Objective), Failure> {
     let read = |path: &Path| -> Result<String, Failure> {
         let text = std::fs::read(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     };
-    let text = read(&args.model)?;
+    let text = read(args.model)?;
     let name = args.model.display().to_string();
-    let (domain, problem) = match &args.problem {
+    let (domain, problem) = match args.problem {
         Some(path) => (Source::new(name, text), Source::new(path.display().to_string(), read(path)?)),
         None => hadal_lang::pddl::split(&Source::new(name.clone(), text)).ok_or_else(|| {
             Failure::Usage(format!("{name}: this file does not hold a domain and a problem; name both files"))
@@ -285,7 +390,8 @@ fn ppddl(args: &SolveArgs) -> Result<(RowChances, System, Objective), Failure> {
     let chances = hadal_lang::pddl::load_chances(domain, problem, hadal_lang::pddl::Options::default())
         .map_err(|refused| Failure::from(hadal_lang::LoadError::Refused(refused)))?;
     let space = RowSpace::new(chances.task).map_err(|error| Failure::Usage(error.to_string()))?;
-    let space = RowChances::new(space, chances.outcome_of, chances.weights);
+    let rewards = [Some(chances.steps), chances.costs.clone()].into_iter().flatten().collect();
+    let space = RowChances::new(space, chances.outcome_of, chances.weights, rewards);
     let goal = Property {
         name: "goal".into(),
         kind: PropertyKind::Proposition,
@@ -294,29 +400,37 @@ fn ppddl(args: &SolveArgs) -> Result<(RowChances, System, Objective), Failure> {
         body: PropertyBody::State(Expr::constant(1)),
         span: Span::default(),
     };
-    let steps = Reward { name: "steps".into(), items: Vec::new() };
+    let named = |name: &str| Reward { name: name.into(), items: Vec::new() };
     let system = System {
         properties: vec![goal],
-        quantities: Quantities { rewards: vec![steps], ..Quantities::default() },
+        quantities: Quantities { rewards: vec![named("steps"), named("cost")], ..Quantities::default() },
         ..System::default()
     };
     let reached = Formula::Proposition(0);
-    let (text, asked) = match args.property.as_deref().unwrap_or("goal") {
+    let name = match (args.property, args.formula) {
+        (Some(name), _) => name,
+        (None, Some(STEPS)) => "steps",
+        (None, Some(COST)) => "cost",
+        _ => "goal",
+    };
+    let (text, asked) = match name {
         "goal" => {
             let path = Paths::Until(Formula::Constant(true), reached, Limit::None);
             ("Pmax=? [ F goal ]", Asked::Value(Measure::Probability(path), Sense::Greatest))
         }
-        "steps" => {
-            ("Rmin=? [ F goal ]", Asked::Value(Measure::Earned(0, Horizon::Reach(reached)), Sense::Least))
+        "steps" => (STEPS, Asked::Value(Measure::Earned(0, Horizon::Reach(reached)), Sense::Least)),
+        "cost" if chances.costs.is_none() => {
+            return Err(Failure::Usage("costs that depend on the state, or gains, are not supported".into()));
         }
+        "cost" => (COST, Asked::Value(Measure::Earned(1, Horizon::Reach(reached)), Sense::Least)),
         other => {
             return Err(Failure::Usage(format!(
-                "a problem in PPDDL has the properties goal and steps, not {other}"
+                "a problem in PPDDL has the properties goal, steps and cost, not {other}"
             )));
         }
     };
     let objective = Objective {
-        name: args.property.clone().unwrap_or_else(|| "goal".into()),
+        name: name.into(),
         text: text.into(),
         asked,
         states: Formula::Initial,
@@ -326,17 +440,17 @@ fn ppddl(args: &SolveArgs) -> Result<(RowChances, System, Objective), Failure> {
 }
 
 /// Reads the model and what is asked of it: one question, or every property of the file beside it.
-fn questions(args: &SolveArgs) -> Result<(prism::Loaded, Vec<Objective>), Failure> {
+pub(super) fn questions(args: &Asking) -> Result<(prism::Loaded, Vec<Objective>), Failure> {
     let refused = |refused| Failure::from(hadal_lang::LoadError::Refused(refused));
     let mut loaded = load(args)?;
-    let beside = args.properties.clone().or_else(|| properties_beside(&args.model));
+    let beside = args.properties.map(Path::to_owned).or_else(|| properties_beside(args.model));
     if let Some(path) = &beside {
         loaded.add_properties(read_source(path)?).map_err(refused)?;
     }
     let mut objectives = Vec::new();
-    if let Some(text) = &args.formula {
+    if let Some(text) = args.formula {
         objectives.push(loaded.formula(text).map_err(refused)?);
-    } else if let Some(name) = &args.property {
+    } else if let Some(name) = args.property {
         match loaded.property(name) {
             Some(objective) => objectives.push(objective.map_err(refused)?),
             None => {

@@ -3,6 +3,7 @@
 //! The walk runs on the interpreter and without symmetry reduction: what is shown is what happens. The same seed walks
 //! the same way on every machine.
 
+mod policy;
 mod replay;
 
 use crate::args::SimulateArgs;
@@ -21,6 +22,9 @@ use std::io::{BufRead, ErrorKind, IsTerminal, Write};
 
 /// Runs the command; returns the exit code: 1 where the walk met something wrong.
 pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
+    if let Some(policy) = &args.policy {
+        return policy::run(args, policy);
+    }
     let mut loaded = load(&args.model)?;
     crate::output::aside(format_args!("{}", loaded.warnings));
     select_properties(&mut loaded.system, &[], &[])?;
