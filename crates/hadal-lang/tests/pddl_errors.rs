@@ -65,16 +65,42 @@ fn several_mistakes_are_reported_with_carets_in_one_go() {
 
 #[test]
 fn what_is_not_supported_gets_a_caret() {
-    let durative = DOMAIN.replace("(:action a", "(:durative-action b :duration (= ?duration 1)) (:action a");
-    assert!(findings(&durative, PROBLEM).contains("actions with durations are not supported"));
-    let timed = PROBLEM.replace("(p o)", "(p o) (at 5 (q))");
-    assert!(findings(DOMAIN, &timed).contains("literals that come true at a time are not supported"));
-    let object = DOMAIN.replace("(:functions (f)", "(:functions (where ?x - t) - t (f)");
-    assert!(findings(&object, PROBLEM).contains("functions whose values are objects are not supported"));
-    let chance = DOMAIN.replace("(and (q)", "(and (probabilistic 0.5 (q))");
-    assert!(findings(&chance, PROBLEM).contains("outcomes of chance are not part of a plan"));
-    let circle = DOMAIN.replace("(q)) (:functions", "(q) (r)) (:derived (r) (not (r))) (:functions");
-    assert!(findings(&circle, PROBLEM).contains("this rule depends on its own negation"));
+    // Where the caret stands: under the beginning of this.
+    let at = |domain: &str, problem: &str, said: &str, begins: &str| {
+        let text = findings(domain, problem);
+        let lines: Vec<&str> = text.lines().collect();
+        let caret =
+            lines.iter().position(|line| line.contains('^')).unwrap_or_else(|| panic!("no caret: {text}"));
+        let column = lines[caret].find('^').unwrap();
+        assert!(text.contains(said) && lines[caret - 1][column..].trim_start_matches('(').starts_with(begins), "{text}");
+    };
+    let domain = |from: &str, to: &str| DOMAIN.replace(from, to);
+    at(
+        &domain("(:action a", "(:durative-action b :duration (= ?duration 1)) (:action a"),
+        PROBLEM,
+        "actions with durations are not supported",
+        ":durative-action",
+    );
+    at(
+        DOMAIN,
+        &PROBLEM.replace("(p o)", "(p o) (at 5 (q))"),
+        "literals that come true at a time are not supported",
+        "at 5 (q)",
+    );
+    at(
+        &domain("(:functions (f)", "(:functions (where ?x - t) - t (f)"),
+        PROBLEM,
+        "functions whose values are objects are not supported",
+        "t (f)",
+    );
+    at(
+        &domain("(and (q)", "(and (probabilistic 0.5 (q))"),
+        PROBLEM,
+        "outcomes of chance are not part of a plan",
+        "probabilistic",
+    );
+    let circle = domain("(q)) (:functions", "(q) (r)) (:derived (r) (not (r))) (:functions");
+    at(&circle, PROBLEM, "this rule depends on its own negation", "");
 }
 
 #[test]

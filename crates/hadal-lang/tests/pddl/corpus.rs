@@ -37,6 +37,30 @@ pub fn tasks() -> Vec<CorpusTask> {
     list
 }
 
+/// How a file is called below the folder of the corpus.
+pub fn name(path: &Path) -> String {
+    let root = hadal_testkit::corpus::find("pddl").unwrap_or_default();
+    path.strip_prefix(&root).unwrap_or(path).display().to_string()
+}
+
+/// Every file with this ending, in order of paths.
+pub fn files(ending: &str) -> Vec<PathBuf> {
+    let mut list = Vec::new();
+    let mut folders: Vec<PathBuf> = hadal_testkit::corpus::find("pddl").into_iter().collect();
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(folder) else { continue };
+        for path in entries.filter_map(|entry| entry.ok().map(|entry| entry.path())) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|found| found == ending) {
+                list.push(path);
+            }
+        }
+    }
+    list.sort();
+    list
+}
+
 fn gather(folder: &Path, list: &mut Vec<CorpusTask>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
