@@ -7,7 +7,7 @@
 //! finite variables unconditionally are handled.
 
 use hadal_exec::rows::{Place, RowSpace};
-use hadal_system::rows::{Change, Need};
+use hadal_system::rows::{Change, Need, RowTask};
 
 /// Numbers that lists of interfering rows may hold altogether; what is beyond is computed each time.
 const MOST_KEPT: usize = 20_000_000;
@@ -51,6 +51,12 @@ pub struct Stubborn {
     goal: Vec<(u32, Wish)>,
     /// For each variable, the rows that set it, with the value.
     setters: Vec<Vec<(u32, u32)>>,
+    /// The number of each variable's first value, over all variables.
+    first: Vec<u32>,
+    /// For each value of each variable, how many rows set it.
+    achievers: Vec<u32>,
+    /// Wishes whose achievers joined in this round: for each value, to have it and to have another one.
+    joined: Vec<[u32; 2]>,
     /// For each variable, the rows that ask something of it.
     askers: Vec<Vec<u32>>,
     interfering: Vec<Option<Box<[u32]>>>,
@@ -89,8 +95,15 @@ impl Stubborn {
         let mut rows = Vec::with_capacity(task.rows.len());
         let mut setters = vec![Vec::new(); task.variables.len()];
         let mut askers = vec![Vec::new(); task.variables.len()];
+        let mut first = Vec::with_capacity(task.variables.len());
+        let mut count = 0;
+        for variable in &task.variables {
+            first.push(count);
+            count += variable.values.len() as u32;
+        }
+        let mut achievers = vec![0; count as usize];
         for (row, number) in task.rows.iter().zip(0u32..) {
-            let needs = wishes(&row.needs)?;
+            let needs = wishes(task, &row.needs)?;
             let mut sets: Vec<(u32, u32)> = Vec::new();
             for effect in &row.effects {
                 let Change::Set(variable, value) = effect.change else { return None };
@@ -100,7 +113,10 @@ impl Stubborn {
                 sets.retain(|&(of, _)| of != variable);
                 sets.push((variable, value));
             }
-            sets.iter().for_each(|&(variable, value)| setters[variable as usize].push((number, value)));
+            for &(variable, value) in &sets {
+                setters[variable as usize].push((number, value));
+                achievers[(first[variable as usize] + value) as usize] += 1;
+            }
             for &(variable, _) in &needs {
                 let askers: &mut Vec<u32> = &mut askers[variable as usize];
                 if askers.last() != Some(&number) {
@@ -111,7 +127,10 @@ impl Stubborn {
         }
         Some(Stubborn {
             places: space.layout().finite.clone(),
-            goal: wishes(&task.goal)?,
+            goal: wishes(task, &task.goal)?,
+            joined: vec![[0; 2]; achievers.len()],
+            first,
+            achievers,
             interfering: vec![None; rows.len()],
             chosen: vec![0; rows.len()],
             rows,
@@ -145,30 +164,39 @@ impl Stubborn {
         pruned.expanded += 1;
     }
 
-    /// The unmet condition with the fewest rows that are not chosen yet and achieve it.
+    /// An unmet condition whose achievers are chosen already, else the one with the fewest achievers.
     fn unmet(&self, state: &[u64], of: Of) -> Option<(u32, Wish)> {
         let wishes = match of {
             Of::Goal => &self.goal,
             Of::Row(row) => &self.rows[row as usize].needs,
         };
-        let unmet = wishes
-            .iter()
-            .copied()
-            .filter(|&(variable, wish)| !wish.allows(self.places[variable as usize].get(state) as u32));
-        let mut found: Option<(usize, (u32, Wish))> = None;
-        for (variable, wish) in unmet {
-            let fresh = self.setters[variable as usize]
-                .iter()
-                .filter(|&&(row, value)| wish.allows(value) && self.chosen[row as usize] != self.round)
-                .count();
-            if fresh == 0 {
+        let mut found: Option<(u32, (u32, Wish))> = None;
+        for &(variable, wish) in wishes {
+            if wish.allows(self.places[variable as usize].get(state) as u32) {
+                continue;
+            }
+            let (at, which) = self.place(variable, wish);
+            if self.joined[at][which] == self.round {
                 return Some((variable, wish));
             }
-            if found.is_none_or(|(least, _)| fresh < least) {
-                found = Some((fresh, (variable, wish)));
+            let count = match wish {
+                Wish::Is(_) => self.achievers[at],
+                Wish::IsNot(_) => self.setters[variable as usize].len() as u32 - self.achievers[at],
+            };
+            if found.is_none_or(|(least, _)| count < least) {
+                found = Some((count, (variable, wish)));
             }
         }
         found.map(|(_, unmet)| unmet)
+    }
+
+    /// Where a wish is kept among those whose achievers joined.
+    fn place(&self, variable: u32, wish: Wish) -> (usize, usize) {
+        let first = self.first[variable as usize];
+        match wish {
+            Wish::Is(value) => ((first + value) as usize, 0),
+            Wish::IsNot(value) => ((first + value) as usize, 1),
+        }
     }
 
     fn add(&mut self, row: u32) {
@@ -178,6 +206,10 @@ impl Stubborn {
     }
 
     fn add_achievers(&mut self, (variable, wish): (u32, Wish)) {
+        let (at, which) = self.place(variable, wish);
+        if std::mem::replace(&mut self.joined[at][which], self.round) == self.round {
+            return;
+        }
         for at in 0..self.setters[variable as usize].len() {
             let (row, value) = self.setters[variable as usize][at];
             if wish.allows(value) {
@@ -237,11 +269,20 @@ enum Of {
     Row(u32),
 }
 
-fn wishes(needs: &[Need]) -> Option<Vec<(u32, Wish)>> {
-    let wish = |need: &Need| match *need {
-        Need::Is(variable, value) => Some((variable, Wish::Is(value))),
-        Need::IsNot(variable, value) => Some((variable, Wish::IsNot(value))),
-        _ => None,
-    };
-    needs.iter().map(wish).collect()
+/// What a condition asks of finite variables; `None` where it asks for more.
+fn wishes(task: &RowTask, needs: &[Need]) -> Option<Vec<(u32, Wish)>> {
+    let has = |variable: u32, value: u32| (value as usize) < task.variables[variable as usize].values.len();
+    let mut wishes = Vec::with_capacity(needs.len());
+    for need in needs {
+        match *need {
+            Need::Is(variable, value) if has(variable, value) => wishes.push((variable, Wish::Is(value))),
+            Need::IsNot(variable, value) if has(variable, value) => {
+                wishes.push((variable, Wish::IsNot(value)));
+            }
+            // Nothing has a value that there is not.
+            Need::IsNot(..) => {}
+            _ => return None,
+        }
+    }
+    Some(wishes)
 }
