@@ -51,6 +51,11 @@ pub static GUIDES: &[GuideChoice] = &[
         "saturated cost partitioning over pattern databases and Cartesian abstractions",
         Kind::Partition(Source::Both),
     ),
+    named(
+        "ipdb",
+        "saturated cost partitioning over pattern databases that hill climbing finds",
+        Kind::Partition(Source::Climbed),
+    ),
     named("pdb", "saturated cost partitioning over pattern databases", Kind::Partition(Source::Patterns)),
     named(
         "cartesian",

@@ -2,10 +2,13 @@
 
 use super::Abstraction;
 use super::cartesian::{Limits, refine};
+use super::climb::Climbing;
 use super::fence::Fence;
 use super::merge::merge_and_shrink;
+use super::order::walks;
 use super::patterns::Causes;
 use super::project::project;
+use std::collections::HashSet;
 
 /// Where abstractions come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +17,9 @@ pub enum Source {
     Patterns,
     /// Cartesian abstractions, one per goal and one for all of them.
     Cartesian,
-    /// Both of these.
+    /// Projections on patterns that hill climbing finds.
+    Climbed,
+    /// All of these.
     Both,
     /// Factors of merge-and-shrink.
     Merged,
@@ -39,6 +44,10 @@ impl Default for Allowance {
 const MOST_PATTERNS: usize = 1500;
 /// Abstract states of a pattern that grows for a goal.
 const GROWN: u64 = 30_000;
+/// Abstract states of a pattern that hill climbing finds.
+const CLIMBED: u64 = 200_000;
+/// Steps of walks to the states that hill climbing looks at.
+const WALK: u32 = 60;
 /// Transitions of one projection.
 const MOST_TRANSITIONS: usize = 400_000;
 /// States of one Cartesian abstraction.
@@ -57,7 +66,7 @@ pub(super) fn collect(
     let mut list = Vec::new();
     let mut bytes = allowance.bytes / 2;
     let mut work = allowance.work / 4;
-    if source != Source::Patterns {
+    if matches!(source, Source::Cartesian | Source::Both) {
         let share = if source == Source::Both { 2 } else { 1 };
         cartesian(fence, (&mut list, bytes / share, work));
         bytes = bytes.saturating_sub(list.iter().map(Abstraction::bytes).sum());
@@ -66,9 +75,25 @@ pub(super) fn collect(
         return list;
     }
     let causes = Causes::new(fence);
-    let systematic = causes.systematic(MOST_PATTERNS);
-    let grown = causes.growing(fence, GROWN);
-    for pattern in grown.into_iter().chain(systematic) {
+    let climbed = if source == Source::Patterns {
+        Vec::new()
+    } else {
+        let climbing = Climbing {
+            samples: &walks(fence.space, WALK, |_| false),
+            costs,
+            states: CLIMBED.min(bytes / 16),
+            transitions: MOST_TRANSITIONS.min((bytes / 16) as usize),
+            work,
+        };
+        climbing.climb(fence, &causes)
+    };
+    let (grown, systematic) = match source {
+        Source::Climbed => (Vec::new(), causes.goals().iter().map(|&goal| vec![goal]).collect()),
+        _ => (causes.growing(fence, GROWN), causes.systematic(MOST_PATTERNS)),
+    };
+    let mut seen = HashSet::new();
+    let patterns = grown.into_iter().chain(climbed).chain(systematic);
+    for pattern in patterns.filter(|pattern| seen.insert(pattern.clone())) {
         let sees = pattern.iter().map(|&variable| u64::from(fence.sizes[variable as usize]));
         let states = sees.fold(1u64, u64::saturating_mul);
         let most = MOST_TRANSITIONS.min((bytes / 16) as usize).min(work as usize);

@@ -5,6 +5,7 @@
 //! (derived facts, comparisons of numbers, monitors, conditions on other variables) may be true or false, as it likes.
 
 mod cartesian;
+mod climb;
 mod collect;
 mod factor;
 mod fence;

@@ -123,7 +123,7 @@ fn stolen(abstractions: &[Abstraction], whole: &[Vec<u32>], costs: &[u32]) -> Ve
 }
 
 /// States at the ends of random walks, always the same ones. Walks begin again where they are `dead`.
-fn walks(space: &RowSpace, length: u32, dead: impl Fn(&[u64]) -> bool) -> Vec<Vec<u64>> {
+pub(super) fn walks(space: &RowSpace, length: u32, dead: impl Fn(&[u64]) -> bool) -> Vec<Vec<u64>> {
     let mut worker = space.row_worker();
     let mut dice = 0x9E37_79B9_7F4A_7C15u64;
     let mut roll = move |bound: u32| {

@@ -34,6 +34,7 @@ impl Partitioned {
             name: match source {
                 Source::Patterns => "pdb",
                 Source::Cartesian => "cartesian",
+                Source::Climbed => "ipdb",
                 Source::Both => "scp",
                 Source::Merged => "merge-and-shrink",
             },

@@ -54,6 +54,24 @@ impl Causes {
         Causes { before: lists(before), beside: lists(beside), goals }
     }
 
+    /// The variables that the goal asks about.
+    pub(super) fn goals(&self) -> &[u32] {
+        &self.goals
+    }
+
+    /// The variables that a pattern may grow by: those that its variables need, and goals that change with one of them.
+    pub(super) fn relevant(&self, pattern: &[u32]) -> Vec<u32> {
+        let mut found: Vec<u32> = Vec::new();
+        for &variable in pattern {
+            found.extend_from_slice(&self.before[variable as usize]);
+            found.extend(self.beside[variable as usize].iter().filter(|other| self.goals.contains(other)));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.retain(|variable| !pattern.contains(variable));
+        found
+    }
+
     /// All interesting patterns of up to three variables, the smallest first: each has a goal, and each of its variables
     /// is needed for another one or is a goal that changes with another one. At most `most`.
     pub(super) fn systematic(&self, most: usize) -> Vec<Vec<u32>> {
