@@ -3,9 +3,11 @@
 //! 2001; Keyder and Geffner 2008 for supporters by h^add).
 //!
 //! h^max is admissible, consistent and safe; h^add and h^FF are safe. Comparisons of numbers count one row as often as it
-//! takes to make them true (the repetitions of Scala, Haslum and Thiebaux 2016), but for h^max. Relaxed plans of tasks whose
-//! rows use up numbers count what they use.
+//! takes to make them true (the repetitions of Scala, Haslum and Thiebaux 2016); for h^max, what it costs at least however
+//! rows share in it. Relaxed plans of tasks whose rows use up numbers count what they use.
 
+use super::floors::Floors;
+use super::intervals::Intervals;
 use super::queue::Queue;
 use super::relaxed::{NO_ROW, Relaxed};
 use super::resources::Stock;
@@ -16,7 +18,7 @@ use hadal_system::guide::{Distance, Estimator, Guide, Mask, Promises};
 /// Not reached.
 pub(super) const INFINITE: u32 = u32::MAX;
 /// The largest finite cost.
-const LARGEST: u32 = u32::MAX - 1;
+pub(super) const LARGEST: u32 = u32::MAX - 1;
 
 /// Which of the three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +91,10 @@ pub struct Exploration<'g> {
     plan: Vec<Label>,
     preferred: Vec<Label>,
     repeats: Vec<(u32, u32)>,
+    /// Tells where numbers never come to what the goal wants.
+    intervals: Option<Intervals<'g>>,
+    /// What comparisons of numbers cost at least, for h^max.
+    floors: Option<Floors>,
     /// What rows use up and make, where relaxed plans count that.
     stock: Option<Stock>,
     /// Facts that a relaxed plan still wants, with the row that wants each.
@@ -113,6 +119,8 @@ impl<'g> Exploration<'g> {
             plan: Vec::new(),
             preferred: Vec::new(),
             repeats: Vec::new(),
+            intervals: Intervals::of(task.space()),
+            floors: (kind == Relaxation::Max).then(|| Floors::of(task)).flatten(),
             stock: task.resources.as_ref().filter(|_| kind == Relaxation::Plan).map(Stock::new),
             wanted: Vec::new(),
         }
@@ -122,6 +130,9 @@ impl<'g> Exploration<'g> {
     pub fn cost(&mut self, state: &[u64], off: Option<&Mask>) -> u32 {
         self.plan.clear();
         self.preferred.clear();
+        if self.intervals.as_mut().is_some_and(|intervals| !intervals.reaches(state)) {
+            return INFINITE;
+        }
         self.explore(state, off);
         let task = self.task;
         let reached = task.goal.iter().map(|&fact| self.facts[fact as usize]);
@@ -151,6 +162,9 @@ impl<'g> Exploration<'g> {
         self.repeats.clear();
         if self.kind != Relaxation::Max {
             self.count_repeats(state);
+        }
+        if let Some(floors) = &mut self.floors {
+            floors.look_at(task, state, &mut self.worker);
         }
         self.queue.clear();
         let (facts, queue) = (&mut self.facts, &mut self.queue);
@@ -203,6 +217,7 @@ impl<'g> Exploration<'g> {
         }
         let cost = self.costs[operator as usize];
         for &fact in task.adds.get(operator) {
+            let cost = self.floors.as_ref().map_or(cost, |floors| cost.max(floors.least[fact as usize]));
             if cost < self.facts[fact as usize] {
                 self.facts[fact as usize] = cost;
                 self.supporters[fact as usize] = operator;

@@ -63,10 +63,15 @@ pub(super) fn linear(task: &RowTask, term: u32) -> Option<Linear> {
 }
 
 impl Linear {
+    /// The value of a form of one number.
+    pub(super) fn at(&self, number: f64) -> f64 {
+        self.factors.values().map(|factor| factor * number).sum::<f64>() + self.constant
+    }
+
     /// Whether a form of one number may meet a comparison where the number has this value: said only where rounding cannot
     /// be what decides.
     pub(super) fn meets(&self, sign: Sign, side: Side, number: f64) -> bool {
-        let value = self.factors.values().map(|factor| factor * number).sum::<f64>() + self.constant;
+        let value = self.at(number);
         let close = value.abs() <= 1e-6 * (1.0 + self.constant.abs() + number.abs());
         match sign {
             Sign::Positive | Sign::NotNegative | Sign::Zero => value * side.sign() > 0.0 || close,

@@ -3,6 +3,8 @@
 mod abstraction;
 mod additive;
 mod count;
+mod floors;
+mod intervals;
 mod landmarks;
 mod linear;
 mod lmcut;

@@ -32,7 +32,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    fn of(lists: &[Vec<u32>]) -> Self {
+    pub(super) fn of(lists: &[Vec<u32>]) -> Self {
         let mut made = Lists { begins: vec![0], flat: Vec::new() };
         for list in lists {
             made.flat.extend_from_slice(list);
@@ -42,7 +42,7 @@ impl Lists {
     }
 
     /// For each of `count` numbers, the lists it stands in.
-    fn turned(&self, count: usize) -> Self {
+    pub(super) fn turned(&self, count: usize) -> Self {
         let mut sizes = vec![0u32; count + 1];
         self.flat.iter().for_each(|&at| sizes[at as usize + 1] += 1);
         for at in 0..count {
@@ -109,7 +109,14 @@ pub(super) struct Gain {
     pub(super) comparison: u32,
     pub(super) side: Side,
     pub(super) by: f64,
+    /// By how much all changes of the row together bring it nearer each time, at most.
+    pub(super) net: f64,
+    /// How near values that are assigned bring it, without making it true.
+    pub(super) nearest: f64,
 }
+
+/// Left off of ratios of floating-point numbers, so that rounding never makes them too large.
+const ROUNDING: f64 = 1e-9;
 
 /// A relaxed task.
 pub struct Relaxed<'s> {
@@ -206,6 +213,20 @@ impl<'s> Relaxed<'s> {
         }
     }
 
+    /// How far a side of a comparison is from being met; nothing where it is, or where its value is undefined.
+    pub(super) fn missing(&self, gain: &Gain, state: &[u64], worker: &mut RowWorker) -> f64 {
+        let comparison = self.space.task().comparisons[gain.comparison as usize];
+        let Some(value) = worker.value(state, comparison.term) else { return 0.0 };
+        let missing = -gain.side.sign() * *value.numer() as f64 / *value.denom() as f64;
+        missing.min(gain.nearest).max(0.0)
+    }
+
+    /// How often the row of a gain would have to fire if it alone made the comparison true. Of any rows that make it true
+    /// together, the counts divided by theirs make one at least. Never below one.
+    pub(super) fn least_times(&self, gain: &Gain, state: &[u64], worker: &mut RowWorker) -> f64 {
+        (self.missing(gain, state, worker) / gain.net * (1.0 - ROUNDING)).max(1.0)
+    }
+
     /// Where the fact of a value is read off a state, and what stands there. For such facts only.
     pub(super) fn test(&self, fact: u32) -> (Place, u64) {
         let (variable, value) = self.value_of(fact).unwrap_or_default();
@@ -234,6 +255,8 @@ struct Builder<'s> {
     /// The comparisons that are facts and read each number, with their facts and forms.
     by_number: HashMap<u32, Vec<Compared>>,
     forms: HashMap<u32, Option<Linear>>,
+    /// How near values that are assigned bring sides of comparisons, where they do not make them true.
+    nearest: HashMap<(u32, Side), f64>,
 }
 
 impl<'s> Builder<'s> {
@@ -416,7 +439,10 @@ impl<'s> Builder<'s> {
                 && let Some(value) = constant(task, term)
                 && !form.meets(held.sign, side, value)
             {
-                // A value that does not meet the comparison never makes it true.
+                // A value that does not meet the comparison never makes it true, but others go on from there.
+                let missing = -side.sign() * form.at(value);
+                let nearest = self.nearest.entry((comparison, side)).or_insert(f64::INFINITY);
+                *nearest = nearest.min(missing);
                 continue;
             }
             if let (Some(amount), Some(Some(linear))) = (amount, self.forms.get(&comparison)) {
@@ -431,11 +457,36 @@ impl<'s> Builder<'s> {
                 }
                 by = towards;
             }
+            let net = self.net(task, row, (comparison, side));
             let operator = self.add(row, needs.to_vec(), vec![fact]);
             if by != 0.0 {
-                self.gains.push(Gain { operator, comparison, side, by });
+                self.gains.push(Gain { operator, comparison, side, by, net, nearest: f64::INFINITY });
             }
         }
+    }
+
+    /// By how much a row brings a side of a comparison nearer, at most, all its changes together; infinite where nobody
+    /// knows.
+    fn net(&self, task: &RowTask, row: u32, (comparison, side): (u32, Side)) -> f64 {
+        let Some(Some(form)) = self.forms.get(&comparison) else { return f64::INFINITY };
+        if task.comparisons[comparison as usize].sign == Sign::NotZero {
+            return f64::INFINITY;
+        }
+        let (mut net, mut size) = (0.0f64, 0.0f64);
+        for effect in &task.rows[row as usize].effects {
+            let (number, term) = match effect.change {
+                Change::Increase(number, term) => (number, Some(term)),
+                Change::Assign(number, _) => (number, None),
+                Change::Set(..) => continue,
+            };
+            let Some(factor) = form.factors.get(&number) else { continue };
+            let Some(amount) = term.and_then(|term| constant(task, term)) else { return f64::INFINITY };
+            let towards = factor * amount * side.sign();
+            // What happens under a condition may happen where it helps.
+            net += if effect.when.is_empty() { towards } else { towards.max(0.0) };
+            size += towards.abs();
+        }
+        if net > ROUNDING * size { net } else { f64::INFINITY }
     }
 
     fn finish(
@@ -445,6 +496,10 @@ impl<'s> Builder<'s> {
         goal: Vec<u32>,
         row_needs: Vec<Vec<u32>>,
     ) -> Relaxed<'s> {
+        for gain in &mut self.gains {
+            let nearest = self.nearest.get(&(gain.comparison, gain.side));
+            gain.nearest = nearest.copied().unwrap_or(f64::INFINITY);
+        }
         let places = space.layout().finite.clone();
         let row_costs: Vec<u32> = (0..space.task().rows.len() as u32)
             .map(|row| match kind {
