@@ -203,13 +203,11 @@ fn by_preferred(
     nodes.push(&[Node::default()]);
     // What each state prefers, in the order of the states.
     let mut preferred: Vec<Vec<u32>> = vec![of(estimator)];
-    let mut applicable = Vec::new();
     let mut at = 0;
     while at < states.len() {
         state.copy_from_slice(states.get(at));
-        worker.applicable(&state, &mut applicable);
         for row in std::mem::take(&mut preferred[at as usize]) {
-            if applicable.binary_search(&row).is_err() {
+            if !worker.can_fire(&state, row) {
                 continue;
             }
             let Firing::Reached(_) = worker.fire(&state, row, &mut next) else { continue };

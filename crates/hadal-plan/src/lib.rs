@@ -27,6 +27,7 @@ mod snapshot;
 mod states;
 mod stop;
 mod sums;
+mod trim;
 mod width;
 
 pub use astar::Figures;

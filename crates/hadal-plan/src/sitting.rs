@@ -9,6 +9,7 @@ use crate::plan::Plan;
 use crate::planner::{Answer, Found, Outcome, PlanError, Planner};
 use crate::snapshot::{Loader, Saver};
 use crate::stop::Watch;
+use crate::trim::trim;
 use hadal_exec::rows::RowSpace;
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
@@ -114,7 +115,15 @@ impl<'a> Sitting<'a> {
 
     /// Takes over a plan where it is better than the one at hand; whether it is.
     pub(crate) fn take(&mut self, rows: Vec<u32>, level: Option<u64>) -> Result<bool, PlanError> {
-        let plan = Plan::replay(self.space.task(), rows)?;
+        let task = self.space.task();
+        let mut plan = Plan::replay(task, rows)?;
+        if !self.planner.optimal && !self.planner.engine.proves() {
+            let shorter = Plan::replay(task, trim(self.space, plan.rows.clone()))?;
+            // Fewer steps may lead to a last state that a metric likes less.
+            if !is_better(task, plan.cost, shorter.cost) {
+                plan = shorter;
+            }
+        }
         if self.outcome.plan.as_ref().is_some_and(|held| !is_better(self.space.task(), plan.cost, held.cost))
         {
             return Ok(false);

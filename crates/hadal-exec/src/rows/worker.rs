@@ -59,7 +59,23 @@ impl<'s> RowWorker<'s> {
         });
     }
 
-    /// Fires a row that [`RowWorker::applicable`] found; the state it leads to is in `next`.
+    /// Whether one row can fire in `state`.
+    pub fn can_fire(&mut self, state: &[u64], row: u32) -> bool {
+        let space = self.space;
+        let values = space.task.rows[row as usize].needs.iter().all(|need| match *need {
+            Need::Is(variable, value) => {
+                space.layout.finite[variable as usize].get(state) == u64::from(value)
+            }
+            _ => true,
+        });
+        if !values {
+            return false;
+        }
+        self.scratch.derive(space, state);
+        self.scratch.holds(space, space.table.needs[row as usize], state)
+    }
+
+    /// Fires a row that [`RowWorker::applicable`] found, or that [`RowWorker::can_fire`]; the state it leads to is in `next`.
     pub fn fire(&mut self, state: &[u64], row: u32, next: &mut [u64]) -> Firing {
         if !self.space.derivation.is_empty() {
             self.scratch.derive(self.space, state);
