@@ -9,6 +9,7 @@ use hadal_guide::{Distance, Estimator, Goal, Guide, Mask, Promises};
 use hadal_search::external::{External, ExternalFigures, ExternalOptions};
 use hadal_search::layered::Trouble;
 use hadal_search::{SearchTask, Setting, StopReason, Verdict, explore};
+use hadal_store::{Governor, Reservation};
 use hadal_system::state::hash;
 use hadal_system::{
     ActionInfo, Check, CostRange, Label, PropertyId, PropertyInfo, StateField, StateSpace, Successors, Worker,
@@ -18,8 +19,10 @@ use hadal_system::{
 const LONGEST: u32 = 3;
 const NO_OP_WORK: u64 = 20_000_000;
 
-/// States whose estimates are kept at hand, by hash.
-const CACHED: usize = 1 << 15;
+/// Estimates of states met lately take one part in so many of the memory.
+const AT_HAND_SHARE: u64 = 8;
+/// But of no more states than so many, and of no fewer.
+const AT_HAND: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 21;
 
 /// What steps count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +51,7 @@ impl Sitting<'_> {
         let (planner, space) = (self.planner, self.space);
         let undirected = self.undirected().filter(|_| counting == Counting::Costs);
         let priced = Priced { space, counting, undirected, overflowed: planner.disk.overflowed };
-        let remembering = Remembering { guide };
+        let remembering = Remembering::new(guide, space.words(), planner.disk.threads, planner.governor);
         let question = question();
         let goal = Goal { properties: vec![PropertyId(0)], ..Goal::default() };
         let resumes = self.take_run().is_some();
@@ -214,9 +217,25 @@ impl Worker for PricedWorker<'_> {
     }
 }
 
-/// A guide that remembers what it said of states met lately: External A* asks for every successor.
+/// A guide that remembers what it said of states met lately: External A* asks for every successor, and most states are
+/// met several times.
 struct Remembering<'g> {
     guide: &'g dyn Guide,
+    /// States of each estimator, a power of two.
+    slots: usize,
+    _held: Option<Reservation>,
+}
+
+impl<'g> Remembering<'g> {
+    fn new(guide: &'g dyn Guide, words: usize, threads: usize, governor: &Governor) -> Self {
+        let slot = (words * size_of::<u64>() + size_of::<Option<Distance>>()) as u64;
+        let threads = threads.max(1) as u64;
+        let wanted = governor.limit() / AT_HAND_SHARE / threads / slot;
+        let slots = 1u64 << wanted.clamp(*AT_HAND.start(), *AT_HAND.end()).ilog2();
+        let held = governor.try_reserve(slots * slot * threads, "estimates of states met lately").ok();
+        let slots = if held.is_some() { slots } else { *AT_HAND.start() };
+        Remembering { guide, slots: slots as usize, _held: held }
+    }
 }
 
 impl Guide for Remembering<'_> {
@@ -232,7 +251,7 @@ impl Guide for Remembering<'_> {
         Box::new(Remembered {
             estimator: self.guide.estimator(),
             states: Vec::new(),
-            estimates: vec![None; CACHED],
+            estimates: vec![None; self.slots],
         })
     }
 }
@@ -248,8 +267,9 @@ impl Estimator for Remembered<'_> {
         if off.is_some() {
             return self.estimator.estimate(state, off);
         }
-        self.states.resize(CACHED * state.len(), 0);
-        let slot = hash(state) as usize % CACHED;
+        let slots = self.estimates.len();
+        self.states.resize(slots * state.len(), 0);
+        let slot = hash(state) as usize % slots;
         let held = &mut self.states[slot * state.len()..(slot + 1) * state.len()];
         if let Some(estimate) = self.estimates[slot]
             && held == state
