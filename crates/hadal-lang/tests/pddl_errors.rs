@@ -72,7 +72,10 @@ fn what_is_not_supported_gets_a_caret() {
         let caret =
             lines.iter().position(|line| line.contains('^')).unwrap_or_else(|| panic!("no caret: {text}"));
         let column = lines[caret].find('^').unwrap();
-        assert!(text.contains(said) && lines[caret - 1][column..].trim_start_matches('(').starts_with(begins), "{text}");
+        assert!(
+            text.contains(said) && lines[caret - 1][column..].trim_start_matches('(').starts_with(begins),
+            "{text}"
+        );
     };
     let domain = |from: &str, to: &str| DOMAIN.replace(from, to);
     at(
