@@ -126,10 +126,11 @@ fn explore(
     let rumur = if args.no_peers { None } else { Rumur::find(args.threads, args.time_limit) };
     let mut report = BenchReport::new(args, rumur.as_ref().map(|r| r.version.clone()));
     let contest = Contest { args, corpus, scratch, hadal, rumur };
-    println!("{}", text::heading(&report));
+    let wide = cases.iter().map(|case| case.name().chars().count()).max().unwrap_or(0);
+    println!("{}", text::heading(&report, wide));
     for case in cases {
         let row = contest.measure(case)?;
-        println!("{}", text::row(&row, report.clock));
+        println!("{}", text::row(&row, report.clock, wide));
         report.rows.push(row);
     }
     Ok(report)

@@ -2,16 +2,16 @@
 
 use super::html::{self, Bar, escape, section};
 use super::result::{BenchReport, CaseResult, PeerResult};
-use hadal_check::units::{grouped, size};
+use hadal_check::units::{counted, grouped, size};
 
 /// The whole page.
 pub fn render(report: &BenchReport) -> String {
     let clock = report.clock;
     let about = format!(
-        "hadal {}, {}; {} thread(s), best of {}, {} clock.",
+        "hadal {}, {}; {}, best of {}, {} clock.",
         report.hadal,
         report.rumur.as_deref().unwrap_or("no peer"),
-        report.threads,
+        counted(report.threads as u64, "thread"),
         report.repeat,
         clock.name()
     );

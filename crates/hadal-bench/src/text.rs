@@ -4,11 +4,13 @@ use super::result::{BenchReport, CaseResult, PeerResult};
 use super::statistics::Spread;
 use super::suite::Suite;
 use crate::args::Clock;
-use hadal_check::units::size;
+use hadal_check::units::{counted, grouped, size, span};
 
 /// What suites there are.
 pub fn list(suites: &[Suite]) -> String {
-    let lines = suites.iter().map(|s| format!("{:14} {:3} models  {}\n", s.name, s.cases.len(), s.about));
+    let lines = suites
+        .iter()
+        .map(|s| format!("{:14} {:>10}  {}\n", s.name, counted(s.cases.len() as u64, "model"), s.about));
     let tables = [
         ("lamborn", "the tables of Lamborn's dissertation with our columns beside them"),
         ("directed", "the tables of Wehrle's dissertation with our columns, and models with errors"),
@@ -22,63 +24,61 @@ pub fn list(suites: &[Suite]) -> String {
         ("liveness", "lassos, claims, products and Promela graphs, beside SPIN and published figures"),
         ("korf", "Korf's hundred 15-puzzles by External A* within 1 GiB, beside the published figures"),
     ];
-    lines.chain(tables.map(|(name, about)| format!("{name:14} {:3}         {about}\n", ""))).collect()
+    lines.chain(tables.map(|(name, about)| format!("{name:14} {:>10}  {about}\n", ""))).collect()
 }
 
-/// The lines above the rows.
-pub fn heading(report: &BenchReport) -> String {
+/// The lines above the rows, whose names take up to `wide` characters.
+pub fn heading(report: &BenchReport, wide: usize) -> String {
     let peer = report.rumur.as_deref().unwrap_or("no peer");
     let warning = if report.optimised {
         ""
     } else {
         "WARNING: this hadal was built without optimisation; counts are checked, rates mean nothing\n"
     };
+    let columns = match report.rumur {
+        Some(_) => format!("  {:>12} {:>7} {:>10} {:>7}", "peer's /s", "speed", "peer peak", "memory"),
+        None => String::new(),
+    };
     format!(
-        "suite {}, threads {}, best of {}, {} clock, hadal {}, {peer}\n{warning}{:36} {:>10} {:>11} {:>8} {:>8} {:>8} {:>7} \
-         {:>9} {:>6} | {:>8} {:>7} {:>9} {:>6}",
+        "suite {}, {}, best of {}, {} clock, hadal {}, {peer}\n{warning}{:wide$} {:>12} {:>12} {:>9} {:>12} {:>14} {:>10} \
+         {:>9}{columns}",
         report.suite,
-        report.threads,
+        counted(report.threads as u64, "thread"),
         report.repeat,
         report.clock.name(),
         report.hadal,
         "model",
         "states",
         "transitions",
-        "seconds",
-        "kstate/s",
-        "ktrans/s",
-        "B/state",
+        "time",
+        "states/s",
+        "transitions/s",
         "peak",
-        "start",
-        "peer kt/s",
-        "speed",
-        "peer peak",
-        "memory"
+        "start-up",
     )
 }
 
-/// One row.
-pub fn row(row: &CaseResult, clock: Clock) -> String {
+/// One row, with a name of up to `wide` characters.
+pub fn row(row: &CaseResult, clock: Clock, wide: usize) -> String {
     let ours = &row.ours.figures;
     let mut line = format!(
-        "{:36} {:>10} {:>11} {:>8.2} {:>8.0} {:>8.0} {:>7.1} {:>9} {:>6.2} | ",
+        "{:wide$} {:>12} {:>12} {:>9} {:>12} {:>14} {:>10} {:>9}",
         row.name,
-        ours.states,
-        ours.transitions,
-        ours.seconds(clock),
-        ours.state_rate(clock) / 1e3,
-        ours.transition_rate(clock) / 1e3,
-        ours.bytes_per_state(),
+        grouped(ours.states),
+        grouped(ours.transitions),
+        span(ours.seconds(clock)),
+        grouped(ours.state_rate(clock) as u64),
+        grouped(ours.transition_rate(clock) as u64),
         size(ours.peak_bytes),
-        row.ours.startup_seconds,
+        span(row.ours.startup_seconds),
     );
     match &row.peer {
-        None => line.push('-'),
-        Some(PeerResult::Refused { reason }) => line.push_str(reason),
-        Some(PeerResult::Late { seconds }) => line.push_str(&format!("not done after {seconds} s")),
+        None => {}
+        Some(PeerResult::Refused { reason }) => line.push_str(&format!("  {reason}")),
+        Some(PeerResult::Late { seconds }) => line.push_str(&format!("  not done after {seconds} s")),
         Some(PeerResult::Finished { figures, .. }) => line.push_str(&format!(
-            "{:>8.0} {:>6.2}x {:>9} {:>5.2}x",
-            figures.transition_rate(clock) / 1e3,
+            "  {:>12} {:>6.2}x {:>10} {:>6.2}x",
+            grouped(figures.transition_rate(clock) as u64),
             row.speed_ratio(clock).unwrap_or(f64::NAN),
             size(figures.peak_bytes),
             row.memory_ratio().unwrap_or(f64::NAN)
@@ -87,7 +87,11 @@ pub fn row(row: &CaseResult, clock: Clock) -> String {
     if row.peer_disagrees() {
         let peer = row.peer.as_ref().and_then(PeerResult::figures);
         let (states, transitions) = peer.map_or((0, 0), |p| (p.states, p.transitions));
-        line.push_str(&format!("\n  the peer counts {states} states and {transitions} transitions"));
+        line.push_str(&format!(
+            "\n  the peer counts {} and {}",
+            counted(states, "state"),
+            counted(transitions, "transition")
+        ));
     }
     if let Some(problem) = &row.problem {
         line.push_str(&format!("\n  WRONG: {problem}"));
@@ -109,6 +113,7 @@ pub fn summary(report: &BenchReport) -> String {
     }
     let wrong = report.rows.iter().filter(|row| row.problem.is_some()).count();
     lines.push(match wrong {
+        0 if report.rows.len() == 1 => "the model has the counts of the table".to_owned(),
         0 => format!("all {} models have the counts of the table", report.rows.len()),
         _ => format!("{wrong} of {} models do NOT have the counts of the table", report.rows.len()),
     });
@@ -117,8 +122,11 @@ pub fn summary(report: &BenchReport) -> String {
 
 fn spread(spread: &Spread) -> String {
     format!(
-        "geometric mean {:.2}x, least {:.2}x, greatest {:.2}x, over {} models",
-        spread.geometric_mean, spread.least, spread.greatest, spread.count
+        "geometric mean {:.2}x, least {:.2}x, greatest {:.2}x, over {}",
+        spread.geometric_mean,
+        spread.least,
+        spread.greatest,
+        counted(spread.count as u64, "model")
     )
 }
 

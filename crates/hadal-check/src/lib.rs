@@ -51,7 +51,6 @@ mod searching;
 pub mod space;
 pub mod strategy;
 pub mod timed;
-pub mod units;
 pub mod usage;
 
 pub use check::Check;
@@ -60,6 +59,7 @@ pub use detection::Detecting;
 pub use directed::Directing;
 pub use error::CheckError;
 pub use folder::RunPlace;
+pub use hadal_system::units;
 pub use options::Options;
 pub use partition::Partitioning;
 pub use reduction::{Reductions, Traces};

@@ -379,6 +379,11 @@ impl Folders for CheckFolders<'_> {
         match self.begin {
             Begin::Resumed => {
                 let ledger = place.open(governor, fingerprint, about)?;
+                if let Some(record) = ledger.record() {
+                    // What is known shows while it is read back.
+                    control.gauges.states.store(record.states(), Ordering::Relaxed);
+                    control.gauges.depth.store(record.depth(), Ordering::Relaxed);
+                }
                 for damage in ledger.damaged() {
                     control.warn(format!("{damage}; continuing from the commit before"));
                 }

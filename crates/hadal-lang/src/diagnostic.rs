@@ -94,7 +94,8 @@ pub fn render_plain(source: &Source, diagnostic: &Diagnostic) -> String {
     };
     if diagnostic.span == Span::default() {
         // About the whole text, or about what the command line says: no place would be the right one.
-        let help = diagnostic.help.as_ref().map_or(String::new(), |help| format!("  = help: {help}\n"));
+        let help =
+            diagnostic.help.as_ref().map_or(String::new(), |help| format!("  = help: {}\n", printable(help)));
         return format!("{}: {severity}: {}\n{help}", source.name, printable(&diagnostic.message));
     }
     let original = source.original_text();
@@ -116,11 +117,11 @@ pub fn render_plain(source: &Source, diagnostic: &Diagnostic) -> String {
     text.push_str(&" ".repeat(column));
     text.push_str(&"^".repeat(width));
     if let Some(label) = &diagnostic.label {
-        text.push_str(&format!(" {label}"));
+        text.push_str(&format!(" {}", printable(label)));
     }
     text.push('\n');
     if let Some(help) = &diagnostic.help {
-        text.push_str(&format!("{pad} = help: {help}\n"));
+        text.push_str(&format!("{pad} = help: {}\n", printable(help)));
     }
     text
 }

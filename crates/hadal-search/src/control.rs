@@ -1,5 +1,6 @@
 //! What bounds a search from outside, and what can be read of it while it goes on.
 
+use crate::estimate::{Estimate, remaining};
 use crate::report::StopReason;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -41,6 +42,31 @@ pub struct Gauges {
     pub frontier: AtomicU64,
     /// How many of them are done.
     pub expanded: AtomicU64,
+    /// Bytes of states on disk.
+    pub disk: AtomicU64,
+    /// States of each layer found so far, of searches in layers.
+    widths: Mutex<Vec<u64>>,
+}
+
+impl Gauges {
+    /// Tells that a layer of so many states begins to be expanded.
+    pub fn begin_layer(&self, depth: u64, width: u64) {
+        self.depth.store(depth, Ordering::Relaxed);
+        self.frontier.store(width, Ordering::Relaxed);
+        let mut widths = self.widths.lock().unwrap_or_else(PoisonError::into_inner);
+        widths.resize(depth as usize, 0);
+        widths.push(width);
+    }
+
+    /// Tells how wide all layers are that are known.
+    pub fn set_widths(&self, known: Vec<u64>) {
+        *self.widths.lock().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
+    /// What is left, guessed from the layers so far, at this many states per second; nothing for searches without layers.
+    pub fn estimate(&self, rate: Option<f64>) -> Option<Estimate> {
+        remaining(&self.widths.lock().unwrap_or_else(PoisonError::into_inner), rate)
+    }
 }
 
 /// The reins of one search: limits, figures, and a flag that asks it to stop.
@@ -53,6 +79,7 @@ pub struct Control {
     interrupt: Arc<AtomicBool>,
     warnings: Mutex<Vec<String>>,
     started: Instant,
+    resumed: bool,
     /// Where the time limit is counted from.
     limited_from: OnceLock<Instant>,
 }
@@ -60,7 +87,7 @@ pub struct Control {
 impl Control {
     /// A search that starts now.
     pub fn new(limits: Limits) -> Self {
-        let control = Control::resumed(limits);
+        let control = Control { resumed: false, ..Control::resumed(limits) };
         control.limited_from.get_or_init(|| control.started);
         control
     }
@@ -74,6 +101,7 @@ impl Control {
             interrupt: Arc::default(),
             warnings: Mutex::default(),
             started: Instant::now(),
+            resumed: true,
             limited_from: OnceLock::new(),
         }
     }
@@ -82,6 +110,11 @@ impl Control {
     /// asked to.
     pub fn part(&self, limits: Limits) -> Self {
         Control { interrupt: Arc::clone(&self.interrupt), ..Control::new(limits) }
+    }
+
+    /// Whether it reads back what it did before.
+    pub fn is_resumed(&self) -> bool {
+        self.resumed
     }
 
     /// Asks the search to stop at the next good moment.

@@ -30,6 +30,7 @@ pub mod stmt;
 pub mod system;
 pub mod text;
 pub mod timed;
+pub mod units;
 pub mod validate;
 pub mod visit;
 pub mod wide;

@@ -37,7 +37,7 @@ pub struct Cli {
     pub verb: crate::commands::Verb,
 }
 
-/// What `-h` shows of a verb with many options; `--help` shows all.
+/// What `-h` shows of a verb with many options, by the names of the arguments; `--help` shows all.
 const SHORT_HELP: &[(&str, &[&str])] = &[
     (
         "check",
@@ -56,6 +56,24 @@ const SHORT_HELP: &[(&str, &[&str])] = &[
             "find",
             "json",
             "trace",
+            "explain",
+        ],
+    ),
+    (
+        "plan",
+        &[
+            "domain",
+            "problem",
+            "optimal",
+            "engine",
+            "guide",
+            "memory",
+            "time_limit",
+            "threads",
+            "disk",
+            "json",
+            "plan",
+            "html",
             "explain",
         ],
     ),

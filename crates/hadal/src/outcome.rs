@@ -11,7 +11,7 @@ use crate::paint::Paint;
 use crate::trace::TraceView;
 use hadal_check::Coverage;
 use hadal_check::memory::peak_resident;
-use hadal_check::units::{grouped, size};
+use hadal_check::units::{counted, grouped, per_second, size, span};
 use hadal_check::usage::cpu_seconds;
 use hadal_search::{Proviso, Report, StopReason, Verdict};
 use serde::Serialize;
@@ -107,13 +107,17 @@ impl Outcome {
         lines.extend(self.never());
         let depth = self.counts.depth.map_or(String::new(), |d| format!(", depth {d}"));
         lines.push(format!(
-            "  {} states, {} transitions{depth}, {:.2} s",
-            grouped(self.counts.states),
-            grouped(self.counts.transitions),
-            self.time.seconds
+            "  {}, {}{depth}, {}",
+            counted(self.counts.states, "state"),
+            counted(self.counts.transitions, "transition"),
+            span(self.time.seconds)
         ));
         if let (Some(discrete), Some(maximal)) = (self.counts.discrete, self.counts.maximal) {
-            lines.push(format!("  {} discrete parts, {} maximal zones", grouped(discrete), grouped(maximal)));
+            lines.push(format!(
+                "  {}, {}",
+                counted(discrete, "discrete part"),
+                counted(maximal, "maximal zone")
+            ));
         }
         match self.traces.shortest_paths {
             None => {}
@@ -137,21 +141,24 @@ impl Outcome {
                 .traces
                 .shortest_among
                 .map_or(String::new(), |among| format!(", a shortest one among {among}"));
-            lines.push(format!("  a stem of {} and a loop of {around} steps{among}", steps - around));
+            lines.push(format!(
+                "  a stem of {} and a loop of {}{among}",
+                steps - around,
+                counted(around, "step")
+            ));
         }
         if self.traces.answers.len() > 1 {
             lines.extend(self.traces.answers.iter().map(AnswerFigures::text));
         }
         lines.push(self.rates());
         lines.push(format!(
-            "  memory: {} resident at most; of the budget of {}, {} reserved; {} bits per state",
+            "  memory: {} resident at most; of the budget of {}, {} reserved; {} per state",
             size(self.memory.peak_memory_bytes),
             size(self.memory.memory_budget_bytes),
             size(self.memory.peak_budget_bytes),
-            self.used.state_bits,
+            counted(u64::from(self.used.state_bits), "bit"),
         ));
-        let threads =
-            if self.used.threads == 1 { "1 thread".into() } else { format!("{} threads", self.used.threads) };
+        let threads = counted(self.used.threads as u64, "thread");
         lines.push(format!("  strategy {}, symmetry {}, {threads}", self.used.strategy, self.used.symmetry));
         if !self.used.reductions.is_empty() {
             lines.push(format!("  states left out by reduction: {}", self.used.reductions.join(", ")));
@@ -160,11 +167,11 @@ impl Outcome {
             let put_off = (directed.work.deferred_share * 100.0).round();
             let put_off = if put_off > 0.0 { format!(", {put_off} % put off") } else { String::new() };
             lines.push(format!(
-                "  guide {}, order {}, priority {}: {} states expanded, {} taken out{put_off}",
+                "  guide {}, order {}, priority {}: {} expanded, {} taken out{put_off}",
                 directed.manner.guide,
                 directed.manner.order,
                 directed.manner.priority,
-                grouped(directed.work.distinct + directed.blind),
+                counted(directed.work.distinct + directed.blind, "state"),
                 grouped(directed.work.pops),
             ));
         }
@@ -177,8 +184,7 @@ impl Outcome {
             ));
         }
         for cover in &self.seen.covers {
-            let hits = if cover.hits == 1 { "hit" } else { "hits" };
-            lines.push(format!("  cover \"{}\": {} {hits}", cover.property, grouped(cover.hits)));
+            lines.push(format!("  cover \"{}\": {}", cover.property, counted(cover.hits, "hit")));
         }
         if let Some(run) = &self.used.run {
             lines.push(match self.decided.verdict {
@@ -191,17 +197,16 @@ impl Outcome {
 
     /// How fast it went, with and without what comes before the search.
     fn rates(&self) -> String {
-        let new = self.counts.states.saturating_sub(self.counts.states_before) as f64;
-        let rate = |seconds: f64| grouped((new / seconds.max(1e-6)) as u64);
+        let new = self.counts.states.saturating_sub(self.counts.states_before);
         let before = match self.counts.states_before {
             0 => String::new(),
-            before => format!("{} states were known; ", grouped(before)),
+            before => format!("known before: {}; ", counted(before, "state")),
         };
         format!(
-            "  {before}{} states/s in all, {} without start-up ({:.2} s)",
-            rate(self.time.seconds),
-            rate(self.time.seconds - self.time.startup_seconds),
-            self.time.startup_seconds,
+            "  {before}{} states/s in all, {} without start-up ({})",
+            per_second(new, self.time.seconds),
+            per_second(new, self.time.seconds - self.time.startup_seconds),
+            span(self.time.startup_seconds),
         )
     }
 
@@ -212,7 +217,11 @@ impl Outcome {
         if !coverage.never_fired.is_empty() {
             let (silent, all) = (coverage.never_fired.len(), self.seen.actions.len());
             let names = coverage.never_fired.iter().map(|name| format!("`{name}`"));
-            lines.push(format!("  {silent} of {all} actions never fired: {}", some_of(names)));
+            lines.push(format!(
+                "  {silent} of {} never fired: {}",
+                counted(all as u64, "action"),
+                some_of(names)
+            ));
         }
         if !coverage.never_changed.is_empty() {
             let names = coverage.never_changed.iter().map(|name| format!("`{name}`"));
@@ -246,10 +255,10 @@ impl Outcome {
                 _ => "",
             };
             lines.push(format!(
-                "  {} from depth {} ({} states): {why}",
+                "  {} from depth {} ({}): {why}",
                 stage.storage,
                 stage.depth,
-                grouped(stage.states)
+                counted(stage.states, "state")
             ));
         }
         if let Some(cost) = self.stored.read_cost {

@@ -2,7 +2,7 @@
 //! JSON lines in a file when asked for. It only reads the search's gauges.
 
 use crate::failure::Failure;
-use hadal_check::units::{grouped, size};
+use hadal_check::units::{counted, grouped, size};
 use hadal_search::{Control, Gauges};
 use hadal_store::Governor;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -32,41 +32,88 @@ enum Shown {
 
 /// What the line that people see is made of.
 struct Line {
+    /// Whether what was explored before is read back first.
+    resumed: bool,
     /// The most states that were ever shown: what moves to another storage is counted again there.
     states: u64,
-    /// Transitions when the line was made last, and when.
-    transitions: u64,
+    /// The layer that is shown.
+    depth: u64,
+    /// When the line was made last.
+    last: Mark,
+    /// When the layer before the one that is shown began, and that one: on disk a layer is expanded first and its
+    /// duplicates are found then, so a rate means something over whole layers only.
+    before: Mark,
+    began: Mark,
+}
+
+/// A moment, and what was counted until then.
+#[derive(Clone, Copy)]
+struct Mark {
     at: Instant,
+    transitions: u64,
+    states: u64,
 }
 
 impl Line {
-    fn new() -> Self {
-        Line { states: 0, transitions: 0, at: Instant::now() }
+    fn new(resumed: bool) -> Self {
+        let start = Mark { at: Instant::now(), transitions: 0, states: 0 };
+        Line { resumed, states: 0, depth: 0, last: start, before: start, began: start }
     }
 
     /// The line for what the gauges show now, `elapsed` after the start.
     fn next(&mut self, gauges: &Gauges, elapsed: Duration, memory: (u64, u64)) -> String {
         let load = |gauge: &AtomicU64| gauge.load(Ordering::Relaxed);
-        let (transitions, frontier) = (load(&gauges.transitions), load(&gauges.frontier));
+        let (transitions, frontier, depth) =
+            (load(&gauges.transitions), load(&gauges.frontier), load(&gauges.depth));
         self.states = self.states.max(load(&gauges.states));
-        // Transitions are counted while a layer is expanded; new states of a layer on disk only at its end.
-        let fired = transitions.saturating_sub(self.transitions);
-        let rate = fired as f64 / self.at.elapsed().as_secs_f64().max(1e-3);
-        (self.transitions, self.at) = (transitions, Instant::now());
         let time = clock(elapsed);
-        if transitions == 0 && self.states == 0 {
-            return format!("{time}  starting, or reading back what was explored before");
+        if transitions == 0 {
+            self.begin_at(Mark { at: Instant::now(), transitions, states: self.states });
+            return match self.resumed {
+                false => format!("{time}  starting"),
+                true => format!("{time}  reading back {}, depth {depth}", counted(self.states, "state")),
+            };
         }
+        let now = Mark { at: Instant::now(), transitions, states: self.states };
+        if transitions < self.last.transitions {
+            // Another search begins.
+            self.begin_at(now);
+        } else if depth != self.depth {
+            (self.before, self.began, self.depth) = (self.began, self.last, depth);
+        }
+        self.last = now;
+        let fired = transitions.saturating_sub(self.before.transitions);
+        let rate = match fired as f64 / self.before.at.elapsed().as_secs_f64().max(1e-3) {
+            rate if rate < 1.0 => String::new(),
+            rate => format!(", {} transitions/s", grouped(rate as u64)),
+        };
+        let expanded = load(&gauges.expanded).min(frontier);
+        let doing = match expanded.saturating_mul(100).checked_div(frontier) {
+            Some(100) => "detecting duplicates".to_owned(),
+            share => format!("{} % expanded", share.unwrap_or(0)),
+        };
+        let disk = match load(&gauges.disk) {
+            0 => String::new(),
+            bytes => format!(", {} on disk", size(bytes)),
+        };
         format!(
-            "{time}  {} states, {} transitions/s, depth {}, frontier {} ({} % expanded), {} of {}",
-            grouped(self.states),
-            grouped(rate as u64),
-            load(&gauges.depth),
+            "{time}  {}{rate}, depth {depth}, frontier {} ({doing}), {} of {}{disk}",
+            counted(self.states, "state"),
             grouped(frontier),
-            (load(&gauges.expanded).saturating_mul(100)).checked_div(frontier).unwrap_or(0).min(100),
             size(memory.0),
             size(memory.1),
         )
+    }
+
+    /// New states per second over the last layers, where there are any.
+    fn rate(&self) -> Option<f64> {
+        let (states, seconds) =
+            (self.last.states.saturating_sub(self.before.states), self.before.at.elapsed().as_secs_f64());
+        (states > 0 && seconds > 0.0).then(|| states as f64 / seconds)
+    }
+
+    fn begin_at(&mut self, mark: Mark) {
+        (self.last, self.before, self.began) = (mark, mark, mark);
     }
 }
 
@@ -161,7 +208,7 @@ impl Progress {
     }
 
     fn watch(&self, control: &Control, governor: &Governor) {
-        let mut shown = Line::new();
+        let mut shown = Line::new(control.is_resumed());
         let mut last_line = Instant::now();
         let mut done = self.done.lock().unwrap_or_else(|e| e.into_inner());
         while !*done {
@@ -195,6 +242,8 @@ impl Progress {
                 "expanded": gauges.expanded.load(Ordering::Relaxed),
                 "memory_bytes": governor.current(),
                 "memory_budget_bytes": governor.limit(),
+                "disk_bytes": gauges.disk.load(Ordering::Relaxed),
+                "estimate": gauges.estimate(shown.rate()),
             }));
         }
         if let Shown::Bar(bar) = &self.shown {
@@ -207,18 +256,57 @@ impl Progress {
 mod tests {
     use super::*;
 
+    const MEMORY: (u64, u64) = (1 << 20, 1 << 30);
+
+    fn at(gauges: &Gauges, states: u64, transitions: u64, (depth, frontier, expanded): (u64, u64, u64)) {
+        let set = |gauge: &AtomicU64, value| gauge.store(value, Ordering::Relaxed);
+        set(&gauges.states, states);
+        set(&gauges.transitions, transitions);
+        set(&gauges.depth, depth);
+        set(&gauges.frontier, frontier);
+        set(&gauges.expanded, expanded);
+    }
+
     /// When states move to another storage, they are counted there from the beginning.
     #[test]
     fn states_never_become_fewer_and_rates_never_wrap() {
         let gauges = Gauges::default();
-        let mut line = Line::new();
-        gauges.transitions.store(5_000_000, Ordering::Relaxed);
-        gauges.states.store(1_703_382, Ordering::Relaxed);
-        let text = line.next(&gauges, Duration::from_secs(61), (1 << 20, 1 << 30));
+        let mut line = Line::new(false);
+        at(&gauges, 1_703_382, 5_000_000, (18, 100, 10));
+        let text = line.next(&gauges, Duration::from_secs(61), MEMORY);
         assert!(text.starts_with("1:01  1 703 382 states"), "{text}");
-        gauges.states.store(920_893, Ordering::Relaxed);
-        gauges.transitions.store(4_000_000, Ordering::Relaxed);
-        let text = line.next(&gauges, Duration::from_secs(3700), (1 << 20, 1 << 30));
-        assert!(text.starts_with("1:01:40  1 703 382 states, 0 transitions/s"), "{text}");
+        at(&gauges, 920_893, 4_000_000, (18, 100, 10));
+        let text = line.next(&gauges, Duration::from_secs(3700), MEMORY);
+        assert!(text.starts_with("1:01:40  1 703 382 states, depth 18"), "{text}");
+    }
+
+    /// On disk nothing is fired while duplicates are detected, which takes most of the time.
+    #[test]
+    fn a_run_on_disk_has_a_rate_all_through_its_layers() {
+        let gauges = Gauges::default();
+        let mut line = Line::new(false);
+        for (transitions, layer) in [
+            (1000, (5, 400, 200)),
+            (2000, (5, 400, 400)),
+            (2000, (5, 400, 400)),
+            (2000, (5, 400, 400)),
+            (2000, (6, 900, 0)),
+            (5000, (6, 900, 900)),
+            (5000, (6, 900, 900)),
+        ] {
+            at(&gauges, 700, transitions, layer);
+            let text = line.next(&gauges, Duration::from_secs(5), MEMORY);
+            assert!(text.contains(" transitions/s") && !text.contains(" 0 transitions/s"), "{text}");
+            assert_eq!(text.contains("(detecting duplicates)"), layer.1 == layer.2, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_resumed_run_shows_what_it_reads_back() {
+        let gauges = Gauges::default();
+        let mut line = Line::new(true);
+        at(&gauges, 3_418_020, 0, (20, 0, 0));
+        let text = line.next(&gauges, Duration::from_secs(3), MEMORY);
+        assert_eq!(text, "0:03  reading back 3 418 020 states, depth 20");
     }
 }

@@ -324,9 +324,23 @@ fn completions_and_the_manual_are_printed() {
     assert!(hadal(&["man", "chekc"]).expect_code(2).stderr.contains("there is no `chekc`"));
     let folder = tempfile::tempdir().expect("a temporary folder");
     hadal(&["man", "--out", &folder.path().display().to_string()]).expect_code(0);
-    for page in ["hadal.1", "hadal-check.1", "hadal-plan.1", "hadal-solve.1", "hadal-runs.1"] {
-        assert!(folder.path().join(page).is_file(), "{page}");
+    // A page for each verb, and in it something about each option.
+    let help = hadal(&["--help"]).expect_code(0).stdout;
+    let verbs =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let verbs: Vec<&str> =
+        verbs.filter_map(|line| line.split_whitespace().next()).filter(|verb| *verb != "help").collect();
+    assert!(verbs.len() > 12, "{help}");
+    for verb in verbs {
+        let page = std::fs::read_to_string(folder.path().join(format!("hadal-{verb}.1"))).expect(verb);
+        let lines: Vec<&str> = page.lines().collect();
+        for option in lines.windows(3).filter(|at| at[0] == ".TP") {
+            assert!(!option[2].is_empty(), "hadal-{verb}.1 says nothing of {}", option[1]);
+        }
+        assert!(!page.contains(".SH EXTRA"), "{page}");
     }
+    assert!(folder.path().join("hadal.1").is_file() && !folder.path().join("hadal-help.1").is_file());
+    assert!(check.contains(".SH EXAMPLES\n.nf\n\\&hadal check models/peterson.m\n"), "{check}");
     assert!(hadal(&["check", "--help"]).expect_code(0).stdout.contains("EXAMPLES"));
     assert!(hadal(&["--version"]).expect_code(0).stdout.starts_with("hadal "));
 }

@@ -5,6 +5,7 @@ mod support;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use support::browser::Browser;
 use support::bundled_model;
 
 /// A server that ends with the test.
@@ -91,27 +92,6 @@ fn the_search_beside_the_page_ends_with_its_result() {
     assert!(events.contains(r#""key":"#), "steps can be walked on from");
 }
 
-/// What a browser shows after it ran the page for a while; none where there is no browser.
-fn shown(server: &Server) -> Option<String> {
-    let browser = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
-        Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
-    });
-    let Some(browser) = browser else {
-        println!("skipped: there is no Chromium");
-        return None;
-    };
-    let profile = tempfile::tempdir().expect("a folder");
-    let shown = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--virtual-time-budget=8000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("http://{}/", server.address))
-        .output()
-        .expect("the browser runs");
-    Some(String::from_utf8_lossy(&shown.stdout).into_owned())
-}
-
 /// A process that is inside an atomic sequence continues alone: the page must walk on as the search did.
 #[test]
 fn steps_inside_an_atomic_sequence_say_who_continues() {
@@ -160,17 +140,187 @@ fn a_million_states_and_three_thousand_steps_open_quickly() {
     );
     let last = result["result"]["trace"]["steps"][3332]["key"].as_str().expect("a state").to_owned();
     assert!(server.ask(&format!("GET /api/state?s={last}"), "Host: localhost\r\n").len() < 10_000);
-    if let Some(page) = shown(&server) {
-        assert!(page.contains("VIOLATED: invariant `far` is violated"), "{}", &page[..page.len().min(3000)]);
-        assert!(page.contains("3332. "), "the whole trace is the path");
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&format!("http://{}/", server.address));
+    browser.until(
+        "document.querySelector('#verdict').textContent.includes('VIOLATED: invariant `far` is violated')",
+    );
+    browser.until("document.querySelectorAll('#path li').length === 3333");
+    // Walking, jumping, searching and drawing: none of it may take longer than people notice.
+    browser.until("document.querySelector('#statehead').textContent.includes('far is violated here')");
+    for (what, action) in [
+        ("a step back", "await go(at - 1)"),
+        ("a jump", "await go(1500)"),
+        ("a search", "document.querySelector('#find').value = 'y'; drawPath()"),
+        ("the end of a search", "document.querySelector('#find').value = ''; drawPath()"),
+        ("the neighbourhood", "tab('near')"),
+    ] {
+        let timed = format!(
+            "(async () => {{ const begun = performance.now(); {action}; return performance.now() - begun; }})()"
+        );
+        // Twice, for a busy machine may stall anything once.
+        let took =
+            (0..3).map(|_| browser.value(&timed).as_f64().expect("a time")).fold(f64::INFINITY, f64::min);
+        assert!(took < 1000.0, "{what} takes {took} ms");
     }
+    assert_eq!(browser.value("document.querySelectorAll('#path li').length"), 3333);
+    let loaded = browser.value(
+        "performance.getEntries().filter(e => e.transferSize && !e.name.includes('/api/events')).reduce((sum, e) => sum + e.transferSize, 0)",
+    );
+    assert!(loaded.as_u64().is_some_and(|bytes| bytes > 10_000 && bytes < 300_000), "{loaded} bytes");
+    browser.picture("explore-long");
+}
+
+fn text(browser: &mut Browser, selector: &str) -> String {
+    let value = browser.value(&format!("document.querySelector({selector:?}).innerText"));
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn set(browser: &mut Browser, selector: &str, value: &str, event: &str) {
+    browser.value(&format!(
+        "(() => {{ const e = document.querySelector({selector:?}); e.value = {value:?}; e.dispatchEvent(new Event({event:?}, {{ bubbles: true, cancelable: true }})); }})()"
+    ));
 }
 
 #[test]
-fn a_browser_shows_the_counterexample() {
+fn a_browser_walks_through_the_counterexample() {
     let server = serve(&[&bundled_model("ticket_lock.m")]);
-    let Some(page) = shown(&server) else { return };
-    assert!(page.contains("VIOLATED: invariant `mutual exclusion` is violated"), "{page}");
-    assert!(page.contains("10. enter, t: Thread_"), "the counterexample is the path");
-    assert!(page.contains("mutual exclusion is violated here"), "the last state is shown");
+    let Some(mut browser) = Browser::start() else { return };
+    browser.window(1400, 900, "light");
+    browser.open(&format!("http://{}/", server.address));
+    browser.until("document.querySelector('#verdict').textContent.includes('VIOLATED: invariant `mutual exclusion` is violated')");
+    // The counterexample is the path, and its last state is shown.
+    browser.until("document.querySelectorAll('#path li').length === 11");
+    browser.until(
+        "document.querySelector('#statehead').textContent.includes('mutual exclusion is violated here')",
+    );
+    assert!(text(&mut browser, "#path").contains("10. enter, t: Thread_"));
+    browser.picture("explore-wide-light");
+    // The state is grouped by record, and every enabled action says what it would change.
+    assert!(browser.value("document.querySelectorAll('#choices small').length").as_u64() > Some(0));
+    assert!(text(&mut browser, "#state").contains("place[Thread_1]"));
+    // Back, by the arrow key, and to a step by its number.
+    browser.value("document.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' }))");
+    browser.until("document.querySelector('#statehead').textContent === 'state after step 9'");
+    browser.value("document.querySelector('#forward').click()");
+    browser.until("document.querySelector('#statehead').textContent.includes('violated here')");
+    set(&mut browser, "#jump", "3", "change");
+    browser.until("document.querySelector('#statehead').textContent === 'state after step 3'");
+    // The line of the step is marked in the source; so is the one that a link names.
+    assert!(text(&mut browser, "#text .here").len() > 3);
+    browser.value("document.querySelector('#path li:nth-child(2) a.line').click()");
+    let marked = browser
+        .value("[...document.querySelectorAll('#text .l')].findIndex(l => l.classList.contains('here')) + 1");
+    let named = text(&mut browser, "#path li:nth-child(2) a.line");
+    assert_eq!(format!("line {marked}"), named);
+    // Watching a variable and a condition, and a mistake.
+    for expression in ["served", "next = 0", "nothing +"] {
+        browser.value(&format!("document.querySelector('#watch').value = {expression:?}; document.querySelector('#watchform').requestSubmit()"));
+    }
+    browser.until("document.querySelectorAll('#watches tr').length === 3 && document.querySelector('#watches').innerText.includes('error: ')");
+    let watched = text(&mut browser, "#watches");
+    assert!(watched.contains("next = 0\tfalse") && watched.contains("error: "), "{watched}");
+    // Two steps side by side.
+    set(&mut browser, "#other", "10", "input");
+    browser.until("document.querySelector('#state th:nth-child(2)')?.textContent === 'step 10'");
+    assert!(browser.value("document.querySelectorAll('#state tr.changed').length").as_u64() > Some(0));
+    set(&mut browser, "#other", "", "input");
+    // Searching the path.
+    set(&mut browser, "#find", "enter", "input");
+    browser.until("document.querySelectorAll('#path li').length < 11");
+    assert!(
+        browser
+            .value("[...document.querySelectorAll('#path li')].every(l => l.textContent.includes('enter'))")
+            == true
+    );
+    set(&mut browser, "#find", "", "input");
+    // The neighbourhood as a graph, and as dot.
+    browser.value("document.querySelector('[data-tab=near]').click()");
+    browser.until("document.querySelector('#near svg text')");
+    let dot = browser.value("neighbourhood()");
+    let dot = dot.as_str().expect("text");
+    assert!(dot.starts_with("digraph") && dot.contains("here -> "), "{dot}");
+    browser.picture("explore-near");
+    // Another way from here: what follows is not the counterexample any more.
+    browser.value("document.querySelector('#choices button').click()");
+    browser.until("document.querySelectorAll('#path li').length === 5");
+    browser.value("document.querySelector('#load').click()");
+    browser.until("document.querySelectorAll('#path li').length === 11");
+}
+
+/// Text can be read in light and in dark, and nothing is cut off on a phone.
+#[test]
+fn the_explorer_can_be_read_on_any_screen() {
+    let server = serve(&[&bundled_model("ticket_lock.m")]);
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&format!("http://{}/", server.address));
+    browser.until("document.querySelector('#statehead').textContent.includes('violated here')");
+    for (width, height) in [(1400, 900), (390, 844)] {
+        for scheme in ["light", "dark"] {
+            browser.window(width, height, scheme);
+            for tab in ["source", "near", "live"] {
+                browser.value(&format!("document.querySelector('[data-tab={tab}]').click()"));
+                let (contrast, of) = browser.least_contrast();
+                assert!(contrast >= 4.5, "{width} {scheme} {tab}: {contrast:.2} : 1 for `{of}`");
+                assert!(browser.overhang() <= 0, "{width} {tab}: {} points are cut off", browser.overhang());
+                browser.picture(&format!("explore-{width}-{scheme}-{tab}"));
+            }
+        }
+    }
+}
+
+/// A sender and a receiver with a channel of one place; the third message is one too many.
+const MESSAGES: &str = "chan q = [1] of { byte };\nactive proctype Sender() { byte n; do :: n < 4 -> n++; q!n od }\n\
+    active proctype Receiver() { byte m; do :: q?m -> assert(m < 3) od }\n";
+
+#[test]
+fn messages_are_drawn_as_a_sequence_chart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = folder.path().join("messages.pml");
+    std::fs::write(&model, MESSAGES).expect("it can be written");
+    let server = serve(&[&model.display().to_string()]);
+    let Some(mut browser) = Browser::start() else { return };
+    browser.window(1400, 900, "light");
+    browser.open(&format!("http://{}/", server.address));
+    browser.until("document.querySelector('#verdict').textContent.includes('VIOLATED')");
+    browser.until("document.querySelectorAll('#path li').length > 5");
+    browser.value("document.querySelector('[data-tab=chart]').click()");
+    browser.until("document.querySelectorAll('#chart svg circle').length >= 5");
+    let chart = browser.value("document.querySelector('#chart').textContent");
+    let chart = chart.as_str().expect("text");
+    assert!(chart.contains("Sender") && chart.contains("Receiver") && chart.contains('q'), "{chart}");
+    browser.picture("explore-chart");
+}
+
+/// A search that takes a while shows its layers, rate, memory, disk and estimate as it goes.
+#[test]
+fn a_running_search_is_shown_as_it_goes() {
+    let model = bundled_model("tiles.m");
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = folder.path().display().to_string();
+    let server = serve(&[&model, "-D", "ROW4=12131514", "--", "--memory", "32M", "--disk", &disk]);
+    let Some(mut browser) = Browser::start() else { return };
+    browser.window(1400, 900, "dark");
+    browser.open(&format!("http://{}/", server.address));
+    browser.value("document.querySelector('[data-tab=live]').click()");
+    browser.until("document.querySelectorAll('#charts svg').length === 6");
+    browser.until("/\\d+ on disk|on disk\\t[1-9]/.test(document.querySelector('#figures').innerText)");
+    let shown = text(&mut browser, "#live");
+    for figure in ["layer", "frontier", "memory", "on disk", "left"] {
+        assert!(shown.contains(figure), "{figure}: {shown}");
+    }
+    let drawn = browser.value("document.querySelector('#charts').textContent");
+    for curve in [
+        "states:",
+        "transitions per second:",
+        "frontier:",
+        "memory:",
+        "on disk:",
+        "states of a layer, by depth:",
+    ] {
+        assert!(drawn.as_str().is_some_and(|drawn| drawn.contains(curve)), "{curve}: {drawn}");
+    }
+    browser.picture("explore-live");
+    browser.value("document.querySelector('#stop').click()");
+    browser.until("document.querySelector('#verdict').textContent.includes('STOPPED: interrupted')");
 }

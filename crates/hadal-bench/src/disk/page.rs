@@ -3,15 +3,19 @@
 use super::result::{BARS, DiskModel, DiskReport, DiskRun, WORST};
 use crate::args::Clock;
 use crate::html::{self, Bar, section};
-use hadal_check::units::{grouped, size};
+use hadal_check::units::{counted, grouped, size};
 
 /// The whole page.
 pub fn render(report: &DiskReport) -> String {
     let clock = report.chosen_clock.unwrap_or(Clock::Wall);
     let about = format!(
-        "hadal {}; {} thread(s), best of {}, {} clock. Times over hadal's own table in RAM, without start-up, under a share of \
+        "hadal {}; {}, best of {}, {} clock. Times over hadal's own table in RAM, without start-up, under a share of \
          (states x packed bytes), at least 24 MiB. Page cache kept out by {}.",
-        report.hadal, report.threads, report.repeat, report.clock, report.memory_limit
+        report.hadal,
+        counted(report.threads as u64, "thread"),
+        report.repeat,
+        report.clock,
+        report.memory_limit
     );
     let mut page = html::begin("disk", &about);
     let means: Vec<Bar> = report

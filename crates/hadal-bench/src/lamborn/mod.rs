@@ -13,7 +13,7 @@ use super::rumur::without_asserts;
 use super::scratch::Scratch;
 use crate::args::BenchArgs;
 use crate::error::BenchError;
-use hadal_check::units::size;
+use hadal_check::units::{counted, size};
 use published::{Instance, Row, Size};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -250,10 +250,10 @@ fn told(ours: &Ours) -> String {
 fn page(report: &LambornReport) -> String {
     use super::html;
     let about = format!(
-        "hadal {}, {} thread(s), beside the figures that P. C. Lamborn published in 2014. Small instances have {} of memory, \
+        "hadal {}, {}, beside the figures that P. C. Lamborn published in 2014. Small instances have {} of memory, \
          published ones {}.",
         report.hadal,
-        report.threads,
+        counted(u64::from(report.threads), "thread"),
         size(LEAST_BUDGET),
         size(PUBLISHED_BUDGET)
     );

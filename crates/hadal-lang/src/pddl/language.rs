@@ -99,8 +99,8 @@ fn check_domain(domain: Source, name: &str) -> Result<Loaded, LoadError> {
     Ok(Loaded { model: LoadedModel::Domain(domain), warnings })
 }
 
-/// The file that defines a domain: beside the problem, usual names first, else in the folder above.
-fn find_domain(problem: &Path, name: &str) -> Option<PathBuf> {
+/// The file that defines the domain `name`: beside the problem, usual names first, else in the folder above.
+pub fn find_domain(problem: &Path, name: &str) -> Option<PathBuf> {
     let folder = problem.parent()?;
     let stem = problem.file_stem()?.to_string_lossy().into_owned();
     let mut candidates = vec![
@@ -116,7 +116,9 @@ fn find_domain(problem: &Path, name: &str) -> Option<PathBuf> {
             .unwrap_or_default();
         beside.sort();
         candidates.extend(beside.into_iter().filter(|path| {
-            let pddl = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pddl"));
+            let pddl = path.extension().is_some_and(|extension| {
+                extension.eq_ignore_ascii_case("pddl") || extension.eq_ignore_ascii_case("ppddl")
+            });
             pddl && path != problem
         }));
     }

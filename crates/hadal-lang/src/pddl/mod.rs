@@ -23,7 +23,7 @@ pub use ground::Excess;
 use ground::{Budget, GroundError, RowError};
 use hadal_system::rows::RowTask;
 use hadal_system::{Source, Span};
-pub use language::LANGUAGE;
+pub use language::{LANGUAGE, find_domain};
 pub use read::{Read, read};
 use std::fmt;
 use std::time::Instant;

@@ -205,7 +205,7 @@ impl Ledger {
     }
 
     /// What was committed last.
-    pub(crate) fn record(&self) -> Option<RunRecord> {
+    pub fn record(&self) -> Option<RunRecord> {
         self.folder.manifest().and_then(RunRecord::of).map(|(record, _)| record)
     }
 

@@ -7,6 +7,7 @@ use crate::control::WhenFull;
 use crate::estimate;
 use crate::run::RUNNING;
 use hadal_store::run::RunOptions;
+use hadal_system::units::{grouped, size};
 
 /// Before this share of the disk is used, bytes per state say little.
 const TOLD_FROM: u64 = 16;
@@ -29,10 +30,11 @@ pub(crate) fn foresee(widths: &[u64], used: u64, free: u64) -> Option<String> {
     let needed = more * each;
     (needed > free as f64).then(|| {
         format!(
-            "the run will probably not fit on the disk: an estimated {more:.0} more states of {each:.1} bytes take {:.1} \
-             MiB, and {:.1} MiB are free",
-            needed / 1_048_576.0,
-            free as f64 / 1_048_576.0
+            "the run will probably not fit on the disk: an estimated {} more states of {each:.1} bytes take {}, and {} \
+             are free",
+            grouped(more as u64),
+            size(needed as u64),
+            size(free)
         )
     })
 }

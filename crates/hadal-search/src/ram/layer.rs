@@ -82,8 +82,7 @@ impl Expanding {
     ) -> Paused {
         let begun = Instant::now();
         if !self.is_begun() {
-            control.gauges.depth.store(self.depth, Ordering::Relaxed);
-            control.gauges.frontier.store(self.width, Ordering::Relaxed);
+            control.gauges.begin_layer(self.depth, self.width);
             control.gauges.expanded.store(0, Ordering::Relaxed);
         }
         let found_from = std::mem::take(&mut self.found_from);

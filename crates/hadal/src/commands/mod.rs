@@ -45,7 +45,7 @@ pub enum Verb {
     /// Run benchmark suites, against peers where they are installed.
     #[cfg(feature = "bench")]
     Bench(hadal_bench::BenchArgs),
-    /// Go on with a run that was stopped, interrupted or killed.
+    /// Continue a run that was stopped, interrupted or killed.
     Resume(ResumeArgs),
     /// List the runs kept on disk, or remove some.
     Runs(RunsArgs),

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::report::command::command;
 use hadal_check::folder::{self, KnownRun, RunPlace};
-use hadal_check::units::{grouped, size};
+use hadal_check::units::{counted, size, span};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -22,7 +22,7 @@ pub fn run(args: &RunsArgs) -> Result<u8, Failure> {
             chosen.dedup();
             chosen.iter().try_for_each(|path| remove(path))?;
             if runs.is_empty() {
-                output::line(&format!("{} removed", counted(chosen.len(), "run")))?;
+                output::line(&format!("{} removed", counted(chosen.len() as u64, "run")))?;
             }
         }
         None if args.json => {
@@ -36,10 +36,6 @@ pub fn run(args: &RunsArgs) -> Result<u8, Failure> {
 }
 
 /// `1 run`, `2 runs`.
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 /// A run by its path, or by its bare name where runs are kept.
 fn found(run: &Path, disk: &Path) -> PathBuf {
     let kept = disk.join(run);
@@ -98,20 +94,20 @@ fn listing(disk: &Path) -> String {
     }
     for run in &runs {
         lines.push(format!(
-            "{}  {}  {}  {} states, depth {}, {:.0} s, {} on disk\n    {}",
+            "{}  {}  {}  {}, depth {}, {}, {} on disk\n    {}",
             run.path.display(),
             touched(&run.path).map_or("?".into(), date),
             run.record.status,
-            grouped(run.record.states()),
+            counted(run.record.states(), "state"),
             run.record.depth(),
-            run.record.seconds,
+            span(run.record.seconds),
             size(run.bytes),
             asked(run),
         ));
     }
     if runs.len() > 1 {
         let total = runs.iter().map(|run| run.bytes).sum();
-        lines.push(format!("{}, {} on disk", counted(runs.len(), "run"), size(total)));
+        lines.push(format!("{}, {} on disk", counted(runs.len() as u64, "run"), size(total)));
     }
     lines.join("\n")
 }

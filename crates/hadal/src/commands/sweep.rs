@@ -3,7 +3,7 @@
 use crate::args::{CheckArgs, Given};
 use crate::failure::Failure;
 use crate::output;
-use hadal_check::units::{grouped, size};
+use hadal_check::units::{grouped, size, span};
 use serde_json::Value;
 use std::process::Command;
 
@@ -117,9 +117,8 @@ fn with_value(word: &str, values: &[(String, i64)]) -> String {
 /// The answers as a table, with a bar for the logarithm of the number of states.
 fn table(rows: &[(Vec<(String, i64)>, Value)]) -> String {
     let number = |value: &Value| value.as_u64().map_or("-".to_owned(), grouped);
-    let mut cells = vec![
-        ["", "verdict", "states", "transitions", "depth", "trace", "seconds", "memory"].map(String::from),
-    ];
+    let mut cells =
+        vec![["", "verdict", "states", "transitions", "depth", "trace", "time", "memory"].map(String::from)];
     for (values, result) in rows {
         cells.push([
             named(values),
@@ -128,7 +127,7 @@ fn table(rows: &[(Vec<(String, i64)>, Value)]) -> String {
             number(&result["transitions"]),
             number(&result["depth"]),
             number(&result["trace_length"]),
-            format!("{:.2}", result["seconds"].as_f64().unwrap_or(0.0)),
+            span(result["seconds"].as_f64().unwrap_or(0.0)),
             size(result["peak_memory_bytes"].as_u64().unwrap_or(0)),
         ]);
     }

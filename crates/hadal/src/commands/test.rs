@@ -7,6 +7,7 @@
 use crate::failure::Failure;
 use crate::output;
 use clap::Args;
+use hadal_check::units::span;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -67,8 +68,8 @@ pub fn run(args: &TestArgs) -> Result<u8, Failure> {
     for expectation in &expectations {
         let tested = test(expectation, args)?;
         output::line(&match &tested.wrong {
-            None => format!("ok      {} ({:.2} s)", tested.name, tested.seconds),
-            Some(why) => format!("FAILED  {} ({:.2} s)\n        {why}", tested.name, tested.seconds),
+            None => format!("ok      {} ({})", tested.name, span(tested.seconds)),
+            Some(why) => format!("FAILED  {} ({})\n        {why}", tested.name, span(tested.seconds)),
         })?;
         results.push(tested);
     }

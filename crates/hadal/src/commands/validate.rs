@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output;
 use clap::Args;
+use hadal_check::units::counted;
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::pddl::{self, Validation};
 use hadal_system::Source;
@@ -72,9 +73,9 @@ fn as_text(validation: &Validation, plan: &Path) -> String {
     let plan = plan.display();
     let Some(flaw) = &validation.flaw else {
         let cost = validation.metric.map_or("undefined".to_string(), |metric| metric.to_string());
-        let mut text = format!("{plan}: valid, {} steps, cost {cost}\n", validation.steps);
+        let mut text = format!("{plan}: valid, {}, cost {cost}\n", counted(validation.steps as u64, "step"));
         for (name, count) in &validation.violated {
-            text.push_str(&format!("  preference {name} is violated {count} times\n"));
+            text.push_str(&format!("  preference {name} is violated {}\n", counted(*count as u64, "time")));
         }
         return text;
     };
@@ -83,6 +84,6 @@ fn as_text(validation: &Validation, plan: &Path) -> String {
             format!("{plan}:{line}: invalid: step {step} {} cannot be taken: {}\n", flaw.action, flaw.reason)
         }
         (Some(line), None) => format!("{plan}:{line}: invalid: {}\n", flaw.reason),
-        _ => format!("{plan}: invalid after {} steps: {}\n", validation.steps, flaw.reason),
+        _ => format!("{plan}: invalid after {}: {}\n", counted(validation.steps as u64, "step"), flaw.reason),
     }
 }

@@ -132,10 +132,12 @@ impl Session<'_> {
 
     fn about(&self) -> Value {
         let system = self.model.system();
+        let file = &self.args.model.model;
         let properties = self.model.properties().iter().filter(|it| it.kind != PropertyKind::Assumption);
         json!({
             "name": system.name,
-            "file": self.args.model.model.display().to_string(),
+            "file": file.file_name().map_or_else(|| file.display().to_string(), |name| name.to_string_lossy().into_owned()),
+            "path": file.display().to_string(),
             "source": system.source.original_text(),
             "properties": properties.map(|it| it.name.as_str()).collect::<Vec<_>>(),
             "searches": !self.args.no_check,

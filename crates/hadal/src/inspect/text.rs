@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::view::{ActionView, FootprintView, Known, Variable, View};
+use hadal_check::units::counted;
 
 /// Aggregates of at most this many scalars are listed scalar by scalar.
 const MAX_LISTED: usize = 64;
@@ -15,8 +16,11 @@ pub fn render(view: &View) -> String {
     page.line(
         0,
         &format!(
-            "a state: {} scalars in {} bits, {} words, {} bytes",
-            state.scalars, state.bits, state.words, state.bytes
+            "a state: {} in {}, {}, {}",
+            counted(state.scalars as u64, "scalar"),
+            counted(u64::from(state.bits), "bit"),
+            counted(state.words as u64, "word"),
+            counted(state.bytes as u64, "byte")
         ),
     );
     page.title("Variables (bits, and the least significant one's place in the state)");
@@ -26,7 +30,11 @@ pub fn render(view: &View) -> String {
     if !view.processes.is_empty() {
         page.title("Processes");
         for process in &view.processes {
-            let counts = format!("{} locations, {} edges", process.locations.len(), process.edges.len());
+            let counts = format!(
+                "{}, {}",
+                counted(process.locations.len() as u64, "location"),
+                counted(process.edges.len() as u64, "edge")
+            );
             page.line(1, &format!("{}: {counts}", process.name));
             page.list(2, "locations", &process.locations);
             page.list(2, "variables", &process.variables);
@@ -102,11 +110,19 @@ impl Page {
         let role =
             if variable.role == "data" { String::new() } else { format!(", {}{owner}", variable.role) };
         let written = if variable.written { "" } else { ", never written" };
-        let place = format!("{} bits at {}", variable.bits, variable.offset);
+        let place = format!("{} at {}", counted(u64::from(variable.bits), "bit"), variable.offset);
         self.line(1, &format!("{}: {} ({place}{role}{written})", variable.name, variable.shape));
         if variable.scalars.len() > 1 && variable.scalars.len() <= MAX_LISTED {
             for scalar in &variable.scalars {
-                self.line(2, &format!("{:<32} {:>3} bits at {}", scalar.name, scalar.bits, scalar.offset));
+                self.line(
+                    2,
+                    &format!(
+                        "{:<32} {:>8} at {}",
+                        scalar.name,
+                        counted(u64::from(scalar.bits), "bit"),
+                        scalar.offset
+                    ),
+                );
             }
         }
     }
@@ -116,8 +132,11 @@ impl Page {
             action.parameters.iter().map(|p| format!("{}: {}", p.name, p.values)).collect();
         let parameters =
             if parameters.is_empty() { String::new() } else { format!(" ({})", parameters.join("; ")) };
-        let instances =
-            if action.instances == 1 { String::new() } else { format!(", {} instances", action.instances) };
+        let instances = if action.instances == 1 {
+            String::new()
+        } else {
+            format!(", {}", counted(action.instances as u64, "instance"))
+        };
         self.line(1, &format!("`{}`{parameters} (line {}{instances})", action.name, action.line));
         self.list(2, "processes", &action.processes);
         self.footprint(2, &action.whole);
@@ -152,14 +171,36 @@ impl Page {
     fn graphs(&mut self, view: &View) {
         let it = &view.interference;
         self.title("Interference between action instances");
-        self.line(1, &format!("{} different footprints in {} components", it.classes, it.components));
+        self.line(
+            1,
+            &format!(
+                "{} in {}",
+                counted(it.classes as u64, "different footprint"),
+                counted(it.components as u64, "component")
+            ),
+        );
         if let (Some(pairs), Some(levels)) = (it.pairs, it.levels) {
-            self.line(1, &format!("{pairs} pairs interfere; the farthest are {levels} steps apart"));
+            self.line(
+                1,
+                &format!(
+                    "interfering: {}; the farthest are {} apart",
+                    counted(pairs as u64, "pair"),
+                    counted(levels as u64, "step")
+                ),
+            );
         }
         let causal = &view.causal_graph;
         self.title("Causal graph");
         let (nodes, arcs) = (causal.nodes.len(), causal.arcs.len());
-        self.line(1, &format!("{nodes} nodes, {arcs} arcs, {} components", causal.components));
+        self.line(
+            1,
+            &format!(
+                "{}, {}, {}",
+                counted(nodes as u64, "node"),
+                counted(arcs as u64, "arc"),
+                counted(causal.components as u64, "component")
+            ),
+        );
         self.list(1, "influenced by nothing", &causal.independent);
     }
 }

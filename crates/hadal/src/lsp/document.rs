@@ -1,5 +1,6 @@
 //! One open model: its text, what the front end says of it, and what its names stand for.
 
+use super::planning;
 use super::symbols::{self, Symbol};
 use super::text::Text;
 use hadal_lang::language::Request;
@@ -33,13 +34,20 @@ impl Document {
     /// Takes a new text; returns the findings about it as the protocol writes them.
     pub fn update(&mut self, text: &str) -> Value {
         self.text = Text::new(Source::new(self.path.display().to_string(), text));
+        if planning::is_planning(&self.path) {
+            let found = planning::look_at(&self.path, &self.text.source);
+            self.symbols = found.symbols;
+            return self.findings(&self.text.source, &found.findings);
+        }
         let Some(language) = Language::of(&self.path) else { return json!([]) };
         let (options, source) = (LoadOptions::default(), self.text.source.clone());
         let request = Request { path: &self.path, source, options: &options };
         match (language.load)(request) {
             Ok(loaded) => {
-                if let LoadedModel::System(system) = &loaded.model {
-                    self.symbols = symbols::of_system(system);
+                match &loaded.model {
+                    LoadedModel::System(system) => self.symbols = symbols::of_system(system),
+                    LoadedModel::Timed(timed) => self.symbols = symbols::of_timed(timed),
+                    _ => {}
                 }
                 self.findings(loaded.model.source(), &loaded.warnings.list)
             }
@@ -69,23 +77,33 @@ impl Document {
 
     /// Where the name at a byte is declared.
     pub fn definition(&self, offset: usize) -> Option<Value> {
-        let word = self.text.word(offset)?;
-        let span = self.declared(word).or_else(|| self.text.first(word))?;
-        Some(json!({ "uri": self.uri, "range": self.text.range(span) }))
+        let word = self.word(offset)?;
+        let declared = self.called(&word, offset).find_map(|it| it.declaration(&self.uri, &self.text));
+        match declared {
+            Some((place, _)) => Some(place),
+            None => Some(json!({ "uri": self.uri, "range": self.text.range(self.text.first(&word)?) })),
+        }
     }
 
     /// What the name at a byte stands for.
     pub fn hover(&self, offset: usize) -> Option<Value> {
-        let word = self.text.word(offset)?;
-        let known: Vec<&str> =
-            self.symbols.iter().filter(|it| it.is_called(word)).map(|it| it.about.as_str()).collect();
-        let about = match known.as_slice() {
-            [] => {
-                let first = self.text.first(word)?;
-                format!("```\n{}\n```", self.text.line_of(first))
-            }
-            known => known.join("\n\n"),
+        let word = self.word(offset)?;
+        let mut known: Vec<&str> = self.called(&word, offset).map(|it| it.about.as_str()).collect();
+        // Instances of one declaration have the same to say.
+        known.dedup();
+        // What is written there says the type, what is known of it the domain.
+        let line = self.called(&word, offset).find_map(|it| it.declaration(&self.uri, &self.text));
+        let line = match line {
+            Some((_, line)) => Some(line),
+            None => self.text.first(&word).map(|first| self.text.line_of(first)),
         };
+        let written = line.map(|line| format!("```\n{line}\n```"));
+        let about: Vec<String> =
+            written.into_iter().chain(known.iter().map(|&about| about.to_owned())).collect();
+        if about.is_empty() {
+            return None;
+        }
+        let about = about.join("\n\n");
         Some(json!({ "contents": { "kind": "markdown", "value": about } }))
     }
 
@@ -94,10 +112,17 @@ impl Document {
         self.symbols.iter().filter_map(|symbol| symbol.outlined(&self.text)).collect()
     }
 
-    /// The declaration of a word, where the model still has it in that place.
-    fn declared(&self, word: &str) -> Option<Span> {
-        let spans = self.symbols.iter().filter(|it| it.is_called(word)).filter_map(|it| it.span);
-        spans.into_iter().find(|&span| self.text.source.slice(span).contains(word))
+    /// The name at a byte. Planning texts do not tell large letters from small ones, and their names have hyphens.
+    fn word(&self, offset: usize) -> Option<String> {
+        match planning::is_planning(&self.path) {
+            true => self.text.word(offset, |c| c == '-' || c == '?').map(str::to_ascii_lowercase),
+            false => self.text.word(offset, |_| false).map(str::to_owned),
+        }
+    }
+
+    /// What a word at a byte may mean.
+    fn called<'d>(&'d self, word: &'d str, offset: usize) -> impl Iterator<Item = &'d Symbol> {
+        self.symbols.iter().filter(move |it| it.is_called(word, offset))
     }
 }
 

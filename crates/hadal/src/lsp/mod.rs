@@ -4,6 +4,7 @@
 //! the last model that each of them was accepted as.
 
 mod document;
+mod planning;
 mod rpc;
 mod symbols;
 mod text;

@@ -50,27 +50,39 @@ impl Text {
         json!({ "start": self.position(start), "end": self.position(end) })
     }
 
-    /// The identifier around a byte, if there is one.
-    pub fn word(&self, offset: usize) -> Option<&str> {
+    /// The identifier around a byte, if there is one; `more` says which letters names may have beside the usual ones.
+    pub fn word(&self, offset: usize, more: fn(char) -> bool) -> Option<&str> {
         let text = &*self.source.text;
         let before = text.get(..offset)?;
+        let is_word = |c: char| is_word(c) || more(c);
         let start = before
             .rfind(|c| !is_word(c))
             .map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
         let length = text[start..].find(|c| !is_word(c)).unwrap_or(text.len() - start);
         let word = &text[start..start + length];
-        (!word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit())).then_some(word)
+        (word.contains(char::is_alphabetic) && !word.starts_with(|c: char| c.is_ascii_digit()))
+            .then_some(word)
     }
 
     /// Where a word first stands by itself, outside of comments: in all of hadal's languages, its declaration.
     pub fn first(&self, word: &str) -> Option<Span> {
+        self.within(Span::new(0, self.source.text.len()), word)
+    }
+
+    /// Where a word first stands by itself in a part of the text, outside of comments. Large letters count as small ones
+    /// where nothing else fits: planning texts do not tell them apart.
+    pub fn within(&self, part: Span, word: &str) -> Option<Span> {
         let text = &*self.source.text;
+        let part =
+            text.get(part.start as usize..part.end as usize).map(|found| (part.start as usize, found))?;
         let whole = |&at: &usize| {
             let before = text[..at].chars().next_back();
             let after = text[at + word.len()..].chars().next();
             !before.is_some_and(is_word) && !after.is_some_and(is_word) && !self.in_comment(at)
         };
-        let at = text.match_indices(word).map(|(at, _)| at).find(whole)?;
+        let find = |text: &str, word: &str| text.match_indices(word).map(|(at, _)| part.0 + at).find(whole);
+        let at =
+            find(part.1, word).or_else(|| find(&part.1.to_ascii_lowercase(), &word.to_ascii_lowercase()))?;
         Some(Span::new(at, at + word.len()))
     }
 

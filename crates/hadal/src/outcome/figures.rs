@@ -1,7 +1,7 @@
 //! The parts of a result.
 
 use crate::settings::Settings;
-use hadal_check::units::grouped;
+use hadal_check::units::counted;
 use hadal_check::{Answer, Coverage};
 use hadal_search::directed::DirectedFigures;
 use hadal_search::partition::PartitionFigures;
@@ -265,13 +265,13 @@ impl AnswerFigures {
     pub(super) fn text(&self) -> String {
         let lasso = match (self.trace_length, self.loop_length) {
             (Some(steps), Some(around)) => {
-                format!(", a stem of {} and a loop of {around} steps", steps - around)
+                format!(", a stem of {} and a loop of {}", steps - around, counted(around, "step"))
             }
-            (Some(steps), None) => format!(", {steps} steps"),
+            (Some(steps), None) => format!(", {}", counted(steps, "step")),
             _ => String::new(),
         };
-        let (states, transitions) = (grouped(self.states), grouped(self.transitions));
-        format!("  {}: {}, {states} states, {transitions} transitions{lasso}", self.property, self.verdict)
+        let (states, transitions) = (counted(self.states, "state"), counted(self.transitions, "transition"));
+        format!("  {}: {}, {states}, {transitions}{lasso}", self.property, self.verdict)
     }
 }
 

@@ -171,8 +171,11 @@ impl Figures {
         let status = search.status.clone();
         let states = search.journal.layers.iter().map(|layer| layer.states).sum();
         let layers = if partitioned.is_some() { Vec::new() } else { layers(search) };
-        let ended = matches!(status.as_deref(), Some("holds" | "violated"));
-        let estimate = (!ended && partitioned.is_none()).then(|| {
+        // A search that left no folder says why beside the verdict.
+        let verdict = status.as_deref().and_then(|status| {
+            ["holds", "violated"].into_iter().find(|&verdict| status.split(':').next() == Some(verdict))
+        });
+        let estimate = (verdict.is_none() && partitioned.is_none()).then(|| {
             let widths: Vec<u64> = layers.iter().map(|layer| layer.states).collect();
             estimate::remaining(&widths, recent_rate(&samples))
         });
@@ -181,11 +184,7 @@ impl Figures {
                 run: record.run.clone(),
                 model: record.about["model"].as_str().map(str::to_owned),
                 command: command(&record.about),
-                verdict: match status.as_deref() {
-                    Some("holds") => Some("holds"),
-                    Some("violated") => Some("violated"),
-                    _ => None,
-                },
+                verdict,
                 status,
                 commit: record.commit,
                 committed_seconds_ago: record.committed_seconds_ago,
@@ -202,7 +201,8 @@ impl Figures {
             },
             stored: StoredFigures {
                 disk_bytes: record.disk_bytes,
-                disk_bytes_per_state: (states > 0).then(|| record.committed_bytes as f64 / states as f64),
+                disk_bytes_per_state: (states > 0 && record.committed_bytes > 0)
+                    .then(|| record.committed_bytes as f64 / states as f64),
                 storage: search.stages.clone().filter(|stages| !stages.is_empty()),
             },
             layers_deleted_before: search

@@ -4,7 +4,7 @@ use super::actions;
 use super::chart::{escape, long};
 use super::charts;
 use super::figures::{Figures, Partition};
-use hadal_check::units::{grouped, size};
+use hadal_check::units::{grouped, size, span};
 use hadal_search::estimate::Estimate;
 use std::fmt::Write;
 
@@ -49,7 +49,10 @@ pub fn render(figures: &Figures) -> String {
         // Writing to a string cannot fail, here and below.
         let _ = write!(page, "<pre>{}</pre>", escape(command));
     }
-    let _ = write!(page, "<p class=\"soft\">Run folder: {}</p>", escape(&figures.about.run));
+    let _ = match figures.stored.disk_bytes {
+        0 => write!(page, "<p class=\"soft\">Nothing is kept on disk.</p>"),
+        _ => write!(page, "<p class=\"soft\">Run folder: {}</p>", escape(&figures.about.run)),
+    };
     if let Some(depth) = figures.layers_deleted_before {
         let _ = write!(
             page,
@@ -125,8 +128,13 @@ fn key_figures(figures: &Figures) -> String {
             .filter(|&s| s > 0.0)
             .map(|s| grouped((figures.counts.states as f64 / s) as u64)),
     );
-    tile("on disk", Some(size(figures.stored.disk_bytes)));
-    tile("bytes per state on disk", figures.stored.disk_bytes_per_state.map(|bytes| format!("{bytes:.2}")));
+    if figures.stored.disk_bytes > 0 {
+        tile("on disk", Some(size(figures.stored.disk_bytes)));
+        tile(
+            "bytes per state on disk",
+            figures.stored.disk_bytes_per_state.map(|bytes| format!("{bytes:.2}")),
+        );
+    }
     tile(
         "storage",
         figures.stored.storage.as_ref().filter(|stages| !stages.is_empty()).map(|stages| {
@@ -140,6 +148,7 @@ fn key_figures(figures: &Figures) -> String {
 
 fn remaining(estimate: &Estimate) -> String {
     let states = match estimate.new_states_most {
+        Some(most) if most == estimate.new_states_least => format!("{} more states", grouped(most)),
         Some(most) => format!("{} to {} more states", grouped(estimate.new_states_least), grouped(most)),
         None => format!(
             "{} more states, or far more: not every guess sees an end",
@@ -175,16 +184,6 @@ fn counters(partition: &Partition) -> String {
     format!(
         "<section><h2>Partitions</h2><div class=\"scroll\"><table><tbody>{rows}</tbody></table></div></section>"
     )
-}
-
-/// Seconds as people read them.
-fn span(seconds: f64) -> String {
-    match seconds {
-        s if s < 120.0 => format!("{s:.1} s"),
-        s if s < 7200.0 => format!("{:.1} min", s / 60.0),
-        s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),
-        s => format!("{:.1} days", s / 86_400.0),
-    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::commands::plan::PlanArgs;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use hadal_check::memory::{default_memory, peak_resident};
+use hadal_check::units::{counted, grouped, span};
 use hadal_check::usage::cpu_seconds;
 use hadal_exec::zones::ZoneOptions;
 use hadal_exec::zones::priced::{Answer, Order, PricedError, PricedLimits, PricedSpace, search};
@@ -300,16 +301,19 @@ impl PlanOutcome {
         for pass in self.passes.iter().filter(|_| self.passes.len() > 1) {
             let shown = |cost: Option<i64>| cost.map_or("-".into(), |cost| cost.to_string());
             lines.push(format!(
-                "  {} % of each layer: bound {}, then {}, {} states expanded",
+                "  {} % of each layer: bound {}, then {}, {} expanded",
                 pass.coverage,
                 shown(pass.upper_bound),
                 shown(pass.cost),
-                pass.expanded
+                counted(pass.expanded as u64, "state")
             ));
         }
         lines.push(format!(
-            "  {} states expanded, {} generated, {} stored, {:.2} s",
-            self.expanded, self.generated, self.stored, self.seconds
+            "  {} expanded, {} generated, {} stored, {}",
+            counted(self.expanded as u64, "state"),
+            grouped(self.generated as u64),
+            grouped(self.stored as u64),
+            span(self.seconds)
         ));
         if let Some(it) = &self.certificate {
             lines.push(format!(

@@ -22,7 +22,8 @@ pub(crate) fn without_trace(model: &str, answer: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width, initial-scale=1\"><title>{0}</title><style>:root {{ color-scheme: light dark; }} \
-         body {{ font: 14px/1.45 system-ui, sans-serif; margin: 1rem; }} pre {{ white-space: pre-wrap; }}</style></head>\
+         body {{ font: 14px/1.45 system-ui, sans-serif; margin: 1rem; overflow-wrap: anywhere; }} h1 {{ font-size: 1.05rem; }} \
+         pre {{ white-space: pre-wrap; }}</style></head>\
          <body><h1>{0}</h1><pre>{1}</pre></body></html>\n",
         escape(model),
         escape(answer)

@@ -3,6 +3,8 @@
 // Every test binary uses its own part of this.
 #![allow(dead_code)]
 
+pub mod browser;
+
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};

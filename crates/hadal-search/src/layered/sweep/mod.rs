@@ -19,6 +19,7 @@ use crate::report::{Layer, Proviso, Stage, StopReason, Verdict, Violation};
 use crate::run::RUNNING;
 use hadal_store::Governor;
 use hadal_store::vfs::Disk;
+use hadal_system::units::grouped;
 use parts::{Answered, At, Expanding, Fallback, Source};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -56,8 +57,10 @@ impl<'a> Sweep<'a> {
         if let Some(partly) = &partly {
             counted.go_on_with(task.space, partly.offered);
         }
-        let states = (0..journal.depth()).map(|depth| journal.states(depth)).sum();
-        task.control.gauges.states.store(states, Ordering::Relaxed);
+        let widths: Vec<u64> = (0..journal.depth()).map(|depth| journal.states(depth)).collect();
+        task.control.gauges.states.store(widths.iter().sum(), Ordering::Relaxed);
+        task.control.gauges.disk.store(journal.bytes(), Ordering::Relaxed);
+        task.control.gauges.set_widths(widths);
         let at = match (&detector, journal.depth()) {
             (None, _) => At::End(Verdict::Stopped(StopReason::DiskFull).into()),
             (_, 0) => At::Start,
@@ -232,8 +235,7 @@ impl<'a> Sweep<'a> {
             return self.complete();
         }
         let gauges = &self.task.control.gauges;
-        gauges.depth.store(depth as u64, Ordering::Relaxed);
-        gauges.frontier.store(self.journal.states(depth), Ordering::Relaxed);
+        gauges.begin_layer(depth as u64, self.journal.states(depth));
         if partly.is_none() {
             gauges.expanded.store(0, Ordering::Relaxed);
         }
@@ -289,6 +291,17 @@ impl<'a> Sweep<'a> {
         let begun = Instant::now();
         let found = self.detector.finish_layer(&mut layer)?;
         let unique = layer.states();
+        if let Some(most) = self.task.control.limits.max_states.filter(|&most| self.states() + unique > most)
+        {
+            // The last layer stays the frontier: a run with a higher limit expands it again.
+            self.task.control.warn(format!(
+                "with layer {} there would be {} states, more than --max-states {}: it is left out",
+                depth + 1,
+                grouped(self.states() + unique),
+                grouped(most),
+            ));
+            return Ok(Some(Verdict::Stopped(StopReason::StateLimit).into()));
+        }
         let fired = self.fired() - fired;
         let row = &mut self.counted.row;
         row.candidates += found.besides;
@@ -322,8 +335,12 @@ impl<'a> Sweep<'a> {
         if let Some(warning) = self.ledger.as_mut().and_then(|ledger| ledger.foresee(&self.journal)) {
             self.task.control.warn(warning);
         }
-        if self.ledger.as_ref().is_some_and(Ledger::is_due) && !self.is_unsettled() {
-            self.commit(RUNNING)?;
+        if self.ledger.as_ref().is_some_and(Ledger::is_due) {
+            // Not at every layer: there may be many, and each may have a file.
+            self.task.control.gauges.disk.store(self.journal.bytes(), Ordering::Relaxed);
+            if !self.is_unsettled() {
+                self.commit(RUNNING)?;
+            }
         }
         self.at = At::Between(None);
         Ok(None)

@@ -3,6 +3,7 @@
 use super::PlanArgs;
 use crate::failure::Failure;
 use hadal_check::memory::peak_resident;
+use hadal_check::units::{counted, grouped, span};
 use hadal_check::usage::cpu_seconds;
 use hadal_plan::{Answer, Found, Outcome, decimal};
 use hadal_search::StopReason;
@@ -130,12 +131,12 @@ pub(super) fn show(args: &PlanArgs, outcome: &Outcome, around: Around) -> Result
         crate::output::note!("continue with: hadal resume {run}");
     }
     crate::output::note!(
-        "{}: {}{bound} ({} states, {} evaluated, {:.2} s)",
+        "{}: {}{bound} ({}, {} evaluated, {})",
         shown.verdict.to_uppercase(),
         shown.reason,
-        shown.states,
-        shown.evaluated,
-        shown.seconds
+        counted(shown.states as u64, "state"),
+        grouped(shown.evaluated as u64),
+        span(shown.seconds)
     );
     Ok(())
 }
@@ -143,7 +144,7 @@ pub(super) fn show(args: &PlanArgs, outcome: &Outcome, around: Around) -> Result
 /// A plan on the way, in a line.
 pub(super) fn found_line(found: &Found) -> String {
     let level = found.level.map_or(String::new(), |level| format!(" in layer {level}"));
-    format!("cost {}{level} after {:.1} s", decimal(found.cost), found.seconds)
+    format!("cost {}{level} after {}", decimal(found.cost), span(found.seconds))
 }
 
 /// That the task leaves no memory to search with: nothing is known, and a larger budget helps.

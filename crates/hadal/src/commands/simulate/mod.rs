@@ -13,6 +13,7 @@ use crate::paint::{Color, Paint};
 use crate::stepping::{Choice, Spot, Stepper};
 use crate::trace::{Detail, StepView};
 use hadal_check::properties::select_properties;
+use hadal_check::units::{counted, grouped};
 use hadal_exec::model::{Engine, Model, ModelOptions};
 use hadal_exec::symmetry::SymmetryMode;
 use hadal_search::ViolationKind;
@@ -89,8 +90,12 @@ fn at_random(
     }
     let steps = walk.steps();
     match met {
-        Met::Nothing => writeln!(out, "\nnothing wrong in {steps} steps (seed {})", args.seed)?,
-        Met::Wrong(what) => writeln!(out, "\nended after {steps} steps (seed {}): {what}", args.seed)?,
+        Met::Nothing => {
+            writeln!(out, "\nnothing wrong in {} (seed {})", counted(steps as u64, "step"), args.seed)?
+        }
+        Met::Wrong(what) => {
+            writeln!(out, "\nended after {} (seed {}): {what}", counted(steps as u64, "step"), args.seed)?
+        }
     }
     Ok(())
 }
@@ -415,18 +420,21 @@ fn statistics(
     }
     writeln!(
         out,
-        "{} walks of at most {} steps, {steps} steps in all (seeds from {})",
-        args.runs, args.steps, args.seed
+        "{} of at most {}, {} in all (seeds from {})",
+        counted(args.runs as u64, "walk"),
+        counted(args.steps as u64, "step"),
+        counted(steps as u64, "step"),
+        args.seed
     )?;
-    writeln!(out, "{wrong_walks} met something wrong")?;
+    writeln!(out, "{} met something wrong", grouped(wrong_walks as u64))?;
     for (what, (times, shortest)) in &met {
-        writeln!(out, "  {times} x {what} (after {shortest} steps at the earliest)")?;
+        writeln!(out, "  {times} x {what} (after {} at the earliest)", counted(*shortest, "step"))?;
     }
-    writeln!(out, "{} actions fired; most often:", fired.len())?;
+    writeln!(out, "{} fired; most often:", counted(fired.len() as u64, "action"))?;
     let mut often: Vec<(&String, &u64)> = fired.iter().collect();
     often.sort_by_key(|(name, times)| (std::cmp::Reverse(**times), (*name).clone()));
     for (name, times) in often.into_iter().take(10) {
-        writeln!(out, "  {times} x {name}")?;
+        writeln!(out, "  {} x {name}", grouped(*times))?;
     }
     Ok(wrong_walks > 0)
 }
