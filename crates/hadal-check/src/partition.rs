@@ -35,6 +35,16 @@ fn parse_heuristic(text: &str) -> Result<Heuristic, String> {
 }
 
 impl Partitioning {
+    /// The first option that is given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.part_heuristic != Heuristic::default(), "part-heuristic"),
+            (self.part_states.is_some(), "part-states"),
+            (self.shortest, "shortest"),
+        ];
+        given.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+
     /// The search that was asked for.
     pub(crate) fn method(&self) -> PartitionOptions {
         PartitionOptions {

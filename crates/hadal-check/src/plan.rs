@@ -64,6 +64,13 @@ impl Plan {
                 "--disk-limit would do nothing with --strategy {strategy}, which stays in RAM"
             )));
         }
+        if !matches!(strategy.explorer, ExplorerKind::Partition)
+            && let Some(option) = options.partitioning.given()
+        {
+            return Err(CheckError::Question(format!(
+                "--{option} belongs to --strategy part; it would do nothing with --strategy {strategy}"
+            )));
+        }
         let layers_on_disk =
             matches!(strategy.explorer, ExplorerKind::Auto | ExplorerKind::Paths | ExplorerKind::Layered(_));
         if limits.when_full == WhenFull::DeleteLayers && !layers_on_disk {

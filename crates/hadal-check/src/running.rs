@@ -109,6 +109,16 @@ pub enum Liveness {
 }
 
 impl Running {
+    /// The first option that is given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.fair != Fair::default(), "fair"),
+            (self.liveness != Liveness::default(), "liveness"),
+            (self.lasso != Lasso::default(), "lasso"),
+        ];
+        given.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+
     /// Whether sweeps follow the usual search.
     pub(crate) fn is_usual(&self) -> bool {
         self.liveness == Liveness::Sweep

@@ -237,6 +237,11 @@ impl StrategyInfo {
         matches!(self.explorer, ExplorerKind::Breadth | ExplorerKind::Depth)
     }
 
+    /// Whether one thread explores, however many there are.
+    pub fn has_one_thread(&self) -> bool {
+        matches!(self.explorer, ExplorerKind::Partition)
+    }
+
     /// Whether an option belongs to it.
     pub fn takes(&self, option: &str) -> bool {
         self.options.contains(&option)

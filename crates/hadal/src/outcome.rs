@@ -242,17 +242,21 @@ impl Outcome {
             self.used.settings.iter().map(|settings| format!("  {settings}")).collect();
         lines.extend(self.used.decisions.iter().cloned());
         for stage in &self.stored.storage {
-            let why = match stage.storage {
-                "table" => {
+            let why = match (self.used.strategy, stage.storage) {
+                ("auto", "table") => {
                     "every state in a hash table in RAM: fastest while it fits its share of the budget"
+                        .to_owned()
                 }
-                "diagram" => {
+                ("auto", "diagram") => {
                     "the table reached its share; a decision diagram in RAM shares what states have in common"
+                        .to_owned()
                 }
-                "sorted runs" => {
+                ("auto", "sorted runs") => {
                     "the diagram outgrew its share, or states have too little in common; sorted runs on disk"
+                        .to_owned()
                 }
-                _ => "",
+                ("directed", _) => "the order of a directed search asks for it".to_owned(),
+                (strategy, _) => format!("--strategy {strategy} asks for it"),
             };
             lines.push(format!(
                 "  {} from depth {} ({}): {why}",

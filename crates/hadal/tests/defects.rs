@@ -282,3 +282,79 @@ fn a_family_shows_the_text_that_it_expands_to() {
     let run = hadal(&["inspect", &bundled_model("ferry.m"), "--expanded"]).expect_code(2);
     assert!(run.stderr.contains("--expanded"), "{}", run.stderr);
 }
+
+#[test]
+fn options_that_would_do_nothing_are_refused_with_a_reason() {
+    let model = bundled_model("peterson.m");
+    let commands: &[(&[&str], &str)] = &[
+        (&["--part-heuristic", "de"], "--part-heuristic belongs to --strategy part"),
+        (&["--part-states", "100", "--strategy", "sort"], "--part-states belongs to --strategy part"),
+        (&["--shortest", "--strategy", "bfs"], "--shortest belongs to --strategy part"),
+        (&["--fair", "weak"], "--fair is about infinite runs"),
+        (&["--lasso", "shortest"], "--lasso is about infinite runs"),
+        (&["--liveness", "ndfs"], "--liveness is about infinite runs"),
+        (&["--cache", "lru"], "--cache belongs to"),
+        (&["--tie", "fifo"], "--tie belongs to a directed search"),
+    ];
+    for (more, why) in commands {
+        let run = hadal(&[&["check", &model], *more].concat()).expect_code(2);
+        assert!(run.stderr.contains(why), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn every_storage_has_a_reason_and_threads_are_those_that_explored() {
+    let model = bundled_model("peterson.m");
+    for strategy in
+        ["auto", "bfs", "dfs", "part", "paths", "sort", "hash", "phased", "partial", "structured", "mr-bfs"]
+    {
+        let run = hadal(&[
+            "check",
+            &model,
+            "--strategy",
+            strategy,
+            "--threads",
+            "3",
+            "--memory",
+            "200M",
+            "--explain",
+        ]);
+        let told = run.expect_code(0);
+        let stages: Vec<&str> = told
+            .stderr
+            .lines()
+            .chain(told.stdout.lines())
+            .filter(|it| it.contains(" from depth 0"))
+            .collect();
+        assert!(!stages.is_empty(), "{strategy}: {told:#?}");
+        for stage in stages {
+            let (_, why) = stage.split_once("): ").expect("a reason");
+            assert!(why.len() > 10, "{strategy}: {stage}");
+        }
+        let threads = if ["part", "paths"].contains(&strategy) { "1 thread" } else { "3 threads" };
+        assert!(told.stdout.contains(&format!(", {threads}")), "{strategy}: {}", told.stdout);
+    }
+}
+
+/// A ring whose last new state lies 399 steps away: what is deeper was seen before, and is not counted.
+#[test]
+fn a_diameter_counts_no_layer_behind_it() {
+    let text = "var x: 0..399; startstate x := 0; end; rule x := (x + 1) % 400; end;";
+    let (_folder, model) = file("ring.m", text.as_bytes());
+    for (diameter, states) in [("399", 400), ("10", 11)] {
+        let asked = [
+            "check",
+            &model,
+            "--strategy",
+            "layered",
+            "--keep-layers",
+            "3",
+            "--diameter",
+            diameter,
+            "--json",
+        ];
+        let result = hadal(&asked).expect_code(0).json();
+        assert_eq!(result["states"], states, "{result:#}");
+        assert_eq!(result["depth"].to_string(), diameter, "{result:#}");
+    }
+}

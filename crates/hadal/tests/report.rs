@@ -2,6 +2,7 @@
 
 mod support;
 
+use hadal_system::units::grouped;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use support::hadal;
@@ -53,13 +54,6 @@ fn report(run: &Path, flags: &[&str]) -> support::Run {
 }
 
 /// As the page writes numbers.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).expect("digits")).collect();
-    groups.join(" ")
-}
-
 /// Every opened element is closed, in order; nothing is fetched.
 #[track_caller]
 fn assert_complete(page: &str) {

@@ -262,6 +262,13 @@ impl Journal {
         self.layers.pop();
     }
 
+    /// Removes the last layer.
+    pub(crate) fn pop(&mut self) {
+        if let Some(Entry { body: Body::Resident(states), .. }) = self.layers.pop() {
+            self.resident_words -= states.len();
+        }
+    }
+
     /// Deletes the states of the first layer that is there; how many there were stays known.
     pub(crate) fn delete_first(&mut self) {
         let depth = self.first_kept;

@@ -230,7 +230,14 @@ impl<'a> Sweep<'a> {
             return Ok(Some(Verdict::Stopped(StopReason::DepthLimit).into()));
         }
         if let Some(bound) = self.keep.diameter.filter(|&bound| depth as u64 > bound) {
-            // Whatever is here was met before, in a layer that is gone.
+            // Whatever is here was met before, in a layer that is gone: it is no layer of its own.
+            let again = self.journal.states(depth);
+            self.journal.pop();
+            if let Some(row) = self.counted.layers.last_mut() {
+                row.unique -= again;
+                row.duplicates.earlier += again;
+            }
+            self.task.control.gauges.states.fetch_sub(again, Ordering::Relaxed);
             self.proviso = Some(Proviso::Diameter { bound });
             return self.complete();
         }
