@@ -33,16 +33,13 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Properties that an earlier search of the same question found violated, in the order of the list where they stand in
-    /// it.
-    pub fn add_violated<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
-        for name in names {
+    /// Properties that an earlier search of the same question found violated, each with its kind, in the order of the list
+    /// where they stand in it.
+    pub fn add_violated<'a>(&mut self, found: impl Iterator<Item = (&'a str, &'static str)>) {
+        for (name, kind) in found {
             match self.properties.iter_mut().find(|answered| answered.name == name) {
                 Some(answered) => answered.verdict = "violated",
-                None => {
-                    let kind = if name == NO_DEADLOCK { "deadlock" } else { "property" };
-                    self.properties.push(Answered { name: name.to_owned(), kind, verdict: "violated" });
-                }
+                None => self.properties.push(Answered { name: name.to_owned(), kind, verdict: "violated" }),
             }
         }
     }

@@ -53,7 +53,6 @@ fn report(run: &Path, flags: &[&str]) -> support::Run {
     hadal(&[&["report", &run][..], flags].concat())
 }
 
-/// As the page writes numbers.
 /// Every opened element is closed, in order; nothing is fetched.
 #[track_caller]
 fn assert_complete(page: &str) {

@@ -81,7 +81,7 @@ impl Several {
         };
         outcome.traces.violations = traces.iter().map(figures).collect();
         let Some(first) = traces.first().filter(|_| more > 0) else { return traces };
-        let settled = outcome.traces.violations.iter().take(more).map(ViolationFigures::answered);
+        let settled = outcome.traces.violations.iter().take(more).map(|it| (it.answered(), it.kind));
         outcome.seen.coverage.add_violated(settled);
         let rest = match outcome.decided.verdict {
             "holds" => "; nothing else is wrong".to_owned(),
