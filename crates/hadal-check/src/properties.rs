@@ -64,12 +64,6 @@ pub(crate) fn asks_liveness(names: &[String], settled: &[String], system: &Syste
     liveness.any(|p| (names.is_empty() || names.contains(&p.name)) && !settled.contains(&p.name))
 }
 
-/// Whether anything is asked about infinite runs, be it answered by a state that can be reached or not.
-pub(crate) fn asks_about_runs(names: &[String], system: &System) -> bool {
-    let mut about_runs = system.properties.iter().filter(|p| p.kind.is_about_runs());
-    about_runs.any(|p| names.is_empty() || names.contains(&p.name))
-}
-
 /// Whether runs are asked about that a claim accepts.
 pub(crate) fn asks_acceptance(system: &System, asked: &[bool]) -> bool {
     let about = |kind| matches!(kind, PropertyKind::Formula | PropertyKind::Acceptance);

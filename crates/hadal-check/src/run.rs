@@ -7,7 +7,7 @@ use crate::folder::{self, RunPlace};
 use crate::memory::search_budget;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::properties::{asks_about_runs, asks_acceptance, asks_liveness, has_unanswered, select_properties};
+use crate::properties::{asks_acceptance, asks_liveness, has_unanswered, select_properties};
 use crate::reduction::Reduced;
 use crate::runs::{Answer, Decider, Engine, Guided, Way};
 use crate::searching::{Explored, Progress, Searching};
@@ -43,13 +43,6 @@ impl Prepared {
     pub(crate) fn new(mut system: System, options: Options) -> Result<Self, CheckError> {
         let asks_liveness = asks_liveness(&options.properties, &options.settled, &system);
         let plan = Plan::new(&options, options.running.is_usual() && asks_liveness)?;
-        if let Some(option) = options.running.given()
-            && !asks_about_runs(&options.properties, &system)
-        {
-            return Err(CheckError::Question(format!(
-                "--{option} is about infinite runs, and nothing that is asked is about them: leave it out, or ask with --ltl"
-            )));
-        }
         if system.starts.is_empty() {
             // An empty or truncated file breaks no invariant.
             return Err(CheckError::Question(format!(

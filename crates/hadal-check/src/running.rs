@@ -110,7 +110,7 @@ pub enum Liveness {
 
 impl Running {
     /// The first option that is given.
-    pub(crate) fn given(&self) -> Option<&'static str> {
+    pub fn given(&self) -> Option<&'static str> {
         let given = [
             (self.fair != Fair::default(), "fair"),
             (self.liveness != Liveness::default(), "liveness"),

@@ -17,7 +17,7 @@ use hadal_check::options::Place;
 use hadal_check::usage::{begin_peak, cpu_seconds};
 use hadal_check::{Check, DeadlockNotion, Fair, Options, Verdict, folder};
 use hadal_lang::Language;
-use hadal_system::progress;
+use hadal_system::{Property, progress};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -47,6 +47,15 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     if args.formulas.progress {
         progress::ask_progress(&mut loaded.system).map_err(|error| Failure::Usage(error.to_string()))?;
         named.push(progress::PROGRESS.to_owned());
+    }
+    let about_runs = |property: &Property| property.kind.is_about_runs();
+    if let Some(option) = args.running.given()
+        && !args.formulas.asks()
+        && !loaded.system.properties.iter().any(about_runs)
+    {
+        return Err(Failure::Usage(format!(
+            "--{option} is about infinite runs, and nothing that is asked is about them: leave it out, or ask with --ltl"
+        )));
     }
     // What is asked for by name, formulas on the command line included.
     let args = &CheckArgs { property: named, ..args.clone() };
