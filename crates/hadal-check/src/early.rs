@@ -3,7 +3,7 @@
 //! Sweeps ask about cycles when every state is known. A wrong run of a huge space is often found much earlier by going deep: so
 //! when the exploration has a million states, and each time it has four times as many, a depth-first search for strongly connected
 //! components (Couvreur 1999) sees up to a quarter as many first, in a quarter of the memory. That costs at most a third of
-//! the exploration. Which of them finds something depends on the space alone, not on threads or resuming; smaller spaces
+//! the exploration. Which of them finds something depends on the space and the budget, not on threads or resuming; smaller spaces
 //! are answered by sweeps.
 
 use hadal_search::cycles::Engine;

@@ -14,7 +14,7 @@ use crate::searching::{Explored, Progress, Searching};
 use hadal_exec::model::Model;
 use hadal_exec::product::Product;
 use hadal_exec::replay::{self, Ending, Trace};
-use hadal_exec::symmetry::SymmetryMode;
+use hadal_exec::symmetry::{Canonicaliser, SymmetryMode};
 use hadal_search::explore::{self, Setting};
 use hadal_search::{Control, Question, Report, SearchTask, StopReason, Verdict, Violation, ViolationKind};
 use hadal_store::Governor;
@@ -60,8 +60,10 @@ impl Prepared {
         let asked = select_properties(&mut system, &options.properties, &options.settled)?;
         let unanswered = options.properties.is_empty() && has_unanswered(&system);
         let mut model = options.model;
+        let mut without_symmetry = false;
         if asks_acceptance(&system, &asked) {
             // A loop of representatives need not be a loop.
+            without_symmetry = Canonicaliser::applies(&system, model.symmetry);
             model.symmetry = SymmetryMode::Off;
         }
         if system.actions.iter().any(|action| action.cost.as_ref().is_some_and(|it| it.as_const().is_none()))
@@ -70,7 +72,12 @@ impl Prepared {
             model.symmetry = SymmetryMode::Off;
         }
         let question = Question { deadlock: options.deadlock, asked };
-        let reduced = Reduced::new(&options.reductions, system, model, &question)?;
+        let mut reduced = Reduced::new(&options.reductions, system, model, &question)?;
+        if without_symmetry {
+            reduced.notes.push(
+                "symmetry is off: a loop of states that stand for symmetric ones need not be a loop of the model".into(),
+            );
+        }
         Ok(Prepared { options, plan, question, reduced, unanswered, name })
     }
 

@@ -56,6 +56,12 @@ fn compare(seeds: std::ops::Range<u64>, graph: Graph) -> usize {
             graph == Graph::Watched || asked.atomic_steps > 0 || found.transitions == asked.transitions;
         // Where the model is stuck SPIN does not keep the first state that only the claim moves to.
         let same_states = found.states == asked.states || graph == Graph::Watched && found.stuck > 0;
+        // SPIN sees no progress label in the initial state (`o_pm` is set there with -DNP only), and takes a state that only the claim
+        // moved to for the one before, where `np_` is asked anew (`(trpt-1)->tau&128` at `AllOver` in pan.c).
+        let may_see_more = text.contains("np_") && (found.stuck > 0 || text.contains("progress"));
+        if may_see_more && asked.errors > 0 && !accepted {
+            continue;
+        }
         let same = match asked.errors {
             0 => same_states && same_transitions && !accepted,
             _ => accepted,

@@ -55,7 +55,9 @@ impl Method for Auto {
             }
             _ => {
                 let table = setting.governor.part(moving.table_bytes());
-                At::Table(Following::new(BreadthWalk::new(setting.task, &table, setting.threads)?))
+                At::Table(Following::new(
+                    BreadthWalk::new(setting.task, &table, setting.threads)?.moving_on(),
+                ))
             }
         };
         Ok(Box::new(AutoExplorer { moving, at, payload: None }))

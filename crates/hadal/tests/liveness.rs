@@ -369,3 +369,58 @@ fn a_wrong_run_of_a_large_space_is_found_before_all_of_it_is_explored() {
     let holds = check(&model, &["--ltl", "[] <> (x = 0)"]).expect_code(0).json();
     assert!(holds["states"].as_u64().expect("a count") > 1_700_000);
 }
+
+#[test]
+fn symmetry_is_left_out_for_formulas_and_that_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = written(
+        &folder,
+        "users.m",
+        "type user: scalarset(3);\nvar busy: array [user] of boolean;\n\
+        startstate for u: user do busy[u] := false; end; end;\n\
+        ruleset u: user do\n\
+          rule \"begin\" forall v: user do !busy[v] end ==> busy[u] := true; end;\n\
+          rule \"end\" busy[u] ==> busy[u] := false; end;\n\
+        end;\n\
+        invariant \"one\" forall u: user do forall v: user do busy[u] & busy[v] -> u = v end end;\n",
+    );
+    let plain = check(&model, &[]).expect_code(0).json();
+    assert_eq!((plain["symmetry"].as_str(), plain["states"].as_u64()), (Some("exact"), Some(2)));
+    let formula = "[] <> (forall u: user do !busy[u] end)";
+    let asked = check(&model, &["--ltl", formula]).expect_code(0).json();
+    assert_eq!(asked["symmetry"], "off");
+    let notes = asked["reduction_notes"].as_array().expect("notes");
+    assert!(
+        notes.iter().any(|note| note.as_str().is_some_and(|it| it.starts_with("symmetry is off"))),
+        "{notes:?}"
+    );
+    assert!(plain["reduction_notes"].as_array().is_none_or(Vec::is_empty));
+}
+
+/// Looks for a shortest lasso with much memory and with little: its loop takes all counters round once.
+fn shortest_in_little_memory(last: u32) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = written(&folder, "counters.m", &counters(last));
+    let formula = format!("<> [] !(x = {last} & y = {last} & z = {last})");
+    let asked = ["--ltl", &formula, "--lasso", "accepting", "--deadlock", "off"];
+    let roomy = check(&model, &asked).expect_code(1).json();
+    assert_eq!(roomy["loop_length"], 3 * last + 1);
+    let disk = folder.path().join("runs").display().to_string();
+    let small = ["--memory", "16M", "--disk", &disk];
+    let narrow = check(&model, &[&asked[..], &small].concat()).expect_code(1).json();
+    for figure in ["trace_length", "loop_length", "shortest_among"] {
+        assert!(!roomy[figure].is_null(), "{figure}");
+        assert_eq!(narrow[figure], roomy[figure], "{figure}");
+    }
+}
+
+#[test]
+fn a_shortest_lasso_is_found_where_memory_does_not_hold_all_loops() {
+    shortest_in_little_memory(55);
+}
+
+#[test]
+#[ignore = "half a minute; cargo test --release -p hadal --test liveness -- --ignored shortest"]
+fn a_shortest_lasso_is_found_on_disk() {
+    shortest_in_little_memory(63);
+}

@@ -3,13 +3,16 @@
 use super::births::Births;
 use super::channels::Way as Through;
 use super::condition::{Condition, conjuncts};
-use super::precondition::{Test, allowed};
+use super::precondition::{Place, Test, allowed};
 use super::print::{Buffer, Meetings, Print, bare, disturbs, guard_of};
 use super::relation::Cause;
-use super::rows::{Rows, count};
+use super::rows::{Rows, count, members};
 use hadal_system::facts::{ActionFacts, Facts, Footprint, SlotSet, ValueSet};
 use hadal_system::{Action, Expr, Layout, System};
 use std::collections::HashMap;
+
+/// Locations of more bits than this are not looked at place by place.
+const MAX_PLACE_BITS: u32 = 10;
 
 /// How an action that is seen is told from others.
 pub(super) enum Seen {
@@ -43,6 +46,8 @@ pub(super) struct Build<'a> {
     pub(super) bodies: Vec<(usize, u32)>,
     pub(super) tests: Vec<Test>,
     pub(super) conditions: Vec<(Condition, u32)>,
+    /// By process and code of its location.
+    pub(super) places: Vec<Vec<Place>>,
     /// The slots that say where processes stand.
     locations: Vec<u32>,
     /// Per group, the processes that live where it fires, before and after.
@@ -83,6 +88,7 @@ impl<'a> Build<'a> {
             bodies: Vec::new(),
             tests: Vec::new(),
             conditions: Vec::new(),
+            places: Vec::new(),
             known: HashMap::new(),
         }
     }
@@ -337,7 +343,7 @@ impl<'a> Build<'a> {
         let allowed = allowed(&self.system.domains[place.domain], values);
         let number = self.tests.len() as u32;
         let users = self.rows.add([]);
-        let locates = self.locations.contains(&slot);
+        let locates = self.locations.iter().position(|&it| it == slot).map(|n| n as u32);
         let living = self.living(slot, &able);
         let (offset, width) = (place.offset, place.width);
         self.tests.push(Test { offset, width, locates, allowed, writers, living, users });
@@ -374,6 +380,44 @@ impl<'a> Build<'a> {
         }
         for (test, users) in self.tests.iter_mut().zip(users) {
             test.users = self.rows.add(users);
+        }
+    }
+
+    /// Notes of each place where a process can stand who moves it away, and who waits for that.
+    pub(super) fn note_places(&mut self) {
+        for process in 0..self.locations.len() {
+            let location = self.locations[process];
+            let place = &self.layout.slots()[location as usize];
+            let domain = &self.system.domains[place.domain];
+            if place.width > MAX_PLACE_BITS {
+                self.places.push(Vec::new());
+                continue;
+            }
+            let has_death = !domain.undefined && domain.min() == 0;
+            let moves = self.writers(&SlotSet::range(location, location + 1)).map(|(n, print)| {
+                let from = print.facts.precondition(location).map(|values| allowed(domain, values));
+                (n, from, self.writes_while_living(n, process, location))
+            });
+            let moves: Vec<_> = moves.collect();
+            let codes = 0..1u64 << place.width;
+            let list = codes.map(|code| {
+                let leaving = moves.iter().filter(|(_, from, while_living)| {
+                    from.as_ref().is_none_or(|from| from.has(code))
+                        && (*while_living || !has_death || code == 0)
+                });
+                let leaving = self.rows.add(leaving.map(|(n, ..)| *n));
+                let mut waiting = vec![0; self.rows.words()];
+                for test in self.tests.iter().filter(|it| it.locates == Some(process as u32)) {
+                    if !test.allowed.has(code) {
+                        let users = self.rows.row(test.users);
+                        waiting.iter_mut().zip(users).for_each(|(waiting, users)| *waiting |= users);
+                    }
+                }
+                let waiting: Vec<usize> = members(&waiting).collect();
+                Place { leaving, waiting: self.rows.add(waiting) }
+            });
+            let list = list.collect();
+            self.places.push(list);
         }
     }
 }

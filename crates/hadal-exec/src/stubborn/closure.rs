@@ -24,6 +24,8 @@ use std::sync::Arc;
 
 /// As many groups are tried as the one that must be there.
 const MAX_TRIED: usize = 4;
+/// How writers are found, in the order in which that is tried; the last where processes start.
+const WAYS: [Way; 3] = [Way::Writes, Way::Leaves, Way::Lives];
 /// As many rows of groups that close cycles are kept.
 const MAX_SETTINGS: usize = 4096;
 
@@ -104,14 +106,18 @@ impl<'r> Closure<'r> {
         if enabled == 1 && progress == Progress::Needed {
             return &self.enabled;
         }
-        if let Some(at) = self.memo.find(self.relation, state, (&self.enabled, &self.effective)) {
+        let remembers = self.memo.pays();
+        if remembers && let Some(at) = self.memo.find(self.relation, state, (&self.enabled, &self.effective))
+        {
             return self.memo.set(at);
         }
         self.asked.fill(0);
         self.looked.clear();
         self.best.copy_from_slice(&self.enabled);
         self.choose(state, enabled, progress, lengths);
-        self.remember(state, lengths);
+        if remembers {
+            self.remember(state, lengths);
+        }
         &self.best
     }
 
@@ -244,8 +250,8 @@ impl<'r> Closure<'r> {
             }
             keys.truncate(kept);
             tried += 1;
-            for way in if relation.has_lives() { &[Way::Writes, Way::Lives][..] } else { &[Way::Writes] } {
-                self.way = *way;
+            for &way in if relation.has_lives() { &WAYS[..] } else { &WAYS[..2] } {
+                self.way = way;
                 self.growing.copy_from(&self.base);
                 self.growing.set[key / 64] |= 1 << (key % 64);
                 // The base has no effective group, so this is one more.
@@ -302,8 +308,8 @@ impl<'r> Closure<'r> {
         for &test in &cause.tests {
             let test = test as usize;
             if self.fails(test, state) {
-                let row = relation.tests[test].writers(state, self.way);
-                let cost = self.cost(row);
+                let row = relation.writers(test, state, self.way);
+                let cost = self.cost(row, best.map_or(u32::MAX, |(least, ..)| least));
                 if best.is_none_or(|(least, ..)| cost < least) {
                     best = Some((cost, test, row));
                 }
@@ -314,7 +320,7 @@ impl<'r> Closure<'r> {
         }
         if let Some((_, test, writers)) = best {
             self.growing.add(relation.rows.row(writers), &self.enabled);
-            let users = relation.rows.row(relation.tests[test].users);
+            let users = relation.rows.row(relation.users(test, state, self.way));
             self.growing.settled.iter_mut().zip(users).for_each(|(settled, users)| *settled |= users);
             return;
         }
@@ -324,7 +330,7 @@ impl<'r> Closure<'r> {
             let fails = condition.fails(state);
             self.looked.push((n as u32, fails));
             if fails {
-                let cost = self.cost(*row);
+                let cost = self.cost(*row, best.map_or(u32::MAX, |(least, _)| least));
                 if best.is_none_or(|(least, _)| cost < least) {
                     best = Some((cost, *row));
                 }
@@ -347,14 +353,18 @@ impl<'r> Closure<'r> {
         self.failed[at] & bit != 0
     }
 
-    /// How much a row would add: enabled groups above all, then those that are to be settled.
-    fn cost(&self, row: u32) -> u32 {
+    /// How much a row would add: enabled groups above all, then those that are to be settled. Beyond `limit` it does not
+    /// matter how much.
+    fn cost(&self, row: u32, limit: u32) -> u32 {
         let (row, Growing { set, settled, .. }) = (self.relation.rows.row(row), &self.growing);
         let mut cost = 0;
         for (((row, set), settled), enabled) in row.iter().zip(set).zip(settled).zip(&self.enabled) {
             let fresh = row & !set;
             if fresh != 0 {
                 cost += 32 * (fresh & enabled).count_ones() + (fresh & !settled).count_ones();
+                if cost >= limit {
+                    break;
+                }
             }
         }
         cost

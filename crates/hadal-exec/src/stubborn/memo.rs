@@ -8,10 +8,18 @@ const PLACES: usize = 512;
 /// How many choices a place holds.
 const WAYS: usize = 4;
 
+/// After so many states it is known whether choices repeat.
+const TRIED: u32 = 8192;
+/// Where fewer than one in so many was made before, choices are no longer kept.
+const RARE: u32 = 16;
+
 /// The choices of one thread.
 pub(super) struct Memo {
     entries: Vec<Option<Entry>>,
     next: usize,
+    /// How often a choice was looked for, and found.
+    asked: u32,
+    found: u32,
 }
 
 /// What was asked and answered, and what was chosen.
@@ -29,7 +37,12 @@ pub(super) struct Entry {
 
 impl Memo {
     pub(super) fn new() -> Self {
-        Memo { entries: (0..PLACES * WAYS).map(|_| None).collect(), next: 0 }
+        Memo { entries: (0..PLACES * WAYS).map(|_| None).collect(), next: 0, asked: 0, found: 0 }
+    }
+
+    /// Whether it is worth looking. What is chosen does not depend on it.
+    pub(super) fn pays(&self) -> bool {
+        self.asked < TRIED || self.found > TRIED / RARE
     }
 
     fn place(enabled: &[u64]) -> usize {
@@ -41,13 +54,13 @@ impl Memo {
 
     /// The choice that was made where everything asked was as in this state.
     pub(super) fn find(
-        &self,
+        &mut self,
         relation: &Relation,
         state: &[u64],
         (enabled, effective): (&[u64], &[u64]),
     ) -> Option<usize> {
         let place = Self::place(enabled);
-        (place..place + WAYS).find(|&at| {
+        let found = (place..place + WAYS).find(|&at| {
             self.entries[at].as_ref().is_some_and(|entry| {
                 *entry.enabled == *enabled
                     && entry.places.iter().all(|&(word, bits, value)| state[word as usize] & bits == value)
@@ -58,7 +71,12 @@ impl Memo {
                         .iter()
                         .all(|&(n, fails)| relation.conditions[n as usize].0.fails(state) == fails)
             })
-        })
+        });
+        if self.asked < TRIED {
+            self.asked += 1;
+            self.found += u32::from(found.is_some());
+        }
+        found
     }
 
     /// The set of a choice.

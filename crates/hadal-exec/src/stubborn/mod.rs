@@ -179,7 +179,7 @@ impl WrapsSpace for Stubborn<'_> {
         };
         state::hash(&[
             self.model.fingerprint(),
-            0x5374_7562_626F_726F,
+            0x5374_7562_626F_7270,
             kind,
             (self.lengths == Lengths::Free).into(),
             self.about,

@@ -11,14 +11,25 @@ pub(super) enum Way {
     Writes,
     /// By what they may write while the process lives whose scalar it is.
     Lives,
+    /// Of where a process stands: by what moves it away from there.
+    Leaves,
+}
+
+/// A place where a process can stand.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// The row of those that move it away. Whatever waits for it to stand elsewhere waits for one of them.
+    pub(super) leaving: u32,
+    /// The row of the groups that wait for that.
+    pub(super) waiting: u32,
 }
 
 /// A scalar must have one of some values.
 pub(super) struct Test {
     pub(super) offset: u32,
     pub(super) width: u32,
-    /// Whether the scalar is where a process stands.
-    pub(super) locates: bool,
+    /// Where the scalar is where a process stands: the number of the process.
+    pub(super) locates: Option<u32>,
     pub(super) allowed: Allowed,
     /// The row of those that may give it one.
     pub(super) writers: u32,
@@ -41,7 +52,7 @@ impl Test {
     /// do so while it lives or end that. Either will do.
     pub(super) fn writers(&self, state: &[u64], way: Way) -> u32 {
         match self.living {
-            Some((offset, width, row)) if way == Way::Lives && get_bits(state, offset, width) != 0 => row,
+            Some((offset, width, row)) if way != Way::Writes && get_bits(state, offset, width) != 0 => row,
             _ => self.writers,
         }
     }
@@ -53,12 +64,22 @@ impl Test {
 
     /// Offset and width of the scalar, where it is where a process stands.
     pub(super) fn location(&self) -> Option<(u32, u32)> {
-        self.locates.then_some((self.offset, self.width))
+        self.locates.map(|_| (self.offset, self.width))
+    }
+
+    /// The code of the scalar.
+    pub(super) fn code(&self, state: &[u64]) -> u64 {
+        get_bits(state, self.offset, self.width)
     }
 
     pub(super) fn passes(&self, state: &[u64]) -> bool {
-        let code = get_bits(state, self.offset, self.width);
-        match &self.allowed {
+        self.allowed.has(self.code(state))
+    }
+}
+
+impl Allowed {
+    pub(super) fn has(&self, code: u64) -> bool {
+        match self {
             Allowed::Few(codes) => codes >> code & 1 == 1,
             Allowed::Ranges(ranges) => ranges.iter().any(|&(from, to)| from <= code && code <= to),
         }

@@ -11,7 +11,7 @@ use super::channels::uses;
 use super::condition::Condition;
 use super::cycles::Cycles;
 use super::plain::PlainTests;
-use super::precondition::Test;
+use super::precondition::{Place, Test, Way};
 use super::print::{Buffer, Print, guard_of};
 use super::probe::{both_ways, probes};
 use super::rows::{Rows, count};
@@ -58,6 +58,8 @@ pub(super) struct Relation {
     pub(super) tests: Vec<Test>,
     /// Conjuncts of guards, each with the row of what writes what it reads.
     pub(super) conditions: Vec<(Condition, u32)>,
+    /// By process and code of its location.
+    pub(super) places: Vec<Vec<Place>>,
     group_of: GroupOf,
     /// The first label of an action of a rank above 0.
     ranked: u64,
@@ -158,6 +160,7 @@ impl Relation {
             }
         }
         build.note_users();
+        build.note_places();
         let ending = build.ending();
         let mut visible = build.rows.add([]);
         if let Kept::Runs(seen) = kept {
@@ -174,7 +177,7 @@ impl Relation {
         }
         let cycles = Cycles::of(system, layout, &facts, &births);
         let members = prints.iter().map(|print| print.members.iter().map(|&n| n as u32).collect()).collect();
-        let Build { mut rows, conflicts, causes, tests, conditions, bodies, .. } = build;
+        let Build { mut rows, conflicts, causes, tests, conditions, places, bodies, .. } = build;
         rows.finish();
         let mut by_conflicts: Vec<u32> = (0..prints.len() as u32).collect();
         by_conflicts.sort_by_key(|&group| count(rows.row(conflicts[group as usize])));
@@ -204,9 +207,31 @@ impl Relation {
             members,
             tests,
             conditions,
+            places,
             group_of,
             ranked,
         })
+    }
+
+    /// The row of those without which a test that fails does not pass.
+    #[inline]
+    pub(super) fn writers(&self, test: usize, state: &[u64], way: Way) -> u32 {
+        let it = &self.tests[test];
+        self.place(it, state, way).map_or_else(|| it.writers(state, way), |place| place.leaving)
+    }
+
+    /// The row of the groups that wait for one of those.
+    #[inline]
+    pub(super) fn users(&self, test: usize, state: &[u64], way: Way) -> u32 {
+        let it = &self.tests[test];
+        self.place(it, state, way).map_or(it.users, |place| place.waiting)
+    }
+
+    fn place(&self, test: &Test, state: &[u64], way: Way) -> Option<&Place> {
+        match (way, test.locates) {
+            (Way::Leaves, Some(process)) => self.places[process as usize].get(test.code(state) as usize),
+            _ => None,
+        }
     }
 
     /// Where in the state that stands which decides what closes cycles of states.

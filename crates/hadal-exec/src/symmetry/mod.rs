@@ -90,6 +90,11 @@ impl Canonicaliser {
         Some(Canonicaliser { group, blocks, bags, unit, mode, words: layout.words() })
     }
 
+    /// Whether the system has symmetric states that a mode makes one.
+    pub fn applies(system: &System, mode: SymmetryMode) -> bool {
+        mode != SymmetryMode::Off && !Group::of(system).sets.is_empty()
+    }
+
     /// The mode in force: `Auto` has become one of the others, and all are `Off` without a scalarset.
     pub fn mode(&self) -> SymmetryMode {
         self.mode

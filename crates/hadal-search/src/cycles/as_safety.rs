@@ -38,9 +38,9 @@ pub struct LassoSpace<'s> {
 }
 
 impl<'s> LassoSpace<'s> {
-    /// Over a space with one acceptance set, of states; `None` for others.
+    /// Over a space with one acceptance set, of states, and no strong fairness; `None` for others.
     pub fn new(inner: &'s dyn StateSpace, seeds: Seeds) -> Option<Self> {
-        let acceptance = inner.acceptance().filter(|it| it.sets == 1 && it.on_states)?;
+        let acceptance = inner.acceptance().filter(|it| it.sets == 1 && it.on_states && it.pairs == 0)?;
         let mut properties = inner.properties().to_vec();
         properties[acceptance.property.0 as usize].kind = PropertyKind::Goal;
         Some(LassoSpace { inner, property: acceptance.property, seeds, properties })

@@ -27,6 +27,8 @@ pub(super) struct Inside<'p, 'a, C> {
     hull: &'p Bits,
     look: Look<'a>,
     seen: Bits,
+    /// Ways have at most so many steps.
+    most: usize,
 }
 
 /// A transition that was looked for: source and target.
@@ -34,7 +36,12 @@ type Hit = (Vec<u64>, Vec<u64>);
 
 impl<'p, 'a, C: Closed> Inside<'p, 'a, C> {
     pub(super) fn new(pass: &'p Pass<'a, C>, hull: &'p Bits) -> Result<Self, Early> {
-        Ok(Inside { pass, hull, look: pass.look(), seen: pass.bits()? })
+        Ok(Inside { pass, hull, look: pass.look(), seen: pass.bits()?, most: usize::MAX })
+    }
+
+    /// For ways of at most so many steps; what lies behind is nowhere.
+    pub(super) fn within(self, most: usize) -> Self {
+        Inside { most, ..self }
     }
 
     /// The acceptance sets met on the steps of a path, and the pairs able in the states that are left.
@@ -86,6 +93,9 @@ impl<'p, 'a, C: Closed> Inside<'p, 'a, C> {
         let mut held = 1u64;
         loop {
             self.pass.rest().await?;
+            if levels.len() > self.most {
+                return Ok(Reached::Nowhere(Vec::new()));
+            }
             let level = levels.pop().unwrap_or_default();
             self.pass.reins.count((level.len() / words) as u64 * LOOK_WORK);
             let (mut next, mut best): (Vec<u64>, Option<Hit>) = (Vec::new(), None);
@@ -152,6 +162,9 @@ impl<'p, 'a, C: Closed> Inside<'p, 'a, C> {
         }
         let mut levels = Levels { disk, files: Vec::new() };
         loop {
+            if levels.files.len() >= self.most {
+                return Ok(Reached::Nowhere(Vec::new()));
+            }
             levels.write(&now)?;
             let best: Mutex<Option<Hit>> = Mutex::new(None);
             let any = AtomicBool::new(false);

@@ -26,6 +26,8 @@ pub(crate) struct Pass<'a, C> {
     pub(crate) threads: usize,
     /// When to rest.
     pub(crate) reins: &'a Reins<'a>,
+    /// Whether another storage goes on where memory runs out.
+    pub(crate) moves_on: bool,
     /// Where sets are kept between sweeps.
     pub(crate) keeper: Option<&'a Keeper<'a>>,
 }

@@ -7,15 +7,39 @@
 
 use super::bits::Bits;
 use super::closed::Closed;
+use super::inside::{Inside, Reached};
 use super::lasso::Lasso;
 use super::pass::{Early, LOOK_WORK, Look, Pass};
 use crate::layered::Trouble;
 use hadal_store::Reservation;
 use hadal_system::state::compare;
 use hadal_system::{Acceptance, Shown};
-use std::collections::HashMap;
+use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::Mutex;
+
+/// As many seeds are held at once.
+const SEEDS: usize = 4096;
+
+/// A state that may begin a loop, in the order in which they are tried.
+#[derive(Clone, PartialEq, Eq)]
+struct Seed {
+    depth: usize,
+    state: Vec<u64>,
+}
+
+impl Ord for Seed {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.depth.cmp(&other.depth).then_with(|| compare(&self.state, &other.state))
+    }
+}
+
+impl PartialOrd for Seed {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 /// A shortest lasso of the kind asked for, or `found` where it is one; and whether it is known to be: where memory or time
 /// runs out, the best one so far is not.
@@ -33,23 +57,34 @@ pub(super) async fn improve<C: Closed>(
         _ => Some(found),
     };
     for group in 0..pass.closed.groups() {
-        for (depth, seed) in search.seeds(group).await? {
-            if pass.task.control.must_stop(0).is_some()
-                && let Some(best) = best
-            {
-                return Ok((best, false));
-            }
+        let mut tried: Option<Seed> = None;
+        loop {
             let most = best.as_ref().map_or(usize::MAX, |best| best.length() - 1);
-            if depth >= most {
-                continue;
-            }
-            match search.around(&seed, most - depth).await {
-                Ok(Some(path)) => best = Some(Lasso { depth, path, loop_from: 0 }),
-                Ok(None) => {}
-                Err(Early::Trouble(Trouble::OverBudget(full))) => {
-                    return best.map(|best| (best, false)).ok_or(Early::Trouble(Trouble::OverBudget(full)));
+            let seeds = search.seeds(group, tried.as_ref(), most).await?;
+            let is_last = seeds.len() < SEEDS;
+            tried = seeds.last().cloned();
+            for Seed { depth, state } in seeds {
+                if pass.task.control.must_stop(0).is_some()
+                    && let Some(best) = best
+                {
+                    return Ok((best, false));
                 }
-                Err(other) => return Err(other),
+                let most = best.as_ref().map_or(usize::MAX, |best| best.length() - 1);
+                if depth >= most {
+                    continue;
+                }
+                match search.around(&state, most - depth).await {
+                    Ok(Some(path)) => best = Some(Lasso { depth, path, loop_from: 0 }),
+                    Ok(None) => {}
+                    Err(Early::Trouble(Trouble::OverBudget(full))) if !pass.moves_on => {
+                        let best = best.map(|best| (best, false));
+                        return best.ok_or(Early::Trouble(Trouble::OverBudget(full)));
+                    }
+                    Err(other) => return Err(other),
+                }
+            }
+            if is_last {
+                break;
             }
         }
     }
@@ -70,27 +105,55 @@ impl<'a, C: Closed> Loops<'_, 'a, C> {
         self.look.worker.state_marks(&lasso.path[lasso.loop_from]) & 1 == 1
     }
 
-    /// The states of a group that may begin a loop, nearest first, with their depths.
-    async fn seeds(&mut self, group: usize) -> Result<Vec<(usize, Vec<u64>)>, Early> {
-        let list: Mutex<Vec<(usize, Vec<u64>)>> = Mutex::new(Vec::new());
+    /// The next states of a group that may begin a loop, nearest first: behind those that were tried, and nearer than `most`.
+    async fn seeds(&mut self, group: usize, tried: Option<&Seed>, most: usize) -> Result<Vec<Seed>, Early> {
+        let nearest: Mutex<BinaryHeap<Seed>> = Mutex::new(BinaryHeap::new());
         let from_accepting = self.acceptance.shown == Shown::FromAccepting;
         self.pass
             .over_group(group, &|look, state, at| {
-                let may =
-                    self.hull.get(at.number) && (!from_accepting || look.worker.state_marks(state) & 1 == 1);
+                let may = self.hull.get(at.number)
+                    && at.depth < most
+                    && (!from_accepting || look.worker.state_marks(state) & 1 == 1);
                 if may {
-                    list.lock().unwrap_or_else(|e| e.into_inner()).push((at.depth, state.to_vec()));
+                    let seed = Seed { depth: at.depth, state: state.to_vec() };
+                    let mut nearest = nearest.lock().unwrap_or_else(|e| e.into_inner());
+                    let is_near = nearest.len() < SEEDS || nearest.peek().is_some_and(|last| seed < *last);
+                    if is_near && tried.is_none_or(|tried| seed > *tried) {
+                        nearest.push(seed);
+                        if nearest.len() > SEEDS {
+                            nearest.pop();
+                        }
+                    }
                 }
                 false
             })
             .await?;
-        let mut list = list.into_inner().unwrap_or_else(|e| e.into_inner());
-        list.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| compare(&a.1, &b.1)));
-        Ok(list)
+        Ok(nearest.into_inner().unwrap_or_else(|e| e.into_inner()).into_sorted_vec())
     }
 
-    /// The states of a shortest accepted loop through `seed`, the seed first, with at most `most` steps.
+    /// The states of a shortest accepted loop through `seed`, the seed first, with at most `most` steps: in RAM or, where
+    /// every loop will do, on disk.
     async fn around(&mut self, seed: &[u64], most: usize) -> Result<Option<Vec<Vec<u64>>>, Early> {
+        let any_loop = self.acceptance.weak || self.acceptance.shown == Shown::FromAccepting;
+        match self.around_in_ram(seed, most).await {
+            Err(Early::Trouble(Trouble::OverBudget(_))) if any_loop => {
+                // What the search held makes room.
+                self.memory.try_resize(0)?;
+                let mut inside = Inside::new(self.pass, self.hull)?.within(most);
+                match inside.search(seed, |to, _| to == seed).await? {
+                    Reached::There(mut way) => {
+                        way.pop();
+                        way.insert(0, seed.to_vec());
+                        Ok(Some(way))
+                    }
+                    Reached::Nowhere(_) => Ok(None),
+                }
+            }
+            ended => ended,
+        }
+    }
+
+    async fn around_in_ram(&mut self, seed: &[u64], most: usize) -> Result<Option<Vec<Vec<u64>>>, Early> {
         let words = seed.len();
         let own = self.look.worker.component(seed);
         let plain = self.acceptance.weak || self.acceptance.shown == Shown::FromAccepting;

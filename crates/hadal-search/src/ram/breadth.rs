@@ -61,6 +61,8 @@ pub(crate) struct BreadthWalk<'a> {
     starts: Vec<u64>,
     /// What must be said beside the verdict.
     proviso: Option<Proviso>,
+    /// Whether another storage goes on where memory runs out.
+    moves_on: bool,
     layers: Vec<Layer>,
     /// What was counted in the expanded layers.
     counts: Counts,
@@ -104,11 +106,17 @@ impl<'a> BreadthWalk<'a> {
             lanes: (0..writers).map(|_| Lane::new(task, Parents::Forgotten)).collect(),
             starts: vec![0; writers],
             proviso: None,
+            moves_on: false,
             layers: Vec::new(),
             counts: Counts::zero(task.space),
             payload: None,
             at: At::Start,
         })
+    }
+
+    /// The same, where another storage goes on once memory runs out.
+    pub(crate) fn moving_on(self) -> Self {
+        BreadthWalk { moves_on: true, ..self }
     }
 
     /// Goes on for this much work, but at least a piece; whether it is at its end.
@@ -279,7 +287,8 @@ impl<'a> BreadthWalk<'a> {
         let layers: Vec<Vec<Range>> = self.layer_ranges().collect();
         let closed = TableClosed::new(&self.table, &layers);
         let (task, threads) = (self.task, self.lanes.len());
-        let pass = Pass { task, closed: &closed, governor: &self.governor, threads, reins, keeper: None };
+        let (governor, moves_on) = (&self.governor, self.moves_on);
+        let pass = Pass { task, closed: &closed, governor, threads, reins, moves_on, keeper: None };
         let stem = |_, state| Ok(path::shortest(task.space, threads, (&self.table, &layers), state));
         match pass.verdict(stem).await {
             Ok(None) => self.all_covered(),

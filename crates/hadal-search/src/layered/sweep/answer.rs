@@ -190,7 +190,8 @@ impl Sweep<'_> {
         let (task, threads) = (self.task, self.lanes.len());
         let keeper = self.ledger.as_mut().map(|ledger| Keeper::new(ledger, closed.numbering()));
         let keeper = keeper.as_ref();
-        let pass = Pass { task, closed: &closed, governor: &self.governor, threads, reins, keeper };
+        let (governor, moves_on) = (&self.governor, false);
+        let pass = Pass { task, closed: &closed, governor, threads, reins, moves_on, keeper };
         let stem = |depth, state| path::shortest(task, &self.journal, threads, depth, state);
         match pass.verdict(stem).await {
             Err(Trouble::OverBudget(full)) => Ok(Some(Verdict::Stopped(out_of_memory(full)))),
