@@ -75,7 +75,7 @@ fn as_text(validation: &Validation, plan: &Path) -> String {
         let cost = validation.metric.map_or("undefined".to_string(), |metric| metric.to_string());
         let mut text = format!("{plan}: valid, {}, cost {cost}\n", counted(validation.steps as u64, "step"));
         for (name, count) in &validation.violated {
-            text.push_str(&format!("  preference {name} is violated {}\n", counted(*count as u64, "time")));
+            text.push_str(&format!("  preference {name} is violated {}\n", counted(*count, "time")));
         }
         return text;
     };

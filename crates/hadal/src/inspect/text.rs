@@ -135,7 +135,7 @@ impl Page {
         let instances = if action.instances == 1 {
             String::new()
         } else {
-            format!(", {}", counted(action.instances as u64, "instance"))
+            format!(", {}", counted(action.instances, "instance"))
         };
         self.line(1, &format!("`{}`{parameters} (line {}{instances})", action.name, action.line));
         self.list(2, "processes", &action.processes);

@@ -305,14 +305,14 @@ impl PlanOutcome {
                 pass.coverage,
                 shown(pass.upper_bound),
                 shown(pass.cost),
-                counted(pass.expanded as u64, "state")
+                counted(pass.expanded, "state")
             ));
         }
         lines.push(format!(
             "  {} expanded, {} generated, {} stored, {}",
-            counted(self.expanded as u64, "state"),
-            grouped(self.generated as u64),
-            grouped(self.stored as u64),
+            counted(self.expanded, "state"),
+            grouped(self.generated),
+            grouped(self.stored),
             span(self.seconds)
         ));
         if let Some(it) = &self.certificate {

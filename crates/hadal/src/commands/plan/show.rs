@@ -134,8 +134,8 @@ pub(super) fn show(args: &PlanArgs, outcome: &Outcome, around: Around) -> Result
         "{}: {}{bound} ({}, {} evaluated, {})",
         shown.verdict.to_uppercase(),
         shown.reason,
-        counted(shown.states as u64, "state"),
-        grouped(shown.evaluated as u64),
+        counted(shown.states, "state"),
+        grouped(shown.evaluated),
         span(shown.seconds)
     );
     Ok(())

@@ -90,11 +90,9 @@ fn at_random(
     }
     let steps = walk.steps();
     match met {
-        Met::Nothing => {
-            writeln!(out, "\nnothing wrong in {} (seed {})", counted(steps as u64, "step"), args.seed)?
-        }
+        Met::Nothing => writeln!(out, "\nnothing wrong in {} (seed {})", counted(steps, "step"), args.seed)?,
         Met::Wrong(what) => {
-            writeln!(out, "\nended after {} (seed {}): {what}", counted(steps as u64, "step"), args.seed)?
+            writeln!(out, "\nended after {} (seed {}): {what}", counted(steps, "step"), args.seed)?
         }
     }
     Ok(())
@@ -421,12 +419,12 @@ fn statistics(
     writeln!(
         out,
         "{} of at most {}, {} in all (seeds from {})",
-        counted(args.runs as u64, "walk"),
-        counted(args.steps as u64, "step"),
-        counted(steps as u64, "step"),
+        counted(args.runs, "walk"),
+        counted(args.steps, "step"),
+        counted(steps, "step"),
         args.seed
     )?;
-    writeln!(out, "{} met something wrong", grouped(wrong_walks as u64))?;
+    writeln!(out, "{} met something wrong", grouped(wrong_walks))?;
     for (what, (times, shortest)) in &met {
         writeln!(out, "  {times} x {what} (after {} at the earliest)", counted(*shortest, "step"))?;
     }
