@@ -19,10 +19,10 @@ use hadal_system::{
 const LONGEST: u32 = 3;
 const NO_OP_WORK: u64 = 20_000_000;
 
-/// Estimates of states met lately take one part in so many of the memory.
-const AT_HAND_SHARE: u64 = 8;
-/// But of no more states than so many, and of no fewer.
-const AT_HAND: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 21;
+/// What External A* itself may take of the memory, in parts of a hundred: estimates of states met lately have of the rest.
+const SEARCH_SHARE: u64 = 94;
+/// States whose estimates are kept at hand by each thread, at least and at most.
+const AT_HAND: std::ops::RangeInclusive<u64> = 1 << 15..=1 << 21;
 
 /// What steps count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,9 +230,11 @@ impl<'g> Remembering<'g> {
     fn new(guide: &'g dyn Guide, words: usize, threads: usize, governor: &Governor) -> Self {
         let slot = (words * size_of::<u64>() + size_of::<Option<Distance>>()) as u64;
         let threads = threads.max(1) as u64;
-        let wanted = governor.limit() / AT_HAND_SHARE / threads / slot;
-        let slots = 1u64 << wanted.clamp(*AT_HAND.start(), *AT_HAND.end()).ilog2();
+        let free = governor.available().saturating_sub(governor.limit() / 100 * SEARCH_SHARE);
+        let wanted = (free / threads / slot).clamp(*AT_HAND.start(), *AT_HAND.end());
+        let slots = 1u64 << wanted.ilog2();
         let held = governor.try_reserve(slots * slot * threads, "estimates of states met lately").ok();
+        let held = held.filter(|_| slots > *AT_HAND.start());
         let slots = if held.is_some() { slots } else { *AT_HAND.start() };
         Remembering { guide, slots: slots as usize, _held: held }
     }

@@ -6,11 +6,13 @@
 use super::relaxed::{Gain, Relaxed};
 use hadal_exec::rows::RowWorker;
 
+/// An operator that makes a comparison true, and its place in the list of gains where it is a fixed change.
+type Maker = (u32, Option<u32>);
+
 /// The least costs of facts that are comparisons.
 pub(super) struct Floors {
-    /// Facts that changes of numbers make true, with the operators that do, and the place of each in the list of gains where
-    /// it is a fixed change.
-    facts: Vec<(u32, Vec<(u32, Option<u32>)>)>,
+    /// Facts that changes of numbers make true, with the operators that do.
+    facts: Vec<(u32, Vec<Maker>)>,
     /// The least cost of each fact in the state that was looked at last.
     pub(super) least: Vec<u32>,
 }
@@ -27,7 +29,7 @@ impl Floors {
         let mut facts = Vec::new();
         for fact in 0..task.facts() as u32 {
             let makers = task.added_by.get(fact).iter().map(|&maker| (maker, gain_of[maker as usize]));
-            let makers: Vec<(u32, Option<u32>)> = makers.collect();
+            let makers: Vec<Maker> = makers.collect();
             if makers.iter().any(|(_, gain)| gain.is_some()) {
                 facts.push((fact, makers));
             }
@@ -38,7 +40,7 @@ impl Floors {
     /// Computes them for a state.
     pub(super) fn look_at(&mut self, task: &Relaxed, state: &[u64], worker: &mut RowWorker) {
         for (fact, makers) in &self.facts {
-            let price = |&(maker, gain): &(u32, Option<u32>)| {
+            let price = |&(maker, gain): &Maker| {
                 let gain: Option<&Gain> = gain.map(|place| &task.gains[place as usize]);
                 let times = gain.map_or(1.0, |gain| task.least_times(gain, state, worker));
                 f64::from(task.costs[maker as usize]) * times
