@@ -45,7 +45,7 @@ pub struct BenchArgs {
     /// Only models whose name contains this.
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
-    /// With disk, korf, lamborn, partition and peers: leave out models with more states than this.
+    /// With disk, korf, lamborn, partition, peers and values: leave out models with more states than this.
     #[arg(long, value_name = "N")]
     pub max_states: Option<u64>,
     /// With disk: which strategies, separated by commas, or all. With partition: which heuristics.

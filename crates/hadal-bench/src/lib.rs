@@ -31,6 +31,7 @@ mod statistics;
 mod suite;
 mod text;
 mod timed;
+mod values;
 
 pub use args::{BenchArgs, Clock};
 use corpus::Corpus;
@@ -62,6 +63,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         timed::LANDING => return timed::landing(args),
         planning::SUITE => return planning::run(args),
         planning::SEEDS => return planning::run_seeds(args),
+        values::SUITE => return values::run(args),
         _ => {}
     }
     let cases = suite::chosen(&args.suite, args)?;
@@ -78,14 +80,14 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
 
 /// Options that a suite would not look at.
 fn refuse_what_does_nothing(args: &BenchArgs) -> Result<(), BenchError> {
-    let timed = ["quick", "small", "murphi", "dve", "peers", "korf", "ta", "planning", "liveness"];
+    let timed = ["quick", "small", "murphi", "dve", "peers", "korf", "ta", "planning", "liveness", "values"];
     let given: [(&str, bool, &[&str]); 5] = [
         ("--strategies", args.strategies.is_some(), &["disk", "partition"]),
         ("--budgets", args.budgets.is_some(), &["disk", "partition"]),
         (
             "--max-states",
             args.max_states.is_some(),
-            &["disk", "korf", "lamborn", "liveness", "partition", "peers"],
+            &["disk", "korf", "lamborn", "liveness", "partition", "peers", "values"],
         ),
         ("--no-peers", args.no_peers, &timed),
         ("--threads", args.threads != 1, &["quick", "small", "murphi", "dve", "disk", "korf", "lamborn"]),

@@ -22,6 +22,7 @@ pub fn list(suites: &[Suite]) -> String {
             "published tables of planning on disk: Settlers, the travelling purchaser's layers",
         ),
         ("liveness", "lassos, claims, products and Promela graphs, beside SPIN and published figures"),
+        ("values", "value iteration's published tables, and questions with known values beside Storm"),
         ("korf", "Korf's hundred 15-puzzles by External A* within 1 GiB, beside the published figures"),
     ];
     lines.chain(tables.map(|(name, about)| format!("{name:14} {:>10}  {about}\n", ""))).collect()

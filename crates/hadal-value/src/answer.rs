@@ -1,20 +1,22 @@
 //! From a question about a model to its answer: which propositions and rewards it needs, one exploration, then values.
 
+mod needs;
+mod proof;
+mod summary;
+
+pub(crate) use needs::Needs;
+
 use crate::bounded::{Rule, Sweep, indicator, unfold};
-use crate::build::{BuildOptions, Built, build};
-use crate::certificate::{Certificate, Solved};
+use crate::build::{BuildError, BuildOptions, Built, build};
+use crate::certificate::Certificate;
 use crate::graph::Graph;
-use crate::policy::induced;
 use crate::values::{Exact, Values};
 use crate::{Precision, SolveError, ltl, reach};
 use dashu_ratio::RBig;
 use hadal_ltl::Ltl;
-use hadal_system::chance::{
-    Asked, Formula, Horizon, Limit, Measure, Objective, Path, Relation, Sense, Summary,
-};
-use hadal_system::rows::Rational;
+use hadal_system::chance::{Asked, Formula, Horizon, Limit, Measure, Objective, Path, Sense, Summary};
 use hadal_system::{Label, PropertyId, StateSpace, System};
-use std::collections::BTreeSet;
+use summary::{compare, summarise};
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +47,13 @@ pub struct Answer {
     pub tier: &'static str,
     /// Whether it goes on from what an earlier run did.
     pub resumed: bool,
+}
+
+/// What graph search and the equations of a question take beside the graph: predecessors, sets, nodes, equations, bounds.
+fn solver_bytes(graph: &Graph) -> u64 {
+    let (states, choices, branches) =
+        (graph.states() as u64, graph.choices() as u64, graph.branches() as u64);
+    states * 72 + choices * 17 + branches * 12
 }
 
 /// A policy: what is done in each state that can be reached under it.
@@ -88,6 +97,12 @@ pub fn answer(
         absorbing: None,
     };
     let built = build(space, &build_options)?;
+    if let Some(limit) = options.memory {
+        let needed = built.graph.bytes() + built.states.bytes() + solver_bytes(&built.graph);
+        if needed > limit {
+            return Err(BuildError::Memory { limit, states: built.graph.states() as u64 }.into());
+        }
+    }
     let mut others = Vec::new();
     for &reward in rewards.iter().skip(1) {
         build_options.reward = Some(reward);
@@ -104,64 +119,6 @@ pub fn answer(
         sweeps: 0,
     };
     solver.answer(objective)
-}
-
-/// What a question refers to.
-#[derive(Default)]
-pub(crate) struct Needs {
-    pub propositions: BTreeSet<usize>,
-    pub rewards: BTreeSet<usize>,
-}
-
-impl Needs {
-    pub fn asked(&mut self, asked: &Asked) {
-        match asked {
-            Asked::Value(measure, _) => self.measure(measure),
-            Asked::Truth(formula) => self.formula(formula),
-        }
-    }
-
-    fn formula(&mut self, formula: &Formula) {
-        match formula {
-            Formula::Proposition(p) => {
-                self.propositions.insert(*p);
-            }
-            Formula::Not(f) => self.formula(f),
-            Formula::And(l, r) | Formula::Or(l, r) => {
-                self.formula(l);
-                self.formula(r);
-            }
-            Formula::Compares { value, .. } => self.measure(value),
-            Formula::Constant(_) | Formula::Initial | Formula::Deadlock => {}
-        }
-    }
-
-    fn measure(&mut self, measure: &Measure) {
-        match measure {
-            Measure::Probability(path) => self.path(path),
-            Measure::Earned(reward, horizon) => {
-                self.rewards.insert(*reward);
-                if let Horizon::Reach(formula) = horizon {
-                    self.formula(formula);
-                }
-            }
-        }
-    }
-
-    fn path(&mut self, path: &Path) {
-        match path {
-            Path::Next(f) => self.formula(f),
-            Path::Until(l, r, limit) => {
-                self.formula(l);
-                self.formula(r);
-                if let Limit::Reward(reward, _) = limit {
-                    self.rewards.insert(*reward);
-                }
-            }
-            Path::Ltl { atoms, .. } => atoms.iter().for_each(|atom| self.formula(atom)),
-            Path::Not(path) => self.path(path),
-        }
-    }
 }
 
 struct Solver<'a> {
@@ -237,95 +194,6 @@ impl Solver<'_> {
         }
         answer.sweeps = self.sweeps;
         Ok(answer)
-    }
-
-    /// Everything that shows the bounds of the initial states to be right.
-    fn certify(&mut self, measure: &Measure, sense: Sense, text: &str) -> Result<Certificate, SolveError> {
-        // What was answered may have been sharpened: bounds of that width at least.
-        let precision = Precision { exact: false, policy: false, ..self.options.precision };
-        let precision = Precision { relative: precision.relative / 8.0, ..precision };
-        let (inner, sense, negated) = match measure {
-            Measure::Probability(Path::Not(path)) => {
-                (Measure::Probability((**path).clone()), sense.opposite(), true)
-            }
-            other => (other.clone(), sense, false),
-        };
-        let values = self.measure(&inner, sense, precision)?;
-        let n = self.graph().states();
-        let (through, target, reward) = match &inner {
-            Measure::Probability(Path::Until(through, target, Limit::None)) => {
-                (self.formula(through)?, self.formula(target)?, None)
-            }
-            Measure::Earned(reward, Horizon::Reach(target)) => {
-                (vec![true; n], self.formula(target)?, Some(*reward))
-            }
-            _ => return Err(SolveError::NoCertificate),
-        };
-        let escape = match reward.is_some() && sense == Sense::Least && values.lower.contains(&f64::INFINITY)
-        {
-            true => reach::until(self.graph(), &through, &target, Sense::Greatest, precision)?.upper,
-            false => Vec::new(),
-        };
-        let graph = reward.map_or_else(|| self.graph(), |reward| self.graph_with(reward));
-        let solved = Solved {
-            graph,
-            through: &through,
-            target: &target,
-            values: &values,
-            sense,
-            rewards: reward.is_some(),
-            escape: &escape,
-        };
-        let least = (sense == Sense::Least) != negated;
-        let starts = graph.initial.iter().map(|&s| (values.lower[s as usize], values.upper[s as usize]));
-        let starts = starts.map(|(l, u)| match negated {
-            true => ((1.0 - u).next_down(), (1.0 - l).next_up()),
-            false => (l, u),
-        });
-        let value = starts.reduce(|a, b| match least {
-            true => (a.0.min(b.0), a.1.min(b.1)),
-            false => (a.0.max(b.0), a.1.max(b.1)),
-        });
-        solved.certify(self.built, text, value.unwrap_or((0.0, f64::INFINITY)))
-    }
-
-    /// What comes of a policy from the initial states.
-    fn follow(&mut self, measure: &Measure, sense: Sense, policy: &[u32]) -> Result<Policy, SolveError> {
-        // The question of a complement is solved for the opposite.
-        let (inner, sense, negated) = match measure {
-            Measure::Probability(Path::Not(path)) => {
-                (Measure::Probability((**path).clone()), sense.opposite(), true)
-            }
-            other => (other.clone(), sense, false),
-        };
-        let precision = Precision { exact: false, policy: false, ..self.options.precision };
-        let graph = match &inner {
-            Measure::Earned(reward, _) => self.graph_with(*reward),
-            Measure::Probability(_) => self.graph(),
-        };
-        let (chain, states) = induced(graph, policy);
-        let values = match &inner {
-            Measure::Earned(_, Horizon::Reach(formula)) => {
-                let target = self.formula(formula)?;
-                let target: Vec<bool> = states.iter().map(|&s| target[s as usize]).collect();
-                reach::earned_before(&chain, &target, sense, precision)?
-            }
-            Measure::Probability(Path::Until(left, right, _)) => {
-                let (through, target) = (self.formula(left)?, self.formula(right)?);
-                let of = |list: &[bool]| -> Vec<bool> { states.iter().map(|&s| list[s as usize]).collect() };
-                reach::until(&chain, &of(&through), &of(&target), sense, precision)?
-            }
-            _ => return Err(SolveError::NoPolicy),
-        };
-        let values = if negated { values.complement() } else { values };
-        let at = |list: &[f64]| chain.initial.iter().map(|&s| list[s as usize]).fold(f64::INFINITY, f64::min);
-        let most = chain.initial.iter().map(|&s| values.upper[s as usize]).fold(0.0, f64::max);
-        let step = |&s: &u32| {
-            let (state, choice) = (self.built.states.state(s as usize).to_vec(), policy[s as usize]);
-            (state, self.built.labels[choice as usize], choice - self.graph().first_choice[s as usize])
-        };
-        let steps = states.iter().map(step).collect();
-        Ok(Policy { steps, value: (at(&values.lower), most) })
     }
 
     /// The values of a measure, so sharp that those of `states` have the precision that is asked for.
@@ -536,90 +404,4 @@ impl Solver<'_> {
 fn both(mut left: Vec<bool>, right: &[bool], op: impl Fn(bool, bool) -> bool) -> Vec<bool> {
     left.iter_mut().zip(right).for_each(|(l, r)| *l = op(*l, *r));
     left
-}
-
-/// Whether the value of a state compares so with the bound; `None` where its bounds leave that open.
-fn compare(values: &Values, state: usize, relation: Relation, bound: &Rational) -> Option<bool> {
-    if let Some(exact) = &values.exact {
-        let bound = crate::exact::fraction(bound);
-        let order = match &exact[state] {
-            Exact::Finite(value) => value.cmp(&bound),
-            Exact::Infinite => std::cmp::Ordering::Greater,
-        };
-        return Some(match relation {
-            Relation::Below => order.is_lt(),
-            Relation::AtMost => order.is_le(),
-            Relation::Above => order.is_gt(),
-            Relation::AtLeast => order.is_ge(),
-        });
-    }
-    let (low, high) = (values.lower[state], values.upper[state]);
-    let (under, over) = crate::numbers::bracket(bound);
-    let sharp = under == over;
-    let (surely, never) = match relation {
-        Relation::AtLeast => (low >= over, high < under),
-        Relation::Above => (low > over, if sharp { high <= under } else { high < under }),
-        Relation::AtMost => (high <= under, low > over),
-        Relation::Below => (high < under, if sharp { low >= over } else { low > over }),
-    };
-    match (surely, never) {
-        (true, _) => Some(true),
-        (_, true) => Some(false),
-        _ => None,
-    }
-}
-
-/// Makes one value of those of several states.
-fn summarise(
-    values: &Values,
-    states: &[usize],
-    summary: Summary,
-    answer: &mut Answer,
-) -> Result<(), SolveError> {
-    let lows = || states.iter().map(|&s| values.lower[s]);
-    let highs = || states.iter().map(|&s| values.upper[s]);
-    let wide = |sum: f64, up: bool| {
-        let moved = sum * states.len() as f64 * 2.3e-16;
-        if up { sum + moved } else { sum - moved }
-    };
-    let n = states.len() as f64;
-    answer.value = Some(match summary {
-        Summary::Least => (lows().fold(f64::INFINITY, f64::min), highs().fold(f64::INFINITY, f64::min)),
-        Summary::Greatest => (lows().fold(0.0, f64::max), highs().fold(0.0, f64::max)),
-        Summary::Sum => (wide(lows().sum(), false), wide(highs().sum(), true)),
-        Summary::Mean => (wide(lows().sum::<f64>() / n, false), wide(highs().sum::<f64>() / n, true)),
-        Summary::Only => match states {
-            [one] => (values.lower[*one], values.upper[*one]),
-            _ => return Err(SolveError::NotOnly(states.len() as u64)),
-        },
-        Summary::Count | Summary::All | Summary::Some => return Err(SolveError::ValueAsTruth),
-    });
-    let Some(exact) = &values.exact else { return Ok(()) };
-    let order = |l: &&Exact, r: &&Exact| match (l, r) {
-        (Exact::Finite(l), Exact::Finite(r)) => l.cmp(r),
-        (Exact::Finite(_), Exact::Infinite) => std::cmp::Ordering::Less,
-        (Exact::Infinite, Exact::Finite(_)) => std::cmp::Ordering::Greater,
-        (Exact::Infinite, Exact::Infinite) => std::cmp::Ordering::Equal,
-    };
-    let all = || states.iter().map(|&s| &exact[s]);
-    let sum = || {
-        let mut total = RBig::ZERO;
-        for value in all() {
-            match value {
-                Exact::Finite(value) => total += value,
-                Exact::Infinite => return Exact::Infinite,
-            }
-        }
-        Exact::Finite(total)
-    };
-    answer.exact = match summary {
-        Summary::Least | Summary::Only => all().min_by(order).cloned(),
-        Summary::Greatest => all().max_by(order).cloned(),
-        Summary::Sum => Some(sum()),
-        _ => Some(match sum() {
-            Exact::Finite(total) => Exact::Finite(total / RBig::from(states.len() as u64)),
-            Exact::Infinite => Exact::Infinite,
-        }),
-    };
-    Ok(())
 }

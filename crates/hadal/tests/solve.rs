@@ -41,6 +41,17 @@ fn bounds_hold_or_are_violated_with_their_exit_codes() {
     assert_eq!((run.code, &run.json()["verdict"]), (0, &"holds".into()));
     let run = hadal(&["solve", &gambler, "--formula", "P>=0.3 [ F \"rich\" ]", "--json"]);
     assert_eq!((run.code, &run.json()["verdict"]), (1, &"violated".into()));
+    // The greatest probability is 729/1261, exactly.
+    for (bound, code, verdict) in [
+        (">=0.5", 0, "holds"),
+        ("<0.5", 1, "violated"),
+        (">=729/1261", 0, "holds"),
+        (">729/1261", 1, "violated"),
+    ] {
+        let run = hadal(&["solve", &gambler, "--property", "rich", "--threshold", bound, "--json"]);
+        assert_eq!((run.code, &run.json()["verdict"]), (code, &verdict.into()), "{bound}");
+    }
+    assert_eq!(hadal(&["solve", &gambler, "--property", "rich", "--threshold", "0.5"]).code, 2);
     let run = hadal(&["solve", &gambler, "--formula", "Pmax=? [ F coins=99 ", "--json"]);
     assert_eq!(run.code, 2);
     let run = hadal(&["solve", &gambler, "-D", "N=20", "--property", "rich", "--max-states", "5", "--json"]);
@@ -136,6 +147,21 @@ fn explicit_files_hold_the_graph_that_is_solved() {
     );
     let refused = hadal(&["solve", &model("gambler.prism"), "--export", &stem, "--exact"]);
     assert_eq!(refused.code, 2);
+    // Read again, they are the same process.
+    let file = format!("{stem}.tra");
+    for (property, formula) in
+        [("rich", "Pmax=? [ F \"rich\" ]"), ("games", "R{\"games\"}max=? [ F \"rich\" | \"ruined\" ]")]
+    {
+        let ours =
+            hadal(&["solve", &model("gambler.prism"), "--property", property, "--exact", "--json"]).json();
+        let read = hadal(&["solve", &file, "--formula", formula, "--exact", "--json"]).expect_code(0).json();
+        for name in ["exact", "states", "choices", "branches"] {
+            assert_eq!(read[name], ours[name], "{property} {name}");
+        }
+    }
+    std::fs::write(&file, "3 2\n0 1 0.5\n0 7 0.5\n").expect("written");
+    let refused = hadal(&["solve", &file, "--formula", "P=? [ F s=1 ]"]).expect_code(2);
+    assert!(refused.stderr.contains("line 3"), "{refused:?}");
 }
 
 #[test]

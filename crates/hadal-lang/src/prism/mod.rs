@@ -3,6 +3,7 @@
 //! Kwiatkowska, Norman, Parker 2011 ("PRISM 4.0"). Numbers are exact: a decimal is the fraction it says.
 
 pub mod ast;
+pub mod explicit;
 pub mod lex;
 pub mod lower;
 pub mod parse;

@@ -1,7 +1,7 @@
 //! Questions answered on disk, in a folder that a run which was killed goes on from; or in RAM by the same sweeps.
 
 use super::bounded::Sweeps;
-use super::graph::{DiskGraph, DiskOptions};
+use super::graph::{DiskError, DiskGraph, DiskOptions};
 use super::journal::Journal;
 use super::rows::Rows;
 use super::solve::{Found, How, Question, Tier, solve};
@@ -153,6 +153,22 @@ fn fingerprint(
     hasher.finish()
 }
 
+/// Whether values of all states are kept, as many sweeps as there are steps.
+fn is_bounded(measure: &Measure) -> bool {
+    fn bounded(path: &Paths) -> bool {
+        match path {
+            Paths::Not(path) => bounded(path),
+            Paths::Until(_, _, limit) => *limit != Limit::None,
+            Paths::Next(_) => true,
+            Paths::Ltl { .. } => false,
+        }
+    }
+    match measure {
+        Measure::Probability(path) => bounded(path),
+        Measure::Earned(_, horizon) => matches!(horizon, Horizon::Steps(_) | Horizon::Instant(_)),
+    }
+}
+
 struct Solver<'g, R> {
     rows: &'g R,
     initial: &'g [u64],
@@ -212,6 +228,14 @@ impl<R: Rows> Solver<'_, R> {
     ) -> Result<Found, SolveError> {
         let how = How { sense, precision: self.precision, tier: self.tier };
         let states = self.rows.states() as usize;
+        let _memory = match (is_bounded(measure), &journal) {
+            (true, Some(journal)) => {
+                let (states, bytes) = (self.rows.states(), self.rows.states() * 36);
+                let reserved = journal.disk().governor.try_reserve(bytes, "values");
+                Some(reserved.map_err(|_| DiskError::Values { states, bytes })?)
+            }
+            _ => None,
+        };
         match measure {
             Measure::Probability(path) => self.path(path, how, journal),
             Measure::Earned(_, Horizon::Reach(formula)) => {

@@ -177,6 +177,9 @@ impl Blocks {
         let mut own = Vec::with_capacity((range.end - range.start) as usize);
         read_bounds(&self.old[block].values, |_, bounds| own.push(bounds))?;
         let inbox = self.inbox(block)?;
+        let bytes = 2 * size_of::<Bounds>() * own.len() + size_of::<(u64, Bounds)>() * inbox.len();
+        let reserved = journal.disk().governor.try_reserve(bytes as u64, "a block");
+        let _memory = reserved.map_err(|_| DiskError::Values { states: self.size, bytes: bytes as u64 })?;
         let of = |node: u64| match range.contains(&node) {
             true => own[(node - range.start) as usize],
             // Whatever a row leads to was exported to it.

@@ -1,30 +1,32 @@
 //! `hadal solve`: values of a decision process, between proved bounds or exactly.
 
+mod asking;
+mod certificate;
+mod show;
+mod threshold;
+
+pub(super) use asking::{Asking, load, questions};
+pub use certificate::{CheckCertificateArgs, check_certificate};
+
 use crate::args::{Given, parse_override};
 use crate::failure::Failure;
 use crate::output;
+use asking::ppddl;
 use clap::{Args, ValueEnum};
 use hadal_check::options::parse_size;
-use hadal_exec::rows::RowSpace;
 use hadal_exec::{Model, ModelOptions};
-use hadal_lang::prism;
-use hadal_system::chance::{
-    Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths, Reward, Sense, Summary,
-};
-use hadal_system::{
-    Expr, Property, PropertyBody, PropertyId, PropertyKind, Quantities, Source, Span, StateSpace, System,
-};
+use hadal_system::chance::Objective;
+use hadal_system::{PropertyId, StateSpace, System};
 use hadal_value::build::{BuildError, BuildOptions};
-use hadal_value::certificate::{self, Certificate};
-use hadal_value::chances::RowChances;
 use hadal_value::disk::{Place, Tier};
 use hadal_value::explicit::{self, Described, ExportError};
 use hadal_value::follow::state_text;
-use hadal_value::values::Exact;
 use hadal_value::{Answer, Options, Precision, SolveError};
+use show::{shown, stopped};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use threshold::threshold;
 
 /// Arguments of `solve`.
 #[derive(Args, Clone, Debug)]
@@ -34,7 +36,7 @@ use std::time::Instant;
     EXIT CODES:\n  0 solved, or the formula holds   1 the formula does not hold   2 wrong input or command   \
     3 stopped by a limit")]
 pub struct SolveArgs {
-    /// The model: PRISM's language for mdp, dtmc and ctmc; or a domain in PPDDL.
+    /// The model: PRISM's language for mdp, dtmc and ctmc; explicit files (.tra); or a domain in PPDDL.
     pub model: PathBuf,
     /// The problem of a domain in PPDDL, where it is not in the same file.
     pub problem: Option<PathBuf>,
@@ -54,6 +56,9 @@ pub struct SolveArgs {
     /// The value itself, as a fraction.
     #[arg(long)]
     pub exact: bool,
+    /// Say whether the value lies so: holds or violated. A relation and a number, such as '>=0.5' or '<1/3'.
+    #[arg(long, value_name = "BOUND", conflicts_with = "export")]
+    pub threshold: Option<String>,
     /// Write a policy that attains the value up to the precision to this file: a line per state, its variables and what to do.
     #[arg(long, value_name = "FILE", conflicts_with = "disk")]
     pub policy: Option<PathBuf>,
@@ -67,7 +72,7 @@ pub struct SolveArgs {
     /// How far the bounds may lie apart, relative to the value.
     #[arg(long, value_name = "WIDTH", default_value_t = 1e-6)]
     pub precision: f64,
-    /// How much memory the graph may take.
+    /// How much memory the graph and what solves it may take.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
     /// Continue in this folder when the memory does not suffice. The same command goes on after it was killed.
@@ -125,83 +130,6 @@ pub fn run(args: &SolveArgs) -> Result<u8, Failure> {
     solve_all(args, &model, model.system(), &objectives, started)
 }
 
-/// Arguments of `check-certificate`.
-#[derive(Args, Clone, Debug)]
-pub struct CheckCertificateArgs {
-    /// The certificate.
-    pub certificate: PathBuf,
-    /// The model it is about: PRISM's language; or a domain in PPDDL.
-    pub model: PathBuf,
-    /// The problem of a domain in PPDDL, where it is not in the same file.
-    pub problem: Option<PathBuf>,
-    /// Give a constant of the model or of the question a value; may be repeated.
-    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = parse_override)]
-    pub define: Vec<(String, Given)>,
-    /// The properties, where labels of the question stand there. Default: as for solve.
-    #[arg(long, value_name = "FILE")]
-    pub properties: Option<PathBuf>,
-}
-
-/// Checks a certificate; returns the exit code: 1 where it does not show what it claims.
-pub fn check_certificate(args: &CheckCertificateArgs) -> Result<u8, Failure> {
-    let failed = |error| Failure::File { path: args.certificate.clone(), error };
-    let file = std::fs::File::open(&args.certificate).map_err(failed)?;
-    let certificate = Certificate::read(std::io::BufReader::new(file)).map_err(failed)?;
-    let asked = Asking {
-        model: &args.model,
-        problem: args.problem.as_deref(),
-        define: &args.define,
-        properties: args.properties.as_deref(),
-        formula: Some(&certificate.formula),
-        property: None,
-    };
-    let checked = if asked.is_ppddl() {
-        let (space, system, objective) = ppddl(&asked)?;
-        certificate::check(&space, &system, &objective, &certificate)
-    } else {
-        let (loaded, objectives) = questions(&asked)?;
-        let model = Model::new(loaded.into_system(), ModelOptions::default())
-            .map_err(|error| Failure::Usage(format!("{}: {error}", args.model.display())))?;
-        let Some(objective) = objectives.first() else {
-            return Err(Failure::Usage("the certificate asks nothing".into()));
-        };
-        certificate::check(&model, model.system(), objective, &certificate)
-    };
-    let (lower, upper) = certificate.value;
-    match checked {
-        Ok(()) => {
-            let states = certificate.claims.len();
-            output::line(&format!(
-                "{}\n  proved    between {lower:?} and {upper:?}, {states} states",
-                certificate.formula
-            ))?;
-            Ok(0)
-        }
-        Err(flaw) => {
-            output::line(&format!("{}\n  not proved: {flaw}", certificate.formula))?;
-            Ok(1)
-        }
-    }
-}
-
-/// What is asked of which model.
-pub(super) struct Asking<'a> {
-    pub model: &'a Path,
-    pub problem: Option<&'a Path>,
-    pub define: &'a [(String, Given)],
-    pub properties: Option<&'a Path>,
-    pub formula: Option<&'a str>,
-    pub property: Option<&'a str>,
-}
-
-impl Asking<'_> {
-    fn is_ppddl(&self) -> bool {
-        let extension = self.model.extension();
-        self.problem.is_some()
-            || extension.is_some_and(|e| e.eq_ignore_ascii_case("pddl") || e.eq_ignore_ascii_case("ppddl"))
-    }
-}
-
 impl SolveArgs {
     fn asking(&self) -> Asking<'_> {
         Asking {
@@ -232,9 +160,26 @@ fn solve_all(
         memory: args.memory,
         max_states: args.max_states,
     };
+    let threshold = args.threshold.as_deref().map(threshold).transpose()?;
     let mut code = 0;
     for objective in objectives {
-        match answered(args, space, system, objective, options) {
+        let answer = answered(args, space, system, objective, options).and_then(|mut answer| {
+            if let (Some(threshold), Some(_)) = (&threshold, answer.value) {
+                let verdict = threshold.decides(&answer).map_or_else(
+                    || {
+                        // Bounds touch it: only the value itself can say.
+                        let precision = Precision { exact: true, ..options.precision };
+                        let exact =
+                            answered(args, space, system, objective, Options { precision, ..options })?;
+                        threshold.decides(&exact).ok_or(SolveError::Undecided)
+                    },
+                    Ok,
+                )?;
+                answer.verdict = Some(verdict);
+            }
+            Ok(answer)
+        });
+        match answer {
             Ok(answer) => {
                 code = code.max(u8::from(answer.verdict == Some(false)));
                 if let Some(path) = &args.policy {
@@ -302,25 +247,6 @@ fn export(args: &SolveArgs, stem: &Path) -> Result<u8, Failure> {
     }
 }
 
-/// Reads the model with the constants that are given.
-pub(super) fn load(args: &Asking) -> Result<prism::Loaded, Failure> {
-    let define: Vec<(String, hadal_lang::Given)> = args
-        .define
-        .iter()
-        .map(|(name, given)| match given {
-            Given::Number(value) => (name.clone(), hadal_lang::Given::Number(*value)),
-            Given::Text(text) => (name.clone(), hadal_lang::Given::Text(text.clone())),
-        })
-        .collect();
-    prism::load(read_source(args.model)?, &prism::definitions(&define)?)
-        .map_err(|refused| Failure::from(hadal_lang::LoadError::Refused(refused)))
-}
-
-fn read_source(path: &Path) -> Result<Source, Failure> {
-    let text = std::fs::read(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
-    Ok(Source::new(path.display().to_string(), String::from_utf8_lossy(&text).into_owned()))
-}
-
 /// Writes what is done in each state that the policy reaches.
 fn write_policy(path: &Path, space: &dyn StateSpace, answer: &Answer) -> Result<(), Failure> {
     let Some(policy) = &answer.policy else {
@@ -367,212 +293,4 @@ fn answered(
         Some(folder) => on_disk(folder, Some(named)),
         None => Err(SolveError::NotOnDisk),
     }
-}
-
-/// What the properties of problems in PPDDL ask.
-const STEPS: &str = "R{\"steps\"}min=? [ F goal ]";
-const COST: &str = "R{\"cost\"}min=? [ F goal ]";
-
-/// A problem in PPDDL and the question about its goal.
-fn ppddl(args: &Asking) -> Result<(RowChances, System, Objective), Failure> {
-    let read = |path: &Path| -> Result<String, Failure> {
-        let text = std::fs::read(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
-        Ok(String::from_utf8_lossy(&text).into_owned())
-    };
-    let text = read(args.model)?;
-    let name = args.model.display().to_string();
-    let (domain, problem) = match args.problem {
-        Some(path) => (Source::new(name, text), Source::new(path.display().to_string(), read(path)?)),
-        None => hadal_lang::pddl::split(&Source::new(name.clone(), text)).ok_or_else(|| {
-            Failure::Usage(format!("{name}: this file does not hold a domain and a problem; name both files"))
-        })?,
-    };
-    let chances = hadal_lang::pddl::load_chances(domain, problem, hadal_lang::pddl::Options::default())
-        .map_err(|refused| Failure::from(hadal_lang::LoadError::Refused(refused)))?;
-    let space = RowSpace::new(chances.task).map_err(|error| Failure::Usage(error.to_string()))?;
-    let rewards = [Some(chances.steps), chances.costs.clone()].into_iter().flatten().collect();
-    let space = RowChances::new(space, chances.outcome_of, chances.weights, rewards);
-    let goal = Property {
-        name: "goal".into(),
-        kind: PropertyKind::Proposition,
-        params: Vec::new(),
-        locals: Vec::new(),
-        body: PropertyBody::State(Expr::constant(1)),
-        span: Span::default(),
-    };
-    let named = |name: &str| Reward { name: name.into(), items: Vec::new() };
-    let system = System {
-        properties: vec![goal],
-        quantities: Quantities { rewards: vec![named("steps"), named("cost")], ..Quantities::default() },
-        ..System::default()
-    };
-    let reached = Formula::Proposition(0);
-    let name = match (args.property, args.formula) {
-        (Some(name), _) => name,
-        (None, Some(STEPS)) => "steps",
-        (None, Some(COST)) => "cost",
-        _ => "goal",
-    };
-    let (text, asked) = match name {
-        "goal" => {
-            let path = Paths::Until(Formula::Constant(true), reached, Limit::None);
-            ("Pmax=? [ F goal ]", Asked::Value(Measure::Probability(path), Sense::Greatest))
-        }
-        "steps" => (STEPS, Asked::Value(Measure::Earned(0, Horizon::Reach(reached)), Sense::Least)),
-        "cost" if chances.costs.is_none() => {
-            return Err(Failure::Usage("costs that depend on the state, or gains, are not supported".into()));
-        }
-        "cost" => (COST, Asked::Value(Measure::Earned(1, Horizon::Reach(reached)), Sense::Least)),
-        other => {
-            return Err(Failure::Usage(format!(
-                "a problem in PPDDL has the properties goal, steps and cost, not {other}"
-            )));
-        }
-    };
-    let objective = Objective {
-        name: name.into(),
-        text: text.into(),
-        asked,
-        states: Formula::Initial,
-        summary: Summary::Greatest,
-    };
-    Ok((space, system, objective))
-}
-
-/// Reads the model and what is asked of it: one question, or every property of the file beside it.
-pub(super) fn questions(args: &Asking) -> Result<(prism::Loaded, Vec<Objective>), Failure> {
-    let refused = |refused| Failure::from(hadal_lang::LoadError::Refused(refused));
-    let mut loaded = load(args)?;
-    let beside = args.properties.map(Path::to_owned).or_else(|| properties_beside(args.model));
-    if let Some(path) = &beside {
-        loaded.add_properties(read_source(path)?).map_err(refused)?;
-    }
-    let mut objectives = Vec::new();
-    if let Some(text) = args.formula {
-        objectives.push(loaded.formula(text).map_err(refused)?);
-    } else if let Some(name) = args.property {
-        match loaded.property(name) {
-            Some(objective) => objectives.push(objective.map_err(refused)?),
-            None => {
-                let known = loaded.properties().join(", ");
-                return Err(Failure::Usage(match beside {
-                    Some(path) => format!("{} has no property `{name}`; it has {known}", path.display()),
-                    None => format!("no property file lies beside {}; write --formula", args.model.display()),
-                }));
-            }
-        }
-    } else {
-        for name in loaded.properties() {
-            match loaded.property(&name) {
-                Some(Ok(objective)) => objectives.push(objective),
-                Some(Err(refused)) => {
-                    crate::output::note!("{}", hadal_lang::language::render_refusal(&refused))
-                }
-                None => {}
-            }
-        }
-        if objectives.is_empty() {
-            return Err(Failure::Usage("nothing is asked: write --property NAME or --formula TEXT".into()));
-        }
-    }
-    Ok((loaded, objectives))
-}
-
-/// The property file that belongs to a model: the same name, or the longest part of it before a dot or a digit.
-fn properties_beside(model: &Path) -> Option<PathBuf> {
-    let folder = model.parent()?;
-    let stem = model.file_stem()?.to_str()?;
-    let mut names = vec![stem.to_owned()];
-    names.extend(stem.rmatch_indices('.').map(|(at, _)| stem[..at].to_owned()));
-    let bare = stem.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '.');
-    names.push(bare.to_owned());
-    let extensions = ["props", "pctl", "csl"];
-    let all =
-        names.iter().flat_map(|name| extensions.map(|extension| folder.join(format!("{name}.{extension}"))));
-    all.into_iter().find(|path| path.is_file())
-}
-
-fn exact_text(exact: &Exact) -> String {
-    match exact {
-        Exact::Finite(value) => value.to_string(),
-        Exact::Infinite => "infinity".into(),
-    }
-}
-
-fn stopped(args: &SolveArgs, objective: &Objective, reason: &str) -> Result<(), Failure> {
-    if args.json {
-        let object = serde_json::json!({
-            "property": objective.name, "formula": objective.text, "verdict": "stopped", "reason": reason,
-        });
-        output::line(&object.to_string())
-    } else {
-        output::line(&format!("stopped: {reason}"))
-    }
-}
-
-/// The answer, for people or as one object.
-fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, started: Instant) -> String {
-    let verdict = answer.verdict.map(|holds| if holds { "holds" } else { "violated" });
-    if args.json {
-        // JSON has no infinity: a bound that is not finite is text.
-        let number = |value: f64| match serde_json::Number::from_f64(value) {
-            Some(number) => serde_json::Value::Number(number),
-            None => serde_json::Value::String("infinity".into()),
-        };
-        let mut object = serde_json::json!({
-            "property": objective.name,
-            "formula": objective.text,
-            "states": answer.states,
-            "choices": answer.choices,
-            "branches": answer.branches,
-            "sweeps": answer.sweeps,
-            "tier": answer.tier,
-            "deadlocks": answer.deadlocks,
-            "seconds": started.elapsed().as_secs_f64(),
-        });
-        if let Some((lower, upper)) = answer.value {
-            object["lower"] = number(lower);
-            object["upper"] = number(upper);
-        }
-        if answer.resumed {
-            object["resumed"] = true.into();
-        }
-        if let Some(policy) = &answer.policy {
-            object["policy_states"] = policy.steps.len().into();
-            object["policy_lower"] = number(policy.value.0);
-            object["policy_upper"] = number(policy.value.1);
-        }
-        if let Some(exact) = &answer.exact {
-            object["exact"] = exact_text(exact).into();
-        }
-        if let Some(verdict) = verdict {
-            object["verdict"] = verdict.into();
-        }
-        if let Some(count) = answer.count {
-            object["count"] = count.into();
-        }
-        return format!("{object}\n");
-    }
-    let name = if objective.name.is_empty() { String::new() } else { format!("{}: ", objective.name) };
-    let mut lines = vec![format!("{name}{}", objective.text)];
-    if answer.deadlocks > 0 {
-        lines.push(format!("  warning: {} state(s) without a choice loop forever", answer.deadlocks));
-    }
-    match (answer.value, &answer.exact) {
-        (_, Some(exact)) => lines.push(format!("  value     {}", exact_text(exact))),
-        (Some((lower, upper)), None) if lower == upper => lines.push(format!("  value     {lower}")),
-        _ => {}
-    }
-    if let Some((lower, upper)) = answer.value {
-        lines.push(format!("  between   {lower:?} and {upper:?}"));
-    }
-    if let Some(policy) = &answer.policy {
-        let (states, (lower, upper)) = (policy.steps.len(), policy.value);
-        lines.push(format!("  policy    of {states} states gives between {lower:?} and {upper:?}"));
-    }
-    lines.extend(verdict.map(|verdict| format!("  {verdict}")));
-    lines.extend(answer.count.map(|count| format!("  {count} state(s)")));
-    let Answer { states, choices, branches, sweeps, .. } = answer;
-    lines.push(format!("  {states} states, {choices} choices, {branches} branches; {sweeps} sweeps\n"));
-    lines.join("\n")
 }

@@ -1,0 +1,94 @@
+//! Answers for people, or as one JSON object each.
+
+use super::SolveArgs;
+use crate::failure::Failure;
+use crate::output;
+use hadal_system::chance::Objective;
+use hadal_value::Answer;
+use hadal_value::values::Exact;
+use std::time::Instant;
+
+fn exact_text(exact: &Exact) -> String {
+    match exact {
+        Exact::Finite(value) => value.to_string(),
+        Exact::Infinite => "infinity".into(),
+    }
+}
+
+pub(super) fn stopped(args: &SolveArgs, objective: &Objective, reason: &str) -> Result<(), Failure> {
+    if args.json {
+        let object = serde_json::json!({
+            "property": objective.name, "formula": objective.text, "verdict": "stopped", "reason": reason,
+        });
+        output::line(&object.to_string())
+    } else {
+        output::line(&format!("stopped: {reason}"))
+    }
+}
+
+/// The answer, for people or as one object.
+pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, started: Instant) -> String {
+    let verdict = answer.verdict.map(|holds| if holds { "holds" } else { "violated" });
+    if args.json {
+        // JSON has no infinity: a bound that is not finite is text.
+        let number = |value: f64| match serde_json::Number::from_f64(value) {
+            Some(number) => serde_json::Value::Number(number),
+            None => serde_json::Value::String("infinity".into()),
+        };
+        let mut object = serde_json::json!({
+            "property": objective.name,
+            "formula": objective.text,
+            "states": answer.states,
+            "choices": answer.choices,
+            "branches": answer.branches,
+            "sweeps": answer.sweeps,
+            "tier": answer.tier,
+            "deadlocks": answer.deadlocks,
+            "seconds": started.elapsed().as_secs_f64(),
+        });
+        if let Some((lower, upper)) = answer.value {
+            object["lower"] = number(lower);
+            object["upper"] = number(upper);
+        }
+        if answer.resumed {
+            object["resumed"] = true.into();
+        }
+        if let Some(policy) = &answer.policy {
+            object["policy_states"] = policy.steps.len().into();
+            object["policy_lower"] = number(policy.value.0);
+            object["policy_upper"] = number(policy.value.1);
+        }
+        if let Some(exact) = &answer.exact {
+            object["exact"] = exact_text(exact).into();
+        }
+        if let Some(verdict) = verdict {
+            object["verdict"] = verdict.into();
+        }
+        if let Some(count) = answer.count {
+            object["count"] = count.into();
+        }
+        return format!("{object}\n");
+    }
+    let name = if objective.name.is_empty() { String::new() } else { format!("{}: ", objective.name) };
+    let mut lines = vec![format!("{name}{}", objective.text)];
+    if answer.deadlocks > 0 {
+        lines.push(format!("  warning: {} state(s) without a choice loop forever", answer.deadlocks));
+    }
+    match (answer.value, &answer.exact) {
+        (_, Some(exact)) => lines.push(format!("  value     {}", exact_text(exact))),
+        (Some((lower, upper)), None) if lower == upper => lines.push(format!("  value     {lower}")),
+        _ => {}
+    }
+    if let Some((lower, upper)) = answer.value {
+        lines.push(format!("  between   {lower:?} and {upper:?}"));
+    }
+    if let Some(policy) = &answer.policy {
+        let (states, (lower, upper)) = (policy.steps.len(), policy.value);
+        lines.push(format!("  policy    of {states} states gives between {lower:?} and {upper:?}"));
+    }
+    lines.extend(verdict.map(|verdict| format!("  {verdict}")));
+    lines.extend(answer.count.map(|count| format!("  {count} state(s)")));
+    let Answer { states, choices, branches, sweeps, .. } = answer;
+    lines.push(format!("  {states} states, {choices} choices, {branches} branches; {sweeps} sweeps\n"));
+    lines.join("\n")
+}
