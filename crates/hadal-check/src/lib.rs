@@ -36,6 +36,7 @@ pub mod directed;
 mod early;
 pub mod error;
 pub mod folder;
+pub mod formulas;
 pub mod memory;
 pub mod options;
 pub mod partition;

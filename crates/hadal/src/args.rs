@@ -1,10 +1,10 @@
 //! The command line as it is typed. [`hadal_check`] turns it into something validated.
 
-use crate::formulas::FormulaArgs;
 use crate::paint::{Color, Paint};
 use crate::settings::Settings;
 use crate::timed::TimedArgs;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use hadal_check::formulas::Formulas;
 use hadal_check::options::{Budget, parse_size};
 use hadal_check::units::parse_time;
 use hadal_check::{
@@ -255,7 +255,7 @@ pub struct CheckArgs {
     pub settled: Vec<String>,
     /// Formulas and claims.
     #[command(flatten, next_help_heading = "Temporal logic")]
-    pub formulas: FormulaArgs,
+    pub formulas: Formulas,
     /// Questions about infinite runs.
     #[command(flatten, next_help_heading = "Temporal logic")]
     pub running: Running,

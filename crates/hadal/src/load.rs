@@ -2,40 +2,17 @@
 
 use crate::args::{Given, ModelArgs, ModelErrors};
 use crate::failure::Failure;
-use hadal_lang::{Language, LoadError, LoadOptions, LoadedModel};
-use hadal_system::System;
-
-/// A system that was read, and its language.
-pub struct Model {
-    /// The model.
-    pub system: System,
-    /// What it was written in.
-    pub language: &'static Language,
-    /// Warnings, rendered.
-    pub warnings: String,
-}
+use hadal_check::formulas::{FormulaError, ReadError, ReadModel};
+use hadal_lang::{LoadError, LoadOptions};
 
 /// Reads and checks a model of states and actions.
-pub fn load(args: &ModelArgs) -> Result<Model, Failure> {
+pub fn load(args: &ModelArgs) -> Result<ReadModel, Failure> {
     load_with(args, &args.load_options())
 }
 
 /// [`load`], with these options.
-pub fn load_with(args: &ModelArgs, options: &LoadOptions) -> Result<Model, Failure> {
-    let (language, loaded) = hadal_lang::load(&args.model, options)?;
-    let warnings = loaded.render_warnings();
-    if options.merge && language.name != "Promela" {
-        let message = format!("--merge is for Promela; {} has no statements to merge", language.name);
-        return Err(Failure::Usage(message));
-    }
-    match loaded.model {
-        LoadedModel::System(system) => Ok(Model { system, language, warnings }),
-        _ => Err(Failure::Usage(format!(
-            "{}: this command needs states and actions, which this {} model does not describe",
-            args.model.display(),
-            language.name
-        ))),
-    }
+pub fn load_with(args: &ModelArgs, options: &LoadOptions) -> Result<ReadModel, Failure> {
+    Ok(ReadModel::read(&args.model, options)?)
 }
 
 impl ModelArgs {
@@ -66,6 +43,25 @@ impl From<LoadError> for Failure {
             LoadError::File { path, error } => Failure::File { path, error },
             LoadError::Refused(refused) => Failure::from(&refused),
             _ => Failure::Usage(error.to_string()),
+        }
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Load(error) => error.into(),
+            _ => Failure::Usage(error.to_string()),
+        }
+    }
+}
+
+impl From<FormulaError> for Failure {
+    fn from(error: FormulaError) -> Self {
+        match error {
+            FormulaError::Read(error) => error.into(),
+            FormulaError::File { path, error } => Failure::File { path, error },
+            FormulaError::Question(told) => Failure::Usage(told),
         }
     }
 }

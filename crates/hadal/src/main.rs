@@ -5,7 +5,6 @@ mod commands;
 mod explore;
 mod export;
 mod failure;
-mod formulas;
 mod inspect;
 mod load;
 mod lsp;

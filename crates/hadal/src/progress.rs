@@ -157,9 +157,10 @@ impl Progress {
         })
     }
 
-    /// Writes one event, if events are asked for.
-    pub fn event(&self, event: serde_json::Value) {
+    /// Writes one event, if events are asked for: else nothing is put into words.
+    pub fn event(&self, event: impl FnOnce() -> serde_json::Value) {
         if let Some(file) = &self.events {
+            let event = event();
             let mut file = file.lock().unwrap_or_else(|e| e.into_inner());
             if writeln!(file, "{event}").is_err() && !self.failed.swap(true, Ordering::Relaxed) {
                 crate::output::note!("warning: cannot write events any more");
@@ -203,7 +204,7 @@ impl Progress {
                 _ => crate::output::note!("warning: {message}"),
             }
             let seconds = control.elapsed().as_secs_f64();
-            self.event(serde_json::json!({ "event": "warning", "seconds": seconds, "message": message }));
+            self.event(|| serde_json::json!({ "event": "warning", "seconds": seconds, "message": message }));
         }
     }
 
@@ -232,19 +233,21 @@ impl Progress {
                 }
                 Shown::Lines => {}
             }
-            self.event(serde_json::json!({
-                "event": "progress",
-                "seconds": control.elapsed().as_secs_f64(),
-                "states": shown.states,
-                "transitions": gauges.transitions.load(Ordering::Relaxed),
-                "depth": gauges.depth.load(Ordering::Relaxed),
-                "frontier": gauges.frontier.load(Ordering::Relaxed),
-                "expanded": gauges.expanded.load(Ordering::Relaxed),
-                "memory_bytes": governor.current(),
-                "memory_budget_bytes": governor.limit(),
-                "disk_bytes": gauges.disk.load(Ordering::Relaxed),
-                "estimate": gauges.estimate(shown.rate()),
-            }));
+            self.event(|| {
+                serde_json::json!({
+                    "event": "progress",
+                    "seconds": control.elapsed().as_secs_f64(),
+                    "states": shown.states,
+                    "transitions": gauges.transitions.load(Ordering::Relaxed),
+                    "depth": gauges.depth.load(Ordering::Relaxed),
+                    "frontier": gauges.frontier.load(Ordering::Relaxed),
+                    "expanded": gauges.expanded.load(Ordering::Relaxed),
+                    "memory_bytes": governor.current(),
+                    "memory_budget_bytes": governor.limit(),
+                    "disk_bytes": gauges.disk.load(Ordering::Relaxed),
+                    "estimate": gauges.estimate(shown.rate()),
+                })
+            });
         }
         if let Shown::Bar(bar) = &self.shown {
             bar.finish_and_clear();

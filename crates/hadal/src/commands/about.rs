@@ -1,8 +1,8 @@
 //! What a run's folder keeps of the command that made it.
 
 use crate::args::{CheckArgs, Deadlock, Given, LimitArgs, ModelArgs, ModelErrors, OutputArgs, Symmetry};
-use crate::formulas::FormulaArgs;
 use crate::timed::TimedArgs;
+use hadal_check::formulas::Formulas;
 use hadal_check::{Detecting, Directing, Partitioning, Reductions, Running, Strategy};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub struct About {
     #[serde(default)]
     strategy: Option<Strategy>,
     #[serde(default)]
-    formulas: FormulaArgs,
+    formulas: Formulas,
     #[serde(default)]
     running: Running,
     #[serde(default)]

@@ -6,13 +6,13 @@ use super::several::Several;
 use crate::args::{CheckArgs, Deadlock};
 use crate::export;
 use crate::failure::Failure;
-use crate::formulas::{self, Own};
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::reading::{self, Reading};
 use crate::report;
 use crate::timed;
 use crate::violation;
+use hadal_check::formulas::{Asking, Own};
 use hadal_check::options::Place;
 use hadal_check::usage::{begin_peak, cpu_seconds};
 use hadal_check::{Check, DeadlockNotion, Fair, Options, Verdict, folder};
@@ -43,7 +43,14 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let reading = resumed.is_none().then(|| Reading::begin(args));
     // Nothing named and no deadlocks: the plain graph is asked for.
     let own = if args.deadlock == Some(Deadlock::Off) { Own::Named } else { Own::All };
-    let (mut loaded, mut named) = formulas::load(&args.model, &args.formulas, &args.property, own)?;
+    let asking = Asking {
+        path: &args.model.model,
+        options: &args.model.load_options(),
+        formulas: &args.formulas,
+        properties: &args.property,
+        own,
+    };
+    let (mut loaded, mut named) = asking.read()?;
     if args.formulas.progress {
         progress::ask_progress(&mut loaded.system).map_err(|error| Failure::Usage(error.to_string()))?;
         named.push(progress::PROGRESS.to_owned());
@@ -124,7 +131,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     outcome.used.settings = args.output.settings.clone();
     outcome.seen.coverage = coverage;
     let traces = several.conclude(args, &mut outcome, trace);
-    progress.event(serde_json::json!({ "event": "result", "result": outcome }));
+    progress.event(|| serde_json::json!({ "event": "result", "result": outcome }));
     if let Some(path) = &args.output.report {
         write_report(path, &outcome, &about_all)?;
     }

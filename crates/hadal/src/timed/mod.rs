@@ -158,7 +158,7 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     outcome.time.startup_cpu_seconds = startup_cpu;
     outcome.warnings = warnings;
     outcome.used.run = run.map(|path| path.display().to_string());
-    progress.event(serde_json::json!({ "event": "result", "result": outcome }));
+    progress.event(|| serde_json::json!({ "event": "result", "result": outcome }));
     outcome.used.settings = args.output.settings.clone();
     if let Some(path) = &args.output.report {
         write_report(path, &outcome, &About::of(args))?;
