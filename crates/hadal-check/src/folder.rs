@@ -91,16 +91,8 @@ impl RunPlace {
         fingerprint: u64,
         about: &serde_json::Value,
     ) -> Result<Ledger, Trouble> {
-        let unusable = |source| WriteError::Io { file: self.path.display().to_string(), source };
-        std::fs::create_dir_all(&self.path).map_err(unusable)?;
-        let vfs =
-            Folder::create(&self.path).and_then(|folder| self.within_limit(folder)).map_err(unusable)?;
-        self.opened.set(true);
-        let folder = RunFolder::create(
-            Medium::new(vfs, IoThreads::new(IO_THREADS), governor.clone()),
-            fingerprint,
-            RESERVE_BYTES,
-        )?;
+        let create = || std::fs::create_dir_all(&self.path).and_then(|()| Folder::create(&self.path));
+        let folder = RunFolder::create(self.medium(create, governor)?, fingerprint, RESERVE_BYTES)?;
         Ok(Ledger::new(folder, about.clone()))
     }
 
@@ -111,17 +103,21 @@ impl RunPlace {
         fingerprint: u64,
         about: &serde_json::Value,
     ) -> Result<Ledger, Trouble> {
-        let unusable = |source| WriteError::Io { file: self.path.display().to_string(), source };
-        let vfs = Folder::open(&self.path).and_then(|folder| self.within_limit(folder)).map_err(unusable)?;
-        self.opened.set(true);
-        let threads = IoThreads::new(IO_THREADS);
-        let folder = RunFolder::open(
-            Medium::new(vfs, threads, governor.clone()),
-            fingerprint,
-            RESERVE_BYTES,
-            Verify::Tails,
-        )?;
+        let medium = self.medium(|| Folder::open(&self.path), governor)?;
+        let folder = RunFolder::open(medium, fingerprint, RESERVE_BYTES, Verify::Tails)?;
         Ok(Ledger::new(folder, about.clone()))
+    }
+
+    /// What a run is written to, within the limit of the disk.
+    fn medium(
+        &self,
+        folder: impl FnOnce() -> std::io::Result<Folder>,
+        governor: &Governor,
+    ) -> Result<Medium, WriteError> {
+        let unusable = |source| WriteError::Io { file: self.path.display().to_string(), source };
+        let vfs = folder().and_then(|folder| self.within_limit(folder)).map_err(unusable)?;
+        self.opened.set(true);
+        Ok(Medium::new(vfs, IoThreads::new(IO_THREADS), governor.clone()))
     }
 
     /// Opens the folder of tables that guides look up. Whole ones that are there already are taken up; what is left of

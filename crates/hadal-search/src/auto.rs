@@ -2,7 +2,6 @@
 //! twice when the storage changes, and a search that stops leaves a run to be resumed.
 
 use crate::explore::{Explored, Explorer, Method, Payloads, Phase, Progress, Run, Setting};
-use crate::firings::Counts;
 use crate::fixpoint::{Following, Seeing};
 use crate::lane::{Lane, Parents};
 use crate::layered::Trouble;
@@ -321,18 +320,8 @@ impl<'a> Moving<'a> {
             stages.push(stage);
             detector
         });
-        let record = fitted.record;
         let lanes = (0..threads.max(1)).map(|_| Lane::new(task, Parents::Forgotten)).collect();
-        let origin = Origin {
-            disk,
-            ledger: Some(ledger),
-            journal: fitted.journal,
-            layers: record.layers,
-            counts: Counts::of_record(record.covers, &record.actions),
-            seconds: record.seconds,
-            stages,
-            partly: None,
-        };
+        let origin = Origin { stages, ..Origin::of_record(ledger, fitted.journal, fitted.record) };
         self.sweep(Outfit { lanes, elastic, detector }, origin)
     }
 

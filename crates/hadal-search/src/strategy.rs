@@ -170,17 +170,7 @@ impl<'a> Layering<'a> {
         let fitted = make_fit(&mut ledger, self.options(), record, (known, when_full), |journal| {
             self.adopted(&disk, journal)
         })?;
-        let record = fitted.record;
-        let origin = Origin {
-            disk,
-            ledger: Some(ledger),
-            journal: fitted.journal,
-            layers: record.layers,
-            counts: Counts::of_record(record.covers, &record.actions),
-            seconds: record.seconds,
-            stages: Vec::new(),
-            partly: None,
-        };
+        let origin = Origin::of_record(ledger, fitted.journal, fitted.record);
         self.sweep(fitted.made, origin, self.strategy.keep())
     }
 

@@ -5,7 +5,8 @@
 //! layout, wherever it stands, so that references and copies need no knowledge of the variable behind them, and an
 //! array has one stride.
 
-use crate::domain::{DomainId, Value};
+use crate::domain::{Domain, DomainId, Value};
+use crate::expr::{Expr, Step};
 use crate::shape::{Shape, ShapeId};
 use crate::state::{get_bits, set_bits};
 use crate::system::{System, VarId};
@@ -124,6 +125,33 @@ impl Layout {
     /// Offset of a variable's least significant bit in the state.
     pub fn variable_offset(&self, var: VarId) -> u32 {
         self.variables[var.0 as usize]
+    }
+
+    /// Follows steps into a variable: the offset of what they lead to, and its shape. `index` is asked of each index with the
+    /// domain of its values and the bits of an element, and gives what it adds to the offset now. `None` where a step does not
+    /// suit its shape, or `index` says so.
+    pub fn follow<'s>(
+        &self,
+        system: &'s System,
+        (var, steps): (VarId, &'s [Step]),
+        mut index: impl FnMut(&'s Expr, &'s Domain, u32) -> Option<u32>,
+    ) -> Option<(u32, ShapeId)> {
+        let mut shape = system.variable(var).shape;
+        let mut offset = self.variable_offset(var);
+        for step in steps {
+            match (step, &system.shapes[shape]) {
+                (Step::Field(n), Shape::Record(fields)) => {
+                    offset += self.field_offset(system, shape, *n);
+                    shape = fields[*n].shape;
+                }
+                (Step::Index(at), Shape::Array { index: domain, element }) => {
+                    offset += index(at, &system.domains[*domain], self.shape_bits(*element))?;
+                    shape = *element;
+                }
+                _ => return None,
+            }
+        }
+        Some((offset, shape))
     }
 
     /// Offset of a record's n-th field from the least significant bit of the record.

@@ -144,25 +144,13 @@ impl Make<'_> {
 
     fn scalar(&self, place: &Place) -> Option<Scalar> {
         let Base::Global(var) = place.base else { return None };
-        let mut shape = self.system.variable(var).shape;
-        let mut offset = self.layout.variable_offset(var);
         let mut indices = Vec::new();
-        for step in &place.steps {
-            match (step, &self.system.shapes[shape]) {
-                (Step::Field(n), Shape::Record(fields)) => {
-                    offset += self.layout.field_offset(self.system, shape, *n);
-                    shape = fields[*n].shape;
-                }
-                (Step::Index(at), Shape::Array { index, element }) => {
-                    let domain = &self.system.domains[*index];
-                    let &[(least, _)] = domain.intervals.as_slice() else { return None };
-                    let stride = self.layout.shape_bits(*element);
-                    indices.push(Index { at: self.term(at)?, least, length: domain.size(), stride });
-                    shape = *element;
-                }
-                _ => return None,
-            }
-        }
+        let (offset, shape) =
+            self.layout.follow(self.system, (var, &place.steps), |at, domain, stride| {
+                let &[(least, _)] = domain.intervals.as_slice() else { return None };
+                indices.push(Index { at: self.term(at)?, least, length: domain.size(), stride });
+                Some(0)
+            })?;
         let domain = &self.system.domains[self.system.shapes.scalar(shape)?];
         let &[(least, _)] = domain.intervals.as_slice() else { return None };
         Some(Scalar { offset, width: domain.bits(), least, undefined: domain.undefined, indices })

@@ -3,8 +3,8 @@
 //! Most are constants or one scalar. What this evaluator does not know is left to the interpreter.
 
 use hadal_system::{
-    Base, BinaryOp, Domain, Expr, ExprKind, Layout, Local, LocalId, Place, Quantifier, Range, Shape, Step,
-    System, UnaryOp, Value,
+    Base, BinaryOp, Domain, Expr, ExprKind, Layout, Local, LocalId, Place, Quantifier, Range, System,
+    UnaryOp, Value, interval,
 };
 
 use crate::interpret::Interpreter;
@@ -50,7 +50,7 @@ pub(crate) struct Compiler<'a> {
     pub(crate) layout: &'a Layout,
 }
 
-fn interval(domain: &Domain) -> Option<(Value, Value)> {
+fn bounds(domain: &Domain) -> Option<(Value, Value)> {
     match (domain.intervals.as_slice(), domain.undefined) {
         (&[(low, high)], false) => Some((low, high)),
         _ => None,
@@ -78,12 +78,12 @@ impl Compiler<'_> {
                 Code::If(Box::new([self.known(condition)?, self.known(yes)?, self.known(no)?]))
             }
             ExprKind::InDomain(of, domain) => {
-                let (low, high) = interval(&self.system.domains[*domain])?;
+                let (low, high) = bounds(&self.system.domains[*domain])?;
                 Code::Within(Box::new(self.known(of)?), low, high)
             }
             ExprKind::Quantified { quantifier, local, range, body } => {
                 let (low, high) = match &**range {
-                    Range::Domain(domain) => interval(&self.system.domains[*domain])?,
+                    Range::Domain(domain) => bounds(&self.system.domains[*domain])?,
                     Range::Steps { from, to, by } if by.as_const() == Some(1) => {
                         (from.as_const()?, to.as_const()?)
                     }
@@ -103,33 +103,20 @@ impl Compiler<'_> {
             Base::Local(_) => return None,
             Base::Global(var) => var,
         };
-        let mut shape = self.system.variable(var).shape;
-        let mut offset = self.layout.variable_offset(var);
         let mut indices = Vec::new();
-        for step in &place.steps {
-            match (step, &self.system.shapes[shape]) {
-                (Step::Field(n), Shape::Record(fields)) => {
-                    offset += self.layout.field_offset(self.system, shape, *n);
-                    shape = fields[*n].shape;
-                }
-                (Step::Index(index), Shape::Array { index: domain, element }) => {
-                    let (first, last) = interval(&self.system.domains[*domain])?;
-                    let stride = self.layout.shape_bits(*element);
-                    match self.known(index)? {
-                        Code::Const(value) if first <= value && value <= last => {
-                            offset += (last - value) as u32 * stride;
-                        }
-                        value => {
-                            indices.push(Index { value, first, count: last - first + 1, stride });
-                        }
+        let (offset, shape) =
+            self.layout.follow(self.system, (var, &place.steps), |index, domain, stride| {
+                let (first, last) = bounds(domain)?;
+                Some(match self.known(index)? {
+                    Code::Const(value) if first <= value && value <= last => (last - value) as u32 * stride,
+                    value => {
+                        indices.push(Index { value, first, count: last - first + 1, stride });
+                        0
                     }
-                    shape = *element;
-                }
-                _ => return None,
-            }
-        }
+                })
+            })?;
         let domain = self.system.shapes.scalar(shape)?;
-        let (least, _) = interval(&self.system.domains[domain])?;
+        let (least, _) = bounds(&self.system.domains[domain])?;
         let width = self.layout.shape_bits(shape);
         Some(match indices.is_empty() {
             true => Code::Scalar(offset, width, least),
@@ -240,12 +227,6 @@ impl Code {
 
 /// The values an expression can have, as far as domains tell.
 pub(crate) fn range(system: &System, expr: &Expr) -> Option<(Value, Value)> {
-    let both = |op: BinaryOp, l: (Value, Value), r: (Value, Value)| {
-        let corners = [op.apply(l.0, r.0), op.apply(l.0, r.1), op.apply(l.1, r.0), op.apply(l.1, r.1)];
-        let least = corners.iter().copied().try_fold(Value::MAX, |m, c| c.map(|c| m.min(c)))?;
-        let most = corners.iter().copied().try_fold(Value::MIN, |m, c| c.map(|c| m.max(c)))?;
-        Some((least, most))
-    };
     match &expr.kind {
         ExprKind::Const(value) => Some((*value, *value)),
         ExprKind::Read(place) => {
@@ -262,12 +243,12 @@ pub(crate) fn range(system: &System, expr: &Expr) -> Option<(Value, Value)> {
         | ExprKind::IsUndefined(_)
         | ExprKind::InDomain(..) => Some((0, 1)),
         ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply), left, right) => {
-            both(*op, range(system, left)?, range(system, right)?)
+            interval::binary(*op, range(system, left)?, range(system, right)?)
         }
         ExprKind::Binary(BinaryOp::Divide, left, right) => {
             let ((low, high), (least, most)) = (range(system, left)?, range(system, right)?);
             match least > 0 || most < 0 {
-                true => both(BinaryOp::Divide, (low, high), (least, most)),
+                true => interval::binary(BinaryOp::Divide, (low, high), (least, most)),
                 false => {
                     let most = low.checked_abs()?.max(high.checked_abs()?);
                     Some((-most, most))
@@ -279,18 +260,7 @@ pub(crate) fn range(system: &System, expr: &Expr) -> Option<(Value, Value)> {
             let most = low.checked_abs()?.max(high.checked_abs()?);
             Some((-most, most))
         }
-        ExprKind::Binary(op, ..) => match op {
-            BinaryOp::Equal
-            | BinaryOp::NotEqual
-            | BinaryOp::Less
-            | BinaryOp::LessEqual
-            | BinaryOp::Greater
-            | BinaryOp::GreaterEqual
-            | BinaryOp::And
-            | BinaryOp::Or
-            | BinaryOp::Implies => Some((0, 1)),
-            _ => None,
-        },
+        ExprKind::Binary(op, ..) => (!BinaryOp::ARITHMETIC.contains(op)).then_some((0, 1)),
         ExprKind::If(_, yes, no) => {
             let (a, b) = (range(system, yes)?, range(system, no)?);
             Some((a.0.min(b.0), a.1.max(b.1)))

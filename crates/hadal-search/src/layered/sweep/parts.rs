@@ -6,7 +6,7 @@ use crate::layered::Trouble;
 use crate::layered::cache::Cache;
 use crate::layered::detector::Detector;
 use crate::layered::journal::{Journal, LayerReader};
-use crate::layered::ledger::Ledger;
+use crate::layered::ledger::{Ledger, RunRecord};
 use crate::layered::tally::DiskMark;
 use crate::report::{CoverFigures, Layer, Stage, Verdict, Violation, ViolationKind};
 use hadal_store::Reservation;
@@ -41,6 +41,22 @@ pub(crate) struct Origin {
     pub(crate) seconds: f64,
     pub(crate) stages: Vec<Stage>,
     pub(crate) partly: Option<Partly>,
+}
+
+impl Origin {
+    /// What was committed.
+    pub(crate) fn of_record(ledger: Ledger, journal: Journal, record: RunRecord) -> Self {
+        Origin {
+            disk: ledger.disk().clone(),
+            ledger: Some(ledger),
+            journal,
+            layers: record.layers,
+            counts: Counts::of_record(record.covers, &record.actions),
+            seconds: record.seconds,
+            stages: Vec::new(),
+            partly: None,
+        }
+    }
 }
 
 /// A layer that another search began; its lanes go on, and have what they counted so far.
