@@ -2,6 +2,8 @@
 
 use crate::estimate::{Estimate, remaining};
 use crate::report::StopReason;
+use hadal_store::Disk;
+use hadal_store::vfs::Armed;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -140,6 +142,14 @@ impl Control {
     /// Time since the start.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// Lets long readings from this disk end at the time limit, or when the search is asked to stop, until the result is
+    /// dropped.
+    pub(crate) fn brake<'d>(&self, disk: &'d Disk) -> Armed<'d> {
+        let from = self.limited_from.get();
+        let deadline = self.limits.time.and_then(|time| from?.checked_add(time));
+        disk.brake.arm(Arc::clone(&self.interrupt), deadline)
     }
 
     /// Whether a limit is reached, given the number of distinct states. Looked at every few hundred expansions.

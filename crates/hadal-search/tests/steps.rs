@@ -23,10 +23,11 @@ use hadal_search::{
 use hadal_store::Governor;
 use hadal_system::guide::NoPriority;
 use hadal_system::guide::{Goal, Guide};
-use hadal_system::{PropertyKind, StateSpace};
+use hadal_system::{PropertyKind, StateSpace, Successors, Worker, WrapsSpace, WrapsWorker};
 use hadal_testkit::{Faults, FaultyFolder, Random};
 use runs::{Begin, ledger};
 use spaces::Grid;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 const BUDGET: u64 = 3 << 20;
@@ -233,5 +234,110 @@ fn a_search_that_nobody_steps_says_nothing() {
         let explored = explorer.finish().unwrap();
         assert_eq!(explored.report.verdict, Verdict::Stopped(StopReason::Interrupted));
         assert_eq!(explored.finding(), None);
+    }
+}
+
+/// Interrupts the search when the last state of a layer is expanded: what is left of the step is to find the next layer.
+struct InterruptedAt<'s> {
+    inner: &'s Grid,
+    control: &'s Control,
+    state: Vec<u64>,
+}
+
+struct InterruptingWorker<'s>(Box<dyn Worker + 's>, &'s InterruptedAt<'s>);
+
+impl WrapsSpace for InterruptedAt<'_> {
+    fn inner(&self) -> &dyn StateSpace {
+        self.inner
+    }
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(InterruptingWorker(self.inner.worker(), self))
+    }
+}
+
+impl WrapsWorker for InterruptingWorker<'_> {
+    fn inner(&self) -> &dyn Worker {
+        &*self.0
+    }
+    fn inner_mut(&mut self) -> &mut dyn Worker {
+        &mut *self.0
+    }
+    fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        if state == self.1.state {
+            self.1.control.interrupt();
+        }
+        self.0.successors(state, out);
+    }
+}
+
+#[test]
+fn an_interrupt_ends_the_merge_that_finds_a_layer_and_the_run_goes_on() {
+    let grid = Grid::torus(3, 40).scrambled().with_fields();
+    let sort = strategies::StrategyInfo::named("sort").and_then(|info| info.settings()).expect("a strategy");
+    let (whole, _) = whole(&sort, &grid, 1, u64::MAX);
+    let wide = whole.layers.iter().enumerate().max_by_key(|(_, layer)| layer.states).expect("layers").0;
+    // The last state of the widest layer, as the journal has them in order.
+    let layers = layers_of(&grid);
+    let last =
+        layers[wide].iter().max_by(|a, b| hadal_system::state::compare(a, b)).expect("a state").clone();
+    let question = Question::everything(grid.properties(), DeadlockNotion::Off);
+    let (control, governor) = (Control::new(Limits::default()), Governor::new(BUDGET));
+    let space = InterruptedAt { inner: &grid, control: &control, state: last };
+    let folder = FaultyFolder::new(Faults::default());
+    let place =
+        Place { folder: folder.clone(), space: &space, governor: governor.clone(), begin: Begin::Fresh };
+    let task = SearchTask { space: &space, question: &question, control: &control };
+    let setting = Setting { task, governor: &governor, threads: 1, run: Run::New(&place) };
+    let stopped = explore::explore(&sort, setting).expect("it stops").report;
+    assert_eq!(stopped.verdict, Verdict::Stopped(StopReason::Interrupted));
+    assert_eq!(stopped.depth, Some(wide as u64), "the next layer is not found to its end");
+    let (again, _) = run(&sort, &grid, (&folder, Begin::Again), 1, Steps::ToTheEnd(u64::MAX));
+    assert_same(&again.report, &whole, "resumed");
+}
+
+/// The states by their distance from the initial ones.
+fn layers_of(space: &dyn StateSpace) -> Vec<Vec<Vec<u64>>> {
+    let (mut worker, mut out) = (space.worker(), Successors::new(space.words()));
+    worker.initial(&mut out);
+    let mut layer: Vec<Vec<u64>> = out.iter().map(|(_, state)| state.to_vec()).collect();
+    let mut known: HashSet<Vec<u64>> = layer.iter().cloned().collect();
+    let mut layers = Vec::new();
+    while !layer.is_empty() {
+        let mut next = Vec::new();
+        for state in &layer {
+            out.clear();
+            worker.successors(state, &mut out);
+            next.extend(out.iter().map(|(_, to)| to.to_vec()).filter(|to| known.insert(to.clone())));
+        }
+        layers.push(std::mem::replace(&mut layer, next));
+    }
+    layers
+}
+
+#[test]
+fn no_step_counts_a_tenth_of_a_second_beyond_its_work() {
+    const MOST: u64 = 100_000_000;
+    let grid = Grid::torus(3, 90).with_fields();
+    for (name, method, _) in methods().into_iter().filter(|(name, ..)| !name.starts_with("sort-")) {
+        let folder = FaultyFolder::new(Faults::default());
+        let question = Question::everything(grid.properties(), DeadlockNotion::Off);
+        // A large budget: layers in RAM, blocks and tables are as large as they get.
+        let (control, governor) = (Control::new(Limits::default()), Governor::new(1 << 30));
+        let place = Place { folder, space: &grid, governor: governor.clone(), begin: Begin::Fresh };
+        let task = SearchTask { space: &grid, question: &question, control: &control };
+        let setting = Setting { task, governor: &governor, threads: 1, run: Run::New(&place) };
+        let mut explorer = method.explorer(setting).expect("it begins");
+        let mut before = explorer.progress();
+        while before.phase != Phase::Over && before.states < 500_000 {
+            let now = explorer.step(1_000_000).expect("it goes on");
+            assert!(
+                now.work - before.work < MOST,
+                "{name}: {} at {} states",
+                now.work - before.work,
+                now.states
+            );
+            before = now;
+        }
+        assert!(before.states >= 500_000, "{name}: {before:?}");
     }
 }

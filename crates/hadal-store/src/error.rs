@@ -54,6 +54,9 @@ pub enum ReadError {
     /// The buffers do not fit the memory budget.
     #[error(transparent)]
     OverBudget(#[from] OverBudget),
+    /// Somebody pulled the [brake](crate::vfs::Brake).
+    #[error("reading was stopped")]
+    Stopped,
 }
 
 /// Why a run could not be written.

@@ -154,9 +154,27 @@ fn sort(labels: &mut [u32], states: &mut [u64], words: usize) {
         if labels[n - 1] <= labels[n] {
             continue;
         }
-        let to = labels[..n].partition_point(|&label| label <= labels[n]);
-        labels[to..=n].rotate_right(1);
-        states[to * words..(n + 1) * words].rotate_right(words);
+        let label = labels[n];
+        let to = labels[..n].partition_point(|&other| other <= label);
+        labels.copy_within(to..n, to + 1);
+        labels[to] = label;
+        let moved = &mut states[to * words..(n + 1) * words];
+        let behind = moved.len() - words;
+        match words {
+            // A state of few words is put aside, which takes a third of the instructions of rotating.
+            1 => {
+                let state = moved[behind];
+                moved.copy_within(..behind, 1);
+                moved[0] = state;
+            }
+            2..=8 => {
+                let mut aside = [0; 8];
+                aside[..words].copy_from_slice(&moved[behind..]);
+                moved.copy_within(..behind, words);
+                moved[..words].copy_from_slice(&aside[..words]);
+            }
+            _ => moved.rotate_right(words),
+        }
     }
 }
 
@@ -166,10 +184,16 @@ mod tests {
 
     #[test]
     fn sorting_moves_states_with_their_labels() {
-        let mut labels = [4, 9, 1, 5, 0];
-        let mut states = [4, 40, 9, 90, 1, 10, 5, 50, 0, 0];
-        sort(&mut labels, &mut states, 2);
-        assert_eq!(labels, [0, 1, 4, 5, 9]);
-        assert_eq!(states, [0, 0, 1, 10, 4, 40, 5, 50, 9, 90]);
+        for words in [1, 2, 5, 9] {
+            let mut labels = [4, 9, 1, 5, 0];
+            let states_of = |labels: &[u32]| -> Vec<u64> {
+                let state = |&label: &u32| (0..words as u64).map(move |word| 100 * word + u64::from(label));
+                labels.iter().flat_map(state).collect()
+            };
+            let mut states = states_of(&labels);
+            sort(&mut labels, &mut states, words);
+            assert_eq!(labels, [0, 1, 4, 5, 9]);
+            assert_eq!(states, states_of(&labels), "{words} words");
+        }
     }
 }

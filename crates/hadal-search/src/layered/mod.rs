@@ -92,6 +92,13 @@ impl Trouble {
     }
 }
 
+impl Trouble {
+    /// Whether reading was ended by a limit or an interrupt.
+    pub(crate) fn is_stop(&self) -> bool {
+        matches!(self, Trouble::Read(ReadError::Stopped))
+    }
+}
+
 impl From<MergeError> for Trouble {
     fn from(error: MergeError) -> Self {
         match error {

@@ -394,6 +394,7 @@ fn check_files(disk: &Disk, manifest: &Manifest, verify: Verify) -> Result<(), C
                 ReadError::Foreign { what, .. } => wrong(file, what),
                 ReadError::Io { source, .. } => CheckError::Io(source),
                 ReadError::OverBudget(over) => CheckError::Io(io::Error::other(over)),
+                stopped @ ReadError::Stopped => CheckError::Io(io::Error::other(stopped)),
             })?;
         }
     }

@@ -80,6 +80,9 @@ impl RunReader {
 
     /// Replaces the contents of `flat` by the records of the next block; `false` at the end.
     pub fn next_block(&mut self, flat: &mut Vec<u64>) -> Result<bool, ReadError> {
+        if self.run.disk().brake.is_pulled() {
+            return Err(ReadError::Stopped);
+        }
         let name = self.run.name();
         if self.number == self.run.trailer().blocks {
             flat.clear();

@@ -13,9 +13,14 @@ mod arena;
 mod index;
 mod pages;
 mod payloads;
+mod reference;
 mod taking;
 #[cfg(test)]
 mod tests;
+mod writer;
+
+pub use reference::{MAX_WRITERS, StateRef};
+pub use writer::Writer;
 
 use crate::governor::{Governor, OverBudget};
 use crate::shape::Records;
@@ -26,101 +31,10 @@ use index::{FIRST_BUCKETS, Index, Seen, entry_of, prefetch, ref_of};
 use payloads::Payloads;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use taking::{Merging, Plain, Taking};
+use taking::Taking;
 
-/// Where a state lies in a [`StateTable`]. Only the table makes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct StateRef(u64);
-
-const WRITER_SHIFT: u32 = 34;
-/// The most threads that can write to one table.
-pub const MAX_WRITERS: usize = 1 << (40 - WRITER_SHIFT);
 /// How many look-ups overlap.
 const WINDOW: usize = 64;
-
-impl StateRef {
-    fn new(writer: usize, n: u64) -> Self {
-        StateRef((writer as u64) << WRITER_SHIFT | n)
-    }
-
-    /// Whose arena.
-    pub fn writer(self) -> usize {
-        (self.0 >> WRITER_SHIFT) as usize
-    }
-
-    /// The number within the arena, in order of discovery.
-    pub fn number(self) -> u64 {
-        self.0 & ((1 << WRITER_SHIFT) - 1)
-    }
-
-    /// The writer and the number that a word names.
-    pub fn split_word(word: u64) -> (usize, u64) {
-        (StateRef(word).writer(), StateRef(word).number())
-    }
-
-    /// The word that names the n-th state of a writer, whether there is one or not.
-    pub fn join_word(writer: usize, number: u64) -> u64 {
-        StateRef::new(writer, number).0
-    }
-
-    /// As a plain word, to be stored in a record; [`StateTable::reference`] leads back.
-    pub fn to_word(self) -> u64 {
-        self.0
-    }
-}
-
-/// The right to add states to a table: one thread has it at a time, for as long as the table is [shared](StateTable::share).
-#[derive(Debug)]
-pub struct Writer<'t> {
-    table: &'t StateTable,
-    number: usize,
-}
-
-impl<'t> Writer<'t> {
-    /// Whose arena it writes to.
-    pub fn number(&self) -> usize {
-        self.number
-    }
-
-    /// The table.
-    pub fn table(&self) -> &'t StateTable {
-        self.table
-    }
-
-    /// Adds the states that are not there yet. `states` holds them one after the other; `extra(n)` fills the caller's
-    /// words for the n-th; `added` is told of each state that was new, in order.
-    ///
-    /// When the budget ends midway, the states reported to `added` stay and the rest is as if never given.
-    pub fn insert_all(
-        &mut self,
-        states: &[u64],
-        extra: impl FnMut(usize, &mut [u64]),
-        added: impl FnMut(usize, StateRef),
-    ) -> Result<(), OverBudget> {
-        // SAFETY: a table is shared out to one writer of each number, which cannot be copied, while it is borrowed
-        // mutably; and this call has that writer to itself.
-        unsafe { self.table.add_all(self.number, states, &mut Plain { extra, added }) }
-    }
-
-    /// As [`Writer::insert_all`] in a table that keeps payloads, of which `payloads` has one for each state. Those of states
-    /// that each writer added from number `since[writer]` on are merged; others are as they were. When the budget ends midway,
-    /// says how many states were taken: their payloads are merged, and the rest is as if never given.
-    pub fn merge_all(
-        &mut self,
-        states: &[u64],
-        payloads: &[u64],
-        since: &[u64],
-        added: impl FnMut(usize),
-    ) -> Result<(), (usize, OverBudget)> {
-        let Some(kept) = &self.table.payloads else {
-            panic!("a table without payloads merges none");
-        };
-        let mut merging = Merging { kept, given: payloads, since, taken: 0, scratch: Vec::new(), added };
-        // SAFETY: as in `insert_all`.
-        let outcome = unsafe { self.table.add_all(self.number, states, &mut merging) };
-        outcome.map_err(|full| (merging.taken, full))
-    }
-}
 
 /// A state of a batch with the caller's words beside it.
 #[derive(Clone, Copy)]

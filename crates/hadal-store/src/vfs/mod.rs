@@ -5,6 +5,7 @@
 //! `hadal_testkit::FaultyFolder`.
 
 mod append;
+mod brake;
 mod buffer;
 mod extent;
 mod folder;
@@ -17,6 +18,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub use brake::{Armed, Brake};
 pub use buffer::AlignedBuffer;
 pub use folder::Folder;
 pub use limited::LimitedFolder;
@@ -102,6 +104,8 @@ pub struct Disk {
     pub governor: Governor,
     /// Bytes moved so far.
     pub traffic: Arc<Traffic>,
+    /// Ends long readings.
+    pub brake: Arc<Brake>,
     next_file: Arc<AtomicU64>,
 }
 
@@ -138,7 +142,7 @@ impl Disk {
     /// A disk over `vfs`; the first file gets the number `next_file`.
     pub fn new(vfs: Arc<dyn Vfs>, threads: Arc<IoThreads>, governor: Governor, next_file: u64) -> Self {
         let next_file = Arc::new(AtomicU64::new(next_file));
-        Disk { vfs, threads, governor, traffic: Arc::default(), next_file }
+        Disk { vfs, threads, governor, traffic: Arc::default(), brake: Arc::default(), next_file }
     }
 
     /// A name no file has had yet.

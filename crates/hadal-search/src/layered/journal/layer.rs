@@ -8,6 +8,9 @@ use hadal_store::sort::sort_records;
 use hadal_store::vfs::Disk;
 use hadal_system::Ascending;
 
+/// Records of a layer in RAM that are read at a time: about a block of a run, so that limits are looked at as often.
+const PIECE: usize = 1 << 13;
+
 /// A layer being written, in ascending order.
 pub(crate) struct LayerWriter {
     disk: Disk,
@@ -32,8 +35,13 @@ pub(crate) struct LayerReader {
 
 /// Where its records come from.
 pub(super) enum LayerSource {
-    /// All at once.
-    Resident(Option<Vec<u64>>),
+    /// In RAM, from this word on.
+    Resident {
+        /// The whole layer.
+        held: Vec<u64>,
+        /// What comes next.
+        next: usize,
+    },
     /// Block by block.
     Run(RunReader),
     /// One run after the other.
@@ -167,9 +175,11 @@ impl LayerReader {
     /// Replaces `records` by the next states, each after its payload; `false` at the end.
     pub(crate) fn next_records(&mut self, records: &mut Vec<u64>) -> Result<bool, Trouble> {
         match &mut self.source {
-            LayerSource::Resident(held) => {
+            LayerSource::Resident { held, next } => {
+                let to = held.len().min(*next + PIECE * self.shape.stride());
                 records.clear();
-                records.append(&mut held.take().unwrap_or_default());
+                records.extend_from_slice(&held[*next..to]);
+                *next = to;
                 Ok(!records.is_empty())
             }
             LayerSource::Run(reader) => Ok(reader.next_block(records)?),

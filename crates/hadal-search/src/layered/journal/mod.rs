@@ -299,7 +299,7 @@ impl Journal {
     /// Ends a layer that does not become one of the journal's, and reads it.
     pub(crate) fn read_aside(&self, layer: LayerWriter) -> Result<LayerReader, Trouble> {
         let source = match layer.finish()? {
-            Written::Held(held) => LayerSource::Resident(Some(held)),
+            Written::Held(held) => LayerSource::Resident { held, next: 0 },
             Written::Runs(rest) => LayerSource::Parts { rest, current: None },
         };
         Ok(LayerReader { source, shape: self.shape() })

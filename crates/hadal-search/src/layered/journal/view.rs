@@ -161,19 +161,19 @@ impl Journal {
     /// Reads a layer from its first state.
     pub(crate) fn reader(&self, depth: usize) -> Result<LayerReader, Trouble> {
         let source = match &self.layers[depth].body {
-            Body::Resident(states) => LayerSource::Resident(Some(states.clone())),
+            Body::Resident(states) => LayerSource::Resident { held: states.clone(), next: 0 },
             Body::Run(run) => LayerSource::Run(RunReader::open(run)?),
             Body::Parts(runs) => {
                 LayerSource::Parts { rest: runs.iter().rev().cloned().collect(), current: None }
             }
-            Body::Gone => LayerSource::Resident(None),
+            Body::Gone => LayerSource::Resident { held: Vec::new(), next: 0 },
             Body::Bundled(bundle) => match &self.bundles[*bundle] {
                 Some(run) => LayerSource::Bundled {
                     reader: RunReader::open(run)?,
                     depth: depth as u64,
                     block: Vec::new(),
                 },
-                None => LayerSource::Resident(None),
+                None => LayerSource::Resident { held: Vec::new(), next: 0 },
             },
         };
         Ok(LayerReader { source, shape: self.shape() })

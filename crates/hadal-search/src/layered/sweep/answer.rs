@@ -53,6 +53,10 @@ impl Sweep<'_> {
     ) -> Result<Option<Answered>, Trouble> {
         let mut answered = match part(self) {
             Err(trouble) if trouble.is_disk_full() => Verdict::Stopped(StopReason::DiskFull).into(),
+            // The layer being found is left; the one before it is expanded again when the run is resumed.
+            Err(trouble) if trouble.is_stop() => {
+                Verdict::Stopped(self.limit().unwrap_or(StopReason::Interrupted)).into()
+            }
             Err(trouble) => return Err(trouble),
             Ok(None) => return Ok(None),
             Ok(Some(answered)) => answered,

@@ -296,7 +296,10 @@ impl<'a> Sweep<'a> {
     fn end_layer(&mut self, depth: usize, fired: u64, mark: &DiskMark) -> Result<Option<Answered>, Trouble> {
         let mut layer = self.journal.writer();
         let begun = Instant::now();
+        let disk = self.disk.clone();
+        let armed = self.task.control.brake(&disk);
         let found = self.detector.finish_layer(&mut layer)?;
+        drop(armed);
         let unique = layer.states();
         if let Some(most) = self.task.control.limits.max_states.filter(|&most| self.states() + unique > most)
         {

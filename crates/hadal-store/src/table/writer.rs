@@ -1,0 +1,58 @@
+//! The right to write to a table.
+
+use super::taking::{Merging, Plain};
+use super::{StateRef, StateTable};
+use crate::governor::OverBudget;
+
+/// The right to add states to a table: one thread has it at a time, for as long as the table is [shared](StateTable::share).
+#[derive(Debug)]
+pub struct Writer<'t> {
+    pub(super) table: &'t StateTable,
+    pub(super) number: usize,
+}
+
+impl<'t> Writer<'t> {
+    /// Whose arena it writes to.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The table.
+    pub fn table(&self) -> &'t StateTable {
+        self.table
+    }
+
+    /// Adds the states that are not there yet. `states` holds them one after the other; `extra(n)` fills the caller's
+    /// words for the n-th; `added` is told of each state that was new, in order.
+    ///
+    /// When the budget ends midway, the states reported to `added` stay and the rest is as if never given.
+    pub fn insert_all(
+        &mut self,
+        states: &[u64],
+        extra: impl FnMut(usize, &mut [u64]),
+        added: impl FnMut(usize, StateRef),
+    ) -> Result<(), OverBudget> {
+        // SAFETY: a table is shared out to one writer of each number, which cannot be copied, while it is borrowed
+        // mutably; and this call has that writer to itself.
+        unsafe { self.table.add_all(self.number, states, &mut Plain { extra, added }) }
+    }
+
+    /// As [`Writer::insert_all`] in a table that keeps payloads, of which `payloads` has one for each state. Those of states
+    /// that each writer added from number `since[writer]` on are merged; others are as they were. When the budget ends midway,
+    /// says how many states were taken: their payloads are merged, and the rest is as if never given.
+    pub fn merge_all(
+        &mut self,
+        states: &[u64],
+        payloads: &[u64],
+        since: &[u64],
+        added: impl FnMut(usize),
+    ) -> Result<(), (usize, OverBudget)> {
+        let Some(kept) = &self.table.payloads else {
+            panic!("a table without payloads merges none");
+        };
+        let mut merging = Merging { kept, given: payloads, since, taken: 0, scratch: Vec::new(), added };
+        // SAFETY: as in `insert_all`.
+        let outcome = unsafe { self.table.add_all(self.number, states, &mut merging) };
+        outcome.map_err(|full| (merging.taken, full))
+    }
+}

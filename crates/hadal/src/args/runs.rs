@@ -1,0 +1,70 @@
+//! Commands about runs on disk: going on with one, listing them, a page about one.
+
+use super::{LimitArgs, OutputArgs};
+use clap::{Args, Subcommand};
+use hadal_check::units::parse_time;
+use std::path::PathBuf;
+
+/// Arguments of `resume`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "EXAMPLES:\n  hadal resume .hadal/german-1712345678901-42 --memory 4G --threads 8")]
+pub struct ResumeArgs {
+    /// The run's folder; `hadal runs` lists them.
+    pub run: PathBuf,
+    /// Of a search with --cost-bound: continue with this one, if it is larger.
+    #[arg(long, value_name = "N")]
+    pub cost_bound: Option<u64>,
+    /// How much it may take; need not be what it was.
+    #[command(flatten, next_help_heading = "Limits")]
+    pub limits: LimitArgs,
+    /// What to print.
+    #[command(flatten, next_help_heading = "Output")]
+    pub output: OutputArgs,
+}
+
+/// Arguments of `runs`.
+#[derive(Args, Clone, Debug)]
+pub struct RunsArgs {
+    /// Where run folders are kept.
+    #[arg(long, value_name = "DIR", default_value = ".hadal")]
+    pub disk: PathBuf,
+    /// List them as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// What to do with them.
+    #[command(subcommand)]
+    pub verb: Option<RunsVerb>,
+}
+
+/// What to do with runs.
+#[derive(Clone, Debug, Subcommand)]
+pub enum RunsVerb {
+    /// Remove runs.
+    Rm {
+        /// Their folders, or their names where runs are kept.
+        #[arg(required_unless_present_any = ["finished", "older_than"])]
+        runs: Vec<PathBuf>,
+        /// All that are finished.
+        #[arg(long, conflicts_with = "runs")]
+        finished: bool,
+        /// All that were not touched for this long: 90m, 36h, 30d.
+        #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "runs")]
+        older_than: Option<std::time::Duration>,
+    },
+}
+
+/// Arguments of `report`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "EXAMPLES:\n  \
+    hadal report .hadal/german-1712345678901-42 --out german.html\n  \
+    hadal report .hadal/german-1712345678901-42 --json")]
+pub struct ReportArgs {
+    /// The run's folder; `hadal runs` lists them.
+    pub run: PathBuf,
+    /// Write it to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// The figures as one JSON object instead of a page (docs/report.md describes it).
+    #[arg(long)]
+    pub json: bool,
+}
