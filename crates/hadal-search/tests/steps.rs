@@ -11,11 +11,13 @@ use hadal_search::directed::{Counting, Directed, DirectedOptions, Order};
 use hadal_search::explore::{self, Folders, Run};
 use hadal_search::external::{External, ExternalOptions};
 use hadal_search::layered::Trouble;
+use hadal_search::layered::cache::CacheKind;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::partition::PartitionOptions;
 use hadal_search::ram::{Breadth, Depth};
 use hadal_search::relaxed::Relaxed;
 use hadal_search::strategies::{self, Resumes};
+use hadal_search::strategy::Strategy;
 use hadal_search::{
     Control, DeadlockNotion, Explored, Limits, Method, Phase, Question, Report, SearchTask, Setting,
     StopReason, Verdict,
@@ -273,7 +275,9 @@ impl WrapsWorker for InterruptingWorker<'_> {
 #[test]
 fn an_interrupt_ends_the_merge_that_finds_a_layer_and_the_run_goes_on() {
     let grid = Grid::torus(3, 40).scrambled().with_fields();
-    let sort = strategies::StrategyInfo::named("sort").and_then(|info| info.settings()).expect("a strategy");
+    let sort = Strategy::named("sort").expect("a strategy");
+    // Small batches: the candidates of a layer are in several runs, which are merged in the end.
+    let sort = Strategy { cache: CacheKind::Off, ..sort };
     let (whole, _) = whole(&sort, &grid, 1, u64::MAX);
     let wide = whole.layers.iter().enumerate().max_by_key(|(_, layer)| layer.states).expect("layers").0;
     // The last state of the widest layer, as the journal has them in order.
@@ -317,7 +321,7 @@ fn layers_of(space: &dyn StateSpace) -> Vec<Vec<Vec<u64>>> {
 #[test]
 fn no_step_counts_a_tenth_of_a_second_beyond_its_work() {
     const MOST: u64 = 100_000_000;
-    let grid = Grid::torus(3, 90).with_fields();
+    let grid = Grid::torus(3, 60).with_fields();
     for (name, method, _) in methods().into_iter().filter(|(name, ..)| !name.starts_with("sort-")) {
         let folder = FaultyFolder::new(Faults::default());
         let question = Question::everything(grid.properties(), DeadlockNotion::Off);
@@ -328,7 +332,7 @@ fn no_step_counts_a_tenth_of_a_second_beyond_its_work() {
         let setting = Setting { task, governor: &governor, threads: 1, run: Run::New(&place) };
         let mut explorer = method.explorer(setting).expect("it begins");
         let mut before = explorer.progress();
-        while before.phase != Phase::Over && before.states < 500_000 {
+        while before.phase != Phase::Over && before.states < 200_000 {
             let now = explorer.step(1_000_000).expect("it goes on");
             assert!(
                 now.work - before.work < MOST,
@@ -338,6 +342,6 @@ fn no_step_counts_a_tenth_of_a_second_beyond_its_work() {
             );
             before = now;
         }
-        assert!(before.states >= 500_000, "{name}: {before:?}");
+        assert!(before.states >= 200_000, "{name}: {before:?}");
     }
 }

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StateRef(pub(super) u64);
 
-const WRITER_SHIFT: u32 = 34;
+pub(super) const WRITER_SHIFT: u32 = 34;
 /// The most threads that can write to one table.
 pub const MAX_WRITERS: usize = 1 << (40 - WRITER_SHIFT);
 

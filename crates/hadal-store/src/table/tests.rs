@@ -1,5 +1,6 @@
 //! Tests of the table.
 
+use super::reference::WRITER_SHIFT;
 use super::*;
 use hadal_system::Merge;
 use hadal_testkit::Random;
