@@ -30,7 +30,7 @@ fn validate(name: &str, problem: &str, plan: &str, flags: &[&str]) -> (Option<i3
 fn a_plan_is_valid_with_its_cost_and_exit_0() {
     let (code, text, _) = validate("valid", PROBLEM, "; a comment\n0: (TAKE b x) [1]\n(put b y)\n", &[]);
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("valid, 2 steps, cost 8") && text.contains("tidy is violated 1 times"), "{text}");
+    assert!(text.contains("valid, 2 steps, cost 8") && text.contains("tidy is violated 1 time\n"), "{text}");
 }
 
 #[test]
