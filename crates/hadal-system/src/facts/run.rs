@@ -14,7 +14,7 @@ const MAX_KNOWN_TURNS: u32 = 64;
 
 impl<'a> AbstractWalk<'a> {
     /// Runs `run` from another point; where it leads, if it does.
-    fn from_point(
+    fn run_at(
         &mut self,
         point: Point,
         run: impl FnOnce(&mut Self) -> Result<(), Ended>,
@@ -30,7 +30,7 @@ impl<'a> AbstractWalk<'a> {
         let mut rounds = 0;
         loop {
             let ahead = self.fork();
-            let Some(next) = self.from_point(ahead, &mut turn) else { return };
+            let Some(next) = self.run_at(ahead, &mut turn) else { return };
             let mut joined = self.fork();
             joined.join(&next);
             if joined == self.point {
@@ -63,7 +63,7 @@ impl<'a> AbstractWalk<'a> {
             let held = value(walk, condition)?;
             if held.may_be_false() {
                 let out = walk.fork();
-                let out = walk.from_point(out, |walk| walk.assumed(condition, false));
+                let out = walk.run_at(out, |walk| walk.assumed(condition, false));
                 join_into(&mut after, out);
             }
             if !held.may_be_true() {
@@ -120,7 +120,7 @@ impl<'a> AbstractWalk<'a> {
                     continue;
                 }
                 let inside = self.fork();
-                let inside = self.from_point(inside, |walk| match still {
+                let inside = self.run_at(inside, |walk| match still {
                     true => walk.quietly_learn(subject, BinaryOp::Equal, &matching),
                     false => Ok(()),
                 });
@@ -137,7 +137,7 @@ impl<'a> AbstractWalk<'a> {
                 }
             }
             if let Some(entry) = entry {
-                let end = self.from_point(entry, |walk| block(walk, &arm.body));
+                let end = self.run_at(entry, |walk| block(walk, &arm.body));
                 join_into(&mut after, end);
             }
             if taken {
@@ -146,7 +146,7 @@ impl<'a> AbstractWalk<'a> {
         }
         if !left.is_empty() {
             let rest = std::mem::take(&mut self.point);
-            let end = self.from_point(rest, |walk| block(walk, otherwise));
+            let end = self.run_at(rest, |walk| block(walk, otherwise));
             join_into(&mut after, end);
         }
         self.continue_at(after)
