@@ -5,16 +5,21 @@
 use crate::error::CheckError;
 use crate::run::Prepared;
 use crate::{Check, Options};
+use hadal_exec::symmetry::SymmetryMode;
+use hadal_exec::{Engine, Model, ModelOptions};
 use hadal_search::{DeadlockNotion, Report, Verdict, ViolationKind};
 use hadal_system::facts::{Facts, SlotSet};
 use hadal_system::{
-    BinaryOp, Expr, ExprKind, Property, PropertyBody, PropertyId, PropertyKind, Quantifier, Role, Span,
-    System,
+    BinaryOp, Expr, ExprKind, Label, Property, PropertyBody, PropertyId, PropertyKind, Quantifier, Role,
+    Span, StateSpace, Successors, System,
 };
 use serde::Serialize;
 
 /// Premises are looked for in a second search, where the first one saw no more states than this.
 pub const MOST_STATES: u64 = 200_000;
+
+/// Before that, in this many steps of a walk.
+const WALK_STEPS: usize = 1_000;
 
 /// What the question about deadlocks is called.
 pub const NO_DEADLOCK: &str = "no deadlock";
@@ -85,7 +90,7 @@ impl Prepared {
             coverage.never_changed = unchanged(system, &silent);
         }
         if report.states <= MOST_STATES {
-            coverage.vacuous = vacuous(system, self.question(), self.memory())?;
+            coverage.vacuous = vacuous(self.model(), self.question(), self.memory())?;
         }
         Ok(coverage)
     }
@@ -156,12 +161,13 @@ fn unchanged(system: &System, silent: &[usize]) -> Vec<String> {
     names
 }
 
-/// The premises of asked invariants that hold in no state, found by a search for them.
+/// The premises of asked invariants that hold in no state: those that a walk does not meet are searched for.
 fn vacuous(
-    system: &System,
+    model: &Model,
     question: &hadal_search::Question,
     memory: u64,
 ) -> Result<Vec<Vacuous>, CheckError> {
+    let system = model.system();
     let bases = system.property_bases();
     let mut premises: Vec<(Property, Vacuous)> = Vec::new();
     for (n, property) in system.properties.iter().enumerate() {
@@ -180,13 +186,11 @@ fn vacuous(
             premises.push((cover, Vacuous { property: property.name.clone(), premise: text, line }));
         }
     }
+    strike_out_met(model, &mut premises)?;
     if premises.is_empty() {
         return Ok(Vec::new());
     }
-    let mut again = system.clone();
-    again.properties.retain(|property| property.kind == PropertyKind::Assumption);
-    again.properties.extend(premises.iter().map(|(cover, _)| cover.clone()));
-    let instances = again.property_bases();
+    let (again, instances) = asking(system, &premises);
     let before = instances.len() - 1 - premises.len();
     let mut options = Options { deadlock: DeadlockNotion::Off, ..Options::default() };
     options.budget.memory = Some(memory);
@@ -199,6 +203,60 @@ fn vacuous(
         report.covers.get(range).map_or(1, |hits| hits.iter().sum())
     };
     Ok(premises.into_iter().enumerate().filter(|(n, _)| hits(*n) == 0).map(|(_, (_, it))| it).collect())
+}
+
+/// The system with the premises as its last properties, and the first instance of each property.
+fn asking(system: &System, premises: &[(Property, Vacuous)]) -> (System, Vec<u32>) {
+    let mut again = system.clone();
+    again.properties.retain(|property| property.kind == PropertyKind::Assumption);
+    again.properties.extend(premises.iter().map(|(cover, _)| cover.clone()));
+    let instances = again.property_bases();
+    (again, instances)
+}
+
+/// Strikes out the premises that a walk of some steps meets, as it does most: no search is needed for these.
+fn strike_out_met(model: &Model, premises: &mut Vec<(Property, Vacuous)>) -> Result<(), CheckError> {
+    if premises.is_empty() {
+        return Ok(());
+    }
+    let (again, instances) = asking(model.system(), premises);
+    let before = instances.len() - 1 - premises.len();
+    let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
+    let looking = Model::new(again, options).map_err(|error| CheckError::Question(error.to_string()))?;
+    if looking.layout() != model.layout() {
+        return Ok(());
+    }
+    let mut open: Vec<usize> = (0..premises.len()).collect();
+    let (mut walker, mut judge) = (model.worker(), looking.worker());
+    let mut out = Successors::new(model.words());
+    walker.initial(&mut out);
+    let starts = out.states().to_vec();
+    let mut random: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut state = Vec::new();
+    for _ in 0..WALK_STEPS {
+        if out.is_empty() {
+            // Nothing leads on: the walk begins again.
+            out.clear();
+            starts.chunks_exact(model.words().max(1)).for_each(|start| out.push(Label(0), start));
+        }
+        if out.is_empty() || open.is_empty() {
+            break;
+        }
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        state.clear();
+        state.extend_from_slice(out.state((random % out.len() as u64) as usize));
+        open.retain(|&n| {
+            let mut ids = instances[before + n]..instances[before + n + 1];
+            !ids.any(|id| judge.satisfies(&state, PropertyId(id)) == Some(true))
+        });
+        out.clear();
+        walker.successors(&state, &mut out);
+    }
+    let mut n = 0..;
+    premises.retain(|_| n.next().is_some_and(|n| open.binary_search(&n).is_ok()));
+    Ok(())
 }
 
 /// The premise of an implication, with the quantifiers around it.

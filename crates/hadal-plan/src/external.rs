@@ -52,6 +52,8 @@ impl Sitting<'_> {
         let undirected = self.undirected().filter(|_| counting == Counting::Costs);
         let priced = Priced { space, counting, undirected, overflowed: planner.disk.overflowed };
         let remembering = Remembering::new(guide, space.words(), planner.disk.threads, planner.governor);
+        // Tables of guides stay: the search plans with what is left beside them.
+        let left = planner.governor.part(planner.governor.available());
         let question = question();
         let goal = Goal { properties: vec![PropertyId(0)], ..Goal::default() };
         let resumes = self.take_run().is_some();
@@ -64,7 +66,7 @@ impl Sitting<'_> {
         let ledger = || self.open(&kept);
         let setting = Setting {
             task: SearchTask { space: &priced, question: &question, control: planner.control },
-            governor: planner.governor,
+            governor: &left,
             threads: planner.disk.threads,
             run: opening.run(&ledger),
         };

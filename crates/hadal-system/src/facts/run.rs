@@ -14,11 +14,7 @@ const MAX_KNOWN_TURNS: u32 = 64;
 
 impl<'a> AbstractWalk<'a> {
     /// Runs `run` from another point; where it leads, if it does.
-    fn run_at(
-        &mut self,
-        point: Point,
-        run: impl FnOnce(&mut Self) -> Result<(), Ended>,
-    ) -> Option<Point> {
+    fn run_at(&mut self, point: Point, run: impl FnOnce(&mut Self) -> Result<(), Ended>) -> Option<Point> {
         let here = std::mem::replace(&mut self.point, point);
         let end = run(self);
         let there = std::mem::replace(&mut self.point, here);
