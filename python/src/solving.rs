@@ -57,7 +57,7 @@ pub fn solve<'py>(
     }
     let limits = settings.limits()?;
     let options = Options {
-        precision: Precision { relative: asked.precision, exact: asked.exact, policy: false },
+        precision: Precision { relative: asked.precision, exact: asked.exact, ..Precision::default() },
         memory: settings.memory()?,
         max_states: limits.max_states,
     };
