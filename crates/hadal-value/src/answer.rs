@@ -53,7 +53,7 @@ pub struct Answer {
 fn solver_bytes(graph: &Graph) -> u64 {
     let (states, choices, branches) =
         (graph.states() as u64, graph.choices() as u64, graph.branches() as u64);
-    states * 72 + choices * 17 + branches * 12
+    states * 88 + choices * 17 + branches * 12
 }
 
 /// A policy: what is done in each state that can be reached under it.
@@ -186,7 +186,9 @@ impl Solver<'_> {
                 }
                 if self.options.precision.certificate {
                     if !matches!(objective.states, Formula::Initial) {
-                        return Err(SolveError::NoCertificate);
+                        return Err(SolveError::NoCertificate(
+                            "it would be of the initial states; leave the filter out",
+                        ));
                     }
                     answer.certificate = Some(self.certify(measure, *sense, &objective.text)?);
                 }

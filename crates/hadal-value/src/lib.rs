@@ -42,11 +42,13 @@ pub struct Precision {
     pub policy: bool,
     /// Whether a certificate is wanted.
     pub certificate: bool,
+    /// How many threads sweep; values do not depend on it.
+    pub threads: usize,
 }
 
 impl Default for Precision {
     fn default() -> Self {
-        Precision { relative: 1e-6, exact: false, policy: false, certificate: false }
+        Precision { relative: 1e-6, exact: false, policy: false, certificate: false, threads: 1 }
     }
 }
 
@@ -77,20 +79,15 @@ pub enum SolveError {
     /// The graph on disk cannot be built or read.
     #[error("{0}")]
     Disk(String),
-    /// Only some questions are answered from disk.
-    #[error(
-        "on disk, and in named tiers, hadal answers probabilities of one temporal operator and rewards to a target or in so many \
-         steps, of the initial states"
-    )]
-    NotOnDisk,
+    /// Only some questions are answered from disk: which part of this one is not, and what to do.
+    #[error("on disk, and in named tiers, {0}")]
+    NotOnDisk(&'static str),
     /// The best choice depends on more than the state.
     #[error("this question has no policy of states alone")]
     NoPolicy,
     /// The bounds cannot be shown to be right.
-    #[error(
-        "these bounds have no certificate: it is made for unbounded probabilities and rewards before a target, of initial states"
-    )]
-    NoCertificate,
+    #[error("there is no certificate: {0}")]
+    NoCertificate(&'static str),
     /// The automaton of a formula is too large.
     #[error("the formula is not answered: {0}")]
     Formula(String),

@@ -5,8 +5,11 @@
 //! more iteration, rounded up, nowhere exceeds it: what is inductive lies above the least solution (Park). Every sum of `k`
 //! products is moved outward by `(k + 3) 2^-53`, relative, which is more than its rounding errors add up to.
 
+mod chunks;
+
 use crate::numbers::Numbers;
 use crate::problem::Problem;
+use chunks::Chunks;
 use hadal_system::chance::Sense;
 use std::ops::Range;
 
@@ -30,13 +33,14 @@ pub struct Bounds {
     pub sweeps: u64,
 }
 
-/// Bounds such that upper and lower ones differ by at most `precision`, relative, wherever that is found.
-pub fn solve(problem: &Problem, numbers: &Numbers, precision: f64) -> Bounds {
+/// Bounds such that upper and lower ones differ by at most `precision`, relative, wherever that is found. They have the same
+/// bits for any number of `threads`.
+pub fn solve(problem: &Problem, numbers: &Numbers, precision: f64, threads: usize) -> Bounds {
     let n = problem.nodes();
     let mut bounds = Bounds { lower: vec![0.0; n + 1], upper: vec![f64::INFINITY; n + 1], sweeps: 0 };
     bounds.lower[n] = 1.0;
     bounds.upper[n] = 1.0;
-    let backup = Backup { problem, below: numbers.below(), above: numbers.above() };
+    let backup = Backup { problem, below: numbers.below(), above: numbers.above(), threads };
     let (depths, most) = depths(problem);
     for (component, range) in problem.component_ranges().enumerate() {
         if range.len() == 1 {
@@ -83,23 +87,24 @@ struct Backup<'a> {
     problem: &'a Problem,
     below: &'a [f64],
     above: &'a [f64],
+    threads: usize,
 }
 
 impl Backup<'_> {
-    /// The value of a node by its best choice, rounded down.
+    /// The value of a node by its best choice, rounded down; `of` tells those of others.
     #[inline]
-    fn down(&self, node: usize, values: &[f64]) -> f64 {
+    fn down(&self, node: usize, of: impl Fn(usize) -> f64) -> f64 {
         let mut best = start(self.problem.sense);
         for choice in self.problem.choices_of(node) {
             let branches = self.problem.branches_of(choice);
             let mut sum = self.below[self.problem.reward_of(choice) as usize];
             let count = branches.len();
             if count == 1 && sum == 0.0 && self.problem.weights[branches.start] == 1 {
-                sum = values[self.problem.targets[branches.start] as usize];
+                sum = of(self.problem.targets[branches.start] as usize);
             } else {
                 for branch in branches {
                     let weight = self.below[self.problem.weights[branch] as usize];
-                    sum += weight * values[self.problem.targets[branch] as usize];
+                    sum += weight * of(self.problem.targets[branch] as usize);
                 }
                 sum = lowered(sum, count);
             }
@@ -108,20 +113,20 @@ impl Backup<'_> {
         best
     }
 
-    /// The value of a node by its best choice, rounded up.
+    /// The value of a node by its best choice, rounded up; `of` tells those of others.
     #[inline]
-    fn up(&self, node: usize, values: &[f64]) -> f64 {
+    fn up(&self, node: usize, of: impl Fn(usize) -> f64) -> f64 {
         let mut best = start(self.problem.sense);
         for choice in self.problem.choices_of(node) {
             let branches = self.problem.branches_of(choice);
             let mut sum = self.above[self.problem.reward_of(choice) as usize];
             let count = branches.len();
             if count == 1 && sum == 0.0 && self.problem.weights[branches.start] == 1 {
-                sum = values[self.problem.targets[branches.start] as usize];
+                sum = of(self.problem.targets[branches.start] as usize);
             } else {
                 for branch in branches {
                     let weight = self.above[self.problem.weights[branch] as usize];
-                    sum += weight * values[self.problem.targets[branch] as usize];
+                    sum += weight * of(self.problem.targets[branch] as usize);
                 }
                 sum = raised(sum, count);
             }
@@ -170,20 +175,17 @@ impl Backup<'_> {
 
     /// Bounds of the nodes of a component; returns the sweeps.
     fn component(&self, range: Range<usize>, share: f64, slack: f64, bounds: &mut Bounds) -> u64 {
+        let mut chunks = Chunks::new(&range, self.threads);
         let mut sweeps = 0;
         let mut step = slack / 2.0;
         let mut before = [f64::INFINITY; MEMORY];
         loop {
             // From below, until the values hardly grow.
             loop {
-                let mut growth = 0.0f64;
-                for node in range.clone() {
-                    let (old, new) = (bounds.lower[node], self.down(node, &bounds.lower));
-                    if new > old {
-                        bounds.lower[node] = new;
-                        growth = growth.max((new - old) / new);
-                    }
-                }
+                let growth = match &mut chunks {
+                    Some(chunks) => chunks.climb(self, bounds),
+                    None => self.climb(range.clone(), bounds),
+                };
                 sweeps += 1;
                 let earlier = std::mem::replace(&mut before[sweeps as usize % MEMORY], growth);
                 if growth == 0.0 || sweeps > MAX_SWEEPS {
@@ -203,10 +205,21 @@ impl Backup<'_> {
             for node in range.clone() {
                 bounds.upper[node] = raised(bounds.lower[node] * (1.0 + share), 1);
             }
-            let tries = 20 + sweeps / 4;
-            let proved = self.prove(range.clone(), tries, bounds, &mut sweeps);
-            if proved {
-                return sweeps;
+            for _ in 0..20 + sweeps / 4 {
+                let seen = match &mut chunks {
+                    Some(chunks) => chunks.prove(self, bounds),
+                    None => self.prove(range.clone(), bounds),
+                };
+                sweeps += 2;
+                if seen.refuted {
+                    break;
+                }
+                if seen.falls {
+                    return sweeps;
+                }
+                if seen.rests {
+                    break;
+                }
             }
             for node in range.clone() {
                 bounds.upper[node] = f64::INFINITY;
@@ -221,36 +234,60 @@ impl Backup<'_> {
         }
     }
 
-    /// Whether the guessed upper bounds are inductive, perhaps after some iterations.
-    fn prove(&self, range: Range<usize>, tries: u64, bounds: &mut Bounds, sweeps: &mut u64) -> bool {
-        for _ in 0..tries {
-            let (mut all_down, mut all_up) = (true, true);
-            for node in range.clone() {
-                let old = bounds.upper[node];
-                let new = self.up(node, &bounds.upper);
-                if new <= old {
-                    if new < old {
-                        all_up = false;
-                        bounds.upper[node] = new;
-                    }
-                } else {
-                    all_down = false;
-                }
-                let low = self.down(node, &bounds.lower).max(bounds.lower[node]);
-                bounds.lower[node] = low;
-                if bounds.upper[node] < low {
-                    return false;
-                }
-            }
-            *sweeps += 2;
-            if all_down {
-                return true;
-            }
-            if all_up {
-                return false;
+    /// One sweep from below over nodes in their order; by how much a bound grew at most, relative to what it is now.
+    fn climb(&self, range: Range<usize>, bounds: &mut Bounds) -> f64 {
+        let mut growth = 0.0f64;
+        for node in range {
+            let (old, new) = (bounds.lower[node], self.down(node, |n| bounds.lower[n]));
+            if new > old {
+                bounds.lower[node] = new;
+                growth = growth.max((new - old) / new);
             }
         }
-        false
+        growth
+    }
+
+    /// One sweep that looks whether the guessed upper bounds are inductive.
+    fn prove(&self, range: Range<usize>, bounds: &mut Bounds) -> Seen {
+        let mut seen = Seen::default();
+        for node in range {
+            let own = (bounds.lower[node], bounds.upper[node]);
+            let new = (self.down(node, |n| bounds.lower[n]), self.up(node, |n| bounds.upper[n]));
+            (bounds.lower[node], bounds.upper[node]) = seen.moved(own, new);
+            if seen.refuted {
+                break;
+            }
+        }
+        seen
+    }
+}
+
+/// What a sweep says of guessed upper bounds.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// None would have to rise: they are proved.
+    falls: bool,
+    /// None fell.
+    rests: bool,
+    /// One fell below its lower bound: the guess was wrong.
+    refuted: bool,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Seen { falls: true, rests: true, refuted: false }
+    }
+}
+
+impl Seen {
+    /// The bounds of a node after a sweep, from those before and what its choices give.
+    #[inline]
+    fn moved(&mut self, old: (f64, f64), new: (f64, f64)) -> (f64, f64) {
+        self.falls &= new.1 <= old.1;
+        self.rests &= new.1 >= old.1;
+        let (low, high) = (new.0.max(old.0), new.1.min(old.1));
+        self.refuted |= high < low;
+        (low, high)
     }
 }
 

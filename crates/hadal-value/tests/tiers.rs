@@ -36,7 +36,7 @@ fn ask(text: &str, n: i128, question: &str) -> (Model, Objective) {
 }
 
 const OPTIONS: Options = Options {
-    precision: Precision { relative: 1e-6, exact: false, policy: false, certificate: false },
+    precision: Precision { relative: 1e-6, exact: false, policy: false, certificate: false, threads: 1 },
     memory: None,
     max_states: None,
 };

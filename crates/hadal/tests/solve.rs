@@ -272,4 +272,55 @@ fn ppddl_has_costs_and_initial_states_left_to_chance() {
     // Two thirds walk 2 steps at 2 each; then entering takes 4/3 steps at 1.
     assert_eq!(ask("steps"), "8/3");
     assert_eq!(ask("cost"), "4");
+    // What was found can be followed.
+    let policy = place.path().join("policy").display().to_string();
+    hadal(&["solve", &file, "--property", "cost", "--policy", &policy]).expect_code(0);
+    let run = hadal(&[
+        "simulate",
+        &file,
+        "--policy",
+        &policy,
+        "--formula",
+        "R{\"cost\"}min=? [ F goal ]",
+        "--runs",
+        "4000",
+        "--steps",
+        "1000",
+    ])
+    .expect_code(0);
+    let mean = run.stdout.split("mean ").nth(1).and_then(|rest| rest.split(',').next());
+    let mean: f64 = mean.and_then(|text| text.parse().ok()).expect("a mean");
+    assert!((mean - 4.0).abs() < 4.0 * 0.05, "{run:?}");
+}
+
+#[test]
+fn what_has_no_certificate_or_is_not_on_disk_says_why() {
+    let place = tempfile::tempdir().expect("a place");
+    let (file, folder) = (place.path().join("c").display().to_string(), place.path().display().to_string());
+    let gambler = model("gambler.prism");
+    let refused = |args: &[&str], reason: &str| {
+        let run = hadal(&[&["solve", &gambler], args].concat());
+        assert!(
+            run.code >= 2 && format!("{}{}", run.stdout, run.stderr).contains(reason),
+            "{reason}: {run:?}"
+        );
+    };
+    refused(&["--formula", "Pmax=? [ F<=9 \"rich\" ]", "--certificate", &file], "so many sweeps");
+    refused(&["--formula", "Pmax=? [ F G \"rich\" ]", "--certificate", &file], "product");
+    // An infinite greatest reward has one: the target may be avoided.
+    let run =
+        hadal(&["solve", &gambler, "--formula", "R{\"games\"}max=? [ F \"rich\" ]", "--certificate", &file]);
+    assert!(run.code == 0 && run.stdout.contains("inf"), "{run:?}");
+    hadal(&["check-certificate", &file, &gambler]).expect_code(0);
+    let on_disk = ["--tier", "semi-external", "--disk", &folder, "--formula"];
+    for (formula, more, reason) in [
+        ("Pmax=? [ F \"rich\" ]", &["--exact"][..], "fractions"),
+        ("Pmax=? [ F \"rich\" ]", &["--policy", &file], "--memory"),
+        ("Pmax=? [ F \"rich\" ]", &["--certificate", &file], "--memory"),
+        ("Pmax=? [ F (P>=0.5 [ F \"rich\" ]) ]", &[], "inside a question"),
+        ("Pmax=? [ (F \"rich\") & (F \"ruined\") ]", &[], "one temporal operator"),
+        ("filter(avg, Pmax=? [ F \"rich\" ], true)", &[], "filter"),
+    ] {
+        refused(&[&on_disk[..], &[formula], more].concat(), reason);
+    }
 }

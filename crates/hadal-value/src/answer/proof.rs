@@ -23,8 +23,8 @@ impl Solver<'_> {
             }
             other => (other.clone(), sense, false),
         };
-        let values = self.measure(&inner, sense, precision)?;
         let n = self.graph().states();
+        let refused = |reason| Err(SolveError::NoCertificate(reason));
         let (through, target, reward) = match &inner {
             Measure::Probability(Path::Until(through, target, Limit::None)) => {
                 (self.formula(through)?, self.formula(target)?, None)
@@ -32,11 +32,24 @@ impl Solver<'_> {
             Measure::Earned(reward, Horizon::Reach(target)) => {
                 (vec![true; n], self.formula(target)?, Some(*reward))
             }
-            _ => return Err(SolveError::NoCertificate),
+            Measure::Probability(Path::Ltl { .. } | Path::Not(_)) => {
+                return refused(
+                    "a formula with several temporal operators is solved on a product, which is not written down",
+                );
+            }
+            Measure::Earned(_, Horizon::Total) => {
+                return refused("a reward without a target has no rank to show progress with");
+            }
+            Measure::Probability(_) | Measure::Earned(..) => {
+                return refused(
+                    "with a bound the value is what so many sweeps give, and nothing is shorter than computing it again: \
+                     --exact does that in fractions",
+                );
+            }
         };
-        let escape = match reward.is_some() && sense == Sense::Least && values.lower.contains(&f64::INFINITY)
-        {
-            true => reach::until(self.graph(), &through, &target, Sense::Greatest, precision)?.upper,
+        let values = self.measure(&inner, sense, precision)?;
+        let escape = match reward.is_some() && values.lower.contains(&f64::INFINITY) {
+            true => reach::until(self.graph(), &through, &target, sense.opposite(), precision)?.upper,
             false => Vec::new(),
         };
         let graph = reward.map_or_else(|| self.graph(), |reward| self.graph_with(reward));

@@ -244,10 +244,15 @@ impl<'a> Checker<'a> {
             return true;
         }
         if let Some(escape) = claim.escape {
-            // Infinite: whatever is chosen, the target may never be reached.
+            // Infinite: the target may never be reached, whatever is chosen, or by some choices where they are to earn much.
             let Ok(bound) = RBig::try_from(escape) else { return false };
-            let fits = !probability && self.question.sense == Sense::Least && bound < RBig::ONE;
-            return fits && sums.iter().all(|s| s.escape <= bound);
+            let fits = |s: &Sums| s.escape <= bound;
+            return !probability
+                && bound < RBig::ONE
+                && match self.question.sense {
+                    Sense::Least => sums.iter().all(fits),
+                    Sense::Greatest => sums.iter().any(fits),
+                };
         }
         let Ok(bound) = RBig::try_from(claim.lower) else { return false };
         let fits = |s: &Sums| s.lower.as_ref().is_none_or(|sum| *sum >= bound);

@@ -23,7 +23,7 @@ pub(crate) struct Solved<'a> {
     pub sense: Sense,
     /// Whether rewards were asked for, not a probability.
     pub rewards: bool,
-    /// At most how likely the target is at best, where rewards are infinite.
+    /// At most how likely the target is, where rewards are infinite: at best for least rewards, at worst for greatest.
     pub escape: &'a [f64],
 }
 
@@ -44,11 +44,12 @@ impl Solved<'_> {
             let escape = endless.then(|| self.escape.get(state).copied().unwrap_or(1.0));
             let needs_rank = match (self.rewards, self.sense) {
                 (false, _) => lower > 0.0,
-                (true, Sense::Least) => upper < f64::INFINITY,
-                (true, Sense::Greatest) => true,
+                (true, _) => upper < f64::INFINITY,
             };
             if needs_rank && rank[state] == NONE || escape.is_some_and(|e| e >= 1.0) {
-                return Err(SolveError::NoCertificate);
+                return Err(SolveError::NoCertificate(
+                    "these bounds are too wide to be shown; a smaller --precision may have one",
+                ));
             }
             let rank = if rank[state] == NONE { 0 } else { rank[state] };
             claims.push(Claim { state: built.states.state(state).to_vec(), lower, upper, rank, escape });

@@ -2,7 +2,7 @@
 //! anything (Chatterjee, Quatmann, Schäffeler, Weininger, Winkler, Zilken 2025).
 //!
 //! A certificate is text: what was asked, between what the value lies, and a line per state with its packed words, lower and
-//! upper bound and rank; where no reward is finite, a bound below 1 of how likely the target is at best. Numbers are written so
+//! upper bound and rank; where rewards are infinite, a bound below 1 of how likely the target is. Numbers are written so
 //! that reading gives the same bits.
 
 mod check;

@@ -30,6 +30,10 @@ pub struct Place<'a> {
     pub tier: Option<Tier>,
 }
 
+/// Why a formula of states is not answered.
+const NESTED: &str = "states are told apart by their variables: write a condition for \"deadlock\" and for questions inside a \
+                      question, or give more --memory with --tier auto";
+
 /// What is looked up before anything is explored.
 struct Wanted {
     propositions: Vec<usize>,
@@ -39,13 +43,28 @@ struct Wanted {
 
 impl Wanted {
     fn of(system: &System, objective: &Objective, precision: Precision) -> Result<Self, SolveError> {
-        if precision.exact || precision.policy || !matches!(objective.states, Formula::Initial) {
-            return Err(SolveError::NotOnDisk);
+        let refused = |reason| Err(SolveError::NotOnDisk(reason));
+        if precision.exact {
+            return refused(
+                "values are bounds, not fractions: give more --memory with --tier auto, or a smaller --precision",
+            );
+        }
+        if precision.policy || precision.certificate {
+            return refused(
+                "values of other states are not kept, so policies and certificates need --tier auto and more --memory",
+            );
+        }
+        if !matches!(objective.states, Formula::Initial) {
+            return refused(
+                "values are of the initial states: leave the filter out, or give more --memory with --tier auto",
+            );
         }
         let mut needs = Needs::default();
         needs.asked(&objective.asked);
         if needs.rewards.len() > 1 {
-            return Err(SolveError::NotOnDisk);
+            return refused(
+                "a question has one reward: ask of each on its own, or give more --memory with --tier auto",
+            );
         }
         let propositions: Vec<usize> = needs.propositions.into_iter().collect();
         let bases = system.property_bases();
@@ -186,7 +205,11 @@ impl<R: Rows> Solver<'_, R> {
             Asked::Truth(Formula::Compares { value, relation, bound }) => {
                 (value.as_ref(), relation.hardest(), Some((*relation, *bound)))
             }
-            Asked::Truth(_) => return Err(SolveError::NotOnDisk),
+            Asked::Truth(_) => {
+                return Err(SolveError::NotOnDisk(
+                    "one value is held against one bound: ask of each part on its own, or give more --memory with --tier auto",
+                ));
+            }
         };
         let found = self.measure(measure, sense, journal)?;
         let pick = |of: fn(&(f64, f64)) -> f64| {
@@ -259,7 +282,9 @@ impl<R: Rows> Solver<'_, R> {
                 let sweeps = Sweeps { rows: self.rows, sense, rewards: false };
                 Ok(self.pick(sweeps.run(now, *steps, |_| Rule::Best)?))
             }
-            Measure::Earned(_, Horizon::Total) => Err(SolveError::NotOnDisk),
+            Measure::Earned(_, Horizon::Total) => Err(SolveError::NotOnDisk(
+                "a reward is earned before a target or in so many steps: write [ F target ], or give more --memory with --tier auto",
+            )),
         }
     }
 
@@ -305,7 +330,16 @@ impl<R: Rows> Solver<'_, R> {
                 }
                 Ok(found)
             }
-            Paths::Until(..) | Paths::Ltl { .. } => Err(SolveError::NotOnDisk),
+            Paths::Until(_, _, Limit::Reward(..)) => Err(SolveError::NotOnDisk(
+                "steps are bounded, not rewards: make what is spent a variable of the model, or give more --memory with --tier auto",
+            )),
+            Paths::Until(..) => Err(SolveError::NotOnDisk(
+                "a bound on steps has an upper end: write [a,b], or give more --memory with --tier auto",
+            )),
+            Paths::Ltl { .. } => Err(SolveError::NotOnDisk(
+                "a formula has one temporal operator: make the automaton a module of the model, or give more --memory with \
+                 --tier auto",
+            )),
         }
     }
 
@@ -315,7 +349,7 @@ impl<R: Rows> Solver<'_, R> {
             Formula::Constant(value) => vec![*value; n],
             Formula::Proposition(p) => match self.wanted.propositions.iter().position(|q| q == p) {
                 Some(at) => self.marks[at].clone(),
-                None => return Err(SolveError::NotOnDisk),
+                None => return Err(SolveError::NotOnDisk(NESTED)),
             },
             Formula::Initial => {
                 let mut list = vec![false; n];
@@ -331,7 +365,7 @@ impl<R: Rows> Solver<'_, R> {
                 }
                 left
             }
-            Formula::Deadlock | Formula::Compares { .. } => return Err(SolveError::NotOnDisk),
+            Formula::Deadlock | Formula::Compares { .. } => return Err(SolveError::NotOnDisk(NESTED)),
         })
     }
 }

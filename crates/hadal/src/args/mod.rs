@@ -181,11 +181,14 @@ pub struct SimulateArgs {
     /// Which model.
     #[command(flatten)]
     pub model: ModelArgs,
+    /// With --policy: the problem of a domain in PPDDL, where it is not in the same file.
+    #[arg(requires = "policy")]
+    pub problem: Option<std::path::PathBuf>,
     /// First walk along the trace in this file, as `check --trace json` or `--json` writes it; a lasso is walked round
     /// once. At a terminal the walk then goes on.
     #[arg(long, value_name = "FILE")]
     pub replay: Option<std::path::PathBuf>,
-    /// PRISM only: choose as this policy does, which `solve --policy` wrote, and draw what happens.
+    /// PRISM and PPDDL: choose as this policy does, which `solve --policy` wrote, and draw what happens.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "random"])]
     pub policy: Option<std::path::PathBuf>,
     /// With --policy: a run ends where this question is decided; with --runs, what it asks for is estimated.

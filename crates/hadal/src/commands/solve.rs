@@ -5,13 +5,12 @@ mod certificate;
 mod show;
 mod threshold;
 
-pub(super) use asking::{Asking, load, questions};
+pub(super) use asking::{Asking, load, ppddl, questions};
 pub use certificate::{CheckCertificateArgs, check_certificate};
 
 use crate::args::{Given, parse_override};
 use crate::failure::Failure;
 use crate::output;
-use asking::ppddl;
 use clap::{Args, ValueEnum};
 use hadal_check::options::parse_size;
 use hadal_exec::{Model, ModelOptions};
@@ -60,10 +59,10 @@ pub struct SolveArgs {
     #[arg(long, value_name = "BOUND", conflicts_with = "export")]
     pub threshold: Option<String>,
     /// Write a policy that attains the value up to the precision to this file: a line per state, its variables and what to do.
-    #[arg(long, value_name = "FILE", conflicts_with = "disk")]
+    #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
     /// Write a certificate to this file, which `hadal check-certificate` checks without solving anything.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["disk", "exact"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "exact")]
     pub certificate: Option<PathBuf>,
     /// Write the graph as explicit files for PRISM and Storm instead of answering: STEM.tra, STEM.sta, STEM.lab, and
     /// STEM.NAME.trew for each reward.
@@ -78,6 +77,9 @@ pub struct SolveArgs {
     /// Continue in this folder when the memory does not suffice. The same command goes on after it was killed.
     #[arg(long, value_name = "DIR")]
     pub disk: Option<PathBuf>,
+    /// How many threads sweep large components. Values have the same bits for any number.
+    #[arg(long, value_name = "N", default_value_t = hadal_check::memory::default_threads())]
+    pub threads: usize,
     /// Where values are kept. Named tiers sweep all values at once and give the same bits; those other than ram need --disk.
     #[arg(long, value_enum, default_value_t = TierName::Auto, value_name = "NAME")]
     pub tier: TierName,
@@ -156,6 +158,7 @@ fn solve_all(
             exact: args.exact,
             policy: args.policy.is_some(),
             certificate: args.certificate.is_some(),
+            threads: args.threads.max(1),
         },
         memory: args.memory,
         max_states: args.max_states,
@@ -198,7 +201,7 @@ fn solve_all(
                 stopped(args, objective, &error.to_string())?;
                 return Ok(3);
             }
-            Err(error @ (SolveError::Disk(_) | SolveError::NotOnDisk)) if args.tier == TierName::Auto => {
+            Err(error @ (SolveError::Disk(_) | SolveError::NotOnDisk(_))) if args.tier == TierName::Auto => {
                 stopped(args, objective, &error.to_string())?;
                 return Ok(3);
             }
@@ -291,6 +294,6 @@ fn answered(
     };
     match &args.disk {
         Some(folder) => on_disk(folder, Some(named)),
-        None => Err(SolveError::NotOnDisk),
+        None => Err(SolveError::NotOnDisk("files need a place: write --disk DIR")),
     }
 }

@@ -2,12 +2,12 @@
 //! of them.
 
 use crate::args::SimulateArgs;
-use crate::commands::solve::{Asking, load, questions};
+use crate::commands::solve::{Asking, load, ppddl, questions};
 use crate::failure::Failure;
 use crate::output;
 use hadal_exec::{Model, ModelOptions};
 use hadal_system::chance::{Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths};
-use hadal_system::{StateSpace, Worker};
+use hadal_system::{StateSpace, System, Worker};
 use hadal_value::follow::{Follower, Step, holds, state_text};
 use std::path::Path;
 
@@ -47,19 +47,34 @@ pub fn run(args: &SimulateArgs, policy: &Path) -> Result<u8, Failure> {
         std::fs::read_to_string(policy).map_err(|error| Failure::File { path: policy.to_owned(), error })?;
     let asking = Asking {
         model: &args.model.model,
-        problem: None,
+        problem: args.problem.as_deref(),
         define: &args.model.define,
         properties: None,
         formula: args.formula.as_deref(),
         property: None,
     };
+    if asking.is_ppddl() {
+        // The goal ends a run, whatever is asked.
+        let (space, system, objective) = ppddl(&asking)?;
+        return follow(args, &text, (&space, &system), Some(&objective));
+    }
     let (loaded, objectives) = match args.formula {
         Some(_) => questions(&asking)?,
         None => (load(&asking)?, Vec::new()),
     };
     let model = Model::new(loaded.into_system(), ModelOptions::default())
         .map_err(|error| Failure::Usage(format!("{}: {error}", args.model.model.display())))?;
-    let goal = match objectives.first() {
+    follow(args, &text, (&model, model.system()), objectives.first())
+}
+
+/// Draws one run and shows it, or many and says what comes of them.
+fn follow(
+    args: &SimulateArgs,
+    policy: &str,
+    (space, system): (&dyn StateSpace, &System),
+    objective: Option<&Objective>,
+) -> Result<u8, Failure> {
+    let goal = match objective {
         Some(objective) => Some(goal(objective).ok_or_else(|| {
             Failure::Usage("runs are counted for unbounded probabilities and rewards before a target".into())
         })?),
@@ -68,7 +83,7 @@ pub fn run(args: &SimulateArgs, policy: &Path) -> Result<u8, Failure> {
     if args.runs > 1 && goal.is_none() {
         return Err(Failure::Usage("say with --formula what is counted".into()));
     }
-    let bases = model.system().property_bases();
+    let bases = system.property_bases();
     let ends = |worker: &mut dyn Worker, state: &[u64]| {
         let goal = goal.as_ref()?;
         match (holds(goal.target, &bases, worker, state), holds(goal.through, &bases, worker, state)) {
@@ -79,11 +94,11 @@ pub fn run(args: &SimulateArgs, policy: &Path) -> Result<u8, Failure> {
     };
     let reward = goal.as_ref().and_then(|goal| goal.reward);
     let astray = |error: hadal_value::follow::Astray| Failure::Usage(error.to_string());
-    let mut follower = Follower::new(&model, &text, reward, args.seed).map_err(astray)?;
+    let mut follower = Follower::new(space, policy, reward, args.seed).map_err(astray)?;
     if args.runs <= 1 {
         let mut lines = Vec::new();
         let outcome =
-            follower.run(args.steps, ends, |step| lines.push(shown(&model, &step))).map_err(astray)?;
+            follower.run(args.steps, ends, |step| lines.push(shown(space, &step))).map_err(astray)?;
         for (n, line) in lines.iter().enumerate() {
             output::line(&format!("{n:>5}  {line}"))?;
         }

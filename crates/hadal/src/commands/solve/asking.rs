@@ -95,7 +95,7 @@ const STEPS: &str = "R{\"steps\"}min=? [ F goal ]";
 const COST: &str = "R{\"cost\"}min=? [ F goal ]";
 
 /// A problem in PPDDL and the question about its goal.
-pub(super) fn ppddl(args: &Asking) -> Result<(RowChances, System, Objective), Failure> {
+pub(crate) fn ppddl(args: &Asking) -> Result<(RowChances, System, Objective), Failure> {
     let read = |path: &Path| -> Result<String, Failure> {
         let text = std::fs::read(path).map_err(|error| Failure::File { path: path.to_owned(), error })?;
         Ok(String::from_utf8_lossy(&text).into_owned())
