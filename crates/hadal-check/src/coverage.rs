@@ -108,7 +108,8 @@ fn kind_name(kind: PropertyKind) -> Option<&'static str> {
     }
 }
 
-fn answered(system: &System, question: &hadal_search::Question, report: &Report) -> Vec<Answered> {
+/// The properties of a system that were asked about, with their answers.
+pub(crate) fn answered(system: &System, question: &hadal_search::Question, report: &Report) -> Vec<Answered> {
     let violated = match &report.verdict {
         Verdict::Violated(found) => Some(found.kind),
         _ => None,

@@ -25,7 +25,7 @@ fn read(text: &str) -> TimedSystem {
     });
     timed
         .formulas
-        .push(Some(TimedFormula { clauses: vec![Clause { when, bounds: Vec::new(), deadlock: None }] }));
+        .push(Some(TimedFormula { clauses: vec![Clause { when, bounds: Vec::new(), going_on: None }] }));
     timed
 }
 

@@ -73,6 +73,7 @@
 //! ```
 
 pub mod auto;
+pub mod branch;
 pub mod control;
 pub mod cycles;
 pub mod directed;

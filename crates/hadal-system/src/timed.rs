@@ -122,6 +122,17 @@ pub struct TimedProcess {
     pub edges: Vec<TimedEdge>,
 }
 
+/// What a question says about going on from a valuation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoingOn {
+    /// A deadlock: no action is ever possible again, whatever time passes.
+    Stuck,
+    /// A timelock: a deadlock in which time does not pass for ever either.
+    StuckInTime,
+    /// Some action is possible, now or later.
+    Possible,
+}
+
 /// Conditions that hold together: a part of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clause {
@@ -129,8 +140,8 @@ pub struct Clause {
     pub when: Expr,
     /// On the clocks.
     pub bounds: Vec<Bound>,
-    /// Whether the state is to be stuck: no action ever possible again, whatever time passes.
-    pub deadlock: Option<bool>,
+    /// On what is possible from there.
+    pub going_on: Option<GoingOn>,
 }
 
 /// What ends a search for one property: some clause is possible. Of an invariant it is the negation.
@@ -141,9 +152,9 @@ pub struct TimedFormula {
 }
 
 impl TimedFormula {
-    /// Whether it asks about deadlock.
+    /// Whether it asks about deadlock or timelock.
     pub fn asks_deadlock(&self) -> bool {
-        self.clauses.iter().any(|clause| clause.deadlock.is_some())
+        self.clauses.iter().any(|clause| clause.going_on.is_some())
     }
 }
 
@@ -171,6 +182,8 @@ pub struct TimedSystem {
     pub rush: Vec<Expr>,
     /// By property of the system; properties without one look at the discrete part only.
     pub formulas: Vec<Option<TimedFormula>>,
+    /// Properties about runs that look for a run instead of forbidding it, by their place in the system.
+    pub wanted_runs: Vec<usize>,
     /// Labels of locations.
     pub labels: Vec<LocationLabel>,
 }

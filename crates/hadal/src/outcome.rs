@@ -71,6 +71,7 @@ impl Outcome {
                 discrete: covering.map(|it| it.discrete),
                 maximal: covering.map(|it| it.maximal),
                 fastest: None,
+                response: None,
                 depth: report.depth,
                 states_before: 0,
             },
@@ -132,6 +133,9 @@ impl Outcome {
             let proved =
                 if cheapest { "nothing costs less" } else { "that nothing costs less is not proved" };
             lines.push(format!("  the trace costs {}; {proved}", grouped(cost)));
+        }
+        if let Some(time) = &self.counts.response {
+            lines.push(format!("  longest stay: {time}"));
         }
         if let Some(time) = &self.counts.fastest {
             lines.push(format!("  reached at time {time} at the earliest"));

@@ -96,7 +96,15 @@ impl Asking<'_> {
     /// Reads the model with everything that is asked of it. The names are those of the properties that are named, formulas
     /// included.
     pub fn read(&self) -> Result<(ReadModel, Vec<String>), FormulaError> {
-        let plain = ReadModel::read(self.path, self.options)?;
+        self.read_from(ReadModel::read(self.path, self.options)?)
+    }
+
+    /// The same for a model in real time.
+    pub fn read_timed(&self) -> Result<(ReadModel, Vec<String>), FormulaError> {
+        self.read_from(ReadModel::read_timed(self.path, self.options)?)
+    }
+
+    fn read_from(&self, plain: ReadModel) -> Result<(ReadModel, Vec<String>), FormulaError> {
         let is_claim = |property: &&Property| property.kind == PropertyKind::Formula;
         let claims: Vec<String> =
             plain.system.properties.iter().filter(is_claim).map(|property| property.name.clone()).collect();
@@ -165,7 +173,10 @@ impl Asking<'_> {
             });
         }
         options.propositions.clone_from(&atoms.texts);
-        let mut with_propositions = ReadModel::read(self.path, &options)?;
+        let mut with_propositions = match plain.clocks {
+            Some(_) => ReadModel::read_timed(self.path, &options)?,
+            None => ReadModel::read(self.path, &options)?,
+        };
         let system = &mut with_propositions.system;
         let first = system.properties.len().saturating_sub(atoms.texts.len());
         let kept = system.properties[first..].iter().all(|p| p.kind == PropertyKind::Proposition);

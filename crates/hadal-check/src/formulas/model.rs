@@ -1,7 +1,7 @@
 //! Models of states and actions as they are read from files.
 
 use hadal_lang::{Language, LoadError, LoadOptions, LoadedModel};
-use hadal_system::System;
+use hadal_system::{System, TimedSystem};
 use std::path::{Path, PathBuf};
 
 /// A system that was read, and its language.
@@ -13,6 +13,8 @@ pub struct ReadModel {
     pub language: &'static Language,
     /// Warnings, rendered.
     pub warnings: String,
+    /// What stands around the system, whose own system is empty, where the model is one in real time.
+    pub clocks: Option<Box<TimedSystem>>,
 }
 
 /// Why a model cannot be read.
@@ -24,6 +26,9 @@ pub enum ReadError {
     /// Statements are to be merged in a language that has none.
     #[error("--merge is for Promela; {0} has no statements to merge")]
     Merge(&'static str),
+    /// It describes no time.
+    #[error("{}: this model has no clocks", .0.display())]
+    NoClocks(PathBuf),
     /// It describes something else.
     #[error("{}: this command needs states and actions, which this {language} model does not describe", path.display())]
     NoStates {
@@ -43,8 +48,29 @@ impl ReadModel {
             return Err(ReadError::Merge(language.name));
         }
         match loaded.model {
-            LoadedModel::System(system) => Ok(ReadModel { system, language, warnings }),
+            LoadedModel::System(system) => Ok(ReadModel { system, language, warnings, clocks: None }),
             _ => Err(ReadError::NoStates { path: path.to_owned(), language: language.name }),
         }
+    }
+
+    /// Reads and checks a model in real time.
+    pub fn read_timed(path: &Path, options: &LoadOptions) -> Result<ReadModel, ReadError> {
+        let (language, loaded) = hadal_lang::load(path, options)?;
+        let warnings = loaded.render_warnings();
+        match loaded.model {
+            LoadedModel::Timed(mut timed) => {
+                let system = std::mem::take(&mut timed.system);
+                Ok(ReadModel { system, language, warnings, clocks: Some(Box::new(timed)) })
+            }
+            _ => Err(ReadError::NoClocks(path.to_owned())),
+        }
+    }
+
+    /// The model in real time, where it is one.
+    pub fn into_timed(self) -> Option<TimedSystem> {
+        let mut timed = *self.clocks?;
+        timed.formulas.resize(self.system.properties.len(), None);
+        timed.system = self.system;
+        Some(timed)
     }
 }

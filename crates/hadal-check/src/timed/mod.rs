@@ -4,9 +4,16 @@
 
 mod directed;
 mod fastest;
+mod priced;
+mod response;
+mod runs;
 
 pub use fastest::{Fastest, FastestError, fastest};
+pub use priced::{DiskAnswer, DiskError, DiskOrder, cheapest_on_disk};
+pub use response::{Response, ResponseError, response};
+pub use runs::{WrongRun, watched, wrong_run};
 
+use crate::coverage::{Answered, answered};
 use crate::directed::Directing;
 use crate::error::CheckError;
 use crate::options::Options;
@@ -14,8 +21,9 @@ use crate::reduction::Reductions;
 use crate::space::{SpaceCheck, SpaceOutcome, SpaceRun};
 use hadal_exec::zones::{Covering, Extrapolation, ZoneOptions, ZoneSpace};
 use hadal_search::strategy::Strategy as Layered;
-use hadal_search::{Control, Question};
+use hadal_search::{Control, Question, Report};
 use hadal_store::Governor;
+use hadal_system::StateSpace;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -29,6 +37,8 @@ pub enum CoveringChoice {
     Inclusion,
     /// Where the other lies in its abstraction by lower and upper bounds.
     Alu,
+    /// No zones but regions: the reference for tiny models.
+    Regions,
 }
 
 /// Whether something that is asked is about deadlock, which fewer abstractions keep.
@@ -85,7 +95,7 @@ fn chosen_covering(
     }
     let chosen = match (covering, options.strategy) {
         (chosen, strategy) if strategy.is_default() => chosen,
-        (None | Some(CoveringChoice::Off), _) => Some(CoveringChoice::Off),
+        (None | Some(CoveringChoice::Off | CoveringChoice::Regions), _) => Some(CoveringChoice::Off),
         (Some(_), other) => {
             return refused(format!(
                 "--strategy {other} compares states by equality: leave it out, or give --covering off"
@@ -93,7 +103,7 @@ fn chosen_covering(
         }
     };
     match (chosen, deadlocks) {
-        (Some(CoveringChoice::Off), _) => Ok(Covering::Equality),
+        (Some(CoveringChoice::Off | CoveringChoice::Regions), _) => Ok(Covering::Equality),
         (Some(CoveringChoice::Inclusion), _) | (None, Deadlocks::Asked) => Ok(Covering::Inclusion),
         (Some(CoveringChoice::Alu), Deadlocks::Asked) => refused(
             "--covering alu keeps what is reachable, not deadlocks: leave it out, or give --covering inclusion"
@@ -125,6 +135,20 @@ impl<'s> TimedCheck<'s> {
         TimedCheck { space, question, options }
     }
 
+    /// Asks this of a space that was made of the zone graph, state by state: one combined with a claim ([`watched`]), or
+    /// regions.
+    pub fn begin_on(self, made: &'s dyn StateSpace) -> Result<TimedRun<'s>, CheckError> {
+        let TimedCheck { space, question, options } = self;
+        if options.directing.is_asked() {
+            return Err(CheckError::Question(
+                "a directed search looks for zones, not for runs or regions: leave out --find, --guide and --order"
+                    .into(),
+            ));
+        }
+        let run = SpaceCheck::of(made).question(question.clone()).options(options).begin()?;
+        Ok(TimedRun { space, question, directing: None, run })
+    }
+
     /// Checks the choices against each other, opens the budget and starts the clock.
     pub fn begin(self) -> Result<TimedRun<'s>, CheckError> {
         let TimedCheck { space, question, mut options } = self;
@@ -153,6 +177,21 @@ impl TimedRun<'_> {
     /// The memory budget in bytes, the model's share included.
     pub fn memory(&self) -> u64 {
         self.run.memory()
+    }
+
+    /// What was asked, with the answers in `report`. A run that is looked for is reached or not.
+    pub fn answered(&self, report: &Report) -> Vec<Answered> {
+        let timed = self.space.timed();
+        let mut list = answered(&timed.system, &self.question, report);
+        for it in &mut list {
+            let wanted = timed.wanted_runs.iter().any(|&n| timed.system.properties[n].name == it.name);
+            it.verdict = match it.verdict {
+                "violated" if wanted => "reached",
+                "holds" if wanted => "unreachable",
+                other => other,
+            };
+        }
+        list
     }
 
     /// Threads.

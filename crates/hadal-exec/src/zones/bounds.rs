@@ -6,6 +6,7 @@ use hadal_system::timed::{Bound, ClockRef, Reset, TimedSystem};
 
 use super::code::range;
 use super::dbm::{LARGEST_CONSTANT, NONE};
+use super::diagonal::is_diagonal;
 use super::space::ZoneError;
 
 /// The largest constants that clocks are compared with from below (`x > c`) and above (`x < c`), by clock.
@@ -46,7 +47,7 @@ impl ClockBounds {
 }
 
 /// Which entries of the matrix a reference may mean.
-fn clocks(clock: &ClockRef) -> std::ops::Range<usize> {
+pub(crate) fn clocks(clock: &ClockRef) -> std::ops::Range<usize> {
     match clock {
         ClockRef::Zero => 0..0,
         ClockRef::One(n) => *n as usize..*n as usize + 1,
@@ -54,14 +55,14 @@ fn clocks(clock: &ClockRef) -> std::ops::Range<usize> {
     }
 }
 
-/// Adds what a constraint compares clocks with.
+/// Adds what a constraint compares clocks with; differences of clocks are [`super::diagonal`]'s.
 pub(crate) fn note(system: &System, bound: &Bound, into: &mut ClockBounds) -> Result<(), ZoneError> {
     let (least, most) = range(system, &bound.value).ok_or(ZoneError::Unbounded { span: bound.value.span })?;
     if least.abs().max(most.abs()) > LARGEST_CONSTANT {
         return Err(ZoneError::Unbounded { span: bound.value.span });
     }
-    if !matches!(bound.left, ClockRef::Zero) && !matches!(bound.minus, ClockRef::Zero) {
-        return Err(ZoneError::Diagonal { span: bound.span });
+    if is_diagonal(bound) {
+        return Ok(());
     }
     for clock in clocks(&bound.left) {
         into.upper[clock] = into.upper[clock].max(most.max(-1) as i32);

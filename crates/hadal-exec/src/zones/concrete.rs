@@ -1,6 +1,7 @@
 //! From a path of zones to a run with delays: the firing times of a path satisfy difference constraints, of which the
 //! least solution is taken (Bellman and Ford), and the run is replayed with exact times before it is shown.
 
+use hadal_system::timed::GoingOn;
 use hadal_system::{Label, StateSpace, Successors, Value, Worker};
 
 use super::code::Context;
@@ -105,7 +106,8 @@ impl ZoneSpace {
     /// Finds and replays the earliest run along `path`, a list of states as workers yield them.
     pub fn concrete(&self, path: &[Vec<u64>], ending: TimedEnding) -> Result<ConcreteTrace, ConcreteError> {
         let labels = self.labels(path)?;
-        self.run_along(path, &labels, ending)
+        let discrete: Vec<&[u64]> = path.iter().map(|state| &state[self.zones.words..]).collect();
+        self.run_along(&discrete, &labels, ending)
     }
 
     /// The labels of a path: the first that lead from each state to the next.
@@ -125,17 +127,17 @@ impl ZoneSpace {
         Ok(labels)
     }
 
-    fn run_along(
+    /// Finds and replays the earliest run through these discrete states by these labels.
+    pub(crate) fn run_along(
         &self,
-        path: &[Vec<u64>],
+        discrete: &[&[u64]],
         labels: &[Label],
         ending: TimedEnding,
     ) -> Result<ConcreteTrace, ConcreteError> {
-        let discrete: Vec<&[u64]> = path.iter().map(|state| &state[self.zones.words..]).collect();
-        let all = self.differences(&discrete, labels, ending)?;
+        let all = self.differences(discrete, labels, ending)?;
         let times = solve(&all, discrete.len() + 1).ok_or(ConcreteError::NoDelays)?;
         let interpreter = self.model.interpreter();
-        ConcreteRun { space: self, interpreter: &interpreter }.replay(&discrete, labels, &times)
+        ConcreteRun { space: self, interpreter: &interpreter }.replay(discrete, labels, &times)
     }
 
     /// Replays a run at these whole times: of each step, and of the end.
@@ -353,7 +355,7 @@ impl ConcreteRun<'_> {
             }
             TimedEnding::Deadlock => {
                 let mut inner = self.space.model.worker();
-                deadlock::parts(self.space, &mut *inner, &context, &zone, true)?.into_iter().next()
+                deadlock::parts(self.space, &mut *inner, &context, &zone, GoingOn::Stuck)?.into_iter().next()
             }
             TimedEnding::Property(property) => {
                 let Some(Some(clauses)) = self.space.formulas.get(property) else { return Some(zone) };
@@ -366,9 +368,9 @@ impl ConcreteRun<'_> {
                     if !apply_all(&clause.bounds, &context, &mut part).ok()? {
                         return None;
                     }
-                    match clause.deadlock {
+                    match clause.going_on {
                         None => Some(part),
-                        Some(stuck) => deadlock::parts(self.space, &mut *inner, &context, &part, stuck)?
+                        Some(wanted) => deadlock::parts(self.space, &mut *inner, &context, &part, wanted)?
                             .into_iter()
                             .next(),
                     }

@@ -3,6 +3,7 @@
 //! The valuations that can go on are the pasts of what enables an action; the others are left by subtracting them
 //! (David, Håkansson, Larsen and Pettersson 2006, on subtraction of difference bound matrices).
 
+use hadal_system::timed::GoingOn;
 use hadal_system::{Successors, Worker};
 
 use super::code::Context;
@@ -10,14 +11,17 @@ use super::dbm::{Zone, weak};
 use super::space::ZoneSpace;
 use super::timing::{Faulty, Set, apply_all};
 
-/// The parts of `zone` that are stuck, or those that are not; `None` where an error of the model is met.
+/// The parts of `zone` from which going on is as wanted; `None` where an error of the model is met.
 pub(crate) fn parts(
     space: &ZoneSpace,
     inner: &mut dyn Worker,
     context: &Context,
     zone: &Zone,
-    stuck: bool,
+    wanted: GoingOn,
 ) -> Option<Vec<Zone>> {
+    if wanted == GoingOn::StuckInTime && !space.time_ends(context).ok()? {
+        return Some(Vec::new());
+    }
     let mut discrete = Successors::new(context.state.len());
     inner.successors(context.state, &mut discrete);
     let still = space.is_still(context).ok()?;
@@ -56,7 +60,7 @@ pub(crate) fn parts(
         live.push(part);
         left = left.iter().flat_map(|part| part.subtract(&enabled)).collect();
     }
-    Some(if stuck { left } else { live })
+    Some(if wanted == GoingOn::Possible { live } else { left })
 }
 
 /// What the resets of an action lead into `zone`; false where nothing does.

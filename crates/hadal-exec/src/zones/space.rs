@@ -1,7 +1,7 @@
 //! The zone graph as a state space: guard, resets, invariant, delay unless time stands still, invariant, extrapolation.
 
 use hadal_system::system::instance_values;
-use hadal_system::timed::{Strictness, TimedFormula, TimedSystem};
+use hadal_system::timed::{Bound, GoingOn, Strictness, TimedFormula, TimedSystem};
 use hadal_system::{
     ActionInfo, Cover, Label, Layout, PropertyId, PropertyInfo, Span, StateField, StateSpace, System, Value,
     Worker,
@@ -13,6 +13,7 @@ use super::code::{Code, Compiler, Context};
 use super::cover::{Covering, ZoneCover};
 use super::dbm::{INFINITY, LARGEST_CONSTANT, NONE, Zone, constant, strict, weak};
 use super::deadlock;
+use super::diagonal::Diagonals;
 use super::pack::Packing;
 use super::timing::{Faulty, ReadyBound, ReadyReset, apply_all};
 use super::worker::ZoneWorker;
@@ -61,10 +62,20 @@ pub enum ZoneError {
         /// Where it stands.
         span: Span,
     },
-    /// Differences of clocks.
-    #[error("a difference of two clocks is compared: extrapolation would be unsound for it")]
-    Diagonal {
-        /// Where it stands.
+    /// Too many differences of clocks.
+    #[error(
+        "differences of clocks are compared with too many values: zones would have to be split along each"
+    )]
+    ManyDiagonals {
+        /// Where the first stands.
+        span: Span,
+    },
+    /// Differences of clocks, and clocks that are set to others.
+    #[error(
+        "a difference of two clocks is compared, and somewhere a clock is set to another one: together they are not supported"
+    )]
+    DiagonalCopies {
+        /// Where the first difference stands.
         span: Span,
     },
 }
@@ -74,7 +85,9 @@ impl ZoneError {
     pub fn span(&self) -> Option<Span> {
         match self {
             ZoneError::Model(_) => None,
-            ZoneError::Unbounded { span } | ZoneError::Diagonal { span } => Some(*span),
+            ZoneError::Unbounded { span }
+            | ZoneError::ManyDiagonals { span }
+            | ZoneError::DiagonalCopies { span } => Some(*span),
         }
     }
 }
@@ -89,7 +102,7 @@ pub(crate) struct ReadyTiming {
 pub(crate) struct ReadyClause {
     pub(crate) when: Code,
     pub(crate) bounds: Vec<ReadyBound>,
-    pub(crate) deadlock: Option<bool>,
+    pub(crate) going_on: Option<GoingOn>,
 }
 
 /// What a location means for time.
@@ -122,6 +135,7 @@ pub struct ZoneSpace {
     pub(crate) rush: Vec<Code>,
     /// Of the questions: added to the bounds of every location.
     base: ClockBounds,
+    pub(crate) diagonals: Diagonals,
     /// By property.
     pub(crate) formulas: Vec<Option<Vec<ReadyClause>>>,
     /// Properties that are asked about, by id.
@@ -134,7 +148,7 @@ pub struct ZoneSpace {
 
 impl ZoneSpace {
     /// Prepares the zone graph of `timed`.
-    pub fn new(mut timed: TimedSystem, options: ZoneOptions) -> Result<Self, ZoneError> {
+    pub fn new(mut timed: TimedSystem, mut options: ZoneOptions) -> Result<Self, ZoneError> {
         let model = Model::new(timed.system.clone(), options.model)?;
         if options.now {
             timed.clocks.push("now".into());
@@ -143,10 +157,20 @@ impl ZoneSpace {
         let compiler = Compiler { system: model.system(), layout: model.layout() };
         let mut locations_bounds = by_location(&timed)?;
         let mut base = ClockBounds::none(size);
-        let is_asked = |n: usize| options.asked.get(n).copied().unwrap_or(options.asked.is_empty());
-        for (_, formula) in timed.formulas.iter().enumerate().filter(|(n, _)| is_asked(*n)) {
-            for bound in formula.iter().flat_map(|f| &f.clauses).flat_map(|clause| &clause.bounds) {
-                note(&timed.system, bound, &mut base)?;
+        let wanted = options.asked.clone();
+        let is_asked = |n: usize| wanted.get(n).copied().unwrap_or(wanted.is_empty());
+        let questions = timed.formulas.iter().enumerate().filter(|(n, _)| is_asked(*n));
+        let clauses = questions.flat_map(|(_, formula)| formula).flat_map(|formula| &formula.clauses);
+        let compared: Vec<&Bound> = clauses.flat_map(|clause| &clause.bounds).collect();
+        for &bound in &compared {
+            note(&timed.system, bound, &mut base)?;
+        }
+        let diagonals = Diagonals::of(&timed, compared.into_iter())?;
+        if !diagonals.is_empty() {
+            diagonals.note(&timed, &mut base)?;
+            options.extrapolation = Extrapolation::Max;
+            if options.covering == Covering::Alu {
+                options.covering = Covering::Inclusion;
             }
         }
         if matches!(options.extrapolation, Extrapolation::Max | Extrapolation::MaxPlus) {
@@ -196,7 +220,7 @@ impl ZoneSpace {
             let clauses = formula.clauses.iter().map(|clause| ReadyClause {
                 when: compiler.code(&clause.when),
                 bounds: ReadyBound::all(compiler, &clause.bounds),
-                deadlock: clause.deadlock,
+                going_on: clause.going_on,
             });
             clauses.collect::<Vec<_>>()
         };
@@ -219,6 +243,7 @@ impl ZoneSpace {
             locations,
             rush,
             base,
+            diagonals,
             formulas,
             asked,
             bases,
@@ -248,6 +273,11 @@ impl ZoneSpace {
     /// The words of a state before its discrete part.
     pub fn zone_words(&self) -> usize {
         self.zones.words
+    }
+
+    /// Whether differences of clocks are compared: covering by aLU is then inclusion.
+    pub fn has_diagonals(&self) -> bool {
+        !self.diagonals.is_empty()
     }
 
     /// Whether a bound did not fit its bits: what was explored is then worth nothing.
@@ -323,6 +353,29 @@ impl ZoneSpace {
         Ok(false)
     }
 
+    /// Whether time does not pass for ever in a discrete state: it stands still, or an invariant ends it.
+    pub(crate) fn time_ends(&self, context: &Context) -> Result<bool, Faulty> {
+        if self.is_still(context)? {
+            return Ok(true);
+        }
+        for (code, stays) in self.locations.iter().zip(&self.stays) {
+            for bound in self.stay(code, stays, context).into_iter().flat_map(|stay| &stay.invariant) {
+                if bound.entry(context)?.is_some_and(|entry| entry.left > 0 && entry.minus == 0) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether time does not pass for ever in a state, of which the discrete part stands last.
+    pub fn time_ends_in(&self, state: &[u64]) -> bool {
+        let interpreter = self.model.interpreter();
+        let discrete = &state[state.len() - self.model.words()..];
+        let context = Context { state: discrete, locals: &[], interpreter: &interpreter, shapes: &[] };
+        self.time_ends(&context) == Ok(true)
+    }
+
     /// Keeps what satisfies the invariants of all locations; false where nothing does.
     pub(crate) fn keep_invariants(&self, context: &Context, zone: &mut Zone) -> Result<bool, Faulty> {
         for (code, stays) in self.locations.iter().zip(&self.stays) {
@@ -374,9 +427,9 @@ impl ZoneSpace {
             if !apply_all(&clause.bounds, context, &mut part).ok()? {
                 continue;
             }
-            let met = match clause.deadlock {
+            let met = match clause.going_on {
                 None => true,
-                Some(stuck) => !deadlock::parts(self, inner, context, &part, stuck)?.is_empty(),
+                Some(wanted) => !deadlock::parts(self, inner, context, &part, wanted)?.is_empty(),
             };
             if met {
                 return Some(true);

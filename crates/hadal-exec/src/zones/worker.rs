@@ -79,6 +79,20 @@ impl<'s> ZoneWorker<'s> {
         arrive(space, &after, &mut self.next, &mut self.bounds)
     }
 
+    /// Adds `self.next` with its discrete part: whole, or in pieces where differences of clocks matter.
+    fn emit(&mut self, label: Label, discrete: &[u64], out: &mut Successors) {
+        if self.space.diagonals.is_empty() {
+            self.pack(discrete);
+            out.push(label, &self.state);
+            return;
+        }
+        for piece in self.space.diagonals.extrapolated(&self.next, &self.bounds.lower) {
+            self.next.copy_from(&piece);
+            self.pack(discrete);
+            out.push(label, &self.state);
+        }
+    }
+
     /// Packs `self.next` with its discrete part.
     fn pack(&mut self, discrete: &[u64]) {
         let words = self.space.zones.words;
@@ -89,7 +103,7 @@ impl<'s> ZoneWorker<'s> {
     }
 }
 
-/// Settles a zone in a discrete state and extrapolates it.
+/// Settles a zone in a discrete state and extrapolates it, unless that is done in pieces.
 fn arrive(space: &ZoneSpace, after: &Context, zone: &mut Zone, bounds: &mut ClockBounds) -> Step {
     match space.settle(after, zone) {
         Ok(true) => {}
@@ -97,7 +111,9 @@ fn arrive(space: &ZoneSpace, after: &Context, zone: &mut Zone, bounds: &mut Cloc
         Err(Faulty) => return Step::Fault,
     }
     space.bounds_at(after, bounds);
-    space.extrapolate(zone, bounds);
+    if space.diagonals.is_empty() {
+        space.extrapolate(zone, bounds);
+    }
     Step::Reached
 }
 
@@ -110,10 +126,7 @@ impl Worker for ZoneWorker<'_> {
             let context =
                 Context { state: discrete, locals: &[], interpreter: &self.interpreter, shapes: &[] };
             match arrive(self.space, &context, &mut self.next, &mut self.bounds) {
-                Step::Reached => {
-                    self.pack(discrete);
-                    out.push(label, &self.state);
-                }
+                Step::Reached => self.emit(label, discrete, out),
                 Step::Nothing => {}
                 Step::Fault => out.push_fault(label),
             }
@@ -131,10 +144,7 @@ impl Worker for ZoneWorker<'_> {
         for (label, after) in discrete.iter() {
             match self.step(label, before, after) {
                 Step::Nothing => {}
-                Step::Reached => {
-                    self.pack(after);
-                    out.push(label, &self.state);
-                }
+                Step::Reached => self.emit(label, after, out),
                 Step::Fault => out.push_fault(label),
             }
         }

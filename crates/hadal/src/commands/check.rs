@@ -26,10 +26,10 @@ use std::time::Instant;
 pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
     if timed::reads(&args.model) {
-        if args.formulas.asks() || args.running.fair != Fair::Off {
+        if args.formulas.progress || args.running.fair != Fair::Off {
             return Err(Failure::Usage(
-                "temporal formulas, claims, progress and fairness are not answered for models in real time: a loop of zones \
-                 need not be a run on which time diverges. Ask with A[], E<> and deadlock (docs/timed.md)"
+                "progress labels and fairness are not known for models in real time: ask with --ltl, A<>, E[] or --> \
+                 (docs/timed.md)"
                     .into(),
             ));
         }
@@ -149,7 +149,7 @@ pub(crate) fn write_report(path: &Path, outcome: &Outcome, about: &About) -> Res
 }
 
 /// Lets an interrupt stop the search that runs now.
-fn interrupt_stops(control: &Arc<hadal_search::Control>) -> Result<(), Failure> {
+pub(crate) fn interrupt_stops(control: &Arc<hadal_search::Control>) -> Result<(), Failure> {
     static CURRENT: Mutex<Option<Arc<hadal_search::Control>>> = Mutex::new(None);
     let current = || CURRENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let first = current().replace(Arc::clone(control)).is_none();

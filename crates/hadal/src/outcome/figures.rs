@@ -36,6 +36,9 @@ pub struct Counts {
     /// The earliest time at which the goal is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fastest: Option<String>,
+    /// The longest time that states with the goal may last, from entering them to leaving them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<String>,
     /// The longest shortest distance, where the strategy knows it.
     pub depth: Option<u64>,
     /// States that were explored before this run was resumed.

@@ -85,6 +85,18 @@ pub fn svg(space: &ZoneSpace, trace: &ConcreteTrace) -> String {
     out
 }
 
+/// A page with a chart.
+pub fn page(name: &str, cost: i64, chart: &str) -> String {
+    let name = escape(name);
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{name}: cost {cost}</title><style>\
+         :root {{ color-scheme: light dark }} body {{ font-family: system-ui, sans-serif; margin: 2em }} \
+         svg {{ max-width: 100%; height: auto }}</style></head><body><h1>{name}</h1>\
+         <p>The cheapest run costs {cost}. Processes are lanes, stays in locations are bars, delays are to scale.</p>\
+         {chart}</body></html>\n"
+    )
+}
+
 fn bars(space: &ZoneSpace, trace: &ConcreteTrace) -> Vec<Bar> {
     let (system, layout) = (space.model().system(), space.layout());
     let slots = system.first_slots();

@@ -8,25 +8,29 @@ mod view;
 
 use crate::args::{CheckArgs, Deadlock, ModelArgs};
 use crate::commands::about::About;
-use crate::commands::check::{options, write_report};
+use crate::commands::check::{interrupt_stops, options, write_report};
 use crate::commands::present::show;
 use crate::failure::{Failure, Finding};
 use crate::outcome::{Outcome, Used};
 use crate::progress::Progress;
 use crate::trace::{Detail, TraceView};
 use clap::Args;
-use hadal_check::SpaceOutcome;
+use hadal_check::formulas::{Asking, Own};
 use hadal_check::memory::default_memory;
-use hadal_check::timed::{self, CoveringChoice, FastestError, TimedCheck, TimedRun};
+use hadal_check::timed::{
+    self, CoveringChoice, Deadlocks, FastestError, ResponseError, TimedCheck, TimedRun,
+};
 use hadal_check::usage::{begin_peak, cpu_seconds};
-use hadal_exec::zones::{ZoneError, ZoneSpace};
+use hadal_check::{Options, SpaceOutcome};
+use hadal_exec::product::Product;
+use hadal_exec::zones::runs::ZoneRuns;
+use hadal_exec::zones::{RegionError, RegionSpace, ZoneError, ZoneOptions, ZoneSpace};
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
 use hadal_lang::{Language, LoadOptions, LoadedModel};
-use hadal_search::{DeadlockNotion, Question, Report, Verdict};
-use hadal_system::{Source, StateSpace, TimedSystem};
+use hadal_search::{DeadlockNotion, Question, Verdict, Violation, ViolationKind};
+use hadal_system::{PropertyId, PropertyKind, Source, StateSpace, TimedSystem};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Questions of models in real time.
@@ -45,6 +49,12 @@ pub struct TimedArgs {
     /// Look for the run that reaches the goal at the earliest time.
     #[arg(long, help_heading = "Real time")]
     pub fastest: bool,
+    /// Look for timelocks: states in which nothing can happen any more and time stops.
+    #[arg(long, help_heading = "Real time")]
+    pub timelock: bool,
+    /// Say how long states with the goal may last at most, from entering them to leaving them.
+    #[arg(long, help_heading = "Real time")]
+    pub response_time: bool,
 }
 
 impl TimedArgs {
@@ -55,6 +65,8 @@ impl TimedArgs {
             (self.label.is_some(), "--label"),
             (self.queries.is_some(), "--queries"),
             (self.fastest, "--fastest"),
+            (self.timelock, "--timelock"),
+            (self.response_time, "--response-time"),
         ];
         given.iter().find(|(given, _)| *given).map(|(_, name)| *name)
     }
@@ -65,24 +77,15 @@ pub fn reads(args: &ModelArgs) -> bool {
     Language::of(&args.model).is_some_and(|language| ["TChecker", "UPPAAL"].contains(&language.name))
 }
 
-/// A timed model that was read.
-pub struct Loaded {
-    /// The model.
-    pub timed: TimedSystem,
-    /// What it was written in.
-    pub language: &'static Language,
-}
-
 /// Reads a model in real time.
-pub fn load(args: &ModelArgs, queries: Option<&Path>, quiet: bool) -> Result<Loaded, Failure> {
-    let options = LoadOptions { queries: queries.map(Path::to_owned), ..args.load_options() };
-    let (language, loaded) = hadal_lang::load(&args.model, &options)?;
+pub fn load(args: &ModelArgs, quiet: bool) -> Result<TimedSystem, Failure> {
+    let (_, loaded) = hadal_lang::load(&args.model, &args.load_options())?;
     let warnings = loaded.render_warnings();
     if !warnings.is_empty() && !quiet {
         crate::output::aside(format_args!("{warnings}"));
     }
     match loaded.model {
-        LoadedModel::Timed(timed) => Ok(Loaded { timed, language }),
+        LoadedModel::Timed(timed) => Ok(timed),
         _ => Err(Failure::Usage(format!("{}: this model has no clocks", args.model.display()))),
     }
 }
@@ -111,82 +114,277 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         ));
     }
     timed::refuse_others(&args.reduction, &args.directed)?;
-    let Loaded { mut timed, language } = load(&args.model, args.timed.queries.as_deref(), args.output.quiet)?;
-    let plan = options(args, language, resumed)?;
-    let asked = question::ask(&mut timed, args)?;
-    let deadlocks = question::asks_deadlock(&timed, &asked);
-    let zones = timed::zones(&plan, &asked, deadlocks, args.timed.covering)?;
-    let source = timed.system.source.clone();
-    let again = args.timed.fastest.then(|| (timed.clone(), zones.clone()));
-    let space = ZoneSpace::new(timed, zones).map_err(|error| refused(&source, &error))?;
-    let question = Question { deadlock: DeadlockNotion::Off, asked };
-    let startup = begun.elapsed();
-    let (startup_cpu, startup_peak) = (cpu_seconds(), begin_peak());
-
-    let progress = Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?;
-    let search = TimedCheck::of(&space, question, plan).begin()?;
-    let control = search.control();
-    let interrupt = Arc::clone(control);
-    ctrlc::set_handler(move || interrupt.interrupt())
-        .map_err(|error| Failure::Internal(format!("cannot handle interrupts: {error}")))?;
-    let found = progress.during(control, search.governor(), || search.finish());
-    progress.tell(control);
-    let SpaceOutcome { report, warnings, run } = found?;
-    let mut trace = match &report.verdict {
-        Verdict::Violated(found) => Some(view::view(&space, found)?),
-        _ => None,
+    let loading = LoadOptions { queries: args.timed.queries.clone(), ..args.model.load_options() };
+    let asking = Asking {
+        path: &args.model.model,
+        options: &loading,
+        formulas: &args.formulas,
+        properties: &args.property,
+        own: Own::All,
     };
-    let mut earliest = None;
-    if let (Some((timed, zones)), Verdict::Violated(found)) = (again, &report.verdict) {
-        let memory = args.limits.memory.unwrap_or_else(default_memory);
-        let fastest = timed::fastest(timed, zones, found, memory).map_err(|error| match error {
-            FastestError::Priced(error) => plan::priced_failure(&source, error),
-            FastestError::Check(error) => error.into(),
-        })?;
-        let taken = if fastest.run.is_some() { "" } else { " (not taken itself)" };
-        earliest = Some(format!("{}{taken}", fastest.time));
-        let shown = |run| view::shown(fastest.space.zones(), found, run);
-        let shown = fastest.run.as_ref().map(shown);
-        trace = shown.map(|trace| TraceView { shortest: false, ..trace }).or(trace);
+    let (read, named) = asking.read_timed()?;
+    if !read.warnings.is_empty() && !args.output.quiet {
+        crate::output::aside(format_args!("{}", read.warnings));
     }
-    let exit_code = Outcome::exit_code(&report);
-    let mut outcome = outcome(args, &search, &space, report, trace.as_ref());
-    outcome.counts.fastest = earliest;
+    let plan = options(args, read.language, resumed)?;
+    let mut timed = read.into_timed().unwrap_or_default();
+    let asked = question::ask(&mut timed, &CheckArgs { property: named, ..args.clone() })?;
+    let runs = question::about_runs(&timed, &asked);
+    let searching = Searching {
+        args,
+        timed: &timed,
+        asked: &asked,
+        plan: &plan,
+        progress: Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?,
+        begun,
+    };
+    let alone = runs.is_empty() || question::asks_states(&timed, &asked);
+    if runs.len() + usize::from(alone) > 1 && resumed.is_some() {
+        return Err(Failure::Usage(
+            "this run was one of several searches, which do not share a folder: check again with --property NAME".into(),
+        ));
+    }
+    let mut decides = None;
+    if alone {
+        decides = Some(searching.states()?);
+    }
+    for property in runs {
+        let before = decides.take();
+        let goes_on = |it: &Searched| matches!(it.verdict, Verdict::Holds);
+        decides = match before {
+            Some(found) if !goes_on(&found) => Some(found),
+            before => {
+                let mut found = searching.run(property)?;
+                let answers = before.map(|it| it.outcome.seen.coverage.properties).unwrap_or_default();
+                found.outcome.seen.coverage.properties.splice(0..0, answers);
+                Some(found)
+            }
+        };
+    }
+    let Some(mut found) = decides else { return Err(Failure::Internal("no search was made".into())) };
+    if args.timed.response_time {
+        found.outcome.counts.response = Some(searching.response()?);
+    }
+    let outcome = &mut found.outcome;
     outcome.time.seconds = begun.elapsed().as_secs_f64();
-    outcome.time.startup_seconds = startup.as_secs_f64();
-    outcome.memory.startup_peak_memory_bytes = startup_peak;
-    outcome.time.startup_cpu_seconds = startup_cpu;
-    outcome.warnings = warnings;
-    outcome.used.run = run.map(|path| path.display().to_string());
-    progress.event(|| serde_json::json!({ "event": "result", "result": outcome }));
+    searching.progress.event(|| serde_json::json!({ "event": "result", "result": outcome }));
     outcome.used.settings = args.output.settings.clone();
     if let Some(path) = &args.output.report {
-        write_report(path, &outcome, &About::of(args))?;
+        write_report(path, outcome, &About::of(args))?;
     }
-    show(args, &outcome, trace.as_slice())?;
-    Ok(exit_code)
+    show(args, outcome, found.trace.as_slice())?;
+    Ok(found.exit_code)
 }
 
-fn outcome(
-    args: &CheckArgs,
-    search: &TimedRun,
-    space: &ZoneSpace,
-    report: Report,
-    trace: Option<&TraceView>,
-) -> Outcome {
-    let detail = if args.output.full_states { Detail::WholeStates } else { Detail::Changes };
-    let mut outcome = Outcome::of(report, trace, search.memory());
-    outcome.traces.trace_length = trace.filter(|t| !t.steps.is_empty()).map(|t| t.steps.len() as u64 - 1);
-    outcome.used = Used {
-        strategy: args.strategy.info().name,
-        symmetry: "off",
-        threads: search.threads(),
-        state_bits: space.bits(),
-        state_bytes: space.words() as u64 * 8,
-        ..Used::default()
+/// A model with what is asked of it.
+struct Searching<'a> {
+    args: &'a CheckArgs,
+    timed: &'a TimedSystem,
+    /// By property.
+    asked: &'a [bool],
+    plan: &'a Options,
+    progress: Progress,
+    begun: Instant,
+}
+
+/// What a search came to.
+struct Searched {
+    verdict: Verdict,
+    outcome: Outcome,
+    trace: Option<TraceView>,
+    exit_code: u8,
+}
+
+/// What was used before a search began.
+struct Startup {
+    seconds: f64,
+    cpu_seconds: f64,
+    peak: u64,
+}
+
+impl Searching<'_> {
+    fn refused(&self, error: &ZoneError) -> Failure {
+        refused(&self.timed.system.source, error)
+    }
+
+    /// Looks for states.
+    fn states(&self) -> Result<Searched, Failure> {
+        let args = self.args;
+        let deadlocks = question::asks_deadlock(self.timed, self.asked);
+        let zones = timed::zones(self.plan, self.asked, deadlocks, args.timed.covering)?;
+        if args.timed.covering == Some(CoveringChoice::Regions) {
+            return self.regions(zones);
+        }
+        let space =
+            ZoneSpace::new(self.timed.clone(), zones.clone()).map_err(|error| self.refused(&error))?;
+        if space.has_diagonals() && args.timed.covering == Some(CoveringChoice::Alu) {
+            return Err(Failure::Usage(
+                "--covering alu does not keep what is reachable where differences of clocks are compared: leave it out, or \
+                 give --covering inclusion"
+                    .into(),
+            ));
+        }
+        let question = Question { deadlock: DeadlockNotion::Off, asked: self.asked_states() };
+        let search = TimedCheck::of(&space, question, self.plan.clone()).begin()?;
+        let found = self.explore(&search)?;
+        let mut trace = match &found.0.report.verdict {
+            Verdict::Violated(found) => {
+                Some(view::view(&space, found, |path, end| space.concrete(path, end))?)
+            }
+            _ => None,
+        };
+        let mut earliest = None;
+        if let (true, Verdict::Violated(found)) = (args.timed.fastest, &found.0.report.verdict) {
+            let memory = args.limits.memory.unwrap_or_else(default_memory);
+            let fastest =
+                timed::fastest(self.timed.clone(), zones, found, memory).map_err(|error| match error {
+                    FastestError::Priced(error) => plan::priced_failure(&self.timed.system.source, error),
+                    FastestError::Check(error) => error.into(),
+                })?;
+            let taken = if fastest.run.is_some() { "" } else { " (not taken itself)" };
+            earliest = Some(format!("{}{taken}", fastest.time));
+            let shown = |run| view::shown(fastest.space.zones(), found, run);
+            let shown = fastest.run.as_ref().map(shown);
+            trace = shown.map(|trace| TraceView { shortest: false, ..trace }).or(trace);
+        }
+        let mut searched = self.searched(&search, &space, found, trace);
+        searched.outcome.counts.fastest = earliest;
+        Ok(searched)
+    }
+
+    /// Looks for states region by region.
+    fn regions(&self, zones: ZoneOptions) -> Result<Searched, Failure> {
+        if self.args.timed.fastest {
+            return Err(Failure::Usage("--fastest is found by zones: leave out --covering regions".into()));
+        }
+        let regions = RegionSpace::new(self.timed.clone(), zones).map_err(|error| match error {
+            RegionError::Zones(error) => self.refused(&error),
+            other => Failure::Usage(other.to_string()),
+        })?;
+        let question = Question { deadlock: DeadlockNotion::Off, asked: self.asked_states() };
+        let search = TimedCheck::of(regions.zones(), question, self.plan.clone()).begin_on(&regions)?;
+        let found = self.explore(&search)?;
+        let trace = match &found.0.report.verdict {
+            Verdict::Violated(found) => {
+                Some(view::view(regions.zones(), found, |path, end| regions.concrete(path, end))?)
+            }
+            _ => None,
+        };
+        Ok(self.searched(&search, regions.zones(), found, trace))
+    }
+
+    /// What is asked about states, by property.
+    fn asked_states(&self) -> Vec<bool> {
+        let mut asked = self.asked.to_vec();
+        question::about_runs(self.timed, self.asked).iter().for_each(|&n| asked[n] = false);
+        asked
+    }
+
+    /// Looks for a run that the claim of a property accepts.
+    fn run(&self, property: usize) -> Result<Searched, Failure> {
+        if self.args.timed.fastest {
+            return Err(Failure::Usage("--fastest looks for states, not for runs".into()));
+        }
+        if self.args.timed.covering.is_some_and(|covering| covering != CoveringChoice::Off) {
+            return Err(Failure::Usage(
+                "a loop of zones that cover others need not be a run: leave out --covering, or give --covering off".into(),
+            ));
+        }
+        let nothing = vec![false; self.timed.system.properties.len()];
+        let zones = timed::zones(self.plan, &nothing, Deadlocks::Asked, Some(CoveringChoice::Off))?;
+        let space = ZoneSpace::new(self.timed.clone(), zones).map_err(|error| self.refused(&error))?;
+        let id = PropertyId(self.timed.system.property_bases()[property]);
+        let runs = ZoneRuns::new(&space);
+        let product = timed::watched(&runs, id)?;
+        let mut asked = vec![false; space.properties().len()];
+        asked[id.0 as usize] = true;
+        let question = Question { deadlock: DeadlockNotion::Off, asked };
+        let search = TimedCheck::of(&space, question, self.plan.clone()).begin_on(&product)?;
+        let found = self.explore(&search)?;
+        let trace = match &found.0.report.verdict {
+            Verdict::Violated(found) => Some(match timed::wrong_run(&runs, &product, found)? {
+                Some(run) => view::run(&space, found, &run)?,
+                None => view::view(&space, &without_claim(&product, found), |path, end| {
+                    space.concrete(path, end)
+                })?,
+            }),
+            _ => None,
+        };
+        Ok(self.searched(&search, &space, found, trace))
+    }
+
+    /// The longest time that the goal may last.
+    fn response(&self) -> Result<String, Failure> {
+        let goals: Vec<usize> = (0..self.timed.system.properties.len())
+            .filter(|&n| self.asked[n] && self.timed.system.properties[n].kind == PropertyKind::Goal)
+            .collect();
+        let &[goal] = goals.as_slice() else {
+            return Err(Failure::Usage(
+                "--response-time is about one goal: name it with --property 'E<> ...' or --label".into(),
+            ));
+        };
+        let response = timed::response(self.timed, goal, self.plan).map_err(|error| match error {
+            ResponseError::Zones(error) => self.refused(&error),
+            ResponseError::Check(error) => error.into(),
+        })?;
+        Ok(response.to_string())
+    }
+
+    fn explore(&self, search: &TimedRun) -> Result<(SpaceOutcome, Startup), Failure> {
+        let startup = Startup {
+            seconds: self.begun.elapsed().as_secs_f64(),
+            cpu_seconds: cpu_seconds(),
+            peak: begin_peak(),
+        };
+        let control = search.control();
+        interrupt_stops(control)?;
+        let found = self.progress.during(control, search.governor(), || search.finish());
+        self.progress.tell(control);
+        Ok((found?, startup))
+    }
+
+    fn searched(
+        &self,
+        search: &TimedRun,
+        space: &ZoneSpace,
+        (found, startup): (SpaceOutcome, Startup),
+        trace: Option<TraceView>,
+    ) -> Searched {
+        let args = self.args;
+        let SpaceOutcome { report, warnings, run } = found;
+        let (verdict, exit_code) = (report.verdict.clone(), Outcome::exit_code(&report));
+        let answered = search.answered(&report);
+        let detail = if args.output.full_states { Detail::WholeStates } else { Detail::Changes };
+        let mut outcome = Outcome::of(report, trace.as_ref(), search.memory());
+        let steps = trace.as_ref().filter(|t| !t.steps.is_empty()).map(|t| t.steps.len() as u64 - 1);
+        outcome.traces.trace_length = steps;
+        outcome.used = Used {
+            strategy: args.strategy.info().name,
+            symmetry: "off",
+            threads: search.threads(),
+            state_bits: space.bits(),
+            state_bytes: space.words() as u64 * 8,
+            ..Used::default()
+        };
+        outcome.trace = trace.as_ref().filter(|_| args.output.json).map(|t| t.json(detail));
+        outcome.time.startup_seconds = startup.seconds;
+        outcome.time.startup_cpu_seconds = startup.cpu_seconds;
+        outcome.memory.startup_peak_memory_bytes = startup.peak;
+        outcome.warnings = warnings;
+        outcome.seen.coverage.properties = answered;
+        outcome.used.run = run.map(|path| path.display().to_string());
+        Searched { verdict, outcome, trace, exit_code }
+    }
+}
+
+/// An error of the model that was met in a product, as one of the zone graph.
+fn without_claim(product: &Product, found: &Violation) -> Violation {
+    let kind = match found.kind {
+        ViolationKind::Fault(label) => product.system_label(label).map_or(found.kind, ViolationKind::Fault),
+        other => other,
     };
-    outcome.trace = trace.filter(|_| args.output.json).map(|t| t.json(detail));
-    outcome
+    let path = found.path.iter().map(|state| product.system_state(state)).collect();
+    Violation { kind, path, shortest: found.shortest }
 }
 
 /// Whether a person asks for deadlocks.

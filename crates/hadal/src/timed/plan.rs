@@ -1,25 +1,32 @@
 //! `hadal plan MODEL`: the cheapest run of a priced timed automaton.
 
 use super::{gantt, load, question, refused};
+use crate::args::ResumeArgs;
 use crate::args::{ModelArgs, ModelErrors, Symmetry};
+use crate::commands::check::interrupt_stops;
 use crate::commands::plan::PlanArgs;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
+use hadal_check::Options;
 use hadal_check::memory::{default_memory, peak_resident};
+use hadal_check::options::{Budget, Place};
+use hadal_check::timed::{DiskError, DiskOrder, cheapest_on_disk};
 use hadal_check::units::{counted, grouped, span};
 use hadal_check::usage::cpu_seconds;
 use hadal_exec::zones::ZoneOptions;
-use hadal_exec::zones::priced::{Answer, Order, PricedError, PricedLimits, PricedSpace, search};
+use hadal_exec::zones::priced::{Answer, Order, Pass, PricedError, PricedLimits, PricedSpace, search};
+use hadal_search::Limits;
+use hadal_search::branch::BranchPass;
 use hadal_system::{PropertyKind, TimedSystem};
-use serde::Serialize;
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Shares of layers that broadening takes unless it is told otherwise.
 const COVERAGE: [u32; 6] = [1, 20, 40, 60, 80, 100];
 
 /// In which order states are expanded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum OrderChoice {
     /// By least cost.
     Best,
@@ -32,7 +39,7 @@ pub enum OrderChoice {
 }
 
 /// What `hadal plan MODEL` can be asked of a model in real time.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[command(next_help_heading = "Models in real time")]
 pub struct TimedPlanArgs {
     /// Gives a constant a value: NAME=VALUE.
@@ -44,7 +51,7 @@ pub struct TimedPlanArgs {
     /// The goal: labels, parted by commas, that must hold together. Default: the only `E<>` property, or all labels.
     #[arg(long, value_name = "NAMES")]
     pub label: Option<String>,
-    /// In which order states are expanded. Default: best.
+    /// In which order states are expanded: in RAM, and on disk from where they do not fit (all but depth). Default: best.
     #[arg(long, value_enum)]
     pub order: Option<OrderChoice>,
     /// Shares of layers in percent, for --order broadening; the last must be 100. Default: 1,20,40,60,80,100.
@@ -53,7 +60,7 @@ pub struct TimedPlanArgs {
     /// Only runs of at most this cost matter.
     #[arg(long, value_name = "COST")]
     pub upper_bound: Option<i64>,
-    /// Draw the run as a chart (SVG) into this file.
+    /// Draw the run as a chart into this file: a page where its name ends in .html, else SVG.
     #[arg(long, value_name = "FILE")]
     pub gantt: Option<PathBuf>,
 }
@@ -89,6 +96,10 @@ struct PlanOutcome {
     seconds: f64,
     cpu_seconds: f64,
     peak_memory_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
     passes: Vec<PassView>,
     certificate: Option<Certificate>,
     schedule: Vec<StepView>,
@@ -147,8 +158,47 @@ pub fn goal(timed: &mut TimedSystem, property: Option<&str>, label: Option<&str>
     Ok(timed.system.properties.len() - 1)
 }
 
+/// The part of the command that decides what is searched: kept in the run's folder, so that `resume` can repeat it.
+#[derive(Serialize, Deserialize)]
+struct About {
+    /// What lists of runs show.
+    model: PathBuf,
+    /// Tells it from other runs.
+    timed_plan: TimedPlanArgs,
+}
+
+/// Goes on with a run; `None` where it is no run of a priced model.
+pub fn resume(args: &ResumeArgs, about: &serde_json::Value) -> Option<Result<u8, Failure>> {
+    let about: About = serde_json::from_value(about.clone()).ok()?;
+    let limits = &args.limits;
+    let plan = PlanArgs {
+        memory: limits.memory,
+        time_limit: limits.time_limit,
+        threads: limits.threads,
+        disk_limit: limits.disk_limit,
+        json: args.output.json,
+        quiet: args.output.quiet,
+        timed: about.timed_plan,
+        ..PlanArgs::of_model(about.model)
+    };
+    Some(carry_out(&plan, Some(&args.run)))
+}
+
 /// Runs `hadal plan MODEL`.
 pub fn run(plan: &PlanArgs) -> Result<u8, Failure> {
+    carry_out(plan, None)
+}
+
+/// What a search came to, wherever its states were.
+struct Planned {
+    answer: Answer,
+    /// Why it stopped, where it did.
+    stopped: Option<String>,
+    disk_bytes: Option<u64>,
+    run: Option<PathBuf>,
+}
+
+fn carry_out(plan: &PlanArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
     let args = &plan.timed;
     let coverage = if args.coverage.is_empty() { COVERAGE.to_vec() } else { args.coverage.clone() };
@@ -167,26 +217,26 @@ pub fn run(plan: &PlanArgs) -> Result<u8, Failure> {
         merge: false,
         model_errors: ModelErrors::Report,
     };
-    let mut timed = load(&model, None, plan.quiet)?.timed;
+    let mut timed = load(&model, plan.quiet)?;
     let goal = goal(&mut timed, args.property.as_deref(), args.label.as_deref())?;
     let mut asked = vec![false; timed.system.properties.len()];
     asked[goal] = true;
     let source = timed.system.source.clone();
     let options = ZoneOptions { asked, ..ZoneOptions::default() };
     let space = PricedSpace::new(timed, options, goal).map_err(|error| priced_failure(&source, error))?;
-    let order = match chosen {
-        OrderChoice::Best => Order::Best,
-        OrderChoice::Breadth => Order::Breadth,
-        OrderChoice::Depth => Order::Depth,
-        OrderChoice::Broadening => Order::Broadening(coverage),
+    let planned = match resumed.is_none() && plan.disk.is_none() {
+        true => {
+            let planned = in_ram(plan, &space, (chosen, &coverage))?;
+            // What does not fit goes on disk, from the beginning.
+            let full = !planned.answer.complete && planned.stopped.as_deref() == Some(MEMORY);
+            match full && chosen != OrderChoice::Depth {
+                true => on_disk(plan, &space, (chosen, &coverage), None)?,
+                false => planned,
+            }
+        }
+        false => on_disk(plan, &space, (chosen, &coverage), resumed)?,
     };
-    let limits = PricedLimits {
-        memory: plan.memory.unwrap_or_else(default_memory),
-        seconds: plan.time_limit.map(|limit| limit.as_secs_f64()),
-    };
-    let answer =
-        search(&space, &order, args.upper_bound, limits).map_err(|error| priced_failure(&source, error))?;
-    let (outcome, code) = outcome(args, &space, &answer, begun)?;
+    let (outcome, code) = outcome(args, &space, &planned, begun)?;
     let text = match plan.json {
         // Plain data always serialises.
         true => serde_json::to_string_pretty(&outcome).unwrap_or_default(),
@@ -194,6 +244,104 @@ pub fn run(plan: &PlanArgs) -> Result<u8, Failure> {
     };
     crate::output::line(&text)?;
     Ok(code)
+}
+
+/// Why a search in RAM stopped.
+const MEMORY: &str = "the memory budget is used up";
+const TIME: &str = "the time is over";
+
+fn in_ram(
+    plan: &PlanArgs,
+    space: &PricedSpace,
+    (chosen, coverage): (OrderChoice, &[u32]),
+) -> Result<Planned, Failure> {
+    let order = match chosen {
+        OrderChoice::Best => Order::Best,
+        OrderChoice::Breadth => Order::Breadth,
+        OrderChoice::Depth => Order::Depth,
+        OrderChoice::Broadening => Order::Broadening(coverage.to_vec()),
+    };
+    let limits = PricedLimits {
+        memory: plan.memory.unwrap_or_else(default_memory),
+        seconds: plan.time_limit.map(|limit| limit.as_secs_f64()),
+    };
+    let source = &space.zones().timed().system.source;
+    let found = search(space, &order, plan.timed.upper_bound, limits);
+    let answer = found.map_err(|error| priced_failure(source, error))?;
+    let stopped = match (answer.complete, answer.out_of_memory) {
+        (true, _) => None,
+        (false, true) => Some(MEMORY.to_owned()),
+        (false, false) => Some(TIME.to_owned()),
+    };
+    Ok(Planned { answer, stopped, disk_bytes: None, run: None })
+}
+
+fn on_disk(
+    plan: &PlanArgs,
+    space: &PricedSpace,
+    (chosen, coverage): (OrderChoice, &[u32]),
+    resumed: Option<&Path>,
+) -> Result<Planned, Failure> {
+    let order = match chosen {
+        OrderChoice::Best => DiskOrder::Best,
+        OrderChoice::Breadth => DiskOrder::Layers(vec![100]),
+        OrderChoice::Broadening => DiskOrder::Layers(coverage.to_vec()),
+        OrderChoice::Depth => {
+            return Err(Failure::Usage(
+                "--order depth has no locality on disk: leave out --disk, or choose another order".into(),
+            ));
+        }
+    };
+    let bound = match plan.timed.upper_bound.map(u64::try_from) {
+        Some(Err(_)) => return Err(Failure::Usage("--upper-bound: no cost is negative".into())),
+        Some(Ok(bound)) => Some(bound),
+        None => None,
+    };
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let gantt = plan.timed.gantt.as_deref().map(absolute);
+    let about =
+        About { model: absolute(&plan.domain), timed_plan: TimedPlanArgs { gantt, ..plan.timed.clone() } };
+    let options = Options {
+        budget: Budget {
+            memory: plan.memory,
+            threads: plan.threads.map(usize::from),
+            disk: plan.disk_limit,
+            limits: Limits { time: plan.time_limit, ..Limits::default() },
+        },
+        place: Place {
+            disk: plan.disk.clone(),
+            name: None,
+            resumed: resumed.map(Path::to_owned),
+            // Plain data always serialises.
+            about: serde_json::to_value(about).unwrap_or_default(),
+        },
+        ..Options::default()
+    };
+    let mut interrupts = Ok(());
+    let found = cheapest_on_disk(space, (&order, bound), &options, |control| {
+        interrupts = interrupt_stops(control);
+    });
+    interrupts?;
+    let found = found.map_err(|error| match error {
+        DiskError::Priced(error) => priced_failure(&space.zones().timed().system.source, error),
+        DiskError::Check(error) => error.into(),
+    })?;
+    let pass = |pass: &BranchPass| Pass {
+        coverage: pass.coverage,
+        bound: pass.below.map(|below| below as i64),
+        cost: pass.cost.map(|cost| cost as i64),
+        expanded: pass.expanded,
+        generated: pass.generated,
+    };
+    let answer = Answer {
+        best: found.best,
+        complete: found.stopped.is_none(),
+        out_of_memory: false,
+        passes: found.passes.iter().map(pass).collect(),
+        stored: found.passes.iter().map(|pass| pass.stored).max().unwrap_or(0),
+    };
+    let stopped = found.stopped.map(|reason| format!("{reason:?}"));
+    Ok(Planned { answer, stopped, disk_bytes: Some(found.disk_bytes), run: found.run })
 }
 
 /// How a refusal of prices is told.
@@ -207,9 +355,10 @@ pub fn priced_failure(source: &hadal_system::Source, error: PricedError) -> Fail
 fn outcome(
     args: &TimedPlanArgs,
     space: &PricedSpace,
-    answer: &Answer,
+    planned: &Planned,
     begun: Instant,
 ) -> Result<(PlanOutcome, u8), Failure> {
+    let answer = &planned.answer;
     let mut certificate = None;
     let mut steps = Vec::new();
     let mut unattained = false;
@@ -233,7 +382,11 @@ fn outcome(
                     });
                 }
                 if let Some(path) = &args.gantt {
-                    std::fs::write(path, gantt::svg(space.zones(), &schedule.trace))
+                    let chart = gantt::svg(space.zones(), &schedule.trace);
+                    let is_page = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("html"));
+                    let name = &space.zones().timed().system.name;
+                    let text = if is_page { gantt::page(name, best.cost, &chart) } else { chart };
+                    std::fs::write(path, text)
                         .map_err(|error| Failure::File { path: path.clone(), error })?;
                 }
             }
@@ -242,6 +395,7 @@ fn outcome(
         }
     }
     let cost = answer.best.as_ref().map(|best| best.cost);
+    let why = planned.stopped.as_ref().map_or(String::new(), |why| format!(" ({why})"));
     let (verdict, reason, code) = match (cost, answer.complete) {
         (Some(cost), true) if unattained => (
             "solved",
@@ -252,13 +406,13 @@ fn outcome(
         ),
         (Some(cost), true) => ("solved", format!("the cheapest run costs {cost}"), 0),
         (Some(cost), false) => {
-            ("stopped", format!("a run of cost {cost} was found, but a cheaper one may exist"), 3)
+            ("stopped", format!("a run of cost {cost} was found, but a cheaper one may exist{why}"), 3)
         }
         (None, true) => match args.upper_bound {
             Some(bound) => ("unsolvable", format!("no run of at most {bound} reaches the goal"), 1),
             None => ("unsolvable", "no run reaches the goal".to_owned(), 1),
         },
-        (None, false) => ("stopped", "a limit was met before a run was found".to_owned(), 3),
+        (None, false) => ("stopped", format!("a limit was met before a run was found{why}"), 3),
     };
     let passes: Vec<PassView> = answer
         .passes
@@ -283,6 +437,8 @@ fn outcome(
         seconds: begun.elapsed().as_secs_f64(),
         cpu_seconds: cpu_seconds(),
         peak_memory_bytes: peak_resident(),
+        disk_bytes: planned.disk_bytes,
+        run: planned.run.as_ref().map(|path| path.display().to_string()),
         passes,
         certificate,
         schedule: steps,
@@ -315,6 +471,12 @@ impl PlanOutcome {
             grouped(self.stored),
             span(self.seconds)
         ));
+        if let Some(bytes) = self.disk_bytes.filter(|&bytes| bytes > 0) {
+            lines.push(format!("  {} bytes on disk", grouped(bytes)));
+        }
+        if let Some(run) = &self.run {
+            lines.push(format!("  the run is kept in {run}"));
+        }
         if let Some(it) = &self.certificate {
             lines.push(format!(
                 "  the same cost by zones ({}), by the linear program of its times ({}) and by replay ({})",

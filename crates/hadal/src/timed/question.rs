@@ -4,8 +4,13 @@ use super::wants_deadlocks;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
 use hadal_check::timed::Deadlocks;
-use hadal_system::timed::{Clause, TimedFormula, TimedSystem};
+use hadal_system::timed::{Clause, GoingOn, TimedFormula, TimedSystem};
 use hadal_system::{Expr, ExprKind, Property, PropertyBody, PropertyKind, Span, UnaryOp};
+
+/// The question about deadlocks.
+pub const DEADLOCK: &str = "deadlock";
+/// The question about timelocks.
+pub const TIMELOCK: &str = "timelock";
 
 /// Adds what the command asks for to the model's properties; says which are asked about, by property.
 pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failure> {
@@ -34,13 +39,23 @@ pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failu
             _ => !named || args.property.contains(&property.name),
         })
         .collect();
+    if args.timed.queries.is_none() {
+        // A run that is looked for is a goal.
+        let is_named = |n: usize| args.property.contains(&timed.system.properties[n].name);
+        timed.wanted_runs.iter().filter(|&&n| !is_named(n)).for_each(|&n| asked[n] = false);
+    }
     if let Some(labels) = &args.timed.label {
         add_labels(timed, labels)?;
         asked.push(true);
     }
     if wants_deadlocks(args) {
         let everywhere = Expr::constant(1);
-        add(timed, ("deadlock".into(), PropertyKind::Invariant), everywhere, Some(true));
+        add(timed, (DEADLOCK.into(), PropertyKind::Invariant), everywhere, Some(GoingOn::Stuck));
+        asked.push(true);
+    }
+    if args.timed.timelock {
+        let everywhere = Expr::constant(1);
+        add(timed, (TIMELOCK.into(), PropertyKind::Invariant), everywhere, Some(GoingOn::StuckInTime));
         asked.push(true);
     }
     Ok(asked)
@@ -55,7 +70,19 @@ pub fn asks_deadlock(timed: &TimedSystem, asked: &[bool]) -> Deadlocks {
     }
 }
 
-fn add(timed: &mut TimedSystem, (name, kind): (String, PropertyKind), when: Expr, deadlock: Option<bool>) {
+/// The properties that are asked about infinite runs.
+pub fn about_runs(timed: &TimedSystem, asked: &[bool]) -> Vec<usize> {
+    let is_asked = |&n: &usize| asked[n] && timed.system.properties[n].kind == PropertyKind::Formula;
+    (0..timed.system.properties.len()).filter(is_asked).collect()
+}
+
+/// Whether anything that is asked is about states.
+pub fn asks_states(timed: &TimedSystem, asked: &[bool]) -> bool {
+    let about = |kind| matches!(kind, PropertyKind::Invariant | PropertyKind::Goal);
+    timed.system.properties.iter().zip(asked).any(|(property, asked)| *asked && about(property.kind))
+}
+
+fn add(timed: &mut TimedSystem, (name, kind): (String, PropertyKind), when: Expr, going_on: Option<GoingOn>) {
     // Guides look at the discrete part of what is asked.
     let body = match kind {
         PropertyKind::Invariant => {
@@ -71,7 +98,7 @@ fn add(timed: &mut TimedSystem, (name, kind): (String, PropertyKind), when: Expr
         body: PropertyBody::State(body),
         span: Span::default(),
     });
-    let clauses = vec![Clause { when, bounds: Vec::new(), deadlock }];
+    let clauses = vec![Clause { when, bounds: Vec::new(), going_on }];
     timed.formulas.push(Some(TimedFormula { clauses }));
 }
 

@@ -1,16 +1,22 @@
 //! From a path of zones to a run that is shown: replayed with exact delays.
 
 use super::gantt;
+use super::question::{DEADLOCK, TIMELOCK};
 use crate::failure::Failure;
 use crate::trace::{Moment, Scalar, StepView, TraceView, ViolationView};
+use hadal_check::timed::WrongRun;
 use hadal_exec::zones::ZoneSpace;
-use hadal_exec::zones::concrete::{ConcreteTrace, Time, TimedEnding};
-use hadal_exec::zones::dbm::INFINITY;
+use hadal_exec::zones::concrete::{ConcreteError, ConcreteTrace, Time, TimedEnding};
+use hadal_exec::zones::runs::LoopTime;
 use hadal_search::{Violation, ViolationKind};
 use hadal_system::StateSpace;
 
-/// Replays and renders what was found.
-pub fn view(space: &ZoneSpace, found: &Violation) -> Result<TraceView, Failure> {
+/// Replays and renders what was found along a path that `concrete` finds delays for.
+pub fn view(
+    space: &ZoneSpace,
+    found: &Violation,
+    concrete: impl Fn(&[Vec<u64>], TimedEnding) -> Result<ConcreteTrace, ConcreteError>,
+) -> Result<TraceView, Failure> {
     let ending = match found.kind {
         ViolationKind::Invariant(id) | ViolationKind::Goal(id) | ViolationKind::PropertyFault(id) => {
             TimedEnding::Property(id.0 as usize)
@@ -31,15 +37,19 @@ pub fn view(space: &ZoneSpace, found: &Violation) -> Result<TraceView, Failure> 
             messages: None,
         });
     }
-    let trace = space.concrete(&found.path, ending).map_err(|error| Failure::Internal(error.to_string()))?;
+    let trace = concrete(&found.path, ending).map_err(|error| Failure::Internal(error.to_string()))?;
     Ok(shown(space, found, &trace))
 }
 
 /// A run, however it was found, as it is shown.
 pub fn shown(space: &ZoneSpace, found: &Violation, trace: &ConcreteTrace) -> TraceView {
+    let mut violation = describe(space, found);
+    if trace.wait.units > 0 {
+        violation.message += &format!(", after waiting {}", trace.wait);
+    }
     TraceView {
         model: space.timed().system.name.clone(),
-        violation: describe(space, found),
+        violation,
         shortest: found.shortest,
         loop_from: None,
         steps: steps(space, trace),
@@ -66,23 +76,52 @@ fn steps(space: &ZoneSpace, trace: &ConcreteTrace) -> Vec<StepView> {
     steps
 }
 
-/// Whether time cannot go on for ever in the last state of a path.
-fn is_timelock(space: &ZoneSpace, found: &Violation) -> bool {
-    found.path.last().is_some_and(|state| {
-        let zone = space.zone(state);
-        (1..zone.size()).any(|clock| zone.entry(clock, 0) != INFINITY)
-    })
+/// A run that goes on for ever, or whose beginning shows all: one round of its loop with exact delays.
+pub fn run(space: &ZoneSpace, found: &Violation, wrong: &WrongRun) -> Result<TraceView, Failure> {
+    // Staying is no step of its own.
+    let mut kept: Vec<usize> = Vec::new();
+    let mut path: Vec<Vec<u64>> = Vec::new();
+    for state in &wrong.path {
+        if path.last() != Some(state) {
+            path.push(state.clone());
+        }
+        kept.push(path.len() - 1);
+    }
+    let trace =
+        space.concrete(&path, TimedEnding::State).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut view = shown(space, found, &trace);
+    view.shortest = false;
+    view.loop_from = wrong.round.map(|(from, _)| kept[from]).filter(|&from| from + 1 < path.len());
+    if let Some((_, time)) = wrong.round {
+        view.violation.message += match time {
+            LoopTime::Diverges => "; time goes on for ever along it",
+            LoopTime::Stops => "; it is stuck in its last state, where time stops",
+            LoopTime::Stuck => "; it is stuck in its last state, where time passes",
+            LoopTime::Still => "; no time passes in its loop (Zeno)",
+            LoopTime::Unknown => "; nothing in its loop makes time pass, so it may be Zeno",
+        };
+    }
+    Ok(view)
 }
 
 fn describe(space: &ZoneSpace, found: &Violation) -> ViolationView {
     let name = |id: hadal_system::PropertyId| space.properties()[id.0 as usize].name.clone();
     let (kind, property, message) = match found.kind {
-        ViolationKind::Invariant(id) if name(id) == "deadlock" => {
-            let time = match is_timelock(space, found) {
+        ViolationKind::Invariant(id) if name(id) == TIMELOCK => {
+            let message = "timelock: no action can ever fire again, and time stops";
+            ("timelock", Some(name(id)), message.to_owned())
+        }
+        ViolationKind::Invariant(id) if name(id) == DEADLOCK => {
+            let time = match found.path.last().is_some_and(|state| space.time_ends_in(state)) {
                 true => "and time cannot pass (a timelock)",
                 false => "though time passes",
             };
             ("deadlock", Some(name(id)), format!("deadlock: no action can ever fire again, {time}"))
+        }
+        ViolationKind::Cycle { property, .. } | ViolationKind::Prefix(property) => {
+            let wanted = space.timed().wanted_runs.contains(&(property.0 as usize));
+            let what = if wanted { "a run has" } else { "a run breaks" };
+            ("formula", Some(name(property)), format!("{what} `{}`", name(property)))
         }
         ViolationKind::Invariant(id) => {
             ("invariant", Some(name(id)), format!("invariant `{}` is violated", name(id)))

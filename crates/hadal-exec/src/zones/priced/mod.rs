@@ -4,11 +4,13 @@
 //! end.
 
 pub(crate) mod flow;
+mod packed;
 mod schedule;
 mod search;
 mod space;
 mod zone;
 
+pub use packed::PricedStates;
 pub use schedule::{Schedule, ScheduleError};
 pub use search::{Answer, Found, Order, Pass, PricedLimits, search};
 pub use space::{PricedError, PricedSpace};

@@ -66,6 +66,8 @@ pub struct Answer {
     pub best: Option<Found>,
     /// Whether nothing cheaper exists (or nothing at all).
     pub complete: bool,
+    /// Whether it ended because memory was used up.
+    pub out_of_memory: bool,
     /// What was done.
     pub passes: Vec<Pass>,
     /// The most states stored at once.
@@ -89,6 +91,7 @@ pub fn search(
         below: bound.map(|bound| bound.saturating_add(1)),
         passes: Vec::new(),
         stored: 0,
+        out_of_memory: false,
     };
     let complete = match order {
         Order::Broadening(schedule) => {
@@ -105,7 +108,8 @@ pub fn search(
         Order::Breadth => search.layers(100, &mut Vec::new())?,
         Order::Best | Order::Depth => search.ordered(*order == Order::Depth)?,
     };
-    Ok(Answer { best: search.best, complete, passes: search.passes, stored: search.stored })
+    let Search { best, out_of_memory, passes, stored, .. } = search;
+    Ok(Answer { best, complete, out_of_memory, passes, stored })
 }
 
 struct Search<'s> {
@@ -118,6 +122,7 @@ struct Search<'s> {
     below: Option<i64>,
     passes: Vec<Pass>,
     stored: u64,
+    out_of_memory: bool,
 }
 
 /// A stored state and how it was reached.
@@ -165,12 +170,13 @@ impl Search<'_> {
     }
 
     /// Whether memory or time is used up.
-    fn must_stop(&self, store: &Store) -> bool {
+    fn must_stop(&mut self, store: &Store) -> bool {
         let size = self.space.zones.zones.size;
         let words = self.space.zones.model.system().slot_count() / 8 + 8;
         let bytes = (store.nodes.len() * (4 * size * size + 8 * size + 16 * words + 160)) as u64;
         let late = |seconds: f64| self.begun.elapsed().as_secs_f64() > seconds;
-        (self.limits.memory > 0 && bytes > self.limits.memory) || self.limits.seconds.is_some_and(late)
+        self.out_of_memory = self.limits.memory > 0 && bytes > self.limits.memory;
+        self.out_of_memory || self.limits.seconds.is_some_and(late)
     }
 
     /// Notes a state that meets the goal more cheaply than what is known.

@@ -24,6 +24,12 @@ pub enum PricedError {
     /// A clock takes the value of another.
     #[error("`{0}` sets a clock to another clock, which is not supported with prices")]
     Copies(String),
+    /// A step costs too much.
+    #[error("a single step costs 2^32 or more")]
+    TooDear,
+    /// A path that was found does not replay: not an error of the model but of hadal.
+    #[error("step {0} of the path does not replay")]
+    Lost(usize),
     /// Nothing is looked for.
     #[error("the property to reach must be a goal (E<>) without deadlock")]
     NoGoal,
@@ -199,6 +205,11 @@ impl<'s> PricedWorker<'s> {
 
     /// The least cost at which the goal is met in a state, if it is.
     pub(crate) fn goal_cost(&self, at: &Priced) -> Option<i64> {
+        self.goal_part(at).map(|(cost, _)| cost)
+    }
+
+    /// The least cost at which the goal is met in a state, and the part of it where it is, if it is.
+    pub(crate) fn goal_part(&self, at: &Priced) -> Option<(i64, PricedZone)> {
         let clauses = self.space.zones.formulas.get(self.space.goal)?.as_ref()?;
         let context = self.context(&at.state);
         let cost = |clause: &super::super::space::ReadyClause| {
@@ -207,8 +218,8 @@ impl<'s> PricedWorker<'s> {
             }
             let mut part = at.zone.clone();
             part.restrict(|zone| apply_all(&clause.bounds, &context, zone)).ok()?.then_some(())?;
-            part.infimum()
+            Some((part.infimum()?, part))
         };
-        clauses.iter().filter_map(cost).min()
+        clauses.iter().filter_map(cost).min_by_key(|(cost, _)| *cost)
     }
 }

@@ -166,6 +166,8 @@ pub(super) struct Query {
     pub(super) text: String,
     pub(super) kind: QueryKind,
     pub(super) formula: Term,
+    /// What `-->` leads to.
+    pub(super) response: Option<Term>,
     pub(super) span: Span,
 }
 
@@ -175,6 +177,12 @@ pub(super) enum QueryKind {
     Possibly,
     /// `A[]`
     Always,
+    /// `A<>`
+    Eventually,
+    /// `E[]`
+    ForEver,
+    /// `p --> q`
+    LeadsTo,
 }
 
 /// A whole model.
@@ -187,4 +195,6 @@ pub(super) struct Document {
     /// Names of the system line.
     pub(super) system: Vec<(String, Span)>,
     pub(super) queries: Vec<Query>,
+    /// Expressions that formulas are made of, with their text.
+    pub(super) propositions: Vec<(String, Term)>,
 }

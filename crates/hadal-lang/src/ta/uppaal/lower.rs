@@ -95,9 +95,13 @@ pub(super) fn lower(
     lowering.automata = automata;
     lowering.system = std::mem::take(&mut timed.system);
     for query in &document.queries {
-        lowering.query(query, &mut timed.formulas);
+        lowering.query(query, &mut timed);
+    }
+    for (text, term) in &document.propositions {
+        lowering.proposition(text, term)?;
     }
     timed.system = lowering.system;
+    timed.formulas.resize(timed.system.properties.len(), None);
     Some(timed)
 }
 

@@ -62,6 +62,17 @@ fn load(request: Request) -> Result<Loaded, LoadError> {
                 .push(Diagnostic::warning(Span::default(), format!("in the queries: {}", finding.message)));
         }
     }
+    for text in &request.options.propositions {
+        let mut aside = Diagnostics::default();
+        match xta::proposition(text, &mut aside) {
+            Some(term) => document.propositions.push((text.clone(), term)),
+            None => {
+                let why = aside.list.first().map_or(String::new(), |it| format!(": {}", it.message));
+                let message = format!("`{text}` is no expression of the model{why}");
+                findings.push(Diagnostic::error(Span::default(), message));
+            }
+        }
+    }
     let timed = lower::lower(request.source.clone(), &document, &define, &mut findings);
     findings.finish();
     match timed {

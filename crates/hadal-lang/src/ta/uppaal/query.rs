@@ -1,32 +1,105 @@
-//! Questions: formulas in disjunctive form, each clause a condition on variables with bounds on clocks.
+//! Questions: about states, formulas in disjunctive form, each clause a condition on variables with bounds on clocks;
+//! about runs (`A<>`, `E[]`, `-->`), automata over conditions on variables.
 
 use super::ast::{Quantity, Query, QueryKind, Term, TermKind};
 use super::expr::{fold, negate};
 use super::lower::{Code, Lowering};
 use super::types::{Constant, Meaning, Ty};
 use crate::diagnostic::{Diagnostic, Severity};
-use hadal_system::timed::{Bound, Clause, TimedFormula};
-use hadal_system::{BinaryOp, Expr, Property, PropertyBody, PropertyKind, UnaryOp};
+use hadal_ltl::{Ltl, translate};
+use hadal_system::timed::{Bound, Clause, GoingOn, TimedFormula, TimedSystem};
+use hadal_system::{BinaryOp, Claim, Expr, Property, PropertyBody, PropertyKind, Span, UnaryOp};
 
 /// The most clauses of a formula.
 const MAX_CLAUSES: usize = 4096;
 
 impl Lowering<'_> {
     /// Adds the question of a query; one that cannot be asked is left out with a warning.
-    pub(super) fn query(&mut self, query: &Query, formulas: &mut Vec<Option<TimedFormula>>) {
+    pub(super) fn query(&mut self, query: &Query, timed: &mut TimedSystem) {
         let before = self.findings.list.len();
-        let mut code = Code::default();
-        let always = query.kind == QueryKind::Always;
-        let clauses = self.clauses(&mut code, &query.formula, !always);
-        let refused = self.findings.list[before..].iter().any(|it| it.severity == Severity::Error);
-        let Some(clauses) = clauses.filter(|_| !refused) else {
+        let asked = match query.kind {
+            QueryKind::Possibly | QueryKind::Always => self.about_states(query, &mut timed.formulas),
+            QueryKind::Eventually | QueryKind::ForEver | QueryKind::LeadsTo => {
+                self.about_runs(query, &mut timed.wanted_runs)
+            }
+        };
+        if asked.is_none() {
             let why =
                 self.findings.list[before..].first().map_or(String::new(), |it| format!(": {}", it.message));
             self.findings.list.truncate(before);
             let message = format!("this query is left out{why}");
             self.findings.push(Diagnostic::warning(query.span, message));
-            return;
+        }
+        timed.formulas.resize(self.system.properties.len(), None);
+    }
+
+    /// Adds an expression as a proposition.
+    pub(super) fn proposition(&mut self, text: &str, term: &Term) -> Option<usize> {
+        if self.is_timed(0, term) {
+            self.error(
+                term.span,
+                "a formula about runs speaks of locations and variables, not of clocks or deadlock",
+            );
+            return None;
+        }
+        let errors = self.findings.list.len();
+        let value = self.value(&mut Code::default(), term)?;
+        if self.findings.list[errors..].iter().any(|it| it.severity == Severity::Error) {
+            return None;
+        }
+        self.add(text, PropertyKind::Proposition, PropertyBody::State(value), term.span);
+        Some(self.system.properties.len() - 1)
+    }
+
+    fn add(&mut self, name: &str, kind: PropertyKind, body: PropertyBody, span: Span) {
+        let name = name.to_owned();
+        self.system.properties.push(Property {
+            name,
+            kind,
+            params: Vec::new(),
+            locals: Vec::new(),
+            body,
+            span,
+        });
+    }
+
+    /// Adds the claim of a query about runs: an automaton of the runs that break it, or of those it looks for.
+    fn about_runs(&mut self, query: &Query, wanted_runs: &mut Vec<usize>) -> Option<()> {
+        let first = self.system.properties.len();
+        let mut propositions = vec![self.proposition(&query.text, &query.formula)?];
+        if let Some(response) = &query.response {
+            let Some(response) = self.proposition(&query.text, response) else {
+                self.system.properties.truncate(first);
+                return None;
+            };
+            propositions.push(response);
+        }
+        let is = Ltl::Atom;
+        let accepted = match query.kind {
+            QueryKind::ForEver => is(0).always(),
+            QueryKind::LeadsTo => is(0).and(is(1).not().always()).eventually(),
+            _ => is(0).not().always(),
         };
+        // Formulas of this size are never too large.
+        let automaton = translate(&accepted).ok()?.degeneralise();
+        if query.kind == QueryKind::ForEver {
+            wanted_runs.push(self.system.properties.len());
+        }
+        let text = query.text.clone();
+        let claim = Claim { automaton, propositions, text, stutters: true, stutter_invariant: true };
+        self.add(&query.text, PropertyKind::Formula, PropertyBody::Claim(claim), query.span);
+        Some(())
+    }
+
+    /// Adds the question of a query about states.
+    fn about_states(&mut self, query: &Query, formulas: &mut Vec<Option<TimedFormula>>) -> Option<()> {
+        let before = self.findings.list.len();
+        let mut code = Code::default();
+        let always = query.kind == QueryKind::Always;
+        let clauses = self.clauses(&mut code, &query.formula, !always)?;
+        if self.findings.list[before..].iter().any(|it| it.severity == Severity::Error) {
+            return None;
+        }
         let kind = if always { PropertyKind::Invariant } else { PropertyKind::Goal };
         // Guides look at the discrete part of what is asked.
         let discrete = clauses
@@ -36,14 +109,9 @@ impl Lowering<'_> {
             .unwrap_or_else(|| Expr::constant(0));
         formulas.resize(self.system.properties.len(), None);
         formulas.push(Some(TimedFormula { clauses }));
-        self.system.properties.push(Property {
-            name: query.text.clone(),
-            kind,
-            params: Vec::new(),
-            locals: Vec::new(),
-            body: PropertyBody::State(if always { negate(discrete) } else { discrete }),
-            span: query.span,
-        });
+        let body = PropertyBody::State(if always { negate(discrete) } else { discrete });
+        self.add(&query.text, kind, body, query.span);
+        Some(())
     }
 
     /// Whether a term speaks of clocks or deadlock.
@@ -60,7 +128,7 @@ impl Lowering<'_> {
 
     /// The clauses under which a term is `wanted`.
     fn clauses(&mut self, code: &mut Code, term: &Term, wanted: bool) -> Option<Vec<Clause>> {
-        let clause = |when: Expr, bounds: Vec<Bound>| Clause { when, bounds, deadlock: None };
+        let clause = |when: Expr, bounds: Vec<Bound>| Clause { when, bounds, going_on: None };
         let scope = code.scope;
         if !self.is_timed(scope, term) {
             let value = self.value(code, term)?;
@@ -69,7 +137,8 @@ impl Lowering<'_> {
         }
         match &term.kind {
             TermKind::Deadlock => {
-                Some(vec![Clause { when: Expr::constant(1), bounds: Vec::new(), deadlock: Some(wanted) }])
+                let going_on = Some(if wanted { GoingOn::Stuck } else { GoingOn::Possible });
+                Some(vec![Clause { when: Expr::constant(1), bounds: Vec::new(), going_on }])
             }
             TermKind::Unary(UnaryOp::Not, of) => self.clauses(code, of, !wanted),
             TermKind::Binary(op @ (BinaryOp::And | BinaryOp::Or | BinaryOp::Implies), left, right) => {
@@ -135,13 +204,13 @@ impl Lowering<'_> {
         if together {
             for a in &left {
                 for b in &right {
-                    let deadlock = match (a.deadlock, b.deadlock) {
+                    let going_on = match (a.going_on, b.going_on) {
                         (Some(a), Some(b)) if a != b => continue,
                         (a, b) => a.or(b),
                     };
                     let when = fold(BinaryOp::And, a.when.clone(), b.when.clone(), term.span);
                     let bounds = a.bounds.iter().chain(&b.bounds).cloned().collect();
-                    all.push(Clause { when, bounds, deadlock });
+                    all.push(Clause { when, bounds, going_on });
                 }
             }
         } else {

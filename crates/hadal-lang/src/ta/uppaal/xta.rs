@@ -1,6 +1,6 @@
 //! UPPAAL's plain text format, and files of queries.
 
-use super::ast::{Document, Edge, Location, Query, Template};
+use super::ast::{Document, Edge, Location, Query, Template, Term};
 use super::lex::{Markup, Piece};
 use super::parse::Parser;
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -138,6 +138,13 @@ fn transition(parser: &mut Parser, before: &str) -> Option<Edge> {
         parser.expect(";")?;
     }
     Some(edge)
+}
+
+/// An expression that stands alone; its place means nothing in the model.
+pub(super) fn proposition(text: &str, findings: &mut Diagnostics) -> Option<Term> {
+    let mut parser = Parser::new(Piece { text, start: 0, markup: Markup::Plain }, &[], findings);
+    let term = parser.term()?;
+    parser.is_end().then_some(Term { span: Span::default(), ..term })
 }
 
 /// The queries of a `.q` file, which lies beside a model: one a line, comments between.

@@ -178,32 +178,59 @@ impl PlanArgs {
     }
 }
 
+impl PlanArgs {
+    /// Nothing but a model or domain.
+    pub fn of_model(domain: PathBuf) -> Self {
+        PlanArgs {
+            domain,
+            problem: None,
+            optimal: false,
+            engine: Engine::Auto,
+            guide: GuideChoice::default(),
+            external: false,
+            first: false,
+            safe_abstraction: false,
+            memory: None,
+            time_limit: None,
+            max_depth: None,
+            threads: None,
+            disk: None,
+            disk_limit: None,
+            json: false,
+            plan: None,
+            html: None,
+            explain: false,
+            quiet: false,
+            timed: TimedPlanArgs::default(),
+        }
+    }
+}
+
 /// Goes on with a run; `None` where it is no run of `plan`.
 pub fn resume(args: &ResumeArgs, about: &serde_json::Value) -> Option<Result<u8, Failure>> {
+    if let Some(resumed) = crate::timed::plan::resume(args, about) {
+        return Some(resumed);
+    }
     let about: About = serde_json::from_value(about.clone()).ok()?;
     let limits = &args.limits;
     let resumed = about.resumed(&args.run);
     let again = PlanArgs {
-        domain: about.plan.domain,
         problem: Some(about.plan.problem),
         optimal: about.plan.optimal,
         engine: Engine::named(&about.plan.engine)?,
-        guide: GuideChoice::default(),
-        external: false,
         first: about.plan.first,
         safe_abstraction: about.plan.safe_abstraction,
         memory: limits.memory,
         time_limit: limits.time_limit,
         max_depth: limits.max_depth,
         threads: limits.threads,
-        disk: None,
         disk_limit: limits.disk_limit,
         json: args.output.json,
         plan: about.plan.plan,
         html: about.plan.html,
         explain: args.output.explain,
         quiet: args.output.quiet,
-        timed: TimedPlanArgs::default(),
+        ..PlanArgs::of_model(about.plan.domain)
     };
     Some(carry_out(&again, Some((&args.run, resumed))))
 }
