@@ -17,9 +17,10 @@ use crate::plan::Plan;
 use crate::run::Session;
 use crate::searching::{Begin, Progress, Searching};
 use crate::strategy::Strategy;
+use hadal_search::explore::Method;
 use hadal_search::strategies::ExplorerKind;
 use hadal_search::strategy::Strategy as Layered;
-use hadal_search::{Control, DeadlockNotion, Question, Report, SearchTask};
+use hadal_search::{Control, DeadlockNotion, Question, Report, Run, SearchTask, Setting, explore};
 use hadal_store::Governor;
 use hadal_system::{PropertyKind, StateSpace};
 use std::path::PathBuf;
@@ -140,6 +141,22 @@ impl SpaceRun<'_> {
     /// Threads.
     pub fn threads(&self) -> usize {
         self.plan.threads
+    }
+
+    /// Explores to the end, or to a limit, by a method that works on disk.
+    pub(crate) fn finish_by(&self, method: &dyn Method) -> Result<SpaceOutcome, CheckError> {
+        let Session { control, governor, place } = &self.session;
+        let (fingerprint, about) = (self.space.fingerprint(), &self.options.place.about);
+        let resumes = self.options.place.resumed.is_some();
+        let open = || match resumes {
+            true => place.open(governor, fingerprint, about),
+            false => place.create(governor, fingerprint, about),
+        };
+        let task = SearchTask { space: self.space, question: &self.question, control };
+        let run = if resumes { Run::Resumed(&open) } else { Run::New(&open) };
+        let report = explore(method, Setting { task, governor, threads: self.plan.threads, run })?.report;
+        let run = self.session.keep(&self.options, &report);
+        Ok(SpaceOutcome { report, warnings: control.warnings(), run })
     }
 
     /// Explores to the end, or to a limit.

@@ -1,15 +1,19 @@
 //! Directed search on zones: guides estimate on the discrete part, and keep what they promise, since every step of the
 //! zone graph is one of the discrete system (Kupferschmid et al. 2006, on guiding the search in timed automata).
 
-use crate::directed::Directing;
+use crate::directed::{Directing, TraceWay};
 use crate::error::CheckError;
+use crate::space::{SpaceOutcome, SpaceRun};
 use hadal_exec::zones::ZoneSpace;
+use hadal_guide::priority::build_timed;
+use hadal_guide::priority::edges::ClockUse;
 use hadal_guide::registry::Prepared;
 use hadal_search::directed::{Directed, DirectedOptions, Order};
-use hadal_search::{Control, Question, Report, SearchTask, Setting};
-use hadal_store::Governor;
-use hadal_system::guide::{Distance, Estimator, Goal, Guide, Mask, NoPriority, Promises};
-use hadal_system::{Label, PropertyId, PropertyKind, StateSpace};
+use hadal_search::external::{External, ExternalOptions, TraceBy};
+use hadal_search::{Question, SearchTask, Setting};
+use hadal_system::guide::{Distance, Estimator, Goal, Guide, Mask, Promises};
+use hadal_system::timed::ClockRef;
+use hadal_system::{Label, PropertyId, PropertyKind, StateSpace, TimedSystem};
 
 /// What is used unless an order is named: traces stay short.
 const USUAL_ORDER: Order = Order::Weighted(5000);
@@ -65,20 +69,46 @@ impl Estimator for OverZonesEstimator<'_> {
 /// Options of directed search that do not go with zones.
 pub(super) fn refuse(args: &Directing) -> Result<(), CheckError> {
     let refused = |what: &str| Err(CheckError::Question(format!("{what} is not supported with clocks")));
-    if args.order.as_deref() == Some("external-astar") {
-        return refused("--order external-astar");
+    if args.calibration.is_some() || args.check_h {
+        return refused("--calibration or --check-h");
     }
-    if args.priority.as_deref().is_some_and(|name| name != "none") {
-        return refused("--priority");
+    if !is_external(args) && (args.trace_by.is_some() || args.external.cost_bound.is_some()) {
+        return refused("--trace-by or --cost-bound without --order external-astar");
     }
-    if args.calibration.is_some()
-        || args.check_h
-        || args.trace_by.is_some()
-        || args.external.cost_bound.is_some()
-    {
-        return refused("--calibration, --check-h, --trace-by or --cost-bound");
+    if args.trace_by == Some(TraceWay::Divide) {
+        return Err(CheckError::Question(
+            "--trace-by divide looks for states of the trace again, and zones that others cover are not kept: leave it out"
+                .into(),
+        ));
+    }
+    if is_external(args) && args.priority.as_deref().is_some_and(|name| name != "none") {
+        return Err(CheckError::Question(
+            "--order external-astar expands whole buckets: a --priority has nothing to say there".into(),
+        ));
     }
     Ok(())
+}
+
+/// Whether states are kept on disk, by cost so far and estimate.
+pub(super) fn is_external(args: &Directing) -> bool {
+    args.order.as_deref() == Some("external-astar")
+}
+
+/// Which clocks the actions of a system test and reset.
+fn clock_use(timed: &TimedSystem) -> ClockUse {
+    let numbers = |clock: &ClockRef| match clock {
+        ClockRef::Zero => 0..0,
+        ClockRef::One(n) => n - 1..*n,
+        ClockRef::Among { first, count, .. } => first - 1..first - 1 + count,
+    };
+    let reads = timed.timing.iter().map(|timing| {
+        timing.guard.iter().flat_map(|bound| numbers(&bound.left).chain(numbers(&bound.minus))).collect()
+    });
+    let resets = timed
+        .timing
+        .iter()
+        .map(|timing| timing.resets.iter().flat_map(|reset| numbers(&reset.clock)).collect());
+    ClockUse { clocks: timed.clocks.len() as u32, reads: reads.collect(), resets: resets.collect() }
 }
 
 /// Looks for what is asked where a guide says it is near.
@@ -86,18 +116,9 @@ pub(super) fn explore(
     args: &Directing,
     space: &ZoneSpace,
     question: &Question,
-    control: &Control,
-    governor: &Governor,
-) -> Result<Report, CheckError> {
+    run: &SpaceRun,
+) -> Result<SpaceOutcome, CheckError> {
     let wrong = |what: String| CheckError::Question(what);
-    let order: Order = match &args.order {
-        Some(text) => text.parse().map_err(|why| wrong(format!("--order {text}: {why}")))?,
-        None => USUAL_ORDER,
-    };
-    let tie = match &args.tie {
-        Some(text) => Some(text.parse().map_err(|why| wrong(format!("--tie {text}: {why}")))?),
-        None => None,
-    };
     let properties = space
         .properties()
         .iter()
@@ -114,9 +135,29 @@ pub(super) fn explore(
     let chosen = if name == "auto" { prepared.choose().name } else { name };
     let guide = prepared.guide(chosen).map_err(|error| wrong(format!("--guide {name}: {error}")))?;
     let guide = OverZones { guide, skip: space.zone_words() };
+    if is_external(args) {
+        let options = ExternalOptions {
+            trace_by: args.trace_by.map_or(TraceBy::default(), Into::into),
+            bound: args.external.cost_bound,
+            ..ExternalOptions::default()
+        };
+        return run.finish_by(&External { guide: &guide, goal: &goal, options });
+    }
+    let order: Order = match &args.order {
+        Some(text) => text.parse().map_err(|why| wrong(format!("--order {text}: {why}")))?,
+        None => USUAL_ORDER,
+    };
+    let tie = match &args.tie {
+        Some(text) => Some(text.parse().map_err(|why| wrong(format!("--tie {text}: {why}")))?),
+        None => None,
+    };
+    let priority = args.priority.as_deref().unwrap_or("none");
+    let priority = build_timed(priority, space.model(), &goal, &guide, &clock_use(space.timed()))
+        .map_err(|error| wrong(format!("--priority {error}")))?;
     let options = DirectedOptions { order, tie, seed: args.seed, ..DirectedOptions::default() };
+    let (control, governor) = (run.control(), run.governor());
     let task = SearchTask { space, question, control };
-    let directed = Directed { guide: &guide, goal: &goal, priority: &NoPriority, options };
-    let explored = hadal_search::explore(&directed, Setting::in_ram(task, governor, 1));
-    Ok(explored?.report)
+    let directed = Directed { guide: &guide, goal: &goal, priority: &*priority, options };
+    let report = hadal_search::explore(&directed, Setting::in_ram(task, governor, 1))?.report;
+    Ok(SpaceOutcome { report, warnings: control.warnings(), run: None })
 }

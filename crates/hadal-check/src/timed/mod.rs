@@ -7,11 +7,13 @@ mod fastest;
 mod priced;
 mod response;
 mod runs;
+mod safe;
 
 pub use fastest::{Fastest, FastestError, fastest};
 pub use priced::{DiskAnswer, DiskError, DiskOrder, cheapest_on_disk};
 pub use response::{Response, ResponseError, response};
 pub use runs::{WrongRun, watched, wrong_run};
+pub use safe::{Safely, lifted, safely};
 
 use crate::coverage::{Answered, answered};
 use crate::directed::Directing;
@@ -71,10 +73,10 @@ pub fn zones(
 
 /// Options whose promises time would break.
 pub fn refuse_others(reductions: &Reductions, directing: &Directing) -> Result<(), CheckError> {
-    if *reductions != Reductions::default() {
+    if !(Reductions { safe_abstraction: false, ..reductions.clone() }).is_empty() {
         return Err(CheckError::Question(
-            "a reduction (--por, --coi, --safe-abstraction, --decompose) does not know clocks: time couples all processes. \
-             Leave it out"
+            "a reduction (--por, --coi, --decompose) does not know clocks: time couples all processes. Leave it out, or use \
+             --safe-abstraction for processes without clocks"
                 .into(),
         ));
     }
@@ -87,10 +89,13 @@ fn chosen_covering(
     covering: Option<CoveringChoice>,
 ) -> Result<Covering, CheckError> {
     let refused = |why: String| Err(CheckError::Question(why));
-    if options.directing.is_asked() {
+    if options.directing.is_asked() && !directed::is_external(&options.directing) {
         return match covering {
             None | Some(CoveringChoice::Off) => Ok(Covering::Equality),
-            Some(_) => refused("a directed search compares zones by equality: leave out --covering".into()),
+            Some(_) => refused(
+                "a directed search in RAM compares zones by equality: leave out --covering, or use --order external-astar"
+                    .into(),
+            ),
         };
     }
     let chosen = match (covering, options.strategy) {
@@ -138,7 +143,8 @@ impl<'s> TimedCheck<'s> {
     /// Asks this of a space that was made of the zone graph, state by state: one combined with a claim ([`watched`]), or
     /// regions.
     pub fn begin_on(self, made: &'s dyn StateSpace) -> Result<TimedRun<'s>, CheckError> {
-        let TimedCheck { space, question, options } = self;
+        let TimedCheck { space, question, mut options } = self;
+        options.reductions = Reductions::default();
         if options.directing.is_asked() {
             return Err(CheckError::Question(
                 "a directed search looks for zones, not for runs or regions: leave out --find, --guide and --order"
@@ -152,6 +158,8 @@ impl<'s> TimedCheck<'s> {
     /// Checks the choices against each other, opens the budget and starts the clock.
     pub fn begin(self) -> Result<TimedRun<'s>, CheckError> {
         let TimedCheck { space, question, mut options } = self;
+        // The space was made of what is left.
+        options.reductions = Reductions::default();
         // A guide sees the discrete part only, so the search is put together here.
         let directing = options.directing.is_asked().then(|| std::mem::take(&mut options.directing));
         let run = SpaceCheck::of(space)
@@ -203,11 +211,7 @@ impl TimedRun<'_> {
     pub fn finish(&self) -> Result<SpaceOutcome, CheckError> {
         let outcome = match &self.directing {
             None => self.run.finish()?,
-            Some(directing) => {
-                let (control, governor) = (self.control(), self.governor());
-                let report = directed::explore(directing, self.space, &self.question, control, governor)?;
-                SpaceOutcome { report, warnings: control.warnings(), run: None }
-            }
+            Some(directing) => directed::explore(directing, self.space, &self.question, &self.run)?,
         };
         if self.space.has_overflowed() {
             return Err(CheckError::Internal("a bound of a zone does not fit its bits".into()));

@@ -113,7 +113,8 @@ fn by_cost(setting: Setting, bound: Option<u64>) -> Result<Branched, Trouble> {
     let least = |path: &[Vec<u64>]| path.last().map_or(0, |state| PricedStates::least_cost(state));
     let (best, stopped) = match report.verdict {
         Verdict::Violated(found) => (Some((least(&found.path), found.path)), None),
-        Verdict::Holds => (None, None),
+        // Nothing within the bound.
+        Verdict::Holds | Verdict::Stopped(StopReason::CostBound) => (None, None),
         Verdict::Stopped(reason) => (None, Some(reason)),
     };
     let pass = BranchPass {

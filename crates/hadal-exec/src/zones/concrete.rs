@@ -128,7 +128,7 @@ impl ZoneSpace {
     }
 
     /// Finds and replays the earliest run through these discrete states by these labels.
-    pub(crate) fn run_along(
+    pub fn run_along(
         &self,
         discrete: &[&[u64]],
         labels: &[Label],

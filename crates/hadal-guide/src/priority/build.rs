@@ -2,7 +2,7 @@
 
 use super::bound::{Bound, ProcessContexts};
 use super::context::{Contexts, Index};
-use super::edges::{Edges, Reduction};
+use super::edges::{ClockUse, Edges, Reduction};
 use super::layer::{First, Layer, Named};
 use super::useless::{Shortcuts, Useless};
 use super::{NoPriority, Priority};
@@ -35,6 +35,8 @@ struct Making<'m> {
     /// What stood with the name.
     argument: &'m str,
     name: &'m str,
+    /// Clocks, of a model in real time.
+    clocks: Option<&'m ClockUse>,
     /// Looked at only by layers that need them: in a large model they take long.
     facts: OnceCell<Facts>,
 }
@@ -129,7 +131,10 @@ impl Making<'_> {
     }
 
     fn useless(&self, reduction: Reduction) -> Useless {
-        let edges = Edges::of(self.model.system(), self.facts());
+        let mut edges = Edges::of(self.model.system(), self.facts());
+        if let Some(clocks) = self.clocks {
+            edges = edges.with_clocks(self.model.system(), clocks);
+        }
         Useless::new(edges, reduction, self.guide.promises().monotone, Shortcuts::Taken)
     }
 
@@ -154,6 +159,14 @@ pub enum PriorityError {
         /// What there is.
         known: String,
     },
+    /// Interference through time.
+    #[error(
+        "{name}: interference contexts do not see clocks, and time couples all processes: use useless or preferred"
+    )]
+    Timed {
+        /// What was asked for.
+        name: String,
+    },
     /// The model has no processes to switch between.
     #[error("the model has no processes: bound-process has nothing to count")]
     NoProcesses,
@@ -166,9 +179,28 @@ pub fn build(
     goal: &Goal,
     guide: &dyn Guide,
 ) -> Result<Box<dyn Priority>, PriorityError> {
+    make(name, (model, goal, guide), None)
+}
+
+/// The layer of this name for the discrete part of a model in real time. Layers that look at interference are refused: they
+/// do not see what processes do to each other through time.
+pub fn build_timed(
+    name: &str,
+    model: &Model,
+    goal: &Goal,
+    guide: &dyn Guide,
+    clocks: &ClockUse,
+) -> Result<Box<dyn Priority>, PriorityError> {
+    if name.contains("context") || name.contains("interference") {
+        return Err(PriorityError::Timed { name: name.trim().into() });
+    }
+    make(name, (model, goal, guide), Some(clocks))
+}
+
+fn make(name: &str, (model, goal, guide): (&Model, &Goal, &dyn Guide), clocks: Option<&ClockUse>) -> Made {
     let name = name.trim();
     let (info, argument) = PriorityInfo::named(name).ok_or_else(|| unknown(name))?;
-    let making = Making { model, goal, guide, argument, name, facts: OnceCell::new() };
+    let making = Making { model, goal, guide, argument, name, clocks, facts: OnceCell::new() };
     (info.make)(&making)
 }
 

@@ -17,6 +17,17 @@ pub enum Reduction {
     Strong,
 }
 
+/// Which clocks actions test and reset, by action, in a model in real time; clocks are numbered from 0.
+#[derive(Clone, Debug, Default)]
+pub struct ClockUse {
+    /// How many clocks there are.
+    pub clocks: u32,
+    /// Tested in the guard.
+    pub reads: Vec<Vec<u32>>,
+    /// Reset.
+    pub resets: Vec<Vec<u32>>,
+}
+
 /// The edges of a system's transitions.
 pub struct Edges {
     /// The edges of each label.
@@ -65,6 +76,29 @@ impl Edges {
         }
         edges.note_variables(system, facts);
         edges
+    }
+
+    /// The same with clocks, which are treated like variables: an edge reads a clock that all transitions with it test.
+    pub fn with_clocks(mut self, system: &System, clocks: &ClockUse) -> Self {
+        let bases = system.label_bases(&system.actions);
+        let action = |label: u32| bases.partition_point(|&base| base <= u64::from(label)) - 1;
+        let of = |lists: &'_ [Vec<u32>], label: u32| lists.get(action(label)).cloned().unwrap_or_default();
+        let first = self.reading.len() as u32;
+        self.reading.resize((first + clocks.clocks) as usize, Vec::new());
+        for (label, written) in self.written.iter_mut().enumerate() {
+            of(&clocks.resets, label as u32).into_iter().for_each(|clock| written.insert(first + clock));
+        }
+        for (edge, labels) in self.labels.iter().enumerate() {
+            let mut tested = labels.iter().map(|label| of(&clocks.reads, label.0));
+            let Some(mut common) = tested.next() else { continue };
+            tested.for_each(|own| common.retain(|clock| own.contains(clock)));
+            common.sort_unstable();
+            common.dedup();
+            for clock in common {
+                self.reading[(first + clock) as usize].push(edge as u32);
+            }
+        }
+        self
     }
 
     fn add(&mut self, destination: Option<(u32, Value)>) -> u32 {

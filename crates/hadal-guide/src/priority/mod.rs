@@ -12,7 +12,7 @@ pub mod oracle;
 mod order;
 pub mod useless;
 
-pub use build::{PRIORITIES, PriorityError, PriorityInfo, build, list};
+pub use build::{PRIORITIES, PriorityError, PriorityInfo, build, build_timed, list};
 pub use order::published_order;
 
 pub use hadal_system::guide::{Judge, NoPriority, Placement, Priority, Selection, Step};

@@ -16,7 +16,7 @@ mod split;
 
 pub use cone::cone;
 pub use lift::{LabelTrace, LiftError, TraceEnding, lift, states};
-pub use safe::safe;
+pub use safe::{safe, safe_where};
 pub use split::{Part, Split, split};
 
 use hadal_system::{System, VarId};

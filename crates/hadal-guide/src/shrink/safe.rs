@@ -23,9 +23,15 @@ const MAX_LABELS: usize = 4096;
 /// The system without one safe part; `None` where it has none. To be repeated: what depended only on the part may now
 /// be safe itself. Properties that are not asked about must have been made trivial.
 pub fn safe(system: &System) -> Option<Stage> {
+    safe_where(system, &|_, _| true)
+}
+
+/// The same, where a part with these variables, moved by these actions, may also be left out for the sake of something that
+/// the system does not show: clocks, say.
+pub fn safe_where(system: &System, may: &dyn Fn(&[VarId], &[usize]) -> bool) -> Option<Stage> {
     let facts = Facts::of(system);
     let layout = Layout::natural(system);
-    let look = Look { system, facts: &facts, slots: Slots::of(system), layout: &layout };
+    let look = Look { system, facts: &facts, slots: Slots::of(system), layout: &layout, may };
     look.parts().into_iter().find_map(|part| look.without(&part))
 }
 
@@ -34,6 +40,7 @@ struct Look<'a> {
     facts: &'a Facts,
     slots: Slots,
     layout: &'a Layout,
+    may: &'a dyn Fn(&[VarId], &[usize]) -> bool,
 }
 
 impl Look<'_> {
@@ -95,6 +102,9 @@ impl Look<'_> {
                 self.facts.actions[n].whole.can_fire && self.facts.actions[n].whole.may_write.meets(&whole)
             })
             .collect();
+        if !(self.may)(part, &moves) {
+            return None;
+        }
         let mut labels = Vec::new();
         for &n in &moves {
             let facts = &self.facts.actions[n];

@@ -211,6 +211,11 @@ impl ClosedPart {
         })
     }
 
+    /// All its records, ascending.
+    pub(super) fn source(&self, shape: RecordShape) -> Result<Box<dyn BlockSource + '_>, ReadError> {
+        self.ready.source(shape, Range::ALL)
+    }
+
     /// Memory that probing it takes.
     pub(super) fn footprint(&self) -> u64 {
         match &self.ready {

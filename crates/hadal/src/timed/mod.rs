@@ -18,13 +18,16 @@ use clap::Args;
 use hadal_check::formulas::{Asking, Own};
 use hadal_check::memory::default_memory;
 use hadal_check::timed::{
-    self, CoveringChoice, Deadlocks, FastestError, ResponseError, TimedCheck, TimedRun,
+    self, CoveringChoice, Deadlocks, FastestError, ResponseError, Safely, TimedCheck, TimedRun,
 };
 use hadal_check::usage::{begin_peak, cpu_seconds};
 use hadal_check::{Options, SpaceOutcome};
+use hadal_exec::model::{Engine, ModelOptions};
 use hadal_exec::product::Product;
+use hadal_exec::symmetry::SymmetryMode;
 use hadal_exec::zones::runs::ZoneRuns;
 use hadal_exec::zones::{RegionError, RegionSpace, ZoneError, ZoneOptions, ZoneSpace};
+use hadal_guide::shrink::Stage;
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
 use hadal_lang::{Language, LoadOptions, LoadedModel};
 use hadal_search::{DeadlockNotion, Question, Verdict, Violation, ViolationKind};
@@ -215,8 +218,14 @@ impl Searching<'_> {
         if args.timed.covering == Some(CoveringChoice::Regions) {
             return self.regions(zones);
         }
-        let space =
-            ZoneSpace::new(self.timed.clone(), zones.clone()).map_err(|error| self.refused(&error))?;
+        let safely = match args.reduction.safe_abstraction {
+            true => timed::safely(self.timed, &self.asked_states()),
+            false => Safely { timed: self.timed.clone(), stages: Vec::new(), notes: Vec::new() },
+        };
+        if !args.output.quiet {
+            safely.notes.iter().for_each(|note| crate::output::note!("{note}"));
+        }
+        let space = ZoneSpace::new(safely.timed, zones.clone()).map_err(|error| self.refused(&error))?;
         if space.has_diagonals() && args.timed.covering == Some(CoveringChoice::Alu) {
             return Err(Failure::Usage(
                 "--covering alu does not keep what is reachable where differences of clocks are compared: leave it out, or \
@@ -228,9 +237,10 @@ impl Searching<'_> {
         let search = TimedCheck::of(&space, question, self.plan.clone()).begin()?;
         let found = self.explore(&search)?;
         let mut trace = match &found.0.report.verdict {
-            Verdict::Violated(found) => {
+            Verdict::Violated(found) if safely.stages.is_empty() => {
                 Some(view::view(&space, found, |path, end| space.concrete(path, end))?)
             }
+            Verdict::Violated(found) => Some(self.lifted((&space, &safely.stages), found, zones.clone())?),
             _ => None,
         };
         let mut earliest = None;
@@ -250,6 +260,21 @@ impl Searching<'_> {
         let mut searched = self.searched(&search, &space, found, trace);
         searched.outcome.counts.fastest = earliest;
         Ok(searched)
+    }
+
+    /// What was found without the safe parts, as a run of the whole model.
+    fn lifted(
+        &self,
+        left: (&ZoneSpace, &[Stage]),
+        found: &Violation,
+        zones: ZoneOptions,
+    ) -> Result<TraceView, Failure> {
+        let model = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
+        let whole = ZoneSpace::new(self.timed.clone(), ZoneOptions { model, ..zones })
+            .map_err(|error| self.refused(&error))?;
+        let trace = timed::lifted(&whole, left, &found.path, view::ending(found))?;
+        let found = Violation { shortest: false, ..found.clone() };
+        Ok(view::shown(&whole, &found, &trace))
     }
 
     /// Looks for states region by region.
@@ -282,8 +307,10 @@ impl Searching<'_> {
 
     /// Looks for a run that the claim of a property accepts.
     fn run(&self, property: usize) -> Result<Searched, Failure> {
-        if self.args.timed.fastest {
-            return Err(Failure::Usage("--fastest looks for states, not for runs".into()));
+        if self.args.timed.fastest || self.args.reduction.safe_abstraction {
+            return Err(Failure::Usage(
+                "--fastest and --safe-abstraction are for questions about states, not about runs".into(),
+            ));
         }
         if self.args.timed.covering.is_some_and(|covering| covering != CoveringChoice::Off) {
             return Err(Failure::Usage(

@@ -340,7 +340,7 @@ fn on_disk(
         passes: found.passes.iter().map(pass).collect(),
         stored: found.passes.iter().map(|pass| pass.stored).max().unwrap_or(0),
     };
-    let stopped = found.stopped.map(|reason| format!("{reason:?}"));
+    let stopped = found.stopped.map(|reason| reason.to_string());
     Ok(Planned { answer, stopped, disk_bytes: Some(found.disk_bytes), run: found.run })
 }
 

@@ -17,13 +17,7 @@ pub fn view(
     found: &Violation,
     concrete: impl Fn(&[Vec<u64>], TimedEnding) -> Result<ConcreteTrace, ConcreteError>,
 ) -> Result<TraceView, Failure> {
-    let ending = match found.kind {
-        ViolationKind::Invariant(id) | ViolationKind::Goal(id) | ViolationKind::PropertyFault(id) => {
-            TimedEnding::Property(id.0 as usize)
-        }
-        ViolationKind::Fault(label) => TimedEnding::Fault(label),
-        _ => TimedEnding::State,
-    };
+    let ending = ending(found);
     let violation = describe(space, found);
     let model = space.timed().system.name.clone();
     if found.path.is_empty() {
@@ -39,6 +33,17 @@ pub fn view(
     }
     let trace = concrete(&found.path, ending).map_err(|error| Failure::Internal(error.to_string()))?;
     Ok(shown(space, found, &trace))
+}
+
+/// How the run to what was found ends.
+pub fn ending(found: &Violation) -> TimedEnding {
+    match found.kind {
+        ViolationKind::Invariant(id) | ViolationKind::Goal(id) | ViolationKind::PropertyFault(id) => {
+            TimedEnding::Property(id.0 as usize)
+        }
+        ViolationKind::Fault(label) => TimedEnding::Fault(label),
+        _ => TimedEnding::State,
+    }
 }
 
 /// A run, however it was found, as it is shown.

@@ -65,7 +65,8 @@ impl Engine<'_> {
         // Neither depends on the budget or on how many threads there are.
         let small = bucket.raw < SHARED_FROM;
         let goal_is_near = u64::from(cell.h) <= self.costs.last().copied().unwrap_or(1);
-        let threads = if small { 1 } else { threads };
+        // What covers what is decided key by key, and a key is not to be cut.
+        let threads = if small || self.search.task.space.cover().is_some() { 1 } else { threads };
         let splitters = self.splitters(&sources, if threads == 1 { 1 } else { 4 * threads });
         let pass = Pass {
             cell,

@@ -4,6 +4,7 @@
 
 mod again;
 mod apart;
+mod covered;
 
 pub(super) use again::Again;
 
@@ -154,6 +155,9 @@ impl<'a> Expander<'a> {
         let (shape, range) = (self.shape, pass.range(piece));
         let sources = pass.sources.iter().map(|part| part.source(shape, range)).collect::<Result<_, _>>()?;
         let mut merge = RunMerge::new(shape, sources);
+        if let Some(cover) = self.task.space.cover() {
+            return self.expand_covered(pass, (piece, merge), cover);
+        }
         if self.rules.steps == Steps::Apart {
             return self.expand_apart(pass, piece, merge);
         }

@@ -8,6 +8,7 @@
 
 mod antichain;
 mod groups;
+mod large;
 mod runs;
 mod stream;
 
@@ -18,14 +19,15 @@ use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::sorted::SORT;
 use crate::report::CoverFigures;
-use antichain::Antichain;
+pub(crate) use antichain::Antichain;
 use groups::Groups;
 use hadal_store::run::{RunOptions, RunReader};
 use hadal_store::vfs::Disk;
 use hadal_store::{Governor, Reservation};
 use hadal_system::{Ascending, Cover};
+use large::Maximal;
 use runs::ClosedRuns;
-use stream::Stream;
+pub(crate) use stream::Stream;
 
 /// The share of the budget of antichains in RAM, in percent.
 const GROUPS_SHARE: u64 = 50;
@@ -54,7 +56,6 @@ pub(crate) struct CoverDetector<'a> {
     cover: &'a dyn Cover,
     candidates: Candidates,
     closed: Closed<'a>,
-    antichain: Antichain<'a>,
     /// A batch freed of what closed states cover.
     batch: Vec<u64>,
     disk: Disk,
@@ -78,7 +79,6 @@ impl<'a> CoverDetector<'a> {
             cover,
             candidates: Candidates::new(disk, options, most as usize / 8),
             closed: Closed::Ram(Groups::new(cover, words, groups)),
-            antichain: Antichain::new(cover, words),
             batch: Vec::new(),
             disk: disk.clone(),
             options,
@@ -158,18 +158,12 @@ impl Detector for CoverDetector<'_> {
                 Closed::Ram(_) => None,
                 Closed::Runs(closed) => Some(closed.pass(self.candidates.states())?),
             };
-            let key_words = self.cover.key_words();
-            let mut group: Vec<u64> = Vec::new();
-            while merge.next_group(key_words, &mut group)? {
-                let before = group.len();
-                if let Some(pass) = &mut pass {
-                    pass.subtract(&mut group)?;
-                }
-                found.earlier += ((before - group.len()) / words) as u64;
-                let left = group.len();
-                self.antichain.keep_maximal(&mut group);
-                found.within += ((left - group.len()) / words) as u64;
-                layer.write(&group)?;
+            let most = large::most_of_key(&self.disk);
+            let mut maximal = Maximal::new(self.cover, &self.disk, self.options, most);
+            let mut take = |states: &[u64]| Ok(layer.write(states)?);
+            while let Some(thinned) = maximal.next(&mut merge, pass.as_mut(), &mut take)? {
+                found.earlier += thinned.closed;
+                found.within += thinned.states - thinned.closed - thinned.maximal;
             }
         }
         found.within += self.candidates.merged_away();

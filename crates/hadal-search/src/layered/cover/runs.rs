@@ -2,6 +2,7 @@
 
 use super::super::Trouble;
 use super::antichain::Antichain;
+use super::large::{Maximal, most_of_key};
 use super::stream::Stream;
 use crate::report::CoverFigures;
 use hadal_store::Reservation;
@@ -28,6 +29,8 @@ pub(super) struct ClosedRuns<'a> {
     /// States of small layers.
     recent: Vec<u64>,
     most_recent: usize,
+    /// Words of states of one key in RAM.
+    most_of_key: usize,
     _memory: Reservation,
 }
 
@@ -41,6 +44,7 @@ impl<'a> ClosedRuns<'a> {
             runs: Vec::new(),
             recent: Vec::new(),
             most_recent: most as usize / 8,
+            most_of_key: most_of_key(disk),
             _memory: disk.governor.try_reserve(2 * most, "recent layers")?,
         })
     }
@@ -85,13 +89,10 @@ impl<'a> ClosedRuns<'a> {
     /// One run of the maximal states of several.
     fn merge(&self, runs: &[RunFile]) -> Result<RunFile, Trouble> {
         let mut stream = self.stream(runs, &[])?;
-        let mut antichain = Antichain::new(self.cover, self.words());
+        let mut maximal = Maximal::new(self.cover, &self.disk, self.options, self.most_of_key);
         let mut run = RunWriter::create(&self.disk, RunKind::Closed, &self.options)?;
-        let mut group = Vec::new();
-        while stream.next_group(self.cover.key_words(), &mut group)? {
-            antichain.keep_maximal(&mut group);
-            run.push_all(Records::new(self.options.shape, &group))?;
-        }
+        let mut take = |states: &[u64]| Ok(run.push_all(Records::new(self.options.shape, states))?);
+        while maximal.next(&mut stream, None, &mut take)?.is_some() {}
         Ok(run.finish()?)
     }
 
@@ -119,13 +120,11 @@ impl<'a> ClosedRuns<'a> {
 
     pub(super) fn figures(&self) -> Result<CoverFigures, Trouble> {
         let mut stream = self.stream(&self.runs, &self.recent)?;
-        let mut antichain = Antichain::new(self.cover, self.words());
+        let mut maximal = Maximal::new(self.cover, &self.disk, self.options, self.most_of_key);
         let mut figures = CoverFigures::default();
-        let mut group = Vec::new();
-        while stream.next_group(self.cover.key_words(), &mut group)? {
-            antichain.keep_maximal(&mut group);
+        while let Some(thinned) = maximal.next(&mut stream, None, &mut |_| Ok(()))? {
             figures.discrete += 1;
-            figures.maximal += (group.len() / self.words()) as u64;
+            figures.maximal += thinned.maximal;
         }
         Ok(figures)
     }
@@ -146,23 +145,25 @@ impl Pass<'_> {
     pub(super) fn subtract(&mut self, group: &mut Vec<u64>) -> Result<(), Trouble> {
         let first = self.words - self.key_words;
         let Some(key) = group.get(first..self.words).map(<[u64]>::to_vec) else { return Ok(()) };
-        loop {
-            self.closed.clear();
-            while let Some(state) = self.stream.peek()? {
-                match compare(&state[first..], &key) {
-                    Ordering::Less => {}
-                    Ordering::Equal => self.closed.extend_from_slice(state),
-                    Ordering::Greater => break,
-                }
-                self.stream.step();
-                if self.closed.len() >= BLOCK_STATES * self.words {
-                    break;
-                }
-            }
-            if self.closed.is_empty() {
-                return Ok(());
-            }
-            self.antichain.subtract(group, &self.closed);
+        let mut closed = std::mem::take(&mut self.closed);
+        while self.closed_of(&key, &mut closed, BLOCK_STATES * self.words)? {
+            self.antichain.subtract(group, &closed);
         }
+        self.closed = closed;
+        Ok(())
+    }
+
+    /// Replaces `block` by at most about `most` words of closed states of this key; false where there are none (left).
+    pub(super) fn closed_of(
+        &mut self,
+        key: &[u64],
+        block: &mut Vec<u64>,
+        most: usize,
+    ) -> Result<bool, Trouble> {
+        let first = self.words - self.key_words;
+        while self.stream.peek()?.is_some_and(|state| compare(&state[first..], key) == Ordering::Less) {
+            self.stream.step();
+        }
+        self.stream.more_of(key, block, most)
     }
 }

@@ -4,7 +4,7 @@ use super::super::Trouble;
 use hadal_store::merge::{BlockSource, RunMerge};
 
 /// States of a merge.
-pub(super) struct Stream<'m> {
+pub(crate) struct Stream<'m> {
     merge: RunMerge<'m>,
     block: Vec<u64>,
     at: usize,
@@ -13,12 +13,12 @@ pub(super) struct Stream<'m> {
 }
 
 impl<'m> Stream<'m> {
-    pub(super) fn new(merge: RunMerge<'m>, words: usize) -> Self {
+    pub(crate) fn new(merge: RunMerge<'m>, words: usize) -> Self {
         Stream { merge, block: Vec::new(), at: 0, words, ended: false }
     }
 
     /// The state that comes next.
-    pub(super) fn peek(&mut self) -> Result<Option<&[u64]>, Trouble> {
+    pub(crate) fn peek(&mut self) -> Result<Option<&[u64]>, Trouble> {
         if self.at >= self.block.len() && !self.ended {
             self.at = 0;
             if !self.merge.next_block(&mut self.block)? {
@@ -30,12 +30,12 @@ impl<'m> Stream<'m> {
     }
 
     /// Passes it.
-    pub(super) fn step(&mut self) {
+    pub(crate) fn step(&mut self) {
         self.at += self.words;
     }
 
     /// Replaces `group` by all states of the next key; false at the end.
-    pub(super) fn next_group(&mut self, key_words: usize, group: &mut Vec<u64>) -> Result<bool, Trouble> {
+    pub(crate) fn next_group(&mut self, key_words: usize, group: &mut Vec<u64>) -> Result<bool, Trouble> {
         group.clear();
         let first = self.words - key_words;
         loop {
@@ -48,5 +48,39 @@ impl<'m> Stream<'m> {
             self.step();
         }
         Ok(!group.is_empty())
+    }
+
+    /// The same with at most about `most` words; whether these are all.
+    pub(crate) fn next_group_within(
+        &mut self,
+        key_words: usize,
+        group: &mut Vec<u64>,
+        most: usize,
+    ) -> Result<bool, Trouble> {
+        group.clear();
+        let first = self.words - key_words;
+        let Some(state) = self.peek()? else { return Ok(true) };
+        let key = state[first..].to_vec();
+        self.more_of(&key, group, most)?;
+        Ok(!self.peek()?.is_some_and(|state| state[first..] == key))
+    }
+
+    /// Replaces `block` by at most about `most` words of states of this key; false where there are none.
+    pub(crate) fn more_of(
+        &mut self,
+        key: &[u64],
+        block: &mut Vec<u64>,
+        most: usize,
+    ) -> Result<bool, Trouble> {
+        block.clear();
+        let first = self.words - key.len();
+        while block.len() < most {
+            match self.peek()? {
+                Some(state) if state[first..] == *key => block.extend_from_slice(state),
+                _ => break,
+            }
+            self.step();
+        }
+        Ok(!block.is_empty())
     }
 }
