@@ -45,16 +45,18 @@ mod preparation;
 pub mod properties;
 mod race;
 pub mod reduction;
+pub mod room;
 pub mod run;
 pub mod running;
 mod runs;
 mod searching;
+pub mod several;
 pub mod space;
 pub mod strategy;
 pub mod timed;
 pub mod usage;
 
-pub use check::Check;
+pub use check::{Check, Subject};
 pub use coverage::Coverage;
 pub use detection::Detecting;
 pub use directed::Directing;
@@ -67,6 +69,7 @@ pub use reduction::{Reductions, Traces};
 pub use run::{Outcome, Prepared, Run};
 pub use running::{Fair, Lasso, Liveness, Running};
 pub use runs::Answer;
+pub use several::Several;
 pub use space::{SpaceCheck, SpaceOutcome, SpaceRun};
 pub use strategy::Strategy;
 

@@ -11,12 +11,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use crate::check::{Check, Subject};
 use crate::error::CheckError;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::run::Session;
 use crate::searching::{Begin, Progress, Searching};
-use crate::strategy::Strategy;
 use hadal_search::explore::Method;
 use hadal_search::strategies::ExplorerKind;
 use hadal_search::strategy::Strategy as Layered;
@@ -26,13 +26,23 @@ use hadal_system::{PropertyKind, StateSpace};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A question about a state space: [`SpaceCheck::of`], then what differs from the usual, then [`SpaceCheck::run`].
-#[must_use = "a check does nothing until it is run"]
-pub struct SpaceCheck<'s> {
-    space: &'s dyn StateSpace,
+/// A question about a state space: [`Check::of`], then what differs from the usual, then [`SpaceCheck::run`]. What needs a
+/// model (reductions, directed search) is refused.
+pub type SpaceCheck<'s> = Check<&'s dyn StateSpace>;
+
+/// What is asked about a state space.
+pub struct SpaceAsked {
     question: Question,
-    options: Options,
     usual: Option<Layered>,
+}
+
+impl Subject for &dyn StateSpace {
+    type Asked = SpaceAsked;
+
+    fn asked(&self) -> SpaceAsked {
+        let question = Question::everything(self.properties(), DeadlockNotion::Off);
+        SpaceAsked { question, usual: None }
+    }
 }
 
 /// What the check of a space came to.
@@ -47,52 +57,23 @@ pub struct SpaceOutcome {
 }
 
 impl<'s> SpaceCheck<'s> {
-    /// All properties of the space, and no deadlocks.
-    pub fn of(space: &'s dyn StateSpace) -> Self {
-        let question = Question::everything(space.properties(), DeadlockNotion::Off);
-        SpaceCheck { space, question, options: Options::default(), usual: None }
-    }
-
     /// Asks this.
     pub fn question(mut self, question: Question) -> Self {
-        self.question = question;
-        self
-    }
-
-    /// With everything chosen at once. What needs a model (reductions, directed search) is refused.
-    pub fn options(mut self, options: Options) -> Self {
-        self.options = options;
-        self
-    }
-
-    /// The memory budget in bytes.
-    pub fn memory(mut self, bytes: u64) -> Self {
-        self.options.budget.memory = Some(bytes);
-        self
-    }
-
-    /// Threads, at least 1.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.options.budget.threads = Some(threads.max(1));
-        self
-    }
-
-    /// Visits and stores states in this way.
-    pub fn strategy(mut self, strategy: Strategy) -> Self {
-        self.options.strategy = strategy;
+        self.asked.question = question;
         self
     }
 
     /// Unless a strategy is named, explores with these settings of the layered loop instead of `auto`: up to covering, say.
     pub fn usually(mut self, settings: Layered) -> Self {
-        self.usual = Some(settings);
+        self.asked.usual = Some(settings);
         self
     }
 
     /// Checks the choices against each other, opens the budget and starts the clock.
     pub fn begin(self) -> Result<SpaceRun<'s>, CheckError> {
-        let properties = self.space.properties();
-        let asks_liveness = self.question.of_kind(properties, PropertyKind::Liveness).next().is_some();
+        let (space, SpaceAsked { question, usual }) = (self.subject, self.asked);
+        let properties = space.properties();
+        let asks_liveness = question.of_kind(properties, PropertyKind::Liveness).next().is_some();
         let mut plan = Plan::new(&self.options, asks_liveness)?;
         if plan.directed.is_some() || self.options.reductions != Default::default() {
             return Err(CheckError::Question(
@@ -101,10 +82,10 @@ impl<'s> SpaceCheck<'s> {
             ));
         }
         if matches!(self.options.strategy.explorer, ExplorerKind::Auto) {
-            plan.layered = self.usual;
+            plan.layered = usual;
         }
         let session = Session::open(&self.options, plan.memory, "space")?;
-        Ok(SpaceRun { space: self.space, question: self.question, options: self.options, plan, session })
+        Ok(SpaceRun { space, question, options: self.options, plan, session })
     }
 
     /// Explores to the end, or to a limit.

@@ -2,7 +2,7 @@
 
 use super::about::About;
 use super::present::{outcome, show};
-use super::several::Several;
+use super::several::{Found, with_rest};
 use crate::args::{CheckArgs, Deadlock};
 use crate::export;
 use crate::failure::Failure;
@@ -14,8 +14,9 @@ use crate::timed;
 use crate::violation;
 use hadal_check::formulas::{Asking, Own};
 use hadal_check::options::Place;
+use hadal_check::room::MoreRoom;
 use hadal_check::usage::{begin_peak, cpu_seconds};
-use hadal_check::{Check, DeadlockNotion, Fair, Options, Verdict, folder};
+use hadal_check::{Check, DeadlockNotion, Fair, Options, Several, Verdict, folder};
 use hadal_lang::Language;
 use hadal_system::{Property, progress};
 use std::path::Path;
@@ -76,7 +77,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let before = resumed.and_then(|path| folder::look_at(path).ok()).map_or(0, |run| run.record.states());
     let first_options = options(args, loaded.language, resumed)?;
     let mut system = loaded.system;
-    let mut several = Several::of(args);
+    let mut several = Several::new(first_options.clone(), args.several.map_or(1, |most| most as usize));
     let given = if several.may_go_on() { system.clone() } else { std::mem::take(&mut system) };
     let mut prepared = Check::with_options(given, first_options).prepare()?;
     if !args.output.quiet {
@@ -88,6 +89,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let startup_peak = begin_peak();
 
     let progress = Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?;
+    let mut earlier = Found::default();
     let (found, trace) = loop {
         let search = prepared.begin()?;
         let control = search.control();
@@ -95,32 +97,33 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         let found = progress.during(control, search.governor(), || search.finish());
         progress.tell(control);
         let found = found?;
+        if let Some(more) = MoreRoom::wanted(&found) {
+            if !args.output.quiet {
+                let MoreRoom { process, room } = &more;
+                crate::output::note!(
+                    "more processes `{process}` live at once than there was room for: again, with room for {room}"
+                );
+            }
+            let mut again = args.clone();
+            more.give(&mut again.model.processes);
+            return run(&again, None);
+        }
         let trace = match (&found.report.verdict, &found.trace) {
             (Verdict::Violated(violation), Some(trace)) => {
                 Some(violation::render(prepared.shown(), violation, trace))
             }
             _ => None,
         };
-        if let Some(again) = trace.as_ref().and_then(|trace| with_more_room(args, &trace.violation.message)) {
-            if !args.output.quiet
-                && let Some((name, room)) = again.model.processes.last()
-            {
-                crate::output::note!(
-                    "more processes `{name}` live at once than there was room for: again, with room for {room}"
-                );
-            }
-            return run(&again, None);
-        }
-        let Some(next) = trace.as_ref().and_then(|trace| several.next(args, trace, begun)) else {
-            break (found, trace);
-        };
+        let Some(mut next) = several.after(&prepared, &found) else { break (found, trace) };
+        earlier.0.extend(trace);
+        next.place.about = about(&with_rest(args, &next))?;
         drop(search);
-        prepared = Check::with_options(system.clone(), options(&next, loaded.language, None)?).prepare()?;
+        prepared = Check::with_options(system.clone(), next).prepare()?;
     };
     if let Some(path) = &args.output.export {
         export::write(prepared.shown(), path, args.limits.max_states)?;
     }
-    let exit_code = if several.has_found() { 1 } else { Outcome::exit_code(&found.report) };
+    let exit_code = if !earlier.0.is_empty() { 1 } else { Outcome::exit_code(&found.report) };
     let coverage = prepared.coverage(&found.report)?;
     let mut outcome = outcome(args, &prepared, found, trace.as_ref());
     outcome.time.seconds = begun.elapsed().as_secs_f64();
@@ -130,7 +133,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     outcome.counts.states_before = before;
     outcome.used.settings = args.output.settings.clone();
     outcome.seen.coverage = coverage;
-    let traces = several.conclude(args, &mut outcome, trace);
+    let traces = earlier.conclude(args, &mut outcome, trace);
     progress.event(|| serde_json::json!({ "event": "result", "result": outcome }));
     if let Some(path) = &args.output.report {
         write_report(path, &outcome, &about_all)?;
@@ -164,14 +167,10 @@ pub(crate) fn interrupt_stops(control: &Arc<hadal_search::Control>) -> Result<()
     .map_err(|error| Failure::Internal(format!("cannot handle interrupts: {error}")))
 }
 
-/// The same question with twice the room for a type of processes, where what was found is only that there was too little.
-fn with_more_room(args: &CheckArgs, message: &str) -> Option<CheckArgs> {
-    const MOST: usize = 255;
-    let (name, room) = hadal_lang::promela::no_room(message)?;
-    let mut again = args.clone();
-    again.model.processes.retain(|(known, _)| known != name);
-    again.model.processes.push((name.to_owned(), (2 * room).min(MOST)));
-    (room < MOST).then_some(again)
+/// What a run's folder keeps of the command.
+fn about(args: &CheckArgs) -> Result<serde_json::Value, Failure> {
+    serde_json::to_value(About::of(args))
+        .map_err(|error| Failure::Usage(format!("a run cannot remember this command: {error}")))
 }
 
 /// What the arguments ask of the library.
@@ -204,8 +203,7 @@ pub(crate) fn options(
             disk: args.disk.clone(),
             name: stem,
             resumed: resumed.map(Path::to_owned),
-            about: serde_json::to_value(About::of(args))
-                .map_err(|error| Failure::Usage(format!("a run cannot remember this command: {error}")))?,
+            about: about(args)?,
         },
     })
 }

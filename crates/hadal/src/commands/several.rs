@@ -1,63 +1,24 @@
-//! `--continue N`: one violation per property. What was answered is not asked again, and the search is made anew for the
-//! rest: so every trace is what the strategy promises of a first one, whatever the strategy.
+//! `--continue N`: one violation per property ([`hadal_check::several`]), told together.
 
 use crate::args::{CheckArgs, Deadlock};
 use crate::outcome::{Outcome, ViolationFigures};
 use crate::trace::TraceView;
-use std::time::Instant;
+use hadal_check::{DeadlockNotion, Options};
 
-/// The violations that were found so far.
-pub struct Several {
-    most: usize,
-    /// Whether the command asks for more than one.
-    is_asked: bool,
-    found: Vec<TraceView>,
-    settled: Vec<String>,
-    deadlock: Option<Deadlock>,
+/// The command that asks only what is left, as a run's folder keeps it.
+pub fn with_rest(args: &CheckArgs, rest: &Options) -> CheckArgs {
+    let deadlock = match rest.deadlock {
+        DeadlockNotion::Off => Some(Deadlock::Off),
+        _ => args.deadlock,
+    };
+    CheckArgs { settled: rest.settled.clone(), deadlock, ..args.clone() }
 }
 
-impl Several {
-    /// None yet.
-    pub fn of(args: &CheckArgs) -> Self {
-        Several {
-            most: args.several.map_or(1, |most| most as usize),
-            is_asked: args.several.is_some(),
-            found: Vec::new(),
-            settled: args.settled.clone(),
-            deadlock: args.deadlock,
-        }
-    }
+/// The violations that were found before the last search.
+#[derive(Default)]
+pub struct Found(pub Vec<TraceView>);
 
-    /// Whether another search may follow the first.
-    pub fn may_go_on(&self) -> bool {
-        self.most > 1
-    }
-
-    /// Whether something was found before the last search.
-    pub fn has_found(&self) -> bool {
-        !self.found.is_empty()
-    }
-
-    /// What is left to ask after this violation, if anything is: an error of the model itself ends the search, as nothing
-    /// is known of what comes after it.
-    pub fn next(&mut self, args: &CheckArgs, trace: &TraceView, begun: Instant) -> Option<CheckArgs> {
-        if self.found.len() + 1 >= self.most {
-            return None;
-        }
-        match (&trace.violation.property, trace.violation.kind) {
-            (Some(property), _) => self.settled.push(property.clone()),
-            (None, "deadlock") => self.deadlock = Some(Deadlock::Off),
-            _ => return None,
-        }
-        let mut next = CheckArgs { settled: self.settled.clone(), deadlock: self.deadlock, ..args.clone() };
-        if let Some(limit) = next.limits.time_limit {
-            // The limit is the command's, not that of each search.
-            next.limits.time_limit = Some(limit.checked_sub(begun.elapsed())?);
-        }
-        self.found.push(trace.clone());
-        Some(next)
-    }
-
+impl Found {
     /// Tells all of them in the outcome of the last search; returns every trace.
     pub fn conclude(
         self,
@@ -65,9 +26,9 @@ impl Several {
         outcome: &mut Outcome,
         last: Option<TraceView>,
     ) -> Vec<TraceView> {
-        let more = self.found.len();
-        let traces: Vec<TraceView> = self.found.into_iter().chain(last).collect();
-        if !self.is_asked {
+        let more = self.0.len();
+        let traces: Vec<TraceView> = self.0.into_iter().chain(last).collect();
+        if args.several.is_none() {
             return traces;
         }
         let detail = super::present::detail(args);
