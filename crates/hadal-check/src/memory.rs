@@ -4,8 +4,10 @@ use crate::error::CheckError;
 
 /// The least budget in which every strategy works.
 pub const LEAST_MEMORY: u64 = 16 << 20;
-/// What the program and a small model take besides the budget: most of the fixed overhead.
+/// What the program and a small model take besides the budget: most of the fixed overhead. Resident, and of that from the
+/// allocator.
 const PROGRAM_ALLOWANCE: u64 = 14 << 20;
+const ALLOCATED_ALLOWANCE: u64 = 6 << 20;
 /// A search has this much left beside a large model.
 const LEAST_LEFT: u64 = 12 << 20;
 
@@ -42,9 +44,32 @@ fn status_bytes(name: &str) -> u64 {
         .map_or(0, |kib| kib * 1024)
 }
 
+/// What the allocator has given out, in bytes. Unlike what is resident it is the same every time: which pages the system
+/// keeps depends on everything that runs beside.
+fn allocated() -> Option<u64> {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: asks the allocator for its figures; it touches nothing else.
+    let bytes = {
+        let figures = unsafe { libc::mallinfo2() };
+        Some((figures.uordblks + figures.hblkhd) as u64)
+    };
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    let bytes = None;
+    bytes
+}
+
+/// What the model takes of the budget, in whole megabytes: a search with the same budget is to do the same every time.
+fn model_bytes() -> u64 {
+    let beyond = match allocated() {
+        Some(bytes) => bytes.saturating_sub(ALLOCATED_ALLOWANCE),
+        None => resident().saturating_sub(PROGRAM_ALLOWANCE),
+    };
+    beyond.next_multiple_of(1 << 20)
+}
+
 /// What is left of the budget for the search: a model of more than a few megabytes counts.
 pub(crate) fn search_budget(memory: u64) -> Result<u64, CheckError> {
-    let model = resident().saturating_sub(PROGRAM_ALLOWANCE);
+    let model = model_bytes();
     match memory.checked_sub(model).filter(|&left| left >= memory.min(LEAST_LEFT)) {
         Some(left) => Ok(left),
         None => Err(CheckError::Question(format!(
@@ -54,5 +79,24 @@ pub(crate) fn search_budget(memory: u64) -> Result<u64, CheckError> {
             memory >> 20,
             (model + LEAST_LEFT).div_ceil(4 << 20) * 4 + 4,
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_model_takes_nothing_of_the_budget_and_a_large_one_takes_itself() {
+        let before = search_budget(64 << 20).expect("it fits");
+        // What is resident differs from one moment to the next, as it does from run to run.
+        let touched = vec![1u8; 3 << 20];
+        assert_eq!(touched.iter().map(|&byte| u64::from(byte)).sum::<u64>(), 3 << 20);
+        drop(touched);
+        assert_eq!(search_budget(64 << 20).expect("it fits"), before);
+        let large = vec![1u8; 30 << 20];
+        let left = search_budget(64 << 20).expect("it fits");
+        assert!(before - left > 20 << 20, "{left} of {before}");
+        drop(large);
     }
 }
