@@ -261,6 +261,12 @@ impl Searching<'_> {
                     self.options.detecting.save_partition(&explored, self.control);
                     explored.report
                 }
+                early::Ended::Handed(explored) => {
+                    decisions.push(
+                        "  sweeps took longer than finding all states: a depth-first search answered in their place".to_owned(),
+                    );
+                    explored.report
+                }
                 early::Ended::Early(report, explored) => {
                     decisions.push(format!(
                         "  of more than {explored} states: a depth-first search found a cycle in {}",
