@@ -84,6 +84,8 @@ pub struct Control {
     resumed: bool,
     /// Where the time limit is counted from.
     limited_from: OnceLock<Instant>,
+    /// What is done is not new: it does not count against the time limit.
+    held: AtomicBool,
 }
 
 impl Control {
@@ -105,6 +107,7 @@ impl Control {
             started: Instant::now(),
             resumed: true,
             limited_from: OnceLock::new(),
+            held: AtomicBool::new(false),
         }
     }
 
@@ -112,6 +115,19 @@ impl Control {
     /// asked to.
     pub fn part(&self, limits: Limits) -> Self {
         Control { interrupt: Arc::clone(&self.interrupt), ..Control::new(limits) }
+    }
+
+    /// What follows was done before and must be done again: it does not count against the time limit, or a run whose limit is
+    /// shorter than that would never get any further.
+    pub(crate) fn hold_time(&self) {
+        self.held.store(self.limited_from.get().is_none(), Ordering::Relaxed);
+    }
+
+    /// From now on time counts.
+    pub(crate) fn count_time(&self) {
+        if self.held.swap(false, Ordering::Relaxed) {
+            self.limited_from.get_or_init(Instant::now);
+        }
     }
 
     /// Whether it reads back what it did before.
@@ -152,6 +168,12 @@ impl Control {
         disk.brake.arm(Arc::clone(&self.interrupt), deadline)
     }
 
+    /// Lets a run that is read back be left when the search is asked to stop: that takes as long as it takes, whatever the time
+    /// limit.
+    pub(crate) fn brake_reading_back<'d>(&self, disk: &'d Disk) -> Armed<'d> {
+        disk.brake.arm(Arc::clone(&self.interrupt), None)
+    }
+
     /// Whether a limit is reached, given the number of distinct states. Looked at every few hundred expansions.
     pub fn must_stop(&self, states: u64) -> Option<StopReason> {
         if self.is_interrupted() {
@@ -159,6 +181,9 @@ impl Control {
         }
         if self.limits.max_states.is_some_and(|max| states >= max) {
             return Some(StopReason::StateLimit);
+        }
+        if self.held.load(Ordering::Relaxed) {
+            return None;
         }
         // Looked at for the first time when there is something new to expand.
         if self.limits.time.is_some_and(|max| self.limited_from.get_or_init(Instant::now).elapsed() >= max) {

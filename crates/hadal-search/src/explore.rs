@@ -33,9 +33,11 @@
 use crate::lane::SearchTask;
 use crate::layered::Trouble;
 use crate::layered::ledger::Ledger;
-use crate::report::{Report, Verdict, Violation};
+use crate::ram::breadth::TABLE;
+use crate::report::{DiskFigures, Report, StopReason, Verdict, Violation};
 use crate::strategies::Resumes;
 use hadal_store::Governor;
+use std::sync::atomic::Ordering;
 
 /// The work of one step of a search that nothing runs beside: some tens of milliseconds.
 const STEP: u64 = 40_000_000;
@@ -121,7 +123,11 @@ pub trait Method {
     fn explorer<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
         match self.payloads() {
             Payloads::Refused(why) if setting.task.space.payload().words > 0 => Err(Trouble::Payloads(why)),
-            _ => self.begin(setting),
+            _ => match self.begin(setting) {
+                // Interrupted while it read back what it did before: its run stands where it stood.
+                Err(trouble) if trouble.is_stop() => Ok(Box::new(Over::standing(setting))),
+                begun => begun,
+            },
         }
     }
 
@@ -158,6 +164,14 @@ pub trait Explorer {
 
     /// The answer. A search that is not over ends here, as if it were interrupted.
     fn finish(self: Box<Self>) -> Result<Explored, Trouble>;
+
+    /// Ends a search that knows every state with an answer about infinite runs that another one found.
+    fn finish_with(self: Box<Self>, verdict: Verdict) -> Result<Explored, Trouble> {
+        let mut explored = self.finish()?;
+        explored.report.verdict = verdict;
+        explored.resumes = Resumes::Nothing;
+        Ok(explored)
+    }
 }
 
 /// How a search stands.
@@ -271,11 +285,26 @@ pub fn to_the_end(
 /// A search that was over before it began.
 pub(crate) struct Over {
     report: Report,
+    resumes: Resumes,
 }
 
 impl Over {
     pub(crate) fn new(report: Report) -> Self {
-        Over { report }
+        Over { report, resumes: Resumes::Nothing }
+    }
+
+    /// Of one that stands where its run left it.
+    fn standing(Setting { task, governor, .. }: Setting) -> Self {
+        let verdict = Verdict::Stopped(StopReason::Interrupted);
+        let (gauges, nothing) = (&task.control.gauges, Report::of_nothing(task, governor, verdict, TABLE));
+        let report = Report {
+            states: gauges.states.load(Ordering::Relaxed),
+            depth: Some(gauges.depth.load(Ordering::Relaxed)),
+            disk: Some(DiskFigures::default()),
+            stages: Vec::new(),
+            ..nothing
+        };
+        Over { report, resumes: Resumes::ItsOwn }
     }
 }
 
@@ -290,6 +319,6 @@ impl Explorer for Over {
     }
 
     fn finish(self: Box<Self>) -> Result<Explored, Trouble> {
-        Ok(Explored::leaving(self.report, Resumes::Nothing))
+        Ok(Explored::leaving(self.report, self.resumes))
     }
 }

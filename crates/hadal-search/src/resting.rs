@@ -9,6 +9,7 @@ use crate::explore::{Explored, Explorer, Phase, Progress};
 use crate::layered::Trouble;
 use crate::report::{Proviso, StopReason, Verdict};
 use hadal_store::Governor;
+use hadal_store::error::ReadError;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -102,6 +103,39 @@ impl<'a> Reins<'a> {
             ahead: 0,
             memory: self.governor.current(),
             ..self.before
+        }
+    }
+}
+
+/// Why a part of a search that rests did not come to its end.
+pub(crate) enum Early {
+    /// It must stop.
+    Stopped(StopReason),
+    Trouble(Trouble),
+}
+
+impl<T: Into<Trouble>> From<T> for Early {
+    fn from(trouble: T) -> Self {
+        Early::Trouble(trouble.into())
+    }
+}
+
+impl Early {
+    /// For those who only tell that they stopped.
+    pub(crate) fn trouble(self) -> Trouble {
+        match self {
+            Early::Stopped(_) => Trouble::Read(ReadError::Stopped),
+            Early::Trouble(trouble) => trouble,
+        }
+    }
+}
+
+/// Goes on with something that rests to its end: nobody asks for steps.
+pub(crate) fn to_its_end<T>(search: impl Future<Output = T>) -> T {
+    let mut search = std::pin::pin!(search);
+    loop {
+        if let Poll::Ready(ended) = search.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return ended;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The seeds' strategies on disk: each is a way of detection, a cache before it, and which layers are kept; the loop, the
 //! journal and the counters are the same for all (Lamborn 2014; docs/strategies.md describes each).
 
-use crate::control::{Control, Limits, WhenFull};
+use crate::control::{Limits, WhenFull};
 use crate::explore::{Explored, Explorer, Method, Payloads, Progress, Run, Setting};
 use crate::firings::Counts;
 use crate::fixpoint::Following;
@@ -20,9 +20,11 @@ use crate::layered::path;
 use crate::layered::room::{self, make_fit};
 use crate::layered::sorted::SORT;
 use crate::layered::sweep::{Keep, Means, Origin, Sweep};
-use crate::report::{DeadlockNotion, Question, Stage, Verdict};
+use crate::report::{DeadlockNotion, Proviso, Question, Report, Stage, StopReason, Verdict};
+use crate::resting::{Early, Reins, to_its_end};
 use crate::run::{Buffers, run_options};
 use crate::strategies::Resumes;
+use hadal_store::error::ReadError;
 use hadal_store::run::RunOptions;
 use hadal_store::vfs::Disk;
 
@@ -113,15 +115,15 @@ impl Method for Strategy {
     }
 }
 
-/// Finds, by repeating the search, what lies in deleted layers before the path, which begins at this depth (Lamborn and
-/// Hansen 2006).
+/// Finds, by repeating the search, what lies in deleted layers before the path of what was found, which begins at this depth
+/// (Lamborn and Hansen 2006).
 pub(crate) fn complete_path(
     setting: Setting,
     disk: &Disk,
-    path: &mut Vec<Vec<u64>>,
-    depth: usize,
+    report: &mut Report,
+    begins_at: usize,
 ) -> Result<(), Trouble> {
-    Layering { setting, strategy: &Strategy::by(&SORT) }.complete_path(disk, path, depth)
+    Layering { setting, strategy: &Strategy::by(&SORT) }.complete(disk, report, begins_at)
 }
 
 /// Sets up layered searches.
@@ -159,6 +161,7 @@ impl<'a> Layering<'a> {
             seconds: 0.0,
             stages: Vec::new(),
             partly: None,
+            begun: 0,
         };
         self.sweep(Some(detector), origin, self.strategy.keep())
     }
@@ -166,10 +169,12 @@ impl<'a> Layering<'a> {
     /// Goes on from what was committed; stops at once where the disk has no room for the detector.
     fn go_on(&self, mut ledger: Ledger, record: RunRecord, known: room::Disk) -> Result<Sweep<'a>, Trouble> {
         let disk = ledger.disk().clone();
-        let when_full = self.setting.task.control.limits.when_full;
+        let control = self.setting.task.control;
+        let (armed, when_full) = (control.brake_reading_back(&disk), control.limits.when_full);
         let fitted = make_fit(&mut ledger, self.options(), record, (known, when_full), |journal| {
             self.adopted(&disk, journal)
         })?;
+        drop(armed);
         let origin = Origin::of_record(ledger, fitted.journal, fitted.record);
         self.sweep(fitted.made, origin, self.strategy.keep())
     }
@@ -199,6 +204,19 @@ impl<'a> Layering<'a> {
         Ok(Sweep::new(task, governor, means, origin))
     }
 
+    /// Prepends what lies in deleted layers to the path of a violation. Interrupted before it is whole, the search stopped.
+    fn complete(&self, disk: &Disk, report: &mut Report, begins_at: usize) -> Result<(), Trouble> {
+        let Verdict::Violated(violation) = &mut report.verdict else { return Ok(()) };
+        match self.complete_path(disk, &mut violation.path, begins_at) {
+            Err(trouble) if trouble.is_stop() => {
+                report.verdict = Verdict::Stopped(StopReason::Interrupted);
+                report.proviso = Some(Proviso::WrongSeen);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
     /// Prepends what lies in deleted layers: the search is repeated up to the first state of the path, as often as it
     /// takes.
     fn complete_path(&self, disk: &Disk, path: &mut Vec<Vec<u64>>, mut depth: usize) -> Result<(), Trouble> {
@@ -206,7 +224,8 @@ impl<'a> Layering<'a> {
         while depth > 0 {
             let when_full = self.setting.task.control.limits.when_full;
             let limits = Limits { max_depth: Some(depth as u64), when_full, ..Limits::default() };
-            let control = Control::new(limits);
+            // It stops when the search it serves is asked to.
+            let control = self.setting.task.control.part(limits);
             let task = SearchTask { question: &question, control: &control, ..self.setting.task };
             let again = Layering { setting: Setting { task, ..self.setting }, strategy: self.strategy };
             let mut keep = Keep { diameter: None, ..self.strategy.keep() };
@@ -218,7 +237,14 @@ impl<'a> Layering<'a> {
             let mut sweep = again.begin(disk, None)?.keeping(keep);
             sweep.run()?;
             let threads = self.setting.threads;
-            let before = path::shortest(task, &sweep.into_journal(), threads, depth, path.remove(0))?;
+            if control.is_interrupted() {
+                return Err(ReadError::Stopped.into());
+            }
+            let journal = sweep.into_journal();
+            let reins = Reins::new(&control, self.setting.governor, Progress::NOTHING);
+            let target = (depth, path.remove(0));
+            let before = to_its_end(path::shortest(task, (&journal, threads), target, &reins));
+            let before = before.map_err(Early::trouble)?;
             depth = depth + 1 - before.len();
             path.splice(0..0, before);
         }
@@ -273,9 +299,7 @@ impl Explorer for LayeredExplorer<'_> {
         let mut report = sweep.report();
         // The search for the rest of a trace needs the memory.
         drop(sweep);
-        if let Verdict::Violated(violation) = &mut report.verdict {
-            self.layering.complete_path(&self.disk, &mut violation.path, begins_at)?;
-        }
+        self.layering.complete(&self.disk, &mut report, begins_at)?;
         Ok(Explored { partition, payload, ..Explored::leaving(report, Resumes::Layers) })
     }
 }

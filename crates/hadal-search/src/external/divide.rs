@@ -8,10 +8,11 @@
 use super::engine::{Engine, Found};
 use super::trail::{Mode, Relay, lost};
 use super::{ExternalOptions, ExternalSearch, Flush, StopAt, TraceBy};
-use crate::control::{Control, Limits};
+use crate::control::Limits;
 use crate::lane::SearchTask;
 use crate::layered::Trouble;
-use crate::report::{DeadlockNotion, Question};
+use crate::report::{DeadlockNotion, Question, StopReason};
+use hadal_store::error::ReadError;
 use hadal_store::shape::RecordShape;
 use hadal_store::vfs::Disk;
 use hadal_system::guide::Goal;
@@ -83,7 +84,8 @@ impl Divider<'_> {
         let estimate = self.search.guide.estimator().estimate(&to, None);
         let part = Between::new(self.search.task.space, from.clone(), to.clone());
         let question = Question::everything(&part.properties, DeadlockNotion::Off);
-        let control = Control::new(Limits::default());
+        // It stops when the search it serves is asked to.
+        let control = self.search.task.control.part(Limits::default());
         let task = SearchTask { space: &part, question: &question, control: &control };
         let options = ExternalOptions {
             trace_by: TraceBy::Divide,
@@ -98,8 +100,10 @@ impl Divider<'_> {
         let mut engine = Engine::new(again, self.disk, None, mode)?;
         engine.start()?;
         let found = engine.work()?;
-        let Found::Goal { cell, .. } = found else {
-            return Err(lost("a part of the path is not found again"));
+        let cell = match found {
+            Found::Goal { cell, .. } => cell,
+            Found::Stopped(StopReason::Interrupted) => return Err(ReadError::Stopped.into()),
+            _ => return Err(lost("a part of the path is not found again")),
         };
         let crossing = engine.crossing(cell, &to)?;
         // The parts need the memory.

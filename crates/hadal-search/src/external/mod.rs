@@ -151,7 +151,13 @@ impl Method for External<'_> {
         let search = ExternalSearch { task, guide: self.guide, goal: self.goal, governor, threads, options };
         let mut engine = Engine::begin(search, ledger)?;
         match record {
-            Some(record) => engine.restore(record)?,
+            Some(record) => {
+                // The first bucket is expanded however long it takes: so every sitting gets on.
+                task.control.hold_time();
+                let disk = engine.disk();
+                let _armed = task.control.brake_reading_back(&disk);
+                engine.restore(record)?;
+            }
             None => engine.start()?,
         }
         engine.commit(crate::run::RUNNING)?;

@@ -289,6 +289,9 @@ impl Trail<'_> {
                 let ready = self.shelf.ready(part)?;
                 let mut source = ready.source(shape, Range::ALL)?;
                 while source.next_block(&mut block)? {
+                    if self.task.control.is_interrupted() {
+                        return Err(ReadError::Stopped.into());
+                    }
                     let best: Mutex<Option<usize>> = Mutex::new(None);
                     let share = (block.len() / shape.stride()).div_ceil(workers.len()).max(1);
                     std::thread::scope(|scope| {

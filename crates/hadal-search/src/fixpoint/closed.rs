@@ -3,7 +3,7 @@
 use crate::layered::Trouble;
 use crate::ram::layer::{Range, take_piece};
 use hadal_store::table::StateTable;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// States of one layer that stand one after the other.
 #[derive(Clone, Copy)]
@@ -20,6 +20,11 @@ pub(crate) type Visitor<'v> = Box<dyn FnMut(Piece) + Send + 'v>;
 
 /// Every reachable state, once, with a number of its own.
 pub(crate) trait Closed: Sync {
+    /// Where a visit of a group stands.
+    type Visit<'c>
+    where
+        Self: 'c;
+
     /// How many groups of layers that are visited together, the first ones first.
     fn groups(&self) -> usize;
 
@@ -29,8 +34,17 @@ pub(crate) trait Closed: Sync {
     /// The number of a state of the set; of others any number, or none.
     fn number(&self, state: &[u64]) -> Option<u64>;
 
-    /// Shares the states of a group out to the visitors, each in a thread of its own.
-    fn visit(&self, group: usize, visitors: &mut [Visitor]) -> Result<(), Trouble>;
+    /// Begins to visit a group.
+    fn visit(&self, group: usize) -> Result<Self::Visit<'_>, Trouble>;
+
+    /// Shares about `most` further states of the group out to the visitors, each in a thread of its own; whether there may be
+    /// more.
+    fn go_on(
+        &self,
+        visit: &mut Self::Visit<'_>,
+        most: u64,
+        visitors: &mut [Visitor],
+    ) -> Result<bool, Trouble>;
 }
 
 /// The states of a table in RAM.
@@ -55,6 +69,11 @@ impl<'t> TableClosed<'t> {
 }
 
 impl Closed for TableClosed<'_> {
+    type Visit<'c>
+        = TableVisit
+    where
+        Self: 'c;
+
     fn groups(&self) -> usize {
         self.layers.len()
     }
@@ -68,28 +87,41 @@ impl Closed for TableClosed<'_> {
         self.table.find(state).map(|at| self.bases[at.writer()] + at.number())
     }
 
-    fn visit(&self, group: usize, visitors: &mut [Visitor]) -> Result<(), Trouble> {
-        let layer = &self.layers[group];
-        let next = AtomicU64::new(0);
+    fn visit(&self, group: usize) -> Result<TableVisit, Trouble> {
+        Ok(TableVisit { group, next: AtomicU64::new(0) })
+    }
+
+    fn go_on(&self, visit: &mut TableVisit, most: u64, visitors: &mut [Visitor]) -> Result<bool, Trouble> {
+        let layer = &self.layers[visit.group];
+        let (next, seen, over) = (&visit.next, AtomicU64::new(0), AtomicBool::new(false));
         let work = |visitor: &mut Visitor| {
             let mut flat = Vec::new();
-            while let Some(piece) = take_piece(layer, &next) {
+            while seen.load(Ordering::Relaxed) < most {
+                let Some(piece) = take_piece(layer, next) else { return over.store(true, Ordering::Relaxed) };
+                seen.fetch_add(piece.to - piece.from, Ordering::Relaxed);
                 flat.clear();
                 self.table.copy_states(piece.writer, piece.from, piece.to, &mut flat);
                 let first = Some(self.bases[piece.writer] + piece.from);
-                visitor(Piece { states: &flat, first, depth: group });
+                visitor(Piece { states: &flat, first, depth: visit.group });
             }
         };
         let width: u64 = layer.iter().map(|range| range.to - range.from).sum();
         match visitors {
             [only] => work(only),
-            [first, ..] if width < SHARED_FROM => work(first),
+            [first, ..] if width.min(most) < SHARED_FROM => work(first),
             many => std::thread::scope(|scope| {
                 for visitor in many {
                     scope.spawn(|| work(visitor));
                 }
             }),
         }
-        Ok(())
+        Ok(!over.into_inner())
     }
+}
+
+/// Where a visit of a layer in RAM stands.
+pub(crate) struct TableVisit {
+    group: usize,
+    /// The first position that nobody has taken.
+    next: AtomicU64,
 }

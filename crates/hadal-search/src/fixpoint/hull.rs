@@ -17,7 +17,7 @@ use hadal_system::Acceptance;
 const BEGIN: u32 = 0;
 const TRIM: u32 = 1;
 const REACH: u32 = 2;
-const LOOP: u32 = 3;
+pub(super) const LOOP: u32 = 3;
 
 impl<'a, C: Closed> Pass<'a, C> {
     /// Whether the space has an accepted run, and one where it has.

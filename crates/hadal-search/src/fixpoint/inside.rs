@@ -5,7 +5,7 @@
 
 use super::bits::Bits;
 use super::closed::Closed;
-use super::pass::{Early, LOOK_WORK, Look, Pass};
+use super::pass::{Early, Look, Pass};
 use crate::layered::Trouble;
 use hadal_store::Disk;
 use hadal_store::manifest::{read_words, write_words};
@@ -48,9 +48,8 @@ impl<'p, 'a, C: Closed> Inside<'p, 'a, C> {
     pub(super) fn met(&mut self, path: &[Vec<u64>]) -> (u64, u64) {
         let (mut met, mut able) = (0, 0);
         for pair in path.windows(2) {
-            let Look { worker, out, marks } = &mut self.look;
-            out.clear();
-            worker.successors(&pair[0], out);
+            self.look.expand(&pair[0]);
+            let Look { worker, out, marks, .. } = &mut self.look;
             worker.marks(&pair[0], out, marks);
             able |= worker.able(&pair[0], out);
             let steps = out.iter().zip(marks.iter()).filter(|((_, to), _)| *to == pair[1].as_slice());
@@ -92,61 +91,73 @@ impl<'p, 'a, C: Closed> Inside<'p, 'a, C> {
         let mut levels: Vec<Vec<u64>> = vec![from.to_vec()];
         let mut held = 1u64;
         loop {
-            self.pass.rest().await?;
             if levels.len() > self.most {
                 return Ok(Reached::Nowhere(Vec::new()));
             }
             let level = levels.pop().unwrap_or_default();
-            self.pass.reins.count((level.len() / words) as u64 * LOOK_WORK);
             let (mut next, mut best): (Vec<u64>, Option<Hit>) = (Vec::new(), None);
-            for state in level.chunks_exact(words) {
-                self.pass.inside(&mut self.look, self.hull, state, &mut |to, number, marks| {
-                    if wanted(to, marks) {
-                        keep_least(&mut best, state, to);
-                    } else if self.seen.set(number) {
-                        next.extend_from_slice(to);
-                    }
-                });
+            let mut left = &level[..];
+            while !left.is_empty() {
+                self.pass.rest().await?;
+                let portion;
+                (portion, left) = left.split_at(left.len().min(self.pass.portion() * words));
+                for state in portion.chunks_exact(words) {
+                    self.pass.inside(&mut self.look, self.hull, state, &mut |to, number, marks| {
+                        if wanted(to, marks) {
+                            keep_least(&mut best, state, to);
+                        } else if self.seen.set(number) {
+                            next.extend_from_slice(to);
+                        }
+                    });
+                }
+                self.pass.count(&mut self.look, portion.len() / words);
             }
             held += (next.len() / words) as u64;
             // Growing lists take up to twice their length.
             memory.try_resize(16 * held * words as u64)?;
             levels.push(level);
             if let Some((source, target)) = best {
-                let mut way = self.back_in_ram(&levels, source);
+                let mut way = self.back_in_ram(&levels, source).await?;
                 way.push(target);
                 return Ok(Reached::There(way));
             }
             if next.is_empty() {
                 let last = &levels[levels.len() - 1];
                 let least = last.chunks_exact(words).min_by(|a, b| compare(a, b)).unwrap_or(from).to_vec();
-                return Ok(Reached::Nowhere(self.back_in_ram(&levels, least)));
+                return Ok(Reached::Nowhere(self.back_in_ram(&levels, least).await?));
             }
             levels.push(next);
         }
     }
 
     /// The states from behind the first one to one of the last level.
-    fn back_in_ram(&mut self, levels: &[Vec<u64>], last: Vec<u64>) -> Vec<Vec<u64>> {
+    async fn back_in_ram(&mut self, levels: &[Vec<u64>], last: Vec<u64>) -> Result<Vec<Vec<u64>>, Early> {
         let words = last.len();
         let mut way = vec![last];
         for level in levels[..levels.len() - 1].iter().rev() {
             let target = way[way.len() - 1].clone();
             let mut best: Option<&[u64]> = None;
-            for state in level.chunks_exact(words) {
-                if best.is_some_and(|held| compare(held, state).is_le()) {
-                    continue;
+            let mut left = &level[..];
+            while !left.is_empty() {
+                self.pass.rest().await?;
+                let portion;
+                (portion, left) = left.split_at(left.len().min(self.pass.portion() * words));
+                for state in portion.chunks_exact(words) {
+                    if best.is_some_and(|held| compare(held, state).is_le()) {
+                        continue;
+                    }
+                    if self.pass.leads_to(&mut self.look, self.hull, state, &target) {
+                        best = Some(state);
+                    }
                 }
-                if self.pass.leads_to(&mut self.look, self.hull, state, &target) {
-                    best = Some(state);
-                }
+                self.pass.count(&mut self.look, portion.len() / words);
             }
             way.extend(best.map(<[u64]>::to_vec));
         }
         // The first one is known.
         way.pop();
         way.reverse();
-        way
+        Ok(way)
     }
 
     async fn on_disk(
@@ -260,7 +271,7 @@ impl<'a, C: Closed> Pass<'a, C> {
         take: &mut dyn FnMut(&[u64], u64, u64),
     ) {
         look.expand(state);
-        let Look { worker, out, marks } = look;
+        let Look { worker, out, marks, .. } = look;
         worker.marks(state, out, marks);
         let own = worker.component(state);
         for ((_, to), &marks) in out.iter().zip(marks.iter()) {

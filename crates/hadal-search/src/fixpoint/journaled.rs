@@ -3,10 +3,14 @@
 use super::closed::{Closed, Piece, Visitor};
 use super::perfect::Perfect;
 use crate::layered::Trouble;
-use crate::layered::journal::Journal;
+use crate::layered::journal::{GroupReader, Journal};
+use crate::resting::{Early, Reins};
 use hadal_store::diagram::RankedDiagram;
 use hadal_store::{Governor, Reservation};
 use std::sync::Mutex;
+
+/// What looking at a state to number it counts as: about nanoseconds.
+const NUMBER_WORK: u64 = 40;
 
 /// A closed set on disk.
 pub(crate) struct JournalClosed<'j> {
@@ -34,25 +38,30 @@ impl<'j> JournalClosed<'j> {
     }
 
     /// Numbers the states of all layers, each of which must be there; by `ranked`, where that has all of them.
-    pub(crate) fn new(
+    pub(crate) async fn new(
         journal: &'j Journal,
         governor: &Governor,
         ranked: Option<RankedDiagram>,
-    ) -> Result<Self, Trouble> {
+        reins: &Reins<'_>,
+    ) -> Result<Self, Early> {
         let states = (0..journal.depth()).map(|depth| journal.states(depth)).sum();
         let words = journal.words();
         let groups = journal.groups();
-        let scan = |take: &mut dyn FnMut(&[u64])| -> Result<(), Trouble> {
-            groups.iter().try_for_each(|group| {
-                journal.view_group(group, &mut |_, states| {
+        let scan = async |take: &mut dyn FnMut(&[u64])| -> Result<(), Early> {
+            let mut states = Vec::new();
+            for group in &groups {
+                let mut reader = journal.group_reader(group)?;
+                while reader.next_states(0, &mut states)?.is_some() {
                     states.chunks_exact(words).for_each(&mut *take);
-                    Ok(())
-                })
-            })
+                    reins.count((states.len() / words) as u64 * NUMBER_WORK);
+                    reins.rest().await.map_err(Early::Stopped)?;
+                }
+            }
+            Ok(())
         };
         let numbers = match ranked.filter(|ranked| ranked.len() == states) {
             Some(ranked) => Numbers::Ranks(ranked),
-            None => Numbers::Hash(Perfect::new(states, governor, &scan)?),
+            None => Numbers::Hash(Perfect::new(states, governor, &scan).await?),
         };
         let bytes = (governor.limit() / 64).clamp(256 << 10, 16 << 20);
         let memory = governor.try_reserve(bytes, "states being looked at")?;
@@ -61,6 +70,11 @@ impl<'j> JournalClosed<'j> {
 }
 
 impl Closed for JournalClosed<'_> {
+    type Visit<'c>
+        = GroupReader<'c>
+    where
+        Self: 'c;
+
     fn groups(&self) -> usize {
         self.groups.len()
     }
@@ -80,23 +94,22 @@ impl Closed for JournalClosed<'_> {
         }
     }
 
-    fn visit(&self, group: usize, visitors: &mut [Visitor]) -> Result<(), Trouble> {
+    fn visit(&self, group: usize) -> Result<GroupReader<'_>, Trouble> {
+        self.journal.group_reader(&self.groups[group])
+    }
+
+    fn go_on(
+        &self,
+        visit: &mut GroupReader<'_>,
+        most: u64,
+        visitors: &mut [Visitor],
+    ) -> Result<bool, Trouble> {
         let words = self.journal.words();
-        let mut held: Vec<u64> = Vec::new();
-        let mut held_depth = 0;
-        self.journal.view_group(&self.groups[group], &mut |depth, states| {
-            if !held.is_empty() && (depth != held_depth || held.len() + states.len() > self.most_words) {
-                share_out(&held, words, held_depth, visitors);
-                held.clear();
-            }
-            held_depth = depth;
-            held.extend_from_slice(states);
-            Ok(())
-        })?;
-        if !held.is_empty() {
-            share_out(&held, words, held_depth, visitors);
-        }
-        Ok(())
+        let most_words = self.most_words.min(usize::try_from(most).map_or(usize::MAX, |it| it * words));
+        let mut held = Vec::new();
+        let Some(depth) = visit.next_states(most_words, &mut held)? else { return Ok(false) };
+        share_out(&held, words, depth, visitors);
+        Ok(true)
     }
 }
 

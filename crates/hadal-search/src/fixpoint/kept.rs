@@ -5,6 +5,7 @@
 
 use super::bits::Bits;
 use super::closed::Closed;
+use super::hull::LOOP;
 use super::pass::{Early, Pass};
 use crate::layered::Trouble;
 use crate::layered::ledger::Ledger;
@@ -42,6 +43,12 @@ struct Kept {
     numbering: String,
     /// The files of the sets, with checksums.
     sets: Vec<(String, u64)>,
+}
+
+/// Whether the pass that a run was left in had found that there is an accepted run.
+pub(crate) fn knows_a_run(ledger: &Ledger) -> bool {
+    let kept = ledger.beside().and_then(|bytes| serde_json::from_slice::<Kept>(bytes).ok());
+    kept.is_some_and(|kept| kept.point.step == LOOP)
 }
 
 /// When sets are kept.

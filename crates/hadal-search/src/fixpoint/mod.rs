@@ -21,12 +21,13 @@ mod trap;
 
 use crate::layered::Trouble;
 use crate::report::{StopReason, Verdict, Violation, ViolationKind};
+use crate::resting::Early;
 use closed::Closed;
 pub(crate) use closed::TableClosed;
 pub(crate) use following::{Following, Seeing};
 use hadal_system::PropertyKind;
 pub(crate) use journaled::JournalClosed;
-pub(crate) use kept::Keeper;
+pub(crate) use kept::{Keeper, knows_a_run};
 pub(crate) use pass::Pass;
 
 /// What a pass found.
@@ -53,7 +54,7 @@ impl<C: Closed> Pass<'_, C> {
     /// initial one to a state of a layer.
     pub(crate) async fn verdict(
         &self,
-        stem: impl Fn(usize, Vec<u64>) -> Result<Vec<Vec<u64>>, Trouble>,
+        stem: impl AsyncFn(usize, Vec<u64>) -> Result<Vec<Vec<u64>>, Early>,
     ) -> Result<Option<Verdict>, Trouble> {
         let (space, question) = (self.task.space, self.task.question);
         let answered = self.answered_before().unwrap_or(0);
@@ -61,7 +62,7 @@ impl<C: Closed> Pass<'_, C> {
             if property.0 < answered {
                 continue;
             }
-            if let Some(verdict) = told(self.trap(property).await?, &stem)? {
+            if let Some(verdict) = told(self.trap(property).await?, &stem).await? {
                 return Ok(Some(verdict));
             }
         }
@@ -73,7 +74,10 @@ impl<C: Closed> Pass<'_, C> {
                 if about_runs.any(|property| property != acceptance.property) {
                     return Err(Trouble::Liveness);
                 }
-                if acceptance.by_reaching { Ok(None) } else { told(self.cycle(acceptance).await?, &stem) }
+                if acceptance.by_reaching {
+                    return Ok(None);
+                }
+                told(self.cycle(acceptance).await?, &stem).await
             }
             _ if about_runs.next().is_some() => Err(Trouble::Liveness),
             _ => Ok(None),
@@ -82,9 +86,9 @@ impl<C: Closed> Pass<'_, C> {
 }
 
 /// The answer as a verdict, with the way from an initial state.
-fn told(
+async fn told(
     answer: Answer,
-    stem: impl Fn(usize, Vec<u64>) -> Result<Vec<Vec<u64>>, Trouble>,
+    stem: &impl AsyncFn(usize, Vec<u64>) -> Result<Vec<Vec<u64>>, Early>,
 ) -> Result<Option<Verdict>, Trouble> {
     Ok(match answer {
         Answer::Holds => None,
@@ -92,7 +96,11 @@ fn told(
         Answer::Violated { kind, depth, path, shortest } => {
             let mut path = path.into_iter();
             let mut whole = match path.next() {
-                Some(first) => stem(depth, first)?,
+                Some(first) => match stem(depth, first).await {
+                    Ok(stem) => stem,
+                    Err(Early::Stopped(reason)) => return Ok(Some(Verdict::Stopped(reason))),
+                    Err(Early::Trouble(trouble)) => return Err(trouble),
+                },
                 None => Vec::new(),
             };
             let before = whole.len().saturating_sub(1);

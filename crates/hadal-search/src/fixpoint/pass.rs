@@ -4,15 +4,19 @@ use super::bits::Bits;
 use super::closed::{Closed, Piece, Visitor};
 use super::kept::{Due, Keeper, Point};
 use crate::lane::SearchTask;
-use crate::layered::Trouble;
-use crate::report::StopReason;
+pub(super) use crate::resting::Early;
 use crate::resting::Reins;
 use hadal_store::Governor;
 use hadal_system::{Successors, Worker};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What looking at a state of the closed set counts as.
-pub(super) const LOOK_WORK: u64 = 100;
+/// What looking at a state of the closed set counts as, and what each of its transitions adds: about nanoseconds.
+const LOOK_WORK: u64 = 20;
+const TRANSITION_WORK: u64 = 80;
+/// What a state that is expanded takes, about, before that is known.
+const STATE_WORK: u64 = 500;
+/// Most states that are looked at between two moments at which a search may rest or stop.
+const PORTION: u64 = 1 << 13;
 
 /// A closed set and what is needed to ask about it.
 pub(crate) struct Pass<'a, C> {
@@ -32,18 +36,6 @@ pub(crate) struct Pass<'a, C> {
     pub(crate) keeper: Option<&'a Keeper<'a>>,
 }
 
-/// Why a fixpoint was not reached.
-pub(super) enum Early {
-    Stopped(StopReason),
-    Trouble(Trouble),
-}
-
-impl<T: Into<Trouble>> From<T> for Early {
-    fn from(trouble: T) -> Self {
-        Early::Trouble(trouble.into())
-    }
-}
-
 /// Where a state stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
@@ -56,6 +48,8 @@ pub(super) struct Look<'a> {
     pub(super) worker: Box<dyn Worker + 'a>,
     pub(super) out: Successors,
     pub(super) marks: Vec<u64>,
+    /// Transitions fired since they were counted last.
+    fired: u64,
 }
 
 impl Look<'_> {
@@ -63,6 +57,12 @@ impl Look<'_> {
     pub(super) fn expand(&mut self, state: &[u64]) {
         self.out.clear();
         self.worker.successors(state, &mut self.out);
+        self.fired += self.out.len() as u64;
+    }
+
+    /// What looking at so many states took.
+    fn take_work(&mut self, states: u64) -> u64 {
+        states * LOOK_WORK + std::mem::take(&mut self.fired) * TRANSITION_WORK
     }
 }
 
@@ -72,6 +72,7 @@ impl<'a, C: Closed> Pass<'a, C> {
             worker: self.task.space.worker(),
             out: Successors::new(self.task.space.words()),
             marks: Vec::new(),
+            fired: 0,
         }
     }
 
@@ -84,13 +85,22 @@ impl<'a, C: Closed> Pass<'a, C> {
         self.reins.rest().await.map_err(Early::Stopped)
     }
 
+    /// Counts what looking at so many states took.
+    pub(super) fn count(&self, look: &mut Look, states: usize) {
+        self.reins.count(look.take_work(states as u64));
+    }
+
+    /// How many states may be expanded before the next rest.
+    pub(super) fn portion(&self) -> usize {
+        self.reins.allows(STATE_WORK, PORTION) as usize
+    }
+
     /// Calls `visit` for every state of a group of layers; whether it returned true for one of them.
     pub(super) async fn over_group(
         &self,
         group: usize,
         visit: &(impl Fn(&mut Look<'a>, &[u64], At) -> bool + Sync),
     ) -> Result<bool, Early> {
-        self.rest().await?;
         let words = self.task.space.words();
         let some = AtomicBool::new(false);
         let mut visitors: Vec<Visitor> = (0..self.threads.max(1))
@@ -98,7 +108,6 @@ impl<'a, C: Closed> Pass<'a, C> {
                 let mut look = self.look();
                 let (some, closed, reins) = (&some, self.closed, self.reins);
                 let visitor = move |piece: Piece| {
-                    reins.count((piece.states.len() / words) as u64 * LOOK_WORK);
                     let mut any = false;
                     for (n, state) in piece.states.chunks_exact(words).enumerate() {
                         let number = match piece.first {
@@ -110,6 +119,7 @@ impl<'a, C: Closed> Pass<'a, C> {
                         };
                         any |= visit(&mut look, state, At { number, depth: piece.depth });
                     }
+                    reins.count(look.take_work((piece.states.len() / words) as u64));
                     if any {
                         some.store(true, Ordering::Relaxed);
                     }
@@ -117,7 +127,14 @@ impl<'a, C: Closed> Pass<'a, C> {
                 Box::new(visitor) as Visitor
             })
             .collect();
-        self.closed.visit(group, &mut visitors)?;
+        let mut place = self.closed.visit(group)?;
+        loop {
+            self.rest().await?;
+            let most = (self.portion() * visitors.len()) as u64;
+            if !self.closed.go_on(&mut place, most, &mut visitors)? {
+                break;
+            }
+        }
         drop(visitors);
         Ok(some.into_inner())
     }
@@ -137,7 +154,7 @@ impl<'a, C: Closed> Pass<'a, C> {
                     continue;
                 }
                 let open = AtomicU64::new(0);
-                changed |= self
+                let visited = self
                     .over_group(group, &|look, state, at| {
                         let seen = visit(look, state, at.number);
                         if seen != Seen::Done {
@@ -146,7 +163,11 @@ impl<'a, C: Closed> Pass<'a, C> {
                         }
                         seen == Seen::Changed
                     })
-                    .await?;
+                    .await;
+                if let Err(Early::Stopped(_)) = visited {
+                    self.keep(point, sets, Due::Always)?;
+                }
+                changed |= visited?;
                 // What changed is done; what did not may change later.
                 alive[group] = open.into_inner() > 0;
                 self.keep(point, sets, Due::InTime)?;
@@ -154,6 +175,8 @@ impl<'a, C: Closed> Pass<'a, C> {
             if !changed {
                 return Ok(sweep);
             }
+            // However short the time limit, a run that is resumed gets on by a sweep.
+            self.task.control.count_time();
         }
         Ok(0)
     }

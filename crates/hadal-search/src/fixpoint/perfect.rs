@@ -4,7 +4,7 @@
 //! shares its place with no other keeps it; the others go on to the next level. About three bits a state. A state outside
 //! the set gets any number: this numbers and decides nothing.
 
-use crate::layered::Trouble;
+use crate::resting::Early;
 use hadal_store::{Governor, OverBudget, Reservation};
 use hadal_system::state::hash;
 
@@ -29,12 +29,13 @@ pub(super) struct Perfect {
     _memory: Reservation,
 }
 
-/// Reads all states of the set, in any order, always the same ones.
-pub(super) type Scan<'s> = dyn Fn(&mut dyn FnMut(&[u64])) -> Result<(), Trouble> + 's;
-
 impl Perfect {
-    /// Numbers the `count` states that `scan` reads.
-    pub(super) fn new(count: u64, governor: &Governor, scan: &Scan) -> Result<Perfect, Trouble> {
+    /// Numbers the `count` states that `scan` reads, in any order, always the same ones.
+    pub(super) async fn new(
+        count: u64,
+        governor: &Governor,
+        scan: &impl AsyncFn(&mut dyn FnMut(&[u64])) -> Result<(), Early>,
+    ) -> Result<Perfect, Early> {
         let mut memory = governor.empty("numbers of states");
         let mut built =
             Perfect { levels: Vec::new(), states: 0, _memory: governor.empty("numbers of states") };
@@ -42,7 +43,7 @@ impl Perfect {
         while left > 0 {
             if built.levels.len() == MOST_LEVELS {
                 // Two states that no hash tells apart do not exist in a set: the scan repeats one.
-                return Err(Trouble::OverBudget(OverBudget { asked: u64::MAX, ..over(governor) }));
+                return Err(OverBudget { asked: u64::MAX, ..over(governor) }.into());
             }
             let places = (left * SPREAD).next_multiple_of(64);
             let words = (places / 64) as usize;
@@ -61,7 +62,8 @@ impl Perfect {
                     shared[word] |= mask;
                 }
                 once[word] |= mask;
-            })?;
+            })
+            .await?;
             once.iter_mut().zip(&shared).for_each(|(once, shared)| *once &= !shared);
             drop(shared);
             memory.shrink_to(memory.bytes() - 8 * words as u64);
@@ -124,16 +126,18 @@ fn place(seed: u64, level: usize, places: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resting::to_its_end;
 
     #[test]
     fn every_state_has_a_number_of_its_own() {
         for count in [0u64, 1, 2, 63, 1000, 50_000] {
             let state = |n: u64| [n.wrapping_mul(0x1234_5678_9ABC_DEF1), n / 3];
-            let scan = |take: &mut dyn FnMut(&[u64])| {
+            let scan = async |take: &mut dyn FnMut(&[u64])| {
                 (0..count).for_each(|n| take(&state(n)));
                 Ok(())
             };
-            let numbers = Perfect::new(count, &Governor::unlimited(), &scan).expect("room");
+            let numbers = to_its_end(Perfect::new(count, &Governor::unlimited(), &scan));
+            let Ok(numbers) = numbers else { panic!("there is room") };
             assert_eq!(numbers.states(), count);
             let mut seen = vec![false; count as usize];
             for n in 0..count {

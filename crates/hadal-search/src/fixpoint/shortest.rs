@@ -9,7 +9,7 @@ use super::bits::Bits;
 use super::closed::Closed;
 use super::inside::{Inside, Reached};
 use super::lasso::Lasso;
-use super::pass::{Early, LOOK_WORK, Look, Pass};
+use super::pass::{Early, Look, Pass};
 use crate::layered::Trouble;
 use hadal_store::Reservation;
 use hadal_system::state::compare;
@@ -19,6 +19,8 @@ use std::collections::hash_map::Entry;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Mutex;
 
+/// States of a loop that are expanded between two moments at which the search may rest.
+const NODES: usize = 1024;
 /// As many seeds are held at once.
 const SEEDS: usize = 4096;
 
@@ -166,13 +168,14 @@ impl<'a, C: Closed> Loops<'_, 'a, C> {
         let mut parents: HashMap<Vec<u64>, Vec<u64>> = HashMap::from([(first.clone(), first.clone())]);
         let mut level = vec![first.clone()];
         for _ in 0..most {
-            self.pass.reins.count(level.len() as u64 * LOOK_WORK);
-            self.pass.rest().await?;
             let mut next = Vec::new();
-            for from in &level {
-                let Look { worker, out, marks } = &mut self.look;
-                out.clear();
-                worker.successors(&from[..words], out);
+            for (n, from) in level.iter().enumerate() {
+                if n % NODES == 0 {
+                    self.pass.count(&mut self.look, NODES.min(level.len() - n));
+                    self.pass.rest().await?;
+                }
+                self.look.expand(&from[..words]);
+                let Look { worker, out, marks, .. } = &mut self.look;
                 worker.marks(&from[..words], out, marks);
                 let able = if plain { 0 } else { from[words + 1] | worker.able(&from[..words], out) };
                 for ((_, to), &marks) in out.iter().zip(marks.iter()) {

@@ -51,6 +51,7 @@ impl<'a, C: Closed> Pass<'a, C> {
         .await?;
         for group in 0..self.closed.groups() {
             if let Some((depth, state)) = self.least(group, |_, _, number| !reaching.get(number)).await? {
+                self.reins.found();
                 let kind = ViolationKind::Liveness(property);
                 return Ok(Answer::Violated { kind, depth, path: vec![state], shortest: true });
             }
@@ -72,6 +73,7 @@ impl<'a, C: Closed> Pass<'a, C> {
                 })
                 .await?;
             if let Some((depth, state)) = fault {
+                self.reins.found();
                 let kind = ViolationKind::PropertyFault(property);
                 return Ok(Some(Answer::Violated { kind, depth, path: vec![state], shortest: true }));
             }

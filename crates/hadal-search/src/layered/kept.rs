@@ -5,7 +5,9 @@ use super::Trouble;
 use super::journal::Journal;
 use super::ledger::{Ledger, Standing};
 use super::path;
+use crate::explore::Progress;
 use crate::lane::SearchTask;
+use crate::resting::{Early, Reins, to_its_end};
 use crate::run::{Buffers, run_options};
 use hadal_store::Governor;
 use hadal_store::error::{ReadError, WriteError};
@@ -23,7 +25,7 @@ const IN_RAM: &str = "in-ram";
 /// The layers that a run committed.
 pub struct KeptLayers {
     journal: Journal,
-    _ledger: Ledger,
+    ledger: Ledger,
 }
 
 impl KeptLayers {
@@ -38,7 +40,7 @@ impl KeptLayers {
         let shape = RecordShape::with_payload(space.words(), record.journal.payload_words());
         let options = RunOptions { shape, ..usual };
         let journal = ledger.open_journal(options, &record)?;
-        Ok((journal.depth() > 0).then_some(KeptLayers { journal, _ledger: ledger }))
+        Ok((journal.depth() > 0).then_some(KeptLayers { journal, ledger: ledger }))
     }
 
     /// How many layers there are.
@@ -69,7 +71,9 @@ impl KeptLayers {
         depth: usize,
         target: Vec<u64>,
     ) -> Result<Vec<Vec<u64>>, Trouble> {
-        path::shortest(task, &self.journal, threads, depth, target)
+        let reins = Reins::new(task.control, &self.ledger.disk().governor, Progress::NOTHING);
+        let path = path::shortest(task, (&self.journal, threads), (depth, target), &reins);
+        to_its_end(path).map_err(Early::trouble)
     }
 }
 

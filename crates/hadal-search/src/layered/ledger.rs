@@ -104,6 +104,9 @@ pub struct RunRecord {
     /// The depth of the deepest state that was met, where that is below the complete layers.
     #[serde(default)]
     pub(crate) reached: Option<u64>,
+    /// States of the last layer that were expanded in vain: whoever goes on expands them again.
+    #[serde(default)]
+    pub(crate) begun: u64,
     /// Where the layers lie.
     pub(crate) journal: JournalRecord,
 }
@@ -121,6 +124,7 @@ struct WrittenRecord<'a> {
     stages: Vec<StageRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reached: Option<u64>,
+    begun: u64,
     journal: JournalRecord,
 }
 
@@ -163,6 +167,8 @@ pub(crate) struct Tally<'a> {
     pub(crate) stages: &'a [Stage],
     /// The depth of the deepest state that was met, where that may be below the complete layers.
     pub(crate) reached: Option<u64>,
+    /// States of the last layer that were expanded in vain.
+    pub(crate) begun: u64,
 }
 
 impl Ledger {
@@ -242,6 +248,7 @@ impl Ledger {
             samples: &self.samples,
             stages: self.stages_before.iter().cloned().chain(tally.stages.iter().map(Into::into)).collect(),
             reached: tally.reached,
+            begun: tally.begun,
             journal: journal.record(),
         };
         let mut sections = BTreeMap::new();
@@ -381,6 +388,7 @@ impl Ledger {
             samples: self.samples.clone(),
             stages: self.stages_before.clone(),
             reached: None,
+            begun: 0,
             journal: JournalRecord::without_layers(standing.states),
         };
         let mut sections = BTreeMap::new();

@@ -59,7 +59,8 @@ fn deleted_layers(ledger: &mut Ledger, options: RunOptions, record: &RunRecord) 
     // The generation before a commit keeps its files: only the second commit makes room.
     for _ in 0..2 {
         let &RunRecord { ref layers, ref covers, ref actions, seconds, .. } = record;
-        let tally = Tally { layers, covers, actions: actions.clone(), seconds, stages: &[], reached: None };
+        let tally =
+            Tally { layers, covers, actions: actions.clone(), seconds, stages: &[], reached: None, begun: 0 };
         match ledger.commit(&mut journal, tally, RUNNING) {
             // What was committed before stands.
             Err(full) if full.is_disk_full() => return Ok(false),

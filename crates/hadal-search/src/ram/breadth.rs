@@ -14,7 +14,7 @@ use crate::fixpoint::{Following, Pass, Seeing, TableClosed};
 use crate::lane::{Lane, Parents, SearchTask, has_found, take_finding, total_counts};
 use crate::layered::Trouble;
 use crate::report::{Layer, Proviso, Report, Spent, Stage, StopReason, Verdict, Violation, ViolationKind};
-use crate::resting::Reins;
+use crate::resting::{Early, Reins};
 use crate::run::{Answer, covered, out_of_memory};
 use crate::strategies::Resumes;
 use hadal_store::table::StateTable;
@@ -64,8 +64,9 @@ pub(crate) struct BreadthWalk<'a> {
     /// Whether another storage goes on where memory runs out.
     moves_on: bool,
     layers: Vec<Layer>,
-    /// What was counted in the expanded layers.
+    /// What was counted in the expanded layers, and in all but the last of them.
     counts: Counts,
+    counts_before: Counts,
     /// What is kept beside the state that is wrong.
     payload: Option<Vec<u64>>,
     at: At,
@@ -79,6 +80,8 @@ enum At {
     Layer(Expanding),
     /// Every state is known; questions about infinite runs are left.
     Known,
+    /// Something is wrong; the way there is left.
+    Found(Finding),
     /// At the end.
     End(LayerEnd),
 }
@@ -109,6 +112,7 @@ impl<'a> BreadthWalk<'a> {
             moves_on: false,
             layers: Vec::new(),
             counts: Counts::zero(task.space),
+            counts_before: Counts::zero(task.space),
             payload: None,
             at: At::Start,
         })
@@ -134,12 +138,8 @@ impl<'a> BreadthWalk<'a> {
                     return false;
                 }
                 At::Layer(layer) => self.expand(layer, until),
-                At::Known => {
-                    self.at = At::Known;
-                    return true;
-                }
-                At::End(ended) => {
-                    self.at = At::End(ended);
+                at @ (At::Known | At::Found(_) | At::End(_)) => {
+                    self.at = at;
                     return true;
                 }
             };
@@ -200,7 +200,7 @@ impl<'a> BreadthWalk<'a> {
         let layer = self.close_layer();
         let depth = self.layers.len() as u64;
         if let Some(finding) = take_finding(&mut self.lanes) {
-            return At::End(LayerEnd::Decided(self.violated(finding)));
+            return At::Found(finding);
         }
         let width: u64 = layer.iter().map(|r| r.to - r.from).sum();
         if width == 0 {
@@ -242,7 +242,8 @@ impl<'a> BreadthWalk<'a> {
             seconds: Spent { expanding: layer.seconds, ..Spent::default() },
             ..Layer::default()
         });
-        self.counts = total_counts(&self.lanes, self.task.space);
+        let counts = total_counts(&self.lanes, self.task.space);
+        self.counts_before = std::mem::replace(&mut self.counts, counts);
     }
 
     /// The figures, with this verdict.
@@ -289,7 +290,10 @@ impl<'a> BreadthWalk<'a> {
         let (task, threads) = (self.task, self.lanes.len());
         let (governor, moves_on) = (&self.governor, self.moves_on);
         let pass = Pass { task, closed: &closed, governor, threads, reins, moves_on, keeper: None };
-        let stem = |_, state| Ok(path::shortest(task.space, threads, (&self.table, &layers), state));
+        let stem = async |_, state| {
+            let path = path::shortest(task, threads, (&self.table, &layers), state, reins).await;
+            path.map_err(Early::Stopped)
+        };
         match pass.verdict(stem).await {
             Ok(None) => self.all_covered(),
             Ok(Some(verdict)) => verdict,
@@ -314,19 +318,33 @@ impl<'a> BreadthWalk<'a> {
         })
     }
 
-    fn violated(&mut self, finding: Finding) -> Verdict {
+    /// The way to what is wrong. Where the search is interrupted before it is found, the last layer counts as not expanded:
+    /// whoever goes on finds it again.
+    async fn violated(&mut self, finding: Finding, reins: &Reins<'_>) -> Verdict {
         if let ViolationKind::StartFault(_) = finding.kind {
             return Verdict::Violated(Violation { kind: finding.kind, path: Vec::new(), shortest: true });
         }
-        if self.table.payload().words > 0
-            && let Some(at) = self.table.find(&finding.state)
-        {
-            let payload = self.payload.insert(Vec::new());
-            self.table.copy_payload(at.writer(), at.number(), payload);
-        }
+        reins.found();
         let layers: Vec<Vec<Range>> = self.layer_ranges().collect();
-        let path = path::shortest(self.task.space, self.lanes.len(), (&self.table, &layers), finding.state);
-        Verdict::Violated(Violation { kind: finding.kind, path, shortest: true })
+        let (table, threads) = (&self.table, self.lanes.len());
+        let state = finding.state.clone();
+        match path::shortest(self.task, threads, (table, &layers), state, reins).await {
+            Ok(path) => {
+                if self.table.payload().words > 0
+                    && let Some(at) = self.table.find(&finding.state)
+                {
+                    let payload = self.payload.insert(Vec::new());
+                    self.table.copy_payload(at.writer(), at.number(), payload);
+                }
+                Verdict::Violated(Violation { kind: finding.kind, path, shortest: true })
+            }
+            Err(reason) => {
+                self.proviso = Some(Proviso::WrongSeen);
+                self.layers.pop();
+                self.counts = std::mem::replace(&mut self.counts_before, Counts::zero(self.task.space));
+                Verdict::Stopped(reason)
+            }
+        }
     }
 }
 
@@ -336,7 +354,7 @@ impl<'a> Seeing<'a> for BreadthWalk<'a> {
     }
 
     fn has_questions(&self) -> bool {
-        matches!(self.at, At::Known)
+        matches!(self.at, At::Known | At::Found(_))
     }
 
     fn reins(&self) -> Arc<Reins<'a>> {
@@ -344,15 +362,21 @@ impl<'a> Seeing<'a> for BreadthWalk<'a> {
     }
 
     async fn answer(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
-        let verdict = self.about_runs(&reins).await;
-        self.proviso = reins.proviso(&verdict);
+        let verdict = match std::mem::replace(&mut self.at, At::Known) {
+            At::Found(finding) => self.violated(finding, &reins).await,
+            _ => {
+                let verdict = self.about_runs(&reins).await;
+                self.proviso = reins.proviso(&verdict);
+                verdict
+            }
+        };
         self.at = At::End(LayerEnd::Decided(verdict));
         Ok(self)
     }
 
     fn progress(&self) -> Progress {
         let (phase, ahead) = match &self.at {
-            At::Start | At::Known => (Phase::Between, 0),
+            At::Start | At::Known | At::Found(_) => (Phase::Between, 0),
             At::Layer(layer) if layer.is_begun() => (Phase::Within, 0),
             At::Layer(layer) => (Phase::Between, self.ahead(layer.width)),
             At::End(_) => (Phase::Over, 0),

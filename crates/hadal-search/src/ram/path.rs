@@ -1,31 +1,50 @@
 //! Shortest paths without parent pointers: from the end, layer by layer, look for a state that leads on.
 
+use super::breadth::TRANSITION_WORK;
 use super::layer::{Range, take_piece};
+use crate::lane::SearchTask;
+use crate::report::StopReason;
+use crate::resting::Reins;
 use hadal_store::table::{StateRef, StateTable};
 use hadal_system::state::compare;
-use hadal_system::{StateSpace, Successors};
+use hadal_system::{Successors, Worker};
 use std::cmp::Ordering::Less;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// States that a thread looks at between two moments at which the search may rest.
+const PORTION: u64 = 1 << 12;
+/// Layers below this size are looked at by one thread.
+const SHARED_FROM: u64 = 2048;
+
+/// What one thread looks for predecessors with.
+struct Looking<'a> {
+    worker: Box<dyn Worker + 'a>,
+    out: Successors,
+    /// The least one it has met in a layer.
+    least: Option<Vec<u64>>,
+}
 
 /// The states from an initial one to `target`, which lies in one of the `layers`.
-pub(super) fn shortest(
-    space: &dyn StateSpace,
+pub(super) async fn shortest(
+    task: SearchTask<'_>,
     threads: usize,
     (table, layers): (&StateTable, &[Vec<Range>]),
     target: Vec<u64>,
-) -> Vec<Vec<u64>> {
+    reins: &Reins<'_>,
+) -> Result<Vec<Vec<u64>>, StopReason> {
     let depth = table.find(&target).and_then(|at| layers.iter().position(|layer| contains(layer, at)));
     let mut path = vec![target];
+    let looking =
+        |_| Looking { worker: task.space.worker(), out: Successors::new(table.words()), least: None };
+    let mut looking: Vec<Looking> = (0..threads.max(1)).map(looking).collect();
     for layer in layers[..depth.unwrap_or(0)].iter().rev() {
         // Every state of a layer has a predecessor in the one before, so the search cannot come back empty.
-        let Some(previous) = predecessor(space, threads, (table, layer), &path[path.len() - 1]) else {
-            break;
-        };
+        let found = predecessor((table, layer), &path[path.len() - 1], &mut looking, reins).await?;
+        let Some(previous) = found else { break };
         path.push(previous);
     }
     path.reverse();
-    path
+    Ok(path)
 }
 
 fn contains(layer: &[Range], at: StateRef) -> bool {
@@ -33,43 +52,52 @@ fn contains(layer: &[Range], at: StateRef) -> bool {
 }
 
 /// The least state of `layer`, in packed order, that leads to `target`: the same for any number of threads.
-fn predecessor(
-    space: &dyn StateSpace,
-    threads: usize,
+async fn predecessor(
     (table, layer): (&StateTable, &[Range]),
     target: &[u64],
-) -> Option<Vec<u64>> {
-    let best: Mutex<Option<Vec<u64>>> = Mutex::new(None);
+    looking: &mut [Looking<'_>],
+    reins: &Reins<'_>,
+) -> Result<Option<Vec<u64>>, StopReason> {
     let next = AtomicU64::new(0);
-    let work = || {
-        let mut worker = space.worker();
-        let mut out = Successors::new(table.words());
-        let mut own: Option<&[u64]> = None;
-        while let Some(piece) = take_piece(layer, &next) {
-            for number in piece.from..piece.to {
-                let state = table.nth(piece.writer, number);
-                if own.is_some_and(|held| compare(held, state) == Less) {
-                    continue;
-                }
-                out.clear();
-                worker.successors(state, &mut out);
-                if out.iter().any(|(_, successor)| successor == target) {
-                    own = Some(state);
+    let width: u64 = layer.iter().map(|range| range.to - range.from).sum();
+    let threads = if width < SHARED_FROM { 1 } else { looking.len() };
+    looking.iter_mut().for_each(|one| one.least = None);
+    let seen = AtomicU64::new(0);
+    loop {
+        reins.rest().await?;
+        let until = seen.load(Ordering::Relaxed) + reins.allows(TRANSITION_WORK, PORTION * threads as u64);
+        let look = |one: &mut Looking| {
+            let mut fired = 0;
+            while seen.load(Ordering::Relaxed) < until
+                && let Some(piece) = take_piece(layer, &next)
+            {
+                seen.fetch_add(piece.to - piece.from, Ordering::Relaxed);
+                for number in piece.from..piece.to {
+                    let state = table.nth(piece.writer, number);
+                    if one.least.as_ref().is_some_and(|held| compare(held, state) == Less) {
+                        continue;
+                    }
+                    one.out.clear();
+                    one.worker.successors(state, &mut one.out);
+                    fired += one.out.len() as u64;
+                    if one.out.iter().any(|(_, successor)| successor == target) {
+                        one.least = Some(state.to_vec());
+                    }
                 }
             }
+            reins.count(fired * TRANSITION_WORK);
+        };
+        match &mut looking[..threads] {
+            [only] => look(only),
+            several => std::thread::scope(|scope| {
+                for one in several {
+                    scope.spawn(|| look(one));
+                }
+            }),
         }
-        if let Some(state) = own {
-            let mut best = best.lock().unwrap_or_else(|e| e.into_inner());
-            if best.as_ref().is_none_or(|held| compare(state, held) == Less) {
-                *best = Some(state.to_vec());
-            }
+        if seen.load(Ordering::Relaxed) >= width {
+            break;
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.max(1) {
-            scope.spawn(work);
-        }
-        work();
-    });
-    best.into_inner().unwrap_or_else(|e| e.into_inner())
+    }
+    Ok(looking.iter_mut().filter_map(|one| one.least.take()).min_by(|a, b| compare(a, b)))
 }

@@ -109,6 +109,8 @@ impl<'a> Exploration<'a> {
             ledger.section(SECTION).and_then(|bytes| serde_json::from_slice(bytes).ok());
         let record = record.ok_or(Trouble::NothingToResume)?;
         let journal = Journal::open(ledger.disk(), new.options, &record.journal)?;
+        let disk = ledger.disk().clone();
+        let _armed = new.task.control.brake_reading_back(&disk);
         let words = new.task.space.words();
         journal.view_all(&mut |_, layer| match layer {
             LayerView::States(states) => {

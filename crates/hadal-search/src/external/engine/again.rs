@@ -25,13 +25,18 @@ impl Engine<'_> {
     pub(super) fn raise(&mut self, reach: u64) -> Result<Option<StopReason>, Trouble> {
         self.expansions += 1;
         let mut given = Vec::new();
+        let (control, disk) = (self.search.task.control, self.disk());
         for cell in self.horizon.within(reach) {
-            let stopped = match self.expand_again(cell, reach) {
+            let armed = control.brake(&disk);
+            let again = self.expand_again(cell, reach);
+            drop(armed);
+            let stopped = match again {
                 Ok(Ok(one)) => {
                     given.push(one);
                     continue;
                 }
                 Ok(Err(reason)) => Ok(Some(reason)),
+                Err(trouble) if trouble.is_stop() => Ok(Some(self.stop_reason())),
                 Err(trouble) => Err(trouble),
             };
             self.matrix.undo(self.expansions);

@@ -9,10 +9,16 @@ use crate::directed::{DirectedFigures, Manner, WorkFigures, aims_at, may_prune};
 use crate::explore::Explored;
 use crate::finding::Finding;
 use crate::layered::Trouble;
-use crate::report::{DiskFigures, Particular, Proviso, Report, Stage, Verdict, Violation};
+use crate::report::{DiskFigures, Particular, Proviso, Report, Stage, StopReason, Verdict, Violation};
 use crate::run::{Answer, complete};
 use crate::strategies::Resumes;
 use hadal_store::run::RunFile;
+
+/// Of a search that was interrupted on the way to what it had found.
+fn without_path(report: Report) -> Report {
+    let verdict = Verdict::Stopped(StopReason::Interrupted);
+    Report { verdict, proviso: Some(Proviso::WrongSeen), ..report }
+}
 
 impl Engine<'_> {
     fn trail(&self) -> Trail<'_> {
@@ -42,7 +48,13 @@ impl Engine<'_> {
         };
         let mut path = Vec::new();
         if crossing.is_none() {
-            path = self.trail().path(self.mode, cell, &finding.state)?;
+            path = match self.trail().path(self.mode, cell, &finding.state) {
+                Err(trouble) if trouble.is_stop() => {
+                    let report = self.report(Verdict::Stopped(StopReason::Interrupted));
+                    return Ok(Explored::leaving(without_path(report), Resumes::ItsOwn));
+                }
+                path => path?,
+            };
         }
         // A guide speaks of what it looks for, and of nothing that is met by chance.
         let optimal = self.promises.admissible && cell.h == 0 && aims_at(self.search.goal, finding.kind);
@@ -57,9 +69,13 @@ impl Engine<'_> {
             // Its buckets are not needed any more, and the parts need the memory. The folder stays locked.
             let _ledger = self.ledger.take();
             drop(self);
-            let whole = divide::path(&search, &disk, crossing, finding.state, cell.g)?;
-            if let Verdict::Violated(violation) = &mut report.verdict {
-                violation.path = whole;
+            match divide::path(&search, &disk, crossing, finding.state, cell.g) {
+                Err(trouble) if trouble.is_stop() => report = without_path(report),
+                whole => {
+                    if let Verdict::Violated(violation) = &mut report.verdict {
+                        violation.path = whole?;
+                    }
+                }
             }
         }
         Ok(Explored::leaving(report, Resumes::ItsOwn))

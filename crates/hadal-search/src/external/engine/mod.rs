@@ -230,6 +230,10 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
+    pub(super) fn disk(&self) -> Disk {
+        self.shelf.disk.clone()
+    }
+
     /// The answer, with the path to what was found.
     pub(super) fn conclude(mut self, found: Found) -> Result<Explored, Trouble> {
         let verdict = match found {
@@ -291,6 +295,7 @@ impl<'a> Engine<'a> {
             if let Some(found) = self.expand_next()? {
                 return Ok(Some(found));
             }
+            self.search.task.control.count_time();
             self.commit_if_due()?;
             if self.work_done() >= until {
                 return Ok(None);

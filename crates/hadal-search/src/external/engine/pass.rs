@@ -24,13 +24,17 @@ impl Engine<'_> {
         self.expansions += 1;
         let Some(mut bucket) = self.matrix.open.remove(&cell.rank()) else { return Ok(None) };
         let before: u64 = self.expanders.iter().map(|expander| expander.lane.transitions).sum();
+        let (control, disk) = (self.search.task.control, self.disk());
+        let armed = control.brake(&disk);
         let passed = self.pass(cell, &mut bucket);
+        drop(armed);
         let stopped = match passed {
             Ok((None, closed)) => {
                 let row = self.settle(cell, bucket, closed, before)?;
                 return Ok(row);
             }
             Ok((Some(reason), _)) => Ok(Some(Found::Stopped(reason))),
+            Err(trouble) if trouble.is_stop() => Ok(Some(Found::Stopped(self.stop_reason()))),
             Err(trouble) => Err(trouble),
         };
         self.matrix.undo(self.expansions);
@@ -43,6 +47,12 @@ impl Engine<'_> {
         }
         self.search.task.control.gauges.states.store(self.figures.states.expanded, Ordering::Relaxed);
         stopped
+    }
+
+    /// Why reading was ended.
+    pub(super) fn stop_reason(&self) -> StopReason {
+        let states = self.figures.states.expanded;
+        self.search.task.control.must_stop(states).unwrap_or(StopReason::Interrupted)
     }
 
     /// Expands a bucket on all threads; says why if it was stopped.

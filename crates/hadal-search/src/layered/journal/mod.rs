@@ -9,6 +9,7 @@ mod view;
 
 use layer::LayerSource;
 pub(crate) use layer::{LayerReader, LayerWriter};
+pub(crate) use view::GroupReader;
 
 use super::Trouble;
 use crate::report::Proviso;

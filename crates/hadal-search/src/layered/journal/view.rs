@@ -6,9 +6,64 @@ use crate::layered::Trouble;
 use crate::layered::detector::LayerView;
 use hadal_store::run::RunReader;
 use hadal_system::Ascending;
+use std::collections::VecDeque;
 
-/// Takes the states of the layer at a depth.
-pub(crate) type TakeLayer<'a> = dyn FnMut(usize, &[u64]) -> Result<(), Trouble> + 'a;
+/// States of a bundle that are given at a time, at least.
+const PIECE: usize = 1 << 12;
+
+/// Reads layers that lie together on disk, in pieces of any size.
+pub(crate) struct GroupReader<'j> {
+    journal: &'j Journal,
+    /// Layers of a bundle that are read already, each with its depth; the first from this word on.
+    held: VecDeque<(usize, Vec<u64>)>,
+    at: usize,
+    /// Layers that are read one by one.
+    rest: std::ops::Range<usize>,
+    current: Option<LayerReader>,
+    block: Vec<u64>,
+}
+
+impl GroupReader<'_> {
+    /// Replaces `states` by the next ones of one layer and says its depth: at least some, and no more where there are `most`
+    /// words of them; `None` at the end.
+    pub(crate) fn next_states(
+        &mut self,
+        most: usize,
+        states: &mut Vec<u64>,
+    ) -> Result<Option<usize>, Trouble> {
+        states.clear();
+        if let Some((depth, layer)) = self.held.front() {
+            let words = self.journal.words();
+            let to = layer.len().min(self.at + most.max(PIECE * words) / words * words);
+            states.extend_from_slice(&layer[self.at..to]);
+            let (depth, is_over) = (*depth, to == layer.len());
+            self.at = if is_over { 0 } else { to };
+            if is_over {
+                self.held.pop_front();
+            }
+            return Ok(Some(depth));
+        }
+        while self.rest.start < self.rest.end {
+            let depth = self.rest.start;
+            let reader = match &mut self.current {
+                Some(reader) => reader,
+                None => self.current.insert(self.journal.reader(depth)?),
+            };
+            while states.is_empty() || states.len() < most {
+                if !reader.next_block(&mut self.block)? {
+                    self.current = None;
+                    self.rest.start += 1;
+                    break;
+                }
+                states.extend_from_slice(&self.block);
+            }
+            if !states.is_empty() {
+                return Ok(Some(depth));
+            }
+        }
+        Ok(None)
+    }
+}
 
 impl Journal {
     /// Gives the last layer to `take`, as it stands.
@@ -85,36 +140,22 @@ impl Journal {
         if states as usize * self.shape().stride() > self.most_resident * 2 { 0 } else { count }
     }
 
-    /// Gives the states of a group of layers to `take`, each layer with its depth.
-    pub(crate) fn view_group(
-        &self,
-        group: &std::ops::Range<usize>,
-        take: &mut TakeLayer,
-    ) -> Result<(), Trouble> {
+    /// Reads the states of a group of layers.
+    pub(crate) fn group_reader(&self, group: &std::ops::Range<usize>) -> Result<GroupReader<'_>, Trouble> {
+        let mut held = VecDeque::new();
+        let mut rest = group.clone();
         if let (Body::Bundled(bundle), true) = (&self.layers[group.start].body, group.len() > 1) {
-            let mut bare = Vec::new();
-            let mut states = |depth: u64, layer: LayerView<'_>| match layer {
-                LayerView::States(states) if self.shape().payload_words() == 0 => {
-                    take(depth as usize, states.flat())
-                }
-                LayerView::States(states) => {
-                    bare.clear();
-                    bare.extend_from_slice(states.flat());
+            self.view_bundle(*bundle, group.start, &mut |depth, layer| {
+                if let LayerView::States(states) = layer {
+                    let mut bare = states.flat().to_vec();
                     self.shape().strip_payloads(&mut bare);
-                    take(depth as usize, &bare)
+                    held.push_back((depth as usize, bare));
                 }
-                LayerView::Run(_) => Ok(()),
-            };
-            return self.view_bundle(*bundle, group.start, &mut states).map(|_| ());
+                Ok(())
+            })?;
+            rest.start = rest.end;
         }
-        let mut block = Vec::new();
-        for depth in group.clone() {
-            let mut reader = self.reader(depth)?;
-            while reader.next_block(&mut block)? {
-                take(depth, &block)?;
-            }
-        }
-        Ok(())
+        Ok(GroupReader { journal: self, held, at: 0, rest, current: None, block: Vec::new() })
     }
 
     /// Gives the layers from `first` on that stand one after the other in a bundle to `take`; says how many. A bundle

@@ -4,7 +4,7 @@ use super::{Answered, At, Sweep};
 use crate::control::WhenFull;
 use crate::explore::Progress;
 use crate::finding::Finding;
-use crate::fixpoint::{JournalClosed, Keeper, Pass, Seeing};
+use crate::fixpoint::{JournalClosed, Keeper, Pass, Seeing, knows_a_run};
 use crate::lane::has_found;
 use crate::layered::detector::{Detector, Nothing};
 use crate::layered::ledger::{Ledger, RunRecord, Tally};
@@ -12,7 +12,7 @@ use crate::layered::{Trouble, path};
 use crate::report::{
     DiskFigures, Particular, Proviso, Report, StopReason, Verdict, Violation, ViolationKind,
 };
-use crate::resting::Reins;
+use crate::resting::{Early, Reins};
 use crate::run::{Answer, LOOKING_FOR_RUNS, covered, out_of_memory, status};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl<'a> Seeing<'a> for Sweep<'a> {
     }
 
     fn has_questions(&self) -> bool {
-        matches!(self.at, At::Known)
+        matches!(self.at, At::Known | At::Found(..))
     }
 
     fn reins(&self) -> Arc<Reins<'a>> {
@@ -34,6 +34,12 @@ impl<'a> Seeing<'a> for Sweep<'a> {
     }
 
     async fn answer(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
+        if let At::Found(finding, depth) = std::mem::replace(&mut self.at, At::Known) {
+            let violated = self.violated(finding, depth, &reins).await;
+            let answered = self.conclude(|_| violated.map(Some))?;
+            self.at = answered.map_or(At::Between(None), At::End);
+            return Ok(self);
+        }
         let about_runs = self.about_runs(&reins).await;
         if let Ok(Some(verdict)) = &about_runs {
             self.proviso = reins.proviso(verdict).or(self.proviso);
@@ -46,6 +52,13 @@ impl<'a> Seeing<'a> for Sweep<'a> {
 }
 
 impl Sweep<'_> {
+    /// Takes an answer that another search found, now that every state is known.
+    pub(crate) fn decide(&mut self, verdict: Verdict) -> Result<(), Trouble> {
+        let answered = self.conclude(|_| Ok(Some(verdict.into())))?;
+        self.at = answered.map_or(At::Between(None), At::End);
+        Ok(())
+    }
+
     /// Does a part of the search. Once the answer is known, settles what is open and commits it.
     pub(super) fn conclude(
         &mut self,
@@ -69,9 +82,6 @@ impl Sweep<'_> {
                 other => other?,
             }
         }
-        if *verdict == Verdict::Stopped(StopReason::TimeLimit) {
-            self.tell_of_standstill();
-        }
         if *verdict == Verdict::Holds {
             answered.covering = self.detector.covering()?;
         }
@@ -92,15 +102,6 @@ impl Sweep<'_> {
         Ok(Some(answered))
     }
 
-    /// A layer is the least that a run can be resumed from.
-    fn tell_of_standstill(&self) {
-        if self.counted.seconds_before > 0.0 && self.counted.layers.len() == self.expanded_before {
-            self.task.control.warn(
-                "no layer was completed: another run with the same --time-limit gets no further".into(),
-            );
-        }
-    }
-
     pub(super) fn commit(&mut self, status: &str) -> Result<(), Trouble> {
         self.commit_answer(status, None)
     }
@@ -115,6 +116,7 @@ impl Sweep<'_> {
             seconds: counted.seconds_before + self.task.control.elapsed().as_secs_f64(),
             stages: &counted.stages,
             reached: violated_at,
+            begun: self.begun,
         };
         ledger.commit(&mut self.journal, tally, status)
     }
@@ -184,36 +186,58 @@ impl Sweep<'_> {
         self.commit(LOOKING_FOR_RUNS)?;
         let detector: Box<dyn Detector> = std::mem::replace(&mut self.detector, Box::new(Nothing));
         self.cache.give_way()?;
+        if self.ledger.as_ref().is_some_and(knows_a_run) {
+            reins.found();
+        }
         let ranked = detector.numbered();
-        let closed = match JournalClosed::new(&self.journal, &self.governor, ranked) {
-            Err(Trouble::OverBudget(full)) => {
+        let closed = match JournalClosed::new(&self.journal, &self.governor, ranked, reins).await {
+            Ok(closed) => closed,
+            Err(Early::Trouble(Trouble::OverBudget(full))) => {
                 return Ok(Some(Verdict::Stopped(out_of_memory(full))));
             }
-            other => other?,
+            Err(Early::Trouble(trouble)) => return Err(trouble),
+            Err(Early::Stopped(reason)) => return Ok(Some(Verdict::Stopped(reason))),
         };
         let (task, threads) = (self.task, self.lanes.len());
         let keeper = self.ledger.as_mut().map(|ledger| Keeper::new(ledger, closed.numbering()));
         let keeper = keeper.as_ref();
         let (governor, moves_on) = (&self.governor, false);
         let pass = Pass { task, closed: &closed, governor, threads, reins, moves_on, keeper };
-        let stem = |depth, state| path::shortest(task, &self.journal, threads, depth, state);
+        let journal = &self.journal;
+        let stem = async |depth, state| path::shortest(task, (journal, threads), (depth, state), reins).await;
         match pass.verdict(stem).await {
             Err(Trouble::OverBudget(full)) => Ok(Some(Verdict::Stopped(out_of_memory(full)))),
             other => other,
         }
     }
 
-    /// Turns what was found while expanding layer `depth` into a violation with its path.
-    pub(super) fn violated(&mut self, finding: Finding, depth: usize) -> Result<Answered, Trouble> {
+    /// Turns what was found while expanding layer `depth` into a violation with its path. Where the search is interrupted on
+    /// the way, the layer counts as not expanded.
+    async fn violated(
+        &mut self,
+        finding: Finding,
+        depth: usize,
+        reins: &Reins<'_>,
+    ) -> Result<Answered, Trouble> {
         let at = match finding.kind {
             ViolationKind::Deadlock | ViolationKind::Fault(_) => depth,
             _ => depth + 1,
         };
+        reins.found();
         let payload = self.payload_of(at, &finding.state)?;
-        let path = path::shortest(self.task, &self.journal, self.lanes.len(), at, finding.state)?;
-        let path_begins_at = at + 1 - path.len();
-        let verdict = Verdict::Violated(Violation { kind: finding.kind, path, shortest: true });
-        Ok(Answered { path_begins_at, payload, ..verdict.into() })
+        let journal = (&self.journal, self.lanes.len());
+        match path::shortest(self.task, journal, (at, finding.state), reins).await {
+            Ok(path) => {
+                let path_begins_at = at + 1 - path.len();
+                let verdict = Verdict::Violated(Violation { kind: finding.kind, path, shortest: true });
+                Ok(Answered { path_begins_at, payload, ..verdict.into() })
+            }
+            Err(Early::Stopped(reason)) => {
+                self.proviso = Some(Proviso::WrongSeen);
+                Ok(Verdict::Stopped(reason).into())
+            }
+            Err(Early::Trouble(trouble)) => Err(trouble),
+        }
     }
 
     /// What is kept beside a state at this depth, which may be in the layer being found: its payloads come together first.

@@ -26,6 +26,8 @@ use std::time::Instant;
 
 /// What a transition counts as, its part in detection included: about nanoseconds.
 const TRANSITION_WORK: u64 = 120;
+/// What a byte that is read or written counts as, its part in merging included.
+const BYTE_WORK: u64 = 1;
 /// States of another search's layer that are expanded at a time.
 const REST_BLOCK: usize = 1 << 16;
 
@@ -44,15 +46,20 @@ pub(crate) struct Sweep<'a> {
     keep: Keep,
     /// Whether deleted layers, or a bound, qualify the answer.
     proviso: Option<Proviso>,
-    /// Layers that were expanded before this sitting.
-    expanded_before: usize,
+    /// States of the layer being expanded that were expanded in vain, in this sitting or before.
+    begun: u64,
+    /// Bytes that had been read and written before it.
+    moved_before: u64,
     at: At,
 }
 
 impl<'a> Sweep<'a> {
     pub(crate) fn new(task: SearchTask<'a>, governor: &Governor, means: Means<'a>, origin: Origin) -> Self {
         let Means { lanes, cache, detector, fallback, keep } = means;
-        let Origin { disk, ledger, journal, layers, counts, seconds, stages, partly } = origin;
+        let Origin { disk, ledger, journal, layers, counts, seconds, stages, partly, begun } = origin;
+        if task.control.is_resumed() {
+            task.control.hold_time();
+        }
         let mut counted = Counted::new(task.space, layers, counts, seconds, stages);
         if let Some(partly) = &partly {
             counted.go_on_with(task.space, partly.offered);
@@ -76,11 +83,12 @@ impl<'a> Sweep<'a> {
             detector: detector.unwrap_or_else(|| Box::new(Nothing)),
             fallback,
             proviso: journal.proviso(),
-            expanded_before: counted.layers.len(),
             journal,
             counted,
+            moved_before: moved_bytes(&disk),
             disk,
             keep,
+            begun,
             at,
         }
     }
@@ -92,7 +100,7 @@ impl<'a> Sweep<'a> {
         let mut has_gone = false;
         loop {
             let answered = match std::mem::replace(&mut self.at, At::Between(None)) {
-                at @ (At::End(_) | At::Known) => {
+                at @ (At::End(_) | At::Known | At::Found(..)) => {
                     self.at = at;
                     return Ok(true);
                 }
@@ -166,7 +174,7 @@ impl<'a> Sweep<'a> {
 
     pub(crate) fn progress(&self) -> Progress {
         let (phase, ahead) = match &self.at {
-            At::Start | At::Known => (Phase::Between, 0),
+            At::Start | At::Known | At::Found(..) => (Phase::Between, 0),
             At::Between(_) => (Phase::Between, self.ahead()),
             At::Layer(_) => (Phase::Within, 0),
             At::End(_) => (Phase::Over, 0),
@@ -206,7 +214,8 @@ impl<'a> Sweep<'a> {
     }
 
     fn work(&self) -> u64 {
-        self.fired() * TRANSITION_WORK
+        let moved = moved_bytes(&self.disk) - self.moved_before;
+        self.fired() * TRANSITION_WORK + moved * BYTE_WORK
     }
 
     /// What the next layer will take, if its states are like those before.
@@ -254,7 +263,7 @@ impl<'a> Sweep<'a> {
             }
             None => Source::Journal(self.journal.reader(depth)?),
         };
-        self.at = At::Layer(Expanding { depth, fired, mark, source });
+        self.at = At::Layer(Expanding { depth, fired, mark, source, done: 0 });
         Ok(None)
     }
 
@@ -263,31 +272,41 @@ impl<'a> Sweep<'a> {
         let words = self.journal.shape().stride();
         let mut block = Vec::new();
         loop {
-            let stopped = match &mut layer.source {
+            let (stopped, block_len) = match &mut layer.source {
                 Source::Journal(reader) => match reader.next_records(&mut block)? {
-                    true => self.expand_block(&block)?,
+                    true => (self.expand_block(&block)?, block.len()),
                     false => break,
                 },
                 Source::Rest { flat, next, .. } if *next < flat.len() => {
                     let from = std::mem::replace(next, flat.len().min(*next + REST_BLOCK * words));
-                    self.expand_block(&flat[from..*next])?
+                    (self.expand_block(&flat[from..*next])?, *next - from)
                 }
                 Source::Rest { .. } => break,
             };
             if let Some(reason) = stopped {
+                self.begun = self.begun.max(layer.done);
                 return Ok(Some(Verdict::Stopped(reason).into()));
+            }
+            layer.done += (block_len / words) as u64;
+            if layer.done > self.begun {
+                // The first new work of this sitting: what an earlier one did in vain is behind it.
+                self.task.control.count_time();
             }
             if self.work() >= until {
                 self.at = At::Layer(layer);
                 return Ok(None);
             }
         }
-        let Expanding { depth, fired, mark, source } = layer;
+        let Expanding { depth, fired, mark, source, done } = layer;
+        self.begun = self.begun.max(done);
         // Its memory is needed for what comes.
         drop(source);
         self.drain()?;
         match take_finding(&mut self.lanes) {
-            Some(finding) => self.violated(finding, depth).map(Some),
+            Some(finding) => {
+                self.at = At::Found(finding, depth);
+                Ok(None)
+            }
             None => self.end_layer(depth, fired, &mark),
         }
     }
@@ -322,6 +341,8 @@ impl<'a> Sweep<'a> {
         }
         let pushed = if unique > 0 { self.journal.push(layer) } else { Ok(()) };
         if unique == 0 || self.journal.depth() > depth + 1 {
+            self.begun = 0;
+            self.task.control.count_time();
             // The layer counts as expanded exactly if the journal has the next one, also when something fails here.
             self.counted.row.seconds.detecting += begun.elapsed().as_secs_f64();
             self.counted.end_row(found, unique, mark, &DiskMark::of(&self.disk));
@@ -420,4 +441,9 @@ impl<'a> Sweep<'a> {
     fn fired(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.transitions).sum()
     }
+}
+
+/// Bytes that were read from a disk and written to it.
+fn moved_bytes(disk: &Disk) -> u64 {
+    disk.traffic.bytes_read() + disk.traffic.bytes_written()
 }

@@ -1,5 +1,6 @@
 //! What a sweep begins with, and how far it is.
 
+use crate::finding::Finding;
 use crate::firings::Counts;
 use crate::lane::Lane;
 use crate::layered::Trouble;
@@ -41,6 +42,8 @@ pub(crate) struct Origin {
     pub(crate) seconds: f64,
     pub(crate) stages: Vec<Stage>,
     pub(crate) partly: Option<Partly>,
+    /// States of the last layer that an earlier sitting expanded in vain.
+    pub(crate) begun: u64,
 }
 
 impl Origin {
@@ -55,6 +58,7 @@ impl Origin {
             seconds: record.seconds,
             stages: Vec::new(),
             partly: None,
+            begun: record.begun,
         }
     }
 }
@@ -80,6 +84,8 @@ pub(super) enum At {
     Layer(Expanding),
     /// Every state is known; questions about infinite runs are left.
     Known,
+    /// Something is wrong that was found while the layer at this depth was expanded; the way there is left.
+    Found(Finding, usize),
     /// At the end, with this answer.
     End(Answered),
 }
@@ -91,6 +97,8 @@ pub(super) struct Expanding {
     pub(super) fired: u64,
     pub(super) mark: DiskMark,
     pub(super) source: Source,
+    /// Records that were expanded.
+    pub(super) done: u64,
 }
 
 /// Where the states of a layer come from.

@@ -1,8 +1,8 @@
-//! The default: a table in RAM while it fits, then a decision diagram, then sorted runs on disk. Nothing is explored
-//! twice when the storage changes, and a search that stops leaves a run to be resumed.
+//! Moving a search from one storage to the next: the table's layers go to the journal, and a detector takes over.
 
-use crate::explore::{Explored, Explorer, Method, Payloads, Phase, Progress, Run, Setting};
-use crate::fixpoint::{Following, Seeing};
+use super::At;
+use crate::explore::{Run, Setting};
+use crate::fixpoint::Following;
 use crate::lane::{Lane, Parents};
 use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
@@ -11,13 +11,12 @@ use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord, Tally};
 use crate::layered::room::{self, make_fit};
 use crate::layered::sweep::{Keep, Means, Origin, Partly, Sweep};
-use crate::ram::breadth::{Begun, BreadthWalk, TABLE};
-use crate::ram::layer::{LayerEnd, Range};
+use crate::ram::breadth::{Begun, TABLE};
+use crate::ram::layer::Range;
 use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict};
 use crate::run::storage::{Room, on_disk};
-use crate::run::{Buffers, RUNNING, closed_set, out_of_memory, run_options, sorted_runs, status};
-use crate::strategies::Resumes;
-use crate::strategy::complete_path;
+use crate::run::{Buffers, RUNNING, closed_set, run_options, sorted_runs, status};
+use hadal_store::error::ReadError;
 use hadal_store::run::RunOptions;
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::{scratch_bytes, sort_records};
@@ -38,174 +37,29 @@ const DIAGRAM_SHARE: u64 = 65;
 const ELASTIC_SHARE: u64 = 80;
 /// The filter in front of sorted runs, once the diagram is gone.
 const SCREEN_SHARE: u64 = 25;
-
-/// The default strategy: breadth-first, moving from one storage to the next as the budget demands.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Auto;
-
-impl Method for Auto {
-    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
-        let moving = Moving { setting };
-        let at = match setting.run {
-            Run::Resumed(_) => {
-                let ledger = setting.run.open()?;
-                let record = ledger.record().ok_or(Trouble::NothingToResume)?;
-                At::Layers(Following::new(moving.go_on(ledger, record, (room::Disk::Untried, Vec::new()))?))
-            }
-            _ => {
-                let table = setting.governor.part(moving.table_bytes());
-                At::Table(Following::new(
-                    BreadthWalk::new(setting.task, &table, setting.threads)?.moving_on(),
-                ))
-            }
-        };
-        Ok(Box::new(AutoExplorer { moving, at, payload: None }))
-    }
-
-    fn payloads(&self) -> Payloads {
-        Payloads::Merged
-    }
-}
-
-/// A search under way.
-struct AutoExplorer<'a> {
-    moving: Moving<'a>,
-    at: At<'a>,
-    /// What is kept beside the state that is wrong.
-    payload: Option<Vec<u64>>,
-}
-
-/// Where its states are.
-enum At<'a> {
-    Table(Following<'a, BreadthWalk<'a>>),
-    Layers(Following<'a, Sweep<'a>>),
-    /// It is over.
-    Nowhere(Box<Report>),
-}
-
-impl Explorer for AutoExplorer<'_> {
-    fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
-        match &mut self.at {
-            At::Table(walk) => {
-                if walk.go_on(work)? {
-                    self.leave_table()?;
-                }
-            }
-            At::Layers(sweep) => {
-                if sweep.go_on(work)? {
-                    self.make_room()?;
-                }
-            }
-            At::Nowhere(_) => {}
-        }
-        Ok(self.progress())
-    }
-
-    fn progress(&self) -> Progress {
-        match &self.at {
-            At::Table(walk) => walk.progress(),
-            At::Layers(sweep) => sweep.progress(),
-            At::Nowhere(report) => Progress {
-                phase: Phase::Over,
-                depth: report.depth,
-                states: report.states,
-                transitions: report.transitions,
-                disk: report.disk.map_or(0, |disk| disk.bytes),
-                ..Progress::NOTHING
-            },
-        }
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<Explored, Trouble> {
-        if let At::Table(_) = &self.at {
-            self.leave_table()?;
-        }
-        let report = match self.at {
-            At::Nowhere(report) => *report,
-            At::Layers(sweep) => {
-                let mut sweep = sweep.end()?;
-                sweep.interrupt()?;
-                self.payload = sweep.take_payload();
-                let (begins_at, disk) = (sweep.path_begins_at(), sweep.disk().clone());
-                let mut report = sweep.report();
-                drop(sweep);
-                if let (Verdict::Violated(violation), 1..) = (&mut report.verdict, begins_at) {
-                    complete_path(self.moving.setting, &disk, &mut violation.path, begins_at)?;
-                }
-                report
-            }
-            // It was left above.
-            At::Table(_) => self.moving.nothing(),
-        };
-        Ok(Explored { payload: self.payload, ..Explored::leaving(report, Resumes::Layers) })
-    }
-}
-
-impl AutoExplorer<'_> {
-    /// What follows the table: another storage where it is full, what is kept for later where the search stopped.
-    fn leave_table(&mut self) -> Result<(), Trouble> {
-        let idle = At::Nowhere(Box::new(self.moving.nothing()));
-        let At::Table(walk) = std::mem::replace(&mut self.at, idle) else { return Ok(()) };
-        let mut walk = walk.end()?;
-        let moving = self.moving;
-        self.payload = walk.take_payload();
-        if !matches!(walk.ended(), Some(LayerEnd::Whole | LayerEnd::Decided(_))) && !walk.has_questions() {
-            walk.close_layer();
-        }
-        self.at = match walk.ended() {
-            Some(LayerEnd::Decided(Verdict::Stopped(_))) => {
-                let report = walk.report(walk.verdict());
-                let (begun, _) = walk.into_begun();
-                moving.after_table(begun, report)?
-            }
-            Some(LayerEnd::Whole | LayerEnd::Decided(_)) => {
-                At::Nowhere(Box::new(walk.report(walk.verdict())))
-            }
-            Some(&LayerEnd::Full(_, full)) => {
-                let mut so_far = walk.report(Verdict::Stopped(StopReason::DiskFull));
-                let (begun, left) = walk.into_begun();
-                if begun.ranges.len() < 2 {
-                    // Without room for the initial states there is no search.
-                    so_far.verdict = Verdict::Stopped(out_of_memory(full));
-                    At::Nowhere(Box::new(so_far))
-                } else {
-                    match moving.leave_table(begun, &left) {
-                        // Not even what is in the table fits there.
-                        Err(trouble) if trouble.is_disk_full() => At::Nowhere(Box::new(so_far)),
-                        other => At::Layers(Following::new(other?)),
-                    }
-                }
-            }
-            Some(LayerEnd::Stopped(_)) | None => {
-                let mut report = walk.report(walk.verdict());
-                let (mut begun, _) = walk.into_begun();
-                begun.table.drop_index();
-                report.disk = moving.keep_for_later(&begun, &report)?;
-                At::Nowhere(Box::new(report))
-            }
-        };
-        Ok(())
-    }
-
-    /// Where the disk is full and old layers may go, goes on without them.
-    fn make_room(&mut self) -> Result<(), Trouble> {
-        let At::Layers(sweep) = &mut self.at else { return Ok(()) };
-        let Some(sweep) = sweep.search() else { return Ok(()) };
-        let Some((ledger, record)) = sweep.may_make_room() else { return Ok(()) };
-        let (stages, seconds) = sweep.take_past();
-        // Its memory is needed for the next.
-        self.at = At::Nowhere(Box::new(self.moving.nothing()));
-        let record = RunRecord { seconds, ..record };
-        let sweep = self.moving.go_on(ledger, record, (room::Disk::Full, stages))?;
-        self.at = At::Layers(Following::new(sweep));
-        Ok(())
-    }
-}
+/// States that a new detector is offered at a time: limits are looked at in between.
+const OFFERED: usize = 1 << 17;
 
 /// Moves a search from one storage to the next.
 #[derive(Clone, Copy)]
-struct Moving<'a> {
-    setting: Setting<'a>,
+pub(super) struct Moving<'a> {
+    pub(super) setting: Setting<'a>,
+}
+
+/// What came of leaving the table.
+pub(super) enum Moved<'a> {
+    /// The search goes on like this.
+    To(Box<Sweep<'a>>),
+    /// It had to stop; its complete layers are on disk.
+    Stopped(DiskFigures),
+}
+
+/// A detector that was offered the layer being found.
+struct Offered<'a> {
+    detector: Box<dyn Detector + 'a>,
+    stage: Stage,
+    /// How many states that were.
+    offered: u64,
 }
 
 /// What a layered search that begins, or goes on, has besides its origin.
@@ -222,7 +76,7 @@ impl<'a> Moving<'a> {
     }
 
     /// What the table may take: of wide states nearly all is states, which stay while it is left.
-    fn table_bytes(&self) -> u64 {
+    pub(super) fn table_bytes(&self) -> u64 {
         let state = self.options().shape.bytes() as u64;
         let with_index = self.share(STATES_SHARE) / state * (state + INDEX_BYTES);
         with_index.min(self.share(TABLE_SHARE))
@@ -233,13 +87,14 @@ impl<'a> Moving<'a> {
     }
 
     /// Stands in while the storage changes.
-    fn nothing(&self) -> Report {
+    pub(super) fn nothing(&self) -> Report {
         let verdict = Verdict::Stopped(StopReason::Interrupted);
         Report::of_nothing(self.setting.task, self.setting.governor, verdict, TABLE)
     }
 
-    /// Moves what the full table holds to the journal and a detector; the pieces `left` are still to be expanded.
-    fn leave_table(&self, mut begun: Begun<'a>, left: &[Range]) -> Result<Sweep<'a>, Trouble> {
+    /// Moves what the full table holds to the journal and a detector; the pieces `left` are still to be expanded. Where the
+    /// search must stop meanwhile, its complete layers are committed.
+    pub(super) fn leave_table(&self, mut begun: Begun<'a>, left: &[Range]) -> Result<Moved<'a>, Trouble> {
         begun.table.drop_index();
         let Begun { table, lanes, ranges, layers, counts } = begun;
         let Setting { task, governor, run, .. } = self.setting;
@@ -248,32 +103,30 @@ impl<'a> Moving<'a> {
         let found = ranges.len() - 1;
         let mut journal = self.journal_of(&table, &ranges[..found], &disk)?;
         let elastic = governor.part(self.share(ELASTIC_SHARE));
-        let (mut detector, stage) = self.detector(&disk, &journal, &elastic)?;
-        let next = sorted_records(&table, &ranges[found], governor)?;
-        match detector.offer(next.ascending()) {
-            Err(Trouble::OverBudget(_)) => {
-                // What it held is needed for the next.
-                drop(std::mem::replace(&mut detector, Box::new(Nothing)));
-                detector = on_disk(&disk, self.options(), &journal, self.share(SCREEN_SHARE))?;
-                detector.offer(next.ascending())?;
-            }
-            other => other?,
-        }
-        let offered = next.ascending().len() as u64;
-        drop(next);
+        let made = self.offered(&journal, &elastic, (&table, &ranges[found]), &disk);
+        let stage = made.as_ref().map_or(TABLE, |made| made.stage);
         let rest = sorted_records(&table, left, governor)?;
         drop(table);
         // From here on a killed search loses at most what the next commit would have added.
         let seconds = task.control.elapsed().as_secs_f64();
         let stages = vec![TABLE, stage];
         let actions = counts.actions(task.space);
-        let tally = Tally {
+        let mut tally = Tally {
             layers: &layers,
             covers: &counts.covers,
             actions,
             seconds,
             stages: &stages,
             reached: None,
+            begun: 0,
+        };
+        let Offered { detector, offered, .. } = match made {
+            Err(trouble) if trouble.is_stop() => {
+                tally.stages = &stages[..1];
+                ledger.commit(&mut journal, tally, &status(&Verdict::Stopped(StopReason::Interrupted)))?;
+                return Ok(Moved::Stopped(figures(&ledger, journal.bytes())));
+            }
+            made => made?,
         };
         ledger.commit(&mut journal, tally, RUNNING)?;
         let finished: u64 = layers.iter().map(|layer| layer.transitions).sum();
@@ -281,8 +134,42 @@ impl<'a> Moving<'a> {
         let rest = (rest.flat, rest.memory);
         let partly = Some(Partly { fired: fired - finished, offered, rest });
         let ledger = Some(ledger);
-        let origin = Origin { disk, ledger, journal, layers, counts, seconds: 0.0, stages, partly };
-        self.sweep(Outfit { lanes, elastic, detector: Some(detector) }, origin)
+        let origin = Origin { disk, ledger, journal, layers, counts, seconds: 0.0, stages, partly, begun: 0 };
+        let sweep = self.sweep(Outfit { lanes, elastic, detector: Some(detector) }, origin)?;
+        Ok(Moved::To(Box::new(sweep)))
+    }
+
+    /// A detector that knows the journal's layers and was offered the layer being found; ends early where the search must.
+    fn offered(
+        &self,
+        journal: &Journal,
+        elastic: &Governor,
+        (table, found): (&StateTable, &[Range]),
+        disk: &Disk,
+    ) -> Result<Offered<'a>, Trouble> {
+        let control = self.setting.task.control;
+        let _armed = control.brake(disk);
+        let (mut detector, stage) = self.detector(disk, journal, elastic)?;
+        let next = sorted_records(table, found, self.setting.governor)?;
+        let offer = |detector: &mut dyn Detector| -> Result<(), Trouble> {
+            for batch in next.flat.chunks(OFFERED * next.stride) {
+                if control.must_stop(0).is_some() {
+                    return Err(ReadError::Stopped.into());
+                }
+                detector.offer(Ascending::new(next.stride, batch))?;
+            }
+            Ok(())
+        };
+        match offer(&mut *detector) {
+            Err(Trouble::OverBudget(_)) => {
+                // What it held is needed for the next.
+                drop(std::mem::replace(&mut detector, Box::new(Nothing)));
+                detector = on_disk(disk, self.options(), journal, self.share(SCREEN_SHARE))?;
+                offer(&mut *detector)?;
+            }
+            other => other?,
+        }
+        Ok(Offered { detector, stage, offered: (next.flat.len() / next.stride) as u64 })
     }
 
     fn sweep(&self, outfit: Outfit<'a>, origin: Origin) -> Result<Sweep<'a>, Trouble> {
@@ -303,7 +190,7 @@ impl<'a> Moving<'a> {
     }
 
     /// Goes on from what was committed, after these `stages`; stops at once where the disk has no room for the detector.
-    fn go_on(
+    pub(super) fn go_on(
         &self,
         mut ledger: Ledger,
         record: RunRecord,
@@ -313,9 +200,11 @@ impl<'a> Moving<'a> {
         let disk = ledger.disk().clone();
         let elastic = governor.part(self.share(ELASTIC_SHARE));
         let when_full = task.control.limits.when_full;
+        let armed = task.control.brake_reading_back(&disk);
         let fitted = make_fit(&mut ledger, self.options(), record, (known, when_full), |journal| {
             self.detector(&disk, journal, &elastic)
         })?;
+        drop(armed);
         let detector = fitted.made.map(|(detector, stage)| {
             stages.push(stage);
             detector
@@ -359,17 +248,13 @@ impl<'a> Moving<'a> {
     }
 
     /// Commits the complete layers of a table search that stopped, so that it can be resumed.
-    fn keep_for_later(&self, begun: &Begun, report: &Report) -> Result<Option<DiskFigures>, Trouble> {
+    pub(super) fn keep_for_later(
+        &self,
+        begun: &Begun,
+        report: &Report,
+    ) -> Result<Option<DiskFigures>, Trouble> {
         let kept = self.commit_table(begun, report)?;
-        Ok(kept.map(|(ledger, bytes)| {
-            let traffic = &ledger.disk().traffic;
-            DiskFigures {
-                bytes,
-                read: traffic.bytes_read(),
-                written: traffic.bytes_written(),
-                ..DiskFigures::default()
-            }
-        }))
+        Ok(kept.map(|(ledger, bytes)| figures(&ledger, bytes)))
     }
 
     /// Writes the complete layers to a new run; returns it with their bytes.
@@ -389,6 +274,7 @@ impl<'a> Moving<'a> {
             seconds: task.control.elapsed().as_secs_f64(),
             stages: &report.stages,
             reached: report.depth,
+            begun: 0,
         };
         ledger.commit(&mut journal, tally, &status(&report.verdict))?;
         Ok(Some((ledger, journal.bytes())))
@@ -396,7 +282,7 @@ impl<'a> Moving<'a> {
 
     /// Every state is in the table, and looking for runs stopped: for want of memory beside the table it goes on from disk,
     /// else it may be resumed.
-    fn after_table(&self, mut begun: Begun<'a>, mut report: Report) -> Result<At<'a>, Trouble> {
+    pub(super) fn after_table(&self, mut begun: Begun<'a>, mut report: Report) -> Result<At<'a>, Trouble> {
         begun.table.drop_index();
         match &report.verdict {
             Verdict::Stopped(StopReason::Memory { .. }) => {
@@ -414,6 +300,13 @@ impl<'a> Moving<'a> {
         }
         Ok(At::Nowhere(Box::new(report)))
     }
+}
+
+/// What a run of so many bytes took.
+fn figures(ledger: &Ledger, bytes: u64) -> DiskFigures {
+    let traffic = &ledger.disk().traffic;
+    let (read, written) = (traffic.bytes_read(), traffic.bytes_written());
+    DiskFigures { bytes, read, written, ..DiskFigures::default() }
 }
 
 /// States, each after its payload, in ascending order, under the budget.
