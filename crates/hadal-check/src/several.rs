@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use hadal_check::{Check, Verdict};
-//! # let text = "var x: 0..9; startstate x := 0; end; rule x < 9 ==> x := x + 1; end;
+//! # let text = "var x: 0..9; startstate x := 0; end; rule x < 9 ==> x := x + 1; end; rule x = 9 ==> x := 0; end;
 //! #     invariant \"below five\" x < 5; invariant \"below three\" x < 3; invariant \"digit\" x < 10;";
 //! # let source = hadal_system::Source::new("counter.m", text);
 //! let system = hadal_lang::murphi::load(source, &[])?.system;

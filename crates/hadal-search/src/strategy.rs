@@ -21,7 +21,6 @@ use crate::layered::room::{self, make_fit};
 use crate::layered::sorted::SORT;
 use crate::layered::sweep::{Keep, Means, Origin, Sweep};
 use crate::report::{DeadlockNotion, Proviso, Question, Report, Stage, StopReason, Verdict};
-use crate::resting::{Early, Reins, to_its_end};
 use crate::run::{Buffers, run_options};
 use crate::strategies::Resumes;
 use hadal_store::error::ReadError;
@@ -241,10 +240,8 @@ impl<'a> Layering<'a> {
                 return Err(ReadError::Stopped.into());
             }
             let journal = sweep.into_journal();
-            let reins = Reins::new(&control, self.setting.governor, Progress::NOTHING);
             let target = (depth, path.remove(0));
-            let before = to_its_end(path::shortest(task, (&journal, threads), target, &reins));
-            let before = before.map_err(Early::trouble)?;
+            let before = path::shortest_at_once(task, (&journal, threads), target, self.setting.governor)?;
             depth = depth + 1 - before.len();
             path.splice(0..0, before);
         }

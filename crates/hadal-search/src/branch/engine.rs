@@ -1,7 +1,9 @@
 //! The passes of a branch and bound, and what is committed of them.
 
 use super::{BranchOptions, BranchPass, Branched, Costs};
+use crate::control::{Control, Limits};
 use crate::explore::{Run, Setting};
+use crate::lane::SearchTask;
 use crate::layered::Trouble;
 use crate::layered::cover::CoverDetector;
 use crate::layered::detector::Detector;
@@ -285,8 +287,7 @@ impl<'a> Engine<'a> {
     fn end_pass(&mut self) -> Result<(), Trouble> {
         if let Some((depth, target)) = self.record.target.take() {
             let cost = (self.costs.least)(&target);
-            let task = self.setting.task;
-            let path = path::shortest(task, &self.journal, self.setting.threads, depth as usize, target)?;
+            let path = traced(self.setting, &self.journal, (depth as usize, target))?;
             self.record.best = Some((cost, path));
         }
         self.record.now.cost = self.record.best.as_ref().map(|(cost, _)| *cost);
@@ -324,12 +325,18 @@ impl<'a> Engine<'a> {
             passes.push(self.record.now);
             if let Some((depth, target)) = self.record.target {
                 let cost = (self.costs.least)(&target);
-                let (task, threads) = (self.setting.task, self.setting.threads);
-                best = Some((cost, path::shortest(task, &self.journal, threads, depth as usize, target)?));
+                best = Some((cost, traced(self.setting, &self.journal, (depth as usize, target))?));
             }
         }
         Ok(Branched { best, stopped, faulty, passes, disk_bytes })
     }
+}
+
+/// The path to the state at this depth, also where the search was asked to stop: it is what the search has to show.
+fn traced(setting: Setting, journal: &Journal, target: (usize, Vec<u64>)) -> Result<Vec<Vec<u64>>, Trouble> {
+    let control = Control::new(Limits::default());
+    let task = SearchTask { control: &control, ..setting.task };
+    path::shortest_at_once(task, (journal, setting.threads), target, setting.governor)
 }
 
 /// A detector of nothing yet.

@@ -5,9 +5,7 @@ use super::Trouble;
 use super::journal::Journal;
 use super::ledger::{Ledger, Standing};
 use super::path;
-use crate::explore::Progress;
 use crate::lane::SearchTask;
-use crate::resting::{Early, Reins, to_its_end};
 use crate::run::{Buffers, run_options};
 use hadal_store::Governor;
 use hadal_store::error::{ReadError, WriteError};
@@ -71,9 +69,8 @@ impl KeptLayers {
         depth: usize,
         target: Vec<u64>,
     ) -> Result<Vec<Vec<u64>>, Trouble> {
-        let reins = Reins::new(task.control, &self.ledger.disk().governor, Progress::NOTHING);
-        let path = path::shortest(task, (&self.journal, threads), (depth, target), &reins);
-        to_its_end(path).map_err(Early::trouble)
+        let governor = &self.ledger.disk().governor;
+        path::shortest_at_once(task, (&self.journal, threads), (depth, target), governor)
     }
 }
 

@@ -1,8 +1,11 @@
 //! Shortest paths through the journal: from the end, layer by layer, look for a state that leads on.
 
+use super::Trouble;
 use super::journal::Journal;
+use crate::explore::Progress;
 use crate::lane::SearchTask;
-use crate::resting::{Early, Reins};
+use crate::resting::{Early, Reins, to_its_end};
+use hadal_store::Governor;
 use hadal_system::Successors;
 use hadal_system::state::compare;
 use std::cmp::Ordering::Less;
@@ -30,6 +33,18 @@ pub(crate) async fn shortest(
     }
     path.reverse();
     Ok(path)
+}
+
+/// The same for those who do not rest; ends early where the search is asked to.
+pub(crate) fn shortest_at_once(
+    task: SearchTask<'_>,
+    (journal, threads): (&Journal, usize),
+    target: (usize, Vec<u64>),
+    governor: &Governor,
+) -> Result<Vec<Vec<u64>>, Trouble> {
+    let reins = Reins::new(task.control, governor, Progress::NOTHING);
+    reins.found();
+    to_its_end(shortest(task, (journal, threads), target, &reins)).map_err(Early::trouble)
 }
 
 /// The first state of the layer, in packed order, that leads to `target`.
