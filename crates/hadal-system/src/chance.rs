@@ -214,6 +214,17 @@ pub enum Measure {
     Probability(Path),
     /// What is earned on average: the reward, an index into [`crate::System::rewards`], and until when.
     Earned(usize, Horizon),
+    /// What a step, or a unit of time, has on average in the long run.
+    Average(Averaged),
+}
+
+/// Of what a long run has an average.
+#[derive(Clone, Debug)]
+pub enum Averaged {
+    /// The share of it that is spent in such states.
+    Share(Formula),
+    /// What is earned, an index into [`crate::System::rewards`].
+    Earned(usize),
 }
 
 /// A set of paths.
@@ -243,6 +254,8 @@ pub enum Limit {
     Steps(u64, Option<u64>),
     /// While at most so much of a reward, an index into [`crate::System::rewards`], is earned.
     Reward(usize, u64),
+    /// Between these moments of continuous time.
+    Time(Rational, Option<Rational>),
 }
 
 /// Until when a reward is earned.
@@ -254,6 +267,10 @@ pub enum Horizon {
     Steps(u64),
     /// Only what the state after this many steps earns by itself.
     Instant(u64),
+    /// Up to this moment of continuous time.
+    Time(Rational),
+    /// Only what the state at this moment of continuous time earns by itself.
+    Moment(Rational),
     /// Without end.
     Total,
 }

@@ -70,6 +70,8 @@ pub struct Quantities {
     pub chance: Chance,
     /// What can be earned.
     pub rewards: Vec<Reward>,
+    /// In continuous time, where a question needs it: the reward that is how long a state lasts on average, the last of them.
+    pub sojourn: Option<usize>,
 }
 
 /// What a variable is for.

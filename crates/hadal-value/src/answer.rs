@@ -3,6 +3,7 @@
 mod needs;
 mod proof;
 mod summary;
+mod timed;
 
 pub(crate) use needs::Needs;
 
@@ -86,6 +87,7 @@ pub fn answer(
     let mut needs = Needs::default();
     needs.asked(&objective.asked);
     needs.formula(&objective.states);
+    needs.rewards.extend(system.quantities.sojourn.filter(|_| needs.timed));
     let propositions: Vec<usize> = needs.propositions.into_iter().collect();
     let rewards: Vec<usize> = needs.rewards.into_iter().collect();
     let bases = system.property_bases();
@@ -267,6 +269,7 @@ impl Solver<'_> {
         let values = match measure {
             Measure::Probability(path) => self.path(path, sense, precision)?,
             Measure::Earned(reward, horizon) => self.earned(*reward, horizon, sense, precision)?,
+            Measure::Average(of) => self.average(of, sense, precision)?,
         };
         self.sweeps = self.sweeps.max(values.sweeps);
         Ok(values)
@@ -285,15 +288,14 @@ impl Solver<'_> {
                 let target = self.formula(formula)?;
                 reach::earned_before(self.graph_with(reward), &target, sense, precision)
             }
+            Horizon::Time(_) | Horizon::Moment(_) => self.earned_in_time(reward, horizon, precision),
             Horizon::Total => reach::earned_for_ever(self.graph_with(reward), sense, precision),
             Horizon::Steps(steps) => {
                 let sweep = Sweep { graph: self.graph_with(reward), sense, rewards: true };
                 Ok(sweep.run(indicator(&vec![false; n], precision.exact), *steps, |_| Rule::Best))
             }
             Horizon::Instant(steps) => {
-                if self.system.quantities.rewards[reward].items.iter().any(|i| i.actions.is_some()) {
-                    return Err(SolveError::InstantOfActions);
-                }
+                self.of_states(reward)?;
                 let graph = self.graph_with(reward);
                 let numbers = &graph.numbers;
                 let at = |s: usize| graph.reward_of(graph.choices_of(s).start);
@@ -309,6 +311,15 @@ impl Solver<'_> {
                 let sweep = Sweep { graph, sense, rewards: false };
                 Ok(sweep.run(values, *steps, |_| Rule::Best))
             }
+        }
+    }
+
+    /// Refuses rewards that actions earn.
+    fn of_states(&self, reward: usize) -> Result<(), SolveError> {
+        let items = &self.system.quantities.rewards[reward].items;
+        match items.iter().any(|item| item.actions.is_some()) {
+            true => Err(SolveError::InstantOfActions),
+            false => Ok(()),
         }
     }
 
@@ -371,6 +382,7 @@ impl Solver<'_> {
                         let sweep = Sweep { graph: self.graph(), sense, rewards: false };
                         Ok(sweep.run(values, *low, |s| if through[s] { Rule::Best } else { Rule::Zero }))
                     }
+                    Limit::Time(low, high) => self.within((&through, &target), (*low, *high), precision),
                     Limit::Reward(reward, most) => {
                         let graph = self.graph_with(*reward);
                         let (unfolded, behind) =

@@ -6,6 +6,7 @@
 //! a proof, or [`exact`]ly over fractions. [`answer::answer`] does all of it for a question.
 
 pub mod answer;
+mod average;
 pub mod bounded;
 pub mod build;
 pub mod certificate;
@@ -16,6 +17,7 @@ pub mod exact;
 pub mod explicit;
 pub mod follow;
 pub mod graph;
+pub mod growing;
 pub mod iterate;
 mod ltl;
 pub mod numbers;
@@ -26,6 +28,7 @@ pub mod qualitative;
 pub mod reach;
 pub mod table;
 pub mod task;
+mod timed;
 pub mod trial;
 pub mod values;
 
@@ -91,6 +94,12 @@ pub enum SolveError {
     /// The automaton of a formula is too large.
     #[error("the formula is not answered: {0}")]
     Formula(String),
+    /// A question of continuous time, or of the long run, that is not answered.
+    #[error("{0}")]
+    Time(&'static str),
+    /// A method that does not fit the question.
+    #[error("{0}")]
+    Method(&'static str),
     /// `I=` looks at states only.
     #[error("the reward of an instant is that of a state; this reward is earned by actions")]
     InstantOfActions,

@@ -29,15 +29,8 @@ pub struct Values {
 impl Values {
     /// The other probability: what is left to 1.
     pub fn complement(self) -> Self {
-        let less = |value: f64| (1.0 - value).next_down().max(0.0);
-        let more = |value: f64| (1.0 - value).next_up().min(1.0);
-        let sharp = |value: f64, other: f64| value == other && (value == 0.0 || value == 1.0);
-        let pairs: Vec<(f64, f64)> = self
-            .lower
-            .iter()
-            .zip(&self.upper)
-            .map(|(&l, &u)| if sharp(l, u) { (1.0 - u, 1.0 - l) } else { (less(u), more(l)) })
-            .collect();
+        let pairs: Vec<(f64, f64)> =
+            self.lower.iter().zip(&self.upper).map(|(&l, &u)| other_probability((l, u))).collect();
         let exact = self.exact.map(|list| {
             list.into_iter()
                 .map(|value| match value {
@@ -52,5 +45,13 @@ impl Values {
             exact,
             ..self
         }
+    }
+}
+
+/// Bounds of what is left to 1: outward, but for a probability that is 0 or 1.
+pub(crate) fn other_probability((low, high): (f64, f64)) -> (f64, f64) {
+    match low == high && (low == 0.0 || low == 1.0) {
+        true => (1.0 - high, 1.0 - low),
+        false => ((1.0 - high).next_down().max(0.0), (1.0 - low).next_up().min(1.0)),
     }
 }

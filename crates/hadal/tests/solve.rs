@@ -324,3 +324,44 @@ fn what_has_no_certificate_or_is_not_on_disk_says_why() {
         refused(&[&on_disk[..], &[formula], more].concat(), reason);
     }
 }
+
+#[test]
+fn methods_of_the_literature_agree() {
+    let place = tempfile::tempdir().expect("a place");
+    let file = place.path().join("climb.prism").display().to_string();
+    let text = "mdp module m x : [0..9]; [walk] x<9 -> 0.5 : (x'=x+1) + 0.5 : (x'=x);
+                [jump] x<8 -> 0.7 : (x'=x+2) + 0.3 : (x'=0); [] x=9 -> true; endmodule
+                rewards \"effort\" [walk] true : 1; [jump] true : 2; endrewards";
+    std::fs::write(&file, text).expect("written");
+    let ask = |method: &str, formula: &str| {
+        hadal(&["solve", &file, "--formula", formula, "--method", method, "--json"])
+    };
+    let least = "R{\"effort\"}min=? [ F x=9 ]";
+    let proved = ask("intervals", least).expect_code(0).json();
+    let (lower, upper) =
+        (proved["lower"].as_f64().expect("a bound"), proved["upper"].as_f64().expect("a bound"));
+    let grown = ask("lao", least).expect_code(0).json();
+    assert!(
+        grown["lower"].as_f64() <= Some(upper) && grown["upper"].as_f64() >= Some(lower),
+        "{grown} {proved}"
+    );
+    for method in ["jacobi", "gauss-seidel", "rtdp", "lrtdp", "ldfs"] {
+        let found = ask(method, least).expect_code(0).json();
+        let value = found["value"].as_f64().expect("a value");
+        assert!(
+            (value - lower).abs() < 1e-3 && found["lower"].is_null() && found["method"] == method,
+            "{found}"
+        );
+        let refused = ask(method, "Pmax=? [ F x=9 ]");
+        assert!(refused.code == 2 && refused.stderr.contains("lao"), "{refused:?}");
+    }
+    // What never arrives is not said to have a value.
+    let text = text.replace("[] x=9", "[] x=9 & false").replace("x<9", "x<5").replace("x<8", "x<5");
+    std::fs::write(
+        &file,
+        text.replace("endmodule", "[stay] x>=5 & x<9 -> true; endmodule")
+            .replace("[walk] true : 1;", "true : 1;"),
+    )
+    .expect("written");
+    assert_eq!(ask("lao", least).json()["lower"], "infinity");
+}

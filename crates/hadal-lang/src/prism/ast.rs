@@ -45,7 +45,9 @@ pub enum Kind {
     Path(Box<Path>),
     /// `E [ ... ]` (`true`) or `A [ ... ]`: on some path, on all paths.
     Paths(bool, Box<Path>),
-    /// `S ... [ ... ]`, `LRA ... [ ... ]`, games, multi-objective: known, not answered.
+    /// `S ... [ ... ]` or `LRA ... [ ... ]`
+    Average(Box<Query<Expr>>),
+    /// Expected times, games, several objectives: known, not answered.
     Unsupported(&'static str),
 }
 
@@ -102,7 +104,7 @@ pub enum Use {
     Compare(hadal_system::chance::Relation, Expr),
 }
 
-/// A `P` or `R` operator.
+/// A `P`, `R` or `S` operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query<T> {
     /// What becomes of its value.
@@ -170,7 +172,7 @@ pub enum Earning {
     Total,
     /// `I=k`
     Instant(Expr),
-    /// `S`
+    /// `S` or `LRA`
     LongRun,
 }
 

@@ -1,6 +1,6 @@
 //! The propositions and rewards that a question refers to.
 
-use hadal_system::chance::{Asked, Formula, Horizon, Limit, Measure, Path};
+use hadal_system::chance::{Asked, Averaged, Formula, Horizon, Limit, Measure, Path};
 use std::collections::BTreeSet;
 
 /// What a question refers to.
@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 pub(crate) struct Needs {
     pub propositions: BTreeSet<usize>,
     pub rewards: BTreeSet<usize>,
+    /// Whether it matters how long states last.
+    pub timed: bool,
 }
 
 impl Needs {
@@ -38,8 +40,19 @@ impl Needs {
             Measure::Probability(path) => self.path(path),
             Measure::Earned(reward, horizon) => {
                 self.rewards.insert(*reward);
-                if let Horizon::Reach(formula) = horizon {
-                    self.formula(formula);
+                match horizon {
+                    Horizon::Reach(formula) => self.formula(formula),
+                    Horizon::Time(_) | Horizon::Moment(_) => self.timed = true,
+                    Horizon::Steps(_) | Horizon::Instant(_) | Horizon::Total => {}
+                }
+            }
+            Measure::Average(of) => {
+                self.timed = true;
+                match of {
+                    Averaged::Share(formula) => self.formula(formula),
+                    Averaged::Earned(reward) => {
+                        self.rewards.insert(*reward);
+                    }
                 }
             }
         }
@@ -51,8 +64,12 @@ impl Needs {
             Path::Until(l, r, limit) => {
                 self.formula(l);
                 self.formula(r);
-                if let Limit::Reward(reward, _) = limit {
-                    self.rewards.insert(*reward);
+                match limit {
+                    Limit::Reward(reward, _) => {
+                        self.rewards.insert(*reward);
+                    }
+                    Limit::Time(..) => self.timed = true,
+                    Limit::None | Limit::Steps(..) => {}
                 }
             }
             Path::Ltl { atoms, .. } => atoms.iter().for_each(|atom| self.formula(atom)),

@@ -37,8 +37,8 @@ impl Solver<'_> {
                     "a formula with several temporal operators is solved on a product, which is not written down",
                 );
             }
-            Measure::Earned(_, Horizon::Total) => {
-                return refused("a reward without a target has no rank to show progress with");
+            Measure::Earned(_, Horizon::Total) | Measure::Average(_) => {
+                return refused("what is earned without a target has no rank to show progress with");
             }
             Measure::Probability(_) | Measure::Earned(..) => {
                 return refused(
@@ -92,7 +92,7 @@ impl Solver<'_> {
         let precision = Precision { exact: false, policy: false, ..self.options.precision };
         let graph = match &inner {
             Measure::Earned(reward, _) => self.graph_with(*reward),
-            Measure::Probability(_) => self.graph(),
+            Measure::Probability(_) | Measure::Average(_) => self.graph(),
         };
         let (chain, states) = induced(graph, policy);
         let values = match &inner {

@@ -73,7 +73,7 @@ impl<'a> Question<'a> {
                 target,
                 negated: false,
             }),
-            Measure::Earned(..) => None,
+            Measure::Earned(..) | Measure::Average(_) => None,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::bounded::Rule;
 use crate::build::{BuildOptions, build};
 use crate::graph::Graph;
 use crate::numbers::bracket;
+use crate::values::other_probability;
 use crate::{Precision, SolveError};
 use hadal_store::Governor;
 use hadal_system::chance::{
@@ -33,6 +34,8 @@ pub struct Place<'a> {
 /// Why a formula of states is not answered.
 const NESTED: &str = "states are told apart by their variables: write a condition for \"deadlock\" and for questions inside a \
                       question, or give more --memory with --tier auto";
+
+const TIMED: &str = "time is counted in steps: questions of continuous time and of the long run need --tier auto and more --memory";
 
 /// What is looked up before anything is explored.
 struct Wanted {
@@ -61,6 +64,9 @@ impl Wanted {
         }
         let mut needs = Needs::default();
         needs.asked(&objective.asked);
+        if needs.timed {
+            return refused(TIMED);
+        }
         if needs.rewards.len() > 1 {
             return refused(
                 "a question has one reward: ask of each on its own, or give more --memory with --tier auto",
@@ -185,6 +191,7 @@ fn is_bounded(measure: &Measure) -> bool {
     match measure {
         Measure::Probability(path) => bounded(path),
         Measure::Earned(_, horizon) => matches!(horizon, Horizon::Steps(_) | Horizon::Instant(_)),
+        Measure::Average(_) => false,
     }
 }
 
@@ -282,6 +289,9 @@ impl<R: Rows> Solver<'_, R> {
                 let sweeps = Sweeps { rows: self.rows, sense, rewards: false };
                 Ok(self.pick(sweeps.run(now, *steps, |_| Rule::Best)?))
             }
+            Measure::Average(_) | Measure::Earned(_, Horizon::Time(_) | Horizon::Moment(_)) => {
+                Err(SolveError::NotOnDisk(TIMED))
+            }
             Measure::Earned(_, Horizon::Total) => Err(SolveError::NotOnDisk(
                 "a reward is earned before a target or in so many steps: write [ F target ], or give more --memory with --tier auto",
             )),
@@ -321,18 +331,15 @@ impl<R: Rows> Solver<'_, R> {
             }
             Paths::Not(path) => {
                 let mut found = self.path(path, How { sense: how.sense.opposite(), ..how }, journal)?;
-                for (low, high) in &mut found.bounds {
-                    let sharp = *low == *high && (*low == 0.0 || *low == 1.0);
-                    (*low, *high) = match sharp {
-                        true => (1.0 - *high, 1.0 - *low),
-                        false => ((1.0 - *high).next_down().max(0.0), (1.0 - *low).next_up().min(1.0)),
-                    };
+                for bounds in &mut found.bounds {
+                    *bounds = other_probability(*bounds);
                 }
                 Ok(found)
             }
             Paths::Until(_, _, Limit::Reward(..)) => Err(SolveError::NotOnDisk(
                 "steps are bounded, not rewards: make what is spent a variable of the model, or give more --memory with --tier auto",
             )),
+            Paths::Until(_, _, Limit::Time(..)) => Err(SolveError::NotOnDisk(TIMED)),
             Paths::Until(..) => Err(SolveError::NotOnDisk(
                 "a bound on steps has an upper end: write [a,b], or give more --memory with --tier auto",
             )),

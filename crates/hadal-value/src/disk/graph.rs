@@ -13,7 +13,10 @@ use hadal_store::sort::Sorter;
 use hadal_store::{Disk, RecordShape, RunFile, RunOptions, RunReader};
 use hadal_system::{ChoiceFault, Choices, PropertyId, StateSpace, Successors};
 use num_traits::CheckedAdd;
+use std::collections::HashMap;
 
+/// Choices with more branches are long.
+const LONG: usize = 32;
 /// Branches of one state that can be told apart.
 pub(super) const POSITIONS: u32 = 24;
 
@@ -210,11 +213,21 @@ impl DiskGraph {
                 for n in 0..choices.len() {
                     let reward = known[choices.rewards[n] as usize];
                     kept.clear();
-                    for b in choices.range(n) {
+                    // Short lists are searched, long ones looked up.
+                    let range = choices.range(n);
+                    let mut place_of: Option<HashMap<&[u64], usize>> =
+                        (range.len() > LONG).then(|| HashMap::with_capacity(range.len()));
+                    for b in range {
                         let weight = known[choices.weights[b] as usize];
-                        let same =
-                            |k: &&mut (usize, u32)| choices.branches.state(k.0) == choices.branches.state(b);
-                        match kept.iter_mut().find(same) {
+                        let state = choices.branches.state(b);
+                        let same = match &mut place_of {
+                            Some(places) => {
+                                let next = kept.len();
+                                Some(*places.entry(state).or_insert(next)).filter(|&at| at < next)
+                            }
+                            None => kept.iter().position(|k| choices.branches.state(k.0) == state),
+                        };
+                        match same.map(|at| &mut kept[at]) {
                             Some(first) => {
                                 let sum =
                                     self.numbers.exact(first.1).checked_add(&self.numbers.exact(weight));

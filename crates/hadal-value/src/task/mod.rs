@@ -2,11 +2,13 @@
 //! actions with costs, and outcomes that are added up, averaged, or taken at their worst.
 
 mod floor;
+mod model;
 mod racetrack;
 mod space;
 mod tiles;
 
 pub use floor::WetFloor;
+pub use model::ModelTask;
 pub use racetrack::{Racetrack, TrackError};
 pub use space::TaskSpace;
 pub use tiles::Tiles;

@@ -2,6 +2,7 @@
 
 mod asking;
 mod certificate;
+mod method;
 mod show;
 mod threshold;
 
@@ -21,6 +22,7 @@ use hadal_value::disk::{Place, Tier};
 use hadal_value::explicit::{self, Described, ExportError};
 use hadal_value::follow::state_text;
 use hadal_value::{Answer, Options, Precision, SolveError};
+use method::Method;
 use show::{shown, stopped};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -68,6 +70,10 @@ pub struct SolveArgs {
     /// STEM.NAME.trew for each reward.
     #[arg(long, value_name = "STEM", conflicts_with_all = ["formula", "property", "exact", "policy", "disk"])]
     pub export: Option<PathBuf>,
+    /// How values are found. Methods other than intervals and lao are without proof, for least rewards before a target, and end
+    /// when no value changes by more than the precision.
+    #[arg(long, value_enum, default_value_t = Method::Intervals, value_name = "NAME")]
+    pub method: Method,
     /// How far the bounds may lie apart, relative to the value.
     #[arg(long, value_name = "WIDTH", default_value_t = 1e-6)]
     pub precision: f64,
@@ -165,7 +171,18 @@ fn solve_all(
     };
     let threshold = args.threshold.as_deref().map(threshold).transpose()?;
     let mut code = 0;
+    let proved = matches!(args.method, Method::Intervals | Method::Lao);
+    if !proved && (args.exact || args.policy.is_some() || args.certificate.is_some() || threshold.is_some()) {
+        return Err(Failure::Usage("this method proves nothing: use --method intervals".into()));
+    }
+    if args.method != Method::Intervals && args.tier != TierName::Auto {
+        return Err(Failure::Usage("tiers are of --method intervals".into()));
+    }
     for objective in objectives {
+        if !proved {
+            code = code.max(method::run(args, (space, system), objective, started)?);
+            continue;
+        }
         let answer = answered(args, space, system, objective, options).and_then(|mut answer| {
             if let (Some(threshold), Some(_)) = (&threshold, answer.value) {
                 let verdict = threshold.decides(&answer).map_or_else(
@@ -278,6 +295,9 @@ fn answered(
         hadal_value::disk::answer(space, system, objective, options.precision, &place)
     };
     let named = match args.tier {
+        TierName::Auto if args.method == Method::Lao => {
+            return hadal_value::growing::answer(space, system, objective, options);
+        }
         TierName::Auto => {
             let found = hadal_value::answer(space, system, objective, options);
             return match (&found, &args.disk) {

@@ -141,6 +141,7 @@ impl Names {
                 self.call(function, arguments).map_err(here)
             }
             Kind::Probability(_)
+            | Kind::Average(_)
             | Kind::Reward(..)
             | Kind::Filter(..)
             | Kind::Path(_)

@@ -6,7 +6,8 @@ use super::names::Placed;
 use crate::Diagnostics;
 use hadal_system::Span;
 use hadal_system::chance::{
-    Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths, Relation, Sense, Summary,
+    Amount, Asked, Averaged, Formula, Horizon, Limit, Measure, Objective, Path as Paths, Relation, Reward,
+    RewardItem, Sense, Summary,
 };
 use hadal_system::rows::Rational;
 use std::collections::HashMap;
@@ -72,8 +73,11 @@ impl Asking<'_> {
                 (self.used(measure, query, expr.span)?, &query.filter)
             }
             Kind::Reward(name, query) => {
-                let reward = self.reward(name.as_ref(), expr.span)?;
-                let measure = Measure::Earned(reward, self.horizon(&query.of, expr.span)?);
+                let measure = self.rewarded(name.as_ref(), &query.of, expr.span)?;
+                (self.used(measure, query, expr.span)?, &query.filter)
+            }
+            Kind::Average(query) => {
+                let measure = self.share(&query.of)?;
                 (self.used(measure, query, expr.span)?, &query.filter)
             }
             _ => return Ok((Asked::Truth(self.formula(expr)?), Formula::Initial, Summary::All)),
@@ -141,8 +145,11 @@ impl Asking<'_> {
                 self.nested(measure, query, expr.span)
             }
             Kind::Reward(name, query) => {
-                let reward = self.reward(name.as_ref(), expr.span)?;
-                let measure = Measure::Earned(reward, self.horizon(&query.of, expr.span)?);
+                let measure = self.rewarded(name.as_ref(), &query.of, expr.span)?;
+                self.nested(measure, query, expr.span)
+            }
+            Kind::Average(query) => {
+                let measure = self.share(&query.of)?;
                 self.nested(measure, query, expr.span)
             }
             Kind::Paths(some, of) => self.quantified(*some, of, expr.span),
@@ -190,6 +197,7 @@ impl Asking<'_> {
             }
             Kind::Probability(_)
             | Kind::Reward(..)
+            | Kind::Average(_)
             | Kind::Filter(..)
             | Kind::Path(_)
             | Kind::Paths(..)
@@ -265,15 +273,21 @@ impl Asking<'_> {
             [bound] => bound,
             [_, second, ..] => return Err((second.span, "hadal takes one bound at a time".into())),
         };
+        if self.model.kind == ModelKind::Ctmc && bound.reward.is_none() {
+            let mut moment = |bound: &Option<(Expr, bool)>| match bound {
+                Some((expr, _)) => self.moment(expr).map(Some),
+                None => Ok(None),
+            };
+            // At a single moment nothing happens: whether it is excluded does not matter.
+            let (low, high) = (moment(&bound.low)?, moment(&bound.high)?);
+            return Ok(Limit::Time(low.unwrap_or_default(), high));
+        }
         let mut number = |bound: &Option<(Expr, bool)>, outward: i64| -> Placed<Option<u64>> {
             let Some((expr, strict)) = bound else { return Ok(None) };
             let value = self.model.names.number(expr)? + if *strict { outward } else { 0 };
             u64::try_from(value).map(Some).map_err(|_| (expr.span, "a bound is not negative".into()))
         };
         let (low, high) = (number(&bound.low, 1)?, number(&bound.high, -1)?);
-        if self.model.kind == ModelKind::Ctmc {
-            return Err((bound.span, "hadal does not bound continuous time".into()));
-        }
         match &bound.reward {
             None => Ok(Limit::Steps(low.unwrap_or(0), high)),
             Some(name) => match (low, high) {
@@ -283,8 +297,50 @@ impl Asking<'_> {
         }
     }
 
+    /// A moment of continuous time, for which states have to say how long they last.
+    fn moment(&mut self, expr: &Expr) -> Placed<Rational> {
+        let value = self.model.names.term(expr)?.constant();
+        let value =
+            value.ok_or_else(|| (expr.span, "a bound has to be known before the search".to_owned()))?;
+        if value < Rational::from_integer(0) {
+            return Err((expr.span, "a bound is not negative".into()));
+        }
+        self.lasts(expr.span);
+        Ok(value)
+    }
+
+    /// Makes how long states last a reward, in continuous time.
+    fn lasts(&mut self, span: Span) {
+        if self.model.kind != ModelKind::Ctmc || self.model.system.quantities.sojourn.is_some() {
+            return;
+        }
+        let when = self.model.proposition(hadal_system::Expr::constant(1), span);
+        let amount = Amount::Constant(Rational::from_integer(1));
+        let items = vec![RewardItem { actions: None, when, amount, span }];
+        let quantities = &mut self.model.system.quantities;
+        quantities.sojourn = Some(quantities.rewards.len());
+        quantities.rewards.push(Reward { name: String::new(), items });
+    }
+
+    /// The share of a long run that is spent in such states.
+    fn share(&mut self, of: &Expr) -> Placed<Measure> {
+        self.lasts(of.span);
+        Ok(Measure::Average(Averaged::Share(self.formula(of)?)))
+    }
+
+    /// What is earned.
+    fn rewarded(&mut self, name: Option<&RewardName>, of: &Earning, span: Span) -> Placed<Measure> {
+        let reward = self.reward(name, span)?;
+        if *of == Earning::LongRun {
+            self.lasts(span);
+            return Ok(Measure::Average(Averaged::Earned(reward)));
+        }
+        Ok(Measure::Earned(reward, self.horizon(of)?))
+    }
+
     fn reward(&self, name: Option<&RewardName>, span: Span) -> Placed<usize> {
-        let rewards = &self.model.system.quantities.rewards;
+        let quantities = &self.model.system.quantities;
+        let rewards = &quantities.rewards[..quantities.sojourn.unwrap_or(quantities.rewards.len())];
         match name {
             None if rewards.is_empty() => Err((span, "the model has no rewards".into())),
             None => Ok(0),
@@ -299,21 +355,19 @@ impl Asking<'_> {
         }
     }
 
-    fn horizon(&mut self, earning: &Earning, span: Span) -> Placed<Horizon> {
+    fn horizon(&mut self, earning: &Earning) -> Placed<Horizon> {
         let mut steps = |expr: &Expr| -> Placed<u64> {
             let value = self.model.names.number(expr)?;
             u64::try_from(value).map_err(|_| (expr.span, "a number of steps is not negative".into()))
         };
-        let timed = matches!(earning, Earning::Cumulative(_) | Earning::Instant(_));
-        if timed && self.model.kind == ModelKind::Ctmc {
-            return Err((span, "hadal does not bound continuous time".into()));
-        }
+        let timed = self.model.kind == ModelKind::Ctmc;
         Ok(match earning {
             Earning::Reach(expr) => Horizon::Reach(self.formula(expr)?),
+            Earning::Cumulative(expr) if timed => Horizon::Time(self.moment(expr)?),
+            Earning::Instant(expr) if timed => Horizon::Moment(self.moment(expr)?),
             Earning::Cumulative(expr) => Horizon::Steps(steps(expr)?),
             Earning::Instant(expr) => Horizon::Instant(steps(expr)?),
-            Earning::Total => Horizon::Total,
-            Earning::LongRun => return Err((span, "hadal does not answer long-run averages".into())),
+            Earning::Total | Earning::LongRun => Horizon::Total,
         })
     }
 }

@@ -78,6 +78,9 @@ impl Asking<'_> {
         let (low, high) = match self.limit(bounds)? {
             Limit::None => return Ok(left.until(right)),
             Limit::Steps(low, high) => (low, high),
+            Limit::Time(..) => {
+                return Err((span, "a bound on time goes with one temporal operator only".into()));
+            }
             Limit::Reward(..) => {
                 return Err((span, "a bound on rewards goes with one temporal operator only".into()));
             }

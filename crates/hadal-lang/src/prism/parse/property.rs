@@ -1,4 +1,4 @@
-//! Property files: questions with the operators `P`, `R` and `filter`.
+//! Property files: questions with the operators `P`, `R`, `S` and `filter`.
 
 use super::super::ast::{Bound, Earning, Expr, File, Kind as E, Path, Property, Query, RewardName, Use};
 use super::super::lex::Kind;
@@ -99,7 +99,15 @@ impl Parser<'_> {
                 self.expect("]")?;
                 E::Paths(word == "E", of)
             }
-            _ => E::Unsupported("long-run averages"),
+            "S" | "Smin" | "Smax" | "LRA" | "LRAmin" | "LRAmax" => {
+                let used = self.used(word)?;
+                self.expect("[")?;
+                let of = self.expr()?;
+                let filter = self.old_filter()?;
+                self.expect("]")?;
+                E::Average(Box::new(Query { used, of, filter }))
+            }
+            _ => E::Unsupported("expected times; write R of a reward that is 1 in every state"),
         };
         if let E::Unsupported(what) = kind {
             return self.error(start, format!("hadal does not answer {what}"));
@@ -110,8 +118,8 @@ impl Parser<'_> {
     /// `min=?`, `>=0.5`, ...
     fn used(&mut self, word: &str) -> Parsed<Use> {
         let mut sense = match word {
-            "Pmin" | "Rmin" => Some(Sense::Least),
-            "Pmax" | "Rmax" => Some(Sense::Greatest),
+            "Pmin" | "Rmin" | "Smin" | "LRAmin" => Some(Sense::Least),
+            "Pmax" | "Rmax" | "Smax" | "LRAmax" => Some(Sense::Greatest),
             _ => None,
         };
         if self.take_word("min") {
@@ -170,10 +178,10 @@ impl Parser<'_> {
             self.expect("=")?;
             return Ok(Earning::Instant(self.sum()?));
         }
-        if self.take_word("S") {
+        if self.take_word("S") || self.take_word("LRA") {
             return Ok(Earning::LongRun);
         }
-        self.wrong("`F`, `C`, `C<=` or `I=`")
+        self.wrong("`F`, `C`, `C<=`, `I=` or `S`")
     }
 
     pub(super) fn path(&mut self) -> Parsed<Path> {

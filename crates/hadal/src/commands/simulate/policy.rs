@@ -37,7 +37,7 @@ fn goal(objective: &Objective) -> Option<Goal<'_>> {
         Measure::Earned(reward, Horizon::Reach(target)) => {
             Some(Goal { through: &Formula::Constant(true), target, reward: Some(*reward), negated: false })
         }
-        Measure::Earned(..) => None,
+        Measure::Earned(..) | Measure::Average(_) => None,
     }
 }
 
