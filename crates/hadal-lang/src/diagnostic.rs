@@ -77,7 +77,7 @@ impl Diagnostics {
 
 /// A model that was refused, with its text, so that the caller can show carets.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{} was refused with {} finding(s)", source_text.name, diagnostics.list.len())]
+#[error("{} was refused with {}", source_text.name, hadal_system::units::counted(diagnostics.list.len() as u64, "finding"))]
 pub struct Refused {
     /// The text the spans point into.
     pub source_text: Source,

@@ -98,8 +98,8 @@ fn both_ends_of_a_channel_must_fit() {
         told("m.dve", text, &[]),
         [
             "1:43: the buffered channel `b` has no types",
-            "2:75: `t` carries 2 value(s), here are 1",
-            "3:56: `c` is received with 0 value(s) but sent with 1",
+            "2:75: `t` carries 2 values, here are 1",
+            "3:56: `c` is received with 0 values but sent with 1",
         ]
     );
 }

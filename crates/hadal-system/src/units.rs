@@ -18,12 +18,13 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A number of things, each called `one`: `1 state`, `2 states`; `1 hit`, `0 hits`; `1 property`, `2 properties`.
+/// A number of things, each called `one`: `1 state`, `2 states`; `1 hit`, `0 hits`; `1 property`, `2 properties`;
+/// `1 branch`, `2 branches`.
 pub fn counted(number: u64, one: &str) -> String {
     let name = match (number, one.strip_suffix('y')) {
         (1, _) => one.to_owned(),
         (_, Some(stem)) => format!("{stem}ies"),
-        _ if one.ends_with("ss") => format!("{one}es"),
+        _ if one.ends_with("ss") || one.ends_with("ch") => format!("{one}es"),
         _ => format!("{one}s"),
     };
     format!("{} {name}", grouped(number))

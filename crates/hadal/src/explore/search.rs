@@ -3,20 +3,25 @@
 use super::http::Event;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
+use tempfile::TempDir;
+
+/// The file of events in the search's folder.
+const EVENTS: &str = "events.jsonl";
 
 /// A search that was begun.
 pub struct LiveSearch {
     child: Mutex<Child>,
-    events: PathBuf,
+    /// A folder that only this user reads, removed with the search.
+    folder: TempDir,
 }
 
 impl LiveSearch {
     /// Begins `hadal check` with these arguments.
     pub fn begin(arguments: &[String]) -> std::io::Result<Self> {
-        let events = std::env::temp_dir().join(format!("hadal-explore-{}.jsonl", std::process::id()));
+        let folder = tempfile::Builder::new().prefix("hadal-explore-").tempdir()?;
+        let events = folder.path().join(EVENTS);
         // The file is there before the page looks at it.
         File::create(&events)?;
         let child = Command::new(std::env::current_exe()?)
@@ -28,7 +33,7 @@ impl LiveSearch {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        Ok(LiveSearch { child: Mutex::new(child), events })
+        Ok(LiveSearch { child: Mutex::new(child), folder })
     }
 
     /// Asks it to stop at the next good moment; what it has on disk can be resumed.
@@ -48,7 +53,7 @@ impl LiveSearch {
 
     /// What it writes, from the beginning, line by line.
     pub fn watch(self: std::sync::Arc<Self>) -> std::io::Result<Box<dyn FnMut() -> Event + Send>> {
-        let mut lines = BufReader::new(File::open(&self.events)?);
+        let mut lines = BufReader::new(File::open(self.folder.path().join(EVENTS))?);
         let mut line = String::new();
         Ok(Box::new(move || {
             let was_over = self.is_over();
@@ -65,7 +70,5 @@ impl LiveSearch {
 impl Drop for LiveSearch {
     fn drop(&mut self) {
         self.stop();
-        // What is left behind in a temporary folder harms nobody.
-        let _ = std::fs::remove_file(&self.events);
     }
 }

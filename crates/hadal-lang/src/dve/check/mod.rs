@@ -11,6 +11,7 @@ use super::model::{Channel, Model, Table, Variable};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::text::did_you_mean;
 use hadal_system::Span;
+use hadal_system::units::counted;
 use names::{Meaning, Scope};
 use std::collections::{HashMap, HashSet};
 
@@ -173,9 +174,9 @@ impl Checker<'_> {
             };
             if parameters.len() != instance.arguments.len() {
                 let message = format!(
-                    "`{}` takes {} argument(s), here are {}",
+                    "`{}` takes {}, here are {}",
                     template.name.text,
-                    parameters.len(),
+                    counted(parameters.len() as u64, "argument"),
                     instance.arguments.len()
                 );
                 self.error(instance.template.span, message);

@@ -6,6 +6,7 @@ use super::names::{Meaning, Scope};
 use super::{Checker, ProcessScope};
 use crate::diagnostic::Diagnostic;
 use crate::text::did_you_mean;
+use hadal_system::units::counted;
 use std::collections::HashMap;
 
 impl Checker<'_> {
@@ -184,10 +185,9 @@ impl Checker<'_> {
         if let Some(types) = &self.model.channels[channel].types
             && types.len() != tree.values.len()
         {
-            let message =
-                format!("`{}` carries {} value(s), here are {}", name.text, types.len(), tree.values.len());
-            let finding =
-                Diagnostic::error(tree.span, message).label(format!("expected {} value(s)", types.len()));
+            let wanted = counted(types.len() as u64, "value");
+            let message = format!("`{}` carries {wanted}, here are {}", name.text, tree.values.len());
+            let finding = Diagnostic::error(tree.span, message).label(format!("expected {wanted}"));
             self.findings.push(finding);
         }
         Some(sync)
@@ -212,8 +212,8 @@ impl Checker<'_> {
                 let receive =
                     ends(Direction::Receive).find(|receive| receive.received.len() != send.sent.len())?;
                 let message = format!(
-                    "`{name}` is received with {} value(s) but sent with {}",
-                    receive.received.len(),
+                    "`{name}` is received with {} but sent with {}",
+                    counted(receive.received.len() as u64, "value"),
                     send.sent.len()
                 );
                 Some(Diagnostic::error(receive.span, message).label("expected as many values as are sent"))

@@ -4,6 +4,7 @@ use super::super::ast::{self, Kind};
 use super::term::{self, Term, Wrong};
 use crate::{Diagnostic, Diagnostics};
 use hadal_system::rows::Rational;
+use hadal_system::units::counted;
 use hadal_system::{BinaryOp, Expr, Place, ShapeId, Span, VarId};
 use num_traits::ToPrimitive;
 use std::collections::{HashMap, HashSet};
@@ -231,7 +232,10 @@ impl Names {
     fn call(&self, function: &str, mut arguments: Vec<Term>) -> Result<Term, Wrong> {
         let count = arguments.len();
         let wanted = |n: usize| {
-            if count == n { Ok(()) } else { Err(format!("`{function}` takes {n} argument(s), not {count}")) }
+            if count == n {
+                return Ok(());
+            }
+            Err(format!("`{function}` takes {}, not {count}", counted(n as u64, "argument")))
         };
         match function {
             "min" | "max" => {

@@ -10,6 +10,7 @@ use hadal_system::chance::{
     RewardItem, Sense, Summary,
 };
 use hadal_system::rows::Rational;
+use hadal_system::units::counted;
 use std::collections::HashMap;
 
 impl Lowered {
@@ -348,10 +349,11 @@ impl Asking<'_> {
                 .iter()
                 .position(|r| r.name == *name)
                 .ok_or_else(|| (*span, format!("the model has no rewards \"{name}\""))),
-            Some(RewardName::Number(n, span)) => usize::try_from(*n - 1)
-                .ok()
-                .filter(|&n| n < rewards.len())
-                .ok_or_else(|| (*span, format!("the model has {} reward(s)", rewards.len()))),
+            Some(RewardName::Number(n, span)) => {
+                usize::try_from(*n - 1).ok().filter(|&n| n < rewards.len()).ok_or_else(|| {
+                    (*span, format!("the model has {}", counted(rewards.len() as u64, "reward structure")))
+                })
+            }
         }
     }
 

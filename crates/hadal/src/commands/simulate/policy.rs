@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::output;
 use hadal_exec::{Model, ModelOptions};
 use hadal_system::chance::{Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths};
+use hadal_system::units::counted;
 use hadal_system::{StateSpace, System, Worker};
 use hadal_value::follow::{Follower, Step, holds, state_text};
 use std::path::Path;
@@ -125,10 +126,15 @@ fn follow(
     let runs = args.runs as f64;
     let mean = sum / runs;
     let error = ((squares / runs - mean * mean).max(0.0) / runs).sqrt();
-    output::line(&format!("{} runs of at most {} steps (seed {})", args.runs, args.steps, args.seed))?;
+    output::line(&format!(
+        "{} of at most {} (seed {})",
+        counted(args.runs, "run"),
+        counted(args.steps, "step"),
+        args.seed
+    ))?;
     output::line(&format!("  mean {mean:.6}, standard error {error:.6}"))?;
     if open > 0 {
-        output::line(&format!("  {open} run(s) did not arrive: give them more --steps"))?;
+        output::line(&format!("  {} did not arrive: give them more --steps", counted(open, "run")))?;
     }
     Ok(0)
 }

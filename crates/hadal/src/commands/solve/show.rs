@@ -4,6 +4,7 @@ use super::SolveArgs;
 use crate::failure::Failure;
 use crate::output;
 use hadal_system::chance::Objective;
+use hadal_system::units::counted;
 use hadal_value::Answer;
 use hadal_value::values::Exact;
 use std::time::Instant;
@@ -72,7 +73,8 @@ pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, st
     let name = if objective.name.is_empty() { String::new() } else { format!("{}: ", objective.name) };
     let mut lines = vec![format!("{name}{}", objective.text)];
     if answer.deadlocks > 0 {
-        lines.push(format!("  warning: {} state(s) without a choice loop forever", answer.deadlocks));
+        lines
+            .push(format!("  warning: {} without a choice loop forever", counted(answer.deadlocks, "state")));
     }
     match (answer.value, &answer.exact) {
         (_, Some(exact)) => lines.push(format!("  value     {}", exact_text(exact))),
@@ -83,12 +85,18 @@ pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, st
         lines.push(format!("  between   {lower:?} and {upper:?}"));
     }
     if let Some(policy) = &answer.policy {
-        let (states, (lower, upper)) = (policy.steps.len(), policy.value);
-        lines.push(format!("  policy    of {states} states gives between {lower:?} and {upper:?}"));
+        let (states, (lower, upper)) = (counted(policy.steps.len() as u64, "state"), policy.value);
+        lines.push(format!("  policy    of {states} gives between {lower:?} and {upper:?}"));
     }
     lines.extend(verdict.map(|verdict| format!("  {verdict}")));
-    lines.extend(answer.count.map(|count| format!("  {count} state(s)")));
+    lines.extend(answer.count.map(|count| format!("  {}", counted(count, "state"))));
     let Answer { states, choices, branches, sweeps, .. } = answer;
-    lines.push(format!("  {states} states, {choices} choices, {branches} branches; {sweeps} sweeps\n"));
+    lines.push(format!(
+        "  {}, {}, {}; {}\n",
+        counted(*states, "state"),
+        counted(*choices, "choice"),
+        counted(*branches, "branch"),
+        counted(*sweeps, "sweep")
+    ));
     lines.join("\n")
 }
