@@ -1,6 +1,7 @@
-//! A folder with a limit of bytes.
+//! Folders over others: with a limit of bytes, with a memory.
 
-use hadal_store::vfs::{Caching, LimitedFolder, Vfs};
+use hadal_store::Governor;
+use hadal_store::vfs::{CachedFolder, Caching, LimitedFolder, Vfs};
 use hadal_testkit::FaultyFolder;
 use std::io;
 use std::sync::Arc;
@@ -24,4 +25,38 @@ fn writes_beyond_the_limit_fail_and_removed_files_make_room() {
     folder.remove("newer").unwrap();
     drop(file);
     assert_eq!(folder.free_bytes().unwrap(), 100);
+}
+
+#[test]
+fn recent_files_are_remembered_within_the_budget_and_read_the_same() {
+    let inner = Arc::new(FaultyFolder::default());
+    let folder = CachedFolder::new(inner.clone(), Governor::new(1000));
+    let write = |name: &str, length: usize| {
+        let file = folder.create(name, Caching::Buffered).unwrap();
+        file.write_at(0, &vec![name.as_bytes()[0]; length]).unwrap();
+        file.set_len(length as u64 - 1).unwrap();
+    };
+    let read = |name: &str| {
+        let mut bytes = vec![0; 1000];
+        let got = folder.open(name, Caching::Buffered).unwrap().read_at(3, &mut bytes).unwrap();
+        bytes.truncate(got);
+        bytes
+    };
+    write("a", 200);
+    write("large", 600);
+    write("b", 200);
+    assert_eq!(read("a"), vec![b'a'; 196]);
+    assert_eq!(read("large"), vec![b'l'; 596]);
+    // Behind its back: what is remembered is not read again, what was too large is.
+    for name in ["a", "b", "large"] {
+        inner.put(name, vec![b'?'; 50]);
+    }
+    assert_eq!((read("a"), read("b"), read("large")), (vec![b'a'; 196], vec![b'b'; 196], vec![b'?'; 47]));
+    // The oldest make room for the newest.
+    for name in ["c", "d", "e", "f"] {
+        write(name, 240);
+    }
+    assert_eq!((read("a"), read("b"), read("f")), (vec![b'?'; 47], vec![b'?'; 47], vec![b'f'; 236]));
+    folder.remove("f").unwrap();
+    assert!(folder.open("f", Caching::Buffered).is_err());
 }

@@ -1,28 +1,36 @@
-//! What lies on disk of a partition (Evangelista and Kristensen 2011, sec. 2): its visited states and its queue, both as
-//! sorted runs; and the dealer that writes records to the files of the partitions they belong to.
+//! What lies on disk of a partition (Evangelista and Kristensen 2011, sec. 2): its visited states and its queue, both sorted;
+//! and the dealer that writes records to the partitions they belong to.
+//!
+//! Partitions share files. Whatever leaves RAM together is one run, sorted by partition, of which each partition has a
+//! slice: a file is written front to back, however small the partitions are. A file goes when its last slice does;
+//! [`wasted`] finds files most of which nobody needs any more.
 
 use crate::layered::Trouble;
-use hadal_store::merge::{BlockSource, RunMerge};
-use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
+use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunSlice, RunWriter};
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::{scratch_bytes, sort_unique};
 use hadal_store::vfs::Disk;
 use hadal_store::{OverBudget, Reservation};
+use std::collections::BTreeMap;
 
-/// More runs than this of one kind in one partition are merged.
-const MANY_RUNS: usize = 8;
+/// Closed states in more slices than this are written anew as one when their partition leaves RAM.
+pub(super) const MANY_CLOSED: usize = 8;
+/// Queues in more slices than this are written anew as one.
+pub(super) const MANY_QUEUED: usize = 32;
+/// Less waste than this is left alone.
+const LITTLE_WASTE: u64 = 4 << 20;
 
-/// A partition. Its files hold what is not in RAM; a partition in RAM has its new states there only.
+/// A partition. Its slices hold what is not in RAM; a partition in RAM has its new states there only.
 #[derive(Default)]
 pub(super) struct Partition {
     /// Distinct states in it, wherever they are.
     pub(super) states: u64,
     /// States that were expanded.
-    pub(super) closed: Vec<RunFile>,
+    pub(super) closed: Vec<RunSlice>,
     /// States that are counted but not expanded yet, each with its number.
-    pub(super) open: Vec<RunFile>,
+    pub(super) open: Vec<RunSlice>,
     /// States that transitions led to, each with where it came from; they may be known already.
-    pub(super) queue: Vec<RunFile>,
+    pub(super) queue: Vec<RunSlice>,
     /// Records of its queue that are in RAM.
     pub(super) buffered: u64,
 }
@@ -30,49 +38,116 @@ pub(super) struct Partition {
 impl Partition {
     /// What is to be done in it.
     pub(super) fn pending(&self) -> u64 {
-        let files = self.open.iter().chain(&self.queue).map(RunFile::records).sum::<u64>();
+        let files = self.open.iter().chain(&self.queue).map(RunSlice::records).sum::<u64>();
         files + self.buffered
     }
 
-    /// All its files.
-    pub(super) fn files(&self) -> impl Iterator<Item = &RunFile> {
+    /// All its slices.
+    pub(super) fn slices(&self) -> impl Iterator<Item = &RunSlice> {
         self.closed.iter().chain(&self.open).chain(&self.queue)
     }
 
-    /// Merges files where there are too many of them; returns how many records were moved.
-    pub(super) fn consolidate(&mut self) -> Result<u64, Trouble> {
-        Ok(consolidate(&mut self.closed, RunKind::Closed)?
-            + consolidate(&mut self.queue, RunKind::Candidates)?)
+    /// Its slices of one kind.
+    pub(super) fn of_kind(&mut self, kind: RunKind) -> &mut Vec<RunSlice> {
+        match kind {
+            RunKind::Frontier => &mut self.open,
+            RunKind::Candidates => &mut self.queue,
+            // Tables of guides belong to no partition.
+            RunKind::Closed | RunKind::Distances => &mut self.closed,
+        }
     }
 }
 
-fn consolidate(runs: &mut Vec<RunFile>, kind: RunKind) -> Result<u64, Trouble> {
-    if runs.len() <= MANY_RUNS {
-        return Ok(0);
-    }
-    let (disk, options) = (runs[0].disk().clone(), *runs[0].options());
-    // Smallest first: they are what there are too many of.
-    runs.sort_by_key(|run| (run.records(), run.name().to_owned()));
-    let readable = disk.governor.available() / 2 / RunReader::footprint(&options);
-    let count = runs.len().min(readable as usize);
-    if count < 2 {
-        return Ok(0);
-    }
-    let batch = options.block_records();
-    let mut merge = RunMerge::of_runs(options.shape, &runs[..count])?.with_batch_records(batch);
-    let mut writer = RunWriter::create(&disk, kind, &options)?;
-    let mut block = Vec::new();
-    while merge.next_block(&mut block)? {
-        writer.push_all(Records::new(options.shape, &block))?;
-    }
-    drop(merge);
-    let merged = writer.finish()?;
-    let records = merged.records();
-    runs.splice(..count, [merged]);
-    Ok(records)
+/// Payload words of the records of a kind: the number of a state, or where it came from.
+pub(super) fn payload_of(kind: RunKind) -> usize {
+    usize::from(kind != RunKind::Closed)
 }
 
-/// Sorts records by partition and state, a chunk at a time, and writes each partition's share to a run of its own.
+/// The files that slices of these partitions lie in, each once, by name.
+pub(super) fn files(partitions: &[Partition]) -> BTreeMap<&str, (&RunFile, u64)> {
+    let mut files = BTreeMap::new();
+    for slice in partitions.iter().flat_map(Partition::slices) {
+        files.entry(slice.run().name()).or_insert((slice.run(), 0)).1 += slice.bytes();
+    }
+    files
+}
+
+/// The files most of whose bytes belong to no slice any more, where they are worth writing anew.
+pub(super) fn wasted(partitions: &[Partition]) -> Vec<String> {
+    let files = files(partitions);
+    let all: u64 = files.values().map(|(run, _)| run.bytes()).sum();
+    let used: u64 = files.values().map(|(_, used)| used).sum();
+    if all <= 2 * used + LITTLE_WASTE {
+        return Vec::new();
+    }
+    let mostly = files.into_iter().filter(|(_, (run, used))| 2 * used < run.bytes());
+    mostly.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Reads the records of a slice without the partition that leads them.
+pub(super) struct SliceScan {
+    reader: RunReader,
+    raw: Vec<u64>,
+}
+
+impl SliceScan {
+    pub(super) fn open(slice: &RunSlice) -> Result<Self, Trouble> {
+        Ok(SliceScan { reader: slice.reader()?, raw: Vec::new() })
+    }
+
+    /// Replaces the contents of `flat` by some records; `false` at the end.
+    pub(super) fn next_block(&mut self, flat: &mut Vec<u64>) -> Result<bool, Trouble> {
+        let more = self.reader.next_block(&mut self.raw)?;
+        let stride = self.reader.shape().stride();
+        flat.clear();
+        for record in self.raw.chunks_exact(stride) {
+            flat.extend_from_slice(&record[..stride - 1]);
+        }
+        Ok(more)
+    }
+}
+
+/// Options of the runs that partitions share: the partition is the most significant word of a record, and so the last.
+pub(super) fn shared_options(of_states: &RunOptions, payload: usize) -> RunOptions {
+    RunOptions { shape: RecordShape::with_payload(of_states.shape.words() + 1, payload), ..*of_states }
+}
+
+/// The records of each partition among records sorted by partition, each led by its own.
+fn by_partition(mut sorted: &[u64], stride: usize) -> impl Iterator<Item = (u32, &[u64])> {
+    std::iter::from_fn(move || {
+        let partition = *sorted.get(stride - 1)?;
+        let same = sorted.chunks_exact(stride).take_while(|record| record[stride - 1] == partition);
+        let (share, rest) = sorted.split_at(same.count() * stride);
+        sorted = rest;
+        Some((partition as u32, share))
+    })
+}
+
+/// Writes the sorted records of some partitions in ascending order, each led by its own, as one run, and tells the slices.
+pub(super) fn write_slices<'a>(
+    disk: &Disk,
+    (kind, options): (RunKind, &RunOptions),
+    shares: impl Iterator<Item = (u32, &'a [u64])>,
+    mut give: impl FnMut(u32, RunSlice),
+) -> Result<(), Trouble> {
+    let mut shares = shares.peekable();
+    if shares.peek().is_none() {
+        return Ok(());
+    }
+    let mut writer = RunWriter::create(disk, kind, options)?;
+    let mut marks = vec![(0, writer.mark()?)];
+    for (partition, share) in shares {
+        writer.push_all(Records::new(options.shape, share))?;
+        marks.push((partition, writer.mark()?));
+    }
+    let run = writer.finish()?;
+    for pair in marks.windows(2) {
+        give(pair[1].0, RunSlice::between(&run, pair[0].1, pair[1].1));
+    }
+    Ok(())
+}
+
+/// Sorts records by partition and state, a chunk at a time, and writes each partition's share as a slice of its own.
 pub(super) struct Dealer {
     disk: Disk,
     options: RunOptions,
@@ -90,21 +165,21 @@ impl Dealer {
         Ok(Dealer { disk: disk.clone(), options, chunk: Vec::new(), bytes, payload: 0, _memory: memory })
     }
 
-    /// The partition is the most significant word: it comes last.
-    fn shape(&self) -> RecordShape {
-        RecordShape::with_payload(self.options.shape.words() + 1, self.payload)
+    /// The disk it writes to.
+    pub(super) fn disk(&self) -> &Disk {
+        &self.disk
     }
 
     /// Options of the runs that are written.
     pub(super) fn options(&self, payload: usize) -> RunOptions {
-        RunOptions { shape: RecordShape::with_payload(self.options.shape.words(), payload), ..self.options }
+        shared_options(&self.options, payload)
     }
 
     /// Starts with records of this many payload words.
     pub(super) fn begin(&mut self, payload: usize) {
         self.payload = payload;
         self.chunk.clear();
-        let shape = self.shape();
+        let shape = self.options(payload).shape;
         let each = shape.bytes() as u64 + scratch_bytes(shape, 1024) / 1024 + 1;
         let records = (self.bytes / each).max(1) as usize;
         self.chunk.reserve_exact(records * shape.stride());
@@ -114,28 +189,16 @@ impl Dealer {
     pub(super) fn add(&mut self, partition: u32, record: &[u64]) -> bool {
         self.chunk.extend_from_slice(record);
         self.chunk.push(u64::from(partition));
-        self.chunk.len() + self.shape().stride() > self.chunk.capacity()
+        self.chunk.len() + record.len() + 1 > self.chunk.capacity()
     }
 
-    /// Writes the chunk, giving each partition its run. Returns how many records were written.
-    pub(super) fn deal(&mut self, kind: RunKind, mut give: impl FnMut(u32, RunFile)) -> Result<u64, Trouble> {
-        let shape = self.shape();
-        sort_unique(shape, &mut self.chunk);
-        let stride = shape.stride();
+    /// Writes the chunk, giving each partition its slice. Returns how many records were written.
+    pub(super) fn deal(&mut self, kind: RunKind, give: impl FnMut(u32, RunSlice)) -> Result<u64, Trouble> {
         let options = self.options(self.payload);
-        let same = |a: &[u64], b: &[u64]| a[stride - 1] == b[stride - 1];
-        let mut rest = &self.chunk[..];
-        while !rest.is_empty() {
-            let first = &rest[..stride];
-            let share = rest.chunks_exact(stride).take_while(|record| same(first, record)).count() * stride;
-            let mut writer = RunWriter::create(&self.disk, kind, &options)?;
-            for record in rest[..share].chunks_exact(stride) {
-                writer.push(&record[..stride - 1])?;
-            }
-            give(first[stride - 1] as u32, writer.finish()?);
-            rest = &rest[share..];
-        }
-        let written = (self.chunk.len() / stride) as u64;
+        sort_unique(options.shape, &mut self.chunk);
+        let shares = by_partition(&self.chunk, options.shape.stride());
+        write_slices(&self.disk, (kind, &options), shares, give)?;
+        let written = (self.chunk.len() / options.shape.stride()) as u64;
         self.chunk.clear();
         Ok(written)
     }

@@ -3,7 +3,7 @@
 //!
 //! When the buffer is full it is sorted, which removes states queued twice, and the longest queues in it go to disk.
 
-use super::files::Partition;
+use super::files::{Partition, shared_options, write_slices};
 use crate::layered::Trouble;
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::{RecordShape, Records};
@@ -45,10 +45,6 @@ impl Queues {
         RecordShape::with_payload(self.options.shape.words() + 1, 1)
     }
 
-    fn options(&self) -> RunOptions {
-        RunOptions { shape: RecordShape::with_payload(self.options.shape.words(), 1), ..self.options }
-    }
-
     /// Puts a state into a partition's queue. Returns how many records went to disk for it.
     pub(super) fn push(
         &mut self,
@@ -76,21 +72,25 @@ impl Queues {
         }
         segments.sort_by_key(|&(partition, from, to)| (std::cmp::Reverse(to - from), partition));
         let mut left = self.buffer.len();
+        let longest = segments.into_iter().take_while(|(_, from, to)| {
+            let goes = left > self.most / 4;
+            left -= to - from;
+            goes
+        });
+        let mut going: Vec<(u32, usize, usize)> = longest.collect();
+        going.sort_unstable();
+        let options = shared_options(&self.options, 1);
+        let shares = going.iter().map(|&(number, from, to)| (number, &self.buffer[from..to]));
+        write_slices(&self.disk, (RunKind::Candidates, &options), shares, |number, slice| {
+            partitions[number as usize].queue.push(slice);
+        })?;
         let mut written = 0;
-        for (partition, from, to) in segments {
-            if left <= self.most / 4 {
-                break;
-            }
-            let mut writer = RunWriter::create(&self.disk, RunKind::Candidates, &self.options())?;
+        for (partition, from, to) in going {
+            partitions[partition as usize].buffered = 0;
+            written += ((to - from) / stride) as u64;
             for record in self.buffer[from..to].chunks_exact_mut(stride) {
-                writer.push(&record[..stride - 1])?;
                 record[stride - 1] = TAKEN;
             }
-            let partition = &mut partitions[partition as usize];
-            partition.queue.push(writer.finish()?);
-            partition.buffered = 0;
-            written += ((to - from) / stride) as u64;
-            left -= to - from;
         }
         self.close_gaps();
         Ok(written)

@@ -3,15 +3,18 @@
 
 use super::diagram::Branch;
 use super::figures::DiskWork;
+use super::files::{MANY_CLOSED, MANY_QUEUED, SliceScan, payload_of, wasted};
 use super::heuristic::Situation;
 use super::resident::Origin;
 use super::search::Exploration;
 use crate::layered::Trouble;
-use hadal_store::run::{RunFile, RunKind, RunReader};
+use hadal_store::run::{RunKind, RunSlice};
 use std::ops::Range;
 
 /// States looked at to choose how to split.
 const SAMPLE: u64 = 8192;
+/// Files are looked after when so many bytes were written since, and a quarter of what partitions hold.
+const LITTLE_WRITTEN: u64 = 1 << 20;
 
 /// A partition that was split, and what became of it.
 pub(super) struct Refined {
@@ -50,12 +53,12 @@ impl Exploration<'_> {
         let words = self.task.space.words();
         let (mut sample, mut block) = (Vec::new(), Vec::new());
         let partition = &self.parts.partitions[number as usize];
-        for (run, payload) in
-            partition.closed.iter().map(|r| (r, 0)).chain(partition.open.iter().map(|r| (r, 1)))
+        for (slice, payload) in
+            partition.closed.iter().map(|s| (s, 0)).chain(partition.open.iter().map(|s| (s, 1)))
         {
-            let mut reader = RunReader::open(run)?;
-            // Runs are sorted: a part of each block stands for the whole of it.
-            let step = run.records().div_ceil(SAMPLE / 2).max(1) as usize;
+            let mut reader = SliceScan::open(slice)?;
+            // Slices are sorted: a part of each block stands for the whole of it.
+            let step = slice.records().div_ceil(SAMPLE / 2).max(1) as usize;
             while reader.next_block(&mut block)? && sample.len() < SAMPLE as usize * words {
                 for record in block.chunks_exact(words + payload).step_by(step) {
                     sample.extend_from_slice(&record[payload..]);
@@ -104,43 +107,91 @@ impl Exploration<'_> {
     /// Writes what the files do not hold yet and empties the RAM. States of a partition that was split go to where they
     /// belong now, those in its files as well.
     pub(super) fn evict(&mut self, refined: Option<Refined>) -> Result<(), Trouble> {
-        let written = self.write_resident(RunKind::Closed, &refined)?
-            + self.write_resident(RunKind::Frontier, &refined)?;
+        let split = refined.as_ref().map(|refined| refined.old);
+        // What lies in many slices is written anew as one, since all of it is in RAM.
+        let mut anew = Vec::new();
+        for &number in self.resident.partitions.iter().filter(|&&number| Some(number) != split) {
+            let closed = &mut self.parts.partitions[number as usize].closed;
+            if closed.len() > MANY_CLOSED {
+                anew.push(number);
+                closed.clear();
+            }
+        }
+        let written = self.write_resident(RunKind::Closed, &anew, &refined)?
+            + self.write_resident(RunKind::Frontier, &anew, &refined)?;
         self.figures.search.writes += written;
-        let mut residents = std::mem::take(&mut self.resident.partitions);
         self.resident.clear()?;
         if let Some(refined) = refined {
             self.move_files(&refined)?;
-            residents.retain(|&n| n != refined.old);
-            residents.extend(refined.new);
         }
-        for number in residents {
-            let moved = self.parts.partitions[number as usize].consolidate()?;
-            self.figures.search.reads += moved;
-            self.figures.search.writes += moved;
+        self.tidy()
+    }
+
+    /// Writes queues in many slices anew, and what is left in files that nobody needs most of.
+    fn tidy(&mut self) -> Result<(), Trouble> {
+        let written = self.ledger.disk().traffic.bytes_written();
+        // Looking at all partitions is not for every visit.
+        if written.saturating_sub(self.tidied.0) < self.tidied.1 {
+            return Ok(());
         }
+        let wasteful = wasted(&self.parts.partitions);
+        for kind in [RunKind::Closed, RunKind::Frontier, RunKind::Candidates] {
+            self.dealer.begin(payload_of(kind));
+            let (mut block, mut moved) = (Vec::new(), 0);
+            for number in 0..self.parts.partitions.len() {
+                let slices = self.parts.partitions[number].of_kind(kind);
+                let is_scattered = kind == RunKind::Candidates && slices.len() > MANY_QUEUED;
+                let is_wasted = |slice: &mut RunSlice| wasteful.iter().any(|name| name == slice.run().name());
+                let old: Vec<RunSlice> = slices.extract_if(.., |slice| is_scattered || is_wasted(slice)).collect();
+                for slice in old {
+                    let mut reader = SliceScan::open(&slice)?;
+                    while reader.next_block(&mut block)? {
+                        let stride = self.task.space.words() + payload_of(kind);
+                        self.figures.search.reads += (block.len() / stride) as u64;
+                        for record in block.chunks_exact(stride) {
+                            if self.dealer.add(number as u32, record) {
+                                moved += self.deal(kind, None)?;
+                            }
+                        }
+                    }
+                }
+            }
+            self.figures.search.writes += moved + self.deal(kind, None)?;
+        }
+        let used: u64 = self.parts.partitions.iter().flat_map(|p| p.slices()).map(RunSlice::bytes).sum();
+        self.tidied = (self.ledger.disk().traffic.bytes_written(), used / 4 + LITTLE_WRITTEN);
         Ok(())
     }
 
     /// Writes the states in RAM that no file holds: those expanded, as [`RunKind::Closed`], or those still to be.
-    fn write_resident(&mut self, kind: RunKind, refined: &Option<Refined>) -> Result<u64, Trouble> {
-        let (range, payload) = match kind {
-            RunKind::Closed => (0..self.resident.expanded, 0),
-            _ => (self.resident.expanded..self.resident.len(), 1),
+    fn write_resident(
+        &mut self,
+        kind: RunKind,
+        anew: &[u32],
+        refined: &Option<Refined>,
+    ) -> Result<u64, Trouble> {
+        let range = match kind {
+            RunKind::Closed => 0..self.resident.expanded,
+            _ => self.resident.expanded..self.resident.len(),
         };
-        self.dealer.begin(payload);
+        self.dealer.begin(payload_of(kind));
         let (mut written, mut record) = (0, Vec::new());
         for at in range {
-            if self.resident.origin(at) == Origin::File {
+            let is_written = self.resident.origin(at) == Origin::File;
+            if is_written && anew.is_empty() {
                 continue;
             }
             let state = self.resident.state(at);
+            let partition = self.parts.diagram.partition(&self.splitting.components, state);
+            if is_written && !anew.contains(&partition) {
+                continue;
+            }
             record.clear();
-            if payload > 0 {
+            if kind != RunKind::Closed {
                 record.extend(self.resident.number(at));
             }
             record.extend_from_slice(state);
-            if self.dealer.add(self.parts.diagram.partition(&self.splitting.components, state), &record) {
+            if self.dealer.add(partition, &record) {
                 written += self.deal(kind, refined.as_ref())?;
             }
         }
@@ -150,19 +201,13 @@ impl Exploration<'_> {
     /// Gives each partition its share of the dealer's chunk.
     fn deal(&mut self, kind: RunKind, refined: Option<&Refined>) -> Result<u64, Trouble> {
         let partitions = &mut self.parts.partitions;
-        self.dealer.deal(kind, |number, run: RunFile| {
+        self.dealer.deal(kind, |number, slice: RunSlice| {
             let partition = &mut partitions[number as usize];
             let is_new = refined.is_some_and(|refined| refined.new.contains(&number));
             if is_new && kind != RunKind::Candidates {
-                partition.states += run.records();
+                partition.states += slice.records();
             }
-            match kind {
-                RunKind::Closed => partition.closed.push(run),
-                RunKind::Frontier => partition.open.push(run),
-                RunKind::Candidates => partition.queue.push(run),
-                // Tables of guides belong to no partition.
-                RunKind::Distances => {}
-            }
+            partition.of_kind(kind).push(slice);
         })
     }
 
@@ -172,15 +217,15 @@ impl Exploration<'_> {
         let before = (traffic.bytes_read(), traffic.bytes_written());
         let old = std::mem::take(&mut self.parts.partitions[refined.old as usize]);
         self.parts.partitions[refined.old as usize].buffered = old.buffered;
-        for (kind, runs) in
+        for (kind, slices) in
             [(RunKind::Closed, old.closed), (RunKind::Frontier, old.open), (RunKind::Candidates, old.queue)]
         {
-            let payload = usize::from(kind != RunKind::Closed);
+            let payload = payload_of(kind);
             let stride = self.task.space.words() + payload;
             self.dealer.begin(payload);
             let (mut block, mut written) = (Vec::new(), 0);
-            for run in runs {
-                let mut reader = RunReader::open(&run)?;
+            for slice in slices {
+                let mut reader = SliceScan::open(&slice)?;
                 while reader.next_block(&mut block)? {
                     self.figures.reorganisation.reads += (block.len() / stride) as u64;
                     for record in block.chunks_exact(stride) {

@@ -4,10 +4,10 @@ use super::PartitionOptions;
 use super::component::{Component, components};
 use super::diagram::Diagram;
 use super::figures::{PartitionFigures, PartitionSizes};
-use super::files::{Dealer, Partition};
+use super::files::{self, Dealer, Partition};
 use super::heuristic::Chooser;
 use super::queue::Queues;
-use super::record::{PartitionRecord, SECTION, SearchRecord, names};
+use super::record::{self, Files, SECTION, SearchRecord, names};
 use super::resident::Resident;
 use super::sample::take_sample;
 use super::trail::{ROOT, Trail};
@@ -20,8 +20,10 @@ use crate::layered::Trouble;
 use crate::layered::ledger::{Ledger, Standing};
 use crate::report::{DiskFigures, Particular, Report, Stage, StopReason, Verdict, Violation};
 use crate::run::{Answer, Buffers, COMPLETE, RUNNING, complete, run_options, status};
-use hadal_store::run::{RunFile, RunOptions};
+use hadal_store::run::{RunFile, RunSlice};
+use hadal_store::vfs::CachedFolder;
 use hadal_store::{Governor, Reservation};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Shares of the budget, in percent; the rest is for streams to and from files, and for what is known of partitions.
@@ -29,6 +31,8 @@ const RESIDENT_SHARE: u64 = 45;
 const QUEUE_SHARE: u64 = 15;
 const SORT_SHARE: u64 = 12;
 const TRAIL_SHARE: u64 = 3;
+/// Files that were written lately.
+const RECENT_SHARE: u64 = 5;
 /// Bytes that a partition takes in RAM besides its states: its node, its lists of files.
 const PARTITION_BYTES: u64 = 256;
 /// What a transition counts as, its part in reading and writing included: about nanoseconds.
@@ -52,6 +56,8 @@ pub(super) struct Exploration<'a> {
     pub(super) figures: PartitionFigures,
     /// What earlier sittings did.
     before: Before,
+    /// Bytes written when files were last looked after, and how many more there may be before they are again.
+    pub(super) tidied: (u64, u64),
     pub(super) committed: Instant,
     commit_took: Duration,
     /// Whether anything is committed.
@@ -110,17 +116,13 @@ impl<'a> Exploration<'a> {
         let mut new = Self::new(setting, options, ledger)?;
         new.parts.diagram = record.diagram;
         new.make_partitions()?;
-        let disk = new.ledger.disk().clone();
+        let disk = new.dealer.disk().clone();
         let (bare, with_word) = (new.dealer.options(0), new.dealer.options(1));
+        let mut files = Files::new(&disk, &record.files);
         for (partition, record) in new.parts.partitions.iter_mut().zip(&record.partitions) {
-            let open = |names: &[String], options: &RunOptions| -> Result<Vec<RunFile>, Trouble> {
-                names.iter().map(|name| Ok(RunFile::open(&disk, name, options)?)).collect()
-            };
-            partition.states = record.states;
-            partition.closed = open(&record.closed, &bare)?;
-            partition.open = open(&record.open, &with_word)?;
-            partition.queue = open(&record.queue, &with_word)?;
+            files.restore(partition, record, [&bare, &with_word])?;
         }
+        drop(files);
         new.trail.open(&record.trail)?;
         if let Some(name) = &record.queues {
             new.queues.restore(name, &mut new.parts.partitions)?;
@@ -161,9 +163,15 @@ impl<'a> Exploration<'a> {
         drop(sample);
         let words = task.space.words();
         let run_options = run_options(task.space, governor, Buffers::Smallest);
-        let disk = ledger.disk().clone();
         let half = options.resident_states.map_or(u64::MAX, |states| states / 2);
         let resident = Resident::new(words, share(RESIDENT_SHARE), half, governor)?;
+        // A bound in states leaves memory for what the operating system would remember of files elsewhere.
+        let recent = match options.resident_states {
+            Some(_) => share(RESIDENT_SHARE).saturating_sub(resident.bound * (8 * words as u64 + 28)),
+            None => share(RECENT_SHARE),
+        };
+        let recent = governor.part(recent);
+        let disk = ledger.disk().through(|folder| Arc::new(CachedFolder::new(folder, recent)));
         let figures = PartitionFigures {
             heuristic: options.heuristic.name().to_owned(),
             components: components.len() as u64,
@@ -181,6 +189,7 @@ impl<'a> Exploration<'a> {
             lane: Lane::new(task, Parents::Kept),
             figures,
             before: Before { counts: Counts::zero(task.space), ..Before::default() },
+            tidied: (0, 0),
             committed: Instant::now(),
             can_be_resumed: false,
             commit_took: Duration::ZERO,
@@ -232,7 +241,6 @@ impl<'a> Exploration<'a> {
     }
 
     pub(super) fn progress(&self) -> Progress {
-        let files = self.parts.partitions.iter().flat_map(Partition::files).chain(self.trail.files());
         Progress {
             phase: if self.resident.partitions.is_empty() { Phase::Between } else { Phase::Within },
             depth: None,
@@ -241,8 +249,14 @@ impl<'a> Exploration<'a> {
             work: self.work(),
             ahead: 0,
             memory: self.governor.current(),
-            disk: files.map(RunFile::bytes).sum(),
+            disk: self.disk_bytes(),
         }
+    }
+
+    /// Bytes of all files.
+    fn disk_bytes(&self) -> u64 {
+        let shared: u64 = files::files(&self.parts.partitions).values().map(|(run, _)| run.bytes()).sum();
+        shared + self.trail.files().iter().map(RunFile::bytes).sum::<u64>()
     }
 
     /// Does the next thing: leaves RAM, splits a partition, or visits one. Returns the answer once there is one.
@@ -338,10 +352,12 @@ impl<'a> Exploration<'a> {
         let (counts, seconds) = (self.counts(), self.seconds());
         let mut figures = self.figures_now();
         figures.sizes.descending.clear();
+        let (files, partitions) = record::describe(&self.parts.partitions);
         let record = SearchRecord {
             heuristic: self.options.heuristic,
             diagram: self.parts.diagram.clone(),
-            partitions: self.parts.partitions.iter().map(PartitionRecord::of).collect(),
+            files,
+            partitions,
             trail: names(self.trail.files()),
             queues: queues.as_ref().map(|run| run.name().to_owned()),
             transitions: self.transitions(),
@@ -350,8 +366,8 @@ impl<'a> Exploration<'a> {
             updates: self.splitting.updates.clone(),
             figures,
         };
-        let files = self.parts.partitions.iter().flat_map(Partition::files);
-        let runs = files.chain(self.trail.files()).chain(&queues).collect();
+        let shared = files::files(&self.parts.partitions).into_values().map(|(run, _)| run);
+        let runs = shared.chain(self.trail.files()).chain(&queues).collect();
         let section = serde_json::to_vec(&record)?;
         let (states, transitions) = (self.trail.len(), record.transitions);
         let actions = counts.actions(self.task.space);
@@ -391,15 +407,14 @@ impl<'a> Exploration<'a> {
         figures.diagram_depth = self.parts.diagram.depth() as u64;
         figures.sizes.describe(self.parts.partitions.iter().map(|p| p.states));
         let closed = || self.parts.partitions.iter().flat_map(|p| &p.closed);
-        let on_disk: u64 = closed().map(RunFile::records).sum();
-        let bytes: u64 = closed().map(RunFile::bytes).sum();
+        let on_disk: u64 = closed().map(RunSlice::records).sum();
+        let bytes: u64 = closed().map(RunSlice::bytes).sum();
         figures.bytes_per_state = (on_disk > 0).then(|| bytes as f64 / on_disk as f64);
         figures
     }
 
     pub(super) fn report(&self, verdict: Verdict) -> Report {
         let traffic = &self.ledger.disk().traffic;
-        let files = self.parts.partitions.iter().flat_map(Partition::files).chain(self.trail.files());
         let counts = self.counts();
         let answer = Answer {
             verdict,
@@ -410,7 +425,7 @@ impl<'a> Exploration<'a> {
         };
         Report {
             disk: Some(DiskFigures {
-                bytes: files.map(RunFile::bytes).sum(),
+                bytes: self.disk_bytes(),
                 read: traffic.bytes_read(),
                 written: traffic.bytes_written(),
                 ..DiskFigures::default()

@@ -6,7 +6,8 @@ use crate::layered::ledger::Ledger;
 use crate::{Control, DeadlockNotion, Limits, Question, SearchTask};
 use hadal_store::Governor;
 use hadal_store::manifest::{Medium, RunFolder};
-use hadal_store::run::{RunFile, RunReader};
+use super::files::SliceScan;
+use hadal_store::run::RunSlice;
 use hadal_store::vfs::IoThreads;
 use hadal_system::{Label, StateField, StateSpace, Successors, Worker};
 use hadal_testkit::{Faults, FaultyFolder};
@@ -90,10 +91,10 @@ fn exploring(heuristic: Heuristic, check: impl FnOnce(Exploration)) {
     check(Exploration::begin(setting, &options).unwrap());
 }
 
-fn states_in(runs: &[RunFile], payload: usize) -> Vec<u64> {
+fn states_in(slices: &[RunSlice], payload: usize) -> Vec<u64> {
     let (mut all, mut block) = (Vec::new(), Vec::new());
-    for run in runs {
-        let mut reader = RunReader::open(run).unwrap();
+    for slice in slices {
+        let mut reader = SliceScan::open(slice).unwrap();
         while reader.next_block(&mut block).unwrap() {
             all.extend(block.chunks_exact(1 + payload).map(|record| record[payload]));
         }
@@ -133,8 +134,9 @@ fn a_refinement_writes_only_files_of_the_partition_that_is_split() {
             assert!(exploration.visit_one(u64::MAX).unwrap().is_none());
         }
         exploration.evict(None).unwrap();
-        let files = |exploration: &Exploration| -> Vec<BTreeSet<String>> {
-            let names = |p: &super::files::Partition| p.files().map(|run| run.name().to_owned()).collect();
+        let files = |exploration: &Exploration| -> Vec<BTreeSet<(String, u64)>> {
+            let place = |slice: &RunSlice| (slice.run().name().to_owned(), slice.place().offset);
+            let names = |p: &super::files::Partition| p.slices().map(place).collect();
             exploration.parts.partitions.iter().map(names).collect()
         };
         let before = files(&exploration);

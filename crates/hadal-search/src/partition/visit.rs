@@ -1,12 +1,12 @@
 //! A visit to a partition (Evangelista and Kristensen 2011, sec. 2, `search_i`): read it, search it to local exhaustion.
 
+use super::files::SliceScan;
 use super::resident::Origin;
 use super::search::Exploration;
 use super::trail::step;
 use crate::finding::Finding;
 use crate::layered::Trouble;
 use crate::report::StopReason;
-use hadal_store::run::RunReader;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -49,8 +49,8 @@ impl Exploration<'_> {
         self.resident.join(number);
         self.resident.expect(partition.states + partition.pending())?;
         self.resident.begin(Origin::File);
-        for run in &partition.closed {
-            let mut reader = RunReader::open(run)?;
+        for slice in &partition.closed {
+            let mut reader = SliceScan::open(slice)?;
             while reader.next_block(&mut block)? {
                 self.figures.search.reads += (block.len() / words) as u64;
                 self.resident.insert(&block, |_| {})?;
@@ -58,8 +58,8 @@ impl Exploration<'_> {
         }
         self.resident.expanded = self.resident.len();
         self.resident.begin(Origin::Reopened(self.resident.reopened()));
-        for run in std::mem::take(&mut partition.open) {
-            let mut reader = RunReader::open(&run)?;
+        for slice in std::mem::take(&mut partition.open) {
+            let mut reader = SliceScan::open(&slice)?;
             while reader.next_block(&mut block)? {
                 self.figures.search.reads += (block.len() / (words + 1)) as u64;
                 for record in block.chunks_exact(words + 1) {
@@ -75,8 +75,8 @@ impl Exploration<'_> {
     fn drain_queue(&mut self, number: u32) -> Result<(), Trouble> {
         let words = self.task.space.words();
         let mut block = Vec::new();
-        while let Some(run) = self.parts.partitions[number as usize].queue.last().cloned() {
-            let mut reader = RunReader::open(&run)?;
+        while let Some(slice) = self.parts.partitions[number as usize].queue.last().cloned() {
+            let mut reader = SliceScan::open(&slice)?;
             while reader.next_block(&mut block)? {
                 self.figures.search.reads += (block.len() / (words + 1)) as u64;
                 if !self.admit_records(number, &block)? {

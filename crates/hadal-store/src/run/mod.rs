@@ -7,6 +7,7 @@ mod index;
 mod lookup;
 mod probe;
 mod reader;
+mod slice;
 mod writer;
 
 pub use file::{RunFile, RunSummary};
@@ -14,6 +15,7 @@ pub use index::BlockIndex;
 pub use lookup::{LookupStats, RunLookup};
 pub use probe::{ProbeStats, RunProbe};
 pub use reader::RunReader;
+pub use slice::{RunMark, RunSlice, SlicePlace};
 pub use writer::RunWriter;
 
 pub(crate) use file::verify_run;

@@ -4,6 +4,7 @@ use super::RunOptions;
 use super::block::{BlockDecoder, FRAME_BYTES, Frame};
 use super::file::{HEADER_BYTES, RunFile};
 use super::index::BlockIndex;
+use super::slice::SlicePlace;
 use crate::error::{Corrupted, ReadError};
 use crate::governor::Reservation;
 use crate::shape::RecordShape;
@@ -16,45 +17,47 @@ pub struct RunReader {
     decoder: BlockDecoder,
     block: Vec<u8>,
     number: u64,
-    records: u64,
+    /// The number after the last block.
+    end: u64,
+    /// Records still to come.
+    left: u64,
     _memory: Reservation,
 }
 
 impl RunReader {
     /// Starts at the first record.
     pub fn open(run: &RunFile) -> Result<Self, ReadError> {
-        RunReader::open_from(run, HEADER_BYTES as u64, 0, 0)
+        RunReader::of_slice(run, whole(run))
     }
 
     /// Starts at the first record of a block; `index` must be this run's.
     pub fn open_at(run: &RunFile, index: &BlockIndex, block: usize) -> Result<Self, ReadError> {
-        if block >= index.blocks() {
-            return RunReader::open_from(
-                run,
-                run.trailer().index_offset,
-                run.trailer().blocks,
-                run.records(),
-            );
-        }
-        let before = (0..block).map(|block| index.records(block) as u64).sum();
-        RunReader::open_from(run, index.range(block).start, block as u64, before)
+        let block = block.min(index.blocks());
+        let end = run.trailer().index_offset;
+        let offset = if block < index.blocks() { index.range(block).start } else { end };
+        let before: u64 = (0..block).map(|block| index.records(block) as u64).sum();
+        let (blocks, records) = (run.trailer().blocks - block as u64, run.records().saturating_sub(before));
+        let block = block as u64;
+        RunReader::of_slice(run, SlicePlace { offset, bytes: end - offset, block, blocks, records })
     }
 
-    fn open_from(run: &RunFile, offset: u64, number: u64, records: u64) -> Result<Self, ReadError> {
+    /// Reads these blocks of a run.
+    pub(super) fn of_slice(run: &RunFile, place: SlicePlace) -> Result<Self, ReadError> {
         let options = run.options();
         let (shape, most_records) = (options.shape, run.most_records());
         let bytes = 2 * BlockDecoder::footprint(shape, options.codec, most_records);
         let memory = run.disk().governor.try_reserve(bytes, "run reader")?;
-        let range = offset..run.trailer().index_offset;
-        // A small run needs no large buffers.
-        let chunk = (options.chunk_bytes as u64).min(run.bytes()) as usize;
+        let range = place.offset..place.offset + place.bytes;
+        // What is small needs no large buffers.
+        let chunk = (options.chunk_bytes as u64).min(place.bytes) as usize;
         let stream = SequentialStream::new(run.disk(), run.open_file()?, range, chunk)?;
         Ok(RunReader {
             stream,
             decoder: BlockDecoder::new(shape, run.identity(), most_records),
             block: Vec::new(),
-            number,
-            records,
+            number: place.block,
+            end: place.block + place.blocks,
+            left: place.records,
             run: run.clone(),
             _memory: memory,
         })
@@ -84,9 +87,9 @@ impl RunReader {
             return Err(ReadError::Stopped);
         }
         let name = self.run.name();
-        if self.number == self.run.trailer().blocks {
+        if self.number == self.end {
             flat.clear();
-            if self.records != self.run.records() {
+            if self.left != 0 {
                 return Err(Corrupted::file(name, "its blocks hold another number of records").into());
             }
             return Ok(false);
@@ -106,7 +109,15 @@ impl RunReader {
         self.stream.read_more(bytes - FRAME_BYTES, &mut self.block).map_err(cut)?;
         self.decoder.decode(name, self.number, &self.block, flat)?;
         self.number += 1;
-        self.records += u64::from(frame.count);
+        let too_many = || Corrupted::file(name, "its blocks hold another number of records");
+        self.left = self.left.checked_sub(u64::from(frame.count)).ok_or_else(too_many)?;
         Ok(true)
     }
+}
+
+/// All blocks of a run.
+fn whole(run: &RunFile) -> SlicePlace {
+    let (offset, trailer) = (HEADER_BYTES as u64, run.trailer());
+    let bytes = trailer.index_offset - offset;
+    SlicePlace { offset, bytes, block: 0, blocks: trailer.blocks, records: run.records() }
 }

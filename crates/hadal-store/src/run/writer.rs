@@ -5,6 +5,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::block::BlockEncoder;
 use super::file::{self, Layout, RunFile, RunSummary, Trailer};
 use super::index::BlockIndex;
+use super::slice::RunMark;
 use super::{RunKind, RunOptions};
 use crate::error::WriteError;
 use crate::governor::Reservation;
@@ -90,6 +91,16 @@ impl RunWriter {
             flat = &flat[now..];
         }
         Ok(())
+    }
+
+    /// Ends the block, so that a slice may end or begin here.
+    pub fn mark(&mut self) -> Result<RunMark, WriteError> {
+        if !self.pending.is_empty() {
+            self.write_pending()?;
+        }
+        // Present until `finish`, which consumes the writer.
+        let offset = self.stream.as_ref().map_or(0, AppendStream::position);
+        Ok(RunMark { offset, block: self.index.blocks() as u64, records: self.records })
     }
 
     /// Writes index and trailer. The file becomes durable with the commit that names it.

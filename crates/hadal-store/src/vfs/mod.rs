@@ -1,12 +1,13 @@
 //! Storage behind a small trait: the folder of a run, and files that are read and written in whole sectors.
 //!
 //! [`Folder`] is the real one, with direct I/O where the file system permits. [`LimitedFolder`] puts a limit of bytes on
-//! another. The double for tests, which tears writes, fills up, flips bytes and dies at the operation it is told to, is
+//! another, [`CachedFolder`] remembers what was written lately. The double for tests, which tears writes, fills up, flips bytes and dies at the operation it is told to, is
 //! `hadal_testkit::FaultyFolder`.
 
 mod append;
 mod brake;
 mod buffer;
+mod cached;
 mod extent;
 mod folder;
 mod limited;
@@ -20,6 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use brake::{Armed, Brake};
 pub use buffer::AlignedBuffer;
+pub use cached::CachedFolder;
 pub use folder::Folder;
 pub use limited::LimitedFolder;
 pub use speed::{ReadCost, ReadSpeed};
@@ -143,6 +145,11 @@ impl Disk {
     pub fn new(vfs: Arc<dyn Vfs>, threads: Arc<IoThreads>, governor: Governor, next_file: u64) -> Self {
         let next_file = Arc::new(AtomicU64::new(next_file));
         Disk { vfs, threads, governor, traffic: Arc::default(), brake: Arc::default(), next_file }
+    }
+
+    /// The same disk, whose files go through another folder over its own.
+    pub fn through(&self, over: impl FnOnce(Arc<dyn Vfs>) -> Arc<dyn Vfs>) -> Self {
+        Disk { vfs: over(Arc::clone(&self.vfs)), ..self.clone() }
     }
 
     /// A name no file has had yet.
