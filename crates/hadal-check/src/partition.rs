@@ -20,6 +20,13 @@ pub struct Partitioning {
     /// With --strategy part: keep at most this many states in RAM, even if more fit the memory budget.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub part_states: Option<u64>,
+    /// With --strategy part: keep one partition in RAM at a time, as the paper does.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub part_one: bool,
+    /// With --strategy part: let a partition that its heuristic cannot split outgrow the bound, up to the memory budget,
+    /// as the paper's baselines do.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub part_overflow: bool,
     /// With --strategy part: search again breadth-first for a shortest trace.
     #[cfg_attr(feature = "clap", arg(long))]
     pub shortest: bool,
@@ -40,6 +47,8 @@ impl Partitioning {
         let given = [
             (self.part_heuristic != Heuristic::default(), "part-heuristic"),
             (self.part_states.is_some(), "part-states"),
+            (self.part_one, "part-one"),
+            (self.part_overflow, "part-overflow"),
             (self.shortest, "shortest"),
         ];
         given.into_iter().find_map(|(given, name)| given.then_some(name))
@@ -50,6 +59,8 @@ impl Partitioning {
         PartitionOptions {
             heuristic: self.part_heuristic,
             resident_states: self.part_states,
+            one_at_a_time: self.part_one,
+            may_overflow: self.part_overflow,
             ..PartitionOptions::default()
         }
     }

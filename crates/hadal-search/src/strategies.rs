@@ -114,7 +114,7 @@ pub static STRATEGIES: &[StrategyInfo] = &[
         name: "part",
         help: "Partition by partition, split as the budget demands. Traces need not be shortest",
         explorer: ExplorerKind::Partition,
-        options: &["part-heuristic", "part-states", "shortest"],
+        options: &["part-heuristic", "part-states", "part-one", "part-overflow", "shortest"],
         promises: WITHOUT_LAYERS,
         resumes: Resumes::ItsOwn,
     },

@@ -71,12 +71,14 @@ struct Setting<'a> {
     budget: u64,
     limits: Limits,
     deadlock: DeadlockNotion,
+    /// One partition at a time, which may outgrow the bound.
+    as_published: bool,
 }
 
 impl<'a> Setting<'a> {
     fn new(space: &'a dyn StateSpace, heuristic: Heuristic, resident: Option<u64>) -> Self {
         let (limits, deadlock) = (Limits::default(), DeadlockNotion::Off);
-        Setting { space, heuristic, resident, budget: 4 << 20, limits, deadlock }
+        Setting { space, heuristic, resident, budget: 4 << 20, limits, deadlock, as_published: false }
     }
 
     fn start(&self) -> Report {
@@ -103,6 +105,8 @@ impl<'a> Setting<'a> {
             resident_states: self.resident,
             sample_states: 1000,
             commit_every: Duration::ZERO,
+            one_at_a_time: self.as_published,
+            may_overflow: self.as_published,
         };
         let run = if fresh { Run::New(&ledger) } else { Run::Resumed(&ledger) };
         let setting = hadal_search::Setting { task, governor: &governor, threads: 1, run };
@@ -119,6 +123,28 @@ fn assert_bounded(report: &Report, resident: u64) {
     assert_eq!(figures.sizes.partitions.min(200), figures.sizes.descending.len() as u64);
     if figures.sizes.partitions <= 200 {
         assert_eq!(figures.sizes.descending.iter().sum::<u64>(), report.states);
+    }
+}
+
+#[test]
+fn as_published_one_partition_is_in_ram_and_some_outgrow_the_bound() {
+    let torus = Named::new(Grid::torus(3, 12), 3);
+    let (states, resident) = (12 * 12 * 12, 100);
+    for (name, heuristic) in Heuristic::ALL {
+        let mut setting = Setting::new(&torus, heuristic, Some(resident));
+        let together = setting.start().particular.partition.unwrap();
+        setting.as_published = true;
+        let report = setting.start();
+        let figures = report.particular.partition.as_ref().unwrap();
+        assert_eq!((report.states, report.transitions), (states, 6 * states), "{name}");
+        if heuristic == Heuristic::StaticGhc {
+            // The same partitions: what was a transition within RAM crosses now.
+            assert!(figures.cross_transitions > together.cross_transitions, "{figures:?}");
+        }
+        // A process of the torus has 12 values: a hash of it cannot give parts smaller than a twelfth of the states.
+        let is_local = matches!(heuristic, Heuristic::StaticLhc | Heuristic::DynamicLhc);
+        assert_eq!(figures.sizes.largest >= states / 12, is_local, "{name}: {figures:?}");
+        assert!(!is_local || figures.refinements_by_hash == 0, "{name}");
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 const TOP: usize = 200;
 
 /// Records and bytes moved to and from disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskWork {
     /// Records (states, alone or with where they came from) read.
@@ -18,6 +18,8 @@ pub struct DiskWork {
     pub bytes_read: u64,
     /// Bytes written.
     pub bytes_written: u64,
+    /// Wall-clock time.
+    pub seconds: f64,
 }
 
 impl std::ops::Add for DiskWork {
@@ -29,6 +31,7 @@ impl std::ops::Add for DiskWork {
             writes: self.writes + other.writes,
             bytes_read: self.bytes_read + other.bytes_read,
             bytes_written: self.bytes_written + other.bytes_written,
+            seconds: self.seconds + other.seconds,
         }
     }
 }
@@ -42,6 +45,7 @@ impl std::ops::Sub for DiskWork {
             writes: self.writes.saturating_sub(other.writes),
             bytes_read: self.bytes_read.saturating_sub(other.bytes_read),
             bytes_written: self.bytes_written.saturating_sub(other.bytes_written),
+            seconds: (self.seconds - other.seconds).max(0.0),
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Partitions share files. Whatever leaves RAM together is one run, sorted by partition, of which each partition has a
 //! slice: a file is written front to back, however small the partitions are. A file goes when its last slice does;
-//! [`wasted`] finds files most of which nobody needs any more.
+//! [`untidy`] finds files most of which nobody needs any more.
 
 use crate::layered::Trouble;
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunSlice, RunWriter};
@@ -11,12 +11,14 @@ use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::{scratch_bytes, sort_unique};
 use hadal_store::vfs::Disk;
 use hadal_store::{OverBudget, Reservation};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Closed states in more slices than this are written anew as one when their partition leaves RAM.
 pub(super) const MANY_CLOSED: usize = 8;
 /// Queues in more slices than this are written anew as one.
 pub(super) const MANY_QUEUED: usize = 32;
+/// The smallest of more files than this are written anew as one.
+const MANY_FILES: usize = 32;
 /// Less waste than this is left alone.
 const LITTLE_WASTE: u64 = 4 << 20;
 
@@ -72,16 +74,28 @@ pub(super) fn files(partitions: &[Partition]) -> BTreeMap<&str, (&RunFile, u64)>
     files
 }
 
-/// The files most of whose bytes belong to no slice any more, where they are worth writing anew.
-pub(super) fn wasted(partitions: &[Partition]) -> Vec<String> {
+/// The files worth writing anew: those most of whose bytes belong to no slice any more, where there is much of that; and
+/// the smallest, where there are many files, each of which a commit would have to sync.
+pub(super) fn untidy(partitions: &[Partition]) -> BTreeSet<String> {
     let files = files(partitions);
     let all: u64 = files.values().map(|(run, _)| run.bytes()).sum();
     let used: u64 = files.values().map(|(_, used)| used).sum();
-    if all <= 2 * used + LITTLE_WASTE {
-        return Vec::new();
+    let mut untidy = BTreeSet::new();
+    if all > 2 * used + LITTLE_WASTE {
+        let mostly = files.iter().filter(|(_, (run, used))| 2 * used < run.bytes());
+        untidy.extend(mostly.map(|(&name, _)| name.to_owned()));
     }
-    let mostly = files.into_iter().filter(|(_, (run, used))| 2 * used < run.bytes());
-    mostly.map(|(name, _)| name.to_owned()).collect()
+    if files.len() > MANY_FILES {
+        let mut sizes: Vec<(u64, &str)> = files.iter().map(|(&name, (run, _))| (run.bytes(), name)).collect();
+        sizes.sort_unstable();
+        let mut left = (all / 8).max(LITTLE_WASTE);
+        for (bytes, name) in sizes {
+            let Some(less) = left.checked_sub(bytes) else { break };
+            left = less;
+            untidy.insert(name.to_owned());
+        }
+    }
+    untidy
 }
 
 /// Reads the records of a slice without the partition that leads them.

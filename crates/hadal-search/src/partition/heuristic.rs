@@ -3,20 +3,21 @@
 
 use super::component::{Component, Scope, WAYS};
 use super::diagram::{Branch, class};
-use super::figures::DiskWork;
 use super::sample::Sample;
 use hadal_system::state::hash;
 use serde::{Deserialize, Serialize};
 
 /// Partitions of the static baselines.
 const STATIC_WAYS: usize = 256;
-/// A split that leaves more than this share of the states in one part is taken only if there is no other.
-const LOPSIDED: f64 = 0.95;
+/// Where more than this share of the transitions cross, saving them is worth more than equal parts.
+const MUCH_CROSSING: f64 = 0.5;
+/// Splits before what crosses says anything.
+const FIRST_SPLITS: u64 = 4;
 
 /// How partitions are split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Heuristic {
-    /// EE while reorganisation costs little, PD once it costs most, DE in between.
+    /// DE, and EE where many transitions cross.
     #[default]
     Adaptive,
     /// Static analysis: what the fewest actions write.
@@ -87,8 +88,8 @@ pub(super) struct Situation<'a> {
     pub(super) updates: &'a [u64],
     /// Splits so far.
     pub(super) refinements: u64,
-    pub(super) search: DiskWork,
-    pub(super) reorganisation: DiskWork,
+    /// The share of the transitions that led to partitions not in RAM.
+    pub(super) crossing: f64,
 }
 
 /// Splits partitions.
@@ -133,7 +134,8 @@ impl Chooser {
     /// What to split by. The second says whether it is a hash of the whole state for want of a component.
     pub(super) fn choose(&self, components: &[Component], at: &Situation) -> (Branch, bool) {
         let chosen = match self.heuristic {
-            Heuristic::StaticGhc | Heuristic::DynamicGhc | Heuristic::StaticLhc => None,
+            Heuristic::DynamicGhc => Some(by_hash(components, at)),
+            Heuristic::StaticGhc | Heuristic::StaticLhc => None,
             Heuristic::DynamicLhc => self.process.and_then(|of| halve_classes(components, of, at)),
             _ => self.component(components, at).map(Branch::Component),
         };
@@ -158,12 +160,10 @@ impl Chooser {
         splits.extend(wide);
         let updates = |split: &Split| at.updates[split.component] as f64;
         let heuristic = match self.heuristic {
-            Heuristic::Adaptive => {
-                if splits.iter().any(|split| split.largest < LOPSIDED) {
-                    splits.retain(|split| split.largest < LOPSIDED);
-                }
-                adapt(at)
+            Heuristic::Adaptive if at.refinements >= FIRST_SPLITS && at.crossing > MUCH_CROSSING => {
+                Heuristic::Ee
             }
+            Heuristic::Adaptive => Heuristic::De,
             fixed => fixed,
         };
         let best = match heuristic {
@@ -177,18 +177,6 @@ impl Chooser {
             _ => least(splits, |s| updates(s) * s.deviation.max(1.0)),
         };
         best.map(|split| split.component)
-    }
-}
-
-/// Cross transitions are what EE saves and reorganisation what PD saves: which of the two costs more decides.
-fn adapt(at: &Situation) -> Heuristic {
-    let bytes = |work: DiskWork| (work.bytes_read + work.bytes_written) as f64;
-    let share = bytes(at.reorganisation) / (bytes(at.search) + bytes(at.reorganisation)).max(1.0);
-    match share {
-        _ if at.refinements < 4 => Heuristic::De,
-        share if share < 0.1 => Heuristic::Ee,
-        share if share > 0.5 => Heuristic::Pd,
-        _ => Heuristic::De,
     }
 }
 

@@ -40,6 +40,10 @@ pub struct PartitionOptions {
     /// Most states in RAM, if fewer than fit the budget: half of them in partitions, half in queues (the setting of the
     /// paper's experiments).
     pub resident_states: Option<u64>,
+    /// Whether a partition leaves RAM before the next is read, as in the paper.
+    pub one_at_a_time: bool,
+    /// Whether a partition that its heuristic cannot split may outgrow the bound, as in the paper, as far as memory allows.
+    pub may_overflow: bool,
     /// States of the sample that SS and LHC look at.
     pub sample_states: u64,
     /// Commits are at least this far apart.
@@ -51,6 +55,8 @@ impl Default for PartitionOptions {
         PartitionOptions {
             heuristic: Heuristic::default(),
             resident_states: None,
+            one_at_a_time: false,
+            may_overflow: false,
             sample_states: 100_000,
             commit_every: Duration::from_secs(2),
         }

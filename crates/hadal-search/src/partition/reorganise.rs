@@ -2,14 +2,14 @@
 //! only its own files are written anew.
 
 use super::diagram::Branch;
-use super::figures::DiskWork;
-use super::files::{MANY_CLOSED, MANY_QUEUED, SliceScan, payload_of, wasted};
+use super::files::{MANY_CLOSED, MANY_QUEUED, SliceScan, payload_of, untidy};
 use super::heuristic::Situation;
 use super::resident::Origin;
 use super::search::Exploration;
 use crate::layered::Trouble;
 use hadal_store::run::{RunKind, RunSlice};
 use std::ops::Range;
+use std::time::Instant;
 
 /// States looked at to choose how to split.
 const SAMPLE: u64 = 8192;
@@ -44,8 +44,14 @@ impl Exploration<'_> {
                 met += 1;
             }
         }
-        let refined = self.refine(largest, &sample)?;
-        self.evict(Some(refined))
+        match self.refine(largest, &sample)? {
+            Some(refined) => self.evict(Some(refined)),
+            None => {
+                // It may be larger; the visit continues.
+                self.is_paused = true;
+                Ok(())
+            }
+        }
     }
 
     /// Splits a partition that is not in RAM and has no room there.
@@ -65,20 +71,17 @@ impl Exploration<'_> {
                 }
             }
         }
-        let refined = self.refine(number, &sample)?;
-        self.move_files(&refined)
+        match self.refine(number, &sample)? {
+            Some(refined) => self.move_files(&refined),
+            None => Ok(()),
+        }
     }
 
-    /// Chooses how to split a partition, some of whose states are given, and splits it in the diagram.
-    fn refine(&mut self, number: u32, sample: &[u64]) -> Result<Refined, Trouble> {
+    /// Chooses how to split a partition, some of whose states are given, and splits it in the diagram. Nothing where it
+    /// may be larger instead.
+    fn refine(&mut self, number: u32, sample: &[u64]) -> Result<Option<Refined>, Trouble> {
+        let began = Instant::now();
         let words = self.task.space.words();
-        let traffic = &self.ledger.disk().traffic;
-        let all = DiskWork {
-            bytes_read: traffic.bytes_read(),
-            bytes_written: traffic.bytes_written(),
-            ..DiskWork::default()
-        };
-        let reorganisation = self.figures.reorganisation;
         let situation = Situation {
             states: sample,
             words,
@@ -87,21 +90,24 @@ impl Exploration<'_> {
             path: self.parts.diagram.path(number).collect(),
             updates: &self.splitting.updates,
             refinements: self.figures.refinements,
-            search: all - reorganisation,
-            reorganisation,
+            crossing: self.figures.cross_transitions as f64 / self.transitions().max(1) as f64,
         };
         let (branch, by_hash) = self.splitting.chooser.choose(&self.splitting.components, &situation);
+        let states = self.parts.partitions[number as usize].states;
+        if by_hash && self.options.may_overflow && self.resident.enlarge(states.max(self.resident.bound)) {
+            return Ok(None);
+        }
         self.figures.refinements += 1;
         self.figures.refinements_by_hash += u64::from(by_hash);
         if let Branch::Component(n) | Branch::Classes { of: n, .. } = branch {
             *self.figures.split_by.entry(self.splitting.components[n].name.clone()).or_default() += 1;
         }
-        self.figures.sizes.largest =
-            self.figures.sizes.largest.max(self.parts.partitions[number as usize].states);
+        self.figures.sizes.largest = self.figures.sizes.largest.max(states);
         let new = self.parts.diagram.refine(number, branch, &self.splitting.components);
         self.make_partitions()?;
         self.parts.partitions[number as usize].states = 0;
-        Ok(Refined { old: number, new })
+        self.figures.reorganisation.seconds += began.elapsed().as_secs_f64();
+        Ok(Some(Refined { old: number, new }))
     }
 
     /// Writes what the files do not hold yet and empties the RAM. States of a partition that was split go to where they
@@ -124,25 +130,23 @@ impl Exploration<'_> {
         if let Some(refined) = refined {
             self.move_files(&refined)?;
         }
-        self.tidy()
+        // Looking at all partitions is not for every visit.
+        let written = self.ledger.disk().traffic.bytes_written();
+        if written.saturating_sub(self.tidied.0) < self.tidied.1 { Ok(()) } else { self.tidy() }
     }
 
-    /// Writes queues in many slices anew, and what is left in files that nobody needs most of.
-    fn tidy(&mut self) -> Result<(), Trouble> {
-        let written = self.ledger.disk().traffic.bytes_written();
-        // Looking at all partitions is not for every visit.
-        if written.saturating_sub(self.tidied.0) < self.tidied.1 {
-            return Ok(());
-        }
-        let wasteful = wasted(&self.parts.partitions);
+    /// Writes queues in many slices anew, and what lies in untidy files.
+    pub(super) fn tidy(&mut self) -> Result<(), Trouble> {
+        let untidy = untidy(&self.parts.partitions);
         for kind in [RunKind::Closed, RunKind::Frontier, RunKind::Candidates] {
             self.dealer.begin(payload_of(kind));
             let (mut block, mut moved) = (Vec::new(), 0);
             for number in 0..self.parts.partitions.len() {
                 let slices = self.parts.partitions[number].of_kind(kind);
                 let is_scattered = kind == RunKind::Candidates && slices.len() > MANY_QUEUED;
-                let is_wasted = |slice: &mut RunSlice| wasteful.iter().any(|name| name == slice.run().name());
-                let old: Vec<RunSlice> = slices.extract_if(.., |slice| is_scattered || is_wasted(slice)).collect();
+                let is_untidy = |slice: &mut RunSlice| untidy.contains(slice.run().name());
+                let old: Vec<RunSlice> =
+                    slices.extract_if(.., |slice| is_scattered || is_untidy(slice)).collect();
                 for slice in old {
                     let mut reader = SliceScan::open(&slice)?;
                     while reader.next_block(&mut block)? {
@@ -213,6 +217,7 @@ impl Exploration<'_> {
 
     /// Distributes the files and the queue of a partition that was split over the new ones.
     fn move_files(&mut self, refined: &Refined) -> Result<(), Trouble> {
+        let began = Instant::now();
         let traffic = self.ledger.disk().traffic.clone();
         let before = (traffic.bytes_read(), traffic.bytes_written());
         let old = std::mem::take(&mut self.parts.partitions[refined.old as usize]);
@@ -243,6 +248,7 @@ impl Exploration<'_> {
             .redirect(refined.old, &mut self.parts.partitions, |state| diagram.partition(components, state));
         self.figures.reorganisation.bytes_read += traffic.bytes_read() - before.0;
         self.figures.reorganisation.bytes_written += traffic.bytes_written() - before.1;
+        self.figures.reorganisation.seconds += began.elapsed().as_secs_f64();
         Ok(())
     }
 }

@@ -38,7 +38,9 @@ pub(super) struct Resident {
     here: Vec<bool>,
     /// Most states.
     pub(super) bound: u64,
-    _memory: Reservation,
+    /// Most states that the memory has room for.
+    fits: u64,
+    memory: Reservation,
 }
 
 impl Resident {
@@ -47,6 +49,7 @@ impl Resident {
         // The table needs at most 20 bytes for a state besides the state: its index grows by doubling, up to 19.7.
         // Numbers of reopened states take 8.
         let fits = bytes / 20 * 19 / (words as u64 * 8 + 28);
+        let fits = fits.max(4);
         let bound = fits.min(most).max(4);
         let memory = governor.try_reserve(bound * 8, "numbers of states")?;
         Ok(Resident {
@@ -57,8 +60,19 @@ impl Resident {
             partitions: Vec::new(),
             here: Vec::new(),
             bound,
-            _memory: memory,
+            fits,
+            memory,
         })
+    }
+
+    /// Raises the bound so that more than this many states fit; `false` where memory has no room for them.
+    pub(super) fn enlarge(&mut self, states: u64) -> bool {
+        let bound = states.saturating_mul(2).max(self.bound).min(self.fits);
+        let is_larger = bound > states && self.memory.try_resize(bound * 8).is_ok();
+        if is_larger {
+            self.bound = bound;
+        }
+        is_larger
     }
 
     /// Makes room for a partition.

@@ -64,7 +64,7 @@ pub(super) struct Exploration<'a> {
     can_be_resumed: bool,
     partition_memory: Reservation,
     /// The work of a step was done before what is in RAM was expanded.
-    is_paused: bool,
+    pub(super) is_paused: bool,
 }
 
 /// What partitions can be split by.
@@ -271,7 +271,7 @@ impl<'a> Exploration<'a> {
             }
             return Ok(Some(complete(self.task, &self.counts().covers)));
         };
-        if !self.resident.partitions.is_empty() && !self.fits(next) {
+        if !self.resident.partitions.is_empty() && (self.options.one_at_a_time || !self.fits(next)) {
             self.evict(None)?;
             self.commit_if_due()?;
             return Ok(None);
@@ -347,6 +347,7 @@ impl<'a> Exploration<'a> {
     /// Makes everything durable. No partition may be in RAM.
     fn commit(&mut self, status: &str) -> Result<(), Trouble> {
         let began = Instant::now();
+        self.tidy()?;
         self.trail.flush()?;
         let queues = self.queues.copy_to_disk(&mut self.parts.partitions)?;
         let (counts, seconds) = (self.counts(), self.seconds());
@@ -379,7 +380,7 @@ impl<'a> Exploration<'a> {
         Ok(())
     }
 
-    fn transitions(&self) -> u64 {
+    pub(super) fn transitions(&self) -> u64 {
         self.before.transitions + self.lane.transitions
     }
 
@@ -402,6 +403,8 @@ impl<'a> Exploration<'a> {
             traffic.bytes_written().saturating_sub(figures.reorganisation.bytes_written);
         figures.search = figures.search + self.before.search;
         figures.reorganisation = figures.reorganisation + self.before.reorganisation;
+        figures.search.seconds = self.seconds() - figures.reorganisation.seconds;
+        figures.sizes.bound = self.resident.bound;
         figures.sizes.largest =
             self.parts.partitions.iter().map(|p| p.states).fold(figures.sizes.largest, u64::max);
         figures.diagram_depth = self.parts.diagram.depth() as u64;

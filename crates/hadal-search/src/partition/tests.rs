@@ -1,12 +1,12 @@
 //! What holds inside a partitioned search (Evangelista and Kristensen 2011): between visits, and across a refinement.
 
+use super::files::SliceScan;
 use super::search::Exploration;
 use super::*;
 use crate::layered::ledger::Ledger;
 use crate::{Control, DeadlockNotion, Limits, Question, SearchTask};
 use hadal_store::Governor;
 use hadal_store::manifest::{Medium, RunFolder};
-use super::files::SliceScan;
 use hadal_store::run::RunSlice;
 use hadal_store::vfs::IoThreads;
 use hadal_system::{Label, StateField, StateSpace, Successors, Worker};
@@ -86,6 +86,7 @@ fn exploring(heuristic: Heuristic, check: impl FnOnce(Exploration)) {
         resident_states: Some(600),
         sample_states: 500,
         commit_every: Duration::ZERO,
+        ..PartitionOptions::default()
     };
     let setting = Setting { task, governor: &governor, threads: 1, run: Run::New(&ledger) };
     check(Exploration::begin(setting, &options).unwrap());

@@ -25,12 +25,15 @@ use hadal_store::run::{RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::table::StateTable;
-use hadal_store::vfs::Disk;
+use hadal_store::vfs::{CachedFolder, Disk};
 use hadal_store::{Bitmap, Reservation};
 use hadal_system::Ascending;
+use std::sync::Arc;
 
 /// A bucket is split when its candidates would take more of the table than this.
 const FULL_PERCENT: u64 = 95;
+/// Files that were written lately take at most one part in so many of the budget.
+const RECENT_PART: u64 = 12;
 /// States that decide about a split.
 const SAMPLED: usize = 10_000;
 
@@ -78,6 +81,9 @@ impl HashDetector {
         let capacity = capacity(table_bytes, shape.stride());
         let survivors = capacity * shape.bytes() as u64 + scratch_bytes(shape, capacity as usize);
         let table = disk.governor.part(table_bytes);
+        // Nothing here is ever committed: small runs that are merged soon need not reach the disk.
+        let recent = disk.governor.part(disk.governor.limit() / RECENT_PART);
+        let disk = disk.through(|folder| Arc::new(CachedFolder::new(folder, recent)));
         Ok(HashDetector {
             disk: disk.clone(),
             options,
@@ -92,7 +98,7 @@ impl HashDetector {
             most_held: most as usize / 8,
             random: 0x2545_F491_4F6C_DD1D,
             depth: 0,
-            settling: bound.map(|bound| Settling::new(disk, options, bound)).transpose()?,
+            settling: bound.map(|bound| Settling::new(&disk, options, bound)).transpose()?,
             since: 0,
             splits: 0,
             sorted: 0,
