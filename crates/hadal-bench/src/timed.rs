@@ -18,25 +18,47 @@ pub const ZONES: &str = "ta";
 pub const LANDING: &str = "landing";
 
 /// A model with what TChecker 0.8 counts: zones by equality, maximal zones under aLU.
-const MODELS: [(&str, Option<u64>, u64); 8] = [
+const MODELS: [(&str, Option<u64>, u64); 9] = [
     ("tchecker/fischer_6.tck", Some(5798), 2378),
     ("tchecker/fischer_8.tck", Some(122_184), 25080),
     ("tchecker/csmacd-fixed_5.tck", Some(8582), 850),
     ("tchecker/fddi_5.tck", Some(1461), 129),
+    ("tchecker/fddi_10.tck", None, 459),
     ("tchecker/mutex_2.tck", Some(10851), 485),
     ("tchecker/mutex_4.tck", None, 17563),
     ("tchecker-examples/critical-region_3_10.tck", Some(65653), 3015),
     ("tchecker/csmacd_6.tck", Some(4025), 2594),
 ];
 
-/// Planes by file, with the known least costs by number of runways, from one on.
-const LANDINGS: [(&str, &[i64]); 5] = [
-    ("airland1.txt", &[700, 90, 0]),
-    ("airland2.txt", &[1480]),
-    ("airland3.txt", &[820]),
-    ("airland4.txt", &[2520]),
-    ("airland5.txt", &[3100]),
+/// An instance of aircraft landing.
+struct Planes {
+    file: &'static str,
+    runways: u8,
+    /// Independent copies, each with runways of its own.
+    copies: u8,
+    /// The known least cost.
+    known: i64,
+    orders: &'static [&'static str],
+}
+
+const fn planes(file: &'static str, runways: u8, known: i64) -> Planes {
+    Planes { file, runways, copies: 1, known, orders: &["best", "broadening"] }
+}
+
+/// The doubled instance is the one for which the comparison of the dissertation ran out of memory.
+const LANDINGS: [Planes; 8] = [
+    Planes { orders: &["best", "broadening", "breadth"], ..planes("airland1.txt", 1, 700) },
+    Planes { orders: &["best", "broadening", "breadth"], ..planes("airland1.txt", 2, 90) },
+    planes("airland1.txt", 3, 0),
+    planes("airland2.txt", 1, 1480),
+    planes("airland3.txt", 1, 820),
+    planes("airland4.txt", 1, 2520),
+    planes("airland5.txt", 1, 3100),
+    Planes { copies: 2, orders: &["broadening"], ..planes("airland1.txt", 1, 1400) },
 ];
+
+/// What every landing may take.
+const LANDING_MEMORY: &str = "256M";
 
 #[derive(Debug, Serialize)]
 struct ZoneRow {
@@ -53,12 +75,16 @@ struct ZoneRow {
 #[derive(Debug, Serialize)]
 struct LandingRow {
     file: String,
-    runways: usize,
+    runways: u8,
+    copies: u8,
     order: &'static str,
+    place: &'static str,
     cost: Option<i64>,
     known: i64,
     expanded: u64,
     seconds: f64,
+    peak_memory_bytes: u64,
+    disk_bytes: u64,
     agrees: bool,
 }
 
@@ -151,51 +177,69 @@ pub fn landing(args: &BenchArgs) -> Result<u8, BenchError> {
     let (files, scratch) = (beside_corpus("../oracles/airland")?, Scratch::new(args.disk.as_deref())?);
     let mut rows = Vec::new();
     println!(
-        "{:14} {:>7} {:>11} {:>7} {:>7} {:>10} {:>8}",
-        "file", "runways", "order", "cost", "known", "expanded", "s"
+        "{:14} {:>7} {:>6} {:>11} {:>5} {:>7} {:>7} {:>10} {:>8} {:>8}",
+        "file", "runways", "copies", "order", "in", "cost", "known", "expanded", "s", "peak MiB"
     );
-    for (file, costs) in LANDINGS {
-        if args.only.as_ref().is_some_and(|only| !file.contains(only.as_str())) {
+    for it in &LANDINGS {
+        if args.only.as_ref().is_some_and(|only| !it.file.contains(only.as_str())) {
             continue;
         }
-        for (n, &known) in costs.iter().enumerate() {
-            let runways = n + 1;
-            let listed = files.join(file);
-            let planes = std::fs::read_to_string(&listed)
-                .map_err(|error| BenchError::File { path: listed.clone(), error })?;
-            let text = hadal_lang::ta::landing::model(&planes, runways as u8, 1)
-                .map_err(|what| BenchError::Usage(format!("{}: {what}", listed.display())))?;
-            let model = scratch.folder().join(format!("{file}-{runways}.tck"));
-            std::fs::write(&model, text).map_err(|error| BenchError::File { path: model.clone(), error })?;
-            let orders: &[&'static str] =
-                if file == "airland1.txt" { &["best", "broadening", "breadth"] } else { &["best"] };
-            for &order in orders {
-                let path = model.display().to_string();
-                let command = ["plan", &path, "--order", order, "--json", "--time-limit", "10m"];
-                let result = itself(&command.map(str::to_owned), scratch.folder())?;
-                let row = LandingRow {
-                    file: file.to_owned(),
-                    runways,
-                    order,
-                    cost: result["cost"].as_i64(),
-                    known,
-                    expanded: result["expanded"].as_u64().unwrap_or(0),
-                    seconds: result["seconds"].as_f64().unwrap_or(0.0),
-                    agrees: result["optimal"] == true && result["cost"].as_i64() == Some(known),
-                };
-                println!(
-                    "{:14} {:>7} {:>11} {:>7} {:>7} {:>10} {:>8.2}{}",
-                    row.file,
-                    row.runways,
-                    row.order,
-                    row.cost.map_or("-".into(), |cost| cost.to_string()),
-                    row.known,
-                    row.expanded,
-                    row.seconds,
-                    if row.agrees { "" } else { "  WRONG" }
-                );
-                rows.push(row);
+        let listed = files.join(it.file);
+        let text = std::fs::read_to_string(&listed)
+            .map_err(|error| BenchError::File { path: listed.clone(), error })?;
+        let text = hadal_lang::ta::landing::model(&text, it.runways, it.copies)
+            .map_err(|what| BenchError::Usage(format!("{}: {what}", listed.display())))?;
+        let model = scratch.folder().join(format!("{}-{}-{}.tck", it.file, it.runways, it.copies));
+        std::fs::write(&model, text).map_err(|error| BenchError::File { path: model.clone(), error })?;
+        for (&order, place) in it.orders.iter().flat_map(|order| [(order, "RAM"), (order, "disk")]) {
+            let path = model.display().to_string();
+            let disk = scratch.folder().join("runs").display().to_string();
+            let mut command = vec![
+                "plan",
+                &path,
+                "--order",
+                order,
+                "--json",
+                "--time-limit",
+                "10m",
+                "--memory",
+                LANDING_MEMORY,
+            ];
+            if place == "disk" {
+                command.extend(["--disk", &disk]);
             }
+            let command: Vec<String> = command.into_iter().map(str::to_owned).collect();
+            let result = itself(&command, scratch.folder())?;
+            let count = |field: &str| result[field].as_u64().unwrap_or(0);
+            let row = LandingRow {
+                file: it.file.to_owned(),
+                runways: it.runways,
+                copies: it.copies,
+                order,
+                place,
+                cost: result["cost"].as_i64(),
+                known: it.known,
+                expanded: count("expanded"),
+                seconds: result["seconds"].as_f64().unwrap_or(0.0),
+                peak_memory_bytes: count("peak_memory_bytes"),
+                disk_bytes: count("disk_bytes"),
+                agrees: result["optimal"] == true && result["cost"].as_i64() == Some(it.known),
+            };
+            println!(
+                "{:14} {:>7} {:>6} {:>11} {:>5} {:>7} {:>7} {:>10} {:>8.2} {:>8}{}",
+                row.file,
+                row.runways,
+                row.copies,
+                row.order,
+                row.place,
+                row.cost.map_or("-".into(), |cost| cost.to_string()),
+                row.known,
+                row.expanded,
+                row.seconds,
+                row.peak_memory_bytes >> 20,
+                if row.agrees { "" } else { "  WRONG" }
+            );
+            rows.push(row);
         }
     }
     write_results(args, &rows, String::new)?;

@@ -2,13 +2,14 @@
 
 mod networks;
 
+use hadal_exec::zones::runs::ZoneRuns;
 use hadal_exec::zones::{Covering, Extrapolation, RegionSpace, ZoneOptions, ZoneSpace};
 use hadal_system::timed::{Clause, GoingOn, TimedFormula};
 use hadal_system::{
     Check, Expr, Property, PropertyBody, PropertyKind, Source, Span, StateSpace, Successors, TimedSystem,
 };
 use networks::{Dice, read};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Adds a question about going on.
 fn asking(mut timed: TimedSystem, going_on: GoingOn) -> TimedSystem {
@@ -107,4 +108,77 @@ fn waiting_leads_through_as_many_regions_as_there_are_on_the_diagonal() {
         worker.successors(&first, &mut out);
         assert_eq!(out.len(), enabled, "{constants:?}");
     }
+}
+
+/// Whether a run exists that never comes to a discrete state with `avoided`: a path to a cycle, or to a state that may be
+/// stayed in, `stays` says.
+fn avoids(
+    space: &dyn StateSpace,
+    avoided: &dyn Fn(&[u64]) -> bool,
+    stays: &mut dyn FnMut(&[u64]) -> bool,
+) -> bool {
+    let mut worker = space.worker();
+    let mut out = Successors::new(space.words());
+    worker.initial(&mut out);
+    let mut numbers: HashMap<Vec<u64>, usize> = HashMap::new();
+    let mut edges: Vec<Vec<usize>> = Vec::new();
+    let mut open: Vec<Vec<u64>> = out.iter().map(|(_, state)| state.to_vec()).collect();
+    open.retain(|state| !avoided(state));
+    for state in &open {
+        numbers.insert(state.clone(), edges.len());
+        edges.push(Vec::new());
+    }
+    while let Some(state) = open.pop() {
+        if stays(&state) {
+            return true;
+        }
+        out.clear();
+        worker.successors(&state, &mut out);
+        let from = numbers[&state];
+        for (_, next) in out.iter().filter(|(_, next)| !avoided(next)) {
+            let count = edges.len();
+            let to = *numbers.entry(next.to_vec()).or_insert(count);
+            if to == count {
+                edges.push(Vec::new());
+                open.push(next.to_vec());
+            }
+            edges[from].push(to);
+        }
+    }
+    // What is left when states without successors are taken away, again and again, lies before a cycle.
+    let mut alive: Vec<bool> = vec![true; edges.len()];
+    loop {
+        let dead: Vec<usize> =
+            (0..edges.len()).filter(|&n| alive[n] && !edges[n].iter().any(|&to| alive[to])).collect();
+        if dead.is_empty() {
+            return alive.contains(&true);
+        }
+        dead.into_iter().for_each(|n| alive[n] = false);
+    }
+}
+
+#[test]
+fn zones_and_regions_have_the_same_runs_for_ever() {
+    let mut random = Dice::new(99);
+    let mut avoided_at_all = [0; 2];
+    for n in 0..150 {
+        let text = random.model();
+        let timed = asking(read(&text), GoingOn::Stuck);
+        let options = ZoneOptions { extrapolation: Extrapolation::MaxPlus, ..Default::default() };
+        let zones = ZoneSpace::new(timed.clone(), options).expect("a zone graph");
+        let regions = RegionSpace::new(timed, ZoneOptions::default()).expect("regions");
+        let words = zones.model().words();
+        let (system, layout) = (zones.model().system(), zones.layout());
+        let slot = system.first_slots()[system.processes[0].location.0 as usize];
+        let avoided = |state: &[u64]| layout.value(system, &state[state.len() - words..], slot) == Some(2);
+        let mut worker = regions.worker();
+        let mut stays =
+            |state: &[u64]| !zones.time_ends_in(state) || matches!(worker.check(state), Check::Hit(_));
+        let expected = avoids(&regions, &avoided, &mut stays);
+        // Staying is a loop of the graph itself.
+        let found = avoids(&ZoneRuns::new(&zones), &avoided, &mut |_| false);
+        assert_eq!(found, expected, "model {n}\n{text}");
+        avoided_at_all[usize::from(expected)] += 1;
+    }
+    assert!(avoided_at_all.iter().all(|&count| count > 5), "models are not trivial: {avoided_at_all:?}");
 }

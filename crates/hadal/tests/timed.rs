@@ -240,3 +240,123 @@ fn a_page_shows_the_schedule() {
         "{text}"
     );
 }
+
+/// A model of the repository with more processes, which two of never are in the critical section together.
+fn fischer(processes: &str) -> [String; 4] {
+    let model = support::bundled_model("fischer_timed.xta");
+    ["check".into(), model, "-D".into(), format!("N={processes}")]
+}
+
+fn counts(result: &serde_json::Value) -> [Option<u64>; 2] {
+    ["states", "transitions"].map(|field| result[field].as_u64())
+}
+
+#[test]
+fn external_a_star_without_estimates_has_the_layers_of_the_usual_search() {
+    let begin = fischer("5");
+    let begin: Vec<&str> = begin.iter().map(String::as_str).collect();
+    for covering in ["off", "inclusion", "alu"] {
+        let usual = hadal(&[&begin[..], &["--covering", covering, "--json"]].concat()).expect_code(0).json();
+        for memory in ["24M", "200M"] {
+            let further = ["--order", "external-astar", "--guide", "blind", "--memory", memory];
+            let found = hadal(&[&begin[..], &further, &["--covering", covering, "--json"]].concat());
+            assert_eq!(counts(&found.expect_code(0).json()), counts(&usual), "{covering}, {memory}");
+        }
+    }
+    // Where something is wrong, the way there is a shortest one, whatever guides.
+    for further in [&[][..], &["--guide", "blind"], &["--trace-by", "parents"]] {
+        let wrong = [&begin[..], &["-D", "WAIT=1", "--order", "external-astar", "--json"], further].concat();
+        assert_eq!(hadal(&wrong).expect_code(1).json()["trace_length"].as_u64(), Some(6), "{further:?}");
+    }
+}
+
+#[test]
+fn useless_transitions_know_clocks_and_interference_is_refused() {
+    let begin = fischer("4");
+    let begin: Vec<&str> = begin.iter().map(String::as_str).collect();
+    for priority in ["useless", "useless-plain", "preferred+useless"] {
+        let with = [&begin[..], &["-D", "WAIT=1", "--find", "--priority", priority]].concat();
+        hadal(&with).expect_code(1);
+        hadal(&[&begin[..], &["--find", "--priority", priority]].concat()).expect_code(0);
+    }
+    let refused = hadal(&[&begin[..], &["--find", "--priority", "useless+context"]].concat()).expect_code(2);
+    assert!(refused.stderr.contains("time couples all processes"), "{refused:#?}");
+    let refused = hadal(&[&begin[..], &["--por"]].concat()).expect_code(2);
+    assert!(refused.stderr.contains("does not know clocks"), "{refused:#?}");
+}
+
+/// An input that flips freely, and a process with a clock that needs it up, then down.
+const FREE: &str = "clock x; bool up = false;
+process Input() { state low, high; init low; trans low -> high { assign up = true; }, high -> low { assign up = false; }; }
+process Timed() { state a { x <= 5 }, b, c; init a;
+  trans a -> b { guard x >= 3 && up; assign x = 0; }, b -> c { guard x > LIMIT && !up; }; }
+I = Input(); T = Timed();
+system I, T;
+";
+
+#[test]
+fn parts_that_no_clock_knows_are_left_out_safely() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let text = FREE.replace("LIMIT", "2");
+    let model = written(folder.path(), "free.xta", &text);
+    written(folder.path(), "free.q", "E<> T.c\nE<> T.c && x < 2\n");
+    let whole = hadal(&["check", &model, "--property", "E<> T.c", "--json"]).expect_code(1).json();
+    let arguments = ["check", &model, "--property", "E<> T.c", "--safe-abstraction", "--json"];
+    let found = hadal(&arguments).expect_code(1).json();
+    assert!(found["states"].as_u64() < whole["states"].as_u64(), "{found}");
+    // The run is one of the whole model: the input is brought where it is needed.
+    assert_eq!(found["trace_length"].as_u64(), Some(4), "{found}");
+    let none = ["check", &model, "--property", "E<> T.c && x < 2", "--safe-abstraction"];
+    hadal(&none).expect_code(0);
+    // An input with a clock of its own stays, and is not low again after 4.
+    let timed = text.replace("state low, high;", "clock y; state low { y <= 4 }, high;");
+    let model = written(folder.path(), "timed.xta", &timed);
+    written(folder.path(), "timed.q", "E<> T.c\n");
+    let kept = hadal(&["check", &model, "--property", "E<> T.c", "--safe-abstraction"]).expect_code(0);
+    assert!(kept.stderr.contains("no part without clocks"), "{kept:#?}");
+}
+
+#[test]
+fn zones_up_to_covering_are_counted_the_same_after_kills_at_any_moment() {
+    let begin = fischer("7");
+    let begin: Vec<&str> = begin.iter().map(String::as_str).collect();
+    let fields = |result: &serde_json::Value| {
+        ["states", "transitions", "discrete", "maximal"].map(|field| result[field].as_u64())
+    };
+    let expected = fields(&hadal(&[&begin[..], &["--json"]].concat()).expect_code(0).json());
+    let mut deaths = 0;
+    for (threads, memory) in
+        [("1", "20M"), ("2", "20M"), ("1", "40M"), ("2", "40M"), ("1", "300M"), ("2", "300M")]
+    {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let disk = folder.path().display().to_string();
+        let further = ["--threads", threads, "--memory", memory, "--disk", &disk, "--json"];
+        let mut wait = 90;
+        let result = loop {
+            let runs = std::fs::read_dir(folder.path()).expect("it is there").flatten();
+            let run = runs.map(|run| run.path()).find(|run| has_manifest(run));
+            let mut command = Command::new(env!("CARGO_BIN_EXE_hadal"));
+            match run {
+                Some(run) => {
+                    command.arg("resume").arg(run).args(["--threads", threads, "--memory", memory, "--json"])
+                }
+                None => command.args(&begin).args(further),
+            };
+            let mut child =
+                command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the command starts");
+            std::thread::sleep(Duration::from_millis(wait));
+            let ended = child.try_wait().expect("it is ours").is_some();
+            if !ended {
+                child.kill().expect("it is ours");
+            }
+            let output = child.wait_with_output().expect("it ends");
+            if let Ok(result) = serde_json::from_slice::<serde_json::Value>(&output.stdout) {
+                break result;
+            }
+            deaths += 1;
+            wait = wait * 3 / 2;
+        };
+        assert_eq!(fields(&result), expected, "{threads} threads, {memory}");
+    }
+    assert!(deaths >= 6, "killed {deaths} times");
+}

@@ -81,6 +81,26 @@ fn zones_of_tchecker_models_are_those_that_tchecker_counts() {
 }
 
 #[test]
+#[ignore = "minutes; cargo test --release -p hadal --test timed_known -- --ignored"]
+fn every_row_of_the_oracle_is_met() {
+    let Some(models) = corpus("ta") else { return };
+    let Some(table) = oracle() else { return };
+    let rows: Vec<Row> = table
+        .rows()
+        .filter(|row| row.get("model").ends_with(".tck") && row.get("order") != "dfs")
+        .filter(|row| row.number("zones").is_some_and(|zones| zones > QUICK_ZONES))
+        .collect();
+    assert!(!rows.is_empty());
+    let compared = |&row: &Row| {
+        let wrong = compare(&models, row, &["--memory", "2G", "--time-limit", "10m"]);
+        println!("{} {}: {}", row.get("model"), row.get("algorithm"), wrong.as_deref().unwrap_or("met"));
+        wrong
+    };
+    let wrong: Vec<String> = on_threads(2, &rows, compared).into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn counts_do_not_depend_on_threads_or_memory() {
     let Some(models) = corpus("ta") else { return };
     let Some(table) = oracle() else { return };
@@ -130,4 +150,23 @@ fn a_directed_search_finds_what_a_blind_one_finds() {
     assert_eq!(astar["trace_length"], 6, "A* with an admissible guide finds a shortest trace");
     let right = models.join("tchecker/fischer_4.tck").display().to_string();
     hadal(&["check", &right, "--label", "cs1,cs2", "--json", "--find"]).expect_code(0);
+}
+
+#[test]
+#[ignore = "a minute or two; cargo test --release -p hadal --test timed_known -- --ignored"]
+fn every_model_of_the_corpus_is_explored_or_refused_with_a_reason() {
+    let Some(models) = corpus("ta") else { return };
+    let all = hadal_testkit::corpus::files(&models, &["tck", "xml", "xta"]);
+    // Hundreds of trains make thousands of steps; one of them is enough.
+    let is_huge = |name: &str| ["400N", "500N", "1000N", "2000N"].iter().any(|many| name.contains(many));
+    let files: Vec<String> = all.iter().map(|path| path.display().to_string()).collect();
+    let files: Vec<&String> = files.iter().filter(|name| !is_huge(name)).collect();
+    let explored = |&file: &&String| {
+        let run =
+            hadal(&["check", file, "--max-states", "300", "--time-limit", "20s", "--memory", "1G", "-q"]);
+        let refused = run.code == 2 && run.stderr.contains("error: ");
+        (![0, 1, 3].contains(&run.code) && !refused).then(|| format!("{run:#?}"))
+    };
+    let wrong: Vec<String> = on_threads(2, &files, explored).into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), files.len(), wrong.join("\n"));
 }

@@ -4,7 +4,9 @@ use crate::error::CheckError;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::run::Session;
+use hadal_exec::zones::ZoneError;
 use hadal_exec::zones::priced::{Found, PricedError, PricedSpace, PricedStates};
+use hadal_exec::zones::space::MOST_WORDS;
 use hadal_search::branch::{BranchOptions, BranchPass, Branched, Costs, branch};
 use hadal_search::external::{External, ExternalOptions};
 use hadal_search::layered::Trouble;
@@ -69,6 +71,10 @@ pub fn cheapest_on_disk(
     let session = Session::open(options, plan.memory, &space.zones().timed().system.name)?;
     begun(&session.control);
     let states = PricedStates::new(space);
+    if states.words() > MOST_WORDS {
+        let clocks = space.zones().timed().clocks.len();
+        return Err(PricedError::from(ZoneError::TooWide { clocks, words: states.words() }).into());
+    }
     let question = Question::everything(states.properties(), DeadlockNotion::Off);
     let (fingerprint, about) = (states.fingerprint(), &options.place.about);
     let resumes = options.place.resumed.is_some();

@@ -19,6 +19,9 @@ use super::timing::{Faulty, ReadyBound, ReadyReset, apply_all};
 use super::worker::ZoneWorker;
 use crate::model::{Model, ModelError, ModelOptions};
 
+/// The most words of a state, so that it can be written with something beside it.
+pub const MOST_WORDS: usize = 8000;
+
 /// How zones are made finitely many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Extrapolation {
@@ -62,6 +65,16 @@ pub enum ZoneError {
         /// Where it stands.
         span: Span,
     },
+    /// Zones that no state has room for.
+    #[error(
+        "a zone of {clocks} clocks takes {words} words, more than the {MOST_WORDS} that a state may have"
+    )]
+    TooWide {
+        /// How many clocks there are.
+        clocks: usize,
+        /// Words of a state.
+        words: usize,
+    },
     /// Too many differences of clocks.
     #[error(
         "differences of clocks are compared with too many values: zones would have to be split along each"
@@ -84,7 +97,7 @@ impl ZoneError {
     /// Where the model says so, if anywhere.
     pub fn span(&self) -> Option<Span> {
         match self {
-            ZoneError::Model(_) => None,
+            ZoneError::Model(_) | ZoneError::TooWide { .. } => None,
             ZoneError::Unbounded { span }
             | ZoneError::ManyDiagonals { span }
             | ZoneError::DiagonalCopies { span } => Some(*span),
@@ -192,6 +205,10 @@ impl ZoneSpace {
         };
         let above: i64 = most.lower.iter().map(|&bound| i64::from(bound.max(0))).sum();
         let packing = Packing::new(size, below, above.min(LARGEST_CONSTANT));
+        let words = packing.words() + model.words();
+        if words > MOST_WORDS {
+            return Err(ZoneError::TooWide { clocks: size - 1, words });
+        }
         let ready_timing = |timing: &hadal_system::timed::Timing| ReadyTiming {
             guard: ReadyBound::all(compiler, &timing.guard),
             resets: timing.resets.iter().map(|reset| ReadyReset::new(compiler, reset)).collect(),

@@ -14,7 +14,7 @@ use crate::report::StopReason;
 use crate::run::{Buffers, COMPLETE, RUNNING, run_options};
 use hadal_store::Disk;
 use hadal_store::run::RunOptions;
-use hadal_store::sort::sort_records;
+use hadal_store::sort::sort_unique;
 use hadal_system::{Ascending, Cover, Successors, Worker};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -234,7 +234,7 @@ impl<'a> Engine<'a> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        sort_records(self.options.shape, &mut self.batch);
+        sort_unique(self.options.shape, &mut self.batch);
         self.detector.offer(Ascending::new(self.options.shape.words(), &self.batch))?;
         self.batch.clear();
         Ok(())

@@ -174,7 +174,7 @@ mod tests {
     use hadal_store::Governor;
     use hadal_store::merge::{MemorySource, RunMerge};
     use hadal_store::shape::RecordShape;
-    use hadal_store::sort::sort_records;
+    use hadal_store::sort::sort_unique;
     use hadal_store::vfs::{Folder, IoThreads};
     use hadal_system::Matcher;
     use hadal_testkit::Random;
@@ -236,7 +236,7 @@ mod tests {
                 let (low, length) = (random.below(200), random.below(60));
                 states.extend([low << 32 | (low + length), random.below(3)]);
             }
-            sort_records(RecordShape::states(2), &mut states);
+            sort_unique(RecordShape::states(2), &mut states);
             let whole = thinned(&states, 1 << 20);
             assert_eq!(thinned(&states, 20), whole, "ten states at a time");
             assert!(whole.0.len() < states.len() && !whole.0.is_empty());
