@@ -40,6 +40,7 @@ impl From<Trouble> for CheckError {
             Trouble::Liveness
             | Trouble::Unsuited(_)
             | Trouble::Record(_)
+            | Trouble::NotShared(_)
             | Trouble::Payloads(_)
             | Trouble::OtherPayloads => CheckError::Question(trouble.to_string()),
             Trouble::Open(error @ (OpenError::Locked | OpenError::OtherModel { .. })) => {
@@ -47,6 +48,7 @@ impl From<Trouble> for CheckError {
             }
             Trouble::Open(error) => CheckError::Damaged(error.to_string()),
             Trouble::NothingToResume => CheckError::Damaged(trouble.to_string()),
+            Trouble::Lost(_) => CheckError::Damaged(trouble.to_string()),
             Trouble::NoFolder => CheckError::Internal(trouble.to_string()),
             Trouble::Read(error) => CheckError::Damaged(error.to_string()),
         }

@@ -69,6 +69,7 @@ pub use reduction::{Reductions, Traces};
 pub use run::{Outcome, Prepared, Run};
 pub use running::{Fair, Lasso, Liveness, Running};
 pub use runs::Answer;
+pub use searching::By;
 pub use several::Several;
 pub use space::{SpaceCheck, SpaceOutcome, SpaceRun};
 pub use strategy::Strategy;

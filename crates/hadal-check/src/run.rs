@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::properties::{asks_acceptance, asks_liveness, has_unanswered, select_properties};
 use crate::reduction::Reduced;
 use crate::runs::{Answer, Decider, Engine, Guided, Way};
-use crate::searching::{Explored, Progress, Searching};
+use crate::searching::{By, Explored, Progress, Searching};
 use hadal_exec::model::Model;
 use hadal_exec::product::Product;
 use hadal_exec::replay::{self, Ending, Trace};
@@ -221,10 +221,19 @@ impl Run<'_> {
 
     /// The same; `watch` is told how each search stands after every step of it.
     pub fn finish_watched(&self, watch: &dyn Fn(&explore::Progress)) -> Result<Outcome, CheckError> {
+        self.finish_with(watch, None)
+    }
+
+    /// The same, where something else than the options decides how to search.
+    pub fn finish_by(&self, by: By) -> Result<Outcome, CheckError> {
+        self.finish_with(&|_| {}, Some(by))
+    }
+
+    fn finish_with(&self, watch: &dyn Fn(&explore::Progress), by: Option<By>) -> Result<Outcome, CheckError> {
         let Prepared { options, plan, question, reduced, .. } = self.prepared;
         let Session { control, governor, place } = &self.session;
         let progress = &Progress::of(options.place.resumed.as_deref());
-        let searching = Searching { options, plan, question, control, governor, place, progress, watch };
+        let searching = Searching { options, plan, question, control, governor, place, progress, watch, by };
         let engine = options.running.engine().map(|engine| {
             move |product: &Product, question: &Question| {
                 let task = SearchTask { space: product, question, control };

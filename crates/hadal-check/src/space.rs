@@ -152,6 +152,7 @@ impl SpaceRun<'_> {
             place,
             progress: &Progress::default(),
             watch: &|_| {},
+            by: None,
         };
         let begin = if self.options.place.resumed.is_some() { Begin::Resumed } else { Begin::New };
         let task = SearchTask { space: self.space, question: &self.question, control };

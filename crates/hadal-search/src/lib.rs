@@ -79,6 +79,7 @@ pub mod cycles;
 pub mod directed;
 pub mod distrust;
 pub mod estimate;
+pub mod exchange;
 pub mod explore;
 pub mod external;
 pub mod finding;

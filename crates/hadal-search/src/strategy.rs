@@ -1,7 +1,12 @@
 //! The seeds' strategies on disk: each is a way of detection, a cache before it, and which layers are kept; the loop, the
 //! journal and the counters are the same for all (Lamborn 2014; docs/strategies.md describes each).
 
+mod distributed;
+
+pub use distributed::Distributed;
+
 use crate::control::{Limits, WhenFull};
+use crate::exchange::{Alone, Exchange, Mailbox};
 use crate::explore::{Explored, Explorer, Method, Payloads, Progress, Run, Setting};
 use crate::firings::Counts;
 use crate::fixpoint::Following;
@@ -96,7 +101,7 @@ impl Method for Strategy {
         if setting.task.question.asks_about_runs(setting.task.space) {
             return Err(Trouble::Liveness);
         }
-        let layering = Layering { setting, strategy: self };
+        let layering = Layering { setting, strategy: self, exchange: &Alone };
         let ledger = setting.run.open()?;
         let disk = ledger.disk().clone();
         let sweep = match setting.run {
@@ -122,7 +127,7 @@ pub(crate) fn complete_path(
     report: &mut Report,
     begins_at: usize,
 ) -> Result<(), Trouble> {
-    Layering { setting, strategy: &Strategy::by(&SORT) }.complete(disk, report, begins_at)
+    Layering { setting, strategy: &Strategy::by(&SORT), exchange: &Alone }.complete(disk, report, begins_at)
 }
 
 /// Sets up layered searches.
@@ -130,6 +135,7 @@ pub(crate) fn complete_path(
 struct Layering<'a> {
     setting: Setting<'a>,
     strategy: &'a Strategy,
+    exchange: &'a dyn Exchange,
 }
 
 impl<'a> Layering<'a> {
@@ -193,12 +199,14 @@ impl<'a> Layering<'a> {
             depth: (journal.depth() as u64).saturating_sub(1),
         });
         let share = governor.limit() / 100 * self.strategy.detection.cache_share;
+        let mailbox = Mailbox::new(self.exchange, self.options().shape, governor)?;
         let means = Means {
             lanes: (0..threads).map(|_| Lane::new(task, Parents::Forgotten)).collect(),
             cache: Cache::new(self.strategy.cache, self.options().shape, threads, share, governor)?,
             detector,
             fallback: None,
             keep,
+            mailbox,
         };
         Ok(Sweep::new(task, governor, means, origin))
     }
@@ -226,7 +234,7 @@ impl<'a> Layering<'a> {
             // It stops when the search it serves is asked to.
             let control = self.setting.task.control.part(limits);
             let task = SearchTask { question: &question, control: &control, ..self.setting.task };
-            let again = Layering { setting: Setting { task, ..self.setting }, strategy: self.strategy };
+            let again = Layering { setting: Setting { task, ..self.setting }, ..*self };
             let mut keep = Keep { diameter: None, ..self.strategy.keep() };
             if when_full == WhenFull::DeleteLayers {
                 // The disk was too small for all layers, and still is.

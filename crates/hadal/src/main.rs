@@ -1,6 +1,7 @@
 //! The command: `hadal check MODEL` and its companions.
 
 mod args;
+mod cluster;
 mod commands;
 mod explore;
 mod export;

@@ -4,7 +4,7 @@ mod figures;
 
 pub use figures::{
     AnswerFigures, Counts, CoverFigures, Decided, Details, MemoryFigures, Seen, StorageFigures,
-    StoredFigures, TimeFigures, TraceFigures, Used, ViolationFigures,
+    StoredFigures, TimeFigures, TraceFigures, Used, ViolationFigures, WorkerFigures,
 };
 
 use crate::paint::Paint;

@@ -1,6 +1,7 @@
 //! Moving a search from one storage to the next: the table's layers go to the journal, and a detector takes over.
 
 use super::At;
+use crate::exchange::Mailbox;
 use crate::explore::{Run, Setting};
 use crate::fixpoint::Following;
 use crate::lane::{Lane, Parents};
@@ -183,6 +184,7 @@ impl<'a> Moving<'a> {
             detector,
             fallback: Some(Box::new(move || Ok(Box::new(sorted_runs(&disk, options, screen)?)))),
             keep: Keep::ALL,
+            mailbox: Mailbox::alone(options.shape, governor),
         };
         let mut sweep = Sweep::new(task, governor, means, origin);
         sweep.suit_journal();

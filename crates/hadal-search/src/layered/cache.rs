@@ -136,6 +136,15 @@ impl Cache {
         Ascending::new(self.shape.stride(), &self.sorted)
     }
 
+    /// Moves what was sorted last out; [`Cache::put_sorted`] brings back what of it is to be offered.
+    pub(crate) fn take_sorted(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.sorted)
+    }
+
+    pub(crate) fn put_sorted(&mut self, sorted: Vec<u64>) {
+        self.sorted = sorted;
+    }
+
     /// How many states were not sorted yet.
     fn fresh(&self) -> usize {
         match &self.store {

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 const SECTION: &str = "search";
 const ABOUT: &str = "about";
 const BESIDE: &str = "sets";
+const TOGETHER: &str = "workers";
 const SPACING: Duration = Duration::from_secs(1);
 /// How often the room on disk is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -37,6 +38,8 @@ pub struct Ledger {
     foretold: bool,
     /// What is kept beside the layers once all of them are known.
     beside: Option<Beside>,
+    /// The depth of the last layer that was committed.
+    depth: Option<u64>,
 }
 
 /// Files beside the layers, and what is to be known about them.
@@ -157,6 +160,11 @@ pub fn layers_of(rows: serde_json::Value) -> serde_json::Result<Vec<Layer>> {
     super::rows::deserialize(rows)
 }
 
+/// What [`layers_of`] reads.
+pub(crate) fn rows_of(layers: &[Layer]) -> serde_json::Result<serde_json::Value> {
+    super::rows::serialize(layers, serde_json::value::Serializer)
+}
+
 /// What is counted in complete layers.
 pub(crate) struct Tally<'a> {
     pub(crate) layers: &'a [Layer],
@@ -197,6 +205,7 @@ impl Ledger {
             looked: None,
             foretold: false,
             beside,
+            depth: None,
         }
     }
 
@@ -261,7 +270,38 @@ impl Ledger {
         let runs = journal.runs().collect();
         self.folder.commit(Commit { runs, files: beside.files, sections })?;
         self.committed = Some(Instant::now());
+        self.depth = (journal.depth() as u64).checked_sub(1);
         Ok(())
+    }
+
+    /// The depth of the last layer that was committed in this sitting.
+    pub(crate) fn committed_depth(&self) -> Option<u64> {
+        self.depth
+    }
+
+    /// How many layers each of the generations has that can be gone back to, newest first.
+    pub(crate) fn layers_kept(&self) -> Vec<u64> {
+        let records = self.folder.generations().iter().filter_map(RunRecord::of);
+        records.map(|(record, _)| record.journal.layers()).collect()
+    }
+
+    /// What was committed when there were so many layers, where that is kept.
+    pub(crate) fn record_with(&self, layers: u64) -> Option<RunRecord> {
+        let mut records = self.folder.generations().iter().filter_map(RunRecord::of);
+        records.find_map(|(record, _)| (record.journal.layers() == layers).then_some(record))
+    }
+
+    /// Goes back to a generation of so many layers; whether there is one.
+    pub(crate) fn go_back_to(&mut self, layers: u64) -> bool {
+        let of =
+            |manifest: &hadal_store::manifest::Manifest| Some(RunRecord::of(manifest)?.0.journal.layers());
+        let there = self.folder.generations().iter().find(|manifest| of(manifest) == Some(layers));
+        let Some(generation) = there.map(|manifest| manifest.generation) else { return false };
+        let gone = self.folder.go_back_to(generation);
+        if let Some(record) = self.record() {
+            (self.samples, self.stages_before) = (record.samples, record.stages);
+        }
+        gone
     }
 
     /// What was kept beside the layers.
@@ -398,6 +438,54 @@ impl Ledger {
         self.folder.commit(Commit { runs, files, sections })?;
         self.committed = Some(Instant::now());
         Ok(())
+    }
+}
+
+/// How the workers of a cluster stand, for lists of runs.
+#[derive(Clone, Debug)]
+pub struct Together {
+    /// How the search stands.
+    pub status: String,
+    /// Distinct states of all workers.
+    pub states: u64,
+    /// Transitions of all workers.
+    pub transitions: u64,
+    /// The layer that is being expanded.
+    pub depth: u64,
+    /// Wall-clock seconds so far.
+    pub seconds: f64,
+}
+
+impl Ledger {
+    /// Commits what a launcher knows of workers, each of which has a run of its own: `workers` is kept for whoever starts
+    /// them again. Where they go on is their own agreement.
+    pub fn keep_together(&mut self, workers: Vec<u8>, together: &Together) -> Result<(), Trouble> {
+        let Together { status, states, transitions, depth, seconds } = together;
+        self.sample(*seconds, *states, *transitions, Some(*depth));
+        let record = RunRecord {
+            status: status.clone(),
+            layers: Vec::new(),
+            covers: Vec::new(),
+            actions: Vec::new(),
+            seconds: *seconds,
+            samples: self.samples.clone(),
+            stages: Vec::new(),
+            reached: Some(*depth),
+            begun: 0,
+            journal: JournalRecord::without_layers(*states),
+        };
+        let mut sections = BTreeMap::new();
+        sections.insert(SECTION.to_owned(), serde_json::to_vec(&record)?);
+        sections.insert(ABOUT.to_owned(), serde_json::to_vec(&self.about)?);
+        sections.insert(TOGETHER.to_owned(), workers);
+        self.folder.commit(Commit { runs: Vec::new(), files: Vec::new(), sections })?;
+        self.committed = Some(Instant::now());
+        Ok(())
+    }
+
+    /// What [`Ledger::keep_together`] kept of the workers.
+    pub fn kept_together(&self) -> Option<&[u8]> {
+        self.section(TOGETHER)
     }
 }
 

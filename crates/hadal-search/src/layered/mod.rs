@@ -28,7 +28,7 @@ mod settle;
 mod settling;
 pub(crate) mod sorted;
 pub(crate) mod sweep;
-mod tally;
+pub(crate) mod tally;
 
 use hadal_store::OverBudget;
 use hadal_store::diagram::SetupError;
@@ -80,6 +80,12 @@ pub enum Trouble {
     /// A run whose states have other payloads, or none.
     #[error("the run keeps something else beside its states: resume it with the strategy that began it")]
     OtherPayloads,
+    /// Another worker of the cluster is gone.
+    #[error(transparent)]
+    Lost(#[from] crate::exchange::Lost),
+    /// A way to search that several workers cannot share.
+    #[error("not over several workers: {0}")]
+    NotShared(&'static str),
     /// A question that layers do not answer.
     #[error("liveness properties need every state at hand: use the strategies auto or bfs")]
     Liveness,

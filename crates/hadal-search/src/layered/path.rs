@@ -2,6 +2,7 @@
 
 use super::Trouble;
 use super::journal::Journal;
+use crate::exchange::{Mailbox, Said, Stops, Words};
 use crate::explore::Progress;
 use crate::lane::SearchTask;
 use crate::resting::{Early, Reins, to_its_end};
@@ -29,6 +30,41 @@ pub(crate) async fn shortest(
         let found = predecessor(task, (journal, threads), (layer, &path[path.len() - 1]), reins).await?;
         // Every state of a layer has a predecessor in the one before, unless that is deleted.
         let Some(previous) = found else { break };
+        path.push(previous);
+    }
+    path.reverse();
+    Ok(path)
+}
+
+/// The same of workers that have a part of every layer each: all look in theirs, and the least state counts.
+pub(crate) async fn shortest_of_all(
+    task: SearchTask<'_>,
+    (journal, mailbox, threads): (&Journal, &mut Mailbox<'_>, usize),
+    (depth, target): (usize, Vec<u64>),
+    reins: &Reins<'_>,
+) -> Result<Vec<Vec<u64>>, Early> {
+    let mut path = vec![target];
+    for layer in (0..depth).rev() {
+        let own = predecessor(task, (journal, threads), (layer, &path[path.len() - 1]), reins).await;
+        let (own, stopped) = match own {
+            Ok(own) => (own.unwrap_or_default(), None),
+            Err(Early::Stopped(reason)) => (Vec::new(), Some(reason)),
+            Err(trouble) => return Err(trouble),
+        };
+        let said = Said::default().stop(stopped.as_ref()).list(&own).into_words();
+        let (mut stops, mut least): (_, Option<Vec<u64>>) = (Stops::default(), None);
+        for words in &mailbox.agree_on(&said)? {
+            let mut words = Words::new(words);
+            stops.add(&mut words);
+            let state = words.list();
+            if !state.is_empty() && least.as_ref().is_none_or(|least| compare(state, least) == Less) {
+                least = Some(state.to_vec());
+            }
+        }
+        if let Some(reason) = stops.reason() {
+            return Err(Early::Stopped(reason));
+        }
+        let Some(previous) = least else { break };
         path.push(previous);
     }
     path.reverse();

@@ -9,11 +9,13 @@ use hadal_system::StateSpace;
 /// Everything that is counted.
 pub(crate) struct Counted {
     /// Figures of the expanded layers.
-    pub(in crate::layered) layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer>,
     /// Figures of the layer being expanded.
     pub(in crate::layered) row: Layer,
+    /// Generated states that this worker left to be decided by their owners, where there are several.
+    pub(in crate::layered) passed: Option<u64>,
     /// What was counted when the last layer was complete.
-    pub(in crate::layered) counts: Counts,
+    pub(crate) counts: Counts,
     /// What earlier sittings counted.
     before: Counts,
     /// What was counted in states that were explored again.
@@ -34,7 +36,7 @@ impl Counted {
         stages: Vec<Stage>,
     ) -> Self {
         let (before, again) = (counts.clone(), Counts::zero(space));
-        Counted { layers, row: Layer::default(), counts, before, again, seconds_before, stages }
+        Counted { layers, row: Layer::default(), passed: None, counts, before, again, seconds_before, stages }
     }
 
     /// As a search of the same sitting left it, whose lanes still have what they counted; of the layer being found this
@@ -62,25 +64,32 @@ impl Counted {
         self.counts.take_off(again);
     }
 
-    /// Completes the figures of the expanded layer.
+    /// Completes this worker's figures of the expanded layer.
     pub(in crate::layered) fn end_row(
         &mut self,
         found: Found,
         unique: u64,
         before: &DiskMark,
         now: &DiskMark,
-    ) {
+    ) -> Layer {
         let mut row = std::mem::take(&mut self.row);
-        row.duplicates_cache = row.transitions - row.candidates;
+        row.duplicates_cache = row.transitions - self.passed.take().unwrap_or(row.candidates);
         row.unique = unique;
         row.duplicates.within = found.within;
         row.duplicates.earlier = found.earlier;
         row.duplicates.either = row.candidates - unique - found.within - found.earlier;
         row.by_distance = found.by_distance;
-        row.bytes_read = now.read - before.read;
-        row.bytes_written = now.written - before.written;
-        row.seconds.waiting = now.waited - before.waited;
-        self.layers.push(row);
+        before.complete(&mut row, now);
+        row
+    }
+}
+
+impl DiskMark {
+    /// Adds what was done since the figures of a layer were completed.
+    pub(in crate::layered) fn complete(&self, row: &mut Layer, now: &DiskMark) {
+        row.bytes_read = now.read - self.read;
+        row.bytes_written = now.written - self.written;
+        row.seconds.waiting = now.waited - self.waited;
     }
 }
 

@@ -211,6 +211,24 @@ impl RunFolder {
         &self.damaged
     }
 
+    /// The generations that are kept, newest first. Of those behind the first only the manifest was looked at.
+    pub fn generations(&self) -> &[Manifest] {
+        &self.kept
+    }
+
+    /// Goes back to a generation that is kept, where others of several that belong together have nothing newer. Says
+    /// whether there is such a one.
+    pub fn go_back_to(&mut self, generation: u64) -> bool {
+        let Some(at) = self.kept.iter().position(|manifest| manifest.generation == generation) else {
+            return false;
+        };
+        for newer in self.kept.drain(..at) {
+            // Should this fail, the next commit replaces the file: it takes the same generation.
+            let _ = self.disk.vfs.remove(&Manifest::file_name(newer.generation));
+        }
+        true
+    }
+
     /// Goes back one generation, when a file of the newest turned out damaged. `None` if there is none before it.
     pub fn fall_back(&mut self, because: Corrupted) -> Option<&Manifest> {
         if self.kept.len() < 2 {

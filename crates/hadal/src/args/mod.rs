@@ -1,10 +1,12 @@
 //! The command line as it is typed. [`hadal_check`] turns it into something validated.
 
+mod cluster;
 mod limits;
 mod model;
 mod output;
 mod runs;
 
+pub use cluster::{ClusterArgs, WorkerArgs};
 pub use limits::LimitArgs;
 pub use model::{Given, ModelArgs, ModelErrors, Symmetry, parse_override};
 pub use output::{OutputArgs, TraceFormat};
@@ -167,6 +169,9 @@ pub struct CheckArgs {
     /// How the layered disk strategies work.
     #[command(flatten, next_help_heading = "Disk strategies")]
     pub detection: Detecting,
+    /// Several machines.
+    #[command(flatten, next_help_heading = "Several machines")]
+    pub cluster: ClusterArgs,
     /// Questions of models in real time.
     #[command(flatten, next_help_heading = "Real time")]
     pub timed: TimedArgs,

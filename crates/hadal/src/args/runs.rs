@@ -1,6 +1,6 @@
 //! Commands about runs on disk: going on with one, listing them, a page about one.
 
-use super::{LimitArgs, OutputArgs};
+use super::{ClusterArgs, LimitArgs, OutputArgs};
 use clap::{Args, Subcommand};
 use hadal_check::units::parse_time;
 use std::path::PathBuf;
@@ -14,6 +14,9 @@ pub struct ResumeArgs {
     /// Of a search with --cost-bound: continue with this one, if it is larger.
     #[arg(long, value_name = "N")]
     pub cost_bound: Option<u64>,
+    /// Of a run over several machines: those that go on, which need not be those that began.
+    #[command(flatten, next_help_heading = "Several machines")]
+    pub cluster: ClusterArgs,
     /// How much it may take; need not be what it was.
     #[command(flatten, next_help_heading = "Limits")]
     pub limits: LimitArgs,

@@ -1,6 +1,8 @@
 //! What a run's folder keeps of the command that made it.
 
-use crate::args::{CheckArgs, Deadlock, Given, LimitArgs, ModelArgs, ModelErrors, OutputArgs, Symmetry};
+use crate::args::{
+    CheckArgs, ClusterArgs, Deadlock, Given, LimitArgs, ModelArgs, ModelErrors, OutputArgs, Symmetry,
+};
 use crate::timed::TimedArgs;
 use hadal_check::formulas::Formulas;
 use hadal_check::{Detecting, Directing, Partitioning, Reductions, Running, Strategy};
@@ -38,6 +40,8 @@ pub struct About {
     detection: Detecting,
     #[serde(default)]
     timed: TimedArgs,
+    #[serde(default)]
+    cluster: ClusterArgs,
     /// Properties that an earlier search of the same command answered.
     #[serde(default)]
     settled: Vec<String>,
@@ -64,6 +68,7 @@ impl About {
             directed: args.directed.clone(),
             detection: args.detection.clone(),
             timed: args.timed.clone(),
+            cluster: args.cluster.clone(),
             settled: args.settled.clone(),
         }
     }
@@ -91,6 +96,7 @@ impl From<About> for CheckArgs {
             directed: about.directed,
             detection: about.detection,
             timed: about.timed,
+            cluster: about.cluster,
             settled: about.settled,
             several: None,
             property: about.property,

@@ -4,6 +4,7 @@ use super::about::About;
 use super::present::{outcome, show};
 use super::several::{Found, with_rest};
 use crate::args::{CheckArgs, Deadlock};
+use crate::cluster;
 use crate::export;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -34,11 +35,13 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
                     .into(),
             ));
         }
+        cluster::must_not_be_asked(args, "models in real time are explored by one process")?;
         return timed::check(args, resumed);
     }
     if let Some(option) = args.timed.first_given() {
         return Err(Failure::Usage(format!("{option} is for models in real time")));
     }
+    cluster::must_suit(args)?;
     reading::must_fit(args);
     // The limit of a run that is resumed begins when it has read everything back.
     let reading = resumed.is_none().then(|| Reading::begin(args));
@@ -90,11 +93,15 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
 
     let progress = Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?;
     let mut earlier = Found::default();
+    let mut workers = Vec::new();
     let (found, trace) = loop {
         let search = prepared.begin()?;
         let control = search.control();
         interrupt_stops(control)?;
-        let found = progress.during(control, search.governor(), || search.finish());
+        let found = progress.during(control, search.governor(), || match args.cluster.cluster {
+            None => search.finish(),
+            Some(_) => cluster::finish(args, (&search, resumed), &progress, &mut workers),
+        });
         progress.tell(control);
         let found = found?;
         if let Some(more) = MoreRoom::wanted(&found) {
@@ -133,6 +140,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     outcome.counts.states_before = before;
     outcome.used.settings = args.output.settings.clone();
     outcome.seen.coverage = coverage;
+    outcome.details.workers = workers;
     let traces = earlier.conclude(args, &mut outcome, trace);
     progress.event(|| serde_json::json!({ "event": "result", "result": outcome }));
     if let Some(path) = &args.output.report {

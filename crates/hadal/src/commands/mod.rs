@@ -17,8 +17,11 @@ mod solve;
 mod sweep;
 mod test;
 mod validate;
+mod worker;
 
-use crate::args::{CheckArgs, InspectArgs, OutputArgs, ReportArgs, ResumeArgs, RunsArgs, SimulateArgs};
+use crate::args::{
+    CheckArgs, InspectArgs, OutputArgs, ReportArgs, ResumeArgs, RunsArgs, SimulateArgs, WorkerArgs,
+};
 use crate::failure::Failure;
 use clap::Subcommand;
 
@@ -51,6 +54,8 @@ pub enum Verb {
     Runs(RunsArgs),
     /// Make a page about a run, finished or going, from its folder.
     Report(ReportArgs),
+    /// Be a worker of a search over several machines.
+    Worker(WorkerArgs),
     /// Check that models answer as their first lines say.
     Test(test::TestArgs),
     /// Check a plan against a PDDL domain and problem, step by step.
@@ -100,6 +105,7 @@ pub fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Resume(args) => runs::resume(args),
         Verb::Runs(args) => runs::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Worker(args) => worker::run(args),
         Verb::Test(args) => test::run(args),
         Verb::Validate(args) => validate::run(args),
         Verb::Landing(args) => crate::timed::landing::run(args),

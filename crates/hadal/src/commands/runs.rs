@@ -159,6 +159,12 @@ pub fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
         }
         original.directed.external.cost_bound = original.directed.external.cost_bound.max(Some(bound));
     }
+    if args.cluster.cluster.is_some() && original.cluster.cluster.is_none() {
+        return Err(Failure::Usage(
+            "--cluster: the run was begun by one process, which goes on with it".into(),
+        ));
+    }
+    original.cluster.take_over(&args.cluster);
     original.output = args.output.clone();
     check::run(&original, Some(&run))
 }

@@ -197,6 +197,21 @@ pub struct Details {
     /// Figures of a directed search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directed: Option<DirectedFigures>,
+    /// Figures of each worker of `--cluster`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerFigures>,
+}
+
+/// One worker of several.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkerFigures {
+    /// Where it ran.
+    pub host: String,
+    /// Its share of the states, in proportion to those of the others.
+    pub weight: u64,
+    /// How it stood at the end.
+    #[serde(flatten)]
+    pub figures: hadal_cluster::message::Figures,
 }
 
 impl StoredFigures {

@@ -99,6 +99,11 @@ impl JournalRecord {
         self.layers.iter().map(|layer| layer.states).sum()
     }
 
+    /// How many layers there are.
+    pub(crate) fn layers(&self) -> u64 {
+        self.layers.len() as u64
+    }
+
     /// The deepest of them.
     pub(crate) fn depth(&self) -> u64 {
         (self.layers.len() as u64).saturating_sub(1)
@@ -145,6 +150,8 @@ impl Journal {
             let body = match &layer.run {
                 Some(name) => Body::Run(RunFile::open(disk, name, &options)?),
                 None if layer.gone => Body::Gone,
+                // Of a cluster's worker, which may own nothing of a layer.
+                None if layer.states == 0 => Body::Resident(Vec::new()),
                 None if !layer.parts.is_empty() => Body::Parts(parts.collect::<Result<_, _>>()?),
                 None => Body::Bundled(layer.bundle),
             };
@@ -166,7 +173,10 @@ impl Journal {
                 }
                 Body::Bundled(bundle) => EntryRecord { bundle: *bundle, ..plain },
                 Body::Gone => EntryRecord { gone: true, ..plain },
-                Body::Resident(_) => unreachable!("small layers are bundled before a commit"),
+                Body::Resident(states) => {
+                    debug_assert!(states.is_empty(), "small layers are bundled before a commit");
+                    plain
+                }
             }
         });
         JournalRecord {

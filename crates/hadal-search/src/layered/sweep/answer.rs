@@ -225,8 +225,15 @@ impl Sweep<'_> {
         };
         reins.found();
         let payload = self.payload_of(at, &finding.state)?;
-        let journal = (&self.journal, self.lanes.len());
-        match path::shortest(self.task, journal, (at, finding.state), reins).await {
+        let (task, threads) = (self.task, self.lanes.len());
+        let path = match self.mailbox.is_alone() {
+            true => path::shortest(task, (&self.journal, threads), (at, finding.state), reins).await,
+            false => {
+                let parts = (&self.journal, &mut self.mailbox, threads);
+                path::shortest_of_all(task, parts, (at, finding.state), reins).await
+            }
+        };
+        match path {
             Ok(path) => {
                 let path_begins_at = at + 1 - path.len();
                 let verdict = Verdict::Violated(Violation { kind: finding.kind, path, shortest: true });

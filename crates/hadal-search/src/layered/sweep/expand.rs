@@ -83,9 +83,12 @@ impl<'a> Sweep<'a> {
             if batch.is_empty() {
                 return Ok(());
             }
-            self.counted.row.candidates += batch.len() as u64;
+            match self.mailbox.is_alone() {
+                true => self.counted.row.candidates += batch.len() as u64,
+                false => self.sort_out()?,
+            }
             let begun = Instant::now();
-            let mut offered = self.detector.offer(batch);
+            let mut offered = self.detector.offer(self.cache.sorted());
             while let Err(Trouble::OverBudget(_)) = offered {
                 if !self.cache.give_way()? && !self.fall_back()? {
                     break;

@@ -3,6 +3,7 @@
 mod answer;
 mod expand;
 mod parts;
+mod together;
 
 pub(crate) use parts::{Keep, Means, Origin, Partly};
 
@@ -12,17 +13,18 @@ use super::detector::{Detector, Nothing};
 use super::journal::Journal;
 use super::ledger::Ledger;
 use super::tally::{Counted, DiskMark};
+use crate::exchange::Mailbox;
 use crate::explore::{Phase, Progress};
-use crate::firings::Counts;
 use crate::lane::{Lane, SearchTask, take_finding, total_counts};
 use crate::report::{Layer, Proviso, Stage, StopReason, Verdict, Violation};
 use crate::run::RUNNING;
 use hadal_store::Governor;
 use hadal_store::vfs::Disk;
 use hadal_system::units::grouped;
-use parts::{Answered, At, Expanding, Fallback, Source};
+use parts::{Answered, At, Expanded, Expanding, Fallback, Source};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+use together::Met;
 
 /// What a transition counts as, its part in detection included: about nanoseconds.
 const TRANSITION_WORK: u64 = 120;
@@ -44,6 +46,11 @@ pub(crate) struct Sweep<'a> {
     disk: Disk,
     ledger: Option<Ledger>,
     keep: Keep,
+    mailbox: Mailbox<'a>,
+    /// States of each layer, of all workers together, where there are several.
+    widths: Vec<u64>,
+    /// What went wrong in this worker when the others had gone on: all stop at the next meeting.
+    failed: Option<StopReason>,
     /// Whether deleted layers, or a bound, qualify the answer.
     proviso: Option<Proviso>,
     /// States of the layer being expanded that were expanded in vain, in this sitting or before.
@@ -55,7 +62,7 @@ pub(crate) struct Sweep<'a> {
 
 impl<'a> Sweep<'a> {
     pub(crate) fn new(task: SearchTask<'a>, governor: &Governor, means: Means<'a>, origin: Origin) -> Self {
-        let Means { lanes, cache, detector, fallback, keep } = means;
+        let Means { lanes, cache, detector, fallback, keep, mailbox } = means;
         let Origin { disk, ledger, journal, layers, counts, seconds, stages, partly, begun } = origin;
         if task.control.is_resumed() {
             task.control.hold_time();
@@ -64,10 +71,10 @@ impl<'a> Sweep<'a> {
         if let Some(partly) = &partly {
             counted.go_on_with(task.space, partly.offered);
         }
-        let widths: Vec<u64> = (0..journal.depth()).map(|depth| journal.states(depth)).collect();
-        task.control.gauges.states.store(widths.iter().sum(), Ordering::Relaxed);
+        let own: Vec<u64> = (0..journal.depth()).map(|depth| journal.states(depth)).collect();
+        task.control.gauges.states.store(own.iter().sum(), Ordering::Relaxed);
         task.control.gauges.disk.store(journal.bytes(), Ordering::Relaxed);
-        task.control.gauges.set_widths(widths);
+        task.control.gauges.set_widths(own);
         let at = match (&detector, journal.depth()) {
             (None, _) => At::End(Verdict::Stopped(StopReason::DiskFull).into()),
             (_, 0) => At::Start,
@@ -89,6 +96,9 @@ impl<'a> Sweep<'a> {
             disk,
             keep,
             begun,
+            mailbox,
+            widths: Vec::new(),
+            failed: None,
             at,
         }
     }
@@ -269,23 +279,68 @@ impl<'a> Sweep<'a> {
 
     /// Expands more of a layer; at its end, finds the next.
     fn expand_layer(&mut self, mut layer: Expanding, until: u64) -> Result<Option<Answered>, Trouble> {
+        let mut stopped = match self.expand_rest(&mut layer, until) {
+            Ok(Expanded::Partly) => {
+                self.at = At::Layer(layer);
+                return Ok(None);
+            }
+            Ok(Expanded::Whole) => None,
+            Ok(Expanded::Stopped(reason)) => Some(reason),
+            Err(trouble) => Some(self.shared_stop(trouble)?),
+        };
+        let Expanding { depth, fired, mark, source, done } = layer;
+        self.begun = self.begun.max(done);
+        // Its memory is needed for what comes.
+        drop(source);
+        if stopped.is_none()
+            && let Err(trouble) = self.drain()
+        {
+            stopped = Some(self.shared_stop(trouble)?);
+        }
+        let mut finding = None;
+        if stopped.is_none() || !self.mailbox.is_alone() {
+            finding = take_finding(&mut self.lanes);
+            (stopped, finding) = self.meet(stopped, finding)?;
+        }
+        match (stopped, finding) {
+            (Some(reason), finding) => {
+                // It is told that something is wrong, not what.
+                self.lanes[0].finding = self.lanes[0].finding.take().or(finding);
+                Ok(Some(Verdict::Stopped(reason).into()))
+            }
+            (None, Some(finding)) => {
+                self.at = At::Found(finding, depth);
+                Ok(None)
+            }
+            (None, None) => self.end_layer(depth, fired, &mark),
+        }
+    }
+
+    /// Expands what is left of a layer, or as much as makes this work.
+    fn expand_rest(&mut self, layer: &mut Expanding, until: u64) -> Result<Expanded, Trouble> {
+        if let Some(reason) = self.failed.take() {
+            return Ok(Expanded::Stopped(reason));
+        }
         let words = self.journal.shape().stride();
         let mut block = Vec::new();
         loop {
             let (stopped, block_len) = match &mut layer.source {
                 Source::Journal(reader) => match reader.next_records(&mut block)? {
                     true => (self.expand_block(&block)?, block.len()),
-                    false => break,
+                    false => return Ok(Expanded::Whole),
                 },
                 Source::Rest { flat, next, .. } if *next < flat.len() => {
                     let from = std::mem::replace(next, flat.len().min(*next + REST_BLOCK * words));
                     (self.expand_block(&flat[from..*next])?, *next - from)
                 }
-                Source::Rest { .. } => break,
+                Source::Rest { .. } => return Ok(Expanded::Whole),
             };
             if let Some(reason) = stopped {
                 self.begun = self.begun.max(layer.done);
-                return Ok(Some(Verdict::Stopped(reason).into()));
+                return Ok(Expanded::Stopped(reason));
+            }
+            if !self.mailbox.is_alone() {
+                self.take_in()?;
             }
             layer.done += (block_len / words) as u64;
             if layer.done > self.begun {
@@ -293,21 +348,8 @@ impl<'a> Sweep<'a> {
                 self.task.control.count_time();
             }
             if self.work() >= until {
-                self.at = At::Layer(layer);
-                return Ok(None);
+                return Ok(Expanded::Partly);
             }
-        }
-        let Expanding { depth, fired, mark, source, done } = layer;
-        self.begun = self.begun.max(done);
-        // Its memory is needed for what comes.
-        drop(source);
-        self.drain()?;
-        match take_finding(&mut self.lanes) {
-            Some(finding) => {
-                self.at = At::Found(finding, depth);
-                Ok(None)
-            }
-            None => self.end_layer(depth, fired, &mark),
         }
     }
 
@@ -317,9 +359,26 @@ impl<'a> Sweep<'a> {
         let begun = Instant::now();
         let disk = self.disk.clone();
         let armed = self.task.control.brake(&disk);
-        let found = self.detector.finish_layer(&mut layer)?;
+        let found = self.detector.finish_layer(&mut layer);
         drop(armed);
-        let unique = layer.states();
+        let own = layer.states();
+        let fired = self.fired() - fired;
+        let row = &mut self.counted.row;
+        row.transitions = fired;
+        row.states = self.journal.states(depth);
+        row.seconds.detecting += begun.elapsed().as_secs_f64();
+        let found = match found {
+            Ok(found) => {
+                row.candidates += found.besides;
+                self.end_row(found, own, mark)
+            }
+            Err(trouble) => Err(self.shared_stop(trouble)?),
+        };
+        let Met { mut row, counts, commits } = match self.meet_at_end(found)? {
+            Ok(met) => met,
+            Err(reason) => return Ok(Some(Verdict::Stopped(reason).into())),
+        };
+        let unique = row.unique;
         if let Some(most) = self.task.control.limits.max_states.filter(|&most| self.states() + unique > most)
         {
             // The last layer stays the frontier: a run with a higher limit expands it again.
@@ -331,11 +390,6 @@ impl<'a> Sweep<'a> {
             ));
             return Ok(Some(Verdict::Stopped(StopReason::StateLimit).into()));
         }
-        let fired = self.fired() - fired;
-        let row = &mut self.counted.row;
-        row.candidates += found.besides;
-        row.transitions = fired;
-        row.states = self.journal.states(depth);
         if let Some(settling) = self.detector.settling() {
             self.journal.keep_apart_from(settling.settled() as usize);
         }
@@ -344,15 +398,28 @@ impl<'a> Sweep<'a> {
             self.begun = 0;
             self.task.control.count_time();
             // The layer counts as expanded exactly if the journal has the next one, also when something fails here.
-            self.counted.row.seconds.detecting += begun.elapsed().as_secs_f64();
-            self.counted.end_row(found, unique, mark, &DiskMark::of(&self.disk));
-            self.counted.counts = self.counts_now();
+            if self.mailbox.is_alone() {
+                mark.complete(&mut row, &DiskMark::of(&self.disk));
+            }
+            self.counted.layers.push(row);
+            self.counted.counts = counts;
         }
-        pushed?;
         if unique == 0 {
             return self.complete();
         }
+        self.widths.push(unique);
         self.task.control.gauges.states.fetch_add(unique, Ordering::Relaxed);
+        let ended = pushed.and_then(|()| self.go_deeper(depth, commits));
+        if let Err(trouble) = ended {
+            // The others go on: they hear of it when they meet again.
+            self.failed = Some(self.shared_stop(trouble)?);
+        }
+        self.at = At::Between(None);
+        Ok(None)
+    }
+
+    /// Closes the layer just found, and commits where that is due.
+    fn go_deeper(&mut self, depth: usize, commits: bool) -> Result<(), Trouble> {
         let (detector, begun) = (&mut self.detector, Instant::now());
         self.journal.view_last(&mut |layer| detector.closed(depth as u64 + 1, layer))?;
         self.counted.row.seconds.detecting += begun.elapsed().as_secs_f64();
@@ -366,15 +433,15 @@ impl<'a> Sweep<'a> {
         if let Some(warning) = self.ledger.as_mut().and_then(|ledger| ledger.foresee(&self.journal)) {
             self.task.control.warn(warning);
         }
-        if self.ledger.as_ref().is_some_and(Ledger::is_due) {
+        if commits {
             // Not at every layer: there may be many, and each may have a file.
             self.task.control.gauges.disk.store(self.journal.bytes(), Ordering::Relaxed);
             if !self.is_unsettled() {
                 self.commit(RUNNING)?;
             }
         }
-        self.at = At::Between(None);
-        Ok(None)
+        self.tell_others();
+        Ok(())
     }
 
     /// Whether layers may still hold states of earlier ones, so that they cannot be committed.
@@ -404,15 +471,19 @@ impl<'a> Sweep<'a> {
 
     /// Finds the initial states: the first layer.
     fn start(&mut self) -> Result<Option<Answered>, Trouble> {
-        let mut taken = self.lanes[0].start(&mut self.cache.sinks()[0]);
-        while taken.is_err() {
+        if self.mailbox.is_first() {
+            let mut taken = self.lanes[0].start(&mut self.cache.sinks()[0]);
+            while taken.is_err() {
+                self.drain()?;
+                self.cache.make_room()?;
+                taken = self.lanes[0].finish_batch(&mut self.cache.sinks()[0]);
+            }
             self.drain()?;
-            self.cache.make_room()?;
-            taken = self.lanes[0].finish_batch(&mut self.cache.sinks()[0]);
         }
-        self.drain()?;
-        self.counted.row = Layer::default();
-        if let Some(finding) = take_finding(&mut self.lanes) {
+        let finding = take_finding(&mut self.lanes);
+        let (_, finding) = self.meet(None, finding)?;
+        (self.counted.row, self.counted.passed) = (Layer::default(), None);
+        if let Some(finding) = finding {
             let payload = self.payload_of(0, &finding.state)?;
             let path = if finding.state.is_empty() { Vec::new() } else { vec![finding.state] };
             let verdict = Verdict::Violated(Violation { kind: finding.kind, path, shortest: true });
@@ -420,21 +491,23 @@ impl<'a> Sweep<'a> {
         }
         let mut layer = self.journal.writer();
         self.detector.finish_layer(&mut layer)?;
-        self.task.control.gauges.states.store(layer.states(), Ordering::Relaxed);
-        let empty = layer.states() == 0;
+        let (states, counts) = self.meet_at_start(layer.states())?;
+        self.widths.push(states);
+        self.task.control.gauges.states.store(states, Ordering::Relaxed);
+        let empty = states == 0;
         self.journal.push(layer)?;
         let detector = &mut self.detector;
         self.journal.view_last(&mut |layer| detector.closed(0, layer))?;
-        self.counted.counts = self.counts_now();
+        self.counted.counts = counts;
         if empty { self.complete() } else { Ok(None) }
     }
 
-    fn counts_now(&self) -> Counts {
-        self.counted.sum(total_counts(&self.lanes, self.task.space))
-    }
-
+    /// States of complete layers, of all workers.
     fn states(&self) -> u64 {
-        (0..self.journal.depth()).map(|depth| self.journal.states(depth)).sum()
+        match self.mailbox.is_alone() {
+            true => (0..self.journal.depth()).map(|depth| self.journal.states(depth)).sum(),
+            false => self.widths.iter().sum(),
+        }
     }
 
     /// Transitions fired in this sitting.

@@ -1,5 +1,6 @@
 //! What a sweep begins with, and how far it is.
 
+use crate::exchange::Mailbox;
 use crate::finding::Finding;
 use crate::firings::Counts;
 use crate::lane::Lane;
@@ -9,7 +10,7 @@ use crate::layered::detector::Detector;
 use crate::layered::journal::{Journal, LayerReader};
 use crate::layered::ledger::{Ledger, RunRecord};
 use crate::layered::tally::DiskMark;
-use crate::report::{CoverFigures, Layer, Stage, Verdict, Violation, ViolationKind};
+use crate::report::{CoverFigures, Layer, Stage, StopReason, Verdict, Violation, ViolationKind};
 use hadal_store::Reservation;
 use hadal_store::vfs::Disk;
 
@@ -25,6 +26,8 @@ pub(crate) struct Means<'a> {
     /// What to turn to when the detector's memory is used up.
     pub(crate) fallback: Option<Fallback<'a>>,
     pub(crate) keep: Keep,
+    /// The way to other workers, where there are some.
+    pub(crate) mailbox: Mailbox<'a>,
 }
 
 /// What a layered search begins with.
@@ -99,6 +102,13 @@ pub(super) struct Expanding {
     pub(super) source: Source,
     /// Records that were expanded.
     pub(super) done: u64,
+}
+
+/// How far a layer was expanded.
+pub(super) enum Expanded {
+    Whole,
+    Partly,
+    Stopped(StopReason),
 }
 
 /// Where the states of a layer come from.

@@ -1,0 +1,320 @@
+//! `--cluster`: the launcher's side of a search over several machines.
+
+use crate::args::CheckArgs;
+use crate::commands::about::About;
+use crate::failure::Failure;
+use crate::outcome::WorkerFigures;
+use crate::progress::Progress;
+use hadal_check::units::{counted, size};
+use hadal_check::{By, CheckError, Fair, Outcome, Run, RunPlace, Verdict};
+use hadal_cluster::hosts::{Cluster, Host};
+use hadal_cluster::launch::{Event, Former, LaunchError, Launched, Orders, Waiting, launch};
+use hadal_cluster::message::{Figures, JobLimits};
+use hadal_search::layered::ledger::{Ledger, Together};
+use hadal_search::strategies::ExplorerKind;
+use hadal_search::{Control, Report, SearchTask};
+use hadal_store::Governor;
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// Where run folders are kept unless a folder is named.
+const DEFAULT_DISK: &str = ".hadal";
+/// Layers with fewer states are not worth sending, unless it is said otherwise.
+const SMALL: u64 = 1 << 16;
+/// How often the launcher writes down how workers stand.
+const NOTES: Duration = Duration::from_secs(2);
+/// How often `--events` names every worker.
+const EVENTS: Duration = Duration::from_millis(500);
+
+/// What the run's folder keeps of the workers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Workers {
+    /// In order.
+    pub(crate) hosts: Vec<Host>,
+    /// The number of their set of folders: it changes with their number.
+    pub(crate) set: u64,
+    /// The last figures of each.
+    pub(crate) figures: Vec<Figures>,
+}
+
+/// Refuses several machines, where they are asked for.
+pub(crate) fn must_not_be_asked(args: &CheckArgs, why: &str) -> Result<(), Failure> {
+    match args.cluster.cluster {
+        Some(_) => Err(Failure::Usage(format!("not over several workers: {why}: leave out --cluster"))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what several workers cannot answer, or not in this way.
+pub(crate) fn must_suit(args: &CheckArgs) -> Result<(), Failure> {
+    if args.cluster.cluster.is_none() {
+        return Ok(());
+    }
+    if args.formulas.asks() || args.running.fair != Fair::Off {
+        return must_not_be_asked(args, "questions about infinite runs are answered by one process");
+    }
+    if args.directed.is_asked() {
+        return must_not_be_asked(args, "directed searches, External A* among them, run in one process");
+    }
+    if args.reduction.decompose {
+        return must_not_be_asked(args, "parts of a model are searched one after the other by one process");
+    }
+    if args.several.is_some() {
+        return must_not_be_asked(args, "--continue makes a search for each property by one process");
+    }
+    match args.strategy.explorer {
+        ExplorerKind::Auto | ExplorerKind::Layered(_) => Ok(()),
+        _ => must_not_be_asked(args, &format!("--strategy {} runs in one process", args.strategy)),
+    }
+}
+
+/// Lets workers search, or go on with the run in the folder `resumed`; `workers` is how each of them stood at the end.
+pub(crate) fn finish(
+    args: &CheckArgs,
+    (search, resumed): (&Run, Option<&Path>),
+    progress: &Progress,
+    workers: &mut Vec<WorkerFigures>,
+) -> Result<Outcome, CheckError> {
+    let Some(cluster) = &args.cluster.cluster else { return search.finish() };
+    let place = match resumed {
+        Some(path) => RunPlace::existing(path),
+        None => {
+            let parent = args.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK));
+            let stem = args.model.model.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+            RunPlace::new(parent, stem.as_deref().unwrap_or("model"))
+        }
+    };
+    let launching = Launching {
+        args,
+        hosts: hosts(cluster)?,
+        place: &place,
+        resumed: resumed.is_some(),
+        control: search.control(),
+        progress,
+        figures: RefCell::default(),
+    };
+    let by: By = &|task, governor| launching.search(task, governor);
+    let mut outcome = search.finish_by(by)?;
+    let figures = launching.figures.borrow();
+    let each = launching.hosts.iter().zip(figures.iter()).map(|(host, &figures)| WorkerFigures {
+        host: host.label().to_owned(),
+        weight: host.weight,
+        figures,
+    });
+    *workers = each.collect();
+    outcome.decisions.extend(workers.iter().enumerate().map(described));
+    let stays =
+        resumed.is_some() || args.disk.is_some() || matches!(outcome.report.verdict, Verdict::Stopped(_));
+    if stays {
+        outcome.run = Some(place.path.clone());
+    } else if place.remove().is_err() {
+        outcome.warnings.push(format!("cannot remove {}", place.path.display()));
+    }
+    Ok(outcome)
+}
+
+/// A worker for people.
+fn described((number, worker): (usize, &WorkerFigures)) -> String {
+    let WorkerFigures { host, figures, .. } = worker;
+    format!(
+        "  worker {number} ({host}): {}, {} fired, {} sent in {}, at most {} in its inbox, {} on disk, {:.1} s of processor \
+         time, {:.1} s waiting for others",
+        counted(figures.states, "state"),
+        counted(figures.transitions, "transition"),
+        counted(figures.sent_states, "state"),
+        size(figures.sent_bytes),
+        size(figures.most_inbox_bytes),
+        size(figures.disk_bytes),
+        figures.cpu_seconds,
+        figures.waiting_seconds,
+    )
+}
+
+fn hosts(cluster: &Cluster) -> Result<Vec<Host>, CheckError> {
+    cluster.hosts().map_err(|error| CheckError::Question(error.to_string()))
+}
+
+/// A search that the launcher lets workers make.
+struct Launching<'a> {
+    args: &'a CheckArgs,
+    hosts: Vec<Host>,
+    place: &'a RunPlace,
+    resumed: bool,
+    control: &'a Control,
+    progress: &'a Progress,
+    figures: RefCell<Vec<Figures>>,
+}
+
+impl Launching<'_> {
+    fn search(&self, task: SearchTask, governor: &Governor) -> Result<Report, CheckError> {
+        let begun = Instant::now();
+        let about = serde_json::to_value(About::of(self.args))
+            .map_err(|error| CheckError::Question(format!("a run cannot remember this command: {error}")))?;
+        let fingerprint = task.space.fingerprint();
+        let mut ledger = match self.resumed {
+            true => self.place.open(governor, fingerprint, &about)?,
+            false => self.place.create(governor, fingerprint, &about)?,
+        };
+        let before = ledger.record().map_or(0.0, |record| record.seconds);
+        let kept: Option<Workers> = ledger.kept_together().and_then(|it| serde_json::from_slice(it).ok());
+        let former = kept.as_ref().filter(|kept| !same_owners(&kept.hosts, &self.hosts));
+        let former = former.map(|kept| Former { hosts: kept.hosts.clone(), set: kept.set });
+        let set = kept.map_or(1, |kept| kept.set) + u64::from(former.is_some());
+        let orders = Orders { former, set, ..self.orders(about)? };
+        // What was begun for workers of this number, and never became theirs.
+        let _ = std::fs::remove_dir_all(orders.folder.join(format!("set-{}", set + 1)));
+        // Until the states have moved, the run is that of the former workers.
+        let mut moved = orders.former.is_none();
+        if moved {
+            self.note(&mut ledger, set, ("running", before))?;
+        }
+        let (mut noted, mut told) = (Instant::now(), Instant::now());
+        let mut trouble = None;
+        let launched = launch(&orders, fingerprint, self.control, &mut |event| match event {
+            Event::Standing(figures) => {
+                self.figures.replace(figures.to_vec());
+                moved |= figures.iter().all(|figures| figures.committed > 0);
+                if noted.elapsed() >= NOTES && trouble.is_none() && moved {
+                    noted = Instant::now();
+                    let standing = ("running", before + begun.elapsed().as_secs_f64());
+                    trouble = self.note(&mut ledger, set, standing).err();
+                }
+                if told.elapsed() >= EVENTS {
+                    told = Instant::now();
+                    self.tell(figures);
+                }
+            }
+            Event::Lost { worker, host, times } => {
+                self.control.warn(format!(
+                    "worker {worker} ({host}) was lost: all workers start again from their last common commit"
+                ));
+                let seconds = self.control.elapsed().as_secs_f64();
+                self.progress.event(|| {
+                    serde_json::json!({
+                        "event": "lost", "seconds": seconds, "worker": worker, "host": host, "times": times
+                    })
+                });
+            }
+        });
+        let Launched { report, workers, .. } = launched.map_err(as_check_error)?;
+        self.figures.replace(workers.clone());
+        self.tell(&workers);
+        let status = match &report.verdict {
+            Verdict::Stopped(reason) => format!("stopped: {reason}"),
+            _ => "finished".into(),
+        };
+        self.note(&mut ledger, set, (&status, before + begun.elapsed().as_secs_f64()))?;
+        if let Some(former) = &orders.former {
+            // Of no use any more; on other machines it stays until somebody removes it.
+            let _ = std::fs::remove_dir_all(orders.folder.join(format!("set-{}", former.set)));
+        }
+        Ok(report)
+    }
+
+    fn orders(&self, command: serde_json::Value) -> Result<Orders, CheckError> {
+        let args = &self.args.cluster;
+        let failed = |path: &Path, error| CheckError::File { path: path.to_owned(), error };
+        let program = match &args.cluster_program {
+            Some(program) => program.clone(),
+            None => std::env::current_exe().map_err(|error| failed(Path::new("hadal"), error))?,
+        };
+        let waiting = match (&args.cluster_wait, &args.cluster_token) {
+            (Some(address), Some(file)) => {
+                let token = read_token(file).map_err(|error| failed(file, error))?;
+                let waiting =
+                    Waiting::at(address, token).map_err(|error| failed(Path::new(address), error))?;
+                if let Ok(address) = waiting.address() {
+                    let workers = self.hosts.len();
+                    self.progress.event(|| {
+                        let address = address.to_string();
+                        serde_json::json!({ "event": "waiting", "address": address, "workers": workers })
+                    });
+                    self.progress.line(&format!("waiting for {workers} workers at {address}"));
+                }
+                Some(waiting)
+            }
+            _ => None,
+        };
+        let limits = &self.args.limits;
+        let ssh = args.cluster_ssh.as_deref().unwrap_or("ssh -o BatchMode=yes");
+        let folder =
+            std::path::absolute(&self.place.path).map_err(|error| failed(&self.place.path, error))?;
+        Ok(Orders {
+            hosts: self.hosts.clone(),
+            program,
+            ssh: ssh.split_whitespace().map(str::to_owned).collect(),
+            waiting,
+            command,
+            folder,
+            set: 1,
+            former: None,
+            limits: JobLimits {
+                memory: limits.memory,
+                threads: limits.threads.map(usize::from),
+                sharing: 1,
+                disk: limits.disk_limit,
+                states: limits.max_states,
+                depth: limits.max_depth,
+                seconds: limits.time_limit.map(|time| time.as_secs_f64()),
+            },
+            by: args.cluster_by.clone(),
+            small: args.cluster_small.unwrap_or(SMALL),
+            keep: self.resumed || self.args.disk.is_some(),
+        })
+    }
+
+    /// Writes down how the workers stand.
+    fn note(&self, ledger: &mut Ledger, set: u64, (status, seconds): (&str, f64)) -> Result<(), CheckError> {
+        let gauges = &self.control.gauges;
+        let together = Together {
+            status: status.to_owned(),
+            states: gauges.states.load(Relaxed),
+            transitions: gauges.transitions.load(Relaxed),
+            depth: gauges.depth.load(Relaxed),
+            seconds,
+        };
+        let workers = Workers { hosts: self.hosts.clone(), set, figures: self.figures.borrow().clone() };
+        let section =
+            serde_json::to_vec(&workers).map_err(|error| CheckError::Internal(error.to_string()))?;
+        Ok(ledger.keep_together(section, &together)?)
+    }
+
+    /// Names every worker among the events.
+    fn tell(&self, figures: &[Figures]) {
+        let seconds = self.control.elapsed().as_secs_f64();
+        for (worker, (host, figures)) in self.hosts.iter().zip(figures).enumerate() {
+            self.progress.event(|| {
+                serde_json::json!({
+                    "event": "worker", "seconds": seconds, "worker": worker, "host": host.label(), "figures": figures
+                })
+            });
+        }
+    }
+}
+
+/// Whether states stay where they are: as many workers, with the same weights.
+fn same_owners(before: &[Host], now: &[Host]) -> bool {
+    before.iter().map(|host| host.weight).eq(now.iter().map(|host| host.weight))
+}
+
+/// The word in a file.
+pub(crate) fn read_token(path: &Path) -> std::io::Result<String> {
+    let text = std::fs::read_to_string(path)?;
+    match text.trim() {
+        "" => Err(std::io::Error::other("it is empty, and whoever joins must know a word")),
+        token => Ok(token.to_owned()),
+    }
+}
+
+fn as_check_error(error: LaunchError) -> CheckError {
+    match &error {
+        LaunchError::Worker { code: 2, .. } | LaunchError::Ownership(_) => {
+            CheckError::Question(error.to_string())
+        }
+        LaunchError::Disagreement(_) => CheckError::Internal(error.to_string()),
+        _ => CheckError::Damaged(error.to_string()),
+    }
+}

@@ -1,0 +1,229 @@
+//! `hadal worker`: one of the processes that explore together.
+
+use super::about::About;
+use super::check;
+use crate::args::{CheckArgs, Deadlock, WorkerArgs};
+use crate::cluster::read_token;
+use crate::failure::Failure;
+use hadal_check::formulas::{Asking, Own};
+use hadal_check::memory::{LEAST_MEMORY, default_memory, default_threads};
+use hadal_check::usage::cpu_seconds;
+use hadal_check::{Check, CheckError, Prepared, RunPlace};
+use hadal_cluster::connect::{Listening, Pass};
+use hadal_cluster::link::Link;
+use hadal_cluster::message::Job;
+use hadal_cluster::worker::{LOST, Launcher, NoJob, Watched, end_with_others};
+use hadal_search::exchange::{Exchange, Shares};
+use hadal_search::explore::{self, Folders, Setting};
+use hadal_search::strategy::{Distributed, Strategy};
+use hadal_search::{Report, SearchTask};
+use hadal_store::Governor;
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs the command; returns the exit code.
+pub fn run(args: &WorkerArgs) -> Result<u8, Failure> {
+    // An interrupt at the terminal reaches the launcher, which tells its workers to stop in order.
+    #[cfg(unix)]
+    // SAFETY: gives a signal another meaning before there are threads.
+    unsafe {
+        libc::signal(libc::SIGINT, libc::SIG_IGN);
+    }
+    end_with_others();
+    let token = match &args.token {
+        Some(path) => read_token(path).map_err(|error| Failure::File { path: path.clone(), error })?,
+        None => String::new(),
+    };
+    let mut launcher = match &args.join {
+        Some(address) => {
+            let unreachable = |error| Failure::File { path: address.into(), error };
+            Launcher::at(address).map_err(unreachable)?
+        }
+        None => Launcher::over_pipes(),
+    };
+    let mut job = launcher.job(&token).map_err(no_job)?;
+    if let Some(address) = &args.join.as_ref().and(args.listen.clone()) {
+        job.listen = if address.contains(':') { address.clone() } else { format!("{address}:0") };
+    }
+    match prepare(&job) {
+        Ok((args, prepared)) => Worker { args, prepared, job }.search(launcher),
+        Err(failure) => {
+            launcher.fail(failure.exit_code(), failure.to_string());
+            Ok(failure.exit_code())
+        }
+    }
+}
+
+fn no_job(why: NoJob) -> Failure {
+    Failure::Usage(why.to_string())
+}
+
+/// Reads and compiles what the job is about.
+fn prepare(job: &Job) -> Result<(CheckArgs, Prepared), Failure> {
+    let unreadable = |error| Failure::Usage(format!("the command cannot be read: {error}"));
+    let mut args: CheckArgs =
+        serde_json::from_value::<About>(job.command.clone()).map_err(unreadable)?.into();
+    let limits = &job.limits;
+    let sharing = limits.sharing.max(1);
+    args.limits.memory =
+        Some(limits.memory.unwrap_or_else(|| (default_memory() / sharing as u64).max(LEAST_MEMORY)));
+    let threads = limits.threads.unwrap_or_else(|| (default_threads() / sharing).max(1));
+    args.limits.threads = u16::try_from(threads).ok();
+    args.limits.disk_limit = limits.disk;
+    args.limits.max_states = limits.states;
+    args.limits.max_depth = limits.depth;
+    args.limits.time_limit = limits.seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let own = if args.deadlock == Some(Deadlock::Off) { Own::Named } else { Own::All };
+    let asking = Asking {
+        path: &args.model.model,
+        options: &args.model.load_options(),
+        formulas: &args.formulas,
+        properties: &args.property,
+        own,
+    };
+    let (loaded, named) = asking.read()?;
+    args.property = named;
+    let options = check::options(&args, loaded.language, None)?;
+    let prepared = Check::with_options(loaded.system, options).prepare()?;
+    Ok((args, prepared))
+}
+
+/// A worker with its job.
+struct Worker {
+    args: CheckArgs,
+    prepared: Prepared,
+    job: Job,
+}
+
+impl Worker {
+    fn search(self, launcher: Launcher) -> Result<u8, Failure> {
+        let run = match self.prepared.begin() {
+            Ok(run) => run,
+            Err(error) => {
+                let failure = Failure::from(error);
+                launcher.fail(failure.exit_code(), failure.to_string());
+                return Ok(failure.exit_code());
+            }
+        };
+        let launcher = RefCell::new(Some(launcher));
+        let found = run.finish_by(&|task, governor| {
+            let Some(launcher) = launcher.take() else {
+                return Err(CheckError::Internal("a worker makes one search".into()));
+            };
+            self.explore(task, governor, (launcher, Arc::clone(run.control())))
+        });
+        match (found, launcher.take()) {
+            (Ok(_), _) => Ok(0),
+            (Err(error), launcher) => {
+                let failure = Failure::from(error);
+                match launcher {
+                    Some(launcher) => launcher.fail(failure.exit_code(), failure.to_string()),
+                    // It was told already.
+                    None => return Ok(failure.exit_code()),
+                }
+                Ok(failure.exit_code())
+            }
+        }
+    }
+
+    /// Finds the others, explores with them, and tells the launcher what came of it.
+    fn explore(
+        &self,
+        task: SearchTask,
+        governor: &Governor,
+        (mut launcher, control): (Launcher, Arc<hadal_search::Control>),
+    ) -> Result<Report, CheckError> {
+        let job = &self.job;
+        let link = match self.connect(task, &mut launcher) {
+            Ok(link) => link,
+            Err((code, why)) => {
+                launcher.fail(code, why.clone());
+                return Err(CheckError::Question(why));
+            }
+        };
+        let figures = Arc::clone(link.figures());
+        let watched = Watched { control, governor: governor.clone(), link: figures, cpu_seconds };
+        let attending = launcher.attend(watched);
+        let explored = self.explore_over(task, governor, &link);
+        match explored {
+            Ok(report) => {
+                let told = attending.done(&report);
+                link.close();
+                let removes =
+                    told.map_err(|error| CheckError::Damaged(format!("the launcher is gone: {error}")))?;
+                if removes {
+                    // The launcher removes what is left on its own machine.
+                    let _ = RunPlace::existing(&job.folder).remove();
+                }
+                Ok(report)
+            }
+            Err(error) => {
+                let failure = Failure::from(error);
+                // Others wait: the process ends without closing the link in order.
+                let _ = attending.fail(failure.exit_code(), failure.to_string());
+                std::process::exit(failure.exit_code().into());
+            }
+        }
+    }
+
+    /// The link to the others; or the exit code that fits, and why there is none.
+    fn connect(&self, task: SearchTask, launcher: &mut Launcher) -> Result<Link, (u8, String)> {
+        let job = &self.job;
+        let wrong = |error: &dyn std::fmt::Display| (2, error.to_string());
+        let lost = |error: &dyn std::fmt::Display| (LOST as u8, error.to_string());
+        let shares = Shares::weighted(&job.weights).map_err(|error| wrong(&error))?;
+        let mask = match job.by.is_empty() {
+            true => Vec::new(),
+            false => Shares::mask_of(task.space, &job.by).map_err(|error| wrong(&error))?,
+        };
+        let listening = Listening::at(&job.listen)
+            .map_err(|error| wrong(&format!("cannot listen at {}: {error}", job.listen)))?;
+        let address = listening.address().map_err(|error| wrong(&error))?;
+        let fingerprint = task.space.fingerprint();
+        let addresses = launcher.peers(fingerprint, address).map_err(|error| wrong(&error))?;
+        let pass = Pass { token: job.token.clone(), fingerprint };
+        let sockets = listening.connect(job.me, &addresses, &pass).map_err(|error| lost(&error))?;
+        Link::new(job.me, sockets, shares.masked(mask)).map_err(|error| lost(&error))
+    }
+
+    fn explore_over(&self, task: SearchTask, governor: &Governor, link: &Link) -> Result<Report, CheckError> {
+        let job = &self.job;
+        let sort = Strategy::named("sort");
+        let named = self.args.strategy.settings();
+        let Some(strategy) = named.or(sort) else {
+            return Err(CheckError::Internal("there is no such strategy".into()));
+        };
+        let _inbox = governor
+            .try_reserve(link.inbox_bytes(), "states on their way")
+            .map_err(hadal_search::layered::Trouble::from)?;
+        let exchange: &dyn Exchange = link;
+        let former = job.former.as_deref().unwrap_or_default();
+        if job.former.is_some() {
+            // What an earlier attempt to move states left.
+            let _ = std::fs::remove_dir_all(&job.folder);
+        }
+        let fingerprint = task.space.fingerprint();
+        let open = |path: &PathBuf| {
+            let place = RunPlace::existing(path);
+            move || place.open(governor, fingerprint, &serde_json::Value::Null)
+        };
+        let opened: Vec<_> = former.iter().map(open).collect();
+        let opened: Vec<&dyn Folders> = opened.iter().map(|open| open as &dyn Folders).collect();
+        let method = Distributed::new(&strategy, exchange)?.sharing_from(job.small);
+        let method = if job.former.is_some() { method.after(&opened) } else { method };
+        let place = RunPlace::existing(&job.folder).limited_to(job.limits.disk);
+        let folders = || match hadal_check::folder::look_at(&job.folder) {
+            Ok(_) => place.open(governor, fingerprint, &job.command),
+            Err(_) => {
+                // What is there was never committed.
+                let _ = std::fs::remove_dir_all(&job.folder);
+                place.create(governor, fingerprint, &job.command)
+            }
+        };
+        let threads = usize::from(self.args.limits.threads.unwrap_or(1));
+        let setting = Setting { task, governor, threads, run: explore::Run::New(&folders) };
+        Ok(explore::explore(&method, setting)?.report)
+    }
+}

@@ -1,0 +1,429 @@
+//! Several workers as a person meets them: the same answers, whatever happens to a worker, a connection or the launcher.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use support::{bundled_model, hadal};
+use tempfile::TempDir;
+
+/// Longer than anything here takes on a machine that does much else.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// A cube of states with something wrong in its far corner, if that is asked for.
+fn cube(side: u64, corner: bool) -> String {
+    let last = side - 1;
+    let invariant = format!("invariant \"not there\" x + y + z < {};", 3 * last);
+    format!(
+        "\
+var x, y, z: 0 .. {last};
+startstate begin x := 0; y := 0; z := 0; end;
+rule \"x\" x < {last} ==> begin x := x + 1; end;
+rule \"y\" y < {last} ==> begin y := y + 1; end;
+rule \"z\" z < {last} ==> begin z := z + 1; end;
+{}
+",
+        if corner { invariant.as_str() } else { "" }
+    )
+}
+
+fn answer(result: &Value) -> Value {
+    let depth_and_counts = ["verdict", "reason", "states", "transitions", "depth", "trace_length", "trace"];
+    depth_and_counts.iter().map(|key| json!([key, result[key]])).collect()
+}
+
+struct Place {
+    folder: TempDir,
+    model: String,
+}
+
+impl Place {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let model = folder.path().join("cube.m");
+        std::fs::write(&model, text).expect("a model can be written");
+        Place { model: model.display().to_string(), folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Starts a search with so many workers.
+    fn start(&self, workers: &str, more: &[&str]) -> Search {
+        let (runs, events) = (self.path("runs"), self.path("events"));
+        let child = Command::new(env!("CARGO_BIN_EXE_hadal"))
+            .args([
+                "check",
+                &self.model,
+                "--deadlock",
+                "off",
+                "--json",
+                "--cluster",
+                workers,
+                "--cluster-small",
+                "0",
+            ])
+            .args(["--memory", "32M", "--threads", "1", "--disk"])
+            .arg(&runs)
+            .arg("--events")
+            .arg(&events)
+            .args(more)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        Search { child: Some(child), events, runs }
+    }
+
+    /// The same by one process.
+    fn alone(&self) -> Value {
+        let args =
+            ["check", &self.model, "--deadlock", "off", "--json", "--threads", "1", "--strategy", "sort"];
+        hadal(&args).json()
+    }
+}
+
+/// A launcher with its workers.
+struct Search {
+    child: Option<Child>,
+    events: PathBuf,
+    runs: PathBuf,
+}
+
+impl Search {
+    fn pid(&self) -> u32 {
+        self.child.as_ref().expect("it runs").id()
+    }
+
+    /// Events so far.
+    fn events(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(&self.events).unwrap_or_default();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    fn count(&self, event: &str) -> usize {
+        self.events().iter().filter(|it| it["event"] == event).count()
+    }
+
+    /// The least that any worker has committed, as the last events tell.
+    fn committed(&self) -> u64 {
+        let mut last = std::collections::BTreeMap::new();
+        for event in self.events().iter().filter(|it| it["event"] == "worker") {
+            last.insert(event["worker"].as_u64(), event["figures"]["committed"].as_u64().unwrap_or(0));
+        }
+        last.values().copied().min().unwrap_or(0)
+    }
+
+    /// Waits until something holds; whether it did before the search ended.
+    fn until(&mut self, mut holds: impl FnMut(&Search) -> bool) -> bool {
+        let begun = Instant::now();
+        loop {
+            if holds(self) {
+                return true;
+            }
+            if self.child.as_mut().expect("it runs").try_wait().expect("a child").is_some() {
+                return false;
+            }
+            assert!(begun.elapsed() < PATIENCE, "nothing happens");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn workers(&self) -> Vec<u32> {
+        children(self.pid())
+    }
+
+    fn end(mut self) -> (i32, Value, String) {
+        let output = self.child.take().expect("it runs").wait_with_output().expect("it ends");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let result = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+        (output.status.code().unwrap_or(-1), result, told)
+    }
+
+    /// The run's folder.
+    fn run(&self) -> PathBuf {
+        let entries = std::fs::read_dir(&self.runs).expect("runs").flatten();
+        entries.map(|entry| entry.path()).find(|path| path.is_dir()).expect("a run")
+    }
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Processes that this one started and that live.
+fn children(parent: u32) -> Vec<u32> {
+    let listed = std::fs::read_dir("/proc").expect("a list of processes").flatten();
+    let numbers = listed.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_child = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let (state, of) = (fields.next(), fields.next().and_then(|it| it.parse().ok()));
+        state.is_some_and(|state| state != "Z") && of == Some(parent)
+    };
+    numbers.filter(is_child).collect()
+}
+
+fn signal(pid: u32, name: &str) {
+    let _ = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).stderr(Stdio::null()).status();
+}
+
+fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
+}
+
+#[test]
+fn any_number_of_workers_answers_as_one_process_does() {
+    for (model, more) in [
+        ("lease.m", &[][..]),
+        ("futex.m", &["-D", "MARKS=1"]),
+        ("philosophers.mdve", &[]),
+        ("hanoi.mdve", &["-D", "N=3", "--deadlock", "off"]),
+    ] {
+        let model = bundled_model(model);
+        let mut arguments = vec!["check", &model, "--json", "--memory", "32M", "--threads", "1"];
+        arguments.extend(more);
+        let alone = hadal(&[&arguments[..], &["--strategy", "sort"]].concat());
+        for (workers, small) in [("local:1", "0"), ("local:3", "0"), ("local:2", "40"), ("local:2", "65536")]
+        {
+            let together =
+                hadal(&[&arguments[..], &["--cluster", workers, "--cluster-small", small]].concat());
+            assert_eq!(together.code, alone.code, "{together:#?}");
+            assert_eq!(answer(&together.json()), answer(&alone.json()), "{model} {workers}");
+        }
+    }
+}
+
+#[test]
+fn traces_are_the_same_for_every_number_of_workers_and_every_way_to_own_states() {
+    let place = Place::new(&cube(14, true));
+    let alone = place.alone();
+    assert_eq!(alone["trace_length"], 39, "{alone}");
+    let hosts = place.path("hosts.txt");
+    std::fs::write(&hosts, "localhost weight=3\nlocalhost # the slower one\n").expect("a file of hosts");
+    let hosts = hosts.display().to_string();
+    for (workers, more) in [
+        ("local:2", &[][..]),
+        ("local:4", &["--cluster-by", "x"]),
+        (&hosts, &["--strategy", "sort-separate"]),
+    ] {
+        let (code, result, told) = place.start(workers, more).end();
+        assert_eq!((code, answer(&result)), (1, answer(&alone)), "{workers}: {told}");
+    }
+}
+
+#[test]
+fn a_worker_that_is_killed_again_and_again_changes_nothing() {
+    let place = Place::new(&cube(40, false));
+    let mut search = place.start("local:3", &[]);
+    let (mut seed, mut killed, mut before) = (12345u64, 0, 0);
+    while killed < 4 && search.until(|search| search.committed() > before && search.count("lost") == killed) {
+        before = search.committed();
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        std::thread::sleep(Duration::from_millis(seed >> 57));
+        let workers = search.workers();
+        if let Some(&worker) = workers.get((seed >> 33) as usize % workers.len().max(1)) {
+            signal(worker, "KILL");
+            killed += 1;
+            search.until(|search| search.count("lost") == killed);
+        }
+    }
+    assert!(killed > 0, "the search was over before a worker could be killed");
+    let (code, result, told) = search.end();
+    assert_eq!((code, &result["states"]), (0, &json!(64_000)), "{told}");
+    assert_eq!(result["transitions"], 3 * 39 * 1600);
+    assert!(told.contains("was lost: all workers start again"), "{told}");
+}
+
+#[test]
+fn a_launcher_that_is_killed_takes_its_workers_along_and_any_number_goes_on() {
+    let place = Place::new(&cube(40, false));
+    let mut search = place.start("local:3", &[]);
+    assert!(search.until(|search| search.committed() > 5), "it was over too soon");
+    let workers = search.workers();
+    assert_eq!(workers.len(), 3);
+    search.child.as_mut().expect("it runs").kill().expect("it lives");
+    let run = search.run().display().to_string();
+    let begun = Instant::now();
+    while workers.iter().any(|&worker| is_alive(worker)) {
+        assert!(begun.elapsed() < PATIENCE, "workers outlive their launcher");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(search);
+    let stopped = hadal(&["resume", &run, "--json", "--memory", "32M", "--max-depth", "60"]).expect_code(3);
+    assert_eq!(stopped.json()["depth"], 60, "{stopped:#?}");
+    let fewer =
+        hadal(&["resume", &run, "--json", "--memory", "32M", "--cluster", "local:2", "--max-depth", "80"]);
+    assert_eq!(fewer.expect_code(3).json()["depth"], 80);
+    let listed = hadal(&["runs", "--disk", &place.path("runs").display().to_string()]);
+    assert!(listed.stdout.contains("depth 80") && listed.stdout.contains("--cluster local:3"), "{listed:#?}");
+    let more = hadal(&["resume", &run, "--json", "--memory", "32M", "--cluster", "local:4"]).expect_code(0);
+    let counts = more.json();
+    assert_eq!((&counts["states"], &counts["transitions"]), (&json!(64_000), &json!(3 * 39 * 1600)));
+    assert_eq!(counts["depth"], 117);
+}
+
+#[test]
+fn a_worker_that_pauses_is_waited_for_and_inboxes_stay_small() {
+    let place = Place::new(&cube(36, false));
+    let mut search = place.start("local:3", &[]);
+    for round in 1..=2 {
+        if !search.until(|search| search.committed() > 8 * round) {
+            break;
+        }
+        if let Some(&worker) = search.workers().get(round as usize) {
+            signal(worker, "STOP");
+            let told = search.count("progress");
+            search.until(|search| search.count("progress") > told);
+            signal(worker, "CONT");
+        }
+    }
+    let events = search.events.clone();
+    let (code, result, told) = search.end();
+    assert_eq!((code, &result["states"]), (0, &json!(36 * 36 * 36)), "{told}");
+    let text = std::fs::read_to_string(events).expect("events");
+    assert!(!text.contains("\"event\":\"lost\""), "nobody was lost");
+    let inboxes = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let most = inboxes.filter_map(|event| event["figures"]["most_inbox_bytes"].as_u64()).max();
+    assert!(most.is_some_and(|most| most <= 2 * 2 * 256 << 10), "{most:?}");
+}
+
+#[test]
+fn strangers_are_turned_away_and_workers_that_join_do_the_work() {
+    let place = Place::new(&cube(12, true));
+    let alone = place.alone();
+    let token = place.path("token");
+    std::fs::write(&token, "open sesame\n").expect("a token");
+    let token = token.display().to_string();
+    let wait = ["--cluster-wait", "127.0.0.1:0", "--cluster-token", &token];
+    let mut search = place.start("local:2", &wait);
+    assert!(search.until(|search| search.count("waiting") == 1));
+    let waiting = search.events().into_iter().find(|it| it["event"] == "waiting").expect("it waits");
+    let address = waiting["address"].as_str().expect("an address").to_owned();
+    let said = |line: String| -> Value {
+        let mut stranger = TcpStream::connect(&address).expect("it listens");
+        writeln!(stranger, "{line}").expect("it reads");
+        let mut reply = String::new();
+        BufReader::new(stranger).read_line(&mut reply).expect("it answers");
+        serde_json::from_str(&reply).expect("a reply")
+    };
+    let version = hadal_cluster::VERSION;
+    let wrong = said(json!({ "say": "hello", "version": version, "token": "open barley" }).to_string());
+    assert_eq!(wrong["why"], "a wrong token", "{wrong}");
+    let old = said(json!({ "say": "hello", "version": "0.0.1", "token": "open sesame" }).to_string());
+    assert!(old["why"].as_str().is_some_and(|why| why.starts_with("it is version 0.0.1")), "{old}");
+    assert_eq!(said("GET / HTTP/1.1".into())["say"], "refused");
+    let join = |at: &str| join(at, &token);
+    let workers = [join(&address), join(&address)];
+    let (code, result, told) = search.end();
+    assert_eq!((code, answer(&result)), (1, answer(&alone)), "{told}");
+    for mut worker in workers {
+        assert!(worker.wait().expect("it ends").success());
+    }
+}
+
+/// A worker that joins a launcher.
+fn join(address: &str, token: &str) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hadal"));
+    command.args(["worker", "--join", address, "--token", token, "--listen", "127.0.0.1"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+}
+
+#[test]
+fn a_connection_that_is_cut_costs_no_answer() {
+    let place = Place::new(&cube(36, false));
+    let token = place.path("token");
+    std::fs::write(&token, "open sesame").expect("a token");
+    let token = token.display().to_string();
+    let mut search = place.start("local:2", &["--cluster-wait", "127.0.0.1:0", "--cluster-token", &token]);
+    assert!(search.until(|search| search.count("waiting") == 1));
+    let waiting = search.events().into_iter().find(|it| it["event"] == "waiting").expect("it waits");
+    let address = waiting["address"].as_str().expect("an address").to_owned();
+    // One worker reaches the launcher through somebody else, who hangs up.
+    let between = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let through = between.local_addr().expect("its own").to_string();
+    let mut workers = vec![join(&address, &token), join(&through, &token)];
+    let (near, _) = between.accept().expect("the worker");
+    let far = TcpStream::connect(&address).expect("the launcher");
+    for (mut from, mut to) in [
+        (near.try_clone().expect("a socket"), far.try_clone().expect("a socket")),
+        (far.try_clone().expect("a socket"), near.try_clone().expect("a socket")),
+    ] {
+        std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+    }
+    let is_cut = search.until(|search| search.committed() > 4);
+    near.shutdown(std::net::Shutdown::Both).expect("it was open");
+    far.shutdown(std::net::Shutdown::Both).expect("it was open");
+    if is_cut && search.until(|search| search.count("lost") == 1) {
+        // Both end, and others come in their place.
+        workers.extend([join(&address, &token), join(&address, &token)]);
+    }
+    let (code, result, told) = search.end();
+    assert_eq!((code, &result["states"]), (0, &json!(36 * 36 * 36)), "{told}");
+    for mut worker in workers {
+        worker.wait().expect("it ends");
+    }
+}
+
+#[test]
+fn hosts_are_reached_by_a_command_that_can_be_chosen() {
+    let place = Place::new(&cube(9, true));
+    let hosts = place.path("hosts.txt");
+    // An address of this machine that is not the usual one, reached by something that stands for ssh.
+    std::fs::write(
+        &hosts,
+        "127.0.0.2\n127.0.0.3 weight=2 disk=DISK\n".replace("DISK", &text(&place.path("far"))),
+    )
+    .expect("a file of hosts");
+    let ssh = place.path("ssh.sh");
+    std::fs::write(
+        &ssh,
+        format!("echo \"$1\" >> {}\nshift 2\neval exec \"$@\"\n", text(&place.path("called"))),
+    )
+    .expect("a script");
+    let (code, result, told) =
+        place.start(&text(&hosts), &["--cluster-ssh", &format!("sh {}", text(&ssh))]).end();
+    assert_eq!((code, answer(&result)), (1, answer(&place.alone())), "{told}");
+    let called = std::fs::read_to_string(place.path("called")).expect("it was called");
+    let mut called: Vec<&str> = called.lines().collect();
+    called.sort_unstable();
+    assert_eq!(called, ["127.0.0.2", "127.0.0.3"]);
+    assert!(place.path("far").read_dir().is_ok_and(|mut entries| entries.next().is_some()), "its own disk");
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[test]
+fn what_workers_cannot_do_is_refused_with_what_to_do_instead() {
+    let model = bundled_model("futex.m");
+    for (more, told) in [
+        (&["--ltl", "[] true"][..], "infinite runs are answered by one process: leave out --cluster"),
+        (&["--find"], "directed searches, External A* among them, run in one process: leave out --cluster"),
+        (&["--strategy", "relaxed"], "--strategy relaxed runs in one process: leave out --cluster"),
+        (&["--strategy", "hash"], "use --strategy auto, sort"),
+        (&["--cluster-by", "nobody"], "the states have no `nobody`"),
+    ] {
+        let run = hadal(&[&["check", &model, "--cluster", "local:2", "--memory", "32M"], more].concat());
+        assert!(run.code == 2 && run.stderr.contains(told), "{run:#?}");
+    }
+    let run = hadal(&["check", &model, "--cluster", "nowhere.txt"]).expect_code(2);
+    assert!(run.stderr.contains("nowhere.txt"), "{run:#?}");
+    let run = hadal(&["check", &model, "--cluster", "local:0"]).expect_code(2);
+    assert!(run.stderr.contains("local:N starts 1 to 64 workers"), "{run:#?}");
+}
