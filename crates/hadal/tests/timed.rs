@@ -97,6 +97,10 @@ fn runs_for_ever_are_judged_by_zones() {
     for (formula, code) in [("G F !L.low", 0), ("F G L.off", 1), ("G (L.low -> F (L.off || L.bright))", 0)] {
         hadal(&["check", &lamp, "--ltl", formula]).expect_code(code);
     }
+    // Queries that cannot be asked are not answered.
+    let wrong = written(folder.path(), "wrong.q", "A<> Nobody.low\n");
+    let refused = hadal(&["check", &lamp, "--queries", &wrong]).expect_code(2);
+    assert!(refused.stderr.contains("none of these queries"), "{refused:#?}");
     // One step more or less is nothing while time passes.
     let refused = hadal(&["check", &lamp, "--ltl", "G (L.low -> X L.bright)"]).expect_code(2);
     assert!(refused.stderr.contains("how often a state is repeated"), "{refused:#?}");

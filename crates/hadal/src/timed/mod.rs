@@ -130,9 +130,18 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         crate::output::aside(format_args!("{}", read.warnings));
     }
     let plan = options(args, read.language, resumed)?;
+    let warnings = read.warnings.clone();
     let mut timed = read.into_timed().unwrap_or_default();
     let asked = question::ask(&mut timed, &CheckArgs { property: named, ..args.clone() })?;
     let runs = question::about_runs(&timed, &asked);
+    if let (Some(file), true) =
+        (&args.timed.queries, runs.is_empty() && !question::asks_states(&timed, &asked))
+    {
+        return Err(Failure::Usage(format!(
+            "{}: none of these queries can be asked\n{warnings}",
+            file.display()
+        )));
+    }
     let searching = Searching {
         args,
         timed: &timed,

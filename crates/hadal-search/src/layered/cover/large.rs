@@ -29,6 +29,9 @@ pub(super) struct Thinned {
     pub(super) maximal: u64,
 }
 
+/// Removes from some states of a key what others of it make needless.
+type Thin<'a> = fn(&mut Antichain<'a>, &mut Vec<u64>, &[u64]);
+
 /// Finds maximal states key by key.
 pub(super) struct Maximal<'a> {
     antichain: Antichain<'a>,
@@ -112,7 +115,7 @@ impl<'a> Maximal<'a> {
                 self.compare(
                     &all,
                     &closed,
-                    &mut |antichain, mine, theirs| antichain.subtract(mine, theirs),
+                    |antichain, mine, theirs| antichain.subtract(mine, theirs),
                     &mut |states| Ok(left.push_all(Records::new(self.options.shape, states))?),
                 )?;
                 left.finish()?
@@ -123,7 +126,7 @@ impl<'a> Maximal<'a> {
         self.compare(
             &all,
             &all,
-            &mut |antichain, mine, theirs| antichain.drop_covered(mine, theirs),
+            |antichain, mine, theirs| antichain.drop_covered(mine, theirs),
             &mut |states| {
                 maximal += (states.len() / words) as u64;
                 take(states)
@@ -142,7 +145,7 @@ impl<'a> Maximal<'a> {
         &self,
         run: &RunFile,
         with: &RunFile,
-        thin: &mut dyn FnMut(&mut Antichain<'a>, &mut Vec<u64>, &[u64]),
+        thin: Thin<'a>,
         take: &mut dyn FnMut(&[u64]) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         let mut antichain = self.antichain.again();

@@ -62,7 +62,7 @@ impl<'m> Stream<'m> {
         let Some(state) = self.peek()? else { return Ok(true) };
         let key = state[first..].to_vec();
         self.more_of(&key, group, most)?;
-        Ok(!self.peek()?.is_some_and(|state| state[first..] == key))
+        Ok(self.peek()?.is_none_or(|state| state[first..] != key))
     }
 
     /// Replaces `block` by at most about `most` words of states of this key; false where there are none.
