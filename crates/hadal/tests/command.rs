@@ -233,13 +233,14 @@ fn the_result_has_the_documented_fields() {
     fields.insert("reduction_notes".into());
     fields.insert("directed".into());
     fields.extend(
-        ["answers", "cost", "discrete", "fastest", "loop_length", "shortest_among"].map(String::from),
+        ["answers", "cost", "discrete", "fastest", "loop_length", "response", "shortest_among"]
+            .map(String::from),
     );
     fields.extend(["violations", "states_before", "settings"].map(String::from));
     assert_eq!(
         fields,
         documented("field"),
-        "`partition`, `buckets` and `shortest_paths` belong to a strategy each, `reductions` to options of its own, `discrete` and `fastest` \
+        "`partition`, `buckets` and `shortest_paths` belong to a strategy each, `reductions` to options of its own, `discrete`, `fastest` and `response` \
          to real time, `loop_length`, `answers` and `shortest_among` to infinite runs, \
          `violations`, `states_before` and `settings` to --continue, to resumed runs and to hadal.toml"
     );
