@@ -65,14 +65,37 @@ fn questions_that_are_not_answered_say_so() {
         ("A [ F x=1 ]", "A [ G p ]"),
         ("R=? [ F x=1 ]", "min=?"),
         ("R{\"no\"}min=? [ F x=1 ]", "no rewards"),
-        ("Rmin=? [ S ]", "long-run"),
+        ("R=? [ S ]", "min=?"),
+        ("Tmin=? [ F x=1 ]", "expected times"),
         ("Pmax=? [ F \"nothing\" ]", "no label"),
         ("Pmax=? [ F y=1 ]", "not declared"),
         ("Pmax=? [ F<=x x=1 ]", "before the search"),
-        ("Smax=? [ x=1 ]", "long-run"),
+        ("S=? [ x=1 ]", "min=?"),
+        ("Smax=? [ F x=1 ]", "needs P"),
         ("x=", "not expected"),
     ] {
         let mut loaded = prism::load(Source::new("model", model), &HashMap::new()).expect("a model");
+        let refused = loaded.formula(question).expect_err(question);
+        let messages: Vec<&str> = refused.diagnostics.list.iter().map(|d| d.message.as_str()).collect();
+        assert!(messages.iter().any(|m| m.contains(part)), "{question}: {messages:?}");
+    }
+}
+
+#[test]
+fn time_is_bounded_in_chains_of_continuous_time_only_once() {
+    let model = "ctmc module m x : [0..1]; [] true -> 2 : (x'=1-x); endmodule rewards true : 1; endrewards";
+    let mut loaded = prism::load(Source::new("model", model), &HashMap::new()).expect("a model");
+    for question in
+        ["P=? [ F<=0.5 x=1 ]", "P=? [ x=0 U[0.25,(1/3)] x=1 ]", "R=? [ C<=2.5 ]", "S=? [ x=1 ]", "R=? [ S ]"]
+    {
+        assert!(loaded.formula(question).is_ok(), "{question}");
+    }
+    for (question, part) in [
+        ("P=? [ G (F<=0.5 x=1) ]", "one temporal operator"),
+        ("P=? [ F<=0-1 x=1 ]", "not expected"),
+        ("P=? [ F<=(0-1) x=1 ]", "not negative"),
+        ("R{2}=? [ C<=1 ]", "1 reward"),
+    ] {
         let refused = loaded.formula(question).expect_err(question);
         let messages: Vec<&str> = refused.diagnostics.list.iter().map(|d| d.message.as_str()).collect();
         assert!(messages.iter().any(|m| m.contains(part)), "{question}: {messages:?}");
@@ -85,7 +108,7 @@ fn no_text_makes_the_parser_fail() {
         [a] x<N -> 0.5 : (x'=f) & (g'=!g) + 1/2 : true; [] x=N -> true; endmodule \
         module k = m [x=y, a=b] endmodule rewards \"r\" [a] x>0 : 2*x; true : 0.5; endrewards \
         label \"l\" = x=2 | (g => x!=1); init x>=0 endinit";
-    let question = "filter(max, P>=0.5 [ F<=3 (x=2 U \"l\") ], x>0) & R{\"r\"}<3 [ C<=4 ]";
+    let question = "filter(max, P>=0.5 [ F<=3 (x=2 U \"l\") ], x>0) & R{\"r\"}<3 [ C<=4 ] & S>=0.5 [ x=1 ]";
     let mut random = Random::new(1);
     let mut roll = |n: usize| random.below(n);
     let pieces = [
