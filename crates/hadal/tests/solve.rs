@@ -159,6 +159,17 @@ fn explicit_files_hold_the_graph_that_is_solved() {
             assert_eq!(read[name], ours[name], "{property} {name}");
         }
     }
+    // The variables of the states can be asked for.
+    let named =
+        hadal(&["solve", &file, "--formula", "Pmax=? [ F coins=8 ]", "--exact", "--json"]).expect_code(0);
+    assert_eq!(named.json()["exact"], "729/1261");
+    std::fs::write(format!("{stem}.sta"), sta.replace("(coins)", "(s)")).expect("written");
+    let named = hadal(&["solve", &file, "--formula", "Pmax=? [ F s=8 ]", "--exact", "--json"]).expect_code(0);
+    assert_eq!(named.json()["exact"], "729/1261");
+    std::fs::write(format!("{stem}.sta"), "(coins)\n0:(1)\n").expect("written");
+    let refused = hadal(&["solve", &file, "--formula", "Pmax=? [ F s=8 ]"]).expect_code(2);
+    assert!(refused.stderr.contains("states, line 1"), "{refused:?}");
+    std::fs::remove_file(format!("{stem}.sta")).expect("gone");
     std::fs::write(&file, "3 2\n0 1 0.5\n0 7 0.5\n").expect("written");
     let refused = hadal(&["solve", &file, "--formula", "P=? [ F s=1 ]"]).expect_code(2);
     assert!(refused.stderr.contains("line 3"), "{refused:?}");

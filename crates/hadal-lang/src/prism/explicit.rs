@@ -1,5 +1,6 @@
-//! Explicit files, as PRISM and Storm write and read them: transitions (`.tra`), labels (`.lab`), rewards of states (`.srew`) and of
-//! transitions (`.trew`). They become a model of one variable, in PRISM's language, so that every question can be asked of them.
+//! Explicit files, as PRISM and Storm write and read them: transitions (`.tra`), states (`.sta`), labels (`.lab`), rewards of states
+//! (`.srew`) and of transitions (`.trew`). They become a model of one variable, in PRISM's language, so that every question can be
+//! asked of them; the variables of states are formulas over it.
 
 use super::number;
 use hadal_system::rows::Rational;
@@ -12,6 +13,8 @@ use std::fmt::Write;
 pub struct Explicit<'a> {
     /// Transitions.
     pub transitions: &'a str,
+    /// Variables of the states, where they are known.
+    pub states: Option<&'a str>,
     /// Labels, where there are any.
     pub labels: Option<&'a str>,
     /// Rewards of states by name.
@@ -44,31 +47,87 @@ type Choices<'a> = BTreeMap<(u64, u64), Choice<'a>>;
 /// The states of each label.
 type Labels = Vec<(String, Vec<u64>)>;
 
+/// The values of a variable: from which state on it has which.
+type Values<'a> = Vec<(u64, &'a str)>;
+
 impl Explicit<'_> {
     /// The model in PRISM's language.
     pub fn to_prism(&self) -> Result<String, ExplicitError> {
         let (states, chain, choices) = self.read_transitions()?;
         let (initial, labels) = self.read_labels()?;
         let kind = if chain { "dtmc" } else { "mdp" };
-        let mut text = format!("{kind}\nmodule explicit\n  s : [0..{}]", states.max(1) - 1);
+        let variables = self.read_states(states)?;
+        // The number of a state has a name that no variable of the states has.
+        let free = |name: &&&str| variables.iter().all(|(other, _)| other != *name);
+        let s = *["s", "state", "number_of_the_state"].iter().find(free).unwrap_or(&"s");
+        let mut text = format!("{kind}\nmodule explicit\n  {s} : [0..{}]", states.max(1) - 1);
         let first = initial.first().copied().unwrap_or(0);
         let one = initial.len() < 2;
         let _ = writeln!(text, "{};", if one { format!(" init {first}") } else { String::new() });
         for ((state, number), choice) in &choices {
             let updates: Vec<String> =
-                choice.branches.iter().map(|(to, p)| format!("{p} : (s'={to})")).collect();
+                choice.branches.iter().map(|(to, p)| format!("{p} : ({s}'={to})")).collect();
             let name = label(*number, &choice.name);
-            let _ = writeln!(text, "  [{name}] s={state} -> {};", updates.join(" + "));
+            let _ = writeln!(text, "  [{name}] {s}={state} -> {};", updates.join(" + "));
         }
         text.push_str("endmodule\n");
         if !one {
-            let _ = writeln!(text, "init {} endinit", condition(&initial));
+            let _ = writeln!(text, "init {} endinit", condition(s, &initial));
+        }
+        for (name, values) in &variables {
+            let _ = writeln!(text, "formula {name} = {};", by_number(s, values));
         }
         for (name, states) in &labels {
-            let _ = writeln!(text, "label \"{name}\" = {};", condition(states));
+            let _ = writeln!(text, "label \"{name}\" = {};", condition(s, states));
         }
-        self.write_rewards(chain, &choices, &mut text)?;
+        self.write_rewards(s, chain, &choices, &mut text)?;
         Ok(text)
+    }
+
+    /// The variables of the states with their values.
+    fn read_states(&self, states: u64) -> Result<Vec<(&str, Values<'_>)>, ExplicitError> {
+        let wrong = |line, what| ExplicitError { file: "states", line, what };
+        let Some(text) = self.states else { return Ok(Vec::new()) };
+        let inside =
+            |text: &'_ str| text.trim().strip_prefix('(').and_then(|t| t.strip_suffix(')')).map(str::len);
+        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let (n, head) = lines.next().ok_or_else(|| wrong(1, "the names of the variables"))?;
+        let names = inside(head).ok_or_else(|| wrong(n + 1, "the names of the variables"))?;
+        let names: Vec<&str> = head.trim()[1..=names].split(',').map(str::trim).collect();
+        let is_name = |name: &&str| {
+            name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+                && !name.starts_with(|c: char| c.is_ascii_digit())
+        };
+        if names.iter().any(|name| name.is_empty() || !is_name(name)) {
+            return Err(wrong(n + 1, "the names of the variables"));
+        }
+        let mut variables: Vec<(&str, Values)> = names.into_iter().map(|name| (name, Vec::new())).collect();
+        let mut next = 0;
+        for (n, line) in lines {
+            let row = line.split_once(':').and_then(|(state, values)| {
+                let values = values.trim();
+                let length = inside(values)?;
+                Some((state.trim().parse::<u64>().ok()?, &values[1..=length]))
+            });
+            let (state, values) = row.ok_or_else(|| wrong(n + 1, "state:(values)"))?;
+            let values: Vec<&str> = values.split(',').map(str::trim).collect();
+            if state != next || values.len() != variables.len() {
+                return Err(wrong(n + 1, "the next state with a value for each variable"));
+            }
+            for ((_, list), value) in variables.iter_mut().zip(values) {
+                if !matches!(value, "true" | "false") && value.parse::<i64>().is_err() {
+                    return Err(wrong(n + 1, "a whole number, true or false"));
+                }
+                if list.last().is_none_or(|last| last.1 != value) {
+                    list.push((state, value));
+                }
+            }
+            next += 1;
+        }
+        match next == states {
+            true => Ok(variables),
+            false => Err(wrong(1, "as many states as the transitions have")),
+        }
     }
 
     fn read_transitions(&self) -> Result<(u64, bool, Choices<'_>), ExplicitError> {
@@ -132,7 +191,13 @@ impl Explicit<'_> {
         Ok((initial, others))
     }
 
-    fn write_rewards(&self, chain: bool, choices: &Choices, text: &mut String) -> Result<(), ExplicitError> {
+    fn write_rewards(
+        &self,
+        s: &str,
+        chain: bool,
+        choices: &Choices,
+        text: &mut String,
+    ) -> Result<(), ExplicitError> {
         let mut items: BTreeMap<&str, String> = BTreeMap::new();
         let wrong = |line| ExplicitError { file: "rewards", line, what: "a reward" };
         for (name, rewards) in &self.state_rewards {
@@ -140,7 +205,7 @@ impl Explicit<'_> {
             for (n, words) in entries(rewards) {
                 let [state, reward] = words[..] else { return Err(wrong(n)) };
                 number(reward).ok_or_else(|| wrong(n))?;
-                let _ = writeln!(to, "  s={state} : {reward};");
+                let _ = writeln!(to, "  {s}={state} : {reward};");
             }
         }
         for (name, rewards) in &self.transition_rewards {
@@ -162,7 +227,7 @@ impl Explicit<'_> {
             let to = items.entry(name).or_default();
             for ((state, choice), reward) in earned {
                 let action = label(choice, &choices[&(state, choice)].name);
-                let _ = writeln!(to, "  [{action}] s={state} : {}/{};", reward.numer(), reward.denom());
+                let _ = writeln!(to, "  [{action}] {s}={state} : {}/{};", reward.numer(), reward.denom());
             }
         }
         for (name, list) in items {
@@ -185,8 +250,20 @@ fn label(number: u64, name: &str) -> String {
     if name.is_empty() { format!("c{number}") } else { format!("c{number}_{name}") }
 }
 
-/// Whether `s` is one of these states: a balanced disjunction of ranges.
-fn condition(states: &[u64]) -> String {
+/// The value of a variable by the number of the state: a balanced decision.
+fn by_number(s: &str, values: &[(u64, &str)]) -> String {
+    match values {
+        [] => "0".to_owned(),
+        [(_, value)] => (*value).to_owned(),
+        _ => {
+            let (left, right) = values.split_at(values.len() / 2);
+            format!("({s}<{} ? {} : {})", right[0].0, by_number(s, left), by_number(s, right))
+        }
+    }
+}
+
+/// Whether the state is one of these: a balanced disjunction of ranges.
+fn condition(s: &str, states: &[u64]) -> String {
     let mut sorted = states.to_vec();
     sorted.sort_unstable();
     let mut ranges: Vec<(u64, u64)> = Vec::new();
@@ -196,16 +273,16 @@ fn condition(states: &[u64]) -> String {
             _ => ranges.push((state, state)),
         }
     }
-    fn join(ranges: &[(u64, u64)]) -> String {
+    fn join(s: &str, ranges: &[(u64, u64)]) -> String {
         match ranges {
             [] => "false".to_owned(),
-            [(a, b)] if a == b => format!("s={a}"),
-            [(a, b)] => format!("s>={a} & s<={b}"),
+            [(a, b)] if a == b => format!("{s}={a}"),
+            [(a, b)] => format!("{s}>={a} & {s}<={b}"),
             _ => {
                 let (left, right) = ranges.split_at(ranges.len() / 2);
-                format!("({}) | ({})", join(left), join(right))
+                format!("({}) | ({})", join(s, left), join(s, right))
             }
         }
     }
-    join(&ranges)
+    join(s, &ranges)
 }

@@ -88,11 +88,35 @@ impl<R: Rows> Search<'_, R> {
         }
     }
 
-    /// The maximal end components among `states` with choices whose reward is `allowed`: of each state a number that only its
-    /// component has, or `NONE`.
+    /// Of `states`, those that are left when again and again such without a choice that stays, of a reward that is `allowed`, are
+    /// taken out: where none is left, there is no end component.
+    pub fn staying(
+        &self,
+        mut states: Vec<bool>,
+        allowed: impl Fn(u32) -> bool,
+    ) -> Result<Vec<bool>, DiskError> {
+        loop {
+            let mut changed = false;
+            self.rows.scan(|state, row| {
+                let stays = |(list, reward): (&[(u64, u32)], u32)| {
+                    allowed(reward) && list.iter().all(|b| states[b.0 as usize])
+                };
+                if states[state as usize] && !row.choices().any(stays) {
+                    states[state as usize] = false;
+                    changed = true;
+                }
+            })?;
+            if !changed {
+                return Ok(states);
+            }
+        }
+    }
+
+    /// The maximal end components among `states`, which [`Search::staying`] found, with choices whose reward is `allowed`: of
+    /// each state a number that only its component has, or `NONE`.
     ///
-    /// States without a choice that stays are taken out; what is left is split into strongly connected parts, each found by
-    /// its greatest state (Orzan 2004); both until nothing changes.
+    /// What is left is split into strongly connected parts, each found by its greatest state (Orzan 2004), and states without a
+    /// choice that stays in their part are taken out; both until nothing changes.
     pub fn end_components(
         &self,
         states: &[bool],
@@ -103,6 +127,11 @@ impl<R: Rows> Search<'_, R> {
             allowed(reward) && branches.iter().all(|b| part[b.0 as usize] == me)
         };
         loop {
+            let split = self.connected(&part, stays)?;
+            if split == part {
+                return Ok(part);
+            }
+            part = split;
             loop {
                 let mut changed = false;
                 self.rows.scan(|state, row| {
@@ -116,11 +145,6 @@ impl<R: Rows> Search<'_, R> {
                     break;
                 }
             }
-            let split = self.connected(&part, stays)?;
-            if split == part {
-                return Ok(part);
-            }
-            part = split;
         }
     }
 

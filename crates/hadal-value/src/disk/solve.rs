@@ -11,6 +11,7 @@ use super::sweep::{Bounds, Course, Step};
 use super::vector::Vector;
 use crate::numbers::Numbers;
 use crate::problem::Known;
+use hadal_store::Reservation;
 use hadal_system::chance::Sense;
 use std::collections::HashMap;
 
@@ -91,6 +92,13 @@ pub fn solve<R: Rows>(
     iterate(&equations, how, journal)
 }
 
+/// Bytes a state: the two sets of a question, four more of a search, what is known.
+const SETS: u64 = 2 + 5 + 1;
+/// Bytes a state: the sets of a question, what is known, what stays, two more sets, three numbers.
+const COMPONENTS: u64 = 2 + 1 + 1 + 2 + 12;
+/// Bytes a state: the sets of a question, what is known, its node, whether that has a choice.
+const NODES: u64 = 2 + 1 + 4 + 1;
+
 /// What graph search leaves open.
 fn equations<R: Rows>(
     rows: &R,
@@ -100,51 +108,52 @@ fn equations<R: Rows>(
     journal: Option<&Journal>,
 ) -> Result<Equations, DiskError> {
     let states = rows.states() as usize;
-    // Sets of states, what is known of them, parts and nodes.
-    let bytes = rows.states() * (6 + 1 + 16);
-    let _memory = match journal {
-        Some(journal) => {
-            let reserved = journal.disk().governor.try_reserve(bytes, "sets of states");
-            Some(reserved.map_err(|_| DiskError::Values { states: rows.states(), bytes })?)
-        }
-        None => None,
+    let reserve = |bytes: u64| -> Result<Option<Reservation>, DiskError> {
+        let Some(journal) = journal else { return Ok(None) };
+        let bytes = rows.states() * bytes;
+        let reserved = journal.disk().governor.try_reserve(bytes, "sets of states");
+        reserved.map(Some).map_err(|_| DiskError::Values { states: rows.states(), bytes })
     };
+    let memory = reserve(SETS)?;
     let search = Search { rows };
-    let open = |known: &[Known]| -> Vec<bool> { known.iter().map(|k| *k == Known::Open).collect() };
-    let (known, groups, rewards) = match question {
+    let (known, rewards) = match question {
         Question::Until(through, target) => {
             let (zero, one) = search.certain(through, target, how.sense)?;
-            let known: Vec<Known> = (0..states)
-                .map(|s| match (zero[s], one[s]) {
-                    (true, _) => Known::Zero,
-                    (_, true) => Known::One,
-                    _ => Known::Open,
-                })
-                .collect();
-            let groups = match how.sense {
-                Sense::Greatest => search.end_components(&open(&known), |_| true)?,
-                // Whoever could stay in an end component for ever would have probability 0.
-                Sense::Least => Vec::new(),
+            let known = |s: usize| match (zero[s], one[s]) {
+                (true, _) => Known::Zero,
+                (_, true) => Known::One,
+                _ => Known::Open,
             };
-            (known, groups, false)
+            ((0..states).map(known).collect::<Vec<Known>>(), false)
         }
         Question::EarnedBefore(target) => {
             let surely = search.certain(&vec![true; states], target, how.sense.opposite())?.1;
-            let known: Vec<Known> = (0..states)
-                .map(|s| match (target[s], surely[s]) {
-                    (true, _) => Known::Zero,
-                    (_, false) => Known::Infinite,
-                    _ => Known::Open,
-                })
-                .collect();
-            let groups = match how.sense {
-                // Whoever stays where nothing is earned pays nothing, but never arrives: such places are one node.
-                Sense::Least => search.end_components(&open(&known), |reward| reward == 0)?,
-                Sense::Greatest => Vec::new(),
+            let known = |s: usize| match (target[s], surely[s]) {
+                (true, _) => Known::Zero,
+                (_, false) => Known::Infinite,
+                _ => Known::Open,
             };
-            (known, groups, true)
+            ((0..states).map(known).collect(), true)
         }
     };
+    // Whoever could stay in an end component for ever would have a least probability of 0, and a greatest reward that is
+    // infinite; whoever stays where nothing is earned pays nothing, but never arrives: such places are one node.
+    let collapses = rewards == (how.sense == Sense::Least);
+    let allowed = |reward: u32| !rewards || reward == 0;
+    let mut staying = Vec::new();
+    if collapses {
+        staying = search.staying(known.iter().map(|k| *k == Known::Open).collect(), allowed)?;
+    }
+    drop(memory);
+    let groups = match staying.contains(&true) {
+        true => {
+            let _memory = reserve(COMPONENTS)?;
+            search.end_components(&staying, allowed)?
+        }
+        false => Vec::new(),
+    };
+    drop(staying);
+    let _memory = reserve(if groups.is_empty() { NODES } else { NODES + 4 })?;
     let settled = Settled { known: &known, groups: &groups, initial };
     Equations::new(rows, &settled, how.sense, rewards, journal)
 }

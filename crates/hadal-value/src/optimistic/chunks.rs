@@ -13,6 +13,9 @@ const LEAST: usize = 8192;
 /// Into so many chunks a component is cut at most: more would share new values later.
 const MOST: usize = 8;
 
+/// Chunks of one thread: the first node and the room of each.
+type Share<'c> = Vec<(usize, &'c mut [(f64, f64)])>;
+
 /// The chunks of a component, with room for their next values.
 pub(super) struct Chunks {
     range: Range<usize>,
@@ -89,12 +92,12 @@ impl Chunks {
         if self.threads <= 1 {
             return chunks.map(|(n, next)| sweep(begin + n * size, next)).collect();
         }
-        let mut shares: Vec<Vec<(usize, &mut [(f64, f64)])>> = Vec::new();
+        let mut shares: Vec<Share> = Vec::new();
         shares.resize_with(self.threads.min(MOST), Vec::new);
         let threads = shares.len();
         chunks.for_each(|(n, next)| shares[n % threads].push((begin + n * size, next)));
         let sweep = &sweep;
-        let work = move |share: Vec<(usize, &mut [(f64, f64)])>| -> Vec<S> {
+        let work = move |share: Share| -> Vec<S> {
             share.into_iter().map(|(first, next)| sweep(first, next)).collect()
         };
         std::thread::scope(|scope| {

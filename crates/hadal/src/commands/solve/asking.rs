@@ -45,14 +45,17 @@ pub(crate) fn load(args: &Asking) -> Result<prism::Loaded, Failure> {
         .map_err(|refused| Failure::from(hadal_lang::LoadError::Refused(refused)))
 }
 
-/// A model of explicit files: transitions, with labels and rewards that lie beside them under the same name.
+/// A model of explicit files: transitions, with states, labels and rewards that lie beside them under the same name.
 fn explicit_source(path: &Path) -> Result<Source, Failure> {
     let read = |path: &Path| -> Result<String, Failure> {
         std::fs::read_to_string(path).map_err(|error| Failure::File { path: path.to_owned(), error })
     };
     let transitions = read(path)?;
-    let labels = Some(path.with_extension("lab")).filter(|file| file.is_file());
-    let labels = labels.map(|file| read(&file)).transpose()?;
+    let beside = |extension: &str| {
+        let file = Some(path.with_extension(extension)).filter(|file| file.is_file());
+        file.map(|file| read(&file)).transpose()
+    };
+    let (labels, states) = (beside("lab")?, beside("sta")?);
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let mut rewards: Vec<(String, bool, String)> = Vec::new();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -77,6 +80,7 @@ fn explicit_source(path: &Path) -> Result<Source, Failure> {
     };
     let explicit = Explicit {
         transitions: &transitions,
+        states: states.as_deref(),
         labels: labels.as_deref(),
         state_rewards: of(true),
         transition_rewards: of(false),
