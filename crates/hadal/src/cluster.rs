@@ -206,6 +206,9 @@ impl Launching<'_> {
             Verdict::Stopped(reason) => format!("stopped: {reason}"),
             _ => "finished".into(),
         };
+        if let Some(depth) = report.depth {
+            self.control.gauges.depth.store(depth, Relaxed);
+        }
         self.note(&mut ledger, set, (&status, before + begun.elapsed().as_secs_f64()))?;
         if let Some(former) = &orders.former {
             // Of no use any more; on other machines it stays until somebody removes it.
