@@ -63,7 +63,7 @@ fn search(link: &Link, space: &dyn StateSpace, folder: &Path) -> Result<Report, 
 #[test]
 fn workers_over_loopback_answer_as_one_process_does() {
     let solvable = Tiles::parse("180274635").expect("a board");
-    let whole = Tiles::parse("012345").expect("a board").without_goal();
+    let whole = Tiles::parse("012345678").expect("a board").without_goal();
     for space in [&solvable as &dyn StateSpace, &whole] {
         let question = Question::everything(space.properties(), DeadlockNotion::Off);
         let control = Control::new(Limits::default());
