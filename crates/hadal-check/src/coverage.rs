@@ -9,6 +9,7 @@ use hadal_exec::symmetry::SymmetryMode;
 use hadal_exec::{Engine, Model, ModelOptions};
 use hadal_search::{DeadlockNotion, Report, Verdict, ViolationKind};
 use hadal_system::facts::{Facts, SlotSet};
+use hadal_system::random::Xorshift;
 use hadal_system::{
     BinaryOp, Expr, ExprKind, Label, Property, PropertyBody, PropertyId, PropertyKind, Quantifier, Role,
     Span, StateSpace, Successors, System,
@@ -232,7 +233,7 @@ fn strike_out_met(model: &Model, premises: &mut Vec<(Property, Vacuous)>) -> Res
     let mut out = Successors::new(model.words());
     walker.initial(&mut out);
     let starts = out.states().to_vec();
-    let mut random: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut random = Xorshift::golden();
     let mut state = Vec::new();
     for _ in 0..WALK_STEPS {
         if out.is_empty() {
@@ -243,11 +244,8 @@ fn strike_out_met(model: &Model, premises: &mut Vec<(Property, Vacuous)>) -> Res
         if out.is_empty() || open.is_empty() {
             break;
         }
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
         state.clear();
-        state.extend_from_slice(out.state((random % out.len() as u64) as usize));
+        state.extend_from_slice(out.state((random.bits() % out.len() as u64) as usize));
         open.retain(|&n| {
             let mut ids = instances[before + n]..instances[before + n + 1];
             !ids.any(|id| judge.satisfies(&state, PropertyId(id)) == Some(true))

@@ -20,6 +20,7 @@ pub mod machine;
 pub mod payload;
 pub mod portrait;
 pub mod progress;
+pub mod random;
 pub mod rows;
 pub mod shape;
 pub mod source;

@@ -1,6 +1,7 @@
 //! Follows a policy: what happens is drawn, run after run.
 
 use hadal_system::chance::Formula;
+use hadal_system::random::SplitMix;
 use hadal_system::{Choices, Label, PropertyId, StateSpace, Successors, Worker};
 use std::collections::HashMap;
 
@@ -67,7 +68,7 @@ pub struct Follower<'s> {
     worker: Box<dyn Worker + 's>,
     choice_of: HashMap<String, u32>,
     choices: Choices,
-    seed: u64,
+    random: SplitMix,
 }
 
 impl<'s> Follower<'s> {
@@ -86,16 +87,12 @@ impl<'s> Follower<'s> {
             choice_of.insert(state.unwrap_or_default().to_owned(), number);
         }
         let choices = Choices::new(space.words(), reward);
-        Ok(Follower { space, worker: space.worker(), choice_of, choices, seed })
+        Ok(Follower { space, worker: space.worker(), choice_of, choices, random: SplitMix::new(seed) })
     }
 
-    /// A number from 0 to 1, without 1 (Steele, Lea, Flood 2014).
+    /// A number from 0 to 1, without 1.
     fn draw(&mut self) -> f64 {
-        self.seed = self.seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.seed;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (bits ^ bits >> 31) as f64 / 2f64.powi(64)
+        self.random.bits() as f64 / 2f64.powi(64)
     }
 
     /// One run of at most `steps`; `ends` says of a state whether it arrived there (`Some(true)`), failed (`Some(false)`) or goes

@@ -3,7 +3,7 @@
 use super::audit::Audit;
 use super::figures::{DirectedFigures, Manner};
 use super::nodes::{Flag, NONE, Node, Nodes};
-use super::open::{Entry, Open, next_random};
+use super::open::{Entry, Open};
 use super::order::Order;
 use super::{DirectedSearch, Insertion, Trust, aims_at_all};
 use crate::finding::Finding;
@@ -13,6 +13,7 @@ use hadal_store::OverBudget;
 use hadal_store::table::StateTable;
 use hadal_system::Label;
 use hadal_system::guide::{Distance, Estimator, Judge, Placement, Step};
+use hadal_system::random::SplitMix;
 
 /// The priority of states that seem hopeless but are not proven to be.
 pub(super) const LAST: u64 = u64::MAX;
@@ -239,7 +240,7 @@ impl<'a> Core<'a> {
             self.scratch.turn.sort_by_key(rank);
         }
         if let Some(seed) = self.search.options.seed {
-            let draw = |n: &u32| next_random(&mut (seed ^ u64::from(labels[*n as usize].0) << 32));
+            let draw = |n: &u32| SplitMix::new(seed ^ u64::from(labels[*n as usize].0) << 32).bits();
             self.scratch.turn.sort_by_cached_key(draw);
         }
     }

@@ -8,6 +8,7 @@ use hadal_store::governor::Reservation;
 use hadal_store::{Governor, OverBudget};
 use hadal_system::Label;
 use hadal_system::guide::Selection;
+use hadal_system::random::SplitMix;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Entries per chunk.
@@ -54,14 +55,14 @@ pub(super) struct Open {
     free: Vec<Chunk>,
     reservation: Reservation,
     tie: Tie,
-    random: u64,
+    random: SplitMix,
     selection: Selection,
     len: u64,
 }
 
 impl Open {
     pub(super) fn new(tie: Tie, selection: Selection, governor: &Governor) -> Self {
-        let random = if let Tie::Random(seed) = tie { seed } else { 0 };
+        let random = SplitMix::new(if let Tie::Random(seed) = tie { seed } else { 0 });
         let reservation = governor.empty("open states");
         Open { queues: Vec::new(), free: Vec::new(), reservation, tie, random, selection, len: 0 }
     }
@@ -156,7 +157,7 @@ impl Bucket {
     }
 
     /// Takes an entry; there is one.
-    fn pop(&mut self, tie: Tie, random: &mut u64, free: &mut Vec<Chunk>) -> Entry {
+    fn pop(&mut self, tie: Tie, random: &mut SplitMix, free: &mut Vec<Chunk>) -> Entry {
         if tie == Tie::Fifo {
             let entry = self.chunks[0][self.gone];
             self.gone += 1;
@@ -168,7 +169,7 @@ impl Bucket {
         }
         if let Tie::Random(_) = tie {
             let len = (self.chunks.len() - 1) * CHUNK + self.filled;
-            let chosen = (next_random(random) % len as u64) as usize;
+            let chosen = (random.bits() % len as u64) as usize;
             let last = self.chunks[(len - 1) / CHUNK][(len - 1) % CHUNK];
             let slot = &mut self.chunks[chosen / CHUNK][chosen % CHUNK];
             let entry = std::mem::replace(slot, last);
@@ -187,14 +188,6 @@ impl Bucket {
             self.filled = if self.chunks.is_empty() { 0 } else { CHUNK };
         }
     }
-}
-
-/// The next number of a splitmix sequence.
-pub(super) fn next_random(seed: &mut u64) -> u64 {
-    *seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mixed = (*seed ^ *seed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ mixed >> 31
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use hadal_store::Reservation;
 use hadal_store::levels::LevelPolicy;
 use hadal_store::run::RunOptions;
 use hadal_store::vfs::Disk;
+use hadal_system::random::Xorshift;
 use serde::{Deserialize, Serialize};
 
 /// How far back candidates are compared.
@@ -46,7 +47,7 @@ pub(crate) struct Settling {
     last_full: Option<u64>,
     /// Duplicates seen by distance, for the automatic bound.
     histogram: Vec<u64>,
-    random: u64,
+    random: Xorshift,
     /// Depth of the layer being found.
     depth: u64,
     _memory: Reservation,
@@ -64,7 +65,7 @@ impl Settling {
             since_full: 0,
             last_full: None,
             histogram: Vec::new(),
-            random: 0x9E37_79B9_7F4A_7C15,
+            random: Xorshift::golden(),
             depth: 0,
             _memory: disk.governor.try_reserve(2 * most, "settled layers")?,
         })
@@ -142,12 +143,7 @@ impl Settling {
             return None;
         }
         let reach = match self.bound {
-            Bound::Random => {
-                self.random ^= self.random << 13;
-                self.random ^= self.random >> 7;
-                self.random ^= self.random << 17;
-                1 + u64::from(self.random.trailing_zeros())
-            }
+            Bound::Random => 1 + u64::from(self.random.bits().trailing_zeros()),
             _ => self.reach_now(),
         };
         self.depth.checked_sub(reach.max(1)).filter(|&since| since > 0)

@@ -2,23 +2,12 @@
 
 use super::{Envelope, Found, Stop};
 use crate::task::Task;
-
-/// A small generator of numbers between 0 and 1 (Marsaglia's xorshift): trials are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
+use hadal_system::random::Xorshift;
 
 /// Runs `trials` walks of the greedy policy, updating what they visit. Values stay below the least costs.
 pub fn rtdp(task: &dyn Task, trials: u64, stop: Stop) -> Found {
     let mut envelope = Envelope::new(task, stop);
-    let mut dice = Dice(0x2545_F491_4F6C_DD1D);
+    let mut dice = Xorshift::other();
     let mut converged = true;
     for _ in 0..trials {
         let mut change = 0.0f64;
@@ -32,7 +21,7 @@ pub fn rtdp(task: &dyn Task, trials: u64, stop: Stop) -> Found {
 }
 
 /// Walks from the initial state until a terminal or solved one; tells what it visits.
-fn walk(envelope: &mut Envelope, dice: &mut Dice, mut visited: impl FnMut(&Envelope, u32, f64)) {
+fn walk(envelope: &mut Envelope, dice: &mut Xorshift, mut visited: impl FnMut(&Envelope, u32, f64)) {
     let mut at = 0u32;
     while !envelope.nodes[at as usize].solved && !envelope.exhausted() {
         let change = envelope.update(at);
@@ -40,7 +29,7 @@ fn walk(envelope: &mut Envelope, dice: &mut Dice, mut visited: impl FnMut(&Envel
         let (_, Some(n)) = envelope.greedy(at) else { return };
         let Some(actions) = &envelope.nodes[at as usize].actions else { return };
         let outcomes = &actions[n].outcomes;
-        let mut roll = dice.roll();
+        let mut roll = dice.fraction();
         // Rounding may leave a little: the last outcome takes it.
         at = outcomes[outcomes.len() - 1].0;
         for &(to, p) in outcomes {
@@ -56,7 +45,7 @@ fn walk(envelope: &mut Envelope, dice: &mut Dice, mut visited: impl FnMut(&Envel
 /// Labelled RTDP: states are solved when nothing in what their greedy policy reaches would change.
 pub fn lrtdp(task: &dyn Task, stop: Stop) -> Found {
     let mut envelope = Envelope::new(task, stop);
-    let mut dice = Dice(0x2545_F491_4F6C_DD1D);
+    let mut dice = Xorshift::other();
     let mut visited = Vec::new();
     while !envelope.nodes[0].solved {
         visited.clear();

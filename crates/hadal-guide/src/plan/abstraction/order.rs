@@ -6,6 +6,7 @@ use super::Abstraction;
 use crate::plan::additive::{INFINITE, add};
 use crate::plan::queue::Queue;
 use hadal_exec::rows::{Firing, RowSpace};
+use hadal_system::random::Xorshift;
 
 /// States that orders are judged by.
 const SAMPLES: usize = 200;
@@ -125,13 +126,8 @@ fn stolen(abstractions: &[Abstraction], whole: &[Vec<u32>], costs: &[u32]) -> Ve
 /// States at the ends of random walks, always the same ones. Walks begin again where they are `dead`.
 pub(super) fn walks(space: &RowSpace, length: u32, dead: impl Fn(&[u64]) -> bool) -> Vec<Vec<u64>> {
     let mut worker = space.row_worker();
-    let mut dice = 0x9E37_79B9_7F4A_7C15u64;
-    let mut roll = move |bound: u32| {
-        dice ^= dice << 13;
-        dice ^= dice >> 7;
-        dice ^= dice << 17;
-        (dice % u64::from(bound.max(1))) as u32
-    };
+    let mut dice = Xorshift::golden();
+    let mut roll = move |bound: u32| (dice.bits() % u64::from(bound.max(1))) as u32;
     let mut rows = Vec::new();
     let mut found = Vec::new();
     for _ in 0..SAMPLES {

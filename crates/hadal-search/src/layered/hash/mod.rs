@@ -28,6 +28,7 @@ use hadal_store::table::StateTable;
 use hadal_store::vfs::{CachedFolder, Disk};
 use hadal_store::{Bitmap, Reservation};
 use hadal_system::Ascending;
+use hadal_system::random::Xorshift;
 use std::sync::Arc;
 
 /// A bucket is split when its candidates would take more of the table than this.
@@ -55,7 +56,7 @@ pub(crate) struct HashDetector {
     held: usize,
     resident: usize,
     most_held: usize,
-    random: u64,
+    random: Xorshift,
     depth: u64,
     /// Where recent layers are looked at only.
     settling: Option<Settling>,
@@ -96,7 +97,7 @@ impl HashDetector {
             held: 0,
             resident: 0,
             most_held: most as usize / 8,
-            random: 0x2545_F491_4F6C_DD1D,
+            random: Xorshift::other(),
             depth: 0,
             settling: bound.map(|bound| Settling::new(&disk, options, bound)).transpose()?,
             since: 0,
@@ -174,11 +175,8 @@ impl HashDetector {
         let shape = self.shape;
         let mut sample = self.buckets[bucket].recent_states(SAMPLED * shape.stride())?;
         shape.strip_payloads(&mut sample);
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
         let states = sample.chunks_exact(shape.words());
-        if !self.partition.split(bucket, states, self.split_by, self.random) {
+        if !self.partition.split(bucket, states, self.split_by, self.random.bits()) {
             return Ok(false);
         }
         self.splits += 1;

@@ -18,6 +18,7 @@ use hadal_exec::model::{Engine, Model, ModelOptions};
 use hadal_exec::symmetry::SymmetryMode;
 use hadal_search::ViolationKind;
 use hadal_system::DeadlockNotion;
+use hadal_system::random::SplitMix;
 use std::collections::BTreeMap;
 use std::io::{BufRead, ErrorKind, IsTerminal, Write};
 
@@ -32,7 +33,7 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
     let model = Model::new(loaded.system, options).map_err(|error| Failure::Usage(error.to_string()))?;
     let detail = if args.full_states { Detail::WholeStates } else { Detail::Changes };
-    let (mut random, mut out) = (SplitMix64(args.seed), std::io::stdout().lock());
+    let (mut random, mut out) = (SplitMix::new(args.seed), std::io::stdout().lock());
     if args.runs > 1 {
         return match statistics(&model, loaded.language.deadlock, args, &mut out) {
             Ok(wrong) => Ok(u8::from(wrong)),
@@ -76,7 +77,7 @@ enum SimulationError {
 fn at_random(
     walk: &mut Simulation,
     args: &SimulateArgs,
-    random: &mut SplitMix64,
+    random: &mut SplitMix,
     out: &mut dyn Write,
 ) -> Result<(), SimulationError> {
     let mut met = Met::Nothing;
@@ -151,7 +152,7 @@ const HELP: &str = "a number takes that action; r: any action, b: back, j N: bac
      w FILE: write the walk, h: help, q: quit";
 
 /// Asks for every step until the person quits or the input ends.
-fn by_hand(walk: &mut Simulation, random: &mut SplitMix64, talk: Talk) -> Result<(), SimulationError> {
+fn by_hand(walk: &mut Simulation, random: &mut SplitMix, talk: Talk) -> Result<(), SimulationError> {
     let Talk { input, echo, out } = talk;
     if walk.path.is_empty() && walk.enabled.len() == 1 {
         walk.take(0, out)?;
@@ -380,7 +381,7 @@ fn statistics(
     let mut fired: BTreeMap<String, u64> = BTreeMap::new();
     let (mut steps, mut wrong_walks) = (0u64, 0u64);
     for run in 0..args.runs {
-        let mut random = SplitMix64(args.seed.wrapping_add(run));
+        let mut random = SplitMix::new(args.seed.wrapping_add(run));
         let mut stepper = Stepper::new(model, deadlock);
         let mut path: Vec<Vec<u64>> = Vec::new();
         let mut here: Option<Spot> = None;
@@ -435,45 +436,4 @@ fn statistics(
         writeln!(out, "  {} x {name}", grouped(*times))?;
     }
     Ok(wrong_walks > 0)
-}
-
-/// Sebastiano Vigna's splitmix64: small, and the same on every machine.
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `bound`, unless there is none.
-    fn below(&mut self, bound: usize) -> Option<usize> {
-        // The high half of the product is below the bound.
-        let drawn = (u128::from(self.next()) * bound as u128) >> 64;
-        (bound > 0).then_some(drawn as usize)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::SplitMix64;
-
-    /// The first outputs for seed 1234567, as published with the generator's reference code.
-    #[test]
-    fn the_generator_is_splitmix64() {
-        let mut random = SplitMix64(1_234_567);
-        let drawn = [random.next(), random.next(), random.next()];
-        assert_eq!(drawn, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
-    }
-
-    #[test]
-    fn every_choice_is_drawn_and_none_from_nothing() {
-        let mut random = SplitMix64(1);
-        let drawn: std::collections::BTreeSet<_> = (0..100).filter_map(|_| random.below(3)).collect();
-        assert_eq!(drawn.into_iter().collect::<Vec<_>>(), [0, 1, 2]);
-        assert_eq!(random.below(0), None);
-    }
 }
