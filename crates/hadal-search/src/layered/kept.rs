@@ -38,7 +38,7 @@ impl KeptLayers {
         let shape = RecordShape::with_payload(space.words(), record.journal.payload_words());
         let options = RunOptions { shape, ..usual };
         let journal = ledger.open_journal(options, &record)?;
-        Ok((journal.depth() > 0).then_some(KeptLayers { journal, ledger: ledger }))
+        Ok((journal.depth() > 0).then_some(KeptLayers { journal, ledger }))
     }
 
     /// How many layers there are.
