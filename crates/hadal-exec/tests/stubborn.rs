@@ -68,6 +68,11 @@ fn compare(system: System, symmetry: SymmetryMode, deadlocks: DeadlockNotion) ->
         }
         assert!(found.states <= whole.states, "{name}, {deadlocks:?}: {} > {}", found.states, whole.states);
         states = found.states;
+        if traces == Traces::Some && symmetry == SymmetryMode::Off {
+            let found =
+                explore(&reduced.by_processes(), deadlocks, 3000).expect("no more states than before");
+            assert_eq!(found.nearest.is_some(), whole.nearest.is_some(), "processes, {name}, {deadlocks:?}");
+        }
     }
     Some((whole.states, states))
 }

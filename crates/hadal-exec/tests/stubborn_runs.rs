@@ -336,6 +336,49 @@ fn processes_that_are_given_channels_keep_their_errors_and_deadlocks() {
     keep_errors_and_deadlocks(300, started);
 }
 
+/// Processes that come to an end wait for certain messages, in buffers that were used before.
+#[test]
+fn conversations_keep_their_errors_and_deadlocks() {
+    keep_errors_and_deadlocks(400, conversation);
+}
+
+/// A Promela text of processes without loops that wait for messages by what those say.
+fn conversation(seed: u64) -> String {
+    let mut random = Random::new(seed ^ 0x436F_6E76);
+    let mut text = String::from("chan q[3] = [2] of { byte };\nbyte x, y;\n");
+    for p in 0..3 {
+        text += &format!("active proctype P{p}() {{ byte a;\n");
+        for _ in 0..3 + random.below(3) {
+            text += &match random.below(4) {
+                0 => format!("  if :: {} :: {} fi;\n", said(&mut random), said(&mut random)),
+                1 => format!(
+                    "  if :: {} :: {} -> {} fi;\n",
+                    said(&mut random),
+                    said(&mut random),
+                    said(&mut random)
+                ),
+                _ => format!("  {};\n", said(&mut random)),
+            };
+        }
+        text += "end: skip }\n";
+    }
+    text
+}
+
+fn said(random: &mut Random) -> String {
+    let (q, k) = (random.below(3), random.below(3));
+    match random.below(12) {
+        0..=3 => format!("q[{q}]!{k}"),
+        4..=6 => format!("q[{q}]?{k}"),
+        7 => format!("q[{q}]?a"),
+        8 => format!("x = {}", k & 1),
+        9 => format!("(y == {})", k & 1),
+        10 => format!("y = {}", k & 1),
+        _ if random.chance(30) => "assert(x + y < 2)".into(),
+        _ => "a = 1 - (a & 1)".into(),
+    }
+}
+
 fn keep_errors_and_deadlocks(texts: u64, text: fn(u64) -> String) {
     let (mut before, mut after, mut asked) = (0, 0, 0);
     for seed in 0..texts {
@@ -353,6 +396,12 @@ fn keep_errors_and_deadlocks(texts: u64, text: fn(u64) -> String) {
             assert!(reduced.edges.len() <= whole.edges.len(), "{what}");
             if traces == Traces::Some {
                 after += reduced.edges.len();
+                let reduced = graph(&stubborn.by_processes()).expect("no more states than before");
+                assert_eq!(
+                    (whole.fault, whole.deadlock),
+                    (reduced.fault, reduced.deadlock),
+                    "processes, {what}"
+                );
             }
         }
     }

@@ -208,6 +208,24 @@ fn partial_order_reduction_answers_a_formula_about_a_ring() {
     assert_eq!(answer["verdict"], "holds", "{answer:#}");
 }
 
+/// At most three times what SPIN 6.5.2 keeps with its reduction and statement merging.
+#[test]
+fn partial_order_reduction_keeps_few_states_of_promela_models() {
+    for (model, verdict, most) in [
+        ("spin4-tests/leader.pml", "holds", 3 * 97),
+        ("spin-examples/sort.pml", "holds", 3 * 135),
+        ("spin4-tests/snoopy.pml", "violated", 3 * 9343),
+        ("spin4-tests/mobile1.pml", "holds", 3 * 6602),
+        ("spin-examples/eratosthenes.pml", "holds", 3 * 2093),
+        ("spin4-tests/pftp.pml", "holds", 3 * 47_356),
+    ] {
+        let Some(path) = corpus(&format!("promela/{model}")) else { return };
+        let answer = run(&vec![path.display().to_string()], &["--por"]).json();
+        assert_eq!(answer["verdict"], verdict, "{model}: {answer:#}");
+        assert!(answer["states"].as_u64().is_some_and(|states| states <= most), "{model}: {answer:#}");
+    }
+}
+
 #[test]
 fn partial_order_reduction_refuses_what_it_does_not_keep() {
     let bahn = bundled().join("hbahn.mdve").display().to_string();

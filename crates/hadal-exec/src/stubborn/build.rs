@@ -34,10 +34,10 @@ pub(super) struct Ground<'a> {
 /// The relation in the making.
 pub(super) struct Build<'a> {
     ground: Ground<'a>,
-    system: &'a System,
+    pub(super) system: &'a System,
     /// Errors in guards and what is wrong with properties, as guards that are true there.
     events: Vec<Footprint>,
-    layout: &'a Layout,
+    pub(super) layout: &'a Layout,
     prints: &'a [Print],
     meetings: Meetings,
     pub(super) rows: Rows,
@@ -49,7 +49,7 @@ pub(super) struct Build<'a> {
     /// By process and code of its location.
     pub(super) places: Vec<Vec<Place>>,
     /// The slots that say where processes stand.
-    locations: Vec<u32>,
+    pub(super) locations: Vec<u32>,
     /// Per group, the processes that live where it fires, before and after.
     living: Vec<Vec<usize>>,
     /// Per group, the processes that it may bring to life, and what it reads and writes where they live already.
@@ -100,30 +100,30 @@ impl<'a> Build<'a> {
     }
 
     /// Those of them that may write one of these.
-    fn writers(&self, slots: &SlotSet) -> impl Iterator<Item = (usize, &'a Print)> + use<'a> {
+    pub(super) fn writers(&self, slots: &SlotSet) -> impl Iterator<Item = (usize, &'a Print)> + use<'a> {
         let prints = self.prints;
         let all = self.meetings.writers(slots).into_iter().map(|n| (n, &prints[n]));
         all.filter(|(_, print)| print.rank == 0)
     }
 
     pub(super) fn conflicts(&mut self) {
-        for (n, print) in self.prints.iter().enumerate() {
-            if !print.is_possible() {
-                let nothing = self.rows.add([]);
-                self.conflicts.push(nothing);
-                continue;
+        let mut conflicts: Vec<Vec<usize>> = vec![Vec::new(); self.prints.len()];
+        for (n, print) in self.prints.iter().enumerate().filter(|(_, print)| print.is_possible()) {
+            // Two that conflict do so both ways.
+            for m in self.meetings.with(&print.facts).into_iter().filter(|&m| m > n) {
+                let other = &self.prints[m];
+                if print.facts.may_be_enabled_with(&other.facts) && self.conflict(n, m) {
+                    [(n, m), (m, n)].iter().for_each(|&(a, b)| conflicts[a].push(b));
+                }
             }
-            let candidates = self.meetings.with(&print.facts);
-            let others = candidates.into_iter().map(|m| (m, &self.prints[m])).filter(|&(m, other)| {
-                m != n
-                    && other.rank == 0
-                    && self.conflict(n, m)
-                    && print.facts.may_be_enabled_with(&other.facts)
-            });
+        }
+        for (print, mut all) in self.prints.iter().zip(conflicts) {
+            all.retain(|&m| self.prints[m].rank == 0);
             // A group of several instances may be enabled by one of them: the others may still have to be.
-            let enablers =
-                self.plain_steps().filter(|(_, by)| !print.single && by.facts.may_enable(&print.facts));
-            let all: Vec<usize> = others.chain(enablers).map(|(m, _)| m).collect();
+            let enablers = self
+                .plain_steps()
+                .filter(|(_, by)| !print.single && print.is_possible() && by.facts.may_enable(&print.facts));
+            all.extend(enablers.map(|(m, _)| m));
             let row = self.rows.add(all);
             self.conflicts.push(row);
         }
@@ -235,7 +235,7 @@ impl<'a> Build<'a> {
     }
 
     /// Whether a group may write a scalar while a process lives.
-    fn writes_while_living(&self, group: usize, process: usize, slot: u32) -> bool {
+    pub(super) fn writes_while_living(&self, group: usize, process: usize, slot: u32) -> bool {
         match self.bearing[group].iter().find(|(p, ..)| *p == process) {
             Some((.., writes)) => writes.contains(slot),
             None => self.prints[group].facts.may_write.contains(slot),

@@ -15,6 +15,7 @@
 //!   them is seen by the claim: what is left is stutter equivalent (Peled 1994: ample sets, their conditions C0 to C3).
 
 use super::growing::Growing;
+use super::local;
 use super::memo::{Entry, Memo};
 use super::precondition::Way;
 use super::relation::{Cause, Relation};
@@ -40,6 +41,8 @@ pub(super) struct Closure<'r> {
     growing: Growing,
     base: Growing,
     best: Vec<u64>,
+    /// The set that is known before others are looked for.
+    known: Vec<u64>,
     /// Which tests were made in this state, and which of those failed.
     asked: Vec<u64>,
     failed: Vec<u64>,
@@ -53,6 +56,18 @@ pub(super) struct Closure<'r> {
     /// How writers are found.
     way: Way,
     memo: Memo,
+    effort: Effort,
+    /// How often it was looked for what can enable something.
+    pub(super) work: u64,
+}
+
+/// Which sets are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// Those of some processes.
+    Local,
+    /// Where those are not as small as can be, any.
+    Full,
 }
 
 /// Whether a set must contain something that leads on.
@@ -72,7 +87,7 @@ pub(super) enum Lengths {
 }
 
 impl<'r> Closure<'r> {
-    pub(super) fn new(relation: &'r Relation) -> Self {
+    pub(super) fn new(relation: &'r Relation, effort: Effort) -> Self {
         let words = relation.rows.words();
         let (empty, tests) = (vec![0u64; words], vec![0u64; relation.tests.len().div_ceil(64)]);
         Closure {
@@ -81,7 +96,8 @@ impl<'r> Closure<'r> {
             effective: empty.clone(),
             growing: Growing::new(words),
             base: Growing::new(words),
-            best: empty,
+            best: empty.clone(),
+            known: empty,
             asked: tests.clone(),
             failed: tests,
             keys: Vec::new(),
@@ -91,6 +107,8 @@ impl<'r> Closure<'r> {
             looked: Vec::new(),
             way: Way::Writes,
             memo: Memo::new(),
+            effort,
+            work: 0,
         }
     }
 
@@ -106,15 +124,27 @@ impl<'r> Closure<'r> {
         if enabled == 1 && progress == Progress::Needed {
             return &self.enabled;
         }
+        self.best.copy_from_slice(&self.enabled);
+        let mut least = enabled;
+        if lengths != Lengths::Kept {
+            let (unwanted, relation) = (self.restless(state), self.relation);
+            let (enabled, effective) = (&self.enabled[..], &self.effective[..]);
+            let here = local::Here { relation, state, enabled, effective, unwanted: &unwanted };
+            least = relation.locals.find(here, least, &mut self.best).unwrap_or(least);
+            if self.effort == Effort::Local || least == 1 && progress == Progress::Needed {
+                return &self.best;
+            }
+        }
+        self.known.copy_from_slice(&self.best);
         let remembers = self.memo.pays();
-        if remembers && let Some(at) = self.memo.find(self.relation, state, (&self.enabled, &self.effective))
-        {
+        self.work += 2;
+        let here = (&self.enabled[..], &self.effective[..], &self.known[..]);
+        if remembers && let Some(at) = self.memo.find(self.relation, state, here) {
             return self.memo.set(at);
         }
         self.asked.fill(0);
         self.looked.clear();
-        self.best.copy_from_slice(&self.enabled);
-        self.choose(state, enabled, progress, lengths);
+        self.choose(state, least, progress, lengths);
         if remembers {
             self.remember(state, lengths);
         }
@@ -154,6 +184,7 @@ impl<'r> Closure<'r> {
         self.memo.keep(Entry {
             enabled: self.enabled.as_slice().into(),
             effective: self.effective.as_slice().into(),
+            known: self.known.as_slice().into(),
             places: places.into(),
             tests: tests.into(),
             conditions: self.looked.as_slice().into(),
@@ -161,9 +192,8 @@ impl<'r> Closure<'r> {
         });
     }
 
-    /// Makes the best set; `enabled` groups can fire.
-    fn choose(&mut self, state: &[u64], enabled: u32, progress: Progress, lengths: Lengths) {
-        let mut least = enabled;
+    /// Makes the best set; the one that is known has `least` enabled groups.
+    fn choose(&mut self, state: &[u64], mut least: u32, progress: Progress, lengths: Lengths) {
         if lengths != Lengths::Kept {
             self.base.clear();
             let restless = self.restless(state);
@@ -304,6 +334,7 @@ impl<'r> Closure<'r> {
     /// same of it are settled at once.
     fn add_way(&mut self, cause: &Cause, state: &[u64]) {
         let relation = self.relation;
+        self.work += 1;
         let mut best: Option<(u32, usize, u32)> = None;
         for &test in &cause.tests {
             let test = test as usize;

@@ -26,6 +26,8 @@ pub(super) struct Memo {
 pub(super) struct Entry {
     pub(super) enabled: Box<[u64]>,
     pub(super) effective: Box<[u64]>,
+    /// The set that was known before.
+    pub(super) known: Box<[u64]>,
     /// Bits of words of the state that are the same: number of the word, which bits, and what they are.
     pub(super) places: Box<[(u32, u64, u64)]>,
     /// Tests, and whether each fails.
@@ -37,7 +39,7 @@ pub(super) struct Entry {
 
 impl Memo {
     pub(super) fn new() -> Self {
-        Memo { entries: (0..PLACES * WAYS).map(|_| None).collect(), next: 0, asked: 0, found: 0 }
+        Memo { entries: Vec::new(), next: 0, asked: 0, found: 0 }
     }
 
     /// Whether it is worth looking. What is chosen does not depend on it.
@@ -57,14 +59,15 @@ impl Memo {
         &mut self,
         relation: &Relation,
         state: &[u64],
-        (enabled, effective): (&[u64], &[u64]),
+        (enabled, effective, known): (&[u64], &[u64], &[u64]),
     ) -> Option<usize> {
         let place = Self::place(enabled);
         let found = (place..place + WAYS).find(|&at| {
-            self.entries[at].as_ref().is_some_and(|entry| {
+            self.entries.get(at).and_then(Option::as_ref).is_some_and(|entry| {
                 *entry.enabled == *enabled
                     && entry.places.iter().all(|&(word, bits, value)| state[word as usize] & bits == value)
                     && *entry.effective == *effective
+                    && *entry.known == *known
                     && entry.tests.iter().all(|&(n, fails)| relation.tests[n as usize].passes(state) != fails)
                     && entry
                         .conditions
@@ -88,6 +91,9 @@ impl Memo {
     pub(super) fn keep(&mut self, entry: Entry) {
         let at = Self::place(&entry.enabled) + self.next % WAYS;
         self.next += 1;
+        if self.entries.is_empty() {
+            self.entries.resize_with(PLACES * WAYS, || None);
+        }
         self.entries[at] = Some(entry);
     }
 }

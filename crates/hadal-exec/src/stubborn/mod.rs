@@ -16,6 +16,7 @@ mod counting;
 mod cycles;
 mod frozen;
 mod growing;
+mod local;
 mod memo;
 mod plain;
 mod precondition;
@@ -25,26 +26,22 @@ mod relation;
 mod rounds;
 mod rows;
 mod sites;
+mod trial;
 
 use crate::model::Model;
-use closure::{Closure, Lengths, Progress};
+use closure::{Closure, Effort, Lengths, Progress};
 use frozen::Frozen;
 use hadal_system::facts::Facts;
 use hadal_system::{
     DeadlockNotion, PropertyBody, PropertyId, StateSpace, Successors, Worker, WrapsSpace, WrapsWorker, state,
 };
 use relation::{Kept, Relation};
-use std::collections::HashSet;
+use trial::Near;
 
-/// In so many states, or a layer more, the sets are tried.
-const TRIED: usize = 3000;
 /// As many settings of what processes were given are looked at by themselves: each is a relation to be worked out.
 const MAX_FROZEN: usize = 1;
 /// Working out one takes time with the square of the groups: with more than this it is left.
 const MOST_GROUPS: usize = 1000;
-/// Where more than this part of them is met with the sets, in per cent, everything is fired.
-const MOST_MET: usize = 85;
-
 /// What is kept of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traces {
@@ -66,6 +63,8 @@ pub struct Stubborn<'m> {
     lengths: Lengths,
     /// The property whose runs are kept.
     about: u64,
+    /// Which sets are looked for.
+    effort: Effort,
     /// Whether everything is fired.
     idle: bool,
 }
@@ -104,9 +103,16 @@ impl<'m> Stubborn<'m> {
     ) -> Option<Self> {
         let relations = vec![Relation::of(model.system(), model.layout(), &kept)?];
         let (settings, frozen, idle) = (Vec::new(), None, false);
-        let mut made = Stubborn { model, relations, settings, frozen, deadlocks, lengths, about, idle };
+        let effort = Effort::Full;
+        let mut made =
+            Stubborn { model, relations, settings, frozen, deadlocks, lengths, about, effort, idle };
         made.try_sets(&kept);
         Some(made)
+    }
+
+    /// The same with no other sets than those of some processes, whatever was found to pay.
+    pub fn by_processes(self) -> Self {
+        Stubborn { effort: Effort::Local, idle: false, ..self }
     }
 
     /// Whether nothing is left out, since next to nothing could be in the states that were tried.
@@ -115,7 +121,7 @@ impl<'m> Stubborn<'m> {
     }
 
     /// Tries the sets in the states near the initial ones: where nearly all of those are met with them, too, choosing them
-    /// would only take time. Of what processes were given, what is met there is looked at by itself.
+    /// would only take time; sets of processes take little, and others must be worth it. Of what processes were given, what is met there is looked at by itself.
     fn try_sets(&mut self, kept: &Kept) {
         let (system, layout) = (self.model.system(), self.model.layout());
         // Symmetric states stand for each other, whatever was given to whom.
@@ -123,14 +129,21 @@ impl<'m> Stubborn<'m> {
             self.frozen = Frozen::find(system, layout, &Facts::of(system));
         }
         let mut met: Vec<Vec<u64>> = Vec::new();
-        let (whole, depth) = near(&mut *self.model.worker(), self.model.words(), usize::MAX, |state| {
-            if let Some(frozen) = self.frozen.as_ref().filter(|it| it.holds(state))
-                && met.len() < MAX_FROZEN
-                && !met.iter().any(|known| frozen.key(state).eq(frozen.key(known)))
-            {
-                met.push(state.to_vec());
-            }
-        });
+        let model = self.model;
+        let whole = Near::explore(
+            model,
+            &mut *model.worker(),
+            usize::MAX,
+            |_| true,
+            |state| {
+                if let Some(frozen) = self.frozen.as_ref().filter(|it| it.holds(state))
+                    && met.len() < MAX_FROZEN
+                    && !met.iter().any(|known| frozen.key(state).eq(frozen.key(known)))
+                {
+                    met.push(state.to_vec());
+                }
+            },
+        );
         for state in met {
             let Some(frozen) = &self.frozen else { break };
             if let Some(relation) = Relation::of(&frozen.system(system, &state), layout, kept) {
@@ -138,14 +151,30 @@ impl<'m> Stubborn<'m> {
                 self.settings.push(frozen.key(&state).collect());
             }
         }
-        if whole >= TRIED {
-            let (met, _) = near(&mut self.own_worker(), self.model.words(), depth, |_| {});
-            self.idle = met * 100 > whole * MOST_MET;
+        if !whole.is_telling() {
+            return;
         }
+        let met = |effort: Effort, goes_on: &dyn Fn(&StubbornWorker) -> bool| {
+            let mut worker = self.own_worker(effort);
+            let near = Near::explore(model, &mut worker, whole.depth(), goes_on, |_| {});
+            (near, worker.work())
+        };
+        if self.lengths == Lengths::Free {
+            let (local, _) = met(Effort::Local, &|_| true);
+            if !local.is_idle(&whole) {
+                let (full, work) = met(Effort::Full, &|worker| !trial::is_enough(worker.work()));
+                if !full.pays(work, &local) {
+                    self.effort = Effort::Local;
+                }
+                return;
+            }
+        }
+        let (full, _) = met(Effort::Full, &|_| true);
+        self.idle = full.is_idle(&whole);
     }
 
-    fn own_worker(&self) -> StubbornWorker<'_> {
-        let closures = self.relations.iter().map(Closure::new).collect();
+    fn own_worker(&self, effort: Effort) -> StubbornWorker<'_> {
+        let closures = self.relations.iter().map(|relation| Closure::new(relation, effort)).collect();
         StubbornWorker { space: self, inner: self.model.worker(), closures }
     }
 
@@ -187,7 +216,7 @@ impl WrapsSpace for Stubborn<'_> {
     }
 
     fn worker(&self) -> Box<dyn Worker + '_> {
-        if self.idle { self.model.worker() } else { Box::new(self.own_worker()) }
+        if self.idle { self.model.worker() } else { Box::new(self.own_worker(self.effort)) }
     }
 }
 
@@ -196,6 +225,13 @@ struct StubbornWorker<'m> {
     inner: Box<dyn Worker + 'm>,
     /// One for each relation.
     closures: Vec<Closure<'m>>,
+}
+
+impl StubbornWorker<'_> {
+    /// How much work it was to choose sets.
+    fn work(&self) -> u64 {
+        self.closures.iter().map(|it| it.work).sum()
+    }
 }
 
 impl WrapsWorker for StubbornWorker<'_> {
@@ -240,35 +276,5 @@ impl WrapsWorker for StubbornWorker<'_> {
             let group = relation.group(label);
             kept[group / 64] >> (group % 64) & 1 == 1
         });
-    }
-}
-
-/// How many states there are in the first layers: all of at most `depth` steps, up to the layer that has the last of
-/// [`TRIED`]; and the steps to there.
-fn near(worker: &mut dyn Worker, words: usize, depth: usize, mut met: impl FnMut(&[u64])) -> (usize, usize) {
-    let mut out = Successors::new(words);
-    worker.initial(&mut out);
-    let mut seen: HashSet<Box<[u64]>> = HashSet::new();
-    let mut layer: Vec<Box<[u64]>> = Vec::new();
-    let mut steps = 0;
-    loop {
-        let mut next: Vec<Box<[u64]>> = Vec::new();
-        for (_, state) in out.iter() {
-            if !seen.contains(state) {
-                met(state);
-                seen.insert(state.into());
-                next.push(state.into());
-            }
-        }
-        layer.clear();
-        layer.append(&mut next);
-        if layer.is_empty() || steps == depth || seen.len() >= TRIED && depth == usize::MAX {
-            return (seen.len(), steps);
-        }
-        steps += 1;
-        out.clear();
-        for state in &layer {
-            worker.successors(state, &mut out);
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::channels::{Use, Way as Through};
 use super::plain::PlainTests;
+use super::rows::members;
 use hadal_system::facts::{Footprint, SlotSet};
 use hadal_system::fold::Fold;
 use hadal_system::system::instance_values;
@@ -62,6 +63,8 @@ impl Buffer {
 pub(super) struct Meetings {
     touching: Vec<Vec<u32>>,
     writing: Vec<Vec<u32>>,
+    /// Words of a row of groups.
+    words: usize,
 }
 
 impl Meetings {
@@ -69,7 +72,9 @@ impl Meetings {
         let slots = prints.iter().flat_map(|it| [&it.facts.reads, &it.facts.may_write]);
         let count =
             slots.filter_map(|set| set.ranges().last().map(|&(_, to)| to as usize)).max().unwrap_or(0);
-        let mut meetings = Meetings { touching: vec![Vec::new(); count], writing: vec![Vec::new(); count] };
+        let words = prints.len().div_ceil(64);
+        let mut meetings =
+            Meetings { touching: vec![Vec::new(); count], writing: vec![Vec::new(); count], words };
         for (n, print) in prints.iter().enumerate().filter(|(_, print)| print.is_possible()) {
             print.facts.may_write.iter().for_each(|slot| meetings.writing[slot as usize].push(n as u32));
             let mut touched = print.facts.reads.clone();
@@ -81,22 +86,24 @@ impl Meetings {
 
     /// The groups that may write one of these, ascending.
     pub(super) fn writers(&self, slots: &SlotSet) -> Vec<usize> {
-        let all = slots.iter().filter_map(|slot| self.writing.get(slot as usize)).flatten();
-        let mut all: Vec<usize> = all.map(|&n| n as usize).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        let mut all = vec![0; self.words];
+        let rows = slots.iter().filter_map(|slot| self.writing.get(slot as usize));
+        rows.for_each(|row| insert(row, &mut all));
+        members(&all).collect()
     }
 
     /// The groups that touch what this writes, or write what it touches, ascending.
     pub(super) fn with(&self, print: &Footprint) -> Vec<usize> {
-        let written = print.may_write.iter().flat_map(|slot| &self.touching[slot as usize]);
-        let read = print.reads.iter().flat_map(|slot| &self.writing[slot as usize]);
-        let mut all: Vec<usize> = written.chain(read).map(|&n| n as usize).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        let mut all = vec![0; self.words];
+        print.may_write.iter().for_each(|slot| insert(&self.touching[slot as usize], &mut all));
+        print.reads.iter().for_each(|slot| insert(&self.writing[slot as usize], &mut all));
+        members(&all).collect()
     }
+}
+
+/// Adds groups to a row.
+fn insert(groups: &[u32], row: &mut [u64]) {
+    groups.iter().for_each(|&group| row[group as usize / 64] |= 1 << (group % 64));
 }
 
 /// The guard of an action's n-th instance.

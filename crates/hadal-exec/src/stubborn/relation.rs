@@ -10,6 +10,7 @@ use super::chain::{self, Chains};
 use super::channels::uses;
 use super::condition::Condition;
 use super::cycles::Cycles;
+use super::local::Locals;
 use super::plain::PlainTests;
 use super::precondition::{Place, Test, Way};
 use super::print::{Buffer, Print, guard_of};
@@ -49,6 +50,8 @@ pub(super) struct Relation {
     pub(super) bodies: Vec<(usize, u32)>,
     /// Per group, the causes of what is looked for that may be gone after it.
     pub(super) ending: Vec<Box<[u32]>>,
+    /// The sets of single processes.
+    pub(super) locals: Locals,
     /// The row of the groups that a claim may see.
     visible: u32,
     cycles: Cycles,
@@ -162,6 +165,7 @@ impl Relation {
         build.note_users();
         build.note_places();
         let ending = build.ending();
+        let locals = Locals::of(&build, &prints, &ending);
         let mut visible = build.rows.add([]);
         if let Kept::Runs(seen) = kept {
             let mut probes = probes.chunks_exact(2);
@@ -195,6 +199,7 @@ impl Relation {
         let lives = tests.iter().any(|test| test.living.is_some());
         Some(Relation {
             lives,
+            locals,
             rows,
             groups: prints.len(),
             conflicts,
