@@ -7,7 +7,9 @@ use crate::layered::cache::CacheKind;
 use crate::layered::hash::detection::{HASH, STRUCTURED};
 use crate::layered::partial::{Bound, PARTIAL};
 use crate::layered::phased::PHASED;
-use crate::layered::sorted::{SORT, SORT_FILE_PER_LAYER, SORT_PER_BATCH, SORT_SEPARATE, SORT_SINGLE_FILE};
+use crate::layered::sorted::{
+    LAYERED, SORT, SORT_FILE_PER_LAYER, SORT_PER_BATCH, SORT_SEPARATE, SORT_SINGLE_FILE,
+};
 use crate::strategy::Strategy;
 
 /// What hadal knows of a strategy.
@@ -165,7 +167,8 @@ pub static STRATEGIES: &[StrategyInfo] = &[
             "layered",
             "On disk: old layers are deleted when there is no room (--keep-layers, --keep-bytes)",
             &["cache", "keep-layers", "keep-bytes", "diameter"],
-            || Strategy::by(&SORT_FILE_PER_LAYER),
+            // A cache that remembers deleted layers would make the numbers depend on the budget.
+            || Strategy { cache: CacheKind::Buffer, ..Strategy::by(&LAYERED) },
         )
     },
     layered(
@@ -198,11 +201,7 @@ pub static STRATEGIES: &[StrategyInfo] = &[
             "frontier",
             "As Korf's frontier search: only the last layers are kept",
             &["cache", "diameter"],
-            || Strategy {
-                cache: CacheKind::Buffer,
-                keep_layers: Some(3),
-                ..Strategy::by(&SORT_FILE_PER_LAYER)
-            },
+            || Strategy { cache: CacheKind::Buffer, keep_layers: Some(3), ..Strategy::by(&LAYERED) },
         )
     },
 ];

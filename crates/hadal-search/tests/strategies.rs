@@ -314,6 +314,37 @@ fn deleted_layers_are_said_and_a_diameter_ends_the_search() {
 }
 
 #[test]
+fn what_deleted_layers_hide_depends_on_the_layers_kept_alone() {
+    // Each way round has 40 steps: with fewer layers, states are met again and counted again.
+    let cycles = Grid::cycles(2, 40);
+    for (kept, forgets) in [(12, true), (30, true), (60, false)] {
+        let strategy = Strategy { keep_layers: Some(kept), diameter: Some(100), ..named("layered") };
+        let limits = Limits::default();
+        let setting = Setting { space: &cycles, strategy: &strategy, threads: 1, budget: BUDGET, limits };
+        let folder = || Arc::new(FaultyFolder::new(Faults::default()));
+        let whole = search(&setting, folder(), Begin::Fresh).unwrap().report;
+        assert_eq!(whole.states > 1600, forgets, "{kept} layers: {} states", whole.states);
+        let counts = |report: &Report| -> Vec<(u64, u64)> {
+            report.layers.iter().map(|layer| (layer.states, layer.transitions)).collect()
+        };
+        for (budget, threads) in [(16 * BUDGET, 1), (BUDGET, 2), (64 * BUDGET, 2)] {
+            let setting = Setting { budget, threads, ..setting };
+            let report = search(&setting, folder(), Begin::Fresh).unwrap().report;
+            assert_eq!(counts(&report), counts(&whole), "{kept} layers, {budget} bytes, {threads} threads");
+        }
+        let vfs = folder();
+        let limits = Limits { max_depth: Some(47), ..limits };
+        search(&Setting { limits, ..setting }, vfs.clone(), Begin::Fresh).unwrap();
+        let report = search(&setting, vfs, Begin::Again).unwrap().report;
+        assert_eq!(
+            (report.states, report.transitions),
+            (whole.states, whole.transitions),
+            "{kept} layers, resumed"
+        );
+    }
+}
+
+#[test]
 fn distances_of_duplicates_show_the_locality_of_the_graph() {
     let report = whole(&Grid::torus(2, 60), &named("sort-file-per-layer"), 1).report;
     let farthest = report.layers.iter().flat_map(|layer| &layer.by_distance).map(|d| d.nearest).max();

@@ -16,6 +16,7 @@ use hadal_store::sort::dedupe_sorted;
 use hadal_store::vfs::Disk;
 use hadal_system::state::compare;
 use std::cmp::Ordering::Less;
+use std::ops::Range;
 
 /// Words of small layers that share a file where each layer should have its own.
 const APART: usize = 256;
@@ -30,6 +31,8 @@ pub(crate) struct ClosedSet {
     /// Words that `recent` may take.
     most_recent: usize,
     most_runs: usize,
+    /// Whether runs are merged where there are more than can be open at once; else they are asked in groups.
+    merges: bool,
     options: RunOptions,
 }
 
@@ -46,7 +49,26 @@ impl ClosedSet {
         // Asking a run takes about two readers' memory.
         let open = disk.governor.limit() / 10 / RunReader::footprint(&options).max(1);
         let most_runs = (open as usize).clamp(4, 512);
-        ClosedSet { levels, additions, recent, recent_depths: (0, 0), most_recent, most_runs, options }
+        ClosedSet {
+            levels,
+            additions,
+            recent,
+            recent_depths: (0, 0),
+            most_recent,
+            most_runs,
+            merges: true,
+            options,
+        }
+    }
+
+    /// The same whose runs stay apart, however many there are: [`ClosedSet::groups`] of them are asked one after the other.
+    pub(crate) fn apart(self) -> Self {
+        ClosedSet { merges: false, ..self }
+    }
+
+    /// The same in which no two layers share a run, however small they are, so that each can be forgotten by itself.
+    pub(crate) fn layer_by_layer(self) -> Self {
+        ClosedSet { most_recent: 0, ..self.apart() }
     }
 
     /// Adds a layer, or an ascending part of one, none of whose states is in the set.
@@ -88,10 +110,31 @@ impl ClosedSet {
 
     /// Merges the runs when there are more than can be open at once.
     fn limit_runs(&mut self) -> Result<(), Trouble> {
-        if self.levels.runs().count() > self.most_runs {
+        if self.merges && self.levels.runs().count() > self.most_runs {
             self.levels.compact()?;
         }
         Ok(())
+    }
+
+    /// The runs that can be asked at once, the newest first; at least one group, which may be empty.
+    pub(crate) fn groups(&self) -> Vec<Range<usize>> {
+        let mut groups = Vec::new();
+        let mut end = self.levels.runs().count();
+        while end > 0 {
+            let begin = end.saturating_sub(self.most_runs);
+            groups.push(begin..end);
+            end = begin;
+        }
+        if groups.is_empty() {
+            groups.push(0..0);
+        }
+        groups
+    }
+
+    /// A pass that asks the runs of one of the groups; with the newest, small layers in RAM as well.
+    pub(crate) fn filter_group(&self, group: Range<usize>) -> Result<ClosedPass<'_>, Trouble> {
+        let next = if group.end == self.levels.runs().count() { 0 } else { self.recent.len() };
+        Ok(ClosedPass { levels: self.levels.filter_runs(group)?, set: self, next, found_recent: 0 })
     }
 
     /// States on disk.

@@ -41,6 +41,8 @@ pub(crate) struct Sorting {
     pub(crate) closed: LevelPolicy,
     pub(crate) merging: Merging,
     pub(crate) passes: Passes,
+    /// Whether even the smallest layers have a file each, so that each can be deleted.
+    pub(crate) layers_apart: bool,
 }
 
 impl Sorting {
@@ -49,6 +51,7 @@ impl Sorting {
         closed: LevelPolicy::Merging { ratio: 3 },
         merging: Merging::Combined,
         passes: Passes::PerLayer,
+        layers_apart: false,
     };
 }
 
@@ -75,6 +78,10 @@ by_sorting! {
 by_sorting! {
     /// Closed states in one file per layer.
     SORT_FILE_PER_LAYER, Sorting { closed: LevelPolicy::FilePerLayer, ..Sorting::LEVELS }
+}
+by_sorting! {
+    /// Closed states in one file per layer, also of the smallest, which go with their layer.
+    LAYERED, Sorting { closed: LevelPolicy::FilePerLayer, layers_apart: true, ..Sorting::LEVELS }
 }
 by_sorting! {
     /// In a first pass the candidates alone, in a second against the closed states.
@@ -105,8 +112,14 @@ impl SortedDetector {
     pub(crate) fn new(disk: &Disk, options: RunOptions, sorting: Sorting) -> Result<Self, Trouble> {
         let most = (disk.governor.limit() / 64).clamp(32 << 10, 32 << 20);
         let most_words = most as usize / 8;
+        let closed = ClosedSet::new(disk, options, sorting.closed, most_words);
+        let closed = match sorting {
+            Sorting { layers_apart: true, .. } => closed.layer_by_layer(),
+            Sorting { closed: LevelPolicy::FilePerLayer, passes: Passes::PerLayer, .. } => closed.apart(),
+            _ => closed,
+        };
         Ok(SortedDetector {
-            closed: ClosedSet::new(disk, options, sorting.closed, most_words),
+            closed,
             candidates: Candidates::new(disk, options, most_words),
             sorting,
             disk: disk.clone(),
@@ -169,11 +182,28 @@ impl Detector for SortedDetector {
         }
         self.see_to_screen()?;
         let mut found = std::mem::take(&mut self.found);
-        let mut pass = match self.sorting.passes {
-            Passes::PerLayer => self.closed.filter(0)?,
-            Passes::PerBatch => self.closed.filter(u64::MAX)?,
+        let mut groups = match self.sorting.passes {
+            Passes::PerLayer => self.closed.groups(),
+            // All was asked before.
+            Passes::PerBatch => Vec::new(),
         };
-        let merge = self.candidates.merge()?;
+        let last = groups.pop();
+        let mut merge = self.candidates.merge()?;
+        for group in groups {
+            // More runs than can be open at once: what these do not have is compared with the next.
+            let mut pass = self.closed.filter_group(group)?;
+            let mut left = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
+            let done = subtract_closed(merge, &mut pass, &mut left)?;
+            found.within += done.duplicates_within;
+            found.earlier += done.duplicates_closed;
+            pass.by_distance(self.depth, &mut found.by_distance);
+            drop(pass);
+            merge = RunMerge::of_runs(self.options.shape, &[left.finish()?])?;
+        }
+        let mut pass = match last {
+            Some(group) => self.closed.filter_group(group)?,
+            None => self.closed.filter(u64::MAX)?,
+        };
         let done = match &mut self.screen {
             Some(screen) => subtract_closed(merge, &mut screen.over(&mut pass), &mut Sink(layer))?,
             None => subtract_closed(merge, &mut pass, &mut Sink(layer))?,

@@ -147,6 +147,11 @@ impl Levels {
         LevelsFilter::open(&self.levels, layer)
     }
 
+    /// A pass that asks only these runs, counted from the oldest.
+    pub fn filter_runs(&self, runs: std::ops::Range<usize>) -> Result<LevelsFilter, ReadError> {
+        LevelsFilter::open(&self.levels[runs], 0)
+    }
+
     /// Sets the bit of each of the strictly ascending candidates that is in the set; returns how many are.
     pub fn filter_sorted(&self, candidates: Records<'_>, present: &mut Bitmap) -> Result<u64, ReadError> {
         self.filter()?.mark(candidates, present)
