@@ -61,12 +61,9 @@ impl RunPlace {
         RunPlace { limit, ..self }
     }
 
+    /// A folder that counts its bytes, and takes no more than it may.
     fn within_limit(&self, folder: Folder) -> std::io::Result<Arc<dyn Vfs>> {
-        let folder: Arc<dyn Vfs> = Arc::new(folder);
-        match self.limit {
-            Some(limit) => Ok(Arc::new(LimitedFolder::new(folder, limit)?)),
-            None => Ok(folder),
-        }
+        Ok(Arc::new(LimitedFolder::new(Arc::new(folder), self.limit.unwrap_or(u64::MAX))?))
     }
 
     /// A folder for another search, next to this one and those next to it.

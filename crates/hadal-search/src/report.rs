@@ -4,7 +4,7 @@ use crate::directed::DirectedFigures;
 use crate::external::ExternalFigures;
 use crate::firings::ActionFirings;
 use crate::partition::PartitionFigures;
-use hadal_store::vfs::ReadCost;
+use hadal_store::vfs::{Disk, ReadCost};
 pub use hadal_system::DeadlockNotion;
 use hadal_system::{Label, PropertyId, PropertyInfo, PropertyKind, StateSpace};
 use serde::{Deserialize, Serialize};
@@ -357,8 +357,10 @@ pub struct Stage {
 /// What a search did on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskFigures {
-    /// Bytes of the layers.
+    /// Bytes of all files in the run's folder; of those that hold states, where the folder does not count.
     pub bytes: u64,
+    /// Most bytes in the folder at any moment of this sitting.
+    pub peak: u64,
     /// Bytes read.
     pub read: u64,
     /// Bytes written.
@@ -367,6 +369,15 @@ pub struct DiskFigures {
     pub read_cost: Option<ReadCost>,
     /// The buckets of hash-based detection.
     pub buckets: Option<Buckets>,
+}
+
+impl DiskFigures {
+    /// What a run took of a disk; `held` is what it knows itself to hold there.
+    pub fn of(disk: &Disk, held: u64) -> Self {
+        let (bytes, peak) = disk.vfs.usage().map_or((held, held), |usage| (usage.now, usage.peak));
+        let (read, written) = (disk.traffic.bytes_read(), disk.traffic.bytes_written());
+        DiskFigures { bytes, peak, read, written, ..DiskFigures::default() }
+    }
 }
 
 /// How states were parted (Lamborn 2014, ch. 4).

@@ -117,6 +117,19 @@ fn a_full_disk_is_relieved_of_old_layers_where_that_is_allowed_and_the_verdict_s
 }
 
 #[test]
+fn the_bytes_of_a_run_are_those_of_all_its_files() {
+    let place = Place::with_model(&scrambled(60));
+    let run = place.check(&["--strategy", "sort", "--max-states", "100000"]).expect_code(3).json();
+    let folder = place.run().expect("a run");
+    let files = std::fs::read_dir(folder).expect("its folder").flatten();
+    let bytes: u64 = files.map(|file| file.metadata().map_or(0, |metadata| metadata.len())).sum();
+    let said = |name: &str| run[name].as_u64().expect("a number");
+    // The last commit is written after the figures are taken, and the search's own files go after that.
+    assert!(said("disk_bytes") + (64 << 10) > bytes, "{bytes} in the folder: {run:#}");
+    assert!(said("peak_disk_bytes") >= said("disk_bytes"), "{run:#}");
+}
+
+#[test]
 fn options_of_the_disk_that_would_do_nothing_are_refused() {
     let place = Place::new();
     for flags in [

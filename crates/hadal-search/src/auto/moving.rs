@@ -306,9 +306,7 @@ impl<'a> Moving<'a> {
 
 /// What a run of so many bytes took.
 fn figures(ledger: &Ledger, bytes: u64) -> DiskFigures {
-    let traffic = &ledger.disk().traffic;
-    let (read, written) = (traffic.bytes_read(), traffic.bytes_written());
-    DiskFigures { bytes, read, written, ..DiskFigures::default() }
+    DiskFigures::of(ledger.disk(), bytes)
 }
 
 /// States, each after its payload, in ascending order, under the budget.

@@ -417,7 +417,6 @@ impl<'a> Exploration<'a> {
     }
 
     pub(super) fn report(&self, verdict: Verdict) -> Report {
-        let traffic = &self.ledger.disk().traffic;
         let counts = self.counts();
         let answer = Answer {
             verdict,
@@ -427,12 +426,7 @@ impl<'a> Exploration<'a> {
             stages: vec![Stage { storage: "partitions", states: 0, depth: 0 }],
         };
         Report {
-            disk: Some(DiskFigures {
-                bytes: self.disk_bytes(),
-                read: traffic.bytes_read(),
-                written: traffic.bytes_written(),
-                ..DiskFigures::default()
-            }),
+            disk: Some(DiskFigures::of(self.ledger.disk(), self.disk_bytes())),
             particular: Particular { partition: Some(self.figures_now()), ..Particular::default() },
             ..answer.report(self.task, &self.governor)
         }

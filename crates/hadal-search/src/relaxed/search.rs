@@ -354,15 +354,8 @@ impl<'a> Exploration<'a> {
     }
 
     pub(super) fn report(&self, verdict: Verdict) -> Report {
-        let disk = self.closed.as_ref().map(|closed| {
-            let traffic = &closed.ledger.disk().traffic;
-            DiskFigures {
-                bytes: closed.journal.bytes(),
-                read: traffic.bytes_read(),
-                written: traffic.bytes_written(),
-                ..DiskFigures::default()
-            }
-        });
+        let held = |closed: &Closed| DiskFigures::of(closed.ledger.disk(), closed.journal.bytes());
+        let disk = self.closed.as_ref().map(held);
         let counts = self.counts();
         let answer = Answer {
             verdict,

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{AlignedBuffer, Caching, FileEntry, FolderLock, SECTOR, Vfs, VfsFile};
+use super::{AlignedBuffer, Caching, FileEntry, FolderLock, FolderUsage, SECTOR, Vfs, VfsFile};
 use crate::governor::{Governor, Reservation};
 
 /// A file that would take more than one part in so many of the budget is not kept.
@@ -172,6 +172,10 @@ impl Vfs for CachedFolder {
 
     fn free_bytes(&self) -> io::Result<u64> {
         self.memory.inner.free_bytes()
+    }
+
+    fn usage(&self) -> Option<FolderUsage> {
+        self.memory.inner.usage()
     }
 
     fn lock(&self, name: &str) -> io::Result<Box<dyn FolderLock>> {

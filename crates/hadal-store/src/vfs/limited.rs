@@ -1,4 +1,4 @@
-//! A folder that may hold only so many bytes: writes beyond fail as on a full disk.
+//! A folder that counts its bytes and may hold only so many: writes beyond fail as on a full disk.
 //!
 //! It counts the files as they grow, shrink and go, so that a limit on a run's folder is as exact as a small disk.
 
@@ -7,7 +7,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Caching, FileEntry, FolderLock, Vfs, VfsFile};
+use super::{Caching, FileEntry, FolderLock, FolderUsage, Vfs, VfsFile};
 
 /// A folder with a limit of its own, on top of what the disk allows.
 pub struct LimitedFolder {
@@ -20,6 +20,7 @@ pub struct LimitedFolder {
 #[derive(Default)]
 struct Account {
     used: AtomicU64,
+    peak: AtomicU64,
     files: Mutex<HashMap<String, Arc<Length>>>,
 }
 
@@ -57,7 +58,8 @@ impl Account {
     }
 
     fn register(self: &Arc<Self>, name: &str, bytes: u64) -> Arc<Length> {
-        self.used.fetch_add(bytes, Ordering::Relaxed);
+        let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak.fetch_max(used, Ordering::Relaxed);
         let length = Arc::new(Length { bytes: AtomicU64::new(bytes), account: Arc::downgrade(self) });
         self.files().insert(name.to_owned(), Arc::clone(&length));
         length
@@ -71,7 +73,8 @@ impl Account {
         }
         let fits = |used: u64| used.checked_add(more).filter(|&used| used <= limit);
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
-            Ok(_) => {
+            Ok(used) => {
+                self.peak.fetch_max(used + more, Ordering::Relaxed);
                 length.bytes.fetch_add(more, Ordering::Relaxed);
                 Ok(())
             }
@@ -129,6 +132,11 @@ impl Vfs for LimitedFolder {
     fn free_bytes(&self) -> io::Result<u64> {
         let left = self.limit.saturating_sub(self.account.used.load(Ordering::Relaxed));
         Ok(left.min(self.inner.free_bytes()?))
+    }
+
+    fn usage(&self) -> Option<FolderUsage> {
+        let now = self.account.used.load(Ordering::Relaxed);
+        Some(FolderUsage { now, peak: self.account.peak.load(Ordering::Relaxed) })
     }
 
     fn lock(&self, name: &str) -> io::Result<Box<dyn FolderLock>> {

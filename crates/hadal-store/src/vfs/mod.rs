@@ -61,6 +61,10 @@ pub trait Vfs: Send + Sync {
     fn sync_folder(&self) -> io::Result<()>;
     /// Bytes that can still be written.
     fn free_bytes(&self) -> io::Result<u64>;
+    /// Bytes in it, where it counts them.
+    fn usage(&self) -> Option<FolderUsage> {
+        None
+    }
     /// Takes the folder for this process until the guard is dropped; `WouldBlock` if another has it.
     fn lock(&self, name: &str) -> io::Result<Box<dyn FolderLock>>;
 }
@@ -81,6 +85,15 @@ pub trait VfsFile: Send + Sync {
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
+}
+
+/// Bytes in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FolderUsage {
+    /// In all its files now.
+    pub now: u64,
+    /// Most at any moment since it was opened.
+    pub peak: u64,
 }
 
 /// Holds a folder's lock until dropped.

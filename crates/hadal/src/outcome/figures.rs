@@ -131,8 +131,10 @@ pub struct MemoryFigures {
 /// Where states were kept.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct StoredFigures {
-    /// Bytes of states on disk at the end.
+    /// Bytes in the run's folder at the end.
     pub disk_bytes: u64,
+    /// Most bytes in it at any moment.
+    pub peak_disk_bytes: u64,
     /// Bytes read from disk.
     pub disk_bytes_read: u64,
     /// Bytes written to disk.
@@ -224,6 +226,7 @@ impl StoredFigures {
         };
         StoredFigures {
             disk_bytes: report.disk.map_or(0, |d| d.bytes),
+            peak_disk_bytes: report.disk.map_or(0, |d| d.peak),
             disk_bytes_read: report.disk.map_or(0, |d| d.read),
             disk_bytes_written: report.disk.map_or(0, |d| d.written),
             storage: report.stages.iter().map(stage).collect(),

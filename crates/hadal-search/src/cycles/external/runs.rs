@@ -50,15 +50,9 @@ impl Files {
 
     /// What the disk holds and what was moved.
     pub(super) fn figures(&self) -> DiskFigures {
-        let traffic = &self.disk.traffic;
         let files = self.disk.vfs.list().unwrap_or_default();
-        DiskFigures {
-            bytes: files.iter().map(|file| file.bytes).sum(),
-            read: traffic.bytes_read(),
-            written: traffic.bytes_written(),
-            read_cost: traffic.speed.cost(),
-            buckets: None,
-        }
+        let held = files.iter().map(|file| file.bytes).sum();
+        DiskFigures { read_cost: self.disk.traffic.speed.cost(), ..DiskFigures::of(&self.disk, held) }
     }
 
     pub(super) fn writer(&self, shape: RecordShape) -> Result<RunWriter, Early> {

@@ -88,13 +88,8 @@ impl Engine<'_> {
 
     /// Completes the figures.
     pub(super) fn report(&mut self, verdict: Verdict) -> Report {
-        let traffic = &self.shelf.disk.traffic;
-        let disk = DiskFigures {
-            bytes: self.matrix.files().into_iter().map(RunFile::bytes).sum(),
-            read: traffic.bytes_read(),
-            written: traffic.bytes_written(),
-            ..DiskFigures::default()
-        };
+        let held = self.matrix.files().into_iter().map(RunFile::bytes).sum();
+        let disk = DiskFigures::of(&self.shelf.disk, held);
         let figures = &mut self.figures;
         figures.states.stored = figures.states.expanded + self.matrix.raw_open();
         let rows = self.matrix.columns.values().flat_map(|column| column.rows.values().flatten());

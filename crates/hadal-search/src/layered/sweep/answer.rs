@@ -133,7 +133,6 @@ impl Sweep<'_> {
 
     /// The answer with its figures.
     pub(crate) fn report(&self) -> Report {
-        let traffic = &self.disk.traffic;
         let (covering, violated_at) = match &self.at {
             At::End(answered) => (answered.covering, answered.violated_at()),
             _ => (None, None),
@@ -151,11 +150,9 @@ impl Sweep<'_> {
             depth: Some(layers.max(violated_at.unwrap_or(0))),
             layers: self.counted.layers.clone(),
             disk: Some(DiskFigures {
-                bytes: self.journal.bytes(),
-                read: traffic.bytes_read(),
-                written: traffic.bytes_written(),
-                read_cost: traffic.speed.cost(),
+                read_cost: self.disk.traffic.speed.cost(),
                 buckets: self.detector.buckets(),
+                ..DiskFigures::of(&self.disk, self.journal.bytes())
             }),
             particular: Particular { covering, ..Particular::default() },
             proviso: if has_found(&self.lanes) { Some(Proviso::WrongSeen) } else { self.proviso },
