@@ -110,6 +110,7 @@ impl Answer {
             stages: first.storage.iter().map(stage).collect(),
             disk: Some(DiskFigures {
                 bytes: total(|answer| answer.disk.0),
+                peak: total(|answer| answer.disk.0),
                 read: total(|answer| answer.disk.1),
                 written: total(|answer| answer.disk.2),
                 read_cost: None,

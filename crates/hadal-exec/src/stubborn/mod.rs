@@ -208,7 +208,8 @@ impl WrapsSpace for Stubborn<'_> {
         };
         state::hash(&[
             self.model.fingerprint(),
-            0x5374_7562_626F_7270,
+            // Another one whenever other sets are chosen: a run continues with the sets it began with.
+            0x5374_7562_626F_7271,
             kind,
             (self.lengths == Lengths::Free).into(),
             self.about,

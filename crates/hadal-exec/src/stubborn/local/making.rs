@@ -19,8 +19,11 @@ struct Memory {
     reach: HashMap<usize, Vec<Vec<u64>>>,
     apart: HashMap<usize, Apart>,
     /// By row.
-    needs: HashMap<u32, Option<Vec<(usize, Vec<u64>)>>>,
+    needs: HashMap<u32, Option<Whereabouts>>,
 }
+
+/// Processes, and where each has to be.
+type Whereabouts = Vec<(usize, Vec<u64>)>;
 
 /// What sets are made of.
 #[derive(Clone, Copy)]
@@ -143,7 +146,7 @@ fn row_needs(
     Known { build, graphs, .. }: Known,
     p: usize,
     memory: &mut Memory,
-) -> Option<Vec<(usize, Vec<u64>)>> {
+) -> Option<Whereabouts> {
     let mut needs = Vec::new();
     for other in members(build.rows.row(row)) {
         // Those that ask where p stands are in the set, or come after it has moved.
@@ -161,7 +164,7 @@ fn row_needs(
 }
 
 /// Adds that process `q` must stand at one of some places.
-fn restrict(needs: &mut Vec<(usize, Vec<u64>)>, q: usize, mask: &[u64]) {
+fn restrict(needs: &mut Whereabouts, q: usize, mask: &[u64]) {
     match needs.iter_mut().find(|(known, _)| *known == q) {
         Some((_, known)) => known.iter_mut().zip(mask).for_each(|(known, mask)| *known &= *mask),
         None => needs.push((q, mask.to_vec())),
