@@ -48,8 +48,8 @@ fn status_bytes(name: &str) -> u64 {
 /// keeps depends on everything that runs beside.
 fn allocated() -> Option<u64> {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: asks the allocator for its figures; it touches nothing else.
     let bytes = {
+        // SAFETY: asks the allocator for its figures; it touches nothing else.
         let figures = unsafe { libc::mallinfo2() };
         Some((figures.uordblks + figures.hblkhd) as u64)
     };
