@@ -306,7 +306,7 @@ fn a_worker_that_pauses_is_waited_for_and_inboxes_stay_small() {
     assert!(!text.contains("\"event\":\"lost\""), "nobody was lost");
     let inboxes = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let most = inboxes.filter_map(|event| event["figures"]["most_inbox_bytes"].as_u64()).max();
-    assert!(most.is_some_and(|most| most <= 2 * 2 * 256 << 10), "{most:?}");
+    assert!(most.is_some_and(|most| most <= (2 * 2 * 256) << 10), "{most:?}");
 }
 
 #[test]
