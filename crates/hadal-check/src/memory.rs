@@ -60,11 +60,15 @@ fn allocated() -> Option<u64> {
 
 /// What the model takes of the budget, in whole megabytes: a search with the same budget is to do the same every time.
 fn model_bytes() -> u64 {
-    let beyond = match allocated() {
-        Some(bytes) => bytes.saturating_sub(ALLOCATED_ALLOWANCE),
-        None => resident().saturating_sub(PROGRAM_ALLOWANCE),
-    };
-    beyond.next_multiple_of(1 << 20)
+    match allocated() {
+        Some(bytes) => beyond(bytes, ALLOCATED_ALLOWANCE),
+        None => beyond(resident(), PROGRAM_ALLOWANCE),
+    }
+}
+
+/// What these bytes are beyond an allowance, in whole megabytes.
+fn beyond(bytes: u64, allowance: u64) -> u64 {
+    bytes.saturating_sub(allowance).next_multiple_of(1 << 20)
 }
 
 /// What is left of the budget for the search: a model of more than a few megabytes counts.
@@ -88,15 +92,20 @@ mod tests {
 
     #[test]
     fn a_small_model_takes_nothing_of_the_budget_and_a_large_one_takes_itself() {
-        let before = search_budget(64 << 20).expect("it fits");
-        // What is resident differs from one moment to the next, as it does from run to run.
-        let touched = vec![1u8; 3 << 20];
-        assert_eq!(touched.iter().map(|&byte| u64::from(byte)).sum::<u64>(), 3 << 20);
-        drop(touched);
-        assert_eq!(search_budget(64 << 20).expect("it fits"), before);
-        let large = vec![1u8; 30 << 20];
-        let left = search_budget(64 << 20).expect("it fits");
-        assert!(before - left > 20 << 20, "{left} of {before}");
+        assert_eq!(beyond(ALLOCATED_ALLOWANCE, ALLOCATED_ALLOWANCE), 0);
+        assert_eq!(beyond(100, ALLOCATED_ALLOWANCE), 0);
+        // Whole megabytes: a few bytes more or less do not make another budget.
+        assert_eq!(beyond(ALLOCATED_ALLOWANCE + 100, ALLOCATED_ALLOWANCE), 1 << 20);
+        assert_eq!(beyond(ALLOCATED_ALLOWANCE + 900, ALLOCATED_ALLOWANCE), 1 << 20);
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    fn what_is_allocated_is_counted_whether_it_is_resident_or_not() {
+        let before = allocated().expect("this allocator says");
+        let large = std::hint::black_box(vec![0u8; 256 << 20]);
+        let with_it = allocated().expect("this allocator says");
+        assert!(with_it > before + (200 << 20), "{before}, then {with_it}");
         drop(large);
     }
 }
