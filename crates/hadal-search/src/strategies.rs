@@ -201,7 +201,11 @@ pub static STRATEGIES: &[StrategyInfo] = &[
             "frontier",
             "As Korf's frontier search: only the last layers are kept",
             &["cache", "diameter"],
-            || Strategy { cache: CacheKind::Buffer, keep_layers: Some(3), ..Strategy::by(&LAYERED) },
+            || Strategy {
+                cache: CacheKind::Buffer,
+                keep_layers: Some(3),
+                ..Strategy::by(&SORT_FILE_PER_LAYER)
+            },
         )
     },
 ];

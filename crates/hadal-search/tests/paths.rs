@@ -267,7 +267,10 @@ fn a_killed_search_counts_on() {
             let die_at = random.below(whole.operations());
             let folder = FaultyFolder::new(Faults { die_at: Some(die_at), ..Faults::default() });
             let outcome = begun.explored_in(&space, Arc::new(folder.clone()), Begin::Fresh);
-            assert!(outcome.is_err() && folder.is_dead(), "{name} dies at {die_at}");
+            if outcome.is_ok() {
+                continue; // commits are timed, so a run may need fewer operations than another
+            }
+            assert!(folder.is_dead(), "{name} dies at {die_at}");
             let left = folder.after_crash([Survival::Synced, Survival::Everything][random.below(2) as usize]);
             // Any other way goes on with the run.
             let (name, method) = &keeping[1 + random.below(keeping.len() - 1)];

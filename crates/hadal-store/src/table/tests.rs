@@ -50,13 +50,14 @@ fn threads_that_insert_the_same_states_agree_on_the_set() {
         for mut writer in writers {
             let (states, new) = (&states, &new);
             scope.spawn(move || {
-                let count = |n, _| {
-                    new.fetch_add(1, Ordering::Relaxed);
-                    // What one thread has added every other one finds, and may look at.
+                let mut added = Vec::new();
+                writer.insert_all(states, |_, _| {}, |n, _| added.push(n)).unwrap();
+                new.fetch_add(added.len() as u64, Ordering::Relaxed);
+                // What one thread has added every other one finds, and may look at.
+                for n in added {
                     let at = shared.find(&states[2 * n..2 * n + 2]).expect("it was added");
                     assert_eq!(shared.state(at), &states[2 * n..2 * n + 2]);
-                };
-                writer.insert_all(states, |_, _| {}, count).unwrap()
+                }
             });
         }
     });

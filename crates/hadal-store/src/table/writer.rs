@@ -23,7 +23,8 @@ impl<'t> Writer<'t> {
     }
 
     /// Adds the states that are not there yet. `states` holds them one after the other; `extra(n)` fills the caller's
-    /// words for the n-th; `added` is told of each state that was new, in order.
+    /// words for the n-th; `added` is told of each state that was new, in order. It must not look anything up in the table:
+    /// another thread may be waiting to let it grow, and would wait for ever.
     ///
     /// When the budget ends midway, the states reported to `added` stay and the rest is as if never given.
     pub fn insert_all(
