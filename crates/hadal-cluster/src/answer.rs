@@ -18,8 +18,16 @@ pub struct Answer {
     proviso: Option<Proviso>,
     storage: Vec<(String, u64, u64)>,
     peak_memory: u64,
-    /// Bytes of layers, read and written.
-    disk: (u64, u64, u64),
+    disk: Disk,
+}
+
+/// Bytes in the folder of a worker, at the end and at most, and those it read and wrote.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Disk {
+    bytes: u64,
+    peak: u64,
+    read: u64,
+    written: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +61,7 @@ impl From<&Report> for Answer {
             proviso: report.proviso,
             storage: report.stages.iter().map(|it| (it.storage.to_owned(), it.states, it.depth)).collect(),
             peak_memory: report.peak_memory,
-            disk: (disk.bytes, disk.read, disk.written),
+            disk: Disk { bytes: disk.bytes, peak: disk.peak, read: disk.read, written: disk.written },
         }
     }
 }
@@ -109,10 +117,10 @@ impl Answer {
             peak_memory: answers.iter().map(|answer| answer.peak_memory).max().unwrap_or(0),
             stages: first.storage.iter().map(stage).collect(),
             disk: Some(DiskFigures {
-                bytes: total(|answer| answer.disk.0),
-                peak: total(|answer| answer.disk.0),
-                read: total(|answer| answer.disk.1),
-                written: total(|answer| answer.disk.2),
+                bytes: total(|answer| answer.disk.bytes),
+                peak: total(|answer| answer.disk.peak),
+                read: total(|answer| answer.disk.read),
+                written: total(|answer| answer.disk.written),
                 read_cost: None,
                 buckets: None,
             }),
@@ -139,7 +147,13 @@ mod tests {
             actions: vec![ActionFirings { name: "step".into(), fired: 4 }],
             peak_memory: disk,
             stages: vec![Stage { storage: "sorted runs", states: 0, depth: 0 }],
-            disk: Some(DiskFigures { bytes: disk, read: 1, written: 2, ..DiskFigures::default() }),
+            disk: Some(DiskFigures {
+                bytes: disk,
+                peak: 2 * disk,
+                read: 1,
+                written: 2,
+                ..DiskFigures::default()
+            }),
             proviso: None,
             particular: Particular::default(),
         }
@@ -155,7 +169,10 @@ mod tests {
             let read: Vec<Answer> = serde_json::from_str(&text).expect("as written");
             let united = Answer::united(&read).expect("they agree");
             assert_eq!((united.verdict, united.states, united.depth), (verdict, 3, Some(2)));
-            assert_eq!((united.peak_memory, united.disk.map(|disk| disk.bytes)), (30, Some(40)));
+            assert_eq!(
+                (united.peak_memory, united.disk.map(|disk| (disk.bytes, disk.peak))),
+                (30, Some((40, 80)))
+            );
             assert_eq!(united.layers, report(Verdict::Holds, 0).layers);
         }
         let answers = [&report(Verdict::Holds, 1), &Report { states: 4, ..report(Verdict::Holds, 1) }];

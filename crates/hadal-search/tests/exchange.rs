@@ -14,7 +14,7 @@ use hadal_store::Governor;
 use hadal_store::shape::Records;
 use hadal_store::vfs::{Folder, LimitedFolder, Vfs};
 use hadal_system::{PropertyKind, StateSpace};
-use runs::{Begin, in_ram};
+use runs::{Begin, assert_same, in_ram};
 use spaces::Grid;
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -207,19 +207,6 @@ fn explored(asked: Asked) -> Vec<Report> {
     let folder = tempfile::tempdir().unwrap();
     let all = explore_all(asked, folder.path(), &|_, folder| Arc::new(folder));
     all.into_iter().map(|explored| explored.unwrap().report).collect()
-}
-
-fn assert_same(report: &Report, expected: &Report, what: &str) {
-    assert_eq!(report.verdict, expected.verdict, "{what}");
-    let counts = |it: &Report| (it.states, it.transitions, it.depth, it.covers.clone());
-    assert_eq!(counts(report), counts(expected), "{what}");
-    let profile = |report: &Report| -> Vec<_> {
-        report.layers.iter().map(|layer| (layer.states, layer.transitions, layer.unique)).collect()
-    };
-    assert_eq!(profile(report), profile(expected), "{what}");
-    for (depth, layer) in report.layers.iter().enumerate() {
-        assert!(layer.balances(), "{what}: layer {depth}: {layer:?}");
-    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use hadal_search::{
 use hadal_store::vfs::{Folder, Vfs};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
 use hadal_testkit::{Faults, FaultyFolder, Survival};
-use runs::{Begin, in_ram};
+use runs::{Begin, assert_same, in_ram};
 use spaces::Grid;
 use std::sync::Arc;
 
@@ -50,20 +50,6 @@ fn exact() -> Vec<(&'static str, Strategy)> {
     hadal_search::strategies::on_disk()
         .filter(|&(name, _)| name != "frontier" && name != "structured")
         .collect()
-}
-
-fn assert_same(report: &Report, expected: &Report, what: &str) {
-    assert_eq!(report.verdict, expected.verdict, "{what}");
-    assert_eq!(report.states, expected.states, "{what}");
-    assert_eq!(report.transitions, expected.transitions, "{what}");
-    assert_eq!(report.depth, expected.depth, "{what}");
-    let profile = |report: &Report| -> Vec<_> {
-        report.layers.iter().map(|layer| (layer.states, layer.transitions, layer.unique)).collect()
-    };
-    assert_eq!(profile(report), profile(expected), "{what}");
-    for (depth, layer) in report.layers.iter().enumerate() {
-        assert!(layer.balances(), "{what}: layer {depth}: {layer:?}");
-    }
 }
 
 #[test]

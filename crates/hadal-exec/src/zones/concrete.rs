@@ -102,6 +102,22 @@ pub(crate) struct Difference {
 /// When each clock was set, and to what.
 type Settings = Vec<(usize, i64)>;
 
+/// The labels of a path: the first that lead from each state to the next.
+pub(super) fn labels_along(worker: &mut dyn Worker, path: &[Vec<u64>]) -> Result<Vec<Label>, ConcreteError> {
+    let mut out = Successors::new(path.first().map_or(1, Vec::len));
+    let mut labels = Vec::with_capacity(path.len());
+    for (n, wanted) in path.iter().enumerate() {
+        out.clear();
+        match n {
+            0 => worker.initial(&mut out),
+            _ => worker.successors(&path[n - 1], &mut out),
+        }
+        let found = out.iter().find(|(_, state)| *state == wanted).map(|(label, _)| label);
+        labels.push(found.ok_or(ConcreteError::NoStep(n))?);
+    }
+    Ok(labels)
+}
+
 impl ZoneSpace {
     /// Finds and replays the earliest run along `path`, a list of states as workers yield them.
     pub fn concrete(&self, path: &[Vec<u64>], ending: TimedEnding) -> Result<ConcreteTrace, ConcreteError> {
@@ -112,19 +128,7 @@ impl ZoneSpace {
 
     /// The labels of a path: the first that lead from each state to the next.
     pub fn labels(&self, path: &[Vec<u64>]) -> Result<Vec<Label>, ConcreteError> {
-        let mut worker = ZoneWorker::new(self);
-        let mut out = Successors::new(self.words());
-        let mut labels = Vec::with_capacity(path.len());
-        for (n, wanted) in path.iter().enumerate() {
-            out.clear();
-            match n {
-                0 => worker.initial(&mut out),
-                _ => worker.successors(&path[n - 1], &mut out),
-            }
-            let found = out.iter().find(|(_, state)| *state == wanted).map(|(label, _)| label);
-            labels.push(found.ok_or(ConcreteError::NoStep(n))?);
-        }
-        Ok(labels)
+        labels_along(&mut ZoneWorker::new(self), path)
     }
 
     /// Finds and replays the earliest run through these discrete states by these labels.

@@ -5,7 +5,7 @@
 //! waiting.
 
 use super::code::Context;
-use super::concrete::{ConcreteError, ConcreteTrace, TimedEnding};
+use super::concrete::{ConcreteError, ConcreteTrace, TimedEnding, labels_along};
 use super::space::{Extrapolation, ReadyClause, ZoneError, ZoneOptions, ZoneSpace};
 use super::timing::{Entry, Faulty, ReadyBound, Set};
 use crate::interpret::Interpreter;
@@ -74,18 +74,7 @@ impl RegionSpace {
 
     /// Finds and replays the earliest run along `path`, a list of states as workers yield them.
     pub fn concrete(&self, path: &[Vec<u64>], ending: TimedEnding) -> Result<ConcreteTrace, ConcreteError> {
-        let mut worker = self.worker();
-        let mut out = Successors::new(self.words());
-        let mut labels = Vec::with_capacity(path.len());
-        for (n, wanted) in path.iter().enumerate() {
-            out.clear();
-            match n {
-                0 => worker.initial(&mut out),
-                _ => worker.successors(&path[n - 1], &mut out),
-            }
-            let found = out.iter().find(|(_, state)| *state == wanted).map(|(label, _)| label);
-            labels.push(found.ok_or(ConcreteError::NoStep(n))?);
-        }
+        let labels = labels_along(&mut *self.worker(), path)?;
         let discrete: Vec<&[u64]> = path.iter().map(|state| &state[self.clocks()..]).collect();
         self.zones.run_along(&discrete, &labels, ending)
     }

@@ -85,3 +85,17 @@ pub fn explored_in_ram(method: &dyn Method, task: SearchTask, governor: &Governo
     let setting = explore::Setting::in_ram(task, governor, threads);
     explore::explore(method, setting).expect("nothing fails in RAM").report
 }
+
+/// The same answer, the same numbers, the same layers; and every row adds up.
+pub fn assert_same(report: &Report, expected: &Report, what: &str) {
+    assert_eq!(report.verdict, expected.verdict, "{what}");
+    let counts = |it: &Report| (it.states, it.transitions, it.depth, it.covers.clone());
+    assert_eq!(counts(report), counts(expected), "{what}");
+    let profile = |report: &Report| -> Vec<_> {
+        report.layers.iter().map(|layer| (layer.states, layer.transitions, layer.unique)).collect()
+    };
+    assert_eq!(profile(report), profile(expected), "{what}");
+    for (depth, layer) in report.layers.iter().enumerate() {
+        assert!(layer.balances(), "{what}: layer {depth}: {layer:?}");
+    }
+}

@@ -18,7 +18,7 @@ use hadal_check::options::Place;
 use hadal_check::room::MoreRoom;
 use hadal_check::usage::{begin_peak, cpu_seconds};
 use hadal_check::{Check, DeadlockNotion, Fair, Options, Several, Verdict, folder};
-use hadal_lang::Language;
+use hadal_lang::{Language, LoadOptions};
 use hadal_system::{Property, progress};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -45,16 +45,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     reading::must_fit(args);
     // The limit of a run that is resumed begins when it has read everything back.
     let reading = resumed.is_none().then(|| Reading::begin(args));
-    // Nothing named and no deadlocks: the plain graph is asked for.
-    let own = if args.deadlock == Some(Deadlock::Off) { Own::Named } else { Own::All };
-    let asking = Asking {
-        path: &args.model.model,
-        options: &args.model.load_options(),
-        formulas: &args.formulas,
-        properties: &args.property,
-        own,
-    };
-    let (mut loaded, mut named) = asking.read()?;
+    let (mut loaded, mut named) = asking(args, &args.model.load_options()).read()?;
     if args.formulas.progress {
         progress::ask_progress(&mut loaded.system).map_err(|error| Failure::Usage(error.to_string()))?;
         named.push(progress::PROGRESS.to_owned());
@@ -179,6 +170,13 @@ pub(crate) fn interrupt_stops(control: &Arc<hadal_search::Control>) -> Result<()
 fn about(args: &CheckArgs) -> Result<serde_json::Value, Failure> {
     serde_json::to_value(About::of(args))
         .map_err(|error| Failure::Usage(format!("a run cannot remember this command: {error}")))
+}
+
+/// What is asked of the model at `args`, and how it is read.
+pub(super) fn asking<'a>(args: &'a CheckArgs, options: &'a LoadOptions) -> Asking<'a> {
+    // Nothing named and no deadlocks: the plain graph is asked for.
+    let own = if args.deadlock == Some(Deadlock::Off) { Own::Named } else { Own::All };
+    Asking { path: &args.model.model, options, formulas: &args.formulas, properties: &args.property, own }
 }
 
 /// What the arguments ask of the library.

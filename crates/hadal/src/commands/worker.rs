@@ -2,10 +2,9 @@
 
 use super::about::About;
 use super::check;
-use crate::args::{CheckArgs, Deadlock, WorkerArgs};
+use crate::args::{CheckArgs, WorkerArgs};
 use crate::cluster::read_token;
 use crate::failure::Failure;
-use hadal_check::formulas::{Asking, Own};
 use hadal_check::memory::{LEAST_MEMORY, default_memory, default_threads};
 use hadal_check::usage::cpu_seconds;
 use hadal_check::{Check, CheckError, Prepared, RunPlace};
@@ -75,15 +74,7 @@ fn prepare(job: &Job) -> Result<(CheckArgs, Prepared), Failure> {
     args.limits.max_states = limits.states;
     args.limits.max_depth = limits.depth;
     args.limits.time_limit = limits.seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let own = if args.deadlock == Some(Deadlock::Off) { Own::Named } else { Own::All };
-    let asking = Asking {
-        path: &args.model.model,
-        options: &args.model.load_options(),
-        formulas: &args.formulas,
-        properties: &args.property,
-        own,
-    };
-    let (loaded, named) = asking.read()?;
+    let (loaded, named) = check::asking(&args, &args.model.load_options()).read()?;
     args.property = named;
     let options = check::options(&args, loaded.language, None)?;
     let prepared = Check::with_options(loaded.system, options).prepare()?;
