@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// What time means to a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Clock {
-    /// The clock on the wall.
+    /// Wall-clock time.
     Wall,
     /// Processor time of all threads.
     Cpu,
@@ -16,10 +16,10 @@ pub enum Clock {
 /// Files that results are written to.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ResultFiles {
-    /// Write the results as JSON.
+    /// Write the results to this file as JSON.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write a chart as a self-contained HTML page.
+    /// Write a chart to this file as a self-contained page.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
@@ -27,38 +27,39 @@ pub struct ResultFiles {
 /// Arguments of `bench`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArgs {
-    /// Which suite; `list` names them.
+    /// The suite; `list` names them.
     #[arg(default_value = "list")]
     pub suite: String,
-    /// Threads for hadal and its peers.
+    /// Threads for hadal and the other tools.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub threads: u16,
-    /// How often to run each; the best counts.
+    /// How often to run each model; the best run counts.
     #[arg(long, default_value_t = 1)]
     pub repeat: u16,
-    /// The clock behind rates and ratios: on a busy machine, processor time of one thread is the fair one.
+    /// The clock for rates and ratios. On a busy machine, the processor time of one thread is the fair one.
     #[arg(long, value_enum, default_value_t = Clock::Wall)]
     pub clock: Clock,
-    /// Give up on a model, or on a peer, after this time.
+    /// Give up on a model, or on another tool, after this time.
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "20m")]
     pub time_limit: std::time::Duration,
-    /// Only models whose name contains this.
+    /// Run only models whose names contain this text.
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
     /// With disk, korf, lamborn, partition, peers and values: leave out models with more states than this.
     #[arg(long, value_name = "N")]
     pub max_states: Option<u64>,
-    /// With disk: which strategies, separated by commas, or all. With partition: which heuristics.
+    /// With disk: the strategies, separated by commas, or all. With partition: the heuristics.
     #[arg(long, value_name = "LIST")]
     pub strategies: Option<String>,
-    /// With disk and partition: memory in per cent of (states x packed bytes), separated by commas. Default: 10,5,2,1.
+    /// With disk and partition: memory budgets in percent of (states x packed bytes), separated by commas. Default:
+    /// 10,5,2,1.
     #[arg(long, value_name = "LIST")]
     pub budgets: Option<String>,
-    /// Where run folders and generated files are kept meanwhile; a folder on a real disk. Default: the system's folder for
-    /// temporary files.
+    /// Folder for runs and generated files meanwhile; it should be on a real disk. Default: the system's temporary
+    /// folder.
     #[arg(long, value_name = "DIR")]
     pub disk: Option<PathBuf>,
-    /// Leave out the peers.
+    /// Do not run the other tools.
     #[arg(long)]
     pub no_peers: bool,
     /// Which files to write.

@@ -1,6 +1,7 @@
 //! Parts of the benchmark pages, which are complete in themselves: style, bar charts as inline SVG, tables.
 
 use super::statistics::Spread;
+use hadal_check::units::decimal;
 use std::fmt::Write;
 
 const STYLE: &str = "\
@@ -28,7 +29,7 @@ pub struct Bar {
 impl Bar {
     /// A ratio of ours.
     pub fn ratio(label: impl Into<String>, value: f64) -> Self {
-        Bar { label: label.into(), value, class: "ours", shown: format!("{value:.2}x") }
+        Bar { label: label.into(), value, class: "ours", shown: decimal(value) }
     }
 
     /// A ratio of somebody else's.
@@ -70,11 +71,7 @@ pub fn section(page: &mut String, title: &str, spread: Option<Spread>, bars: &[B
     // Writing to a string cannot fail.
     let _ = write!(page, "<h2>{}</h2>", escape(title));
     if let Some(spread) = spread {
-        let _ = write!(
-            page,
-            "<p>Geometric mean {:.2}x, least {:.2}x, greatest {:.2}x, over {} models.</p>",
-            spread.geometric_mean, spread.least, spread.greatest, spread.count
-        );
+        let _ = write!(page, "<p>Ratios: {spread}.</p>");
     }
     page.push_str(&chart(bars, marks));
 }

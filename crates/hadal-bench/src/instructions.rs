@@ -8,9 +8,9 @@ use super::measure::measure;
 use super::ours::Hadal;
 use super::scratch::Scratch;
 use super::suite::Case;
-use super::text::readable;
 use crate::args::BenchArgs;
 use crate::error::BenchError;
+use hadal_check::units::{decimal, grouped};
 use serde::Serialize;
 use std::path::Path;
 use std::process::Command;
@@ -50,10 +50,10 @@ pub fn run(args: &BenchArgs, cases: &[&Case], corpus: &Corpus, scratch: &Scratch
         println!(
             "{:40} {:>10} {:>12} {:>18} {:>14}{}",
             row.name,
-            row.states,
-            row.transitions,
-            readable(row.instructions_per_transition),
-            readable(row.instructions_per_state),
+            grouped(row.states),
+            grouped(row.transitions),
+            decimal(row.instructions_per_transition),
+            decimal(row.instructions_per_state),
             row.problem.as_ref().map(|problem| format!("  WRONG: {problem}")).unwrap_or_default()
         );
         rows.push(row);

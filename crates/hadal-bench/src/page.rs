@@ -2,7 +2,7 @@
 
 use super::html::{self, Bar, escape, section};
 use super::result::{BenchReport, CaseResult, PeerResult};
-use hadal_check::units::{counted, grouped, size};
+use hadal_check::units::{counted, decimal, grouped, size};
 
 /// The whole page.
 pub fn render(report: &BenchReport) -> String {
@@ -52,7 +52,7 @@ fn table(report: &BenchReport) -> String {
     let mut table = String::from(
         "<h2>Figures</h2><div class=\"scroll\"><table><tr><th>model</th><th>states</th><th>transitions</th>\
          <th>seconds</th><th>states/s</th><th>transitions/s</th><th>bytes/state</th><th>peak</th><th>start-up s</th>\
-         <th>rumur transitions/s</th><th>rumur peak</th><th>speed</th><th>memory</th></tr>",
+         <th>rumur transitions/s</th><th>rumur peak</th><th>speed x</th><th>memory x</th></tr>",
     );
     for row in &report.rows {
         table.push_str(&table_row(row, report));
@@ -67,19 +67,19 @@ fn table_row(row: &CaseResult, report: &BenchReport) -> String {
         escape(&row.name),
         grouped(ours.states),
         grouped(ours.transitions),
-        format!("{:.2}", ours.seconds(report.clock)),
+        decimal(ours.seconds(report.clock)),
         grouped(ours.state_rate(report.clock) as u64),
         grouped(ours.transition_rate(report.clock) as u64),
-        format!("{:.1}", ours.bytes_per_state()),
+        decimal(ours.bytes_per_state()),
         size(ours.peak_bytes),
-        format!("{:.2}", row.ours.startup_seconds),
+        decimal(row.ours.startup_seconds),
     ];
     match &row.peer {
         Some(PeerResult::Finished { figures, .. }) => cells.extend([
             grouped(figures.transition_rate(report.clock) as u64),
             size(figures.peak_bytes),
-            row.speed_ratio(report.clock).map_or("-".into(), |ratio| format!("{ratio:.2}x")),
-            row.memory_ratio().map_or("-".into(), |ratio| format!("{ratio:.2}x")),
+            decimal(row.speed_ratio(report.clock)),
+            decimal(row.memory_ratio()),
         ]),
         Some(PeerResult::Refused { reason }) => cells.push(escape(reason)),
         Some(PeerResult::Late { seconds }) => cells.push(format!("not done after {seconds} s")),

@@ -1,5 +1,6 @@
 //! Means and extremes of ratios.
 
+use hadal_check::units::{counted, decimal};
 use serde::Serialize;
 
 /// A set of ratios in three numbers.
@@ -32,6 +33,14 @@ impl Spread {
     }
 }
 
+impl std::fmt::Display for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [mean, least, greatest] = [self.geometric_mean, self.least, self.greatest].map(decimal);
+        let models = counted(self.count as u64, "model");
+        write!(f, "geometric mean {mean}, least {least}, greatest {greatest}, over {models}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,6 +50,12 @@ mod tests {
         let spread = Spread::of([4.0, 0.25, 1.0]).expect("three ratios");
         assert!((spread.geometric_mean - 1.0).abs() < 1e-12);
         assert_eq!((spread.least, spread.greatest, spread.count), (0.25, 4.0, 3));
+    }
+
+    #[test]
+    fn a_spread_reads_as_numbers_do_everywhere() {
+        let spread = Spread::of([0.05, 20_000.0]).expect("two ratios");
+        assert_eq!(spread.to_string(), "geometric mean 31.62, least 0.050, greatest 20 000, over 2 models");
     }
 
     #[test]

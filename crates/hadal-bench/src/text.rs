@@ -1,10 +1,9 @@
 //! The benchmark's table for the terminal.
 
 use super::result::{BenchReport, CaseResult, PeerResult};
-use super::statistics::Spread;
 use super::suite::Suite;
 use crate::args::Clock;
-use hadal_check::units::{counted, grouped, size, span};
+use hadal_check::units::{counted, decimal, grouped, size, span};
 
 /// What suites there are.
 pub fn list(suites: &[Suite]) -> String {
@@ -37,7 +36,7 @@ pub fn heading(report: &BenchReport, wide: usize) -> String {
         "WARNING: this hadal was built without optimisation; counts are checked, rates mean nothing\n"
     };
     let columns = match report.rumur {
-        Some(_) => format!("  {:>12} {:>7} {:>10} {:>7}", "peer's /s", "speed", "peer peak", "memory"),
+        Some(_) => format!("  {:>12} {:>7} {:>10} {:>8}", "peer's /s", "speed x", "peer peak", "memory x"),
         None => String::new(),
     };
     format!(
@@ -78,11 +77,11 @@ pub fn row(row: &CaseResult, clock: Clock, wide: usize) -> String {
         Some(PeerResult::Refused { reason }) => line.push_str(&format!("  {reason}")),
         Some(PeerResult::Late { seconds }) => line.push_str(&format!("  not done after {seconds} s")),
         Some(PeerResult::Finished { figures, .. }) => line.push_str(&format!(
-            "  {:>12} {:>6.2}x {:>10} {:>6.2}x",
+            "  {:>12} {:>7} {:>10} {:>8}",
             grouped(figures.transition_rate(clock) as u64),
-            row.speed_ratio(clock).unwrap_or(f64::NAN),
+            decimal(row.speed_ratio(clock)),
             size(figures.peak_bytes),
-            row.memory_ratio().unwrap_or(f64::NAN)
+            decimal(row.memory_ratio())
         )),
     }
     if row.peer_disagrees() {
@@ -104,13 +103,13 @@ pub fn row(row: &CaseResult, clock: Clock, wide: usize) -> String {
 pub fn summary(report: &BenchReport) -> String {
     let mut lines = Vec::new();
     if let Some(speed) = report.speed() {
-        lines.push(format!("rules per second, ours over the peer's: {}", spread(&speed)));
+        lines.push(format!("rules per second, ours over the peer's: {speed}"));
     }
     if let Some(memory) = report.memory() {
-        lines.push(format!("peak memory, ours over the peer's:      {}", spread(&memory)));
+        lines.push(format!("peak memory, ours over the peer's:      {memory}"));
     }
     if let Some(whole) = report.whole_run() {
-        lines.push(format!("from model to verdict, times faster:    {}", spread(&whole)));
+        lines.push(format!("from model to verdict, times faster:    {whole}"));
     }
     let wrong = report.rows.iter().filter(|row| row.problem.is_some()).count();
     lines.push(match wrong {
@@ -119,19 +118,4 @@ pub fn summary(report: &BenchReport) -> String {
         _ => format!("{wrong} of {} models do NOT have the counts of the table", report.rows.len()),
     });
     lines.join("\n")
-}
-
-fn spread(spread: &Spread) -> String {
-    format!(
-        "geometric mean {:.2}x, least {:.2}x, greatest {:.2}x, over {}",
-        spread.geometric_mean,
-        spread.least,
-        spread.greatest,
-        counted(spread.count as u64, "model")
-    )
-}
-
-/// A figure in whole units where it is large, with a decimal where it is small.
-pub fn readable(number: f64) -> String {
-    if number < 100.0 { format!("{number:.1}") } else { format!("{number:.0}") }
 }

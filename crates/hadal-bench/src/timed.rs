@@ -7,6 +7,7 @@ use super::scratch::Scratch;
 use super::write_results;
 use crate::args::BenchArgs;
 use crate::error::BenchError;
+use hadal_check::units::{decimal, grouped, size};
 use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -112,7 +113,7 @@ pub fn zones(args: &BenchArgs) -> Result<u8, BenchError> {
     let (models, scratch) = (beside_corpus("ta")?, Scratch::new(args.disk.as_deref())?);
     let mut rows = Vec::new();
     println!(
-        "{:42} {:>9} {:>9} {:>9} {:>9} {:>7} {:>9}",
+        "{:42} {:>9} {:>10} {:>10} {:>9} {:>7} {:>9}",
         "model", "covering", "zones", "maximal", "cpu s", "bytes", "TChecker"
     );
     for (model, by_equality, maximal) in MODELS {
@@ -143,16 +144,15 @@ pub fn zones(args: &BenchArgs) -> Result<u8, BenchError> {
                 tchecker_seconds: if args.no_peers { None } else { tchecker(&path, algorithm) },
                 agrees,
             };
-            let peer = row.tchecker_seconds.map_or("-".into(), |seconds| format!("{seconds:.2}"));
             println!(
-                "{:42} {:>9} {:>9} {:>9} {:>9.3} {:>7} {:>9}{}",
+                "{:42} {:>9} {:>10} {:>10} {:>9} {:>7} {:>9}{}",
                 row.model,
                 row.covering,
-                row.zones,
-                row.maximal,
-                row.cpu_seconds,
+                grouped(row.zones),
+                grouped(row.maximal),
+                decimal(row.cpu_seconds),
                 row.bytes_per_zone,
-                peer,
+                decimal(row.tchecker_seconds),
                 if row.agrees { "" } else { "  WRONG" }
             );
             rows.push(row);
@@ -177,8 +177,8 @@ pub fn landing(args: &BenchArgs) -> Result<u8, BenchError> {
     let (files, scratch) = (beside_corpus("../oracles/airland")?, Scratch::new(args.disk.as_deref())?);
     let mut rows = Vec::new();
     println!(
-        "{:14} {:>7} {:>6} {:>11} {:>5} {:>7} {:>7} {:>10} {:>8} {:>8}",
-        "file", "runways", "copies", "order", "in", "cost", "known", "expanded", "s", "peak MiB"
+        "{:14} {:>7} {:>6} {:>11} {:>5} {:>7} {:>7} {:>10} {:>8} {:>9}",
+        "file", "runways", "copies", "order", "in", "cost", "known", "expanded", "s", "peak"
     );
     for it in &LANDINGS {
         if args.only.as_ref().is_some_and(|only| !it.file.contains(only.as_str())) {
@@ -226,7 +226,7 @@ pub fn landing(args: &BenchArgs) -> Result<u8, BenchError> {
                 agrees: result["optimal"] == true && result["cost"].as_i64() == Some(it.known),
             };
             println!(
-                "{:14} {:>7} {:>6} {:>11} {:>5} {:>7} {:>7} {:>10} {:>8.2} {:>8}{}",
+                "{:14} {:>7} {:>6} {:>11} {:>5} {:>7} {:>7} {:>10} {:>8} {:>9}{}",
                 row.file,
                 row.runways,
                 row.copies,
@@ -234,9 +234,9 @@ pub fn landing(args: &BenchArgs) -> Result<u8, BenchError> {
                 row.place,
                 row.cost.map_or("-".into(), |cost| cost.to_string()),
                 row.known,
-                row.expanded,
-                row.seconds,
-                row.peak_memory_bytes >> 20,
+                grouped(row.expanded),
+                decimal(row.seconds),
+                size(row.peak_memory_bytes),
                 if row.agrees { "" } else { "  WRONG" }
             );
             rows.push(row);

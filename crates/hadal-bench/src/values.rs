@@ -7,6 +7,7 @@ use crate::error::BenchError;
 use crate::html;
 use crate::measure::{Measured, measure};
 use crate::write_results;
+use hadal_check::units::{decimal, grouped};
 use hadal_value::iterate::{Explicit, Iteration};
 use hadal_value::task::{Actions, Racetrack, Task, Tiles, WetFloor};
 use serde::Serialize;
@@ -81,15 +82,15 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     let mut seeds = Vec::new();
     for row in seed_rows(&corpus, &wanted) {
         println!(
-            "  {:28} {:>9} {:>10} ({:>10}) {:>4} {:>10.4} {:>8.2} ({:>7}){}",
+            "  {:28} {:>10} {:>11} ({:>11}) {:>4} {:>10.4} {:>8} ({:>7}){}",
             row.task,
-            row.states,
-            row.edges,
-            row.published_edges.map_or("-".into(), |n| n.to_string()),
+            grouped(row.states),
+            grouped(row.edges),
+            row.published_edges.map_or("-".into(), grouped),
             row.sweeps,
             row.value,
-            row.seconds,
-            row.published_seconds.map_or("-".into(), |n| n.to_string()),
+            decimal(row.seconds),
+            decimal(row.published_seconds),
             if row.met { "" } else { "  WRONG" }
         );
         seeds.push(row);
@@ -102,14 +103,14 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         if wanted(&model) {
             let row = question(&corpus, (&model, &constants, &formula, &known), args, storm.as_ref())?;
             println!(
-                "  {:44} {:>8} [{:.9}, {:.9}] {:.30} {:>7.2} ({}){}",
+                "  {:44} {:>10} [{:.9}, {:.9}] {:.30} {:>7} ({}){}",
                 format!("{model} {formula}").chars().take(44).collect::<String>(),
-                row.states,
+                grouped(row.states),
                 row.lower,
                 row.upper,
                 row.known,
-                row.cpu_seconds,
-                row.storm_cpu_seconds.map_or("-".into(), |s| format!("{s:.2}")),
+                decimal(row.cpu_seconds),
+                decimal(row.storm_cpu_seconds),
                 if row.met { "" } else { "  WRONG" }
             );
             questions.push(row);
@@ -122,7 +123,8 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     let speed = (!ratios.is_empty()).then(|| (ratios.iter().sum::<f64>() / ratios.len() as f64).exp());
     if let Some(speed) = speed {
         println!(
-            "Storm takes {speed:.1} times hadal's processor time, process start included (geometric mean)"
+            "Storm takes {} times hadal's processor time, process start included (geometric mean)",
+            decimal(speed)
         );
     }
     let met = seeds.iter().all(|r| r.met) && questions.iter().all(|r| r.met);
@@ -318,14 +320,13 @@ impl Storm {
 }
 
 fn page(report: &ValuesReport) -> String {
-    let text = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.2}"));
     let seeds: Vec<Vec<String>> = report
         .seeds
         .iter()
         .map(|r| {
-            let (value, seconds) = (format!("{:.4}", r.value), format!("{:.2}", r.seconds));
-            let counts = [r.states, r.edges, r.sweeps].map(|n| n.to_string());
-            [vec![r.task.clone()], counts.into(), vec![value, seconds, text(r.published_seconds)]].concat()
+            let (value, seconds) = (format!("{:.4}", r.value), decimal(r.seconds));
+            let counts = [r.states, r.edges, r.sweeps].map(grouped);
+            [vec![r.task.clone()], counts.into(), vec![value, seconds, decimal(r.published_seconds)]].concat()
         })
         .collect();
     let questions: Vec<Vec<String>> = report
@@ -333,8 +334,8 @@ fn page(report: &ValuesReport) -> String {
         .iter()
         .map(|q| {
             let bounds = [q.lower, q.upper].map(|v| v.to_string());
-            let head = vec![q.model.clone(), q.formula.clone(), q.states.to_string()];
-            [head, bounds.into(), vec![text(Some(q.cpu_seconds)), text(q.storm_cpu_seconds)]].concat()
+            let head = vec![q.model.clone(), q.formula.clone(), grouped(q.states)];
+            [head, bounds.into(), vec![decimal(q.cpu_seconds), decimal(q.storm_cpu_seconds)]].concat()
         })
         .collect();
     let mut page =

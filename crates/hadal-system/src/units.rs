@@ -50,6 +50,20 @@ pub fn span(seconds: f64) -> String {
     }
 }
 
+/// A measured number: two decimals below a hundred, three below a tenth, whole and grouped from a hundred on: `0.012`, `2.50`,
+/// `12 345`; a dash where there is no number.
+pub fn decimal(value: impl Into<Option<f64>>) -> String {
+    match value.into() {
+        Some(value) if value.abs() < 0.1 && value != 0.0 => format!("{value:.3}"),
+        Some(value) if value.abs() < 100.0 => format!("{value:.2}"),
+        Some(value) if value.is_finite() => {
+            let sign = if value < 0.0 { "-" } else { "" };
+            format!("{sign}{}", grouped(value.abs().round() as u64))
+        }
+        _ => "-".to_owned(),
+    }
+}
+
 /// So many in so much time, as whole numbers a second without the unit: `553 767`.
 pub fn per_second(count: u64, seconds: f64) -> String {
     grouped((count as f64 / seconds.max(1e-6)) as u64)
@@ -80,6 +94,12 @@ mod tests {
         assert_eq!(grouped(12_345), "12 345");
         assert_eq!(grouped(123_456_789), "123 456 789");
         assert_eq!(size(3 << 20), "3.0 MiB");
+        let measured =
+            [(0.0, "0.00"), (0.0123, "0.012"), (2.5, "2.50"), (-99.5, "-99.50"), (12_345.6, "12 346")];
+        for (number, text) in measured {
+            assert_eq!(decimal(number), text);
+        }
+        assert_eq!((decimal(None), decimal(f64::NAN)), ("-".into(), "-".into()));
     }
 
     #[test]

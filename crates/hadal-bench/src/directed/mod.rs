@@ -14,6 +14,7 @@ use super::statistics::Spread;
 use super::suite::Case;
 use crate::args::BenchArgs;
 use crate::error::BenchError;
+use hadal_check::units::{decimal, grouped};
 use published::{ErrorModel, Match, Row};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -177,7 +178,7 @@ fn compare(hadal: &Hadal, scratch: &Scratch, row: Row) -> Result<Compared, Bench
 }
 
 const ROWS_HEAD: &str = "Wehrle 2011: states explored, length of the trace, seconds (theirs, ours)\n\
-    instance order  guide priority              explored       ours   length   ours  seconds     ours  match";
+    instance order  guide priority                explored       ours   length   ours  seconds     ours  match";
 
 impl Compared {
     /// Compares with what is published, as far as that can be met. A search that was stopped is not wrong.
@@ -199,7 +200,8 @@ impl Compared {
         }
     }
 
-    fn line(&self) -> String {
+    /// The columns.
+    fn cells(&self) -> [String; 11] {
         let theirs = &self.published;
         let matched = match (&self.remark, theirs.matched) {
             (Some(remark), _) => remark.clone(),
@@ -207,24 +209,41 @@ impl Compared {
             (None, Match::Length) => "same length".into(),
             (None, Match::Shape) => String::new(),
         };
+        let count = |value: Option<u64>| value.map_or("-".into(), grouped);
+        [
+            theirs.instance.to_string(),
+            theirs.order.to_string(),
+            theirs.guide.to_string(),
+            theirs.priority.to_string(),
+            count(theirs.explored),
+            count(self.explored),
+            count(theirs.length),
+            count(self.length),
+            decimal(theirs.seconds),
+            decimal(self.seconds),
+            matched,
+        ]
+    }
+
+    fn line(&self) -> String {
+        let [
+            instance,
+            order,
+            guide,
+            priority,
+            explored,
+            ours,
+            length,
+            our_length,
+            seconds,
+            our_seconds,
+            matched,
+        ] = self.cells();
         format!(
-            "{:8} {:6} {:5} {:21} {:>8} {:>10} {:>8} {:>6} {:>8} {:>8}  {matched}",
-            theirs.instance,
-            theirs.order,
-            theirs.guide,
-            theirs.priority,
-            shown(theirs.explored),
-            shown(self.explored),
-            shown(theirs.length),
-            shown(self.length),
-            shown(theirs.seconds),
-            self.seconds.map_or("-".into(), |seconds| format!("{seconds:.3}")),
+            "{instance:8} {order:6} {guide:5} {priority:21} {explored:>10} {ours:>10} {length:>8} {our_length:>6} \
+             {seconds:>8} {our_seconds:>8}  {matched}"
         )
     }
-}
-
-fn shown<T: ToString>(value: Option<T>) -> String {
-    value.map_or("-".into(), |value| value.to_string())
 }
 
 fn search_both(hadal: &Hadal, model: &ErrorModel, case: &Case, path: &Path) -> Result<Found, BenchError> {
@@ -257,22 +276,22 @@ fn search_both(hadal: &Hadal, model: &ErrorModel, case: &Case, path: &Path) -> R
 }
 
 const ERRORS_HEAD: &str = "Models with errors: breadth-first search and --find; times of the whole command\n\
-    model                                    guide     breadth   directed    fewer shortest length  seconds     find  slower";
+    model                                    guide      breadth   directed    fewer shortest length  seconds     find  slower";
 
 impl Found {
     fn line(&self) -> String {
         format!(
-            "{:40} {:7} {:>9} {:>10} {:>8.1} {:>8} {:>6} {:>8.2} {:>8.2} {:>7.2}  {}",
+            "{:40} {:7} {:>10} {:>10} {:>8} {:>8} {:>6} {:>8} {:>8} {:>7}  {}",
             self.model,
             self.guide,
-            self.breadth_states,
-            self.directed_states,
-            self.fewer(),
+            grouped(self.breadth_states),
+            grouped(self.directed_states),
+            decimal(self.fewer()),
             self.shortest,
             self.length,
-            self.breadth_seconds,
-            self.directed_seconds,
-            self.directed_seconds / self.breadth_seconds,
+            decimal(self.breadth_seconds),
+            decimal(self.directed_seconds),
+            decimal(self.directed_seconds / self.breadth_seconds),
             self.remark.as_deref().unwrap_or_default(),
         )
     }
@@ -306,10 +325,7 @@ impl DirectedReport {
         ];
         for (what, spread) in told {
             if let Some(spread) = spread {
-                text.push_str(&format!(
-                    "\n{what}: {:.2} in the geometric mean of {}, from {:.2} to {:.2}",
-                    spread.geometric_mean, spread.count, spread.least, spread.greatest
-                ));
+                text.push_str(&format!("\n{what}: {spread}"));
             }
         }
         text
@@ -318,8 +334,7 @@ impl DirectedReport {
     fn page(&self) -> String {
         let about =
             "Directed search: published tables with our figures, and states explored on models with errors.";
-        let cells = |line: String| line.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
-        let rows: Vec<Vec<String>> = self.rows.iter().map(|row| cells(row.line())).collect();
+        let rows: Vec<Vec<String>> = self.rows.iter().map(|row| row.cells().into()).collect();
         let heads = [
             "instance", "order", "guide", "priority", "explored", "ours", "length", "ours", "seconds",
             "ours", "match",
@@ -328,8 +343,8 @@ impl DirectedReport {
             .map(|found| {
                 let numbers = [found.breadth_states, found.directed_states, found.shortest, found.length];
                 let mut line = vec![found.model.clone(), found.guide.clone()];
-                line.extend(numbers.map(|number| number.to_string()));
-                line.extend([found.breadth_seconds, found.directed_seconds].map(|s| format!("{s:.2}")));
+                line.extend(numbers.map(grouped));
+                line.extend([found.breadth_seconds, found.directed_seconds].map(decimal));
                 line.push(found.remark.clone().unwrap_or_default());
                 line
             })

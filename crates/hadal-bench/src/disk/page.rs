@@ -3,7 +3,7 @@
 use super::result::{BARS, DiskModel, DiskReport, DiskRun, WORST};
 use crate::args::Clock;
 use crate::html::{self, Bar, section};
-use hadal_check::units::{counted, grouped, size};
+use hadal_check::units::{counted, decimal, grouped, size};
 
 /// The whole page.
 pub fn render(report: &DiskReport) -> String {
@@ -82,14 +82,13 @@ fn ram_cells(model: &DiskModel) -> Vec<String> {
         grouped(ram.states),
         grouped(ram.transitions),
         ram.state_bits.to_string(),
-        format!("{:.2}", ram.time.wall_seconds),
-        format!("{:.2}", ram.time.cpu_seconds),
+        decimal(ram.time.wall_seconds),
+        decimal(ram.time.cpu_seconds),
         size(ram.peak_bytes),
     ]
 }
 
 fn run_cells(model: &DiskModel, run: &DiskRun) -> Vec<String> {
-    let ratio = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
     let mut remarks = Vec::new();
     remarks.extend(run.problem.as_ref().map(|problem| format!("WRONG: {problem}")));
     remarks.extend(run.run.reason.clone().filter(|_| run.run.is_late()));
@@ -104,12 +103,12 @@ fn run_cells(model: &DiskModel, run: &DiskRun) -> Vec<String> {
         run.strategy.clone(),
         format!("{} %", run.percent),
         size(run.budget_bytes),
-        format!("{:.2}", run.run.time.wall_seconds),
-        ratio(run.wall_ratio),
-        ratio(run.cpu_ratio),
-        format!("{:.2}", run.per_state.read),
-        format!("{:.2}", run.per_state.written),
-        format!("{:.2}", run.per_state.disk),
+        decimal(run.run.time.wall_seconds),
+        decimal(run.wall_ratio),
+        decimal(run.cpu_ratio),
+        decimal(run.per_state.read),
+        decimal(run.per_state.written),
+        decimal(run.per_state.disk),
         size(run.run.peak_bytes),
         run.run.storage.join(", "),
         remarks.join("; "),

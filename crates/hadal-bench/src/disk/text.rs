@@ -2,7 +2,7 @@
 
 use super::result::{BARS, DiskModel, DiskReport, DiskRun, OVERHEAD, WORST};
 use crate::args::Clock;
-use hadal_check::units::size;
+use hadal_check::units::{counted, decimal, size};
 
 /// The lines above the models.
 pub fn heading(report: &DiskReport) -> String {
@@ -39,20 +39,20 @@ pub fn heading(report: &DiskReport) -> String {
 pub fn ram(model: &DiskModel) -> String {
     let ram = &model.ram;
     let mut line = format!(
-        "{:34} {:>6} {:>9} {:>8.2} {:>7} {:>7} {:>8} {:>8} {:>8} {:>9}  {} states, {} transitions, {} bits",
+        "{:34} {:>6} {:>9} {:>8} {:>7} {:>7} {:>8} {:>8} {:>8} {:>9}  {}, {}, {}",
         model.name,
         "RAM",
         "",
-        ram.time.wall_seconds,
+        decimal(ram.time.wall_seconds),
         "1",
         "1",
         "",
         "",
         "",
         size(ram.peak_bytes),
-        ram.states,
-        ram.transitions,
-        ram.state_bits
+        counted(ram.states, "state"),
+        counted(ram.transitions, "transition"),
+        counted(ram.state_bits.into(), "bit")
     );
     if let Some(problem) = &model.problem {
         line.push_str(&format!("\n  WRONG: {problem}"));
@@ -72,19 +72,18 @@ pub fn run(run: &DiskRun) -> String {
             size(run.budget_bytes)
         );
     }
-    let ratio = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
     let over = if run.within_memory { "" } else { " OVER" };
     let mut line = format!(
-        "  {:32} {:>5}% {:>9} {:>8.2} {:>7} {:>7} {:>8.2} {:>8.2} {:>8.2} {:>9}{over}  {}",
+        "  {:32} {:>5}% {:>9} {:>8} {:>7} {:>7} {:>8} {:>8} {:>8} {:>9}{over}  {}",
         run.strategy,
         run.percent,
         size(run.budget_bytes),
-        run.run.time.wall_seconds,
-        ratio(run.wall_ratio),
-        ratio(run.cpu_ratio),
-        run.per_state.read,
-        run.per_state.written,
-        run.per_state.disk,
+        decimal(run.run.time.wall_seconds),
+        decimal(run.wall_ratio),
+        decimal(run.cpu_ratio),
+        decimal(run.per_state.read),
+        decimal(run.per_state.written),
+        decimal(run.per_state.disk),
         size(run.run.peak_bytes),
         run.run.storage.join(", ")
     );
@@ -110,9 +109,9 @@ pub fn summary(report: &DiskReport) -> String {
         for &percent in &report.budgets {
             let Some(mean) = report.mean(strategy, percent, clock) else { continue };
             lines.push(format!(
-                "{strategy:18} {percent:>5}% {:>8.2} {:>8.2} {:>7}  {}{}",
-                mean.spread.geometric_mean,
-                mean.spread.greatest,
+                "{strategy:18} {percent:>5}% {:>8} {:>8} {:>7}  {}{}",
+                decimal(mean.spread.geometric_mean),
+                decimal(mean.spread.greatest),
                 mean.spread.count,
                 mean.worst,
                 bar(strategy, percent, mean.spread.geometric_mean, mean.spread.greatest)

@@ -9,6 +9,7 @@ mod measure;
 use super::scratch::Scratch;
 use crate::args::{BenchArgs, Clock};
 use crate::error::BenchError;
+use hadal_check::units::{counted, decimal, grouped, size, span};
 use instances::Instance;
 use measure::{Measured, in_ram, on_disk};
 use serde::Serialize;
@@ -61,14 +62,15 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         rows: Vec::new(),
     };
     println!(
-        "korf, External A* within {} MiB, {} threads, {} clock, hadal {}; published: Jabbar 2008",
-        MEMORY >> 20,
-        args.threads,
+        "korf, External A* within {}, {}, {} clock, hadal {}; published: Jabbar 2008",
+        size(MEMORY),
+        counted(args.threads.into(), "thread"),
         report.clock,
         report.hadal
     );
     println!(
-        " no moves     expanded    generated       stored  seconds  cpu s  M/s  published s    x  peak MiB written MiB  RAM A* M/s  ratio"
+        " no moves      expanded     generated        stored  seconds   cpu s   M/s  published s       x       peak    written  \
+         RAM A* M/s   ratio"
     );
     for instance in chosen {
         let row = measure_row(args, instance, &scratch)?;
@@ -113,31 +115,34 @@ fn measure_row(args: &BenchArgs, instance: Instance, scratch: &Scratch) -> Resul
 fn text(row: &Row) -> String {
     let (external, published) = (&row.external, &row.instance.published);
     let mut line = format!(
-        "{:3} {:>5} {:>12} {:>12} {:>12} {:>8.1} {:>6.1} {:>4.1} {:>12.1} {:>4.0} {:>9} {:>11}",
+        "{:3} {:>5} {:>13} {:>13} {:>13} {:>8} {:>7} {:>5} {:>12} {:>7} {:>10} {:>10}",
         row.instance.number,
         external.moves.map_or("-".into(), |moves| moves.to_string()),
-        external.expanded,
-        external.generated,
-        external.stored,
-        external.time.seconds,
-        external.time.cpu_seconds,
-        external.expanded as f64 / external.time.seconds / 1e6,
-        published.seconds,
-        row.over_published,
-        external.peak_resident >> 20,
-        external.bytes_written >> 20,
+        grouped(external.expanded),
+        grouped(external.generated),
+        grouped(external.stored),
+        decimal(external.time.seconds),
+        decimal(external.time.cpu_seconds),
+        decimal(external.expanded as f64 / external.time.seconds / 1e6),
+        decimal(published.seconds),
+        decimal(row.over_published),
+        size(external.peak_resident),
+        size(external.bytes_written),
     );
     if let Some(ram) = &row.ram {
         line.push_str(&format!(
-            "  {:>10.1} {:>6}",
-            ram.expanded as f64 / ram.time.seconds / 1e6,
-            row.over_ram.map_or("-".into(), |ratio| format!("{ratio:.2}"))
+            "  {:>10} {:>7}",
+            decimal(ram.expanded as f64 / ram.time.seconds / 1e6),
+            decimal(row.over_ram)
         ));
     }
     if !row.agrees {
         line.push_str(&format!(
             "  differs: {} moves, {} expanded, {} generated, {} stored are published",
-            row.instance.moves, published.expanded, published.generated, published.stored
+            row.instance.moves,
+            grouped(published.expanded),
+            grouped(published.generated),
+            grouped(published.stored)
         ));
     }
     line
@@ -154,15 +159,18 @@ fn summary(report: &KorfReport) -> String {
     let cpu: f64 = report.rows.iter().map(|row| row.external.time.cpu_seconds).sum();
     let peak = report.rows.iter().map(|row| row.external.peak_resident).max().unwrap_or(0);
     let mut text = format!(
-        "{right} of {} as published; {expanded} states expanded in {seconds:.0} s ({cpu:.0} s of processor time), \
-         {:.0} times the published rate in the geometric mean; peak {} MiB",
+        "{right} of {} as published; {} states expanded in {} ({} of processor time), {} times the published rate in the \
+         geometric mean; peak {}",
         report.rows.len(),
-        mean(report.rows.iter().map(|row| row.over_published).collect()),
-        peak >> 20,
+        grouped(expanded),
+        span(seconds),
+        span(cpu),
+        decimal(mean(report.rows.iter().map(|row| row.over_published).collect())),
+        size(peak),
     );
     let over_ram: Vec<f64> = report.rows.iter().filter_map(|row| row.over_ram).collect();
     if !over_ram.is_empty() {
-        text.push_str(&format!("; {:.2} times the rate of A* in RAM", mean(over_ram)));
+        text.push_str(&format!("; {} times the rate of A* in RAM", decimal(mean(over_ram))));
     }
     text
 }

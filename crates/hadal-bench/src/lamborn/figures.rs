@@ -2,6 +2,7 @@
 
 use super::published::Instance;
 use crate::exploration::Exploration;
+use hadal_check::units::{decimal, grouped, span};
 use serde_json::Value;
 
 /// The arguments that ask for a variant; a file for a saved partition stands for itself. `Err` says why there are none.
@@ -83,8 +84,8 @@ pub fn figure(name: &str, run: &Exploration) -> Option<f64> {
 pub fn written(name: &str, value: Option<f64>) -> String {
     match value {
         None => "-".into(),
-        Some(value) if name.ends_with("time") => format!("{value:.1} s"),
-        Some(value) if name == "disk_gb" => format!("{value:.3}"),
-        Some(value) => format!("{value:.0}"),
+        Some(value) if name.ends_with("time") => span(value),
+        Some(value) if name == "disk_gb" => decimal(value),
+        Some(value) => grouped(value as u64),
     }
 }

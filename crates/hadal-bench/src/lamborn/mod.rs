@@ -13,7 +13,7 @@ use super::rumur::without_asserts;
 use super::scratch::Scratch;
 use crate::args::BenchArgs;
 use crate::error::BenchError;
-use hadal_check::units::{counted, size};
+use hadal_check::units::{counted, decimal, size};
 use published::{Instance, Row, Size};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -213,11 +213,11 @@ fn factors(report: &LambornReport) -> Vec<String> {
         };
         let mut told = Vec::new();
         if let (Some(theirs), Some(base)) = (row.published.seconds(), first.published.seconds()) {
-            told.push(format!("theirs {:.2}", theirs / base));
+            told.push(format!("theirs {}", decimal(theirs / base)));
         }
         for (ours, base) in row.ours.iter().zip(&first.ours) {
             if let (Some(seconds), Some(base)) = (ours.seconds, base.seconds) {
-                told.push(format!("ours {:.2} ({})", seconds / base.max(1e-4), ours.instance));
+                told.push(format!("ours {} ({})", decimal(seconds / base.max(1e-4)), ours.instance));
             }
         }
         let (published, base) = (&row.published, &first.published.variant);

@@ -14,6 +14,7 @@ use crate::measure::measure;
 use crate::scratch::Scratch;
 use crate::statistics::Spread;
 use crate::write_results;
+use hadal_check::units::{counted, span};
 use serde::Serialize;
 use serde_json::Value;
 use spin::{Beside, Peer};
@@ -254,15 +255,15 @@ fn line(row: &Row) -> String {
     let Row { part, model, flags, verdict, states, cpu_seconds, .. } = row;
     let steps = match (row.trace, row.loop_length) {
         (Some(trace), Some(around)) => format!(", {}+{around} steps", trace - around.min(trace)),
-        (Some(trace), None) => format!(", {trace} steps"),
+        (Some(trace), None) => format!(", {}", counted(trace, "step")),
         _ => String::new(),
     };
-    let peer = row
-        .peer
-        .as_ref()
-        .map_or(String::new(), |peer| format!("; SPIN {} states, {:.2} s", peer.states, peer.cpu_seconds));
+    let peer = row.peer.as_ref().map_or(String::new(), |peer| {
+        format!("; SPIN {}, {}", counted(peer.states, "state"), span(peer.cpu_seconds))
+    });
+    let (states, seconds) = (counted(*states, "state"), span(*cpu_seconds));
     let wrong = row.wrong.as_ref().map_or(String::new(), |wrong| format!("  WRONG: {wrong}"));
-    format!("{part}: {model} {flags}: {verdict}, {states} states{steps}; {cpu_seconds:.2} s{peer}{wrong}")
+    format!("{part}: {model} {flags}: {verdict}, {states}{steps}; {seconds}{peer}{wrong}")
 }
 
 fn summary(report: &LivenessReport) -> String {
@@ -275,8 +276,8 @@ fn summary(report: &LivenessReport) -> String {
         ("pass for accepted cycles over exploration", report.pass),
     ];
     let lines = shown.iter().filter_map(|(name, spread)| {
-        let Spread { geometric_mean, least, greatest, count } = (*spread)?;
-        Some(format!("{name}: {geometric_mean:.2} ({least:.2} to {greatest:.2}, {count} models)"))
+        let spread = (*spread)?;
+        Some(format!("{name}: {spread}"))
     });
     let wrong = report.rows.iter().filter(|row| row.wrong.is_some()).count();
     let ends = format!("{} rows, {wrong} contradict what is known", report.rows.len());

@@ -16,6 +16,7 @@ use super::scratch::Scratch;
 use super::suite::{self, Case};
 use crate::args::{BenchArgs, Clock};
 use crate::error::BenchError;
+use hadal_check::units::span;
 use hadal_search::partition::Heuristic;
 use result::{BASELINE, OtherRun, PartRun, PartitionModel, PartitionReport};
 
@@ -157,10 +158,10 @@ impl Bench<'_> {
             (None, false) => String::new(),
         };
         println!(
-            "  {:26} {what:14} {:>8.2} s wall {:>8.2} s cpu{remark}",
+            "  {:26} {what:14} {:>9} wall {:>9} cpu{remark}",
             self.case.name(),
-            run.seconds(Clock::Wall),
-            run.seconds(Clock::Cpu)
+            span(run.seconds(Clock::Wall)),
+            span(run.seconds(Clock::Cpu))
         );
     }
 

@@ -3,6 +3,7 @@
 use super::paper::{AVERAGES, IO_OVER_S_GHC};
 use super::result::{BASELINE, PartRun, PartitionModel, PartitionReport, average};
 use crate::args::Clock;
+use hadal_check::units::decimal;
 
 /// The bars of time over RAM at the smallest share: what `auto` and PART may take on average, and any model at most.
 const AUTO_BAR: f64 = 2.5;
@@ -78,14 +79,6 @@ pub fn text(report: &PartitionReport, clock: Clock) -> String {
     text
 }
 
-fn cell(value: Option<f64>) -> String {
-    match value {
-        None => "-".into(),
-        Some(value) if value >= 100.0 => format!("{value:.0}"),
-        Some(value) => format!("{value:.2}"),
-    }
-}
-
 /// A row for each model and one for the averages.
 fn by_heuristic(
     report: &PartitionReport,
@@ -94,7 +87,7 @@ fn by_heuristic(
 ) -> Table {
     let heads = std::iter::once("model".to_owned()).chain(report.heuristics.iter().cloned()).collect();
     let row = |name: &str, value: &dyn Fn(&str) -> Option<f64>| {
-        let cells = report.heuristics.iter().map(|heuristic| cell(value(heuristic)));
+        let cells = report.heuristics.iter().map(|heuristic| decimal(value(heuristic)));
         std::iter::once(name.to_owned()).chain(cells).collect::<Vec<String>>()
     };
     let mut rows: Vec<Vec<String>> =
@@ -107,8 +100,9 @@ fn largest(report: &PartitionReport) -> Table {
     let share = report.smallest();
     let heads = ["model", "s-lhc", "paper", "d-lhc", "paper", "de", "allowed"];
     let row = |model: &PartitionModel| {
-        let ours = |heuristic: &str| cell(model.part(heuristic, share).map(|run| run.largest_percent));
-        let paper = |of: fn(&super::paper::Published) -> Option<f64>| cell(model.paper.as_ref().and_then(of));
+        let ours = |heuristic: &str| decimal(model.part(heuristic, share).map(|run| run.largest_percent));
+        let paper =
+            |of: fn(&super::paper::Published) -> Option<f64>| decimal(model.paper.as_ref().and_then(of));
         vec![
             model.name.clone(),
             ours("s-lhc"),
@@ -116,7 +110,7 @@ fn largest(report: &PartitionReport) -> Table {
             ours("d-lhc"),
             paper(|row| row.largest_d_lhc),
             ours("de"),
-            cell(Some(share / 2.0)),
+            decimal(Some(share / 2.0)),
         ]
     };
     Table {
@@ -141,9 +135,9 @@ fn shrinking(report: &PartitionReport) -> Table {
         };
         vec![
             percent.to_string(),
-            cell(ours("de")),
-            cell(paper),
-            cell(ours("adaptive")),
+            decimal(ours("de")),
+            decimal(paper),
+            decimal(ours("adaptive")),
             report.models.iter().filter(counted).count().to_string(),
         ]
     };
@@ -175,35 +169,35 @@ fn times(report: &PartitionReport, clock: Clock) -> Table {
         (part.io_bytes > 0).then(|| bytes as f64 / part.io_bytes as f64)
     };
     let row = |model: &PartitionModel| {
-        let paper = |of: fn(&super::paper::Published) -> f64| cell(model.paper.as_ref().map(of));
+        let paper = |of: fn(&super::paper::Published) -> f64| decimal(model.paper.as_ref().map(of));
         vec![
             model.name.clone(),
-            cell(Some(model.ram.seconds(clock))),
+            decimal(Some(model.ram.seconds(clock))),
             paper(|row| row.ram_seconds),
-            cell(model.other_ratio("hash", clock)),
+            decimal(model.other_ratio("hash", clock)),
             paper(|row| row.layered_ratio),
-            cell(model.part_ratio("de", share, clock)),
+            decimal(model.part_ratio("de", share, clock)),
             paper(|row| row.part_ratio),
-            cell(model.part_ratio("adaptive", share, clock)),
-            cell(model.other_ratio("auto", clock)),
-            cell(io(model)),
+            decimal(model.part_ratio("adaptive", share, clock)),
+            decimal(model.other_ratio("auto", clock)),
+            decimal(io(model)),
             paper(|row| row.io_divided_by),
         ]
     };
     let mut rows: Vec<Vec<String>> = report.models.iter().map(row).collect();
-    let mean = |of: &dyn Fn(&PartitionModel) -> Option<f64>| cell(average(report.models.iter().map(of)));
+    let mean = |of: &dyn Fn(&PartitionModel) -> Option<f64>| decimal(average(report.models.iter().map(of)));
     rows.push(vec![
         "average (paper: of its 24)".into(),
         String::new(),
         String::new(),
         mean(&|model| model.other_ratio("hash", clock)),
-        cell(Some(AVERAGES.0)),
+        decimal(Some(AVERAGES.0)),
         mean(&|model| model.part_ratio("de", share, clock)),
-        cell(Some(AVERAGES.1)),
+        decimal(Some(AVERAGES.1)),
         mean(&|model| model.part_ratio("adaptive", share, clock)),
         mean(&|model| model.other_ratio("auto", clock)),
         mean(&io),
-        cell(Some(AVERAGES.2)),
+        decimal(Some(AVERAGES.2)),
     ]);
     Table {
         title: format!(
@@ -224,15 +218,18 @@ fn bars(report: &PartitionReport, clock: Clock) -> String {
     if let Some(mean) = average(auto.iter().copied()) {
         let worst = auto.iter().flatten().copied().fold(0.0, f64::max);
         lines.push_str(&format!(
-            "\nauto at {share} %: {mean:.2} on average (at most {AUTO_BAR}: {}), {worst:.2} at worst (at most {WORST_BAR}: {})",
+            "\nauto at {share} %: {} on average (at most {AUTO_BAR}: {}), {} at worst (at most {WORST_BAR}: {})",
+            decimal(mean),
             said(mean <= AUTO_BAR),
+            decimal(worst),
             said(worst <= WORST_BAR)
         ));
     }
     if let Some(mean) = average(report.models.iter().map(|model| model.part_ratio("adaptive", share, clock)))
     {
         lines.push_str(&format!(
-            "\npart (adaptive) at {share} %: {mean:.2} on average (at most {PART_BAR}: {})",
+            "\npart (adaptive) at {share} %: {} on average (at most {PART_BAR}: {})",
+            decimal(mean),
             said(mean <= PART_BAR)
         ));
     }

@@ -2,6 +2,7 @@
 
 use super::result::{Pair, PeersReport};
 use crate::html::{self, Bar, section};
+use hadal_check::units::{decimal, grouped};
 
 /// The whole page.
 pub fn render(report: &PeersReport) -> String {
@@ -60,17 +61,17 @@ fn cells(pair: &Pair) -> Vec<String> {
     let ours = &pair.ours.figures;
     let mut cells = vec![
         pair.name.clone(),
-        ours.states.to_string(),
-        ours.transitions.to_string(),
-        format!("{:.0}", pair.rate()),
-        format!("{:.1}", ours.bytes_per_state()),
+        grouped(ours.states),
+        grouped(ours.transitions),
+        decimal(pair.rate()),
+        decimal(ours.bytes_per_state()),
     ];
     match &pair.spin {
         Some(Ok(spin)) => cells.extend([
-            spin.states.to_string(),
-            spin.transitions.to_string(),
-            format!("{:.0}", spin.rate(pair.clock)),
-            format!("{:.1}", spin.bytes_per_state()),
+            grouped(spin.states),
+            grouped(spin.transitions),
+            decimal(spin.rate(pair.clock)),
+            decimal(spin.bytes_per_state()),
         ]),
         Some(Err(reason)) => cells.push(reason.clone()),
         None => {}

@@ -5,6 +5,7 @@ use crate::args::{BenchArgs, Clock};
 use crate::result::{BenchReport, OurResult, problem};
 use crate::statistics::Spread;
 use crate::suite::Case;
+use hadal_check::units::{decimal, grouped};
 use serde::{Serialize, Serializer};
 
 /// The bars: transitions per second over SPIN's, and bytes per state over SPIN's, in the geometric mean.
@@ -114,36 +115,36 @@ impl Pair {
     pub fn text(&self) -> String {
         let ours = &self.ours.figures;
         let mut line = format!(
-            "{:26} {:>9} {:>10} {:>8.0} {:>7.1} |",
+            "{:26} {:>10} {:>11} {:>8} {:>7} |",
             self.name,
-            ours.states,
-            ours.transitions,
-            self.rate() / 1e3,
-            ours.bytes_per_state()
+            grouped(ours.states),
+            grouped(ours.transitions),
+            decimal(self.rate() / 1e3),
+            decimal(ours.bytes_per_state())
         );
         match &self.spin {
             None => {}
             Some(Err(reason)) => line.push_str(&format!(" SPIN: {reason}")),
             Some(Ok(spin)) => line.push_str(&format!(
-                " {:>9} {:>10} {:>7.0} {:>7.1} {:>7.1} | {:>6.2} {:>6.2} {:>6.2}",
-                spin.states,
-                spin.transitions,
-                spin.rate(self.clock) / 1e3,
-                spin.bytes_per_state(),
-                spin.state_bytes / spin.states.max(1) as f64,
-                self.speed().unwrap_or(f64::NAN),
-                self.memory().unwrap_or(f64::NAN),
-                self.memory_for_states().unwrap_or(f64::NAN),
+                " {:>10} {:>11} {:>7} {:>7} {:>7} | {:>6} {:>6} {:>6}",
+                grouped(spin.states),
+                grouped(spin.transitions),
+                decimal(spin.rate(self.clock) / 1e3),
+                decimal(spin.bytes_per_state()),
+                decimal(spin.state_bytes / spin.states.max(1) as f64),
+                decimal(self.speed()),
+                decimal(self.memory()),
+                decimal(self.memory_for_states()),
             )),
         }
         match &self.spin_reduced {
             None => {}
             Some(Err(reason)) => line.push_str(&format!(" | reduced: {reason}")),
             Some(Ok(spin)) => line.push_str(&format!(
-                " | {:>9} {:>7.0} {:>6.2}",
-                spin.states,
-                spin.rate(self.clock) / 1e3,
-                self.speed_reduced().unwrap_or(f64::NAN)
+                " | {:>10} {:>7} {:>6}",
+                grouped(spin.states),
+                decimal(spin.rate(self.clock) / 1e3),
+                decimal(self.speed_reduced())
             )),
         }
         if let Some(problem) = &self.problem {
@@ -157,7 +158,7 @@ impl Pair {
 pub fn heading(report: &PeersReport) -> String {
     format!(
         "peers, one thread, best of {}, {} clock, hadal {} (whole process), {} (verifier only, without translation and C compiler)\n{}\n\
-         {:26} {:>9} {:>10} {:>8} {:>7} | {:>9} {:>10} {:>7} {:>7} {:>7} | {:>6} {:>6} {:>6} | {:>9} {:>7} {:>6}",
+         {:26} {:>10} {:>11} {:>8} {:>7} | {:>10} {:>11} {:>7} {:>7} {:>7} | {:>6} {:>6} {:>6} | {:>10} {:>7} {:>6}",
         report.repeat,
         report.clock,
         report.hadal,
@@ -218,10 +219,7 @@ impl PeersReport {
         let line = |what: &str, spread: Option<Spread>, met: Option<bool>| {
             let spread = spread?;
             let met = met.map_or("", |met| if met { ": met" } else { ": missed" });
-            Some(format!(
-                "{what}: geometric mean {:.2}x, least {:.2}x, greatest {:.2}x, over {} models{met}",
-                spread.geometric_mean, spread.least, spread.greatest, spread.count
-            ))
+            Some(format!("{what}: {spread}{met}"))
         };
         let (speed, memory) = (self.speed(), self.memory());
         let lines = [

@@ -2,14 +2,17 @@
 
 use super::said::{MEMORY, Said};
 use super::{PlanningReport, Row, contradicts};
+use hadal_check::units::{decimal, span};
 
 /// What is compared.
 type Measure = fn(&Said) -> Option<f64>;
 
 fn shown(said: &Said) -> String {
     match (said.cost, said.verdict.as_str()) {
-        (Some(cost), _) => format!("{cost}{} {:.1}s", if said.optimal { "*" } else { "" }, said.seconds),
-        (None, verdict) => format!("{verdict} {:.1}s", said.seconds),
+        (Some(cost), _) => {
+            format!("{cost}{} {}", if said.optimal { "*" } else { "" }, span(said.seconds))
+        }
+        (None, verdict) => format!("{verdict} {}", span(said.seconds)),
     }
 }
 
@@ -67,7 +70,8 @@ pub fn summary(report: &PlanningReport) -> String {
         let ratios = ratios(at, of);
         let tasks = ratios.len();
         if let Some(middle) = median(ratios) {
-            text.push_str(&format!("\n{name}: {middle:.2} times Fast Downward's (median of {tasks} tasks)"));
+            let middle = decimal(middle);
+            text.push_str(&format!("\n{name}: {middle} times Fast Downward's (median of {tasks} tasks)"));
         }
     }
     text

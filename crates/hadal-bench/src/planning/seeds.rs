@@ -10,6 +10,7 @@ use crate::corpus::Corpus;
 use crate::error::BenchError;
 use crate::scratch::Scratch;
 use crate::write_results;
+use hadal_check::units::{decimal, grouped, span};
 use serde::Serialize;
 use std::path::Path;
 
@@ -100,11 +101,8 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
             let said = ask((&folder.join("domain.pddl"), &problem), &options, limit);
             let shown = said.length.map_or(said.verdict.clone(), |length| format!("{length} steps"));
             let published_text = published.map_or("not solved".to_owned(), |length| length.to_string());
-            let evaluated = said.evaluated.unwrap_or(0);
-            println!(
-                "  {instance}, {engine}: {shown} ({published_text}), {:.1} s, {evaluated}",
-                said.seconds
-            );
+            let (seconds, evaluated) = (span(said.seconds), grouped(said.evaluated.unwrap_or(0)));
+            println!("  {instance}, {engine}: {shown} ({published_text}), {seconds}, {evaluated}");
             if engine == "auto" {
                 met &= said.length.is_some_and(|length| published.is_none_or(|most| 2 * length <= 3 * most));
             }
@@ -116,7 +114,11 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     println!("travelling purchaser: layer, states, best cost where it falls");
     for (layer, states) in purchaser.levels.iter().enumerate() {
         let best = purchaser.improvements.iter().find(|(at, _)| *at == layer as u64);
-        println!("  {layer}, {states}{}", best.map_or(String::new(), |(_, cost)| format!(", {cost}")));
+        println!(
+            "  {layer}, {}{}",
+            grouped(*states),
+            best.map_or(String::new(), |(_, cost)| format!(", {cost}"))
+        );
     }
     met &= purchaser.levels == LAYERS && purchaser.improvements == COSTS;
     println!("{}", if met { "all as published, or better" } else { "NOT as published" });
@@ -151,12 +153,12 @@ fn page(report: &SeedsReport) -> String {
         .map(|row| {
             let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
             format!(
-                "<tr><td>{}<td>{}<td>{}<td>{}<td>{:.1}</tr>\n",
+                "<tr><td>{}<td>{}<td>{}<td>{}<td>{}</tr>\n",
                 row.instance,
                 row.engine,
                 number(row.said.length),
                 number(row.published),
-                row.said.seconds
+                decimal(row.said.seconds)
             )
         })
         .collect();
