@@ -20,29 +20,31 @@ pub struct Detecting {
     /// With a layered disk strategy: what is remembered of generated states before they are written.
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "KIND"))]
     pub cache: Option<CacheChoice>,
-    /// With --strategy partial, hash or phased: compare with this many recent layers, or with as many as the duplicates
-    /// seen ask for (auto), and with all now and then.
+    /// With --strategy partial, hash or phased: compare with this many recent layers, or with a number that follows the
+    /// duplicates seen (auto), and with all layers now and then.
     #[cfg_attr(feature = "clap", arg(long, value_name = "LAYERS|auto", value_parser = parse_bound, alias = "partial"))]
     pub bound: Option<Bound>,
-    /// With --strategy layered: most layers kept on disk.
+    /// With --strategy layered: keep at most this many layers on disk.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub keep_layers: Option<u64>,
-    /// With --strategy layered: most bytes of layers kept on disk.
+    /// With --strategy layered: keep at most this many bytes of layers on disk.
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE", value_parser = parse_size))]
     pub keep_bytes: Option<u64>,
-    /// With --strategy layered or frontier: no shortest path is longer than this, so what is deeper was seen before.
+    /// With --strategy layered or frontier: trust that no shortest path is longer than this, so that every deeper state
+    /// is a duplicate.
     #[cfg_attr(feature = "clap", arg(long, value_name = "DEPTH"))]
     pub diameter: Option<u64>,
-    /// With --strategy hash: part states by these scalars (comma-separated), or as in this file of --save-partition.
+    /// With --strategy hash: partition states by these scalars (comma-separated), or as in this file from
+    /// --save-partition.
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAMES|FILE"))]
     pub partition: Option<String>,
-    /// With --strategy hash: how the scalars are chosen that states are parted by at first.
+    /// With --strategy hash: how to choose the scalars of the first partition.
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "RULE", conflicts_with = "partition"))]
     pub first_partition: Option<SamplingChoice>,
     /// With --strategy hash: write the partition to this file at the end.
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub save_partition: Option<PathBuf>,
-    /// With --strategy hash: what a bucket that is too large is split by.
+    /// With --strategy hash: what to split a bucket by that is too large.
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "RULE"))]
     pub split_by: Option<SplitChoice>,
 }

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
 pub struct Partitioning {
-    /// With --strategy part: what partitions are split by. adaptive, sa, ss, rd, ee, pd, de; to compare with: s-ghc,
-    /// d-ghc, s-lhc, d-lhc (docs/partition.md).
+    /// With --strategy part: how to split partitions: adaptive, sa, ss, rd, ee, pd, de; for comparison: s-ghc, d-ghc,
+    /// s-lhc, d-lhc (docs/partition.md).
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", default_value = "adaptive", value_parser = parse_heuristic))]
     pub part_heuristic: Heuristic,
     /// With --strategy part: keep at most this many states in RAM, even if more fit the memory budget.

@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
 pub struct Reductions {
-    /// Partial-order reduction: of steps that do not disturb each other, fire only some first. Keeps every kind of error and
-    /// visits fewer states; with `=shortest` shortest traces are kept as well (docs/reductions.md).
+    /// Partial-order reduction: explore only some orders of independent steps. Visits fewer states and keeps every kind
+    /// of error; with `=shortest` it keeps shortest traces as well (docs/reductions.md).
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "TRACES", num_args = 0..=1, require_equals = true, default_missing_value = "some"))]
     pub por: Option<Traces>,
     /// Cone of influence: leave out variables and actions that cannot influence the properties asked about. Needs
@@ -32,8 +32,8 @@ pub struct Reductions {
     /// Needs --deadlock off (or --property). Traces are lifted to the whole model and need not be shortest.
     #[cfg_attr(feature = "clap", arg(long))]
     pub safe_abstraction: bool,
-    /// Decomposition: answer a question about parts that have nothing to do with each other part by part. Needs --deadlock
-    /// off (or --property).
+    /// Decomposition: answer a question about independent parts of the model part by part. Needs --deadlock off (or
+    /// --property).
     #[cfg_attr(feature = "clap", arg(long))]
     pub decompose: bool,
 }
@@ -42,7 +42,7 @@ pub struct Reductions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Traces {
-    /// Some trace to every kind of error.
+    /// A trace to every kind of error.
     Some,
     /// A shortest one.
     Shortest,

@@ -14,13 +14,14 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
 pub struct Running {
-    /// Which infinite runs count: all, or those that are fair to every process (to every rule where there are no processes).
+    /// Which infinite runs count: all, or those that are fair to every process (to every rule if there are no
+    /// processes).
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Fair::Off))]
     pub fair: Fair,
-    /// How cycles of such runs are looked for.
+    /// How to search for accepting cycles.
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "NAME", default_value_t = Liveness::Sweep))]
     pub liveness: Liveness,
-    /// Which of the runs that break a formula is shown, after sweeps.
+    /// With --liveness sweep: which of the runs that violate a formula to show.
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "WHICH", default_value_t = Lasso::Some))]
     pub lasso: Lasso,
 }
@@ -29,7 +30,7 @@ pub struct Running {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Lasso {
-    /// One that is found soon; its stem is a shortest way to its first state.
+    /// One that is found quickly; its stem is a shortest path to the loop's first state.
     #[default]
     Some,
     /// A shortest one among those whose loop begins in an accepting state of the product.
@@ -55,9 +56,9 @@ pub enum Fair {
     /// All.
     #[default]
     Off,
-    /// Those in which whoever can move from some time on for ever does move.
+    /// Those in which every process that is enabled from some point on forever also moves infinitely often.
     Weak,
-    /// Those in which whoever can move again and again does move again and again.
+    /// Those in which every process that is enabled infinitely often also moves infinitely often.
     Strong,
 }
 
@@ -96,13 +97,13 @@ pub enum Liveness {
     ExternalOwcty,
     /// Maximal accepting predecessors by sorting and scanning, on disk (Barnat, Brim, Simecek and Weber 2008).
     ExternalMap,
-    /// Liveness as safety, with the strategy asked for: the lasso is a shortest one among those that begin their loop in an
-    /// accepting state. With --max-depth: whether there is one so short (Jabbar 2008).
+    /// Liveness as safety, with the chosen strategy: the lasso is a shortest one among those whose loop begins in an
+    /// accepting state. With --max-depth: whether one that short exists (Jabbar 2008).
     LasBfs,
-    /// As las-bfs with any state as the beginning of the loop: the lasso is a shortest one (Schuppan and Biere 2004).
+    /// As las-bfs, with loops that may begin in any state: the lasso is a shortest one (Schuppan and Biere 2004).
     LasAny,
-    /// As las-bfs by External A*, guided by how far the claim is from accepting and the processes from where the loop began,
-    /// with the claim's own cycles.
+    /// As las-bfs with External A*, guided by the distance of the claim from acceptance and of the processes from the
+    /// start of the loop, including the claim's own cycles.
     LasAstar,
     /// As las-astar with the estimates as published (Jabbar 2008).
     LasAstarSeed,

@@ -37,7 +37,7 @@ pub use answer::{Answer, Options, answer};
 /// How sharp values have to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precision {
-    /// How far the bounds may lie apart, relative to the value.
+    /// How far apart the bounds may be, relative to the value.
     pub relative: f64,
     /// Whether the values themselves are wanted.
     pub exact: bool,

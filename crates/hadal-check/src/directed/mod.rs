@@ -22,15 +22,15 @@ const DEFAULT_ORDER: Order = Order::Weighted(5000);
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
 pub struct ExternalDirecting {
-    /// With --order external-astar: do not look for traces that cost more. A run that found nothing goes on with a larger one
+    /// With --order external-astar: ignore traces that cost more. A run that found nothing continues with a larger bound
     /// by `hadal resume RUN --cost-bound N`.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub cost_bound: Option<u64>,
-    /// With --order external-astar: write successors only when their turn comes, and generate them a second time for that.
+    /// With --order external-astar: write successors only when their turn comes, at the price of generating them twice.
     #[cfg_attr(feature = "clap", arg(long))]
     pub defer_flush: bool,
-    /// With --order external-astar: merge, subtract and expand in separate steps with files between them, to measure what
-    /// doing all of it in one pass saves.
+    /// With --order external-astar: merge, subtract and expand in separate steps with files between them, to measure
+    /// what one pass saves.
     #[cfg_attr(feature = "clap", arg(long))]
     pub no_pipeline: bool,
 }
@@ -40,7 +40,7 @@ pub struct ExternalDirecting {
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
 pub struct Directing {
-    /// Look for what is wrong, or for the goal that is named, where a guide says it is near. Finds errors in few states;
+    /// Directed search: look for errors, or for the named goal, where a guide expects them. Finds errors in few states;
     /// the trace need not be shortest.
     #[cfg_attr(feature = "clap", arg(long))]
     pub find: bool,
@@ -53,8 +53,9 @@ pub struct Directing {
     /// With --order astar and external-astar, where the search works on disk: how the trace is rebuilt.
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "WAY"))]
     pub trace_by: Option<TraceWay>,
-    /// With a directed search: what an action costs, for every action of that name, or EXPR for all others; may be repeated.
-    /// Whole numbers from 0, over the state before and the action's parameters (docs/directed.md). Without it a step costs 1.
+    /// With a directed search: what every action of that name costs, or without a name, every other action; may be
+    /// repeated. EXPR is a whole number from 0, over the state before and the action's parameters (docs/directed.md). By
+    /// default a step costs 1.
     #[cfg_attr(feature = "clap", arg(long, value_name = "[ACTION=]EXPR"))]
     pub cost: Vec<String>,
     /// What External A* alone looks at.
@@ -70,12 +71,12 @@ pub struct Directing {
     /// With a directed search: take the transitions of each state in an order drawn by this seed.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub seed: Option<u64>,
-    /// With a directed search: look at all successors of a state before going on, or go on as soon as one is better than
-    /// the state.
+    /// With a directed search: generate all successors of a state, or stop at the first one that is better than the
+    /// state.
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "HOW"))]
     pub expand: Option<Expand>,
-    /// With a directed search in RAM: hold what the guide promises against every transition and what is found. No state is left
-    /// out then; a broken promise is an internal error.
+    /// With a directed search in RAM: check the guide's promises against every transition and every state found. No
+    /// state is pruned then; a broken promise is an internal error.
     #[cfg_attr(feature = "clap", arg(long))]
     pub check_h: bool,
     /// With a directed search: follow the rules behind published figures to the letter.
@@ -114,9 +115,9 @@ pub enum Calibration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Expand {
-    /// All successors are looked at at once.
+    /// Generate all successors at once.
     Whole,
-    /// Where one is better than its parent, it comes first and the others wait.
+    /// A successor that is better than its parent comes first; the others wait.
     Partial,
 }
 

@@ -19,8 +19,8 @@ use written::{Form, Written};
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
 pub struct Formulas {
-    /// Check that every run has this LTL formula; may be repeated. Its propositions are expressions of the model's language
-    /// (docs/ltl.md). Formulas in MODEL.ltl, one a line, are checked with the model's other properties.
+    /// Check that every run satisfies this LTL formula; may be repeated. Its propositions are expressions of the model's
+    /// language (docs/ltl.md). Formulas in MODEL.ltl, one per line, are checked with the model's other properties.
     #[cfg_attr(feature = "clap", arg(long, value_name = "FORMULA"))]
     pub ltl: Vec<String>,
     /// Check that no run is accepted by the never claim in this file.
@@ -29,7 +29,7 @@ pub struct Formulas {
     /// Check that no run is accepted by the automaton in this file, in the Hanoi format.
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub hoa: Option<PathBuf>,
-    /// Check that no run is for ever outside the locations with a progress label (non-progress cycles).
+    /// Check that no run stays forever outside the locations with a progress label (non-progress cycles).
     #[cfg_attr(feature = "clap", arg(long))]
     pub progress: bool,
 }

@@ -33,13 +33,13 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum CoveringChoice {
-    /// Only where it is the same.
+    /// Only if they are equal.
     Off,
-    /// Where it includes the other.
+    /// If it includes the other.
     Inclusion,
-    /// Where the other lies in its abstraction by lower and upper bounds.
+    /// If its abstraction by lower and upper bounds includes the other.
     Alu,
-    /// No zones but regions: the reference for tiny models.
+    /// Regions instead of zones: the reference for tiny models.
     Regions,
 }
 

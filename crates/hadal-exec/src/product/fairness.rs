@@ -18,7 +18,7 @@ pub enum Fairness {
     Off,
     /// Those in which whoever can always move does move.
     Weak,
-    /// Those in which whoever can move again and again does move again and again.
+    /// Those in which every process that is enabled infinitely often also moves infinitely often.
     Strong,
 }
 

@@ -9,26 +9,26 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClusterArgs {
-    /// Explore with several workers: local:N on this machine, or a file of hosts, one a line: host[:port] [weight=N]
-    /// [disk=DIR]. --memory and --threads are those of each worker (docs/cluster.md).
+    /// Explore with several workers: local:N on this machine, or a file with one host per line: host[:port] [weight=N]
+    /// [disk=DIR]. --memory and --threads apply to each worker (docs/cluster.md).
     #[arg(long, value_name = "WORKERS")]
     pub cluster: Option<Cluster>,
     /// Let these variables decide which worker owns a state: steps that change others stay with it. May be repeated.
     #[arg(long, value_name = "NAME", requires = "cluster")]
     pub cluster_by: Vec<String>,
-    /// Let every worker explore everything for itself until a layer has this many states. Default: 65536.
+    /// Let every worker explore everything alone until a layer has this many states. Default: 65536.
     #[arg(long, value_name = "N", requires = "cluster")]
     pub cluster_small: Option<u64>,
-    /// What starts a command on another host.
+    /// Command that starts a command on another host. Default: ssh -o BatchMode=yes.
     #[arg(long, value_name = "COMMAND", requires = "cluster")]
     pub cluster_ssh: Option<String>,
-    /// Where hadal is on other hosts. Default: where it is here.
+    /// Path of hadal on other hosts. Default: the path here.
     #[arg(long, value_name = "PATH", requires = "cluster")]
     pub cluster_program: Option<PathBuf>,
-    /// Start nobody: wait at this address (host:port) for as many `hadal worker --join` as there are workers.
+    /// Start no workers: wait at this address (host:port) until each of them has joined with `hadal worker --join`.
     #[arg(long, value_name = "ADDRESS", requires = "cluster", requires = "cluster_token")]
     pub cluster_wait: Option<String>,
-    /// A file with a word that workers which join must know.
+    /// File with a secret word that workers must know to join.
     #[arg(long, value_name = "FILE", requires = "cluster")]
     pub cluster_token: Option<PathBuf>,
 }
@@ -54,10 +54,10 @@ pub struct WorkerArgs {
     /// The launcher's address.
     #[arg(long, value_name = "ADDRESS", requires = "token")]
     pub join: Option<String>,
-    /// A file with the word that the launcher asks for.
+    /// File with the launcher's secret word.
     #[arg(long, value_name = "FILE")]
     pub token: Option<PathBuf>,
-    /// Where this worker listens for the others, and how they reach it: host[:port]. Default: the name of this machine.
+    /// Where this worker listens, and how the others reach it: host[:port]. Default: the name of this machine.
     #[arg(long, value_name = "ADDRESS", requires = "join")]
     pub listen: Option<String>,
 }

@@ -14,20 +14,21 @@ pub struct LimitArgs {
     /// Threads. Default: as many as there are cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub threads: Option<u16>,
-    /// Stop after this time, e.g. 90s, 10m, 2h. A run that is resumed counts it from its first new layer: reading back what
-    /// was explored before is not counted.
+    /// Stop after this time, e.g. 90s, 10m, 2h. A resumed run counts from its first new work: the time to read back what
+    /// was explored before does not count.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub time_limit: Option<std::time::Duration>,
-    /// Stop at this many distinct states: in RAM a few hundred later at most, on disk at the end of the layer that reaches it.
+    /// Stop at this many distinct states: in RAM at most a few hundred later, on disk before the layer that would exceed
+    /// it.
     #[arg(long, value_name = "N")]
     pub max_states: Option<u64>,
     /// Expand states up to, not including, this depth.
     #[arg(long, value_name = "N")]
     pub max_depth: Option<u64>,
-    /// Most bytes in the run's folder, e.g. 20G. Default: what the disk has free.
+    /// Limit on the size of the run's folder, e.g. 20G. Default: what is free on the disk.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub disk_limit: Option<u64>,
-    /// What to do when the disk is full, or --disk-limit reached.
+    /// What to do when the disk is full or --disk-limit is reached.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = WhenFull::Pause)]
     pub when_full: WhenFull,
 }
@@ -38,7 +39,7 @@ pub enum WhenFull {
     /// Stop with exit code 3, everything intact: `hadal resume` continues when there is room.
     #[default]
     Pause,
-    /// Delete the oldest layers and continue: states in them may be counted again, which the verdict then says.
+    /// Delete the oldest layers and continue: their states may be counted again, and the verdict then says so.
     DeleteLayers,
 }
 

@@ -106,7 +106,7 @@ impl Cli {
 /// When a state is a deadlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Deadlock {
-    /// The language's own notion, which docs/languages names.
+    /// The language's own notion (docs/languages).
     On,
     /// Never.
     Off,
@@ -131,21 +131,21 @@ pub struct CheckArgs {
     /// How much it may take.
     #[command(flatten, next_help_heading = "Limits")]
     pub limits: LimitArgs,
-    /// Where run folders are kept, once a search needs the disk. A run given a folder by name is kept when it is done.
+    /// Folder for runs, once a search needs the disk. If this option is given, a finished run is kept.
     #[arg(long, value_name = "DIR")]
     pub disk: Option<PathBuf>,
-    /// How states are visited and stored.
+    /// How to visit and store states.
     #[arg(long, default_value_t = Strategy::default())]
     pub strategy: Strategy,
     /// Check only this property (by name); may be repeated. Errors of the model itself are always reported. Goals of a
-    /// BEEM description beside the model are looked for only when they are named.
+    /// BEEM description beside the model are searched for only if they are named.
     #[arg(long, value_name = "NAME")]
     pub property: Vec<String>,
-    /// Whether and how to look for deadlocks. Unless it is given: on, or off where properties are named.
+    /// Whether and how to look for deadlocks. Default: on, or off if properties are named.
     #[arg(long, value_enum)]
     pub deadlock: Option<Deadlock>,
-    /// Report a violation of each property that has one, at most this many. Each has a search of its own; an error of the
-    /// model itself ends the last.
+    /// Report one violation of each violated property, at most this many. Each violation has a search of its own; an
+    /// error of the model itself ends the series.
     #[arg(id = "continue", long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub several: Option<u32>,
     /// Properties that an earlier search of the same command answered.
@@ -186,17 +186,17 @@ pub struct SimulateArgs {
     /// Which model.
     #[command(flatten)]
     pub model: ModelArgs,
-    /// With --policy: the problem of a domain in PPDDL, where it is not in the same file.
+    /// With --policy: the problem of a PPDDL domain, if it is in a file of its own.
     #[arg(requires = "policy")]
     pub problem: Option<std::path::PathBuf>,
-    /// First walk along the trace in this file, as `check --trace json` or `--json` writes it; a lasso is walked round
-    /// once. At a terminal the walk then goes on.
+    /// First follow the trace in this file, as `check --trace json` or `--json` writes it, once around the loop of a
+    /// lasso. At a terminal, continue from there by hand.
     #[arg(long, value_name = "FILE")]
     pub replay: Option<std::path::PathBuf>,
-    /// PRISM and PPDDL: choose as this policy does, which `solve --policy` wrote, and draw what happens.
+    /// PRISM and PPDDL: follow this policy, as `solve --policy` writes it, and draw the outcomes at random.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "random"])]
     pub policy: Option<std::path::PathBuf>,
-    /// With --policy: a run ends where this question is decided; with --runs, what it asks for is estimated.
+    /// With --policy: end a run where this question is decided; with --runs, estimate the value that it asks for.
     #[arg(long, value_name = "TEXT", requires = "policy")]
     pub formula: Option<String>,
     /// Choose at random instead of asking.
@@ -208,7 +208,7 @@ pub struct SimulateArgs {
     /// With --random and --runs: stop after this many steps.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub steps: u64,
-    /// Walk this many times at random and show what was met, and how often.
+    /// Walk this many times at random and count what happened.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "replay")]
     pub runs: u64,
     /// Show whole states, not only what changed.
@@ -222,13 +222,13 @@ pub struct InspectArgs {
     /// Which model.
     #[command(flatten)]
     pub model: ModelArgs,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long, conflicts_with = "dot")]
     pub json: bool,
-    /// As a graph for Graphviz.
+    /// Print a graph for Graphviz.
     #[arg(long, value_enum, value_name = "GRAPH")]
     pub dot: Option<DotGraph>,
-    /// Of a family (.mdve): the text that its macros expand to, also where it has errors.
+    /// For a family (.mdve): print the text that its macros expand to, even if it has errors.
     #[arg(long, conflicts_with_all = ["json", "dot"])]
     pub expanded: bool,
 }

@@ -41,15 +41,15 @@ pub struct ModelArgs {
     /// DiVinE does.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ModelErrors::Report)]
     pub model_errors: ModelErrors,
-    /// Promela only: how many processes of a type may live at once, where more are started than the text shows. Found by
-    /// itself where it is not said: the search begins again with more room.
+    /// Promela only: how many processes of a type may be alive at once, if the model starts more than its text shows. By
+    /// default hadal finds the number itself and restarts the search with more room.
     #[arg(long, value_name = "TYPE=N", value_parser = parse_processes)]
     pub processes: Vec<(String, usize)>,
-    /// Promela only: carry out statements that no other process sees together with the one before them, and forget values
-    /// that are not needed any more, as SPIN does where it is not told otherwise.
+    /// Promela only: merge statements that no other process observes with the statement before them, and forget values
+    /// that are no longer needed, as SPIN does by default.
     #[arg(long)]
     pub merge: bool,
-    /// Run the model by interpretation instead of machine code (slow: for comparing the two).
+    /// Interpret the model instead of compiling it to machine code (slow; for comparing the two).
     #[arg(long)]
     pub interpret: bool,
 }
@@ -79,19 +79,19 @@ fn parse_processes(text: &str) -> Result<(String, usize), String> {
 /// What becomes of a DVE transition that raises an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum ModelErrors {
-    /// It is reported.
+    /// Report the error.
     #[default]
     Report,
-    /// Every variable becomes 0, the first process goes to a location `error`, and the search continues.
+    /// Set every variable to 0, move the first process to a location `error`, and continue.
     State,
 }
 
 /// How far symmetry is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Symmetry {
-    /// Every state for itself.
+    /// Keep every state.
     Off,
-    /// A fast normal form: may keep several states of an orbit.
+    /// A fast normal form, which may keep several states of an orbit.
     Heuristic,
     /// Exactly one state per orbit.
     Exact,

@@ -13,7 +13,7 @@ pub enum TraceFormat {
     Text,
     /// One JSON object.
     Json,
-    /// A page for the browser, complete in itself.
+    /// A self-contained page for the browser.
     Html,
     /// A message sequence chart: who sends what to whom.
     Msc,
@@ -22,7 +22,7 @@ pub enum TraceFormat {
 /// What a search prints.
 #[derive(Args, Clone, Debug, Default)]
 pub struct OutputArgs {
-    /// Print one JSON object on standard output (docs/json.md describes it).
+    /// Print one JSON object on standard output (docs/json.md).
     #[arg(long)]
     pub json: bool,
     /// Write progress as JSON lines to this file.
@@ -40,13 +40,13 @@ pub struct OutputArgs {
     /// Write the graph of a small state space to this file: .dot, .aut (Aldebaran) or .json.
     #[arg(long, value_name = "FILE")]
     pub export: Option<PathBuf>,
-    /// Write a page about the run to this file: layers, rates, what fired (docs/report.md).
+    /// Write a page about the run to this file: layers, rates, firings (docs/report.md).
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// When to use colour.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub color: Color,
-    /// No progress display.
+    /// Show no progress.
     #[arg(long, short)]
     pub quiet: bool,
     /// What a file of settings beside the model said.

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub struct ResumeArgs {
     /// The run's folder; `hadal runs` lists them.
     pub run: PathBuf,
-    /// Of a search with --cost-bound: continue with this one, if it is larger.
+    /// For a search with --cost-bound: continue with this bound if it is larger.
     #[arg(long, value_name = "N")]
     pub cost_bound: Option<u64>,
     /// Of a run over several machines: those that go on, which need not be those that began.
@@ -28,10 +28,10 @@ pub struct ResumeArgs {
 /// Arguments of `runs`.
 #[derive(Args, Clone, Debug)]
 pub struct RunsArgs {
-    /// Where run folders are kept.
-    #[arg(long, value_name = "DIR", default_value = ".hadal")]
+    /// Folder of the runs.
+    #[arg(long, value_name = "DIR", default_value = ".hadal", global = true)]
     pub disk: PathBuf,
-    /// List them as JSON.
+    /// Print the list as JSON.
     #[arg(long)]
     pub json: bool,
     /// What to do with them.
@@ -44,13 +44,13 @@ pub struct RunsArgs {
 pub enum RunsVerb {
     /// Remove runs.
     Rm {
-        /// Their folders, or their names where runs are kept.
+        /// Their folders, or their names in the folder of runs.
         #[arg(required_unless_present_any = ["finished", "older_than"])]
         runs: Vec<PathBuf>,
-        /// All that are finished.
+        /// Remove all finished runs.
         #[arg(long, conflicts_with = "runs")]
         finished: bool,
-        /// All that were not touched for this long: 90m, 36h, 30d.
+        /// Remove all runs not touched for this long: 90m, 36h, 30d.
         #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "runs")]
         older_than: Option<std::time::Duration>,
     },
@@ -64,10 +64,10 @@ pub enum RunsVerb {
 pub struct ReportArgs {
     /// The run's folder; `hadal runs` lists them.
     pub run: PathBuf,
-    /// Write it to this file instead of standard output.
+    /// Write the page to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// The figures as one JSON object instead of a page (docs/report.md describes it).
+    /// Print the figures as one JSON object instead of a page (docs/report.md).
     #[arg(long)]
     pub json: bool,
 }

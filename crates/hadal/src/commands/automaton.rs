@@ -7,12 +7,12 @@ use hadal_ltl::{AtomError, Atoms, hoa, never, parse, translate};
 /// Arguments of `automaton`.
 #[derive(Args, Clone, Debug)]
 pub struct AutomatonArgs {
-    /// The formula. What stands between temporal and Boolean operators is taken as it is.
+    /// The formula. The text between temporal and Boolean operators is taken as it is.
     pub formula: String,
-    /// The automaton of its negation, which accepts the runs that break it.
+    /// Write the automaton of the negation, which accepts the runs that violate the formula.
     #[arg(long)]
     pub negate: bool,
-    /// How it is written.
+    /// The format.
     #[arg(long, value_enum, default_value_t = Form::Hoa)]
     pub form: Form,
 }

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "EXAMPLES:\n  hadal man check | man -l -\n  hadal man --out ~/.local/share/man/man1")]
 pub struct ManArgs {
-    /// Whose page; that of `hadal` itself unless it is given.
+    /// The command; by default, `hadal` itself.
     pub verb: Option<String>,
-    /// Write the pages of all verbs into this folder, one file each.
+    /// Write the pages of all commands to this folder, one file each.
     #[arg(long, value_name = "DIR", conflicts_with = "verb")]
     pub out: Option<PathBuf>,
 }

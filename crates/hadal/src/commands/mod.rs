@@ -33,43 +33,43 @@ pub enum Verb {
     Check(CheckArgs),
     /// Answer questions about probabilities and rewards, with proved bounds.
     Solve(solve::SolveArgs),
-    /// Check a certificate of solve against the model, state by state, in exact arithmetic.
+    /// Check a certificate from solve against the model, state by state, in exact arithmetic.
     CheckCertificate(solve::CheckCertificateArgs),
-    /// Find a plan for a task in PDDL, or the cheapest run of a priced model in real time.
+    /// Find a plan for a PDDL task, or the cheapest run of a priced real-time model.
     Plan(plan::PlanArgs),
     /// Walk through the model in a browser, with a search and its counterexample beside it.
     Explore(crate::explore::ExploreArgs),
     /// Walk through the model, by hand or at random.
     Simulate(SimulateArgs),
-    /// Show what hadal makes of the model: layout, actions, static facts.
+    /// Show how hadal reads the model: layout, actions, static facts.
     Inspect(InspectArgs),
     /// Write a temporal formula as an automaton.
     Automaton(automaton::AutomatonArgs),
-    /// Run benchmark suites, against peers where they are installed.
+    /// Run benchmark suites, and other tools beside them where they are installed.
     #[cfg(feature = "bench")]
     Bench(hadal_bench::BenchArgs),
     /// Continue a run that was stopped, interrupted or killed.
     Resume(ResumeArgs),
     /// List the runs kept on disk, or remove some.
     Runs(RunsArgs),
-    /// Make a page about a run, finished or going, from its folder.
+    /// Write a page about a run from its folder, finished or still running.
     Report(ReportArgs),
-    /// Be a worker of a search over several machines.
+    /// Work for a search on several machines.
     Worker(WorkerArgs),
-    /// Check that models answer as their first lines say.
+    /// Check that models answer as their first lines expect.
     Test(test::TestArgs),
     /// Check a plan against a PDDL domain and problem, step by step.
     Validate(validate::ValidateArgs),
-    /// Write aircraft landing as a priced model in real time, from a file of the OR-Library.
+    /// Turn an aircraft landing file of the OR-Library into a priced real-time model.
     Landing(crate::timed::landing::LandingArgs),
     /// Print a shell completion script.
     Completions {
-        /// For which shell.
+        /// The shell.
         shell: clap_complete::Shell,
     },
     /// Serve an editor: diagnostics, go to definition, hover (Language Server Protocol).
     Lsp,
-    /// Print a manual page (roff), or write those of all verbs.
+    /// Print a manual page (roff), or write the pages of all commands.
     Man(manual::ManArgs),
 }
 

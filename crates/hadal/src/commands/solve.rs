@@ -37,62 +37,66 @@ use threshold::threshold;
     EXIT CODES:\n  0 solved, or the formula holds   1 the formula does not hold   2 wrong input or command   \
     3 stopped by a limit")]
 pub struct SolveArgs {
-    /// The model: PRISM's language for mdp, dtmc and ctmc; explicit files (.tra); or a domain in PPDDL.
+    /// The model: PRISM's language (mdp, dtmc, ctmc), explicit files (.tra), or a PPDDL domain.
     pub model: PathBuf,
-    /// The problem of a domain in PPDDL, where it is not in the same file.
+    /// The problem of a PPDDL domain, if it is in a file of its own.
     pub problem: Option<PathBuf>,
     /// Give a constant of the model or of the question a value; may be repeated.
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = parse_override)]
     pub define: Vec<(String, Given)>,
-    /// Answer this property of the file beside the model, by its name or number. Of a problem in PPDDL: goal (how likely it is
-    /// reached, the default), steps (how many it takes) or cost (what it costs).
+    /// Answer this property of the file beside the model, given by name or number. For a PPDDL problem: goal (the
+    /// probability of reaching it, the default), steps (the expected number) or cost (the expected cost).
     #[arg(long, value_name = "NAME", conflicts_with = "formula")]
     pub property: Option<String>,
     /// Answer this question.
     #[arg(long, value_name = "TEXT")]
     pub formula: Option<String>,
-    /// The properties. Default: the .props or .pctl file beside the model with its name, or with its name up to a dot or digit.
+    /// The file of properties. Default: the .props or .pctl file beside the model with the model's name, or with its
+    /// name up to a dot or digit.
     #[arg(long, value_name = "FILE")]
     pub properties: Option<PathBuf>,
-    /// The value itself, as a fraction.
+    /// Print the exact value, as a fraction.
     #[arg(long)]
     pub exact: bool,
-    /// Say whether the value lies so: holds or violated. A relation and a number, such as '>=0.5' or '<1/3'.
+    /// Compare the value with this bound and answer holds or violated: a relation and a number, such as '>=0.5' or
+    /// '<1/3'.
     #[arg(long, value_name = "BOUND", conflicts_with = "export")]
     pub threshold: Option<String>,
-    /// Write a policy that attains the value up to the precision to this file: a line per state, its variables and what to do.
+    /// Write a policy that attains the value, up to the precision, to this file: one line per state with its variables
+    /// and the choice.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// Write a certificate to this file, which `hadal check-certificate` checks without solving anything.
+    /// Write a certificate to this file; `hadal check-certificate` checks it without solving anything.
     #[arg(long, value_name = "FILE", conflicts_with = "exact")]
     pub certificate: Option<PathBuf>,
     /// Write the graph as explicit files for PRISM and Storm instead of answering: STEM.tra, STEM.sta, STEM.lab, and
     /// STEM.NAME.trew for each reward.
     #[arg(long, value_name = "STEM", conflicts_with_all = ["formula", "property", "exact", "policy", "disk"])]
     pub export: Option<PathBuf>,
-    /// How values are found. Methods other than intervals and lao are without proof, for least rewards before a target, and end
-    /// when no value changes by more than the precision.
+    /// How to compute values. Methods other than intervals and lao prove nothing: they compute least rewards until a
+    /// target and end when no value changes by more than the precision.
     #[arg(long, value_enum, default_value_t = Method::Intervals, value_name = "NAME")]
     pub method: Method,
-    /// How far the bounds may lie apart, relative to the value.
+    /// How far apart the bounds may be, relative to the value.
     #[arg(long, value_name = "WIDTH", default_value_t = 1e-6)]
     pub precision: f64,
-    /// How much memory the graph and what solves it may take.
+    /// Memory budget for the graph and for solving it.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
-    /// Continue in this folder when the memory does not suffice. The same command goes on after it was killed.
+    /// Continue in this folder when memory runs out. After a kill, the same command resumes.
     #[arg(long, value_name = "DIR")]
     pub disk: Option<PathBuf>,
-    /// How many threads sweep large components. Values have the same bits for any number.
+    /// Threads that sweep large components. The values are the same to the bit for any number.
     #[arg(long, value_name = "N", default_value_t = hadal_check::memory::default_threads())]
     pub threads: usize,
-    /// Where values are kept. Named tiers sweep all values at once and give the same bits; those other than ram need --disk.
+    /// Where to keep values. All tiers but auto sweep all values at once and agree to the bit; those other than ram need
+    /// --disk.
     #[arg(long, value_enum, default_value_t = TierName::Auto, value_name = "NAME")]
     pub tier: TierName,
     /// Stop when more states are found.
     #[arg(long, value_name = "N")]
     pub max_states: Option<u64>,
-    /// One JSON object instead of text.
+    /// Print one JSON object instead of text.
     #[arg(long)]
     pub json: bool,
 }
@@ -100,15 +104,15 @@ pub struct SolveArgs {
 /// Where values are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TierName {
-    /// In RAM, component by component; on disk where that does not suffice.
+    /// In RAM, component by component; on disk when RAM runs out.
     Auto,
     /// In RAM.
     Ram,
     /// In RAM, with the equations on disk.
     SemiExternal,
-    /// On disk, a block in RAM at a time.
+    /// On disk, with one block in RAM at a time.
     Blocks,
-    /// On edges that are sorted anew in every sweep, as published.
+    /// On edges that every sweep sorts again, as published.
     Faithful,
 }
 

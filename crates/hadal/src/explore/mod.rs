@@ -30,13 +30,13 @@ pub struct ExploreArgs {
     /// Which model.
     #[command(flatten)]
     model: ModelArgs,
-    /// The port to listen on; any that is free unless it is given.
+    /// The port to listen on; 0 picks a free one.
     #[arg(long, value_name = "N", default_value_t = 0)]
     port: u16,
     /// Do not search in the background.
     #[arg(long)]
     no_check: bool,
-    /// Options of the search in the background.
+    /// Options for the search in the background.
     #[arg(last = true)]
     check: Vec<String>,
 }

@@ -11,12 +11,12 @@ use std::path::PathBuf;
     after_help = "EXAMPLES:\n  hadal landing airland1.txt --runways 2 > landing.tck && hadal plan landing.tck"
 )]
 pub struct LandingArgs {
-    /// A file of the OR-Library: planes with their times, penalties and separations.
+    /// A file of the OR-Library: planes with times, penalties and separations.
     pub file: PathBuf,
-    /// How many runways.
+    /// Number of runways.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=4))]
     pub runways: u8,
-    /// How many independent copies, each with runways of its own.
+    /// Number of independent copies, each with its own runways.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=4))]
     pub copies: u8,
 }

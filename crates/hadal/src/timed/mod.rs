@@ -40,22 +40,22 @@ use std::time::Instant;
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TimedArgs {
-    /// When a zone makes another one needless. Default: alu, or inclusion where deadlocks are asked about.
+    /// When a zone covers another. Default: alu, or inclusion if deadlocks are checked.
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Real time")]
     pub covering: Option<CoveringChoice>,
-    /// Look for a state whose locations have this label (of a .tck model); several, parted by commas, must hold together.
+    /// Look for a state with this label (.tck); several labels, separated by commas, must hold together.
     #[arg(long, value_name = "NAME", help_heading = "Real time")]
     pub label: Option<String>,
-    /// Ask the queries of this file (UPPAAL's .q) instead of the model's own.
+    /// Check the queries of this file (UPPAAL's .q) instead of the model's own.
     #[arg(long, value_name = "FILE", help_heading = "Real time")]
     pub queries: Option<PathBuf>,
-    /// Look for the run that reaches the goal at the earliest time.
+    /// Find the run that reaches the goal at the earliest time.
     #[arg(long, help_heading = "Real time")]
     pub fastest: bool,
-    /// Look for timelocks: states in which nothing can happen any more and time stops.
+    /// Look for timelocks: states in which no step is possible and time cannot pass.
     #[arg(long, help_heading = "Real time")]
     pub timelock: bool,
-    /// Say how long states with the goal may last at most, from entering them to leaving them.
+    /// Compute how long the goal may hold at most, from entering its states to leaving them.
     #[arg(long, help_heading = "Real time")]
     pub response_time: bool,
 }

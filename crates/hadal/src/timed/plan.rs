@@ -34,7 +34,7 @@ pub enum OrderChoice {
     Breadth,
     /// Deepest first.
     Depth,
-    /// Layer by layer, a share of each first, then more.
+    /// Layer by layer, first a share of each, then more.
     Broadening,
 }
 
@@ -42,25 +42,25 @@ pub enum OrderChoice {
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[command(next_help_heading = "Models in real time")]
 pub struct TimedPlanArgs {
-    /// Gives a constant a value: NAME=VALUE.
+    /// Give a constant another value.
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = parse_define)]
     pub define: Vec<(String, i64)>,
-    /// The goal: a property `E<>` of the model.
+    /// The goal: an `E<>` property of the model.
     #[arg(long, value_name = "NAME")]
     pub property: Option<String>,
-    /// The goal: labels, parted by commas, that must hold together. Default: the only `E<>` property, or all labels.
+    /// The goal: labels, separated by commas, that must hold together. Default: the only `E<>` property, or all labels.
     #[arg(long, value_name = "NAMES")]
     pub label: Option<String>,
-    /// In which order states are expanded: in RAM, and on disk from where they do not fit (all but depth). Default: best.
+    /// In which order to expand states. All orders but depth continue on disk when RAM runs out. Default: best.
     #[arg(long, value_enum)]
     pub order: Option<OrderChoice>,
     /// Shares of layers in percent, for --order broadening; the last must be 100. Default: 1,20,40,60,80,100.
     #[arg(long, value_name = "K,K,..", value_delimiter = ',')]
     pub coverage: Vec<u32>,
-    /// Only runs of at most this cost matter.
+    /// Consider only runs of at most this cost.
     #[arg(long, value_name = "COST")]
     pub upper_bound: Option<i64>,
-    /// Draw the run as a chart into this file: a page where its name ends in .html, else SVG.
+    /// Draw the run as a chart in this file: a page if its extension is .html, otherwise SVG.
     #[arg(long, value_name = "FILE")]
     pub gantt: Option<PathBuf>,
 }

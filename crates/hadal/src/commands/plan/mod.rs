@@ -45,27 +45,27 @@ const LEAST_LEFT: u64 = 8 << 20;
     EXIT CODES:\n  0 solved   1 proved unsolvable   2 wrong input or command   3 stopped by a limit, resumable   \
     4 internal error   130 interrupted, resumable")]
 pub struct PlanArgs {
-    /// The domain, in PDDL; or a model in real time (.tck, .xta, .xml), alone.
+    /// The PDDL domain; or a real-time model (.tck, .xta, .xml), alone.
     pub domain: PathBuf,
-    /// The problem, in PDDL.
+    /// The PDDL problem.
     pub problem: Option<PathBuf>,
-    /// Find a plan of which it is proved that none is better.
+    /// Find a plan and prove that none is better.
     #[arg(long)]
     pub optimal: bool,
-    /// Which search; docs/planning.md says when to use which.
+    /// The search (docs/planning.md says when to use which).
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = engines())]
     pub engine: Engine,
-    /// What estimates distances when a best plan is looked for; docs/planning.md says more.
+    /// The heuristic of the search for a best plan (docs/planning.md).
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = guides())]
     pub guide: GuideChoice,
-    /// Begin on disk, as if memory were used up.
+    /// Start on disk, as if memory had run out.
     #[arg(long)]
     pub external: bool,
-    /// End with the first plan instead of improving it.
+    /// Stop at the first plan instead of improving it.
     #[arg(long, conflicts_with = "optimal")]
     pub first: bool,
-    /// Leave out what can always be brought to where it is needed, and put its steps back into the plan. Finds a plan where
-    /// there is one, often with fewer states, seldom a short one.
+    /// Leave out variables that can always be brought to the value needed, and put their steps back into the plan. Finds
+    /// a plan if there is one, often in fewer states, seldom a short one.
     #[arg(long, conflicts_with = "optimal")]
     pub safe_abstraction: bool,
     /// Memory budget, e.g. 500M or 8G. Default: three quarters of what the machine has free.
@@ -77,13 +77,13 @@ pub struct PlanArgs {
     /// Expand layers up to, not including, this depth; for the breadth-first engines blind, branch-and-bound and cost-bfs.
     #[arg(long, value_name = "N")]
     pub max_depth: Option<u64>,
-    /// Threads on disk. Default: as many as there are cores.
+    /// Threads of the search on disk. Default: as many as there are cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub threads: Option<u16>,
-    /// Where run folders are kept, once a search needs the disk. A run given a folder by name is kept when it is done.
+    /// Folder for runs, once a search needs the disk. If this option is given, a finished run is kept.
     #[arg(long, value_name = "DIR")]
     pub disk: Option<PathBuf>,
-    /// Most bytes in the run's folder, e.g. 20G. Default: what the disk has free.
+    /// Limit on the size of the run's folder, e.g. 20G. Default: what is free on the disk.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub disk_limit: Option<u64>,
     /// Print one JSON object on standard output.
@@ -92,13 +92,13 @@ pub struct PlanArgs {
     /// Write the plan to this file.
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
-    /// Write the plan as a page for the browser to this file: each step, what it changes, and which objects take part.
+    /// Write the plan to this file as a page for the browser: each step, what it changes and which objects take part.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Say which searches were done.
+    /// Report which searches ran.
     #[arg(long)]
     pub explain: bool,
-    /// No progress display.
+    /// Show no progress.
     #[arg(long, short)]
     pub quiet: bool,
     /// Questions of models in real time.

@@ -14,14 +14,14 @@ use std::path::PathBuf;
 pub struct CheckCertificateArgs {
     /// The certificate.
     pub certificate: PathBuf,
-    /// The model it is about: PRISM's language; or a domain in PPDDL.
+    /// The model: PRISM's language, or a PPDDL domain.
     pub model: PathBuf,
-    /// The problem of a domain in PPDDL, where it is not in the same file.
+    /// The problem of a PPDDL domain, if it is in a file of its own.
     pub problem: Option<PathBuf>,
     /// Give a constant of the model or of the question a value; may be repeated.
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = parse_override)]
     pub define: Vec<(String, Given)>,
-    /// The properties, where labels of the question stand there. Default: as for solve.
+    /// The file of properties, if it defines labels of the question. Default: as for solve.
     #[arg(long, value_name = "FILE")]
     pub properties: Option<PathBuf>,
 }

@@ -16,17 +16,17 @@ use std::time::Instant;
 pub enum Method {
     /// Optimistic value iteration between proved bounds, component by component.
     Intervals,
-    /// A part of the graph that grows where the best policy leads, between proved bounds: LAO*.
+    /// LAO*, between proved bounds: the explored part of the graph grows where the best policy leads.
     Lao,
     /// Value iteration, all values at once, until none changes by more than the precision.
     Jacobi,
     /// Value iteration in place.
     GaussSeidel,
-    /// Walks of the greedy policy.
+    /// Random walks of the greedy policy (real-time dynamic programming).
     Rtdp,
-    /// Walks of the greedy policy with labels for what is solved.
+    /// As rtdp, with labels for solved states.
     Lrtdp,
-    /// Depth-first search that learns.
+    /// Learning depth-first search.
     Ldfs,
 }
 
