@@ -38,6 +38,7 @@ pub fn solve<'py>(
     if let Some(path) = &asked.properties {
         loaded.add_properties(read(path)?).map_err(|refused| of_refusal(&refused))?;
     }
+    loaded.must_declare_given().map_err(|refused| of_refusal(&refused))?;
     let names = if asked.names.is_empty() { loaded.properties() } else { asked.names.clone() };
     let mut objectives: Vec<Objective> = Vec::new();
     match &asked.formula {

@@ -116,7 +116,9 @@ pub(crate) fn answered(system: &System, question: &hadal_search::Question, repor
         _ => None,
     };
     let decided = violated.and_then(ViolationKind::property).and_then(|id| system.property_instance(id));
-    let other = if report.verdict == Verdict::Holds { "holds" } else { "open" };
+    // Covers are looked at when every state was visited: no state is wrong then.
+    let seen_all = matches!(violated, Some(ViolationKind::Uncovered(_)));
+    let other = if report.verdict == Verdict::Holds || seen_all { "holds" } else { "open" };
     let bases = system.property_bases();
     let mut list: Vec<Answered> = Vec::new();
     for (n, property) in system.properties.iter().enumerate() {
@@ -124,7 +126,11 @@ pub(crate) fn answered(system: &System, question: &hadal_search::Question, repor
             continue;
         };
         let is_decided = decided.as_ref().is_some_and(|(at, _)| *at == n);
+        let instances = bases[n] as usize..bases[n + 1] as usize;
+        let is_met = || report.covers.get(instances).is_some_and(|hits| hits.iter().all(|&hits| hits > 0));
         let verdict = match (is_decided, kind) {
+            (false, "cover") if seen_all && !is_met() => "violated",
+            (false, "liveness" | "formula" | "acceptance") if seen_all => "open",
             (true, "goal") => "reached",
             (true, _) => "violated",
             (false, "goal") if other == "holds" => "unreachable",

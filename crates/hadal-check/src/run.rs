@@ -102,7 +102,7 @@ impl Prepared {
     }
 
     /// What is asked.
-    pub(crate) fn question(&self) -> &Question {
+    pub fn question(&self) -> &Question {
         &self.question
     }
 

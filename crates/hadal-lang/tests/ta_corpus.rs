@@ -64,7 +64,7 @@ fn refusals_point_at_the_place_and_nothing_panics() {
           process Q() { state a; init a; trans a -> a { sync c!; }; } system P, Q;",
             "broadcast",
         ),
-        ("d.xta", "int x = ; system P;", "cannot stand here"),
+        ("d.xta", "int x = ; system P;", "unexpected `;`"),
         ("e.xta", deep.as_str(), "nested too deeply"),
         (
             "f.xml",

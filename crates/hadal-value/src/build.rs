@@ -218,7 +218,7 @@ fn merge_many(branches: &mut Vec<(u32, u32)>, graph: &mut Graph) -> Option<()> {
 fn fault(space: &dyn StateSpace, state: &[u64], fault: ChoiceFault) -> BuildError {
     let (reason, label) = match fault {
         ChoiceFault::Transition(label) => {
-            (format!("`{}` meets an error", space.render_label(label)), Some(label))
+            (format!("`{}` raises an error", space.render_label(label)), Some(label))
         }
         ChoiceFault::Amount(label) => {
             let name = space.render_label(label);
@@ -230,7 +230,7 @@ fn fault(space: &dyn StateSpace, state: &[u64], fault: ChoiceFault) -> BuildErro
         ChoiceFault::Sum(label) => {
             (format!("the probabilities of `{}` do not add up to 1", space.render_label(label)), Some(label))
         }
-        ChoiceFault::Proposition(_) => ("a condition meets an error".to_owned(), None),
+        ChoiceFault::Proposition(_) => ("a condition raises an error".to_owned(), None),
     };
     BuildError::Fault { reason, state: space.render_state(state), label }
 }

@@ -180,7 +180,7 @@ fn what_leaves_its_range_or_does_not_add_up_is_an_error_of_the_model() {
         let options = Options { precision: Precision::default(), memory: None, max_states: None };
         answer(&model, model.system(), &objective, options).expect_err("an error").to_string()
     };
-    assert!(wrong("mdp module m s : [0..2]; [] true -> (s'=s+1); endmodule").contains("meets an error"));
+    assert!(wrong("mdp module m s : [0..2]; [] true -> (s'=s+1); endmodule").contains("raises an error"));
     assert!(
         wrong("mdp module m s : [0..2]; [] true -> 0.5 : (s'=1) + 0.4 : (s'=2); endmodule")
             .contains("add up")

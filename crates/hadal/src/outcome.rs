@@ -104,7 +104,7 @@ impl Outcome {
     pub fn text(&self, paint: Paint) -> String {
         let mut lines = Vec::new();
         lines.push(format!("{}: {}", paint.verdict(self.decided.verdict), self.decided.reason));
-        lines.extend(asked(&self.seen.coverage));
+        lines.extend(asked(&self.seen.coverage, self.decided.verdict));
         lines.extend(self.never());
         let depth = self.counts.depth.map_or(String::new(), |d| format!(", depth {d}"));
         lines.push(format!(
@@ -206,6 +206,9 @@ impl Outcome {
             0 => String::new(),
             before => format!("known before: {}; ", counted(before, "state")),
         };
+        if new == 0 && !before.is_empty() {
+            return format!("  {before}no new layer is complete yet");
+        }
         format!(
             "  {before}{} states/s in all, {} without start-up ({})",
             per_second(new, self.time.seconds),
@@ -259,8 +262,8 @@ impl Outcome {
                     "the diagram outgrew its share, or states have too little in common; sorted runs on disk"
                         .to_owned()
                 }
-                ("directed", _) => "the order of a directed search asks for it".to_owned(),
-                (strategy, _) => format!("--strategy {strategy} asks for it"),
+                ("directed", _) => "as the order of a directed search requires".to_owned(),
+                (strategy, _) => format!("as --strategy {strategy} requires"),
             };
             lines.push(format!(
                 "  {} from depth {} ({}): {why}",
@@ -282,7 +285,7 @@ impl Outcome {
 }
 
 /// The properties that were asked about, by their answers.
-fn asked(coverage: &Coverage) -> Vec<String> {
+fn asked(coverage: &Coverage, whole: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for verdict in ["violated", "reached", "holds", "unreachable", "open"] {
         let of = coverage.properties.iter().filter(|it| it.verdict == verdict);
@@ -297,8 +300,9 @@ fn asked(coverage: &Coverage) -> Vec<String> {
             lines.push(format!("  {told}: {}", some_of(names.into_iter())));
         }
     }
-    if lines.is_empty() {
-        lines.push("  nothing was asked: the graph alone was explored".into());
+    // An error of the model is found without being asked about.
+    if lines.is_empty() && whole != "violated" {
+        lines.push("  no property was checked: the search only explored the graph".into());
     }
     lines
 }
@@ -330,13 +334,13 @@ fn reason(report: &Report, trace: Option<&TraceView>, memory: u64) -> (&'static 
                 ));
             }
             if report.proviso == Some(Proviso::WrongSeen) {
-                told = told.replace("; what was seen is fine", "");
+                told = told.replace("; no violation so far", "");
                 told.push_str(
                     "; something wrong was seen in a layer that is not finished: resume to have it reported",
                 );
             }
             if report.proviso == Some(Proviso::RunSeen) {
-                told = told.replace("; what was seen is fine", "");
+                told = told.replace("; no violation so far", "");
                 told.push_str(
                     "; an infinite run that breaks a property is known to exist, but not yet the way to it",
                 );
@@ -375,12 +379,12 @@ fn stop_reason(reason: &StopReason, memory: u64) -> String {
             size(*needed),
             needed.div_ceil(1 << 20)
         ),
-        StopReason::StateLimit => "--max-states is reached; what was seen is fine".into(),
-        StopReason::DepthLimit => "--max-depth is reached; what was seen is fine".into(),
+        StopReason::StateLimit => "--max-states is reached; no violation so far".into(),
+        StopReason::DepthLimit => "--max-depth is reached; no violation so far".into(),
         StopReason::CostBound => "--cost-bound is reached; nothing that costs so little is wrong".into(),
-        StopReason::TimeLimit => "--time-limit is reached; what was seen is fine".into(),
-        StopReason::Interrupted => "interrupted; what was seen is fine".into(),
-        StopReason::DiskFull => "the disk is full, or --disk-limit is reached; what was seen is fine".into(),
+        StopReason::TimeLimit => "--time-limit is reached; no violation so far".into(),
+        StopReason::Interrupted => "interrupted; no violation so far".into(),
+        StopReason::DiskFull => "the disk is full, or --disk-limit is reached; no violation so far".into(),
         StopReason::Incomplete => {
             "this order leaves states out without proof; nothing was found among those that were seen".into()
         }

@@ -95,7 +95,7 @@ fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView 
         (_, TraceEnd::Fault { action, fault, .. }) => ViolationView {
             kind: "error",
             property: None,
-            message: format!("firing `{action}` meets an error: {}", fault.message),
+            message: format!("firing `{action}` raises an error: {}", fault.message),
             place: place(model, fault.span, &fault.message),
             culprit: None,
             values: Vec::new(),
@@ -105,7 +105,7 @@ fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView 
             let (kind, message, span, label) = match (fault, kind) {
                 (Some(fault), _) => (
                     "error",
-                    format!("evaluating `{name}` in the last state meets an error: {}", fault.message),
+                    format!("evaluating `{name}` in the last state raises an error: {}", fault.message),
                     fault.span,
                     fault.message.as_str(),
                 ),

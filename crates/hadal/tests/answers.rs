@@ -299,3 +299,32 @@ fn graphs_have_the_states_and_transitions_that_were_counted() {
         hadal(&["check", &model, "--symmetry", "off", "--max-states", "5", "--export", &path("dot")]);
     assert!(refused.code == 2 && refused.stderr.contains("--max-states"), "{refused:?}");
 }
+
+const COVERED: &str = "var x: 0..3; y: 0..3; startstate x := 0; y := 0; end; rule \"up\" x < 3 ==> x := x + 1; end; \
+    rule \"down\" x > 0 ==> x := x - 1; end; invariant \"small\" x < 4; cover \"top\" x = 3; cover \"moves\" y = 1; \
+    cover \"jumps\" y = 2;";
+
+#[test]
+fn a_cover_that_is_never_met_leaves_the_other_answers_known() {
+    let (_folder, model) = file("covered.m", COVERED);
+    let run = hadal(&["check", &model]).expect_code(1);
+    for line in [
+        "  violated: cover \"moves\", cover \"jumps\"",
+        "  holds: invariant \"small\", cover \"top\", no deadlock",
+        "  cover \"top\": 1 hit",
+        "  cover \"moves\": 0 hits",
+    ] {
+        assert!(run.stdout.lines().any(|it| it == line), "{line}: {}", run.stdout);
+    }
+    assert!(!run.stdout.contains("not decided"), "{}", run.stdout);
+}
+
+#[test]
+fn covers_that_are_not_asked_about_are_not_said_to_be_missed() {
+    let (_folder, model) = file("covered.m", COVERED);
+    let run = hadal(&["check", &model, "--property", "small"]).expect_code(0);
+    assert!(!run.stdout.contains("cover"), "{}", run.stdout);
+    let run = hadal(&["check", &model, "--property", "top", "--json"]).expect_code(0).json();
+    let covers = run["covers"].as_array().expect("a list");
+    assert_eq!((covers.len(), &covers[0]["property"], &covers[0]["hits"]), (1, &"top".into(), &1.into()));
+}

@@ -372,7 +372,7 @@ fn a_walk_ends_where_something_is_wrong() {
     assert!(broken.contains("ended after 2 steps (seed 1): invariant `small` is violated"), "{broken}");
     assert!(broken.contains("    n = 2\n"), "the values that break it are shown: {broken}");
     let faulty = walk(&Model::new(&COUNTER.replace("n < 3", "true")));
-    assert!(faulty.contains("ended after 3 steps (seed 1): firing `up` meets an error"), "{faulty}");
+    assert!(faulty.contains("ended after 3 steps (seed 1): firing `up` raises an error"), "{faulty}");
 }
 
 #[test]

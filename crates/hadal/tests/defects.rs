@@ -358,3 +358,67 @@ fn a_diameter_counts_no_layer_behind_it() {
         assert_eq!(result["depth"].to_string(), diameter, "{result:#}");
     }
 }
+
+#[test]
+fn constants_that_a_definition_does_not_name_are_listed() {
+    let models: [(&str, &str, &[&str]); 4] = [
+        (
+            "ring.dve",
+            "const int SLOTS = 3; byte got = 0; channel {byte} q[2]; process P { state a, b; init a; trans a -> b { effect got = \
+             SLOTS; }; } system async;",
+            &["got", "ITEMS"],
+        ),
+        (
+            "coin.prism",
+            "dtmc const int SLOTS = 3; module m s: [0..3] init 0; [] s<SLOTS -> (s'=s+1); endmodule",
+            &["s", "ITEMS"],
+        ),
+        (
+            "lamp.xta",
+            "const int SLOTS = 3; int got = 0; process P() { state a; init a; trans a -> a { guard got < SLOTS; assign got := got + \
+             1; }; } system P;",
+            &["got", "ITEMS"],
+        ),
+        ("up.m", "const SLOTS: 3; var x: 0..SLOTS; startstate x := 0; end;", &["x", "ITEMS"]),
+    ];
+    for (name, text, unknown) in models {
+        let (_folder, model) = file(name, text.as_bytes());
+        for constant in unknown {
+            let run = hadal(&["check", &model, "-D", &format!("{constant}=2")]).expect_code(2);
+            let told = format!("-D {constant}: the model has no constant `{constant}`");
+            assert!(run.stderr.contains(&told), "{name}: {}", run.stderr);
+            assert!(run.stderr.contains("its only constant is SLOTS"), "{name}: {}", run.stderr);
+        }
+        let run = hadal(&["check", &model, "-D", "SLOT=2"]).expect_code(2);
+        assert!(run.stderr.contains("did you mean `SLOTS`?"), "{name}: {}", run.stderr);
+        assert_ne!(hadal(&["check", &model, "-D", "SLOTS=2"]).code, 2, "{name}");
+    }
+}
+
+#[test]
+fn models_that_a_command_does_not_read_are_refused_with_what_does() {
+    let domain = "(define (domain d) (:predicates (p)) (:action a :parameters () :effect (p)))";
+    let (_folder, domain) = file("domain.pddl", domain.as_bytes());
+    let run = hadal(&["check", &domain]).expect_code(2);
+    assert!(run.stderr.contains("hadal plan DOMAIN PROBLEM"), "{}", run.stderr);
+    let run = hadal(&["simulate", &bundled_model("bridge.xta"), "--random"]).expect_code(2);
+    assert!(run.stderr.contains("does not read real-time models"), "{}", run.stderr);
+}
+
+#[test]
+fn a_resumed_run_without_a_new_layer_says_so_instead_of_a_rate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (tiles, disk) = (bundled_model("tiles.m"), folder.path().join("runs").display().to_string());
+    let limits = ["--max-states", "5000", "--disk", &disk];
+    let first =
+        hadal(&[&["check", &tiles, "--strategy", "sort", "--json"][..], &limits].concat()).expect_code(3);
+    let run = first.json()["run"].as_str().expect("a run").to_owned();
+    let again = hadal(&["resume", &run, "--max-states", "5000"]).expect_code(3);
+    assert!(again.stdout.contains("; no new layer is complete yet\n"), "{}", again.stdout);
+    assert!(!again.stdout.contains("states/s"), "{}", again.stdout);
+    // The folder of runs may be named on either side of the verb.
+    let name = run.rsplit('/').next().expect("a name");
+    hadal(&["runs", "rm", name, "--disk", &disk]).expect_code(0);
+    let listed = hadal(&["runs", "--disk", &disk]).expect_code(0);
+    assert!(listed.stdout.starts_with("no runs in "), "{}", listed.stdout);
+}

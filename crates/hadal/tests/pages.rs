@@ -62,6 +62,32 @@ fn a_trace_is_readable_on_any_screen() {
     }
 }
 
+/// A long value beside short names.
+const MESSAGES: &str = "type Node: scalarset(2); Message: record source: Node; target: Node; urgent: boolean; end; \
+    var network: multiset [4] of Message; waiting: array [Node] of boolean; \
+    startstate undefine network; for n: Node do waiting[n] := false; end; end; \
+    ruleset n: Node; m: Node do rule \"send\" !waiting[n] ==> var it: Message; begin waiting[n] := true; it.source := n; \
+    it.target := m; it.urgent := n = m; multisetadd(it, network); end; end; \
+    invariant \"few\" multisetcount(i: network, true) < 2;";
+
+#[test]
+fn names_stay_in_one_piece_beside_long_values() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = folder.path().join("messages.m");
+    std::fs::write(&model, MESSAGES).expect("it can be written");
+    let page = hadal(&["check", &model.display().to_string(), "--trace", "html"]).expect_code(1).stdout;
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&saved(folder.path(), "messages.html", &page));
+    browser.until("document.querySelectorAll('tbody tr').length > 2");
+    is_readable(&mut browser, "trace-messages");
+    for width in [1400, 390] {
+        browser.window(width, 844, "light");
+        let lines = "Math.max(...[...document.querySelectorAll('tbody tr')].map(row => { const range = \
+            document.createRange(); range.selectNodeContents(row.cells[0]); return range.getClientRects().length; }))";
+        assert_eq!(browser.value(lines), 1, "at {width} points a name is broken");
+    }
+}
+
 #[test]
 fn reports_and_answers_without_a_trace_are_readable_on_any_screen() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -59,9 +59,9 @@ const SAYS: &[(&str, &str)] = &[
     ("liveness-in-ruleset2.m", "liveness property `x is y, y: 10` is violated"),
     ("liveness-miss1.m", "liveness property `x is 10` is violated"),
     ("liveness-miss2.m", "liveness property `x is 10` is violated"),
-    ("ruleset-trace.m", "firing `rule at line 26, y: 1, z: 8, w: -32` meets an error"),
-    ("ruleset-trace2.m", "firing `rule at line 32, y: 1, z: 8, w: -32` meets an error"),
-    ("ruleset-trace3.m", "firing `start at line 17, y: 1, z: 8, w: -32` meets an error"),
+    ("ruleset-trace.m", "firing `rule at line 26, y: 1, z: 8, w: -32` raises an error"),
+    ("ruleset-trace2.m", "firing `rule at line 32, y: 1, z: 8, w: -32` raises an error"),
+    ("ruleset-trace3.m", "firing `start at line 17, y: 1, z: 8, w: -32` raises an error"),
     ("smart-quotes.m", "    1  foo  (line "),
     ("xml-escape-increment.m", "    1  foo  (line "),
 ];

@@ -30,12 +30,12 @@ pub enum ReadError {
     #[error("{}: this model has no clocks", .0.display())]
     NoClocks(PathBuf),
     /// It describes something else.
-    #[error("{}: this command needs states and actions, which this {language} model does not describe", path.display())]
+    #[error("{}: {instead}", path.display())]
     NoStates {
         /// The file.
         path: PathBuf,
-        /// Its language.
-        language: &'static str,
+        /// What to do instead.
+        instead: &'static str,
     },
 }
 
@@ -49,7 +49,15 @@ impl ReadModel {
         }
         match loaded.model {
             LoadedModel::System(system) => Ok(ReadModel { system, language, warnings, clocks: None }),
-            _ => Err(ReadError::NoStates { path: path.to_owned(), language: language.name }),
+            LoadedModel::Timed(_) => Err(ReadError::NoStates {
+                path: path.to_owned(),
+                instead: "this command does not read real-time models; `hadal check` does, and `hadal plan` finds cheapest runs",
+            }),
+            _ => Err(ReadError::NoStates {
+                path: path.to_owned(),
+                instead: "this is a domain, which has no states without a problem: give the problem's file instead, or \
+                          find a plan with `hadal plan DOMAIN PROBLEM`",
+            }),
         }
     }
 

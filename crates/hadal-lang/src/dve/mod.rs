@@ -17,7 +17,7 @@ pub mod token;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused, Severity};
 use crate::language::{Language, LoadError, LoadOptions, Lowered, ModelErrors};
-use crate::text::suggest::did_you_mean;
+use crate::text::{did_you_mean, listed};
 use beem::Description;
 use hadal_system::{DeadlockNotion, Property, PropertyKind, Source, Span, System};
 use std::collections::HashSet;
@@ -153,8 +153,8 @@ fn unknown_parameter(family: &str, expanded: &str, constants: &[(String, i64)]) 
         .collect();
     let message = format!("-D {name}: the family has no parameter `{name}`");
     let mut finding = Diagnostic::error(Span::default(), message);
-    finding.help = did_you_mean(name, parameters.iter().copied())
-        .or_else(|| (!parameters.is_empty()).then(|| format!("it has {}", parameters.join(", "))));
+    finding.help =
+        did_you_mean(name, parameters.iter().copied()).or_else(|| listed("parameter", &parameters));
     Some(finding)
 }
 

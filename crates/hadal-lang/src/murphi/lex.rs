@@ -141,7 +141,8 @@ impl Lexer<'_> {
         } else if let Some(&(sign, kind)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
             if sign == MISTAKEN_ARROW {
                 let at = self.cursor.at();
-                let finding = Diagnostic::error(Span::new(at, at + sign.len()), "`=>` is no sign of Murphi");
+                let finding =
+                    Diagnostic::error(Span::new(at, at + sign.len()), "`=>` is not a Murphi operator");
                 self.report(finding.help("`==>` ends a guard, `->` means implies"));
             }
             self.push(kind, self.cursor.at() + sign.len());

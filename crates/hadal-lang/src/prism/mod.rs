@@ -8,6 +8,7 @@ pub mod lex;
 pub mod lower;
 pub mod parse;
 
+use crate::text::unknown_constant;
 use crate::{Diagnostic, Diagnostics, Given, Language, LoadError, Refused, Request};
 use ast::{File, Property};
 use hadal_system::chance::Objective;
@@ -31,6 +32,7 @@ pub static LANGUAGE: Language = Language {
 fn read(request: Request) -> Result<crate::Loaded, LoadError> {
     let given = definitions(&request.options.define)?;
     let loaded = load(request.source, &given)?;
+    loaded.must_declare_given()?;
     let warnings = loaded.warnings.clone();
     Ok(crate::Lowered { system: loaded.into_system(), warnings }.into())
 }
@@ -135,6 +137,20 @@ impl Loaded {
         self.questions = file;
         self.text = source;
         Ok(())
+    }
+
+    /// Refuses values for constants that neither the model nor its property file declares.
+    pub fn must_declare_given(&self) -> Result<(), Refused> {
+        let known: Vec<&str> = self.model.constants().collect();
+        let mut unknown: Vec<&str> = self.given.keys().map(String::as_str).collect();
+        unknown.retain(|name| !known.contains(name));
+        unknown.sort_unstable();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let mut diagnostics = Diagnostics::default();
+        unknown.iter().for_each(|name| diagnostics.push(unknown_constant(name, known.iter().copied())));
+        Err(Refused { source_text: self.model.system.source.clone(), diagnostics })
     }
 
     /// The names of the properties; those without one are numbered from 1.

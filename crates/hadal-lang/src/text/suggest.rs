@@ -1,5 +1,8 @@
 //! "Did you mean ...?": the nearest known word, where one is near enough to be obvious.
 
+use crate::Diagnostic;
+use hadal_system::Span;
+
 /// The candidate nearest to `word`, if it is close: at most a third of the letters differ, case aside. Of several, the
 /// first in the alphabet, so that candidates may come from a hash map.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -21,6 +24,25 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// `did you mean ...?` with the candidate [`nearest`] to `word`, where one is near: the help of a finding.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     nearest(word, candidates).map(|meant| format!("did you mean `{meant}`?"))
+}
+
+/// The finding for `-D NAME` where the model declares no constant of that name: suggests the nearest one, or lists all.
+pub fn unknown_constant<'a>(name: &str, constants: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+    let mut constants: Vec<&str> = constants.into_iter().collect();
+    constants.sort_unstable();
+    let message = format!("-D {name}: the model has no constant `{name}`");
+    let mut finding = Diagnostic::error(Span::default(), message);
+    finding.help = did_you_mean(name, constants.iter().copied()).or_else(|| listed("constant", &constants));
+    finding
+}
+
+/// `its constants are A, B`: the help of a finding about a name that is none of them.
+pub fn listed(what: &str, names: &[&str]) -> Option<String> {
+    match names {
+        [] => None,
+        [only] => Some(format!("its only {what} is {only}")),
+        names => Some(format!("its {what}s are {}", names.join(", "))),
+    }
 }
 
 /// Edits that turn one word into the other: insert, delete, replace, swap neighbours.

@@ -49,7 +49,7 @@ pub(super) fn explore(space: &dyn StateSpace, journal: &mut Journal) -> Result<R
                 if let Some(&label) = next.faults().first() {
                     let name = space.render_label(label);
                     return Err(DiskError::Fault(format!(
-                        "`{name}` meets an error in {:?}",
+                        "`{name}` raises an error in {:?}",
                         space.render_state(state)
                     )));
                 }

@@ -7,7 +7,7 @@ use crate::output;
 use crate::paint::Paint;
 use crate::trace::{self, Detail, TraceView};
 use hadal_check::{Outcome as Found, Prepared, SymmetryMode};
-use hadal_system::{PropertyKind, StateSpace};
+use hadal_system::{PropertyId, PropertyKind, StateSpace};
 
 /// The result as it is shown; the times before the search are the caller's.
 pub(crate) fn outcome(
@@ -18,12 +18,12 @@ pub(crate) fn outcome(
 ) -> Outcome {
     let Found { mut report, answers, cost, shortest_paths, decisions, warnings, run, .. } = found;
     let (model, reductions) = (prepared.model(), prepared.reductions().to_vec());
-    let covers = model
-        .properties()
-        .iter()
-        .zip(&report.covers)
-        .filter(|(property, _)| property.kind == PropertyKind::Cover && args.reduction.por.is_none())
-        .map(|(property, &hits)| CoverFigures { property: property.name.clone(), hits })
+    // Nobody counts what is not asked about.
+    let is_counted = |n: u32| args.reduction.por.is_none() && prepared.question().asks(PropertyId(n));
+    let covers = (0..)
+        .zip(model.properties().iter().zip(&report.covers))
+        .filter(|(n, (property, _))| property.kind == PropertyKind::Cover && is_counted(*n))
+        .map(|(_, (property, &hits))| CoverFigures { property: property.name.clone(), hits })
         .collect();
     let threads = prepared.threads(&report);
     let (buckets, partition) = (report.disk.and_then(|d| d.buckets), report.particular.partition.take());

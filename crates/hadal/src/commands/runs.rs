@@ -35,7 +35,6 @@ pub fn run(args: &RunsArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// `1 run`, `2 runs`.
 /// A run by its path, or by its bare name where runs are kept.
 fn found(run: &Path, disk: &Path) -> PathBuf {
     let kept = disk.join(run);
@@ -161,7 +160,7 @@ pub fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
     }
     if args.cluster.cluster.is_some() && original.cluster.cluster.is_none() {
         return Err(Failure::Usage(
-            "--cluster: the run was begun by one process, which goes on with it".into(),
+            "--cluster: one process began this run, so one process continues it".into(),
         ));
     }
     original.cluster.take_over(&args.cluster);

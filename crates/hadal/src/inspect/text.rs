@@ -161,7 +161,7 @@ impl Page {
         self.list(indent, "must write", &print.must_write);
         self.known(indent, "leaves", ":=", &print.results);
         if print.may_fault {
-            self.line(indent, "may meet an error");
+            self.line(indent, "may raise an error");
         }
         if print.may_drop {
             self.line(indent, "may be dropped by an assumption");

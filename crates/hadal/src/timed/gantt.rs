@@ -22,12 +22,22 @@ fn number(time: Time) -> f64 {
     time.units as f64 / time.scale as f64
 }
 
+/// When the last step is over.
+fn end(trace: &ConcreteTrace) -> f64 {
+    trace.steps.last().map_or(0.0, |step| number(step.time)) + number(trace.wait)
+}
+
+/// Whether there is anything to draw to scale.
+pub fn takes_time(trace: &ConcreteTrace) -> bool {
+    end(trace) > 0.0
+}
+
 /// The chart as SVG.
 pub fn svg(space: &ZoneSpace, trace: &ConcreteTrace) -> String {
     let system = space.model().system();
     let lanes = system.processes.len();
     let bars = bars(space, trace);
-    let end = trace.steps.last().map_or(0.0, |step| number(step.time)) + number(trace.wait);
+    let end = end(trace);
     let scale = if end > 0.0 { (WIDTH - LEFT - 20.0) / end } else { 1.0 };
     let height = TOP + lanes as f64 * LANE + 24.0;
     let mut out = String::new();

@@ -58,7 +58,7 @@ pub fn shown(space: &ZoneSpace, found: &Violation, trace: &ConcreteTrace) -> Tra
         shortest: found.shortest,
         loop_from: None,
         steps: steps(space, trace),
-        chart: Some(gantt::svg(space, trace)),
+        chart: gantt::takes_time(trace).then(|| gantt::svg(space, trace)),
         messages: None,
     }
 }
@@ -133,12 +133,12 @@ fn describe(space: &ZoneSpace, found: &Violation) -> ViolationView {
         }
         ViolationKind::Goal(id) => ("goal", Some(name(id)), format!("goal `{}` is reached", name(id))),
         ViolationKind::PropertyFault(id) => {
-            ("error", Some(name(id)), format!("evaluating `{}` meets an error", name(id)))
+            ("error", Some(name(id)), format!("evaluating `{}` raises an error", name(id)))
         }
         ViolationKind::Fault(label) => {
-            ("error", None, format!("firing `{}` meets an error of the model", space.render_label(label)))
+            ("error", None, format!("firing `{}` raises an error of the model", space.render_label(label)))
         }
-        ViolationKind::StartFault(_) => ("error", None, "the start meets an error of the model".to_owned()),
+        ViolationKind::StartFault(_) => ("error", None, "the start raises an error of the model".to_owned()),
         _ => ("error", None, "something is wrong in the last state".to_owned()),
     };
     ViolationView { kind, property, message, place: String::new(), culprit: None, values: Vec::new() }

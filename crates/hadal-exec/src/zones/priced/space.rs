@@ -16,7 +16,7 @@ pub enum PricedError {
     #[error(transparent)]
     Zones(#[from] ZoneError),
     /// An error of the model was met.
-    #[error("firing `{0}` meets an error of the model")]
+    #[error("firing `{0}` raises an error of the model")]
     Fault(String),
     /// Costs would go down.
     #[error("a rate or price is negative in a reachable state")]

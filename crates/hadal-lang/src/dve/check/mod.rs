@@ -9,7 +9,7 @@ mod term;
 use super::ast;
 use super::model::{Channel, Model, Table, Variable};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::text::did_you_mean;
+use crate::text::unknown_constant;
 use hadal_system::Span;
 use hadal_system::units::counted;
 use names::{Meaning, Scope};
@@ -134,15 +134,7 @@ impl Checker<'_> {
         self.channel_uses();
         for (name, _) in self.overrides {
             if !self.overridden.contains(name) {
-                let constants: Vec<&str> = self.globals.names().map(String::as_str).collect();
-                let help = did_you_mean(name, constants.iter().copied())
-                    .or_else(|| (!constants.is_empty()).then(|| format!("it has {}", constants.join(", "))));
-                let mut finding = Diagnostic::error(
-                    Span::default(),
-                    format!("-D {name}: the model has no constant `{name}`"),
-                );
-                finding.help = help;
-                self.findings.push(finding);
+                self.findings.push(unknown_constant(name, self.globals.constants()));
             }
         }
     }

@@ -38,4 +38,10 @@ impl Scope {
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.names.keys()
     }
+
+    /// The constants that are numbers.
+    pub(super) fn constants(&self) -> impl Iterator<Item = &str> {
+        let is_constant = |meaning: &Meaning| matches!(meaning, Meaning::Constant(_));
+        self.names.iter().filter(move |(_, meaning)| is_constant(meaning)).map(|(name, _)| name.as_str())
+    }
 }

@@ -16,7 +16,7 @@ mod types;
 use super::ast;
 use super::hir::{Dialect, Function, Model, Rule, Symbol, SymbolId, SymbolKind};
 use super::types::{TypeId, Types};
-use crate::text::nearest;
+use crate::text::unknown_constant;
 use crate::{Diagnostic, Diagnostics};
 use hadal_system::Span;
 use scope::Scopes;
@@ -121,14 +121,7 @@ impl Checker<'_> {
         let unused: Vec<String> =
             self.overrides.iter().filter(|o| !o.used).map(|o| o.name.to_owned()).collect();
         for name in unused {
-            let message = format!("-D {name}: the model has no constant `{name}`");
-            let mut finding = Diagnostic::error(Span::default(), message);
-            let constants: Vec<&str> = self.global_constants.iter().map(|c| &**c).collect();
-            finding.help = match nearest(&name, constants.iter().copied()) {
-                Some(meant) => Some(format!("did you mean `{meant}`?")),
-                None if constants.is_empty() => None,
-                None => Some(format!("it has {}", constants.join(", "))),
-            };
+            let finding = unknown_constant(&name, self.global_constants.iter().map(|c| &**c));
             self.report(finding);
         }
     }

@@ -35,6 +35,13 @@ pub struct Lowered {
     kind: ModelKind,
 }
 
+impl Lowered {
+    /// The constants that are declared, with or without a value.
+    pub fn constants(&self) -> impl Iterator<Item = &str> {
+        self.names.constants.keys().chain(self.names.missing.keys()).map(String::as_str)
+    }
+}
+
 /// Lowers a model; `None` where something was refused.
 pub fn lower(
     file: &File,

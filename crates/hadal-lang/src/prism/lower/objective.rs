@@ -155,7 +155,7 @@ impl Asking<'_> {
             }
             Kind::Paths(some, of) => self.quantified(*some, of, expr.span),
             Kind::Path(_) => Err((expr.span, "a formula about runs needs P, E or A around it".into())),
-            _ => Err((expr.span, "this question cannot stand here".into())),
+            _ => Err((expr.span, "this question is not allowed here".into())),
         }
     }
 

@@ -69,7 +69,7 @@ impl Asking<'_> {
                 let otherwise = self.temporal_expr(otherwise, atoms)?;
                 Ok(condition.clone().and(then).or(condition.not().and(otherwise)))
             }
-            _ => Err((expr.span, "a formula about runs cannot stand here".into())),
+            _ => Err((expr.span, "a formula about runs is not allowed here".into())),
         }
     }
 

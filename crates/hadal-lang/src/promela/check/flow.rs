@@ -315,7 +315,7 @@ impl Checker<'_> {
                 Op::SetPriority(pid, self.term(priority))
             }
             _ => {
-                self.error(stmt.span, "this cannot stand here");
+                self.error(stmt.span, "this is not allowed here");
                 nothing()
             }
         }

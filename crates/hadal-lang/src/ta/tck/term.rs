@@ -164,10 +164,10 @@ impl Reader<'_> {
             Token::Number(number) => format!("`{number}`"),
             Token::Word(word) => format!("`{word}`"),
             Token::Sign(sign) => format!("`{sign}`"),
-            Token::End => "the end".into(),
+            Token::End => "end of file".into(),
         };
         let label = format!("expected {expected}");
-        self.findings.push(Diagnostic::error(self.span(), format!("{found} cannot stand here")).label(label));
+        self.findings.push(Diagnostic::error(self.span(), format!("unexpected {found}")).label(label));
         None
     }
 

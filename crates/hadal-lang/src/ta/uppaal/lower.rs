@@ -6,6 +6,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::ta::compose::compose;
 use crate::ta::declare::declare_numbers;
 use crate::ta::network::{Automaton, Network};
+use crate::text::unknown_constant;
 use hadal_system::timed::TimedSystem;
 use hadal_system::{
     Action, Base, Domain, Expr, Field, FunctionId, Local, LocalId, LocalKind, Place, Role, Shape, ShapeId,
@@ -76,7 +77,10 @@ pub(super) fn lower(
     };
     lowering.declarations(&document.declarations, 0, "");
     if let Some(name) = lowering.define.keys().next().cloned() {
-        lowering.error(Span::default(), format!("-D {name}: the model has no integer constant of this name"));
+        let is_constant = |meaning: &Meaning| matches!(meaning, Meaning::Constant(..));
+        let known = lowering.scopes[0].names.iter().filter(|(_, meaning)| is_constant(meaning));
+        let finding = unknown_constant(&name, known.map(|(name, _)| name.as_str()));
+        lowering.findings.push(finding);
     }
     lowering.instantiate(document)?;
     if lowering.findings.has_errors() {

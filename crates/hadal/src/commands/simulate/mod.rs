@@ -275,7 +275,7 @@ impl<'m> Simulation<'m> {
         }
         for (n, choice) in self.enabled.iter().enumerate() {
             let remark = match &choice.to {
-                None => "  (meets an error)".to_owned(),
+                None => "  (raises an error)".to_owned(),
                 Some(to) if self.spot().is_some_and(|here| here.state == to.state) => {
                     "  (changes nothing)".to_owned()
                 }

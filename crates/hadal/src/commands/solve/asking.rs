@@ -172,6 +172,7 @@ pub(crate) fn questions(args: &Asking) -> Result<(prism::Loaded, Vec<Objective>)
     if let Some(path) = &beside {
         loaded.add_properties(read_source(path)?).map_err(refused)?;
     }
+    loaded.must_declare_given().map_err(refused)?;
     let mut objectives = Vec::new();
     if let Some(text) = args.formula {
         objectives.push(loaded.formula(text).map_err(refused)?);

@@ -102,9 +102,9 @@ impl<'f> Parser<'f> {
             Token::Number(number) => format!("`{number}`"),
             Token::Word(word) => format!("`{word}`"),
             Token::Sign(sign) => format!("`{sign}`"),
-            Token::End => "the end".into(),
+            Token::End => "end of file".into(),
         };
-        let diagnostic = Diagnostic::error(self.span(), format!("{found} cannot stand here"));
+        let diagnostic = Diagnostic::error(self.span(), format!("unexpected {found}"));
         self.findings.push(diagnostic.label(format!("expected {expected}")));
         None
     }
