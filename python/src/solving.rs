@@ -79,8 +79,8 @@ pub fn solve<'py>(
         result.set_item("upper", answer.value.map(|value| value.1))?;
         result.set_item("exact", answer.exact.as_ref().map(text))?;
         result.set_item("holds", answer.verdict)?;
-        result.set_item("states", answer.states)?;
-        result.set_item("choices", answer.choices)?;
+        result.set_item("states", answer.size.states)?;
+        result.set_item("choices", answer.size.choices)?;
         list.append(result)?;
     }
     Ok(list)

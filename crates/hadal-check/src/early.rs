@@ -42,7 +42,7 @@ pub(crate) fn may_be_early(task: SearchTask) -> bool {
 }
 
 /// What came of it.
-pub(crate) enum Ended {
+pub(crate) enum EarlyEnd {
     /// A depth-first search found a cycle, when the exploration had so many states.
     Early(Report, u64),
     /// The exploration saw everything, or stopped.
@@ -74,7 +74,7 @@ pub(crate) fn explore(
     method: &dyn Method,
     setting: Setting,
     watch: &mut dyn FnMut(&Progress),
-) -> Result<Ended, Trouble> {
+) -> Result<EarlyEnd, Trouble> {
     let mut explorer = method.explorer(setting)?;
     let mut next = FIRST;
     let mut look = |seen: u64| {
@@ -82,7 +82,7 @@ pub(crate) fn explore(
             let at = next;
             next *= FURTHER;
             if let Some(found) = probe(setting, at / PART) {
-                return Some(Ended::Early(found, at));
+                return Some(EarlyEnd::Early(found, at));
             }
         }
         None
@@ -101,14 +101,14 @@ pub(crate) fn explore(
             // Once is enough: what did not fit will not fit later.
             spent = None;
             if let Some(verdict) = in_place_of_sweeps(setting, &progress, watch)? {
-                return Ok(Ended::Handed(explorer.finish_with(verdict)?));
+                return Ok(EarlyEnd::Handed(explorer.finish_with(verdict)?));
             }
         }
     }
     let whole = explorer.finish()?;
     let stopped = matches!(whole.report.verdict, Verdict::Stopped(_));
     let found = if stopped { None } else { look(whole.report.states) };
-    Ok(found.unwrap_or(Ended::Whole(whole)))
+    Ok(found.unwrap_or(EarlyEnd::Whole(whole)))
 }
 
 /// The answer of a depth-first search through all states, beside those that are known; nothing where it does not fit, or must

@@ -264,17 +264,17 @@ impl Searching<'_> {
         }
         if is_auto && early::may_be_early(task) {
             let report = match self.early(task, begin)? {
-                early::Ended::Whole(explored) => {
+                early::EarlyEnd::Whole(explored) => {
                     self.options.detecting.save_partition(&explored, self.control);
                     explored.report
                 }
-                early::Ended::Handed(explored) => {
+                early::EarlyEnd::Handed(explored) => {
                     decisions.push(
                         "  sweeps took longer than finding all states: a depth-first search answered in their place".to_owned(),
                     );
                     explored.report
                 }
-                early::Ended::Early(report, explored) => {
+                early::EarlyEnd::Early(report, explored) => {
                     decisions.push(format!(
                         "  of more than {explored} states: a depth-first search found a cycle in {}",
                         report.states
@@ -288,7 +288,7 @@ impl Searching<'_> {
     }
 
     /// Explores as `auto` does, and looks for cycles on the way.
-    fn early(&self, task: SearchTask, begin: Begin) -> Result<early::Ended, Trouble> {
+    fn early(&self, task: SearchTask, begin: Begin) -> Result<early::EarlyEnd, Trouble> {
         let folders = self.folders(task, begin);
         let setting =
             Setting { task, governor: self.governor, threads: self.plan.threads, run: folders.run() };

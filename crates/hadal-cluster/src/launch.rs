@@ -134,7 +134,7 @@ pub struct Launched {
 type LostOne = (usize, Option<String>);
 
 /// How an attempt ended.
-enum Ended {
+enum LaunchEnd {
     Done(Vec<Answer>),
     /// Without this worker, which may have said why.
     Lost(usize, Option<String>),
@@ -156,10 +156,10 @@ pub fn launch(
         let workers = std::mem::take(&mut attempt.figures);
         drop(attempt);
         match ended? {
-            Ended::Done(answers) => {
+            LaunchEnd::Done(answers) => {
                 return Ok(Launched { report: Answer::united(&answers)?, workers, lost });
             }
-            Ended::Lost(worker, why) => {
+            LaunchEnd::Lost(worker, why) => {
                 let now = workers.iter().map(|figures| figures.committed).min().unwrap_or(0);
                 (lost, idle) = (lost + 1, if now > committed { 1 } else { idle + 1 });
                 committed = committed.max(now);
@@ -214,14 +214,14 @@ impl<'o> Attempt<'o> {
         fingerprint: u64,
         control: &Control,
         watch: &mut dyn FnMut(Event),
-    ) -> Result<Ended, LaunchError> {
+    ) -> Result<LaunchEnd, LaunchError> {
         let token = connect::token()?;
         // Those that were waited for have said hello already.
         if self.orders.waiting.is_none() {
             for (worker, said) in
                 match self.hear_each(control, |said| matches!(said, FromWorker::Hello { .. }))? {
                     Ok(all) => all.into_iter().enumerate(),
-                    Err((lost, why)) => return Ok(Ended::Lost(lost, why)),
+                    Err((lost, why)) => return Ok(LaunchEnd::Lost(lost, why)),
                 }
             {
                 if let FromWorker::Hello { version, .. } = said
@@ -235,14 +235,14 @@ impl<'o> Attempt<'o> {
         for worker in 0..self.started.len() {
             let job = self.orders.job(worker, &token, self.moves);
             if put(&mut self.started[worker].writer, &ToWorker::Job(Box::new(job))).is_err() {
-                return Ok(Ended::Lost(worker, None));
+                return Ok(LaunchEnd::Lost(worker, None));
             }
         }
         let mut addresses = Vec::new();
         for (worker, said) in
             match self.hear_each(control, |said| matches!(said, FromWorker::Ready { .. }))? {
                 Ok(all) => all.into_iter().enumerate(),
-                Err((lost, why)) => return Ok(Ended::Lost(lost, why)),
+                Err((lost, why)) => return Ok(LaunchEnd::Lost(lost, why)),
             }
         {
             let FromWorker::Ready { fingerprint: own, address } = said else { continue };
@@ -255,7 +255,7 @@ impl<'o> Attempt<'o> {
         for worker in 0..self.started.len() {
             let peers = ToWorker::Peers { addresses: addresses.clone() };
             if put(&mut self.started[worker].writer, &peers).is_err() {
-                return Ok(Ended::Lost(worker, None));
+                return Ok(LaunchEnd::Lost(worker, None));
             }
         }
         self.supervise(control, watch)
@@ -293,7 +293,11 @@ impl<'o> Attempt<'o> {
     }
 
     /// Watches until all are done, or one is lost.
-    fn supervise(&mut self, control: &Control, watch: &mut dyn FnMut(Event)) -> Result<Ended, LaunchError> {
+    fn supervise(
+        &mut self,
+        control: &Control,
+        watch: &mut dyn FnMut(Event),
+    ) -> Result<LaunchEnd, LaunchError> {
         let mut answers: Vec<Option<Answer>> = (0..self.started.len()).map(|_| None).collect();
         let (mut interrupted, mut told) = (false, Instant::now());
         loop {
@@ -318,15 +322,15 @@ impl<'o> Attempt<'o> {
                 }
                 Ok(Post { worker, said: Some(FromWorker::Failed { code, why }) }) => {
                     return match i32::from(code) == LOST {
-                        true => Ok(Ended::Lost(worker, Some(why))),
+                        true => Ok(LaunchEnd::Lost(worker, Some(why))),
                         false => Err(self.wrong(worker, why, code)),
                     };
                 }
                 Ok(Post { worker, said: None }) if answers[worker].is_none() => {
-                    return Ok(Ended::Lost(worker, None));
+                    return Ok(LaunchEnd::Lost(worker, None));
                 }
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(Ended::Lost(0, None)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(LaunchEnd::Lost(0, None)),
             }
             if told.elapsed() >= LOOK {
                 told = Instant::now();
@@ -343,7 +347,7 @@ impl<'o> Attempt<'o> {
                     let _ = put(&mut started.writer, &ToWorker::Finish { remove });
                 }
                 self.started.iter_mut().for_each(Started::leave);
-                return Ok(Ended::Done(answers));
+                return Ok(LaunchEnd::Done(answers));
             }
         }
     }

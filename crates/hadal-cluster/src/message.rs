@@ -129,26 +129,34 @@ pub struct Figures {
     pub frontier: u64,
     /// How many of them are expanded.
     pub expanded: u64,
-    /// Bytes that wait in its inbox.
-    pub inbox_bytes: u64,
-    /// The most that waited there.
-    pub most_inbox_bytes: u64,
+    /// What went to and fro.
+    #[serde(flatten)]
+    pub traffic: Traffic,
     /// Bytes held under its budget.
     pub memory_bytes: u64,
     /// Bytes on its disk.
     pub disk_bytes: u64,
-    /// Bytes of states it sent.
-    pub sent_bytes: u64,
-    /// States it sent.
-    pub sent_states: u64,
-    /// Bytes of states it received.
-    pub received_bytes: u64,
     /// Layers that are committed.
     pub committed: u64,
     /// Processor seconds.
     pub cpu_seconds: f64,
     /// Seconds spent waiting for others.
     pub waiting_seconds: f64,
+}
+
+/// What a worker sent and received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Bytes that wait in its inbox.
+    pub inbox_bytes: u64,
+    /// The most that waited there.
+    pub most_inbox_bytes: u64,
+    /// Bytes of states it sent.
+    pub sent_bytes: u64,
+    /// States it sent.
+    pub sent_states: u64,
+    /// Bytes of states it received.
+    pub received_bytes: u64,
 }
 
 /// Writes a line.

@@ -5,7 +5,7 @@ use crate::VERSION;
 use crate::answer::Answer;
 use crate::connect;
 use crate::link::LinkFigures;
-use crate::message::{Figures, FromWorker, Job, ToWorker, get, put};
+use crate::message::{Figures, FromWorker, Job, ToWorker, Traffic, get, put};
 use hadal_search::{Control, Report};
 use hadal_store::Governor;
 use std::io::{self, BufRead, BufReader, Write};
@@ -161,13 +161,15 @@ impl Watched {
             depth: gauges.depth.load(Relaxed),
             frontier: gauges.frontier.load(Relaxed),
             expanded: gauges.expanded.load(Relaxed),
-            inbox_bytes: link.inbox.load(Relaxed),
-            most_inbox_bytes: link.most_inbox.load(Relaxed),
+            traffic: Traffic {
+                inbox_bytes: link.inbox.load(Relaxed),
+                most_inbox_bytes: link.most_inbox.load(Relaxed),
+                sent_bytes: link.sent_bytes.load(Relaxed),
+                sent_states: link.sent_states.load(Relaxed),
+                received_bytes: link.received_bytes.load(Relaxed),
+            },
             memory_bytes: self.governor.current(),
             disk_bytes: gauges.disk.load(Relaxed),
-            sent_bytes: link.sent_bytes.load(Relaxed),
-            sent_states: link.sent_states.load(Relaxed),
-            received_bytes: link.received_bytes.load(Relaxed),
             committed: link.committed.load(Relaxed),
             cpu_seconds: (self.cpu_seconds)(),
             waiting_seconds: link.waited.load(Relaxed) as f64 / 1e6,

@@ -39,8 +39,8 @@ use crate::strategies::Resumes;
 use hadal_store::Governor;
 use std::sync::atomic::Ordering;
 
-/// The work of one step of a search that nothing runs beside: some tens of milliseconds.
-const STEP: u64 = 40_000_000;
+/// The work of one step of a search that nothing runs beside: a fifth of a second, about.
+const STEP: u64 = 200_000_000;
 
 /// What every explorer is given.
 #[derive(Clone, Copy)]

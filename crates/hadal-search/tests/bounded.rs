@@ -293,6 +293,35 @@ fn the_way_through_buckets_may_be_interrupted() {
 }
 
 #[test]
+fn a_bucket_is_expanded_in_steps_and_undone_where_the_search_ends_within_it() {
+    for budget in [LARGE, SMALL] {
+        let fan = Fan::new(700);
+        let goal = Goal::of_properties(&fan.properties);
+        let external = External { guide: &Blind, goal: &goal, options: ExternalOptions::default() };
+        let (report, most) = Sitting::new(&fan, budget).stepped(&external);
+        assert_eq!((report.verdict, report.states), (Verdict::Holds, fan.states()));
+        // Pieces are cut by a sample.
+        assert!(most <= 2 * MOST, "{most} states in a step");
+        // The third layer is one bucket: the search ends when some of its pieces are expanded.
+        let sitting = Sitting::new(&fan, budget);
+        let stopped = sitting.with(&external, |mut explorer| {
+            loop {
+                let progress = explorer.step(1_000_000).expect("it goes on");
+                assert_ne!(progress.phase, Phase::Over, "a bucket is left half done");
+                if progress.phase == Phase::Within {
+                    return explorer.finish().expect("it ends").report;
+                }
+            }
+        });
+        assert_eq!(stopped.verdict, Verdict::Stopped(StopReason::Interrupted));
+        assert_eq!(stopped.states, 1 + fan.side, "only whole buckets count");
+        let again = sitting.again(&fan, Control::resumed(Limits::default())).run(&external);
+        assert_eq!((again.verdict, again.states), (Verdict::Holds, report.states));
+        assert_eq!(again.transitions, report.transitions);
+    }
+}
+
+#[test]
 fn leaving_the_table_ends_when_the_search_is_interrupted_and_loses_no_layer() {
     let fan = Fan::new(500);
     let sitting = Sitting { interrupts_at_open: true, ..Sitting::new(&fan, SMALL) };

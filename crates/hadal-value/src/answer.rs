@@ -30,16 +30,10 @@ pub struct Answer {
     pub verdict: Option<bool>,
     /// How many states satisfy the formula, where that was asked for.
     pub count: Option<u64>,
-    /// States of the graph.
-    pub states: u64,
-    /// Choices of the graph.
-    pub choices: u64,
-    /// Branches of the graph.
-    pub branches: u64,
+    /// How large the graph is.
+    pub size: Size,
     /// Sweeps over the component that needed most.
     pub sweeps: u64,
-    /// States without a choice of their own.
-    pub deadlocks: u64,
     /// The policy, where one was asked for and the question has one.
     pub policy: Option<Policy>,
     /// The certificate, where one was asked for.
@@ -48,6 +42,31 @@ pub struct Answer {
     pub tier: &'static str,
     /// Whether it goes on from what an earlier run did.
     pub resumed: bool,
+}
+
+/// How large a graph is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Size {
+    /// States.
+    pub states: u64,
+    /// Choices.
+    pub choices: u64,
+    /// Branches.
+    pub branches: u64,
+    /// States without a choice of their own.
+    pub deadlocks: u64,
+}
+
+impl Size {
+    /// That of a graph in RAM.
+    pub fn of(graph: &Graph) -> Self {
+        Size {
+            states: graph.states() as u64,
+            choices: graph.choices() as u64,
+            branches: graph.branches() as u64,
+            deadlocks: graph.deadlocks.len() as u64,
+        }
+    }
 }
 
 /// What graph search and the equations of a question take beside the graph: predecessors, sets, nodes, equations, bounds.
@@ -150,14 +169,7 @@ impl Solver<'_> {
     fn answer(&mut self, objective: &Objective) -> Result<Answer, SolveError> {
         let chosen = self.formula(&objective.states)?;
         let states: Vec<usize> = (0..self.graph().states()).filter(|&s| chosen[s]).collect();
-        let mut answer = Answer {
-            states: self.graph().states() as u64,
-            choices: self.graph().choices() as u64,
-            branches: self.graph().branches() as u64,
-            deadlocks: self.graph().deadlocks.len() as u64,
-            tier: "ram",
-            ..Answer::default()
-        };
+        let mut answer = Answer { size: Size::of(self.graph()), tier: "ram", ..Answer::default() };
         match &objective.asked {
             Asked::Truth(formula) => {
                 let holds = self.formula(formula)?;

@@ -5,7 +5,7 @@
 //! way out they give the other; both are solved as if the part were all there is, so end components do no harm. The policy that
 //! is best under the favourable bound says which tips matter. When it reaches none, the bounds meet.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Size};
 use crate::build::BuildError;
 use crate::follow::holds;
 use crate::graph::Graph;
@@ -99,10 +99,12 @@ pub fn answer(
                 true => other_probability((low, high)),
                 false => (low, high),
             });
-            answer.states = part.expanded.len() as u64;
-            answer.choices = part.graph.choices() as u64;
-            answer.branches = part.graph.branches() as u64;
-            answer.deadlocks = part.deadlocks;
+            answer.size = Size {
+                states: part.expanded.len() as u64,
+                choices: part.graph.choices() as u64,
+                branches: part.graph.branches() as u64,
+                deadlocks: part.deadlocks,
+            };
             return Ok(answer);
         }
         part.grow(tips, options)?;

@@ -6,6 +6,7 @@
 //! a proof, or [`exact`]ly over fractions. [`answer::answer`] does all of it for a question.
 
 pub mod answer;
+pub mod asking;
 mod average;
 pub mod bounded;
 pub mod build;

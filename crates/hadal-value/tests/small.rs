@@ -123,7 +123,7 @@ fn modules_act_together_on_common_actions() {
         label \"met\" = both;";
     // Both draw at once, each by itself.
     let found = ask(model, "Pmax=? [ F \"met\" ]");
-    assert_eq!(found.states, 1 + 1 + 2 * 4);
+    assert_eq!(found.size.states, 1 + 1 + 2 * 4);
     assert_eq!(value(model, "Pmax=? [ F \"met\" ]"), "3/17");
 }
 

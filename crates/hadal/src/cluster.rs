@@ -62,12 +62,12 @@ pub(crate) fn must_suit(args: &CheckArgs) -> Result<(), Failure> {
     if args.reduction.decompose {
         return must_not_be_asked(args, "parts of a model are searched one after the other by one process");
     }
-    if args.several.is_some() {
+    if args.asked.several.is_some() {
         return must_not_be_asked(args, "--continue makes a search for each property by one process");
     }
-    match args.strategy.explorer {
+    match args.storing.strategy.explorer {
         ExplorerKind::Auto | ExplorerKind::Layered(_) => Ok(()),
-        _ => must_not_be_asked(args, &format!("--strategy {} runs in one process", args.strategy)),
+        _ => must_not_be_asked(args, &format!("--strategy {} runs in one process", args.storing.strategy)),
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn finish(
     let place = match resumed {
         Some(path) => RunPlace::existing(path),
         None => {
-            let parent = args.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK));
+            let parent = args.storing.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK));
             let stem = args.model.model.file_stem().map(|stem| stem.to_string_lossy().into_owned());
             RunPlace::new(parent, stem.as_deref().unwrap_or("model"))
         }
@@ -106,8 +106,9 @@ pub(crate) fn finish(
     });
     *workers = each.collect();
     outcome.decisions.extend(workers.iter().enumerate().map(described));
-    let stays =
-        resumed.is_some() || args.disk.is_some() || matches!(outcome.report.verdict, Verdict::Stopped(_));
+    let stays = resumed.is_some()
+        || args.storing.disk.is_some()
+        || matches!(outcome.report.verdict, Verdict::Stopped(_));
     if stays {
         outcome.run = Some(place.path.clone());
     } else if place.remove().is_err() {
@@ -124,9 +125,9 @@ fn described((number, worker): (usize, &WorkerFigures)) -> String {
          time, {:.1} s waiting for others",
         counted(figures.states, "state"),
         counted(figures.transitions, "transition"),
-        counted(figures.sent_states, "state"),
-        size(figures.sent_bytes),
-        size(figures.most_inbox_bytes),
+        counted(figures.traffic.sent_states, "state"),
+        size(figures.traffic.sent_bytes),
+        size(figures.traffic.most_inbox_bytes),
         size(figures.disk_bytes),
         figures.cpu_seconds,
         figures.waiting_seconds,
@@ -265,7 +266,7 @@ impl Launching<'_> {
             },
             by: args.cluster_by.clone(),
             small: args.cluster_small.unwrap_or(SMALL),
-            keep: self.resumed || self.args.disk.is_some(),
+            keep: self.resumed || self.args.storing.disk.is_some(),
         })
     }
 

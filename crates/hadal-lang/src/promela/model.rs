@@ -383,8 +383,8 @@ pub struct Label {
 pub struct Process {
     /// Its name.
     pub name: Rc<str>,
-    /// How many run from the beginning.
-    pub active: usize,
+    /// Those that run from the beginning.
+    pub active: Active,
     /// Its variables, parameters first.
     pub variables: Vec<Variable>,
     /// How many of them are parameters.
@@ -393,8 +393,6 @@ pub struct Process {
     pub at_head: Vec<bool>,
     /// When it may move.
     pub provided: Option<Term>,
-    /// The priority of those that run from the beginning.
-    pub priority: i64,
     /// Its control graph; element 0 is the end.
     pub elements: Vec<Element>,
     /// Where it begins.
@@ -407,6 +405,21 @@ pub struct Process {
     pub alone: Vec<(Way, VarPath)>,
     /// Where it stands.
     pub span: Span,
+}
+
+/// Processes that run from the beginning.
+#[derive(Clone, Copy, Debug)]
+pub struct Active {
+    /// How many.
+    pub count: usize,
+    /// With which priority.
+    pub priority: i64,
+}
+
+impl Default for Active {
+    fn default() -> Self {
+        Active { count: 0, priority: 1 }
+    }
 }
 
 /// An order of messages that must be kept, or must not be seen whole.

@@ -172,7 +172,7 @@ struct ExternalExplorer<'a> {
 }
 
 impl Explorer for ExternalExplorer<'_> {
-    /// Whole buckets: the last may go beyond the step's work.
+    /// Pieces of buckets: the last may go beyond the step's work.
     fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
         if self.found.is_none() {
             self.found = match self.engine.go_on(work) {

@@ -154,18 +154,18 @@ fn merge_levels(column: &Column, first: usize, shelf: &Shelf) -> Result<Part, Tr
 }
 
 /// Ascending records that stay in RAM if they are few and become a run if they are many.
-pub(super) struct Keeper<'a> {
-    shelf: &'a Shelf,
+pub(super) struct Keeper {
+    shelf: Shelf,
     kind: RunKind,
     held: Vec<u64>,
     most_words: usize,
     writer: Option<RunWriter>,
 }
 
-impl<'a> Keeper<'a> {
-    pub(super) fn new(shelf: &'a Shelf, kind: RunKind) -> Self {
+impl Keeper {
+    pub(super) fn new(shelf: &Shelf, kind: RunKind) -> Self {
         let most_words = own_run_bytes(shelf) as usize / 8;
-        Keeper { shelf, kind, held: Vec::new(), most_words, writer: None }
+        Keeper { shelf: shelf.clone(), kind, held: Vec::new(), most_words, writer: None }
     }
 
     pub(super) fn push(&mut self, flat: &[u64]) -> Result<(), WriteError> {

@@ -48,7 +48,7 @@ impl Exploration<'_> {
             Some(refined) => self.evict(Some(refined)),
             None => {
                 // It may be larger; the visit continues.
-                self.is_paused = true;
+                self.pause();
                 Ok(())
             }
         }

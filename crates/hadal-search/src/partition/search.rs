@@ -58,13 +58,13 @@ pub(super) struct Exploration<'a> {
     before: Before,
     /// Bytes written when files were last looked after, and how many more there may be before they are again.
     pub(super) tidied: (u64, u64),
-    pub(super) committed: Instant,
+    committed: Instant,
     commit_took: Duration,
     /// Whether anything is committed.
     can_be_resumed: bool,
     partition_memory: Reservation,
     /// The work of a step was done before what is in RAM was expanded.
-    pub(super) is_paused: bool,
+    is_paused: bool,
 }
 
 /// What partitions can be split by.
@@ -288,7 +288,7 @@ impl<'a> Exploration<'a> {
     fn expand_on(&mut self, until: u64) -> Result<Option<Verdict>, Trouble> {
         match self.expand(until)? {
             VisitEnd::Exhausted => {}
-            VisitEnd::Paused => self.is_paused = true,
+            VisitEnd::Paused => self.pause(),
             VisitEnd::Full => {
                 self.relieve()?;
                 self.commit_if_due()?;
@@ -342,6 +342,16 @@ impl<'a> Exploration<'a> {
         } else {
             Ok(())
         }
+    }
+
+    /// How long nothing was committed.
+    pub(super) fn since_commit(&self) -> Duration {
+        self.committed.elapsed()
+    }
+
+    /// Ends the step: the next one expands what is in RAM.
+    pub(super) fn pause(&mut self) {
+        self.is_paused = true;
     }
 
     /// Makes everything durable. No partition may be in RAM.

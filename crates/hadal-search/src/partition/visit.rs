@@ -158,7 +158,7 @@ impl Exploration<'_> {
             if self.resident.room() == 0 {
                 return Ok(VisitEnd::Full);
             }
-            if self.committed.elapsed() > LONGEST_VISIT {
+            if self.since_commit() > LONGEST_VISIT {
                 return Ok(VisitEnd::Due);
             }
             if has_gone && self.work() >= until {

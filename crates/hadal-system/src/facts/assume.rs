@@ -11,7 +11,7 @@ impl<'a> AbstractWalk<'a> {
     /// Only for what was just evaluated here. Conditions with calls teach nothing: what they read may have
     /// changed since.
     pub fn assume(&mut self, condition: &'a Expr, holds: bool) -> bool {
-        if self.frozen > 0 || self.fuel == 0 || has_call(condition) {
+        if self.frozen > 0 || self.fuel.left == 0 || has_call(condition) {
             return true;
         }
         self.quiet += 1;
@@ -66,7 +66,7 @@ impl<'a> AbstractWalk<'a> {
                     return true;
                 }
                 let Ok(turns) = self.turns(range) else { return true };
-                let Some(list) = turns.list.filter(|_| self.fuel > 0) else { return true };
+                let Some(list) = turns.list.filter(|_| self.fuel.left > 0) else { return true };
                 let slot = self.local_slot(*local);
                 for value in list {
                     self.point.values.insert(slot, ValueSet::one(value));

@@ -5,7 +5,7 @@
 use super::point::{Point, join_into};
 use super::touch::{Certainty, Known};
 use super::values::ValueSet;
-use super::walk::{AbstractWalk, Ended, Exit, MAX_NOTED, MaySlots, add_slots};
+use super::walk::{AbstractWalk, Exit, MAX_NOTED, MaySlots, PathEnd, add_slots};
 use crate::domain::{DomainId, Value};
 use crate::expr::{BinaryOp, Expr, Range, UnaryOp};
 use crate::machine::{AbstractMachine, Behind, Blank, Decision, Frame, Open, Passed, Turns, steps, value};
@@ -36,7 +36,7 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
     type Value = ValueSet;
     type Spot = MaySlots;
     type Contents = Known;
-    type Stop = Ended;
+    type Stop = PathEnd;
     type Aside = Aside;
     type Exit = Exit;
 
@@ -48,7 +48,7 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         &mut self.frames
     }
 
-    fn deeper<T>(&mut self, step: impl FnOnce(&mut Self) -> Result<T, Ended>) -> Result<T, Ended> {
+    fn deeper<T>(&mut self, step: impl FnOnce(&mut Self) -> Result<T, PathEnd>) -> Result<T, PathEnd> {
         self.burn(1);
         step(self)
     }
@@ -61,7 +61,7 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         self.slot_domains.push(None);
     }
 
-    fn push_variable(&mut self, shape: ShapeId) -> Result<(), Ended> {
+    fn push_variable(&mut self, shape: ShapeId) -> Result<(), PathEnd> {
         let first = self.next_slot();
         add_slots(self.system, shape, &mut self.slot_domains, &mut self.multisets, false);
         let end = self.next_slot();
@@ -85,18 +85,18 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         }
     }
 
-    fn element(&mut self, (spot, array): Spotted, index: ValueSet) -> Result<MaySlots, Ended> {
+    fn element(&mut self, (spot, array): Spotted, index: ValueSet) -> Result<MaySlots, PathEnd> {
         let (Shape::Array { index: domain, .. } | Shape::Multiset { slots: domain, .. }) =
             &self.system.shapes[array]
         else {
-            return Err(Ended);
+            return Err(PathEnd);
         };
         let inside = self.fit(index, *domain)?;
         Ok(self.elements(spot, array, &inside))
     }
 
-    fn misplaced(&mut self) -> Ended {
-        Ended
+    fn misplaced(&mut self) -> PathEnd {
+        PathEnd
     }
 
     fn constant(value: Value) -> ValueSet {
@@ -107,7 +107,7 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         one.union(&other)
     }
 
-    fn read(&mut self, (spot, shape): Spotted) -> Result<ValueSet, Ended> {
+    fn read(&mut self, (spot, shape): Spotted) -> Result<ValueSet, PathEnd> {
         self.note_read(&spot, 1);
         let values = self.values_at(&spot, shape);
         if !values.may_be_undefined() {
@@ -125,7 +125,7 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         some(defined)
     }
 
-    fn is_undefined(&mut self, (spot, shape): Spotted) -> Result<ValueSet, Ended> {
+    fn is_undefined(&mut self, (spot, shape): Spotted) -> Result<ValueSet, PathEnd> {
         self.note_read(&spot, self.system.shapes.slots(shape) as u32);
         if self.system.shapes.scalar(shape).is_none() {
             return Ok(ValueSet::boolean());
@@ -134,18 +134,18 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         Ok(ValueSet::interval((values.count() == 0).into(), values.may_be_undefined().into()))
     }
 
-    fn same(&mut self, one: Spotted, other: Spotted) -> Result<ValueSet, Ended> {
+    fn same(&mut self, one: Spotted, other: Spotted) -> Result<ValueSet, PathEnd> {
         for (spot, shape) in [one, other] {
             self.note_read(&spot, self.system.shapes.slots(shape) as u32);
         }
         Ok(ValueSet::boolean())
     }
 
-    fn truth(&mut self, of: ValueSet) -> Result<ValueSet, Ended> {
+    fn truth(&mut self, of: ValueSet) -> Result<ValueSet, PathEnd> {
         some(ValueSet::interval((!of.may_be_false()).into(), of.may_be_true().into()))
     }
 
-    fn unary(&mut self, op: UnaryOp, of: ValueSet) -> Result<ValueSet, Ended> {
+    fn unary(&mut self, op: UnaryOp, of: ValueSet) -> Result<ValueSet, PathEnd> {
         let (values, fails) = ValueSet::unary(op, &of);
         if fails {
             self.may_fault();
@@ -153,7 +153,7 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         some(values)
     }
 
-    fn binary(&mut self, op: BinaryOp, left: ValueSet, right: ValueSet) -> Result<ValueSet, Ended> {
+    fn binary(&mut self, op: BinaryOp, left: ValueSet, right: ValueSet) -> Result<ValueSet, PathEnd> {
         let (values, fails) = ValueSet::binary(op, &left, &right);
         if fails {
             self.may_fault();
@@ -161,12 +161,12 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         some(values)
     }
 
-    fn wrap(&mut self, of: ValueSet, domain: DomainId) -> Result<ValueSet, Ended> {
+    fn wrap(&mut self, of: ValueSet, domain: DomainId) -> Result<ValueSet, PathEnd> {
         let inside = ValueSet::defined_of(&self.system.domains[domain]);
         Ok(if of.is_subset(&inside) { of } else { inside })
     }
 
-    fn in_domain(&mut self, of: ValueSet, domain: DomainId) -> Result<ValueSet, Ended> {
+    fn in_domain(&mut self, of: ValueSet, domain: DomainId) -> Result<ValueSet, PathEnd> {
         let inside = ValueSet::defined_of(&self.system.domains[domain]);
         Ok(if of.is_subset(&inside) {
             ValueSet::one(1)
@@ -177,7 +177,7 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         })
     }
 
-    fn fit(&mut self, value: ValueSet, domain: DomainId) -> Result<ValueSet, Ended> {
+    fn fit(&mut self, value: ValueSet, domain: DomainId) -> Result<ValueSet, PathEnd> {
         let allowed = ValueSet::defined_of(&self.system.domains[domain]);
         if !value.is_subset(&allowed) {
             self.may_fault();
@@ -185,18 +185,18 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         some(value.intersection(&allowed))
     }
 
-    fn contents(&mut self, (spot, shape): Spotted) -> Result<Known, Ended> {
+    fn contents(&mut self, (spot, shape): Spotted) -> Result<Known, PathEnd> {
         let length = self.system.shapes.slots(shape) as u32;
         self.note_read(&spot, length);
         Ok(self.known_at(&spot, length))
     }
 
-    fn assign(&mut self, to: MaySlots, value: ValueSet) -> Result<(), Ended> {
+    fn assign(&mut self, to: MaySlots, value: ValueSet) -> Result<(), PathEnd> {
         self.write_scalar(&to, value);
         Ok(())
     }
 
-    fn paste(&mut self, (spot, shape): Spotted, contents: Known) -> Result<(), Ended> {
+    fn paste(&mut self, (spot, shape): Spotted, contents: Known) -> Result<(), PathEnd> {
         let length = self.system.shapes.slots(shape) as u32;
         self.write_unknown(&spot, length, Certainty::Surely);
         if let Some(slot) = spot.exact() {
@@ -205,7 +205,7 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         Ok(())
     }
 
-    fn blank(&mut self, (spot, shape): Spotted, blank: Blank) -> Result<(), Ended> {
+    fn blank(&mut self, (spot, shape): Spotted, blank: Blank) -> Result<(), PathEnd> {
         let length = self.system.shapes.slots(shape) as u32;
         self.write_unknown(&spot, length, Certainty::Surely);
         if let Some(first) = spot.exact()
@@ -244,10 +244,10 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         &mut self,
         value: &ValueSet,
         behind: impl FnOnce() -> Behind,
-    ) -> Result<Decision<Aside>, Ended> {
+    ) -> Result<Decision<Aside>, PathEnd> {
         let (holds, fails) = (value.may_be_true(), value.may_be_false());
         if !holds && !fails {
-            return Err(Ended);
+            return Err(PathEnd);
         }
         let decided = if holds { Decision::Holds } else { Decision::Fails };
         if holds != fails && self.frozen == 0 {
@@ -260,7 +260,7 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         }
         let aside = match behind {
             Behind::Alike => Aside::Same,
-            Behind::Reads if self.fuel == 0 => {
+            Behind::Reads if self.fuel.left == 0 => {
                 self.frozen += 1;
                 Aside::Frozen
             }
@@ -277,8 +277,8 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         Ok(Decision::Open(Open { holds, fails, aside }))
     }
 
-    fn learn(&mut self, condition: &'a Expr, holds: bool) -> Result<(), Ended> {
-        if self.assume(condition, holds) { Ok(()) } else { Err(Ended) }
+    fn learn(&mut self, condition: &'a Expr, holds: bool) -> Result<(), PathEnd> {
+        if self.assume(condition, holds) { Ok(()) } else { Err(PathEnd) }
     }
 
     fn turn(&mut self, aside: &mut Aside) {
@@ -311,7 +311,7 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         }
     }
 
-    fn turns(&mut self, range: &'a Range) -> Result<Turns<ValueSet>, Ended> {
+    fn turns(&mut self, range: &'a Range) -> Result<Turns<ValueSet>, PathEnd> {
         match range {
             Range::Domain(id) => {
                 let domain = &self.system.domains[*id];
@@ -326,11 +326,11 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
                 if by.contains(0) {
                     self.may_fault();
                 }
-                let bounds = |values: &ValueSet| values.bounds().ok_or(Ended);
+                let bounds = |values: &ValueSet| values.bounds().ok_or(PathEnd);
                 let ((least_from, most_from), (least_to, most_to)) = (bounds(&from)?, bounds(&to)?);
                 let (least_by, most_by) = bounds(&by)?;
                 if by.as_const() == Some(0) {
-                    return Err(Ended);
+                    return Err(PathEnd);
                 }
                 let mut hull = ValueSet::empty();
                 if most_by > 0 {
@@ -364,8 +364,8 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         &mut self,
         (slot, hull): (u32, ValueSet),
         behind: Behind,
-        turn: &mut dyn FnMut(&mut Self) -> Result<(), Ended>,
-    ) -> Result<(), Ended> {
+        turn: &mut dyn FnMut(&mut Self) -> Result<(), PathEnd>,
+    ) -> Result<(), PathEnd> {
         if behind == Behind::Reads {
             self.point.values.insert(slot, hull);
             // There need not be a turn.
@@ -382,7 +382,7 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         Ok(())
     }
 
-    fn repeat(&mut self, condition: &'a Expr, body: &'a [Stmt]) -> Result<(), Ended> {
+    fn repeat(&mut self, condition: &'a Expr, body: &'a [Stmt]) -> Result<(), PathEnd> {
         self.run_while(condition, body)
     }
 
@@ -391,11 +391,11 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         subject: &'a Expr,
         arms: &'a [SwitchArm],
         otherwise: &'a [Stmt],
-    ) -> Result<(), Ended> {
+    ) -> Result<(), PathEnd> {
         self.run_switch(subject, arms, otherwise)
     }
 
-    fn check(&mut self, kind: CheckKind, condition: &'a Expr) -> Result<(), Ended> {
+    fn check(&mut self, kind: CheckKind, condition: &'a Expr) -> Result<(), PathEnd> {
         let held = value(self, condition)?;
         if held.may_be_false() {
             match kind {
@@ -403,25 +403,25 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
                 CheckKind::Assume => self.met.drops = true,
             }
         }
-        if held.may_be_true() { self.learn(condition, true) } else { Err(Ended) }
+        if held.may_be_true() { self.learn(condition, true) } else { Err(PathEnd) }
     }
 
-    fn fail(&mut self) -> Ended {
+    fn fail(&mut self) -> PathEnd {
         self.may_fault();
-        Ended
+        PathEnd
     }
 
     fn unfollowed(
         &mut self,
         id: FunctionId,
         passed: &[Passed<'a, Self>],
-    ) -> Option<Result<Option<ValueSet>, Ended>> {
+    ) -> Option<Result<Option<ValueSet>, PathEnd>> {
         let recursive = self.frames.iter().any(|frame| frame.function == Some(id));
         let follows = !recursive && self.burn(1) && self.frames.len() < MAX_FRAMES;
         (!follows).then(|| Ok(self.call_by_summary(id, passed)))
     }
 
-    fn return_with(&mut self, result: Option<ValueSet>) -> Ended {
+    fn return_with(&mut self, result: Option<ValueSet>) -> PathEnd {
         let function = self.frame().function;
         let mut result = result.unwrap_or_else(|| ValueSet::one(1));
         if let Some(domain) = function.and_then(|id| self.system.function(id).result) {
@@ -434,15 +434,15 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
         let exit = &mut self.frame().exit;
         exit.result = exit.result.union(&result);
         join_into(&mut exit.point, Some(point));
-        Ended
+        PathEnd
     }
 
     fn leave_call(
         &mut self,
         function: &'a Function,
         first: u32,
-        end: Result<(), Ended>,
-    ) -> Result<Option<ValueSet>, Ended> {
+        end: Result<(), PathEnd>,
+    ) -> Result<Option<ValueSet>, PathEnd> {
         if function.result.is_some() && end.is_ok() {
             // The end of the body was reached without a result.
             self.may_fault();
@@ -458,6 +458,6 @@ impl<'a> AbstractMachine<'a> for AbstractWalk<'a> {
 }
 
 /// The values; none of them is a path that surely met an error.
-fn some(values: ValueSet) -> Result<ValueSet, Ended> {
-    if values.is_empty() { Err(Ended) } else { Ok(values) }
+fn some(values: ValueSet) -> Result<ValueSet, PathEnd> {
+    if values.is_empty() { Err(PathEnd) } else { Ok(values) }
 }

@@ -211,7 +211,7 @@ impl Budget {
     }
 
     fn spend(&mut self, walk: &AbstractWalk) {
-        self.steps = self.steps.saturating_sub(u64::from(walk.allowance - walk.fuel) + 20);
+        self.steps = self.steps.saturating_sub(u64::from(walk.fuel.used()) + 20);
     }
 }
 
@@ -221,7 +221,7 @@ fn action_facts<'a>(walk: &mut AbstractWalk<'a>, action: &'a Action, budget: &mu
     if count == 1 || !budget.allows(count) {
         let values: Vec<ValueSet> =
             action.params.iter().map(|p| footprint::param_values(walk.ground, p)).collect();
-        walk.allowance = budget.allowance();
+        walk.fuel.allowance = budget.allowance();
         let whole = footprint::footprint(walk, action, &values);
         budget.spend(walk);
         return ActionFacts { whole, count, instances: Vec::new() };
@@ -231,7 +231,7 @@ fn action_facts<'a>(walk: &mut AbstractWalk<'a>, action: &'a Action, budget: &mu
     for n in 0..count {
         let values = instance_values(&action.params, &system.domains, n);
         let values: Vec<ValueSet> = values.into_iter().map(ValueSet::one).collect();
-        walk.allowance = budget.allowance();
+        walk.fuel.allowance = budget.allowance();
         let print = footprint::footprint(walk, action, &values);
         budget.spend(walk);
         match &mut whole {
@@ -259,7 +259,7 @@ fn property_facts<'a>(
         } else {
             property.params.iter().map(|p| footprint::param_values(walk.ground, p)).collect()
         };
-        walk.allowance = budget.allowance();
+        walk.fuel.allowance = budget.allowance();
         walk.begin(&property.locals, property.params.iter().zip(values));
         // What it may be is not asked, only what it touches.
         let _ = machine::value(walk, condition);

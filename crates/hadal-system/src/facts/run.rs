@@ -3,7 +3,7 @@
 use super::point::{Point, join_into};
 use super::touch::Certainty;
 use super::values::ValueSet;
-use super::walk::{AbstractWalk, Ended, MaySlots};
+use super::walk::{AbstractWalk, MaySlots, PathEnd};
 use crate::expr::{BinaryOp, Expr};
 use crate::machine::{Passed, block, has_call, value};
 use crate::stmt::{Stmt, SwitchArm};
@@ -14,7 +14,7 @@ const MAX_KNOWN_TURNS: u32 = 64;
 
 impl<'a> AbstractWalk<'a> {
     /// Runs `run` from another point; where it leads, if it does.
-    fn run_at(&mut self, point: Point, run: impl FnOnce(&mut Self) -> Result<(), Ended>) -> Option<Point> {
+    fn run_at(&mut self, point: Point, run: impl FnOnce(&mut Self) -> Result<(), PathEnd>) -> Option<Point> {
         let here = std::mem::replace(&mut self.point, point);
         let end = run(self);
         let there = std::mem::replace(&mut self.point, here);
@@ -22,7 +22,7 @@ impl<'a> AbstractWalk<'a> {
     }
 
     /// Runs `turn` until what is known no longer changes; what is known then holds after any number of turns.
-    pub fn fixpoint(&mut self, mut turn: impl FnMut(&mut Self) -> Result<(), Ended>) {
+    pub fn fixpoint(&mut self, mut turn: impl FnMut(&mut Self) -> Result<(), PathEnd>) {
         let mut rounds = 0;
         loop {
             let ahead = self.fork();
@@ -40,7 +40,7 @@ impl<'a> AbstractWalk<'a> {
         }
     }
 
-    pub fn run_while(&mut self, condition: &'a Expr, body: &'a [Stmt]) -> Result<(), Ended> {
+    pub fn run_while(&mut self, condition: &'a Expr, body: &'a [Stmt]) -> Result<(), PathEnd> {
         for _ in 0..MAX_KNOWN_TURNS {
             if !self.burn(1) {
                 break;
@@ -63,7 +63,7 @@ impl<'a> AbstractWalk<'a> {
                 join_into(&mut after, out);
             }
             if !held.may_be_true() {
-                return Err(Ended);
+                return Err(PathEnd);
             }
             walk.assumed(condition, true)?;
             block(walk, body)
@@ -87,8 +87,8 @@ impl<'a> AbstractWalk<'a> {
         known.is_ok_and(|known| known.may_be_true() && known.may_be_false())
     }
 
-    fn assumed(&mut self, condition: &'a Expr, holds: bool) -> Result<(), Ended> {
-        if self.assume(condition, holds) { Ok(()) } else { Err(Ended) }
+    fn assumed(&mut self, condition: &'a Expr, holds: bool) -> Result<(), PathEnd> {
+        if self.assume(condition, holds) { Ok(()) } else { Err(PathEnd) }
     }
 
     pub fn run_switch(
@@ -96,7 +96,7 @@ impl<'a> AbstractWalk<'a> {
         subject: &'a Expr,
         arms: &'a [SwitchArm],
         otherwise: &'a [Stmt],
-    ) -> Result<(), Ended> {
+    ) -> Result<(), PathEnd> {
         let mut left = value(self, subject)?;
         // Learning about the subject is sound only while nothing it reads can have changed.
         let mut still = !has_call(subject);
@@ -148,11 +148,11 @@ impl<'a> AbstractWalk<'a> {
         self.continue_at(after)
     }
 
-    fn quietly_learn(&mut self, subject: &'a Expr, op: BinaryOp, values: &ValueSet) -> Result<(), Ended> {
+    fn quietly_learn(&mut self, subject: &'a Expr, op: BinaryOp, values: &ValueSet) -> Result<(), PathEnd> {
         self.quiet += 1;
         let possible = self.learn_operand(subject, op, values);
         self.quiet -= 1;
-        if possible { Ok(()) } else { Err(Ended) }
+        if possible { Ok(()) } else { Err(PathEnd) }
     }
 
     /// What a call may do whatever it is given.

@@ -65,7 +65,7 @@ impl Default for Exit {
 
 /// No path goes on from here.
 #[derive(Debug)]
-pub(super) struct Ended;
+pub(super) struct PathEnd;
 
 pub(super) struct AbstractWalk<'a> {
     pub ground: &'a Ground<'a>,
@@ -79,15 +79,27 @@ pub(super) struct AbstractWalk<'a> {
     /// What is known where the walk is now.
     pub point: Point,
     pub met: Met,
-    pub fuel: u32,
-    /// The fuel each walk starts with.
-    pub allowance: u32,
+    pub fuel: Fuel,
     /// Above 0, what is learnt on the way is not noted: the point stays as it is but for calls.
     pub frozen: u32,
     /// While the guard is walked: what holds at some point where it meets an error.
     pub fault: Option<Option<Point>>,
     /// Above 0, nothing is noted: an expression is looked at again only for its values.
     pub quiet: u32,
+}
+
+/// How many steps a walk may still take, and how many each starts with.
+#[derive(Clone, Copy)]
+pub(super) struct Fuel {
+    pub left: u32,
+    pub allowance: u32,
+}
+
+impl Fuel {
+    /// How many steps were taken.
+    pub fn used(self) -> u32 {
+        self.allowance - self.left
+    }
 }
 
 impl<'a> AbstractWalk<'a> {
@@ -102,8 +114,7 @@ impl<'a> AbstractWalk<'a> {
             frames: Vec::new(),
             point: Point::default(),
             met: Met::default(),
-            fuel: FUEL,
-            allowance: FUEL,
+            fuel: Fuel { left: FUEL, allowance: FUEL },
             frozen: 0,
             fault: None,
             quiet: 0,
@@ -117,7 +128,7 @@ impl<'a> AbstractWalk<'a> {
         self.frames.clear();
         self.point = Point::default();
         self.met = Met::default();
-        self.fuel = self.allowance;
+        self.fuel.left = self.fuel.allowance;
         self.frozen = 0;
         self.fault = None;
         self.quiet = 0;
@@ -186,8 +197,8 @@ impl<'a> AbstractWalk<'a> {
 
     /// Uses up fuel; false when there is none left.
     pub fn burn(&mut self, steps: usize) -> bool {
-        self.fuel = self.fuel.saturating_sub(u32::try_from(steps).unwrap_or(u32::MAX));
-        self.fuel > 0
+        self.fuel.left = self.fuel.left.saturating_sub(u32::try_from(steps).unwrap_or(u32::MAX));
+        self.fuel.left > 0
     }
 
     /// A copy of what is known, to go another way from here. Without fuel, only little knowledge is taken along:
@@ -202,7 +213,7 @@ impl<'a> AbstractWalk<'a> {
     /// The same of what is known somewhere else.
     pub fn copy_of(&mut self, point: &Point) -> Point {
         self.burn(1 + point.values.len());
-        if self.fuel > 0 || point.values.len() <= MAX_FREE_FORK {
+        if self.fuel.left > 0 || point.values.len() <= MAX_FREE_FORK {
             return point.clone();
         }
         let is_bound = |slot: u32| matches!(self.slot_domains.get(slot as usize), Some(None));
@@ -225,8 +236,8 @@ impl<'a> AbstractWalk<'a> {
     }
 
     /// Goes on from here, where some path leads here.
-    pub fn continue_at(&mut self, point: Option<Point>) -> Result<(), Ended> {
-        self.point = point.ok_or(Ended)?;
+    pub fn continue_at(&mut self, point: Option<Point>) -> Result<(), PathEnd> {
+        self.point = point.ok_or(PathEnd)?;
         Ok(())
     }
 

@@ -5,17 +5,15 @@ use super::graph::{DiskError, DiskGraph, DiskOptions};
 use super::journal::Journal;
 use super::rows::Rows;
 use super::solve::{Found, How, Question, Tier, solve};
-use crate::answer::{Answer, Needs};
+use crate::answer::{Answer, Needs, Size};
+use crate::asking::decides;
 use crate::bounded::Rule;
 use crate::build::{BuildOptions, build};
 use crate::graph::Graph;
-use crate::numbers::bracket;
 use crate::values::other_probability;
 use crate::{Precision, SolveError};
 use hadal_store::Governor;
-use hadal_system::chance::{
-    Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths, Relation, Sense,
-};
+use hadal_system::chance::{Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths, Sense};
 use hadal_system::{PropertyId, StateSpace, System};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -121,8 +119,12 @@ pub fn answer_with(
         tier,
     };
     let mut answer = solver.answer(objective, Some(journal))?;
-    (answer.states, answer.choices, answer.branches) = (graph.states, graph.choices, graph.branches);
-    answer.deadlocks = graph.deadlocks;
+    answer.size = Size {
+        states: graph.states,
+        choices: graph.choices,
+        branches: graph.branches,
+        deadlocks: graph.deadlocks,
+    };
     answer.resumed = resumed;
     Ok(answer)
 }
@@ -155,8 +157,7 @@ pub fn answer_in_ram(
     };
     let mut answer = solver.answer(objective, None)?;
     let graph: &Graph = &built.graph;
-    (answer.states, answer.choices) = (graph.states() as u64, graph.choices() as u64);
-    (answer.branches, answer.deadlocks) = (graph.branches() as u64, graph.deadlocks.len() as u64);
+    answer.size = Size::of(graph);
     Ok(answer)
 }
 
@@ -234,16 +235,7 @@ impl<R: Rows> Solver<'_, R> {
             ..Answer::default()
         };
         if let Some((relation, bound)) = compared {
-            let (under, over) = bracket(&bound);
-            let (holds, fails) = match relation {
-                Relation::AtLeast => (low >= over, high < under),
-                Relation::Above => (low > over, high < under),
-                Relation::AtMost => (high <= under, low > over),
-                Relation::Below => (high < under, low > over),
-            };
-            if !holds && !fails {
-                return Err(SolveError::Undecided);
-            }
+            let holds = decides(relation, &bound, (low, high)).ok_or(SolveError::Undecided)?;
             answer.verdict = Some(holds);
             answer.value = None;
         }

@@ -1,23 +1,25 @@
 //! The command line as it is typed. [`hadal_check`] turns it into something validated.
 
+mod asked;
 mod cluster;
 mod limits;
 mod model;
 mod output;
 mod runs;
+mod storing;
 
+pub use asked::{AskedArgs, Deadlock};
 pub use cluster::{ClusterArgs, WorkerArgs};
 pub use limits::LimitArgs;
 pub use model::{Given, ModelArgs, ModelErrors, Symmetry, parse_override};
 pub use output::{OutputArgs, TraceFormat};
 pub use runs::{ReportArgs, ResumeArgs, RunsArgs, RunsVerb};
+pub use storing::StoringArgs;
 
 use crate::timed::TimedArgs;
 use clap::{Args, CommandFactory, Parser, ValueEnum};
 use hadal_check::formulas::Formulas;
-use hadal_check::{Detecting, Directing, Partitioning, Reductions, Running, Strategy};
-use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use hadal_check::{Directing, Reductions, Running};
 
 /// Explores state spaces deeper than memory: exact checking of models under a memory budget.
 #[derive(Debug, Parser)]
@@ -103,19 +105,6 @@ impl Cli {
     }
 }
 
-/// When a state is a deadlock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-pub enum Deadlock {
-    /// The language's own notion (docs/languages).
-    On,
-    /// Never.
-    Off,
-    /// No action can fire.
-    Stuck,
-    /// No action leads to another state.
-    Stuttering,
-}
-
 /// Arguments of `check`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "EXAMPLES:\n  \
@@ -131,26 +120,9 @@ pub struct CheckArgs {
     /// How much it may take.
     #[command(flatten, next_help_heading = "Limits")]
     pub limits: LimitArgs,
-    /// Folder for runs, once a search needs the disk. If this option is given, a finished run is kept.
-    #[arg(long, value_name = "DIR")]
-    pub disk: Option<PathBuf>,
-    /// How to visit and store states.
-    #[arg(long, default_value_t = Strategy::default())]
-    pub strategy: Strategy,
-    /// Check only this property (by name); may be repeated. Errors of the model itself are always reported. Goals of a
-    /// BEEM description beside the model are searched for only if they are named.
-    #[arg(long, value_name = "NAME")]
-    pub property: Vec<String>,
-    /// Whether and how to look for deadlocks. Default: on, or off if properties are named.
-    #[arg(long, value_enum)]
-    pub deadlock: Option<Deadlock>,
-    /// Report one violation of each violated property, at most this many. Each violation has a search of its own; an
-    /// error of the model itself ends the series.
-    #[arg(id = "continue", long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub several: Option<u32>,
-    /// Properties that an earlier search of the same command answered.
-    #[arg(skip)]
-    pub settled: Vec<String>,
+    /// What is asked of the model.
+    #[command(flatten, next_help_heading = "Questions")]
+    pub asked: AskedArgs,
     /// Formulas and claims.
     #[command(flatten, next_help_heading = "Temporal logic")]
     pub formulas: Formulas,
@@ -163,12 +135,9 @@ pub struct CheckArgs {
     /// Directed search.
     #[command(flatten, next_help_heading = "Directed search")]
     pub directed: Directing,
-    /// How `--strategy part` works.
-    #[command(flatten, next_help_heading = "Disk strategies")]
-    pub partition: Partitioning,
-    /// How the layered disk strategies work.
-    #[command(flatten, next_help_heading = "Disk strategies")]
-    pub detection: Detecting,
+    /// How states are visited and stored.
+    #[command(flatten, next_help_heading = "Strategies")]
+    pub storing: StoringArgs,
     /// Several machines.
     #[command(flatten, next_help_heading = "Several machines")]
     pub cluster: ClusterArgs,

@@ -1,7 +1,8 @@
 //! What a run's folder keeps of the command that made it.
 
 use crate::args::{
-    CheckArgs, ClusterArgs, Deadlock, Given, LimitArgs, ModelArgs, ModelErrors, OutputArgs, Symmetry,
+    AskedArgs, CheckArgs, ClusterArgs, Deadlock, Given, LimitArgs, ModelArgs, ModelErrors, OutputArgs,
+    StoringArgs, Symmetry,
 };
 use crate::timed::TimedArgs;
 use hadal_check::formulas::Formulas;
@@ -58,18 +59,18 @@ impl About {
             model_errors: args.model.model_errors,
             processes: args.model.processes.clone(),
             merge: args.model.merge,
-            property: args.property.clone(),
-            deadlock: args.deadlock,
-            strategy: Some(args.strategy),
+            property: args.asked.property.clone(),
+            deadlock: args.asked.deadlock,
+            strategy: Some(args.storing.strategy),
             formulas: args.formulas.clone(),
             running: args.running.clone(),
             reduction: args.reduction.clone(),
-            partition: args.partition.clone(),
+            partition: args.storing.partition.clone(),
             directed: args.directed.clone(),
-            detection: args.detection.clone(),
+            detection: args.storing.detection.clone(),
             timed: args.timed.clone(),
             cluster: args.cluster.clone(),
-            settled: args.settled.clone(),
+            settled: args.asked.settled.clone(),
         }
     }
 }
@@ -87,20 +88,24 @@ impl From<About> for CheckArgs {
                 merge: about.merge,
             },
             limits: LimitArgs::default(),
-            disk: None,
-            strategy: about.strategy.unwrap_or_default(),
+            storing: StoringArgs {
+                strategy: about.strategy.unwrap_or_default(),
+                disk: None,
+                partition: about.partition,
+                detection: about.detection,
+            },
+            asked: AskedArgs {
+                property: about.property,
+                deadlock: about.deadlock,
+                several: None,
+                settled: about.settled,
+            },
             formulas: about.formulas,
             running: about.running,
             reduction: about.reduction,
-            partition: about.partition,
             directed: about.directed,
-            detection: about.detection,
             timed: about.timed,
             cluster: about.cluster,
-            settled: about.settled,
-            several: None,
-            property: about.property,
-            deadlock: about.deadlock,
             output: OutputArgs::default(),
         }
     }

@@ -20,6 +20,7 @@ use hadal_check::usage::{begin_peak, cpu_seconds};
 use hadal_check::{Check, DeadlockNotion, Fair, Options, Several, Verdict, folder};
 use hadal_lang::{Language, LoadOptions};
 use hadal_system::{Property, progress};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -43,6 +44,22 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     }
     cluster::must_suit(args)?;
     reading::must_fit(args);
+    let mut args = args.clone();
+    let mut resumed = resumed;
+    loop {
+        match carry_out(&args, resumed.take(), begun)? {
+            ControlFlow::Break(code) => return Ok(code),
+            ControlFlow::Continue(more) => more.give(&mut args.model.processes),
+        }
+    }
+}
+
+/// One exploration with the room for processes that the arguments give: the exit code, or how much more room there must be.
+fn carry_out(
+    args: &CheckArgs,
+    resumed: Option<&Path>,
+    begun: Instant,
+) -> Result<ControlFlow<u8, MoreRoom>, Failure> {
     // The limit of a run that is resumed begins when it has read everything back.
     let reading = resumed.is_none().then(|| Reading::begin(args));
     let (mut loaded, mut named) = asking(args, &args.model.load_options()).read()?;
@@ -60,7 +77,9 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         )));
     }
     // What is asked for by name, formulas on the command line included.
-    let args = &CheckArgs { property: named, ..args.clone() };
+    let mut asked = args.clone();
+    asked.asked.property = named;
+    let args = &asked;
     if !loaded.warnings.is_empty() && !args.output.quiet {
         crate::output::aside(format_args!("{}", loaded.warnings));
     }
@@ -71,7 +90,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let before = resumed.and_then(|path| folder::look_at(path).ok()).map_or(0, |run| run.record.states());
     let first_options = options(args, loaded.language, resumed)?;
     let mut system = loaded.system;
-    let mut several = Several::new(first_options.clone(), args.several.map_or(1, |most| most as usize));
+    let mut several = Several::new(first_options.clone(), args.asked.several.map_or(1, |most| most as usize));
     let given = if several.may_go_on() { system.clone() } else { std::mem::take(&mut system) };
     let mut prepared = Check::with_options(given, first_options).prepare()?;
     if !args.output.quiet {
@@ -102,9 +121,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
                     "more processes `{process}` live at once than there was room for: again, with room for {room}"
                 );
             }
-            let mut again = args.clone();
-            more.give(&mut again.model.processes);
-            return run(&again, None);
+            return Ok(ControlFlow::Continue(more));
         }
         let trace = match (&found.report.verdict, &found.trace) {
             (Verdict::Violated(violation), Some(trace)) => {
@@ -138,7 +155,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         write_report(path, &outcome, &about_all)?;
     }
     show(args, &outcome, &traces)?;
-    Ok(exit_code)
+    Ok(ControlFlow::Break(exit_code))
 }
 
 /// Writes the page about this run: from its folder where there is one, else from what the search counted.
@@ -175,8 +192,14 @@ fn about(args: &CheckArgs) -> Result<serde_json::Value, Failure> {
 /// What is asked of the model at `args`, and how it is read.
 pub(super) fn asking<'a>(args: &'a CheckArgs, options: &'a LoadOptions) -> Asking<'a> {
     // Nothing named and no deadlocks: the plain graph is asked for.
-    let own = if args.deadlock == Some(Deadlock::Off) { Own::Named } else { Own::All };
-    Asking { path: &args.model.model, options, formulas: &args.formulas, properties: &args.property, own }
+    let own = if args.asked.deadlock == Some(Deadlock::Off) { Own::Named } else { Own::All };
+    Asking {
+        path: &args.model.model,
+        options,
+        formulas: &args.formulas,
+        properties: &args.asked.property,
+        own,
+    }
 }
 
 /// What the arguments ask of the library.
@@ -187,26 +210,26 @@ pub(crate) fn options(
 ) -> Result<Options, Failure> {
     let stem = args.model.model.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     Ok(Options {
-        properties: args.property.clone(),
-        settled: args.settled.clone(),
-        deadlock: match args.deadlock {
+        properties: args.asked.property.clone(),
+        settled: args.asked.settled.clone(),
+        deadlock: match args.asked.deadlock {
             // Naming properties asks about those only, unless deadlock is asked for as well.
-            None if !args.property.is_empty() => DeadlockNotion::Off,
+            None if !args.asked.property.is_empty() => DeadlockNotion::Off,
             None | Some(Deadlock::On) => language.deadlock,
             Some(Deadlock::Off) => DeadlockNotion::Off,
             Some(Deadlock::Stuck) => DeadlockNotion::Stuck,
             Some(Deadlock::Stuttering) => DeadlockNotion::Stuttering,
         },
-        strategy: args.strategy,
+        strategy: args.storing.strategy,
         directing: args.directed.clone(),
         reductions: args.reduction.clone(),
-        partitioning: args.partition.clone(),
-        detecting: args.detection.clone(),
+        partitioning: args.storing.partition.clone(),
+        detecting: args.storing.detection.clone(),
         running: args.running.clone(),
         model: args.model.model_options(),
         budget: args.limits.budget(),
         place: Place {
-            disk: args.disk.clone(),
+            disk: args.storing.disk.clone(),
             name: stem,
             resumed: resumed.map(Path::to_owned),
             about: about(args)?,

@@ -91,7 +91,7 @@ pub(crate) fn show(args: &CheckArgs, outcome: &Outcome, traces: &[TraceView]) ->
             output::line(&format!("{}\n{}", numbered(&charts).join("\n"), outcome.text(paint)))?;
         }
         (traces, TraceFormat::Json) => {
-            let value = match (traces, args.several) {
+            let value = match (traces, args.asked.several) {
                 // Whoever asked for a trace in a format gets that format, though there is none.
                 ([], None) => serde_json::Value::Null,
                 ([trace, ..], None) => trace.json(detail),

@@ -9,9 +9,12 @@ use hadal_check::{DeadlockNotion, Options};
 pub fn with_rest(args: &CheckArgs, rest: &Options) -> CheckArgs {
     let deadlock = match rest.deadlock {
         DeadlockNotion::Off => Some(Deadlock::Off),
-        _ => args.deadlock,
+        _ => args.asked.deadlock,
     };
-    CheckArgs { settled: rest.settled.clone(), deadlock, ..args.clone() }
+    let mut args = args.clone();
+    args.asked.settled.clone_from(&rest.settled);
+    args.asked.deadlock = deadlock;
+    args
 }
 
 /// The violations that were found before the last search.
@@ -28,7 +31,7 @@ impl Found {
     ) -> Vec<TraceView> {
         let more = self.0.len();
         let traces: Vec<TraceView> = self.0.into_iter().chain(last).collect();
-        if args.several.is_none() {
+        if args.asked.several.is_none() {
             return traces;
         }
         let detail = super::present::detail(args);

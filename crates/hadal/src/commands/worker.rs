@@ -75,7 +75,7 @@ fn prepare(job: &Job) -> Result<(CheckArgs, Prepared), Failure> {
     args.limits.max_depth = limits.depth;
     args.limits.time_limit = limits.seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let (loaded, named) = check::asking(&args, &args.model.load_options()).read()?;
-    args.property = named;
+    args.asked.property = named;
     let options = check::options(&args, loaded.language, None)?;
     let prepared = Check::with_options(loaded.system, options).prepare()?;
     Ok((args, prepared))
@@ -182,7 +182,7 @@ impl Worker {
     fn explore_over(&self, task: SearchTask, governor: &Governor, link: &Link) -> Result<Report, CheckError> {
         let job = &self.job;
         let sort = Strategy::named("sort");
-        let named = self.args.strategy.settings();
+        let named = self.args.storing.strategy.settings();
         let Some(strategy) = named.or(sort) else {
             return Err(CheckError::Internal("there is no such strategy".into()));
         };

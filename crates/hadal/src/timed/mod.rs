@@ -110,7 +110,7 @@ pub fn refused(source: &Source, error: &ZoneError) -> Failure {
 /// Runs `hadal check` on a timed model, or goes on with a run.
 pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
-    if args.several.is_some() {
+    if args.asked.several.is_some() {
         return Err(Failure::Usage(
             "--continue: of a model in real time one violation is reported; name properties one by one with --property"
                 .into(),
@@ -122,7 +122,7 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         path: &args.model.model,
         options: &loading,
         formulas: &args.formulas,
-        properties: &args.property,
+        properties: &args.asked.property,
         own: Own::All,
     };
     let (read, named) = asking.read_timed()?;
@@ -132,7 +132,9 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let plan = options(args, read.language, resumed)?;
     let warnings = read.warnings.clone();
     let mut timed = read.into_timed().unwrap_or_default();
-    let asked = question::ask(&mut timed, &CheckArgs { property: named, ..args.clone() })?;
+    let mut naming = args.clone();
+    naming.asked.property = named;
+    let asked = question::ask(&mut timed, &naming)?;
     let runs = question::about_runs(&timed, &asked);
     if let (Some(file), true) =
         (&args.timed.queries, runs.is_empty() && !question::asks_states(&timed, &asked))
@@ -395,7 +397,7 @@ impl Searching<'_> {
         let steps = trace.as_ref().filter(|t| !t.steps.is_empty()).map(|t| t.steps.len() as u64 - 1);
         outcome.traces.trace_length = steps;
         outcome.used = Used {
-            strategy: args.strategy.info().name,
+            strategy: args.storing.strategy.info().name,
             symmetry: "off",
             threads: search.threads(),
             state_bits: space.bits(),
@@ -425,5 +427,5 @@ fn without_claim(product: &Product, found: &Violation) -> Violation {
 
 /// Whether a person asks for deadlocks.
 fn wants_deadlocks(args: &CheckArgs) -> bool {
-    matches!(args.deadlock, Some(Deadlock::On | Deadlock::Stuck | Deadlock::Stuttering))
+    matches!(args.asked.deadlock, Some(Deadlock::On | Deadlock::Stuck | Deadlock::Stuttering))
 }

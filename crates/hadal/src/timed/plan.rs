@@ -4,7 +4,7 @@ use super::{gantt, load, question, refused};
 use crate::args::ResumeArgs;
 use crate::args::{ModelArgs, ModelErrors, Symmetry};
 use crate::commands::check::interrupt_stops;
-use crate::commands::plan::PlanArgs;
+use crate::commands::plan::{PlanArgs, RoomArgs, TaskArgs, WrittenArgs};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use hadal_check::Options;
@@ -170,16 +170,12 @@ struct About {
 /// Goes on with a run; `None` where it is no run of a priced model.
 pub fn resume(args: &ResumeArgs, about: &serde_json::Value) -> Option<Result<u8, Failure>> {
     let about: About = serde_json::from_value(about.clone()).ok()?;
-    let limits = &args.limits;
     let plan = PlanArgs {
-        memory: limits.memory,
-        time_limit: limits.time_limit,
-        threads: limits.threads,
-        disk_limit: limits.disk_limit,
-        json: args.output.json,
-        quiet: args.output.quiet,
+        task: TaskArgs { domain: about.model, problem: None },
+        room: RoomArgs::from(&args.limits),
+        written: WrittenArgs::from(&args.output),
         timed: about.timed_plan,
-        ..PlanArgs::of_model(about.model)
+        ..PlanArgs::default()
     };
     Some(carry_out(&plan, Some(&args.run)))
 }
@@ -209,7 +205,7 @@ fn carry_out(plan: &PlanArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         ));
     }
     let model = ModelArgs {
-        model: plan.domain.clone(),
+        model: plan.task.domain.clone(),
         define: args.define.iter().map(|(n, v)| (n.clone(), crate::args::Given::Number(*v))).collect(),
         symmetry: Symmetry::Off,
         interpret: false,
@@ -217,14 +213,14 @@ fn carry_out(plan: &PlanArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         merge: false,
         model_errors: ModelErrors::Report,
     };
-    let mut timed = load(&model, plan.quiet)?;
+    let mut timed = load(&model, plan.written.quiet)?;
     let goal = goal(&mut timed, args.property.as_deref(), args.label.as_deref())?;
     let mut asked = vec![false; timed.system.properties.len()];
     asked[goal] = true;
     let source = timed.system.source.clone();
     let options = ZoneOptions { asked, ..ZoneOptions::default() };
     let space = PricedSpace::new(timed, options, goal).map_err(|error| priced_failure(&source, error))?;
-    let planned = match resumed.is_none() && plan.disk.is_none() {
+    let planned = match resumed.is_none() && plan.room.disk.is_none() {
         true => {
             let planned = in_ram(plan, &space, (chosen, &coverage))?;
             // What does not fit goes on disk, from the beginning.
@@ -237,7 +233,7 @@ fn carry_out(plan: &PlanArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         false => on_disk(plan, &space, (chosen, &coverage), resumed)?,
     };
     let (outcome, code) = outcome(args, &space, &planned, begun)?;
-    let text = match plan.json {
+    let text = match plan.written.json {
         // Plain data always serialises.
         true => serde_json::to_string_pretty(&outcome).unwrap_or_default(),
         false => outcome.text(),
@@ -262,8 +258,8 @@ fn in_ram(
         OrderChoice::Broadening => Order::Broadening(coverage.to_vec()),
     };
     let limits = PricedLimits {
-        memory: plan.memory.unwrap_or_else(default_memory),
-        seconds: plan.time_limit.map(|limit| limit.as_secs_f64()),
+        memory: plan.room.memory.unwrap_or_else(default_memory),
+        seconds: plan.room.time_limit.map(|limit| limit.as_secs_f64()),
     };
     let source = &space.zones().timed().system.source;
     let found = search(space, &order, plan.timed.upper_bound, limits);
@@ -299,17 +295,19 @@ fn on_disk(
     };
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let gantt = plan.timed.gantt.as_deref().map(absolute);
-    let about =
-        About { model: absolute(&plan.domain), timed_plan: TimedPlanArgs { gantt, ..plan.timed.clone() } };
+    let about = About {
+        model: absolute(&plan.task.domain),
+        timed_plan: TimedPlanArgs { gantt, ..plan.timed.clone() },
+    };
     let options = Options {
         budget: Budget {
-            memory: plan.memory,
-            threads: plan.threads.map(usize::from),
-            disk: plan.disk_limit,
-            limits: Limits { time: plan.time_limit, ..Limits::default() },
+            memory: plan.room.memory,
+            threads: plan.room.threads.map(usize::from),
+            disk: plan.room.disk_limit,
+            limits: Limits { time: plan.room.time_limit, ..Limits::default() },
         },
         place: Place {
-            disk: plan.disk.clone(),
+            disk: plan.room.disk.clone(),
             name: None,
             resumed: resumed.map(Path::to_owned),
             // Plain data always serialises.

@@ -16,7 +16,7 @@ pub const TIMELOCK: &str = "timelock";
 pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failure> {
     let own = timed.system.properties.len();
     timed.formulas.resize(own, None);
-    for name in &args.property {
+    for name in &args.asked.property {
         if !timed.system.properties.iter().any(|p| p.name == *name) {
             let known: Vec<_> = timed.system.properties.iter().map(|p| format!("`{}`", p.name)).collect();
             let known = match known.is_empty() {
@@ -26,7 +26,7 @@ pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failu
             return Err(Failure::Usage(format!("the model has no property `{name}`; {known}")));
         }
     }
-    let named = !args.property.is_empty() || args.timed.label.is_some();
+    let named = !args.asked.property.is_empty() || args.timed.label.is_some();
     let mut asked: Vec<bool> = timed
         .system
         .properties
@@ -34,14 +34,14 @@ pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failu
         .map(|property| match property.kind {
             PropertyKind::Assumption => true,
             PropertyKind::Goal => {
-                args.property.contains(&property.name) || (!named && args.timed.queries.is_some())
+                args.asked.property.contains(&property.name) || (!named && args.timed.queries.is_some())
             }
-            _ => !named || args.property.contains(&property.name),
+            _ => !named || args.asked.property.contains(&property.name),
         })
         .collect();
     if args.timed.queries.is_none() {
         // A run that is looked for is a goal.
-        let is_named = |n: usize| args.property.contains(&timed.system.properties[n].name);
+        let is_named = |n: usize| args.asked.property.contains(&timed.system.properties[n].name);
         timed.wanted_runs.iter().filter(|&&n| !is_named(n)).for_each(|&n| asked[n] = false);
     }
     if let Some(labels) = &args.timed.label {

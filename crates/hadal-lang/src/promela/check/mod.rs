@@ -7,7 +7,9 @@ mod step;
 mod watcher;
 
 use super::ast::{self, Tree};
-use super::model::{Exclusive, Initial, Model, Process, Record, Term, TermKind, Type, Variable, Width};
+use super::model::{
+    Active, Exclusive, Initial, Model, Process, Record, Term, TermKind, Type, Variable, Width,
+};
 use super::parse::PLAIN_MTYPE;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use hadal_system::Span;
@@ -276,12 +278,11 @@ impl Checker<'_> {
         self.scopes = Scopes::of_process();
         let mut made = Process {
             name: process.name.text.clone(),
-            active: 0,
+            active: Active::default(),
             variables: Vec::new(),
             parameters: process.parameters.len(),
             at_head: Vec::new(),
             provided: None,
-            priority: 1,
             elements: Vec::new(),
             entry: 0,
             labels: Vec::new(),
@@ -294,10 +295,10 @@ impl Checker<'_> {
             if !(0..=255).contains(&value) {
                 self.error(count.span, "at most 255 processes run");
             }
-            made.active = value.clamp(0, 255) as usize;
+            made.active.count = value.clamp(0, 255) as usize;
         }
         if let Some(priority) = &process.priority {
-            made.priority = self.priority(priority);
+            made.active.priority = self.priority(priority);
         }
         for parameter in &process.parameters {
             let variable = self.variable(parameter);

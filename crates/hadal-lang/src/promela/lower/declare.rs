@@ -256,7 +256,7 @@ impl Lowering<'_> {
         for class in 0..model.processes.len() {
             for (n, slot) in self.classes[class].clone().into_iter().enumerate() {
                 body.extend(self.zero_locals(slot));
-                if n < model.processes[class].active {
+                if n < model.processes[class].active.count {
                     if let Pid::State(var) = self.slots[slot].pid {
                         let place = self.whole(var, Span::default());
                         body.push(Stmt::new(
@@ -264,7 +264,11 @@ impl Lowering<'_> {
                             Span::default(),
                         ));
                     }
-                    body.extend(self.starts_with(slot, model.processes[class].priority, Span::default()));
+                    body.extend(self.starts_with(
+                        slot,
+                        model.processes[class].active.priority,
+                        Span::default(),
+                    ));
                     body.extend(self.begin(slot));
                     living += 1;
                 }

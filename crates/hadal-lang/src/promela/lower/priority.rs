@@ -36,8 +36,8 @@ impl Priorities {
         let mut starts: Vec<Vec<i64>> = vec![Vec::new(); model.processes.len()];
         let mut change = false;
         for (class, process) in model.processes.iter().enumerate() {
-            if process.active > 0 {
-                note(&mut starts[class], process.priority);
+            if process.active.count > 0 {
+                note(&mut starts[class], process.active.priority);
             }
             for element in &process.elements {
                 terms(element, &mut |term| {

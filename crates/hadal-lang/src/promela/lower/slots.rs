@@ -39,9 +39,9 @@ impl Lowering<'_> {
         let mut next_pid = 0;
         self.classes = vec![Vec::new(); model.processes.len()];
         for (class, process) in model.processes.iter().enumerate() {
-            for n in 0..counts[class].max(process.active) {
-                let always = n < process.active && !started[class];
-                let pid = if n < process.active {
+            for n in 0..counts[class].max(process.active.count) {
+                let always = n < process.active.count && !started[class];
+                let pid = if n < process.active.count {
                     next_pid += 1;
                     next_pid - 1
                 } else {
@@ -50,7 +50,7 @@ impl Lowering<'_> {
                 // The variable of a number that varies is made with the others.
                 let pid = if always { Pid::Always(pid) } else { Pid::State(VarId(pid as u32)) };
                 self.classes[class].push(self.slots.len());
-                let priority = Priority::Always(process.priority);
+                let priority = Priority::Always(process.active.priority);
                 self.slots.push(Slot { class, location: VarId(0), pid, priority, stores: Vec::new() });
             }
         }
@@ -63,12 +63,12 @@ impl Lowering<'_> {
 
 /// How many instances of each type may live at once.
 fn counts(processes: &[Process], instances: &Instances) -> Vec<usize> {
-    let mut counts: Vec<usize> = processes.iter().map(|process| process.active).collect();
+    let mut counts: Vec<usize> = processes.iter().map(|process| process.active.count).collect();
     // Types start each other: a few rounds settle everything but recursion.
     for _ in 0..=processes.len() {
         let before = counts.clone();
         for (class, count) in counts.iter_mut().enumerate() {
-            *count = processes[class].active;
+            *count = processes[class].active.count;
             for (starter, process) in processes.iter().enumerate() {
                 let times = if starter == class { before[starter].min(1) } else { before[starter] };
                 for (element, body) in process.elements.iter().enumerate() {
@@ -92,7 +92,7 @@ fn counts(processes: &[Process], instances: &Instances) -> Vec<usize> {
     }
     for (name, count) in instances {
         if let Some(class) = processes.iter().position(|process| *process.name == **name) {
-            counts[class] = (*count).clamp(processes[class].active, MAX_PROCESSES);
+            counts[class] = (*count).clamp(processes[class].active.count, MAX_PROCESSES);
         }
     }
     counts

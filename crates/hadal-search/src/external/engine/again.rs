@@ -1,16 +1,16 @@
 //! Going beyond the present reach: closed buckets that left out successors are expanded again for these alone.
 
-use super::super::expand::{Again, Done, Pass};
+use super::super::expand::{Again, Done, Pass, Strip};
 use super::super::figures::TargetFigures;
 use super::super::matrix::Cell;
 use super::super::spill::{Shared, lock};
-use super::pass::work_all;
+use super::pass::on_all;
 use super::{Engine, STREAM_SHARE};
 use crate::layered::Trouble;
 use crate::report::StopReason;
 use hadal_store::run::RunReader;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 /// What a bucket gave when it was expanded again.
 struct Given {
@@ -75,19 +75,24 @@ impl Engine<'_> {
         let need = RunReader::footprint(&self.shelf.options) * (sources.len() as u64 + 3);
         let threads = (free / need).clamp(1, self.expanders.len() as u64) as usize;
         let splitters = self.splitters(&sources, if threads == 1 { 1 } else { 4 * threads });
+        let strips = Strip::cut(splitters.len() + 1, usize::MAX);
         let pass = Pass {
             cell,
             sources: &sources,
             closed: &[],
             splitters: &splitters,
-            next_piece: AtomicUsize::new(0),
+            strips: &strips,
+            next_strip: AtomicUsize::new(0),
+            most_fired: u64::MAX,
+            fired: AtomicU64::new(0),
             ends_early: false,
             reach: Some(reach),
             again: Some(Again { beyond: self.horizon.reach() }),
             shared: Shared::new(&mut self.matrix, &self.shelf, cell.rank(), self.expansions, Some(cell.h)),
             stopped: Mutex::new(None),
         };
-        work_all(&mut self.expanders[..threads], &pass)?;
+        on_all(&mut self.expanders[..threads], &|expander| expander.work(&pass))?;
+        on_all(&mut self.expanders[..threads], &|expander| expander.deliver(&pass))?;
         if let Some(reason) = lock(&pass.stopped).take() {
             return Ok(Err(reason));
         }

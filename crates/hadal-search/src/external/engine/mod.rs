@@ -1,4 +1,5 @@
-//! The main loop: take the bucket with the least f, then the least g; expand it whole; commit now and then.
+//! The main loop: take the bucket with the least f, then the least g; expand it, in steps where it is large; commit now and
+//! then.
 //!
 //! Whatever interrupts an expansion (a limit, a full disk) undoes it, so that figures and files always stand between two
 //! expansions.
@@ -84,6 +85,8 @@ pub(super) struct Engine<'a> {
     committed: Option<Instant>,
     commit_took: Duration,
     start_finding: Option<Finding>,
+    /// The bucket that is half expanded.
+    begun: Option<pass::Begun>,
     _memory: Reservation,
 }
 
@@ -175,6 +178,7 @@ impl<'a> Engine<'a> {
             committed: None,
             commit_took: Duration::ZERO,
             start_finding: None,
+            begun: None,
             _memory: memory,
             search,
         })
@@ -236,6 +240,7 @@ impl<'a> Engine<'a> {
 
     /// The answer, with the path to what was found.
     pub(super) fn conclude(mut self, found: Found) -> Result<Explored, Trouble> {
+        self.undo_begun();
         let verdict = match found {
             Found::Nothing => {
                 self.commit(COMPLETE)?;
@@ -261,10 +266,10 @@ impl<'a> Engine<'a> {
     pub(super) fn progress(&self) -> Progress {
         let open = self.matrix.open.keys().next();
         Progress {
-            phase: Phase::Between,
+            phase: if self.begun.is_some() { Phase::Within } else { Phase::Between },
             depth: open.map(|&(_, g)| g),
             states: self.figures.states.expanded,
-            transitions: self.figures.states.generated,
+            transitions: self.figures.states.generated + self.fired_in_begun(),
             work: self.work_done(),
             ahead: 0,
             memory: self.search.governor.current(),
@@ -273,7 +278,7 @@ impl<'a> Engine<'a> {
     }
 
     fn work_done(&self) -> u64 {
-        self.figures.states.generated * TRANSITION_WORK
+        (self.figures.states.generated + self.fired_in_begun()) * TRANSITION_WORK
     }
 
     /// Expands buckets until something is found or nothing is left.
@@ -292,23 +297,28 @@ impl<'a> Engine<'a> {
         }
         let until = self.work_done().saturating_add(work);
         loop {
-            if let Some(found) = self.expand_next()? {
+            if let Some(found) = self.expand_next(until.saturating_sub(self.work_done()))? {
                 return Ok(Some(found));
             }
-            self.search.task.control.count_time();
-            self.commit_if_due()?;
+            if self.begun.is_none() {
+                self.search.task.control.count_time();
+                self.commit_if_due()?;
+            }
             if self.work_done() >= until {
                 return Ok(None);
             }
         }
     }
 
-    /// Expands the next bucket, or raises the reach; what ends the search, if something does.
-    fn expand_next(&mut self) -> Result<Option<Found>, Trouble> {
+    /// Expands the next bucket, or so much of it, or raises the reach; what ends the search, if something does.
+    fn expand_next(&mut self, work: u64) -> Result<Option<Found>, Trouble> {
+        if let Some(begun) = self.begun.take() {
+            return self.expand_on(begun, work);
+        }
         let deepest = self.search.task.control.limits.max_depth.unwrap_or(u64::MAX);
         let rank = self.matrix.open.keys().find(|&&(_, g)| g < deepest).copied();
         match (self.horizon.turn(rank.map(|(f, _)| f)), rank) {
-            (Turn::Expand, Some(rank)) => self.expand_bucket(Cell::of_rank(rank)),
+            (Turn::Expand, Some(rank)) => self.expand_bucket(Cell::of_rank(rank), work),
             (Turn::Raise(reach), _) => Ok(self.raise(reach)?.map(Found::Stopped)),
             _ => Ok(Some(if self.matrix.open.keys().any(|&(_, g)| g >= deepest) {
                 Found::Stopped(StopReason::DepthLimit)

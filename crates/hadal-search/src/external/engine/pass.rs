@@ -1,42 +1,104 @@
 //! Expanding one bucket on all threads: what is in RAM is made to fit, the bucket is cut into pieces, and whatever stops it
 //! half-way is undone.
 
-use super::super::expand::{Done, Expander, Pass};
+use super::super::Steps;
+use super::super::expand::{Done, Expander, Pass, Strip};
 use super::super::matrix::{Cell, OpenBucket};
 use super::super::order;
 use super::super::part::{Part, Place, Ready, Stored};
 use super::super::scope::ClosedPart;
 use super::super::spill::{Shared, lock};
-use super::{Engine, Found, STREAM_SHARE};
+use super::{Engine, Found, STREAM_SHARE, TRANSITION_WORK};
 use crate::layered::Trouble;
 use crate::report::StopReason;
 use hadal_store::merge::{MergeLimits, merge_unique};
 use hadal_store::run::{RunFile, RunKind, RunReader};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Generated states from which on a bucket is worth several threads.
 const SHARED_FROM: u64 = 1 << 14;
 /// Most parts in RAM that are merged at once.
 const MOST_RESIDENT: usize = 32;
+/// Records of a piece, about; a step ends between two of them.
+const PIECE: u64 = 1 << 16;
+/// Strips for each of several threads, so that none waits long for the last.
+const STRIPS: usize = 4;
+/// Pieces for each of several threads in a step at least: the threads end it together.
+const LEAST_PIECES: u64 = 4;
+
+/// A bucket whose expansion has begun.
+pub(super) struct Begun {
+    cell: Cell,
+    bucket: OpenBucket,
+    /// Transitions fired before.
+    before: u64,
+    ahead: Ahead,
+}
+
+/// What an expansion reads, and how far it is.
+struct Ahead {
+    sources: Vec<Ready>,
+    closed: Vec<ClosedPart>,
+    splitters: Vec<Vec<u64>>,
+    strips: Vec<Mutex<Strip>>,
+    threads: usize,
+    ends_early: bool,
+}
+
 impl Engine<'_> {
-    pub(super) fn expand_bucket(&mut self, cell: Cell) -> Result<Option<Found>, Trouble> {
-        self.expansions += 1;
+    /// Begins to expand a bucket, and does that much work.
+    pub(super) fn expand_bucket(&mut self, cell: Cell, work: u64) -> Result<Option<Found>, Trouble> {
         let Some(mut bucket) = self.matrix.open.remove(&cell.rank()) else { return Ok(None) };
-        let before: u64 = self.expanders.iter().map(|expander| expander.lane.transitions).sum();
+        self.expansions += 1;
+        let before = self.fired();
         let (control, disk) = (self.search.task.control, self.disk());
         let armed = control.brake(&disk);
-        let passed = self.pass(cell, &mut bucket);
+        let ahead = self.look_ahead(cell, &mut bucket);
         drop(armed);
-        let stopped = match passed {
-            Ok((None, closed)) => {
-                let row = self.settle(cell, bucket, closed, before)?;
-                return Ok(row);
+        match ahead {
+            Ok(ahead) => self.expand_on(Begun { cell, bucket, before, ahead }, work),
+            Err(trouble) => {
+                self.undo(cell, bucket);
+                self.stopped_by(trouble)
             }
-            Ok((Some(reason), _)) => Ok(Some(Found::Stopped(reason))),
-            Err(trouble) if trouble.is_stop() => Ok(Some(Found::Stopped(self.stop_reason()))),
-            Err(trouble) => Err(trouble),
-        };
+        }
+    }
+
+    /// Goes on with the expansion of a bucket.
+    pub(super) fn expand_on(&mut self, begun: Begun, work: u64) -> Result<Option<Found>, Trouble> {
+        let (control, disk) = (self.search.task.control, self.disk());
+        let armed = control.brake(&disk);
+        let passed = self.pass(&begun, work);
+        drop(armed);
+        match passed {
+            Ok(Passed::Whole) => {
+                let Begun { cell, bucket, before, ahead } = begun;
+                self.settle(cell, bucket, ahead.closed, before)
+            }
+            Ok(Passed::Part) => {
+                self.begun = Some(begun);
+                Ok(None)
+            }
+            Ok(Passed::Stopped(reason)) => {
+                self.undo(begun.cell, begun.bucket);
+                Ok(Some(Found::Stopped(reason)))
+            }
+            Err(trouble) => {
+                self.undo(begun.cell, begun.bucket);
+                self.stopped_by(trouble)
+            }
+        }
+    }
+
+    /// Forgets what was expanded of a bucket that is not done.
+    pub(super) fn undo_begun(&mut self) {
+        if let Some(begun) = self.begun.take() {
+            self.undo(begun.cell, begun.bucket);
+        }
+    }
+
+    fn undo(&mut self, cell: Cell, bucket: OpenBucket) {
         self.matrix.undo(self.expansions);
         self.expansions -= 1;
         self.matrix.open.insert(cell.rank(), bucket);
@@ -46,7 +108,24 @@ impl Engine<'_> {
             expander.lane.finding = None;
         }
         self.search.task.control.gauges.states.store(self.figures.states.expanded, Ordering::Relaxed);
-        stopped
+    }
+
+    /// What ends the search if this happened in an expansion.
+    fn stopped_by(&self, trouble: Trouble) -> Result<Option<Found>, Trouble> {
+        match trouble.is_stop() {
+            true => Ok(Some(Found::Stopped(self.stop_reason()))),
+            false => Err(trouble),
+        }
+    }
+
+    /// Transitions that were fired since the search began or was resumed.
+    fn fired(&self) -> u64 {
+        self.expanders.iter().map(|expander| expander.lane.transitions).sum()
+    }
+
+    /// Transitions of the bucket whose expansion has begun.
+    pub(super) fn fired_in_begun(&self) -> u64 {
+        self.begun.as_ref().map_or(0, |begun| self.fired() - begun.before)
     }
 
     /// Why reading was ended.
@@ -55,12 +134,8 @@ impl Engine<'_> {
         self.search.task.control.must_stop(states).unwrap_or(StopReason::Interrupted)
     }
 
-    /// Expands a bucket on all threads; says why if it was stopped.
-    fn pass(
-        &mut self,
-        cell: Cell,
-        bucket: &mut OpenBucket,
-    ) -> Result<(Option<StopReason>, Vec<ClosedPart>), Trouble> {
+    /// Makes a bucket ready to be expanded.
+    fn look_ahead(&mut self, cell: Cell, bucket: &mut OpenBucket) -> Result<Ahead, Trouble> {
         self.unpin(cell, bucket)?;
         self.join_small(bucket);
         let closed = self.scope.closed(&self.matrix, cell, &self.shelf)?;
@@ -76,23 +151,49 @@ impl Engine<'_> {
         let small = bucket.raw < SHARED_FROM;
         let goal_is_near = u64::from(cell.h) <= self.costs.last().copied().unwrap_or(1);
         // What covers what is decided key by key, and a key is not to be cut.
-        let threads = if small || self.search.task.space.cover().is_some() { 1 } else { threads };
-        let splitters = self.splitters(&sources, if threads == 1 { 1 } else { 4 * threads });
+        let covers = self.search.task.space.cover().is_some();
+        let threads = if small || covers { 1 } else { threads };
+        let strips = if threads == 1 { 1 } else { STRIPS * threads };
+        let cuts = !small && !covers && self.search.options.steps == Steps::Fused;
+        let pieces = if cuts { strips.max((records / PIECE) as usize) } else { strips };
+        let splitters = self.splitters(&sources, pieces);
+        let strips = Strip::cut(splitters.len() + 1, strips);
+        Ok(Ahead { sources, closed, splitters, strips, threads, ends_early: small && goal_is_near })
+    }
+
+    /// Expands a bucket on all threads for this much work.
+    fn pass(&mut self, begun: &Begun, work: u64) -> Result<Passed, Trouble> {
+        let Begun { cell, ahead, .. } = begun;
+        let Ahead { sources, closed, splitters, strips, threads, ends_early } = ahead;
+        let least = if *threads == 1 { 0 } else { LEAST_PIECES * *threads as u64 * PIECE };
         let pass = Pass {
-            cell,
-            sources: &sources,
-            closed: &closed,
-            splitters: &splitters,
-            next_piece: AtomicUsize::new(0),
-            ends_early: small && goal_is_near,
+            cell: *cell,
+            sources,
+            closed,
+            splitters,
+            strips,
+            next_strip: AtomicUsize::new(0),
+            most_fired: (work / TRANSITION_WORK).max(least).max(1),
+            fired: AtomicU64::new(0),
+            ends_early: *ends_early,
             reach: self.horizon.reach(),
             again: None,
             shared: Shared::new(&mut self.matrix, &self.shelf, cell.rank(), self.expansions, Some(cell.h)),
             stopped: Mutex::new(None),
         };
-        work_all(&mut self.expanders[..threads], &pass)?;
-        let stopped = lock(&pass.stopped).take();
-        Ok((stopped, closed))
+        let expanders = &mut self.expanders[..*threads];
+        on_all(expanders, &|expander| expander.work(&pass))?;
+        if let Some(reason) = lock(&pass.stopped).take() {
+            return Ok(Passed::Stopped(reason));
+        }
+        if !strips.iter().all(|strip| lock(strip).is_done()) {
+            return Ok(Passed::Part);
+        }
+        on_all(expanders, &|expander| expander.deliver(&pass))?;
+        Ok(match lock(&pass.stopped).take() {
+            Some(reason) => Passed::Stopped(reason),
+            None => Passed::Whole,
+        })
     }
 
     /// Sees to it that what is about to be read, and so cannot leave RAM, takes a half of its share at most.
@@ -196,14 +297,24 @@ impl Engine<'_> {
     }
 }
 
+/// How an expansion stands.
+enum Passed {
+    Whole,
+    Part,
+    Stopped(StopReason),
+}
+
 /// All threads take part in an expansion.
-pub(super) fn work_all(expanders: &mut [Expander], pass: &Pass) -> Result<(), Trouble> {
+pub(super) fn on_all<'e>(
+    expanders: &mut [Expander<'e>],
+    work: &(impl Fn(&mut Expander<'e>) -> Result<(), Trouble> + Sync),
+) -> Result<(), Trouble> {
     if let [only] = expanders {
-        return only.work(pass);
+        return work(only);
     }
     let results: Vec<Result<(), Trouble>> = std::thread::scope(|scope| {
         let running: Vec<_> =
-            expanders.iter_mut().map(|expander| scope.spawn(move || expander.work(pass))).collect();
+            expanders.iter_mut().map(|expander| scope.spawn(move || work(expander))).collect();
         running
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))

@@ -26,7 +26,7 @@ use hadal_store::run::RunKind;
 use hadal_store::shape::RecordShape;
 use hadal_system::guide::{Distance, Estimator};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Successors that are dealt out together.
 const BATCH: usize = 512;
@@ -53,7 +53,11 @@ pub(super) struct Pass<'a> {
     pub(super) closed: &'a [ClosedPart],
     /// Where pieces begin; the first begins at the first state.
     pub(super) splitters: &'a [Vec<u64>],
-    pub(super) next_piece: AtomicUsize,
+    pub(super) strips: &'a [Mutex<Strip>],
+    pub(super) next_strip: AtomicUsize,
+    /// After this many transitions threads stop between two pieces.
+    pub(super) most_fired: u64,
+    pub(super) fired: AtomicU64,
     /// Whether the expansion ends with the first successor that is looked for: one thread does it, in the order of states,
     /// so the numbers are still the same every time.
     pub(super) ends_early: bool,
@@ -65,6 +69,26 @@ pub(super) struct Pass<'a> {
     pub(super) stopped: Mutex<Option<StopReason>>,
 }
 
+/// Pieces that follow each other, one thread's at a time: what is new in them becomes one closed part.
+pub(super) struct Strip {
+    /// The next piece, and the one behind the last.
+    pieces: std::ops::Range<usize>,
+    closed: Option<Keeper>,
+}
+
+impl Strip {
+    /// Cuts so many pieces into strips.
+    pub(super) fn cut(pieces: usize, strips: usize) -> Vec<Mutex<Strip>> {
+        let strips = strips.clamp(1, pieces);
+        let at = |strip: usize| pieces * strip / strips;
+        (0..strips).map(|n| Mutex::new(Strip { pieces: at(n)..at(n + 1), closed: None })).collect()
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.pieces.is_empty()
+    }
+}
+
 /// What a thread did in a pass.
 #[derive(Default)]
 pub(super) struct Done {
@@ -74,7 +98,7 @@ pub(super) struct Done {
     pub(super) beyond: u64,
     pub(super) least_beyond: Option<u64>,
     pub(super) targets: Vec<TargetFigures>,
-    /// Closed states, with the number of their piece.
+    /// Closed states, with the number of their strip.
     pub(super) closed: Vec<(usize, Part)>,
     /// Something found in a successor, and what it costs to get there.
     pub(super) ahead: Option<(u64, Finding)>,
@@ -102,6 +126,11 @@ impl Pass<'_> {
             from: piece.checked_sub(1).map(|before| &self.splitters[before][..]),
             to: self.splitters.get(piece).map(|state| &state[..]),
         }
+    }
+
+    /// Whether threads are to stop before the next piece.
+    fn is_enough(&self) -> bool {
+        self.is_stopped() || self.fired.load(Ordering::Relaxed) >= self.most_fired
     }
 
     fn is_stopped(&self) -> bool {
@@ -133,25 +162,43 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Expands pieces of the bucket until none is left.
+    /// Expands pieces of the bucket until none is left, or enough was done.
     pub(super) fn work(&mut self, pass: &Pass) -> Result<(), Trouble> {
-        loop {
-            let piece = pass.next_piece.fetch_add(1, Ordering::Relaxed);
-            if piece > pass.splitters.len() || pass.is_stopped() {
-                break;
+        while let Some(strip) = pass.strips.get(pass.next_strip.fetch_add(1, Ordering::Relaxed)) {
+            let mut strip = super::spill::lock(strip);
+            while let Some(piece) = strip.pieces.clone().next() {
+                if pass.is_enough() {
+                    return Ok(());
+                }
+                let before = self.lane.transitions;
+                match &pass.again {
+                    None => self.expand_piece(pass, piece, &mut strip.closed)?,
+                    Some(again) => self.expand_piece_again(pass, again, piece)?,
+                }
+                pass.fired.fetch_add(self.lane.transitions - before, Ordering::Relaxed);
+                strip.pieces.start += 1;
             }
-            match &pass.again {
-                None => self.expand_piece(pass, piece)?,
-                Some(again) => self.expand_piece_again(pass, again, piece)?,
+            if let Some(closed) = strip.closed.take() {
+                self.done.closed.push((strip.pieces.end, closed.finish(pass.shared.made_in)?));
             }
         }
+        Ok(())
+    }
+
+    /// Puts what was dealt out where the other threads' successors are, once the bucket is expanded.
+    pub(super) fn deliver(&mut self, pass: &Pass) -> Result<(), Trouble> {
         let done = &mut self.done;
         self.targets.finish(&pass.shared, |cell, states| {
             done.targets.push(TargetFigures { g: cell.g, h: cell.h, states });
         })
     }
 
-    fn expand_piece(&mut self, pass: &Pass, piece: usize) -> Result<(), Trouble> {
+    fn expand_piece(
+        &mut self,
+        pass: &Pass,
+        piece: usize,
+        closed: &mut Option<Keeper>,
+    ) -> Result<(), Trouble> {
         let (shape, range) = (self.shape, pass.range(piece));
         let sources = pass.sources.iter().map(|part| part.source(shape, range)).collect::<Result<_, _>>()?;
         let mut merge = RunMerge::new(shape, sources);
@@ -162,7 +209,7 @@ impl<'a> Expander<'a> {
             return self.expand_apart(pass, piece, merge);
         }
         let mut probes: Vec<Option<Probe>> = pass.closed.iter().map(|_| None).collect();
-        let mut closed = Keeper::new(pass.shared.shelf, RunKind::Closed);
+        let closed = closed.get_or_insert_with(|| Keeper::new(pass.shared.shelf, RunKind::Closed));
         let mut batch = std::mem::take(&mut self.batch);
         let gauges = &self.task.control.gauges;
         while merge.next_block(&mut batch)? {
@@ -182,7 +229,6 @@ impl<'a> Expander<'a> {
             }
         }
         self.batch = batch;
-        self.done.closed.push((piece, closed.finish(pass.shared.made_in)?));
         Ok(())
     }
 

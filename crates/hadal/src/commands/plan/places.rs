@@ -100,18 +100,18 @@ impl<'a> Places<'a> {
     fn about(&self, kept: &Kept) -> serde_json::Value {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let args = self.args;
-        let problem = args.problem.as_deref().unwrap_or(&args.domain);
+        let problem = args.task.problem.as_deref().unwrap_or(&args.task.domain);
         let about = About {
             model: absolute(problem),
             plan: Asked {
-                domain: absolute(&args.domain),
+                domain: absolute(&args.task.domain),
                 problem: absolute(problem),
-                optimal: args.optimal,
-                first: args.first,
-                safe_abstraction: args.safe_abstraction,
-                engine: args.engine.info().name.to_owned(),
-                plan: args.plan.as_deref().map(absolute),
-                html: args.html.as_deref().map(absolute),
+                optimal: args.search.optimal,
+                first: args.search.first,
+                safe_abstraction: args.search.safe_abstraction,
+                engine: args.search.engine.info().name.to_owned(),
+                plan: args.written.plan.as_deref().map(absolute),
+                html: args.written.html.as_deref().map(absolute),
             },
             rows: kept.rows.clone(),
             stage: kept.stage.name().to_owned(),
@@ -135,7 +135,7 @@ impl<'a> Places<'a> {
         if let (Opening::Resumed, Some(path)) = (kept.opening, self.resumed) {
             let ours = places.iter().position(|it| it.place.path == path);
             let at = ours.unwrap_or_else(|| {
-                let place = RunPlace::existing(path).limited_to(self.args.disk_limit);
+                let place = RunPlace::existing(path).limited_to(self.args.room.disk_limit);
                 places.insert(0, Place { place, in_ram: kept.in_ram });
                 0
             });
@@ -150,12 +150,12 @@ impl<'a> Places<'a> {
             (Some(last), _) => last.place.beside(&format!("again{}", self.opened.load(Ordering::Relaxed))),
             (None, Some(path)) => RunPlace::existing(path).beside("again"),
             (None, None) => {
-                let parent = self.args.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK));
-                let problem = self.args.problem.as_deref().unwrap_or(&self.args.domain);
+                let parent = self.args.room.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK));
+                let problem = self.args.task.problem.as_deref().unwrap_or(&self.args.task.domain);
                 RunPlace::new(parent, &problem.file_stem().unwrap_or_default().to_string_lossy())
             }
         }
-        .limited_to(self.args.disk_limit);
+        .limited_to(self.args.room.disk_limit);
         self.opened.fetch_add(1, Ordering::Relaxed);
         let ledger = place.create(governor, kept.fingerprint, &about);
         if ledger.is_ok() && self.overflowed.load(Ordering::Relaxed) {
@@ -191,7 +191,7 @@ impl<'a> Places<'a> {
         let Place { place: last, in_ram } = places.pop()?;
         places.iter().filter(|it| it.place.is_used()).for_each(|it| forget(&it.place));
         // A search in RAM that has its answer leaves nothing to look at.
-        let wanted = resumable || !in_ram && (self.resumed.is_some() || self.args.disk.is_some());
+        let wanted = resumable || !in_ram && (self.resumed.is_some() || self.args.room.disk.is_some());
         let kept = last.is_used() && !is_left_over(&last.path) && wanted;
         if !kept && last.is_used() {
             forget(&last);

@@ -97,7 +97,7 @@ impl Shown {
             memory_budget_bytes: around.memory,
             disk_bytes: outcome.disk_bytes,
             strategy: if args.wants_best() { "optimal" } else { "satisficing" },
-            engine: args.engine.info().name,
+            engine: args.search.engine.info().name,
             searches: outcome.searches.clone(),
             floating_point: outcome.floating,
             rows: outcome.task.rows.len() as u64,
@@ -113,11 +113,11 @@ impl Shown {
 /// Prints the outcome.
 pub(super) fn show(args: &PlanArgs, outcome: &Outcome, around: Around) -> Result<(), Failure> {
     let shown = Shown::new(args, outcome, around);
-    if args.json {
+    if args.written.json {
         // Plain data always serialises.
         return print(&serde_json::to_string_pretty(&shown).unwrap_or_default());
     }
-    if args.explain {
+    if args.written.explain {
         outcome.searches.iter().for_each(|search| crate::output::note!("{search}"));
     }
     if let Some(plan) = &outcome.plan {
@@ -159,7 +159,7 @@ pub(super) fn show_too_large(args: &PlanArgs, task: u64, memory: u64) -> Result<
 
 /// That a limit was reached before there was anything to search.
 pub(super) fn show_stopped(args: &PlanArgs, reason: &str, memory: u64) -> Result<(), Failure> {
-    if args.json {
+    if args.written.json {
         let shown = serde_json::json!({
             "verdict": "stopped", "reason": reason, "cost": null, "optimal": false, "plan_length": null, "plan": null,
             "memory_budget_bytes": memory, "peak_memory_bytes": peak_resident(), "run": null,

@@ -55,19 +55,20 @@ pub(super) fn run(
     };
     let refused = |reason: &str| Failure::Usage(format!("{}: {reason}", objective.text));
     let task = ModelTask::new(space, system.property_bases(), target, *reward).map_err(&refused)?;
-    let stop = Stop { residual: args.precision, dead_end: ENDLESS, most_updates: MOST_UPDATES };
-    let found = match args.method {
+    let stop = Stop { residual: args.method.precision, dead_end: ENDLESS, most_updates: MOST_UPDATES };
+    let found = match args.method.method {
         Method::Rtdp => rtdp(&task, WALKS, stop),
         Method::Lrtdp => lrtdp(&task, stop),
         Method::Ldfs => ldfs(&task, stop),
         Method::Jacobi | Method::GaussSeidel | Method::Lao | Method::Intervals => {
-            let order = if args.method == Method::Jacobi { Order::Jacobi } else { Order::GaussSeidel };
+            let order = if args.method.method == Method::Jacobi { Order::Jacobi } else { Order::GaussSeidel };
             let explicit = Explicit::explore(&task).ok_or_else(|| refused("there are too many states"))?;
             let states = explicit.states.len() as u64;
             let most_sweeps = (MOST_UPDATES / states.max(1)).max(1);
-            let iteration = Iteration { residual: args.precision, order, dead_end: ENDLESS, most_sweeps };
+            let iteration =
+                Iteration { residual: args.method.precision, order, dead_end: ENDLESS, most_sweeps };
             let iterated = explicit.iterate(&task, iteration);
-            let still = iterated.residuals.last().is_none_or(|last| *last <= args.precision);
+            let still = iterated.residuals.last().is_none_or(|last| *last <= args.method.precision);
             let updates = iterated.sweeps() * states;
             Found { value: iterated.values[0], states, updates, converged: still }
         }
@@ -76,11 +77,11 @@ pub(super) fn run(
         return Err(refused(trouble));
     }
     let done = found.converged && found.value < ENDLESS / 2.0;
-    let name = args.method.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default();
-    if args.json {
+    let name = args.method.method.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default();
+    if args.written.json {
         let mut object = serde_json::json!({
             "property": objective.name, "formula": objective.text, "method": name, "states": found.states,
-            "updates": found.updates, "residual": args.precision, "seconds": started.elapsed().as_secs_f64(),
+            "updates": found.updates, "residual": args.method.precision, "seconds": started.elapsed().as_secs_f64(),
         });
         match done {
             true => object["value"] = found.value.into(),
@@ -92,7 +93,7 @@ pub(super) fn run(
         output::line(&object.to_string())?;
     } else {
         let text = match done {
-            true => format!("about     {} (residual {}, not proved)", found.value, args.precision),
+            true => format!("about     {} (residual {}, not proved)", found.value, args.method.precision),
             false => "stopped: values still change, or grow without end".to_owned(),
         };
         output::line(&format!(

@@ -6,6 +6,7 @@ use crate::output;
 use hadal_system::chance::Objective;
 use hadal_system::units::counted;
 use hadal_value::Answer;
+use hadal_value::answer::Size;
 use hadal_value::values::Exact;
 use std::time::Instant;
 
@@ -17,7 +18,7 @@ fn exact_text(exact: &Exact) -> String {
 }
 
 pub(super) fn stopped(args: &SolveArgs, objective: &Objective, reason: &str) -> Result<(), Failure> {
-    if args.json {
+    if args.written.json {
         let object = serde_json::json!({
             "property": objective.name, "formula": objective.text, "verdict": "stopped", "reason": reason,
         });
@@ -30,7 +31,7 @@ pub(super) fn stopped(args: &SolveArgs, objective: &Objective, reason: &str) -> 
 /// The answer, for people or as one object.
 pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, started: Instant) -> String {
     let verdict = answer.verdict.map(|holds| if holds { "holds" } else { "violated" });
-    if args.json {
+    if args.written.json {
         // JSON has no infinity: a bound that is not finite is text.
         let number = |value: f64| match serde_json::Number::from_f64(value) {
             Some(number) => serde_json::Value::Number(number),
@@ -39,12 +40,12 @@ pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, st
         let mut object = serde_json::json!({
             "property": objective.name,
             "formula": objective.text,
-            "states": answer.states,
-            "choices": answer.choices,
-            "branches": answer.branches,
+            "states": answer.size.states,
+            "choices": answer.size.choices,
+            "branches": answer.size.branches,
             "sweeps": answer.sweeps,
             "tier": answer.tier,
-            "deadlocks": answer.deadlocks,
+            "deadlocks": answer.size.deadlocks,
             "seconds": started.elapsed().as_secs_f64(),
         });
         if let Some((lower, upper)) = answer.value {
@@ -72,9 +73,11 @@ pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, st
     }
     let name = if objective.name.is_empty() { String::new() } else { format!("{}: ", objective.name) };
     let mut lines = vec![format!("{name}{}", objective.text)];
-    if answer.deadlocks > 0 {
-        lines
-            .push(format!("  warning: {} without a choice loop forever", counted(answer.deadlocks, "state")));
+    if answer.size.deadlocks > 0 {
+        lines.push(format!(
+            "  warning: {} without a choice loop forever",
+            counted(answer.size.deadlocks, "state")
+        ));
     }
     match (answer.value, &answer.exact) {
         (_, Some(exact)) => lines.push(format!("  value     {}", exact_text(exact))),
@@ -90,7 +93,7 @@ pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, st
     }
     lines.extend(verdict.map(|verdict| format!("  {verdict}")));
     lines.extend(answer.count.map(|count| format!("  {}", counted(count, "state"))));
-    let Answer { states, choices, branches, sweeps, .. } = answer;
+    let Answer { size: Size { states, choices, branches, .. }, sweeps, .. } = answer;
     lines.push(format!(
         "  {}, {}, {}; {}\n",
         counted(*states, "state"),
