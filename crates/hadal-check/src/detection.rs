@@ -24,6 +24,10 @@ pub struct Detecting {
     /// duplicates seen (auto), and with all layers now and then.
     #[cfg_attr(feature = "clap", arg(long, value_name = "LAYERS|auto", value_parser = parse_bound, alias = "partial"))]
     pub bound: Option<Bound>,
+    /// With --bound LAYERS: trust the bound and never compare with all layers. No state is missed, but distant ones are
+    /// explored and counted again, and the search may not end.
+    #[cfg_attr(feature = "clap", arg(long, requires = "bound"))]
+    pub trust_bound: bool,
     /// With --strategy layered: keep at most this many layers on disk.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub keep_layers: Option<u64>,
@@ -145,7 +149,13 @@ impl Detecting {
         if let Some(cache) = self.cache {
             chosen.cache = cache.into();
         }
+        if self.trust_bound && !matches!(self.bound, Some(Bound::Layers(_))) {
+            return Err(CheckError::Question(
+                "--trust-bound takes a number of layers for right: write --bound LAYERS".to_owned(),
+            ));
+        }
         chosen.bound = self.bound.or(chosen.bound);
+        chosen.trust_bound = self.trust_bound;
         if strategy.takes("keep-layers") && self.keep_layers.is_none() && self.keep_bytes.is_none() {
             return Err(CheckError::Question(format!(
                 "--strategy {strategy} deletes old layers: say when, with --keep-layers N or --keep-bytes SIZE"
@@ -171,6 +181,7 @@ impl Detecting {
         let given = [
             (self.cache.is_some(), "cache"),
             (self.bound.is_some(), "bound"),
+            (self.trust_bound, "trust-bound"),
             (self.keep_layers.is_some(), "keep-layers"),
             (self.keep_bytes.is_some(), "keep-bytes"),
             (self.diameter.is_some(), "diameter"),

@@ -211,6 +211,8 @@ pub struct Layer {
     pub duplicates: Duplicates,
     /// The new states: the next layer.
     pub unique: u64,
+    /// With how many recent layers the candidates were compared, where detection was partial; 0: with all.
+    pub window: u64,
     /// The duplicates in earlier layers by how far back, as far as the storage tells.
     pub by_distance: Vec<Distance>,
     /// Bytes read from disk.
@@ -331,6 +333,9 @@ pub enum Proviso {
         /// What it was told.
         bound: u64,
     },
+    /// Candidates were compared with recent layers only, as the search was told: states that lie farther back may have been
+    /// explored and counted again.
+    BoundTrusted,
     /// Something wrong was met in a layer that is not finished. It is not reported: which violation is, is decided when the
     /// layer is finished, so that it does not depend on time, threads or memory.
     WrongSeen,

@@ -146,19 +146,19 @@ pub static STRATEGIES: &[StrategyInfo] = &[
     layered(
         "hash",
         "On disk: duplicates found in hash buckets",
-        &["cache", "bound", "partition", "first-partition", "save-partition", "split-by"],
+        &["cache", "bound", "trust-bound", "partition", "first-partition", "save-partition", "split-by"],
         || Strategy::by(&HASH),
     ),
     layered(
         "phased",
         "On disk: duplicates found in phases of sorted candidates",
-        &["cache", "bound"],
+        &["cache", "bound", "trust-bound"],
         || Strategy::by(&PHASED),
     ),
     layered(
         "partial",
         "On disk: compared with recent layers, with full checks now and then; counts are exact",
-        &["cache", "bound"],
+        &["cache", "bound", "trust-bound"],
         || Strategy::by(&PARTIAL),
     ),
     StrategyInfo {

@@ -20,7 +20,7 @@ use crate::layered::detector::Detector;
 use crate::layered::hash::{Sampling, SplitBy};
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord};
-use crate::layered::partial::Bound;
+use crate::layered::partial::{Bound, Looking};
 use crate::layered::path;
 use crate::layered::room::{self, make_fit};
 use crate::layered::sorted::SORT;
@@ -59,6 +59,8 @@ pub struct Strategy {
     /// How far back partial, hashed and phased detection look between full checks; as far as suits the detection where it is
     /// not given.
     pub bound: Option<Bound>,
+    /// Take that bound for right: never compare with all layers, and count states that lie farther back again.
+    pub trust_bound: bool,
     /// How buckets begin, where states go to buckets.
     pub partition: PartitionSource,
     /// How buckets are split.
@@ -80,6 +82,7 @@ impl Strategy {
             keep_bytes: None,
             diameter: None,
             bound: None,
+            trust_bound: false,
             partition: PartitionSource::Sampled(Sampling::Deep),
             split_by: SplitBy::SmallestLargest,
         }
@@ -88,6 +91,11 @@ impl Strategy {
     /// Up to covering.
     pub fn covering() -> Strategy {
         Strategy { cache: CacheKind::Table, ..Strategy::by(&COVER) }
+    }
+
+    /// How far back detection looks, where that is given.
+    pub(crate) fn looking(&self) -> Option<Looking> {
+        self.bound.map(|bound| Looking { bound, trusted: self.trust_bound })
     }
 
     fn keep(&self) -> Keep {

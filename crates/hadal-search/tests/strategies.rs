@@ -157,6 +157,52 @@ fn partial_detection_ends_with_exact_counts_whatever_the_bound() {
 }
 
 #[test]
+fn partial_detection_reads_less_where_duplicates_lie_near() {
+    let torus = Grid::torus(3, 60).scrambled();
+    let expected = in_ram(&torus, DeadlockNotion::Off);
+    let read = |strategy: Strategy, name: &str| {
+        let strategy = Strategy { cache: CacheKind::Off, ..strategy };
+        let report = whole(&torus, &strategy, 1).report;
+        assert_same(&report, &expected, name);
+        let layers = report.layers.iter();
+        let windows: Vec<u64> = layers.clone().map(|layer| layer.window).collect();
+        (layers.map(|layer| layer.bytes_read).sum::<u64>(), windows)
+    };
+    let (full, windows) = read(named("sort-file-per-layer"), "full");
+    assert!(windows.iter().all(|&window| window == 0), "full detection has no window");
+    let bound = Some(Bound::Layers(2));
+    let (partial, windows) = read(Strategy { bound, ..named("partial") }, "partial");
+    assert!(3 * partial < 2 * full, "{partial} bytes against {full}");
+    assert!(windows.iter().any(|&window| window == 2), "{windows:?}");
+    assert!(windows.iter().all(|&window| window == 0 || window == 2), "{windows:?}");
+}
+
+#[test]
+fn a_bound_that_is_trusted_counts_again_what_lies_farther_back_and_says_so() {
+    // Every step can be taken back: nothing lies farther back than two layers.
+    let torus = Grid::torus(2, 60).scrambled();
+    let expected = in_ram(&torus, DeadlockNotion::Off);
+    for name in ["partial", "hash", "phased"] {
+        let trusting =
+            |layers| Strategy { bound: Some(Bound::Layers(layers)), trust_bound: true, ..named(name) };
+        let report = whole(&torus, &trusting(2), 2).report;
+        assert_same(&report, &expected, name);
+        assert_eq!(report.proviso, Some(Proviso::BoundTrusted), "{name}");
+        assert_eq!(report.layers.iter().map(|layer| layer.states_again).sum::<u64>(), 0, "{name}");
+    }
+    // With one layer it goes to and fro, and is counted so.
+    let folder = tempfile::tempdir().unwrap();
+    let vfs = Arc::new(Folder::create(folder.path()).unwrap());
+    let strategy = Strategy { bound: Some(Bound::Layers(1)), trust_bound: true, ..named("partial") };
+    let limits = Limits { max_depth: Some(200), ..Limits::default() };
+    let setting = Setting { space: &torus, strategy: &strategy, threads: 1, budget: BUDGET, limits };
+    let report = search(&setting, vfs, Begin::Fresh).unwrap().report;
+    assert_eq!(report.verdict, Verdict::Stopped(StopReason::DepthLimit));
+    assert!(report.states > expected.states, "{}", report.states);
+    assert_eq!(report.proviso, Some(Proviso::BoundTrusted));
+}
+
+#[test]
 fn bounds_of_hashed_and_phased_detection_do_not_change_the_numbers() {
     let spaces = [Grid::cycles(3, 20), Grid::cycles(2, 70).scrambled(), Grid::torus(2, 60)];
     let mut again = 0;

@@ -333,6 +333,9 @@ fn reason(report: &Report, trace: Option<&TraceView>, memory: u64) -> (&'static 
                     " (layers before depth {before} were deleted: states and transitions may be counted more than once)"
                 ));
             }
+            if report.proviso == Some(Proviso::BoundTrusted) {
+                told.push_str(&format!(" ({RECOUNTED})"));
+            }
             if report.proviso == Some(Proviso::WrongSeen) {
                 told = told.replace("; no violation so far", "");
                 told.push_str(
@@ -350,6 +353,10 @@ fn reason(report: &Report, trace: Option<&TraceView>, memory: u64) -> (&'static 
     }
 }
 
+/// What trusting a bound means for figures.
+const RECOUNTED: &str = "candidates were compared with recent layers only, as --trust-bound says: states and transitions may \
+                         be counted more than once";
+
 fn holds_reason(proviso: Option<Proviso>) -> String {
     match proviso {
         None | Some(Proviso::WrongSeen | Proviso::RunSeen) => {
@@ -359,6 +366,9 @@ fn holds_reason(proviso: Option<Proviso>) -> String {
             "every reachable state was visited and nothing is wrong (layers before depth {before} were deleted: states \
              and transitions may be counted more than once)"
         ),
+        Some(Proviso::BoundTrusted) => {
+            format!("every reachable state was visited and nothing is wrong ({RECOUNTED})")
+        }
         Some(Proviso::Diameter { bound }) => format!(
             "nothing is wrong up to depth {bound}, and deeper there is nothing new if --diameter {bound} is right \
              (layers were deleted: states and transitions may be counted more than once)"

@@ -19,6 +19,16 @@ pub(crate) enum LayerView<'a> {
     Run(&'a RunFile),
 }
 
+impl LayerView<'_> {
+    /// How many there are.
+    pub(crate) fn states(&self) -> u64 {
+        match self {
+            LayerView::States(states) => states.len() as u64,
+            LayerView::Run(run) => run.records(),
+        }
+    }
+}
+
 /// What became of the candidates of a layer, as far as the detector tells duplicates apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
@@ -30,6 +40,8 @@ pub(crate) struct Found {
     pub(crate) by_distance: Vec<Distance>,
     /// Candidates that came past [`Detector::offer`].
     pub(crate) besides: u64,
+    /// With how many layers candidates were compared, where it was not with all.
+    pub(crate) window: u64,
 }
 
 /// Decides which candidates are new. All states found in earlier layers are closed.

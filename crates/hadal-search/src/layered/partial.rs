@@ -19,14 +19,15 @@ use hadal_store::{Bitmap, Reservation};
 use hadal_system::Ascending;
 
 pub use super::settling::Bound;
+pub(crate) use super::settling::Looking;
 
 /// Against recent layers, with full checks now and then.
 pub(crate) static PARTIAL: Detection = Detection {
     cache_share: CACHE_SHARE,
     payloads: Payloads::Merged,
     make: |making| {
-        let bound = making.strategy.bound.unwrap_or(Bound::Auto);
-        Ok(Box::new(PartialDetector::new(making.disk, making.options, bound)?))
+        let looking = making.strategy.looking().unwrap_or(Looking { bound: Bound::Auto, trusted: false });
+        Ok(Box::new(PartialDetector::new(making.disk, making.options, looking)?))
     },
 };
 
@@ -39,13 +40,13 @@ pub(crate) struct PartialDetector {
 }
 
 impl PartialDetector {
-    pub(crate) fn new(disk: &Disk, options: RunOptions, bound: Bound) -> Result<Self, Trouble> {
+    pub(crate) fn new(disk: &Disk, options: RunOptions, looking: Looking) -> Result<Self, Trouble> {
         let most = (disk.governor.limit() / 48).clamp(64 << 10, 16 << 20);
         let words = most as usize / 8;
         Ok(PartialDetector {
             candidates: Candidates::new(disk, options, words),
             window: ClosedSet::new(disk, options, LevelPolicy::FilePerLayer, words),
-            settling: Settling::new(disk, options, bound)?,
+            settling: Settling::new(disk, options, looking)?,
             _memory: disk.governor.try_reserve(3 * most, "recent layers")?,
         })
     }
@@ -68,6 +69,7 @@ impl Detector for PartialDetector {
         let mut found = Found {
             within: done.duplicates_within + self.candidates.merged_away(),
             earlier: done.duplicates_closed,
+            window: self.settling.window(since),
             ..Found::default()
         };
         let depth = self.settling.depth();
@@ -82,7 +84,7 @@ impl Detector for PartialDetector {
     }
 
     fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
-        self.settling.closed(depth);
+        self.settling.closed(depth, layer.states());
         self.window.forget_before(self.settling.needed_from());
         self.window.add(depth, layer)
     }

@@ -10,7 +10,7 @@ use super::detection::{Detection, Payloads, SMALL_CACHE_SHARE, TABLE_SHARE};
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
 use super::runs::ClosedRuns;
-use super::settling::{Bound, Settling};
+use super::settling::{Looking, Settling};
 use crate::report::Distance;
 use hadal_store::merge::BlockSource;
 use hadal_store::run::{RunFile, RunOptions, RunReader};
@@ -30,8 +30,8 @@ pub(crate) static PHASED: Detection = Detection {
     cache_share: SMALL_CACHE_SHARE,
     payloads: Payloads::Merged,
     make: |making| {
-        let (table, bound) = (making.share(TABLE_SHARE), making.strategy.bound);
-        Ok(Box::new(PhasedDetector::new(making.disk, making.options, table, bound)?))
+        let (table, looking) = (making.share(TABLE_SHARE), making.strategy.looking());
+        Ok(Box::new(PhasedDetector::new(making.disk, making.options, table, looking)?))
     },
 };
 
@@ -53,7 +53,7 @@ impl PhasedDetector {
         disk: &Disk,
         options: RunOptions,
         table_bytes: u64,
-        bound: Option<Bound>,
+        looking: Option<Looking>,
     ) -> Result<Self, Trouble> {
         let most = (disk.governor.limit() / 32).clamp(64 << 10, 32 << 20);
         let shape = options.shape;
@@ -66,7 +66,7 @@ impl PhasedDetector {
             capacity: super::hash::capacity(table_bytes, shape.stride()),
             shape,
             depth: 0,
-            settling: bound.map(|bound| Settling::new(disk, options, bound)).transpose()?,
+            settling: looking.map(|looking| Settling::new(disk, options, looking)).transpose()?,
             _memory: disk.governor.try_reserve(4 * most, "recent layers")?,
         })
     }
@@ -152,6 +152,7 @@ impl Detector for PhasedDetector {
         }
         if let Some(settling) = &mut self.settling {
             settling.checked(since, &found.by_distance);
+            found.window = settling.window(since);
         }
         candidates.clear();
         self.candidates = candidates;
@@ -161,7 +162,7 @@ impl Detector for PhasedDetector {
     fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
         self.depth = depth + 1;
         if let Some(settling) = &mut self.settling {
-            settling.closed(depth);
+            settling.closed(depth, layer.states());
         }
         self.closed.add(depth, layer)
     }

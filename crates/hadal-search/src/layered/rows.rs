@@ -12,7 +12,7 @@ impl From<&Layer> for Row {
     fn from(layer: &Layer) -> Self {
         let Layer { states, transitions, states_again, transitions_again, .. } = *layer;
         let Layer { duplicates_cache, candidates, duplicates, unique, .. } = *layer;
-        let Layer { bytes_read, bytes_written, seconds, .. } = *layer;
+        let Layer { bytes_read, bytes_written, seconds, window, .. } = *layer;
         let mut numbers = vec![
             states,
             transitions,
@@ -26,6 +26,7 @@ impl From<&Layer> for Row {
             bytes_read,
             states_again,
             transitions_again,
+            window,
         ];
         while numbers.last() == Some(&0) {
             numbers.pop();
@@ -58,6 +59,7 @@ impl From<Row> for Layer {
             bytes_read: number(9),
             states_again: number(10),
             transitions_again: number(11),
+            window: number(12),
             by_distance: by_distance
                 .map(|(nearest, farthest, found)| Distance { nearest, farthest, found })
                 .collect(),
@@ -97,6 +99,7 @@ mod tests {
             by_distance: vec![Distance { nearest: 1, farthest: 4, found: 8 }],
             bytes_read: 11,
             bytes_written: 12,
+            window: 13,
             seconds: Spent { expanding: 0.5, sorting: 0.25, detecting: 2.0, waiting: 0.125 },
         };
         let few = Layer { states: 7, transitions: 9, ..Layer::default() };

@@ -1,16 +1,30 @@
 //! Settling: layers found by partial detection become the true breadth-first layers, and the figures exact
 //! (the safety net that Lamborn 2014, sec. 3.3.4, leaves open).
+//!
+//! Layers are settled together: one pass merges them and asks the settled layers once, not once for each.
 
 use super::Trouble;
+use super::closed_set::ClosedPass;
+use super::journal::{Journal, LayerReader};
+use super::settling::Settling;
 use super::sweep::Sweep;
 use crate::control::{Control, Limits};
 use crate::lane::{Batch, Lane, Parents, SearchTask, Sink, total_counts};
-use hadal_store::shape::Records;
+use crate::report::{Distance, Proviso};
+use hadal_store::merge::{ClosedFilter, MergeLimits, merge_unique};
+use hadal_store::run::{RunKind, RunReader};
+use hadal_store::shape::{RecordShape, Records};
 use hadal_store::{Bitmap, OverBudget};
 use hadal_system::Ascending;
 use hadal_system::state::compare;
-use std::cmp::Ordering::Greater;
+use std::cmp::Ordering::{Equal, Greater, Less};
+use std::ops::Range;
 use std::sync::atomic::Ordering;
+
+/// Most layers that are merged at once: the head of each is looked at for every state.
+const MOST_TOGETHER: usize = 16;
+/// States that settled layers are asked for at once.
+const BATCH: usize = 4096;
 
 /// Takes every state and remembers none.
 struct Nowhere;
@@ -30,22 +44,37 @@ enum Begun {
     Part,
 }
 
+/// How the states of a layer that came again are known.
+#[derive(Clone, Copy)]
+enum Again<'a> {
+    /// Settled layers have them.
+    Asked,
+    /// They are these, ascending.
+    Known(&'a [u64]),
+}
+
 impl Sweep<'_> {
     /// Takes out of unsettled layers what an earlier one has, and out of the figures what was done for it.
     ///
     /// Transitions and covers of states explored again are found by firing from them once more.
     pub(super) fn settle(&mut self) -> Result<(), Trouble> {
-        let Some(first) = self.detector.settling().map(|settling| settling.settled()) else { return Ok(()) };
+        let end = self.journal.depth() as u64;
+        let Some(settling) = self.detector.settling() else { return Ok(()) };
+        if settling.is_trusted() {
+            settling.settled_before(end, 0, 0);
+            self.proviso = self.proviso.or(Some(Proviso::BoundTrusted));
+            return Ok(());
+        }
+        let first = settling.settled();
         let aside = Control::new(Limits::default());
         let mut lane = Lane::new(SearchTask { control: &aside, ..self.task }, Parents::Forgotten);
         let (mut states, mut again) = (0, 0);
-        for depth in first as usize..self.journal.depth() {
-            states += self.journal.states(depth);
-            if !self.detector.settling().is_some_and(|settling| settling.was_full(depth as u64)) {
-                again += self.settle_layer(depth, &mut lane)?;
-            }
-            let Some(settling) = self.detector.settling() else { return Ok(()) };
-            self.journal.view(depth, &mut |layer| settling.settle(depth as u64, layer))?;
+        let mut next = first as usize;
+        while next < self.journal.depth() {
+            let together = self.together_from(next);
+            states += together.clone().map(|depth| self.journal.states(depth)).sum::<u64>();
+            again += self.settle_layers(together.clone(), &mut lane)?;
+            next = together.end;
         }
         // Only where the last layer was expanded: else it is still needed to go on from.
         while self.counted.layers.len() == self.journal.depth()
@@ -65,13 +94,53 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// Returns how many states came again.
-    fn settle_layer(&mut self, depth: usize, lane: &mut Lane) -> Result<u64, Trouble> {
+    /// Layers from this depth on that are settled together: one that was compared with everything alone, others as many as
+    /// can be read at once.
+    fn together_from(&mut self, depth: usize) -> Range<usize> {
+        let end = self.journal.depth();
+        let Some(settling) = self.detector.settling() else { return depth..end };
+        if settling.was_full(depth as u64) {
+            return depth..depth + 1;
+        }
+        let footprint = RunReader::footprint(self.journal.options()).max(1);
+        let most = self.journal.disk().governor.limit() / 20 / footprint;
+        depth..end.min(depth + (most as usize).clamp(1, MOST_TOGETHER))
+    }
+
+    /// Settles these layers; returns how many states came again.
+    fn settle_layers(&mut self, depths: Range<usize>, lane: &mut Lane) -> Result<u64, Trouble> {
         let mut again = 0;
-        self.each_block(depth, |_, _, present| {
-            again += present.count_ones() as u64;
-            Ok(())
-        })?;
+        let Some(settling) = self.detector.settling() else { return Ok(0) };
+        let alone = depths.len() == 1;
+        let repeated = match alone {
+            true => None,
+            false => repeated(&self.journal, settling, depths.clone())?,
+        };
+        for depth in depths.clone() {
+            let known = repeated.as_ref().map(|repeated| &repeated[depth - depths.start][..]);
+            let is_full = self.detector.settling().is_some_and(|it| it.was_full(depth as u64));
+            again += match known {
+                Some([]) => 0,
+                Some(known) => self.settle_layer(depth, Again::Known(known), lane)?,
+                None if is_full => 0,
+                None => self.settle_layer(depth, Again::Asked, lane)?,
+            };
+            let Some(settling) = self.detector.settling() else { return Ok(again) };
+            self.journal.view(depth, &mut |layer| settling.settle(depth as u64, layer))?;
+        }
+        Ok(again)
+    }
+
+    /// Returns how many states came again.
+    fn settle_layer(&mut self, depth: usize, known: Again, lane: &mut Lane) -> Result<u64, Trouble> {
+        let mut again = 0;
+        match known {
+            Again::Known(states) => again += (states.len() / self.journal.words()) as u64,
+            Again::Asked => self.each_block(depth, known, |_, _, present| {
+                again += present.count_ones() as u64;
+                Ok(())
+            })?,
+        }
         if again == 0 {
             return Ok(0);
         }
@@ -80,7 +149,7 @@ impl Sweep<'_> {
         let expanded = depth < self.counted.layers.len();
         let before = lane.transitions;
         let mut layer = self.journal.writer();
-        self.each_block(depth, |begun, block, present| {
+        self.each_block(depth, known, |begun, block, present| {
             if begun == Begun::Part {
                 layer.end_part()?;
             }
@@ -113,32 +182,181 @@ impl Sweep<'_> {
         Ok(again)
     }
 
-    /// Calls `take` for each block of records of a layer, with the states marked that settled layers have. A layer may lie in several
+    /// Calls `take` for each block of records of a layer, with the states marked that came again. A layer may lie in several
     /// ascending parts.
     fn each_block(
         &mut self,
         depth: usize,
+        known: Again,
         mut take: impl FnMut(Begun, &[u64], &Bitmap) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
-        use hadal_store::merge::ClosedFilter;
         let shape = self.journal.shape();
         let mut reader = self.journal.reader(depth)?;
         let Some(settling) = self.detector.settling() else { return Ok(()) };
-        let mut pass = settling.settled_pass()?;
+        let mut marks = Marks::new(settling, known, shape)?;
         let (mut block, mut present, mut last) = (Vec::new(), Bitmap::default(), Vec::new());
         while reader.next_records(&mut block)? {
             let mut begun = Begun::Nothing;
             if !last.is_empty() && compare(shape.state(&block[..shape.stride()]), &last) != Greater {
                 begun = Begun::Part;
-                pass = settling.settled_pass()?;
+                marks = Marks::new(settling, known, shape)?;
             }
             last.clear();
             last.extend_from_slice(&block[block.len() - shape.words()..]);
             let records = Records::new(shape, &block);
             present.reset(records.len());
-            pass.mark(records, &mut present)?;
+            marks.mark(records, &mut present)?;
             take(begun, &block, &present)?;
         }
         Ok(())
     }
+}
+
+/// Marks the states of an ascending part of a layer that came again.
+enum Marks<'a> {
+    Asked(ClosedPass<'a>),
+    Known { states: &'a [u64], next: usize, words: usize },
+}
+
+impl<'a> Marks<'a> {
+    fn new(settling: &'a Settling, again: Again<'a>, shape: RecordShape) -> Result<Self, Trouble> {
+        Ok(match again {
+            Again::Asked => Marks::Asked(settling.settled_pass()?),
+            Again::Known(states) => Marks::Known { states, next: 0, words: shape.words() },
+        })
+    }
+
+    fn mark(&mut self, records: Records<'_>, present: &mut Bitmap) -> Result<(), Trouble> {
+        match self {
+            Marks::Asked(pass) => {
+                pass.mark(records, present)?;
+            }
+            Marks::Known { states, next, words } => {
+                for at in 0..records.len() {
+                    let state = records.state(at);
+                    let known = |next: usize| states.get(next..next + *words);
+                    while known(*next).is_some_and(|known| compare(known, state) == Less) {
+                        *next += *words;
+                    }
+                    if known(*next).is_some_and(|known| compare(known, state) == Equal) {
+                        present.set(at);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A layer that is merged with others.
+struct Stream {
+    reader: LayerReader,
+    block: Vec<u64>,
+    at: usize,
+    /// Its states that an earlier layer has.
+    repeated: Vec<u64>,
+}
+
+impl Stream {
+    fn head(&self, shape: RecordShape) -> Option<&[u64]> {
+        self.block.get(self.at..self.at + shape.stride()).map(|record| shape.state(record))
+    }
+
+    fn step(&mut self, shape: RecordShape) -> Result<(), Trouble> {
+        self.at += shape.stride();
+        if self.at >= self.block.len() {
+            self.at = 0;
+            if !self.reader.next_records(&mut self.block)? {
+                self.block.clear();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What each of these layers has that an earlier layer has as well, in one pass over them and the settled ones; nothing where
+/// that is too much to hold.
+fn repeated(
+    journal: &Journal,
+    settling: &mut Settling,
+    depths: Range<usize>,
+) -> Result<Option<Vec<Vec<u64>>>, Trouble> {
+    let (shape, disk) = (journal.shape(), journal.disk());
+    let most_bytes = disk.governor.limit() / 48;
+    let _held = disk.governor.try_reserve(most_bytes, "states that came again")?;
+    let mut most_words = most_bytes as usize / 8;
+    let mut streams = Vec::new();
+    for depth in depths.clone() {
+        let reader = match journal.parts(depth) {
+            // Parts of buckets, each ascending, become one.
+            Some(parts) => {
+                let options = journal.options();
+                let limits = MergeLimits::for_memory(disk, options);
+                let (one, _) = merge_unique(disk, parts.to_vec(), RunKind::Frontier, options, limits)?;
+                LayerReader::of_run(&one)?
+            }
+            None => journal.reader(depth)?,
+        };
+        let mut stream = Stream { reader, block: Vec::new(), at: 0, repeated: Vec::new() };
+        stream.reader.next_records(&mut stream.block)?;
+        streams.push(stream);
+    }
+    let mut apart = vec![0; depths.len()];
+    let mut pass = settling.settled_pass()?;
+    let (mut batch, mut copies, mut present) = (Vec::new(), Vec::new(), Bitmap::default());
+    loop {
+        batch.clear();
+        copies.clear();
+        while batch.len() < BATCH * shape.stride() {
+            // The least state, in the first layer that has it.
+            let mut least: Option<(usize, &[u64])> = None;
+            for (n, stream) in streams.iter().enumerate() {
+                if let Some(head) = stream.head(shape)
+                    && least.is_none_or(|(_, least)| compare(head, least) == Less)
+                {
+                    least = Some((n, head));
+                }
+            }
+            let Some((first, state)) = least else { break };
+            let number = batch.len() / shape.stride();
+            batch.resize(batch.len() + shape.payload_words(), 0);
+            batch.extend_from_slice(state);
+            let from = batch.len() - shape.words();
+            for (n, stream) in streams.iter_mut().enumerate().skip(first) {
+                if stream.head(shape).is_some_and(|head| compare(head, &batch[from..]) == Equal) {
+                    copies.push((number, n));
+                    stream.step(shape)?;
+                }
+            }
+        }
+        if batch.is_empty() {
+            break;
+        }
+        let records = Records::new(shape, &batch);
+        present.reset(records.len());
+        pass.mark(records, &mut present)?;
+        let mut keeper: Option<(usize, usize)> = None;
+        for &(number, n) in &copies {
+            let first = keeper.is_none_or(|(before, _)| before != number);
+            if first {
+                keeper = Some((number, n));
+            }
+            if first && !present.get(number) {
+                continue;
+            }
+            if let Some((_, kept)) = keeper.filter(|_| !first && !present.get(number)) {
+                apart[n - kept] += 1;
+            }
+            let Some(left) = most_words.checked_sub(shape.words()) else { return Ok(None) };
+            most_words = left;
+            streams[n].repeated.extend_from_slice(records.state(number));
+        }
+    }
+    let here = apart.into_iter().enumerate().filter(|&(_, found)| found > 0);
+    let mut distances: Vec<Distance> =
+        here.map(|(far, found)| Distance { nearest: far as u64, farthest: far as u64, found }).collect();
+    pass.by_distance(depths.start as u64, &mut distances);
+    drop(pass);
+    settling.note(&distances);
+    Ok(Some(streams.into_iter().map(|stream| stream.repeated).collect()))
 }

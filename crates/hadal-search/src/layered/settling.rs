@@ -1,9 +1,10 @@
 //! When candidates are compared with recent layers only and when with all (Lamborn 2014, sec. 3.3.4; periodic detection,
 //! Evangelista 2008), and the layers known to be true: what every detector needs whose detection may be partial.
 //!
-//! A layer that was compared with recent layers only may hold states of older ones. After each full check such layers
-//! are *settled*: what an older layer has is taken out again, so that in the end layers, counts and depth are those of
-//! full detection. No state is ever missed, and the first copy of each state lies in its true layer.
+//! A layer that was compared with recent layers only may hold states of older ones. When such layers have grown to a share
+//! of all states they are *settled*, many at a time: what an older layer has is taken out again, so that in the end layers,
+//! counts and depth are those of full detection. As the share is of all states, the settled layers are read a few times in
+//! all, not once for every layer. No state is ever missed, and the first copy of each state lies in its true layer.
 
 use super::Trouble;
 use super::closed_set::{ClosedPass, ClosedSet};
@@ -27,11 +28,21 @@ pub enum Bound {
     Random,
 }
 
-/// Layers between full checks at first, and at most.
-const FIRST_PERIOD: u64 = 4;
-const LONGEST_PERIOD: u64 = 64;
+/// Layers are settled when they hold one state for so many settled ones: at first and at least so many, and at most where
+/// states often come again.
+const LEAST_SHARE: u64 = 4;
+const MOST_SHARE: u64 = 64;
+/// With fewer states than this nothing is worth a pass over the settled ones.
+const FEW: u64 = 1 << 10;
 /// With the automatic bound, one in this many duplicates may lie farther back.
 const RARE: u64 = 1000;
+
+/// How far back detection looks, and whether that is taken for enough.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looking {
+    pub(crate) bound: Bound,
+    pub(crate) trusted: bool,
+}
 
 pub(crate) struct Settling {
     /// Settled layers.
@@ -39,12 +50,18 @@ pub(crate) struct Settling {
     /// Layers before this depth are settled.
     settled: u64,
     bound: Bound,
+    /// Whether the bound is taken for right, so that nothing is ever settled.
+    trusted: bool,
     /// How far back the automatic bound looks now.
     reach: u64,
-    /// Layers between full checks now, and since the last one.
-    period: u64,
-    since_full: u64,
-    last_full: Option<u64>,
+    /// Layers are settled when there is one state in them for so many settled ones.
+    share: u64,
+    /// States in layers that are not settled.
+    unsettled: u64,
+    /// Unsettled layers that were compared with all layers.
+    full: Vec<u64>,
+    /// Whether the layer being found is compared with all layers.
+    is_full: bool,
     /// Duplicates seen by distance, for the automatic bound.
     histogram: Vec<u64>,
     random: Xorshift,
@@ -54,21 +71,29 @@ pub(crate) struct Settling {
 }
 
 impl Settling {
-    pub(crate) fn new(disk: &Disk, options: RunOptions, bound: Bound) -> Result<Self, Trouble> {
+    pub(crate) fn new(disk: &Disk, options: RunOptions, looking: Looking) -> Result<Self, Trouble> {
+        let Looking { bound, trusted } = looking;
         let most = (disk.governor.limit() / 48).clamp(64 << 10, 16 << 20);
         Ok(Settling {
             all: ClosedSet::new(disk, options, LevelPolicy::Merging { ratio: 3 }, most as usize / 8),
             settled: 0,
             bound,
+            trusted,
             reach: 2,
-            period: FIRST_PERIOD,
-            since_full: 0,
-            last_full: None,
+            share: LEAST_SHARE,
+            unsettled: 0,
+            full: Vec::new(),
+            is_full: false,
             histogram: Vec::new(),
             random: Xorshift::golden(),
             depth: 0,
             _memory: disk.governor.try_reserve(2 * most, "settled layers")?,
         })
+    }
+
+    /// Whether the bound is taken for right.
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.trusted
     }
 
     /// Layers before this depth hold no state of an earlier one.
@@ -81,9 +106,13 @@ impl Settling {
         self.depth
     }
 
-    /// Whether a full check was just made, so that what came before should be settled.
+    /// Whether unsettled layers should be settled: each was compared with all layers, or they have grown beyond their share.
     pub(crate) fn is_due(&self) -> bool {
-        self.since_full == 0 && self.settled < self.depth
+        let open = self.depth - self.settled;
+        open > 0
+            && (self.trusted
+                || open == self.full.len() as u64
+                || self.unsettled * self.share > self.all.states() + FEW)
     }
 
     /// A pass over the settled layers.
@@ -98,15 +127,19 @@ impl Settling {
 
     /// Whether the layer at this depth was compared with all layers, so that there is nothing to take out.
     pub(super) fn was_full(&self, depth: u64) -> bool {
-        self.last_full == Some(depth)
+        self.full.contains(&depth)
     }
 
     /// Layers before `depth` are settled; of `states` in those looked at, `again` came again.
     pub(super) fn settled_before(&mut self, depth: u64, states: u64, again: u64) {
         self.settled = depth;
+        self.unsettled = 0;
+        self.full.clear();
         let often = again * 100 > states;
-        self.period =
-            if again > 0 { (self.period / 2).max(2) } else { (self.period * 2).min(LONGEST_PERIOD) };
+        self.share = match again * 50 > states {
+            true => (self.share * 2).min(MOST_SHARE),
+            false => (self.share / 2).max(LEAST_SHARE),
+        };
         if self.bound == Bound::Auto {
             let total: u64 = self.histogram.iter().sum();
             let mut beyond = total;
@@ -134,12 +167,15 @@ impl Settling {
         }
     }
 
+    /// How many layers are compared with from depth `since` on; 0 for all.
+    pub(super) fn window(&self, since: Option<u64>) -> u64 {
+        since.map_or(0, |since| self.depth - since)
+    }
+
     /// The first depth to compare so many candidates with, or none for a full check.
     pub(super) fn since(&mut self, candidates: u64) -> Option<u64> {
-        self.since_full += 1;
         // Few candidates are cheaper to look up everywhere than to carry along wrongly.
-        let few = candidates * 64 < self.all.records();
-        if few || self.since_full >= self.period {
+        if !self.trusted && candidates * 64 < self.all.records() {
             return None;
         }
         let reach = match self.bound {
@@ -151,10 +187,12 @@ impl Settling {
 
     /// Takes note of a check that [`Settling::since`] asked for and of the duplicates it found.
     pub(super) fn checked(&mut self, since: Option<u64>, by_distance: &[Distance]) {
-        if since.is_none() {
-            self.since_full = 0;
-            self.last_full = Some(self.depth);
-        }
+        self.is_full = since.is_none();
+        self.note(by_distance);
+    }
+
+    /// Takes note of duplicates.
+    pub(super) fn note(&mut self, by_distance: &[Distance]) {
         for distance in by_distance {
             let at = distance.farthest as usize;
             if self.histogram.len() <= at {
@@ -164,15 +202,19 @@ impl Settling {
         }
     }
 
-    /// The layer just found stands in the journal at this depth.
-    pub(super) fn closed(&mut self, depth: u64) {
+    /// The layer just found, of so many states, stands in the journal at this depth.
+    pub(super) fn closed(&mut self, depth: u64, states: u64) {
         self.depth = depth + 1;
+        self.unsettled += states;
+        if std::mem::take(&mut self.is_full) {
+            self.full.push(depth);
+        }
     }
 
     /// Takes a layer, or a part of it, that is settled already.
     pub(super) fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
         self.depth = depth + 1;
         self.settled = self.depth;
-        self.settle(depth, layer)
+        if self.trusted { Ok(()) } else { self.settle(depth, layer) }
     }
 }

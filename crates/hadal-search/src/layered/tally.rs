@@ -79,6 +79,7 @@ impl Counted {
         row.duplicates.earlier = found.earlier;
         row.duplicates.either = row.candidates - unique - found.within - found.earlier;
         row.by_distance = found.by_distance;
+        row.window = found.window;
         before.complete(&mut row, now);
         row
     }

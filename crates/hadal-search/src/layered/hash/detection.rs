@@ -29,7 +29,7 @@ pub(crate) static HASH: Detection = Detection {
         };
         let parting = (partition, strategy.split_by);
         let table = making.share(TABLE_SHARE);
-        Ok(Box::new(HashDetector::new(making.disk, making.options, parting, table, strategy.bound)?))
+        Ok(Box::new(HashDetector::new(making.disk, making.options, parting, table, strategy.looking())?))
     },
 };
 

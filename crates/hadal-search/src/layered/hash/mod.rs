@@ -17,7 +17,7 @@ pub use sample::Sampling;
 use super::Trouble;
 use super::detector::{Detector, Found, LayerView};
 use super::journal::LayerWriter;
-use super::settling::{Bound, Settling};
+use super::settling::{Looking, Settling};
 use crate::report::{Buckets, Distance};
 use bucket::{Bucket, Depths};
 use hadal_store::merge::{RecordSink, RunMerge, RunScan, subtract_closed};
@@ -75,7 +75,7 @@ impl HashDetector {
         options: RunOptions,
         (partition, split_by): (Partition, SplitBy),
         table_bytes: u64,
-        bound: Option<Bound>,
+        looking: Option<Looking>,
     ) -> Result<Self, Trouble> {
         let most = (disk.governor.limit() / 24).clamp(96 << 10, 64 << 20);
         let shape = options.shape;
@@ -99,7 +99,7 @@ impl HashDetector {
             most_held: most as usize / 8,
             random: Xorshift::other(),
             depth: 0,
-            settling: bound.map(|bound| Settling::new(&disk, options, bound)).transpose()?,
+            settling: looking.map(|looking| Settling::new(&disk, options, looking)).transpose()?,
             since: 0,
             splits: 0,
             sorted: 0,
@@ -340,14 +340,15 @@ impl Detector for HashDetector {
         }
         if let Some(settling) = &mut self.settling {
             settling.checked(since, &found.by_distance);
+            found.window = settling.window(since);
         }
         Ok(found)
     }
 
-    fn closed(&mut self, depth: u64, _: LayerView) -> Result<(), Trouble> {
+    fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
         self.depth = depth + 1;
         if let Some(settling) = &mut self.settling {
-            settling.closed(depth);
+            settling.closed(depth, layer.states());
         }
         Ok(())
     }

@@ -165,6 +165,11 @@ impl LayerWriter {
 }
 
 impl LayerReader {
+    /// Reads a run as a layer.
+    pub(crate) fn of_run(run: &RunFile) -> Result<Self, Trouble> {
+        Ok(LayerReader { source: LayerSource::Run(RunReader::open(run)?), shape: run.options().shape })
+    }
+
     /// Replaces `states` by the next ones; `false` at the end.
     pub(crate) fn next_block(&mut self, states: &mut Vec<u64>) -> Result<bool, Trouble> {
         let more = self.next_records(states)?;

@@ -215,6 +215,24 @@ impl Journal {
         self.apart_from = depth;
     }
 
+    /// How its runs are written.
+    pub(crate) fn options(&self) -> &RunOptions {
+        &self.options
+    }
+
+    /// Where its runs lie.
+    pub(crate) fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// The runs of a layer that lies in several ascending parts.
+    pub(crate) fn parts(&self, depth: usize) -> Option<&[RunFile]> {
+        match &self.layers[depth].body {
+            Body::Parts(runs) => Some(runs),
+            _ => None,
+        }
+    }
+
     /// Words of a state.
     pub(crate) fn words(&self) -> usize {
         self.options.shape.words()

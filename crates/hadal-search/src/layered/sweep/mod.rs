@@ -52,7 +52,7 @@ pub(crate) struct Sweep<'a> {
     /// What went wrong in this worker when the others had gone on: all stop at the next meeting.
     failed: Option<StopReason>,
     /// Whether deleted layers, or a bound, qualify the answer.
-    proviso: Option<Proviso>,
+    pub(in crate::layered) proviso: Option<Proviso>,
     /// States of the layer being expanded that were expanded in vain, in this sitting or before.
     begun: u64,
     /// Bytes that had been read and written before it.
@@ -391,7 +391,9 @@ impl<'a> Sweep<'a> {
             return Ok(Some(Verdict::Stopped(StopReason::StateLimit).into()));
         }
         if let Some(settling) = self.detector.settling() {
-            self.journal.keep_apart_from(settling.settled() as usize);
+            // Layers found by a bound that is trusted share states with others for good.
+            let apart = if settling.is_trusted() { 0 } else { settling.settled() as usize };
+            self.journal.keep_apart_from(apart);
         }
         let pushed = if unique > 0 { self.journal.push(layer) } else { Ok(()) };
         if unique == 0 || self.journal.depth() > depth + 1 {
