@@ -68,7 +68,7 @@ fn a_part_that_grows_has_the_bounds_of_all_of_it() {
             assert!(low <= other_high && other_low <= high, "{question}: {whole:?} {part:?}\n{text}");
             let width = if other_low == other_high { 0.0 } else { other_high - other_low };
             assert!(width <= 2e-6 * other_high.min(1e9), "{question}: {part:?}\n{text}");
-            fewer += u64::from(part.states < whole.states - 2);
+            fewer += u64::from(part.size.states < whole.size.states - 2);
             all += 1;
         }
     }

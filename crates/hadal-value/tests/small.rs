@@ -141,7 +141,7 @@ fn weights_may_depend_on_the_state() {
             [] i>0 -> i/3 : (i'=i-1) + (3-i)/3 : (i'=3);
             [] i=0 -> true;
         endmodule";
-    assert_eq!(ask(zero, "P=? [ F i=0 ]").branches, 1 + 2 + 2 + 1);
+    assert_eq!(ask(zero, "P=? [ F i=0 ]").size.branches, 1 + 2 + 2 + 1);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn several_initial_states_and_filters() {
 fn a_state_without_choices_loops() {
     let model = "mdp module m s : [0..2]; [] s=0 -> 0.5 : (s'=1) + 0.5 : (s'=2); [] s=1 -> true; endmodule";
     let found = ask(model, "Pmin=? [ F s=1 ]");
-    assert_eq!(found.deadlocks, 1);
+    assert_eq!(found.size.deadlocks, 1);
     assert_eq!(value(model, "Pmin=? [ F \"deadlock\" ]"), "1/2");
 }
 

@@ -36,7 +36,7 @@ fn values_do_not_depend_on_the_number_of_threads() {
         };
         let (options, one) = with(1);
         let (low, high) = one.value.expect("bounds");
-        assert!(one.states > 19_000 && low <= high && high - low <= 1e-4 * high, "{question}: {one:?}");
+        assert!(one.size.states > 19_000 && low <= high && high - low <= 1e-4 * high, "{question}: {one:?}");
         for threads in [2, 3, 8, 64] {
             let (_, found) = with(threads);
             let (other_low, other_high) = found.value.expect("bounds");

@@ -67,7 +67,7 @@ fn agree(text: &str, n: i128, question: &str) {
     let ram = answer_in_ram(&model, model.system(), &objective, OPTIONS).expect("an answer");
     for tier in ON_DISK {
         let found = on_disk(&model, &objective, tier, &FaultyFolder::default()).expect("an answer");
-        let counts = |a: &Answer| (a.states, a.choices, a.branches, a.sweeps);
+        let counts = |a: &Answer| (a.size.states, a.size.choices, a.size.branches, a.sweeps);
         assert_eq!(counts(&found), counts(&ram), "{question} {}\n{text}", tier.name());
         assert_eq!(bits(&found), bits(&ram), "{question} {}\n{text}", tier.name());
     }
