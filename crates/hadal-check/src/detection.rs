@@ -25,7 +25,7 @@ pub struct Detecting {
     #[cfg_attr(feature = "clap", arg(long, value_name = "LAYERS|auto", value_parser = parse_bound, alias = "partial"))]
     pub bound: Option<Bound>,
     /// With --bound LAYERS: trust the bound and never compare with all layers. No state is missed, but distant ones are
-    /// explored and counted again, and the search may not end.
+    /// explored and counted again.
     #[cfg_attr(feature = "clap", arg(long, requires = "bound"))]
     pub trust_bound: bool,
     /// With --strategy layered: keep at most this many layers on disk.

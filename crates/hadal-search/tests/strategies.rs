@@ -15,7 +15,7 @@ use hadal_store::vfs::{Folder, Vfs};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
 use hadal_testkit::{Faults, FaultyFolder, Survival};
 use runs::{Begin, assert_same, in_ram};
-use spaces::Grid;
+use spaces::{Grid, Wild};
 use std::sync::Arc;
 
 #[derive(Clone, Copy)]
@@ -190,16 +190,28 @@ fn a_bound_that_is_trusted_counts_again_what_lies_farther_back_and_says_so() {
         assert_eq!(report.proviso, Some(Proviso::BoundTrusted), "{name}");
         assert_eq!(report.layers.iter().map(|layer| layer.states_again).sum::<u64>(), 0, "{name}");
     }
-    // With one layer it goes to and fro, and is counted so.
-    let folder = tempfile::tempdir().unwrap();
-    let vfs = Arc::new(Folder::create(folder.path()).unwrap());
-    let strategy = Strategy { bound: Some(Bound::Layers(1)), trust_bound: true, ..named("partial") };
-    let limits = Limits { max_depth: Some(200), ..Limits::default() };
-    let setting = Setting { space: &torus, strategy: &strategy, threads: 1, budget: BUDGET, limits };
-    let report = search(&setting, vfs, Begin::Fresh).unwrap().report;
-    assert_eq!(report.verdict, Verdict::Stopped(StopReason::DepthLimit));
+    // With one layer it goes to and fro, counts so, and ends when nothing new can come.
+    let (bound, cache) = (Some(Bound::Layers(1)), CacheKind::Off);
+    let strategy = Strategy { bound, cache, trust_bound: true, ..named("partial") };
+    let report = whole(&torus, &strategy, 1).report;
+    assert_eq!((report.verdict, report.proviso), (Verdict::Holds, Some(Proviso::BoundTrusted)));
     assert!(report.states > expected.states, "{}", report.states);
-    assert_eq!(report.proviso, Some(Proviso::BoundTrusted));
+}
+
+#[test]
+fn a_search_that_forgets_layers_ends_on_every_graph_and_has_seen_every_state() {
+    for seed in 1..=60 {
+        let graph = Wild::new(40 + seed % 50, seed);
+        let expected = in_ram(&graph, DeadlockNotion::Off).states;
+        for keep in 2..5 {
+            let strategy = Strategy { keep_layers: Some(keep), cache: CacheKind::Off, ..named("layered") };
+            graph.forget_seen();
+            let report = whole(&graph, &strategy, 1).report;
+            assert_eq!(report.verdict, Verdict::Holds, "seed {seed}");
+            assert_eq!(graph.seen(), expected, "seed {seed}, {keep} layers");
+            assert!(report.states >= expected, "seed {seed}");
+        }
+    }
 }
 
 #[test]
@@ -336,13 +348,12 @@ fn deleted_layers_are_said_and_a_diameter_ends_the_search() {
     let report = whole(&ring, &strategy, 1).report;
     assert_eq!(report.verdict, Verdict::Holds);
     assert_eq!(report.proviso, Some(Proviso::Diameter { bound: 1499 }));
-    let endless = Strategy { diameter: None, ..strategy };
-    let folder = tempfile::tempdir().unwrap();
-    let vfs = Arc::new(Folder::create(folder.path()).unwrap());
-    let limits = Limits { max_depth: Some(4000), ..Limits::default() };
-    let setting = Setting { space: &ring, strategy: &endless, threads: 1, budget: BUDGET, limits };
-    let report = search(&setting, vfs, Begin::Fresh).unwrap().report;
-    assert_eq!(report.verdict, Verdict::Stopped(StopReason::DepthLimit));
+    // Without it the search goes round, notices that nothing new can come, and ends.
+    let report = whole(&ring, &Strategy { diameter: None, ..strategy }, 1).report;
+    assert_eq!(report.verdict, Verdict::Holds);
+    assert!(matches!(report.proviso, Some(Proviso::LayersDeleted { .. })));
+    let states = in_ram(&ring, DeadlockNotion::Off).states;
+    assert!(report.states >= states && report.states <= 4 * states, "{} of {states}", report.states);
 }
 
 #[test]

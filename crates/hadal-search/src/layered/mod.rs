@@ -21,6 +21,7 @@ pub mod partial;
 pub(crate) mod path;
 pub(crate) mod phased;
 pub(crate) mod room;
+mod round;
 mod rows;
 mod runs;
 mod screen;

@@ -5,6 +5,9 @@ use hadal_system::{
     Check, Label, PropertyId, PropertyInfo, PropertyKind, Span, StateField, StateSpace, Successors, Worker,
 };
 
+use std::collections::HashSet;
+use std::sync::Mutex;
+
 const SCRAMBLE: u64 = 0x9E37_79B9_7F4A_7C15;
 /// The inverse of `SCRAMBLE` modulo 2^64.
 const UNSCRAMBLE: u64 = 0xf1de83e19937733d;
@@ -18,6 +21,69 @@ fn scramble(word: u64) -> u64 {
 fn unscramble(word: u64) -> u64 {
     let once = (word ^ word >> 32).wrapping_mul(UNSCRAMBLE);
     (once ^ once >> 32).wrapping_mul(UNSCRAMBLE)
+}
+
+/// A random graph that goes one way: two arcs out of each state. It remembers which states were expanded.
+pub struct Wild {
+    states: u64,
+    seed: u64,
+    expanded: Mutex<HashSet<u64>>,
+}
+
+impl Wild {
+    pub fn new(states: u64, seed: u64) -> Self {
+        Wild { states, seed, expanded: Mutex::default() }
+    }
+
+    pub fn forget_seen(&self) {
+        self.expanded.lock().unwrap().clear();
+    }
+
+    /// How many states were expanded since.
+    pub fn seen(&self) -> u64 {
+        self.expanded.lock().unwrap().len() as u64
+    }
+}
+
+impl StateSpace for Wild {
+    fn words(&self) -> usize {
+        1
+    }
+    fn fingerprint(&self) -> u64 {
+        scramble(self.seed) ^ self.states
+    }
+    fn properties(&self) -> &[PropertyInfo] {
+        &[]
+    }
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(Wanderer(self))
+    }
+    fn render_label(&self, label: Label) -> String {
+        label.0.to_string()
+    }
+    fn render_state(&self, state: &[u64]) -> Vec<(String, String)> {
+        vec![("n".into(), state[0].to_string())]
+    }
+}
+
+struct Wanderer<'a>(&'a Wild);
+
+impl Worker for Wanderer<'_> {
+    fn initial(&mut self, out: &mut Successors) {
+        out.push(Label(0), &[0]);
+    }
+    fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        self.0.expanded.lock().unwrap().insert(state[0]);
+        for arc in 0..2 {
+            out.push(
+                Label(arc),
+                &[scramble(self.0.seed << 32 ^ state[0] << 1 ^ u64::from(arc)) % self.0.states],
+            );
+        }
+    }
+    fn check(&mut self, _: &[u64]) -> Check {
+        Check::Fine
+    }
 }
 
 /// Points of a grid; each step moves one coordinate by one.

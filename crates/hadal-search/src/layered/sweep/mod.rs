@@ -12,6 +12,7 @@ use super::cache::Cache;
 use super::detector::{Detector, Nothing};
 use super::journal::Journal;
 use super::ledger::Ledger;
+use super::round::Round;
 use super::tally::{Counted, DiskMark};
 use crate::exchange::Mailbox;
 use crate::explore::{Phase, Progress};
@@ -53,6 +54,8 @@ pub(crate) struct Sweep<'a> {
     failed: Option<StopReason>,
     /// Whether deleted layers, or a bound, qualify the answer.
     pub(in crate::layered) proviso: Option<Proviso>,
+    /// Notices where states come again for ever.
+    round: Round,
     /// States of the layer being expanded that were expanded in vain, in this sitting or before.
     begun: u64,
     /// Bytes that had been read and written before it.
@@ -90,6 +93,7 @@ impl<'a> Sweep<'a> {
             detector: detector.unwrap_or_else(|| Box::new(Nothing)),
             fallback,
             proviso: journal.proviso(),
+            round: Round::default(),
             journal,
             counted,
             moved_before: moved_bytes(&disk),
@@ -249,16 +253,14 @@ impl<'a> Sweep<'a> {
             return Ok(Some(Verdict::Stopped(StopReason::DepthLimit).into()));
         }
         if let Some(bound) = self.keep.diameter.filter(|&bound| depth as u64 > bound) {
-            // Whatever is here was met before, in a layer that is gone: it is no layer of its own.
-            let again = self.journal.states(depth);
-            self.journal.pop();
-            if let Some(row) = self.counted.layers.last_mut() {
-                row.unique -= again;
-                row.duplicates.earlier += again;
-            }
-            self.task.control.gauges.states.fetch_sub(again, Ordering::Relaxed);
             self.proviso = Some(Proviso::Diameter { bound });
-            return self.complete();
+            return self.complete_before(depth);
+        }
+        let counts_again =
+            matches!(self.proviso, Some(Proviso::LayersDeleted { .. } | Proviso::BoundTrusted));
+        let may_end = partly.is_none() && self.mailbox.is_alone();
+        if counts_again && may_end && self.round.closes_with(&self.journal, depth)? {
+            return self.complete_before(depth);
         }
         let gauges = &self.task.control.gauges;
         gauges.begin_layer(depth as u64, self.journal.states(depth));
@@ -275,6 +277,19 @@ impl<'a> Sweep<'a> {
         };
         self.at = At::Layer(Expanding { depth, fired, mark, source, done: 0 });
         Ok(None)
+    }
+
+    /// Ends the search before this layer, the last: whatever is in it was met before, in a layer that is gone, so it is no layer
+    /// of its own.
+    fn complete_before(&mut self, depth: usize) -> Result<Option<Answered>, Trouble> {
+        let again = self.journal.states(depth);
+        self.journal.pop();
+        if let Some(row) = self.counted.layers.last_mut() {
+            row.unique -= again;
+            row.duplicates.earlier += again;
+        }
+        self.task.control.gauges.states.fetch_sub(again, Ordering::Relaxed);
+        self.complete()
     }
 
     /// Expands more of a layer; at its end, finds the next.
