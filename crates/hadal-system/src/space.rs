@@ -247,6 +247,11 @@ pub trait Cover: Sync {
     /// How many of the most significant words are the key: states of different keys never cover each other.
     fn key_words(&self) -> usize;
 
+    /// Whether only equal states cover each other: they can then be looked up.
+    fn only_equal(&self) -> bool {
+        false
+    }
+
     /// Something that compares states; each thread takes its own.
     fn matcher(&self) -> Box<dyn Matcher + '_>;
 }

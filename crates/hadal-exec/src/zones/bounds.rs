@@ -7,7 +7,7 @@ use hadal_system::timed::{Bound, ClockRef, Reset, TimedSystem};
 use super::code::range;
 use super::dbm::{LARGEST_CONSTANT, NONE};
 use super::diagonal::is_diagonal;
-use super::space::ZoneError;
+use super::options::ZoneError;
 
 /// The largest constants that clocks are compared with from below (`x > c`) and above (`x < c`), by clock.
 #[derive(Clone, Debug, PartialEq, Eq)]

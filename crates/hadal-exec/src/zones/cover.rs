@@ -64,6 +64,10 @@ impl Cover for ZoneCover {
         self.parts.key_words
     }
 
+    fn only_equal(&self) -> bool {
+        self.parts.covering == Covering::Equality
+    }
+
     fn matcher(&self) -> Box<dyn Matcher + '_> {
         let parts = &self.parts;
         Box::new(ZoneMatcher {
@@ -171,7 +175,15 @@ impl Matcher for ZoneMatcher<'_> {
             Covering::Equality => self.chosen == big[..self.parts.zone_words],
             _ => {
                 let packing = &self.parts.packing;
-                self.tests.iter().all(|&(offset, least)| packing.code_at(big, offset) >= least)
+                let fails = |&(offset, least): &(u32, u64)| packing.code_at(big, offset) < least;
+                match self.tests.iter().position(fails) {
+                    None => true,
+                    Some(at) => {
+                        // Where one zone is too small others of its key often are.
+                        self.tests.swap(0, at);
+                        false
+                    }
+                }
             }
         }
     }

@@ -8,7 +8,7 @@ use hadal_system::timed::{Bound, ClockRef, Reset, Strictness, TimedSystem};
 use super::bounds::{ClockBounds, clocks};
 use super::code::range;
 use super::dbm::{LARGEST_CONSTANT, Zone, add, strict, weak};
-use super::space::ZoneError;
+use super::options::ZoneError;
 
 /// The most constraints that zones are split along: each may double their number.
 const MOST: usize = 64;

@@ -93,18 +93,30 @@ impl Packing {
 
     /// The zone in the first words.
     pub(crate) fn unpack(&self, words: &[u64], zone: &mut Zone) {
-        let (n, most) = (self.size, self.infinite());
-        let mut offset = 0;
+        let (n, most, width) = (self.size, self.infinite(), self.width);
+        // What is left of the word before, and how many bits that is.
+        let (mut held, mut have) = (0u64, 0u32);
+        let mut words = words.iter();
         let bounds = zone.bounds_mut();
-        for i in 0..n {
-            for j in 0..n {
+        for (i, row) in bounds.chunks_exact_mut(n).enumerate() {
+            for (j, entry) in row.iter_mut().enumerate() {
                 if i == j {
-                    bounds[i * n + j] = weak(0);
+                    *entry = weak(0);
                     continue;
                 }
-                let code = get_bits(words, offset, self.width);
-                offset += self.width;
-                bounds[i * n + j] = if code == most { INFINITY } else { self.least + code as i32 };
+                let code = if have >= width {
+                    let code = held & most;
+                    held >>= width;
+                    have -= width;
+                    code
+                } else {
+                    let next = words.next().copied().unwrap_or(0);
+                    let (code, used) = ((held | next << have) & most, width - have);
+                    held = next.checked_shr(used).unwrap_or(0);
+                    have = 64 - used;
+                    code
+                };
+                *entry = if code == most { INFINITY } else { self.least + code as i32 };
             }
         }
     }

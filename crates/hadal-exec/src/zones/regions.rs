@@ -6,13 +6,14 @@
 
 use super::code::Context;
 use super::concrete::{ConcreteError, ConcreteTrace, TimedEnding, labels_along};
-use super::space::{Extrapolation, ReadyClause, ZoneError, ZoneOptions, ZoneSpace};
+use super::options::{Extrapolation, ZoneError, ZoneOptions};
+use super::settle::Asked;
+use super::space::{ReadyClause, ZoneSpace};
 use super::timing::{Entry, Faulty, ReadyBound, Set};
 use crate::interpret::Interpreter;
 use hadal_system::timed::{ClockRef, GoingOn, TimedSystem};
 use hadal_system::{
-    ActionInfo, Check, Label, PropertyId, PropertyInfo, PropertyKind, StateSpace, Successors, Worker,
-    state::hash,
+    ActionInfo, Check, Label, PropertyId, PropertyInfo, StateSpace, Successors, Worker, state::hash,
 };
 
 /// Bits of a word that say how the fraction of a clock is ordered among the others.
@@ -370,26 +371,12 @@ impl Worker for RegionWorker<'_> {
         let Ok(regions) = space.while_waiting(&self.context(discrete), space.unpack(state)) else {
             return Check::Fine;
         };
-        for (id, info) in space.properties().iter().enumerate() {
-            let is_asked = space.zones.asked[id];
-            if !is_asked || !matches!(info.kind, PropertyKind::Invariant | PropertyKind::Goal) {
-                continue;
+        space.zones.first_met(|asked| match asked {
+            Asked::Clauses(clauses) => self.meets(clauses, discrete, &regions).ok(),
+            Asked::Discrete { property, wanted } => {
+                self.inner.satisfies(discrete, property).map(|holds| holds == wanted)
             }
-            let property = PropertyId(id as u32);
-            let hit = match space.zones.formulas.get(id) {
-                Some(Some(clauses)) => self.meets(clauses, discrete, &regions).ok(),
-                _ => {
-                    let wanted = info.kind == PropertyKind::Goal;
-                    self.inner.satisfies(discrete, property).map(|holds| holds == wanted)
-                }
-            };
-            match hit {
-                Some(false) => {}
-                Some(true) => return Check::Hit(property),
-                None => return Check::Fault(property),
-            }
-        }
-        Check::Fine
+        })
     }
 
     fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {

@@ -1,109 +1,23 @@
 //! The zone graph as a state space: guard, resets, invariant, delay unless time stands still, invariant, extrapolation.
 
 use hadal_system::system::instance_values;
-use hadal_system::timed::{Bound, GoingOn, Strictness, TimedFormula, TimedSystem};
+use hadal_system::timed::{Bound, GoingOn, TimedFormula, TimedSystem};
 use hadal_system::{
-    ActionInfo, Cover, Label, Layout, PropertyId, PropertyInfo, Span, StateField, StateSpace, System, Value,
-    Worker,
+    ActionInfo, Cover, Label, Layout, PropertyId, PropertyInfo, StateField, StateSpace, System, Value, Worker,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::bounds::{ClockBounds, by_location, note};
-use super::code::{Code, Compiler, Context};
+use super::code::{Code, Compiler};
 use super::cover::{Covering, ZoneCover};
-use super::dbm::{INFINITY, LARGEST_CONSTANT, NONE, Zone, constant, strict, weak};
-use super::deadlock;
+use super::dbm::{LARGEST_CONSTANT, NONE, Zone};
 use super::diagonal::Diagonals;
+use super::options::{Extrapolation, MOST_WORDS, ZoneError, ZoneOptions};
 use super::pack::Packing;
-use super::timing::{Faulty, ReadyBound, ReadyReset, apply_all};
+use super::show::render;
+use super::timing::{ReadyBound, ReadyReset};
 use super::worker::ZoneWorker;
-use crate::model::{Model, ModelError, ModelOptions};
-
-/// The most words of a state, so that it can be written with something beside it.
-pub const MOST_WORDS: usize = 8000;
-
-/// How zones are made finitely many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Extrapolation {
-    /// By lower and upper bounds apart, the coarsest: keeps what is reachable.
-    #[default]
-    LowerUpperPlus,
-    /// By lower and upper bounds apart.
-    LowerUpper,
-    /// By largest constants, with the same sharpness as `LowerUpperPlus`: keeps deadlocks as well.
-    MaxPlus,
-    /// By largest constants.
-    Max,
-}
-
-/// How the zone graph is made.
-#[derive(Clone, Debug, Default)]
-pub struct ZoneOptions {
-    /// How the discrete part is run.
-    pub model: ModelOptions,
-    /// Abstraction of zones.
-    pub extrapolation: Extrapolation,
-    /// When a zone makes another needless.
-    pub covering: Covering,
-    /// The properties that matter, by their place in the system; all where it is empty.
-    pub asked: Vec<bool>,
-    /// Whether a last clock `now` measures the time since the start.
-    pub now: bool,
-}
-
-/// Why a timed system has no zone graph here.
-#[derive(Debug, thiserror::Error)]
-pub enum ZoneError {
-    /// The discrete part cannot be run.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-    /// A constant that is not known well enough.
-    #[error(
-        "the bound of a clock may be any number, or is beyond {LARGEST_CONSTANT}: give the variables in it ranges"
-    )]
-    Unbounded {
-        /// Where it stands.
-        span: Span,
-    },
-    /// Zones that no state has room for.
-    #[error(
-        "a zone of {clocks} clocks takes {words} words, more than the {MOST_WORDS} that a state may have"
-    )]
-    TooWide {
-        /// How many clocks there are.
-        clocks: usize,
-        /// Words of a state.
-        words: usize,
-    },
-    /// Too many differences of clocks.
-    #[error(
-        "differences of clocks are compared with too many values: zones would have to be split along each"
-    )]
-    ManyDiagonals {
-        /// Where the first stands.
-        span: Span,
-    },
-    /// Differences of clocks, and clocks that are set to others.
-    #[error(
-        "a difference of two clocks is compared, and somewhere a clock is set to another one: together they are not supported"
-    )]
-    DiagonalCopies {
-        /// Where the first difference stands.
-        span: Span,
-    },
-}
-
-impl ZoneError {
-    /// Where the model says so, if anywhere.
-    pub fn span(&self) -> Option<Span> {
-        match self {
-            ZoneError::Model(_) | ZoneError::TooWide { .. } => None,
-            ZoneError::Unbounded { span }
-            | ZoneError::ManyDiagonals { span }
-            | ZoneError::DiagonalCopies { span } => Some(*span),
-        }
-    }
-}
+use crate::model::Model;
 
 /// What an action does with clocks.
 pub(crate) struct ReadyTiming {
@@ -147,7 +61,7 @@ pub struct ZoneSpace {
     pub(crate) locations: Vec<Code>,
     pub(crate) rush: Vec<Code>,
     /// Of the questions: added to the bounds of every location.
-    base: ClockBounds,
+    pub(super) base: ClockBounds,
     pub(crate) diagonals: Diagonals,
     /// By property.
     pub(crate) formulas: Vec<Option<Vec<ReadyClause>>>,
@@ -318,6 +232,12 @@ impl ZoneSpace {
         self.bases.partition_point(|&base| base <= u64::from(label.0)) - 1
     }
 
+    /// The label of an action's first instance.
+    pub(crate) fn first_label(&self, action: usize) -> u32 {
+        // Labels are numbered with 32 bits.
+        self.bases[action] as u32
+    }
+
     /// The values of an action's locals, as far as they are parameters.
     pub(crate) fn locals(&self, label: Label, into: &mut Vec<Value>) {
         let at = self.action(label);
@@ -332,127 +252,6 @@ impl ZoneSpace {
         for (param, value) in action.params.iter().zip(values) {
             into[param.local.0 as usize] = value;
         }
-    }
-
-    /// The bounds that matter in a discrete state.
-    pub(crate) fn bounds_at(&self, context: &Context, into: &mut ClockBounds) {
-        into.lower.copy_from_slice(&self.base.lower);
-        into.upper.copy_from_slice(&self.base.upper);
-        for (code, stays) in self.locations.iter().zip(&self.stays) {
-            if let Some(stay) = self.stay(code, stays, context) {
-                into.join(&stay.bounds);
-            }
-        }
-    }
-
-    #[inline]
-    pub(crate) fn stay<'s>(
-        &self,
-        code: &Code,
-        stays: &'s [ReadyStay],
-        context: &Context,
-    ) -> Option<&'s ReadyStay> {
-        stays.get(usize::try_from(code.value(context)?).ok()?)
-    }
-
-    /// Whether no time passes.
-    pub(crate) fn is_still(&self, context: &Context) -> Result<bool, Faulty> {
-        for (code, stays) in self.locations.iter().zip(&self.stays) {
-            if self.stay(code, stays, context).is_some_and(|stay| stay.still) {
-                return Ok(true);
-            }
-        }
-        for rush in &self.rush {
-            if rush.holds(context).ok_or(Faulty)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether time does not pass for ever in a discrete state: it stands still, or an invariant ends it.
-    pub(crate) fn time_ends(&self, context: &Context) -> Result<bool, Faulty> {
-        if self.is_still(context)? {
-            return Ok(true);
-        }
-        for (code, stays) in self.locations.iter().zip(&self.stays) {
-            for bound in self.stay(code, stays, context).into_iter().flat_map(|stay| &stay.invariant) {
-                if bound.entry(context)?.is_some_and(|entry| entry.left > 0 && entry.minus == 0) {
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether time does not pass for ever in a state, of which the discrete part stands last.
-    pub fn time_ends_in(&self, state: &[u64]) -> bool {
-        let interpreter = self.model.interpreter();
-        let discrete = &state[state.len() - self.model.words()..];
-        let context = Context { state: discrete, locals: &[], interpreter: &interpreter, shapes: &[] };
-        self.time_ends(&context) == Ok(true)
-    }
-
-    /// Keeps what satisfies the invariants of all locations; false where nothing does.
-    pub(crate) fn keep_invariants(&self, context: &Context, zone: &mut Zone) -> Result<bool, Faulty> {
-        for (code, stays) in self.locations.iter().zip(&self.stays) {
-            if let Some(stay) = self.stay(code, stays, context)
-                && !apply_all(&stay.invariant, context, zone)?
-            {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Invariant, delay, invariant; false where nothing is left.
-    pub(crate) fn settle(&self, context: &Context, zone: &mut Zone) -> Result<bool, Faulty> {
-        if !self.keep_invariants(context, zone)? {
-            return Ok(false);
-        }
-        if !self.is_still(context)? {
-            zone.up();
-            return self.keep_invariants(context, zone);
-        }
-        Ok(true)
-    }
-
-    pub(super) fn extrapolate(&self, zone: &mut Zone, bounds: &ClockBounds) {
-        match self.options.extrapolation {
-            Extrapolation::LowerUpperPlus | Extrapolation::MaxPlus => {
-                zone.extrapolate_lu_plus(&bounds.lower, &bounds.upper);
-            }
-            Extrapolation::LowerUpper => zone.extrapolate_lu(&bounds.lower, &bounds.upper),
-            Extrapolation::Max => zone.extrapolate_max(&bounds.lower),
-        }
-    }
-
-    /// Whether the reachable valuations of a discrete state meet the question of a property.
-    pub(crate) fn meets(
-        &self,
-        property: usize,
-        context: &Context,
-        zone: &Zone,
-        inner: &mut dyn Worker,
-    ) -> Option<bool> {
-        let Some(Some(clauses)) = self.formulas.get(property) else { return Some(false) };
-        for clause in clauses {
-            if !clause.when.holds(context)? {
-                continue;
-            }
-            let mut part = zone.clone();
-            if !apply_all(&clause.bounds, context, &mut part).ok()? {
-                continue;
-            }
-            let met = match clause.going_on {
-                None => true,
-                Some(wanted) => !deadlock::parts(self, inner, context, &part, wanted)?.is_empty(),
-            };
-            if met {
-                return Some(true);
-            }
-        }
-        Some(false)
     }
 }
 
@@ -524,36 +323,4 @@ impl StateSpace for ZoneSpace {
         all.push(("zone".into(), render(&self.zone(state), &self.timed.clocks)));
         all
     }
-}
-
-/// The zone for people: bounds that say something.
-pub fn render(zone: &Zone, names: &[String]) -> String {
-    let mut parts = Vec::new();
-    let name = |n: usize| names.get(n - 1).map_or("?", String::as_str);
-    let sign = |bound: i32| if bound & 1 == 1 { "<=" } else { "<" };
-    for i in 1..zone.size() {
-        let (low, high) = (zone.entry(0, i), zone.entry(i, 0));
-        if low != weak(0) {
-            parts.push(format!("{} {} {}", -constant(low), sign(low), name(i)));
-        }
-        if high != INFINITY {
-            parts.push(format!("{} {} {}", name(i), sign(high), constant(high)));
-        }
-    }
-    for i in 1..zone.size() {
-        for j in (1..zone.size()).filter(|&j| j != i) {
-            let bound = zone.entry(i, j);
-            let follows = super::dbm::add(zone.entry(i, 0), zone.entry(0, j));
-            if bound != INFINITY && bound < follows {
-                parts.push(format!("{} - {} {} {}", name(i), name(j), sign(bound), constant(bound)));
-            }
-        }
-    }
-    if parts.is_empty() { "true".into() } else { parts.join(", ") }
-}
-
-/// The earliest time a zone has on its last clock, and whether it is taken itself.
-pub fn earliest(zone: &Zone) -> (i32, Strictness) {
-    let bound = zone.entry(0, zone.size() - 1);
-    (-constant(bound), if bound == strict(constant(bound)) { Strictness::Strict } else { Strictness::Weak })
 }

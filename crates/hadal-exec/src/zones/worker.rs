@@ -3,10 +3,11 @@
 use super::bounds::ClockBounds;
 use super::code::Context;
 use super::dbm::Zone;
+use super::settle::Asked;
 use super::space::ZoneSpace;
 use super::timing::{Faulty, apply_all};
 use crate::interpret::Interpreter;
-use hadal_system::{Check, Label, PropertyId, PropertyKind, StateSpace, Successors, Value, Worker};
+use hadal_system::{Check, Label, PropertyId, StateSpace, Successors, Value, Worker};
 use std::sync::atomic::Ordering;
 
 /// Computes successors of zones for one thread.
@@ -164,33 +165,21 @@ impl Worker for ZoneWorker<'_> {
             return Check::Fine;
         }
         let (packed, discrete) = state.split_at(space.zones.words);
-        let mut unpacked = false;
         let context = Context { state: discrete, locals: &[], interpreter: &self.interpreter, shapes: &[] };
-        for (id, info) in space.model.properties().iter().enumerate() {
-            if !space.asked[id] || !matches!(info.kind, PropertyKind::Invariant | PropertyKind::Goal) {
-                continue;
-            }
-            let property = PropertyId(id as u32);
-            let hit = match space.formulas.get(id) {
-                Some(Some(_)) => {
-                    if !unpacked {
-                        space.zones.packing.unpack(packed, &mut self.zone);
-                        unpacked = true;
-                    }
-                    space.meets(id, &context, &self.zone, &mut *self.inner)
+        let (zone, inner) = (&mut self.zone, &mut *self.inner);
+        let mut unpacked = false;
+        space.first_met(|asked| match asked {
+            Asked::Clauses(clauses) => {
+                if !unpacked {
+                    space.zones.packing.unpack(packed, zone);
+                    unpacked = true;
                 }
-                _ => {
-                    let wanted = info.kind == PropertyKind::Goal;
-                    self.inner.satisfies(discrete, property).map(|holds| holds == wanted)
-                }
-            };
-            match hit {
-                Some(false) => {}
-                Some(true) => return Check::Hit(property),
-                None => return Check::Fault(property),
+                space.meets(clauses, &context, zone, inner)
             }
-        }
-        Check::Fine
+            Asked::Discrete { property, wanted } => {
+                inner.satisfies(discrete, property).map(|holds| holds == wanted)
+            }
+        })
     }
 
     fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {

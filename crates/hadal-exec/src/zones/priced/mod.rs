@@ -8,6 +8,7 @@ mod packed;
 mod schedule;
 mod search;
 mod space;
+mod symmetry;
 mod zone;
 
 pub use packed::PricedStates;

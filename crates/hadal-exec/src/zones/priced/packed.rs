@@ -5,7 +5,7 @@
 //! nothing leads away from. So a search need only look at the cost of marked states.
 
 use super::super::dbm::Zone;
-use super::space::{Priced, PricedError, PricedSpace, PricedWorker};
+use super::space::{Made, Priced, PricedError, PricedSpace, PricedWorker};
 use super::zone::PricedZone;
 use hadal_system::{
     Check, CostRange, Cover, Label, Matcher, PropertyId, PropertyInfo, PropertyKind, Span, StateSpace,
@@ -131,7 +131,7 @@ impl<'s> PricedStates<'s> {
             labels: Vec::new(),
             states: Vec::new(),
         };
-        let mut packed = Vec::new();
+        let (mut packed, mut turns) = (Vec::new(), Vec::new());
         for (n, state) in path.iter().enumerate() {
             // The goal is a state of its own at the place before.
             if PricedStates::is_goal(state) {
@@ -141,17 +141,22 @@ impl<'s> PricedStates<'s> {
                 0 => worker.initial()?,
                 _ => worker.successors(&self.shape.unpack(&path[n - 1]))?,
             };
-            let mut label = None;
-            for (made_by, priced) in made {
+            let mut found_by = None;
+            for Made { label, priced, turn } in made {
                 let least = priced.zone.infimum().ok_or(PricedError::Negative)?;
                 self.shape.pack(&priced, least, false, &mut packed);
                 if packed == *state {
-                    label = Some(made_by);
+                    found_by = Some((label, turn));
                     break;
                 }
             }
-            found.labels.push(label.ok_or(PricedError::Lost(n))?);
+            let (label, turn) = found_by.ok_or(PricedError::Lost(n))?;
+            found.labels.push(label);
+            turns.push(turn);
             found.states.push(self.shape.unpack(state).state);
+        }
+        if let Some(symmetry) = &self.space.symmetry {
+            symmetry.turn_back(&self.space.zones, &mut found.labels, &mut found.states, &turns);
         }
         Ok(found)
     }
@@ -163,7 +168,9 @@ impl StateSpace for PricedStates<'_> {
     }
 
     fn fingerprint(&self) -> u64 {
-        hash(&[self.space.zones.fingerprint(), self.space.goal as u64, 7])
+        let classes = self.space.symmetric().into_iter().map(|size| size as u64);
+        let about = [self.space.zones.fingerprint(), self.space.goal as u64, 7];
+        hash(&about.into_iter().chain(classes).collect::<Vec<_>>())
     }
 
     fn properties(&self) -> &[PropertyInfo] {
@@ -243,14 +250,9 @@ struct PackedWorker<'p> {
 
 impl PackedWorker<'_> {
     /// Packs what was made, numbered in order, and the goals among it.
-    fn push(
-        &mut self,
-        made: Vec<(Label, Priced)>,
-        base: u64,
-        out: &mut Successors,
-    ) -> Result<(), PricedError> {
+    fn push(&mut self, made: Vec<Made>, base: u64, out: &mut Successors) -> Result<(), PricedError> {
         self.costs.clear();
-        for (_, priced) in made {
+        for Made { priced, .. } in made {
             let least = priced.zone.infimum().filter(|&least| least >= 0).ok_or(PricedError::Negative)?;
             self.add(&priced, least, (base, false), out)?;
         }

@@ -9,7 +9,8 @@ use std::collections::{BinaryHeap, HashMap};
 
 use hadal_system::Label;
 
-use super::space::{Priced, PricedError, PricedSpace, PricedWorker};
+use super::space::{Made, Priced, PricedError, PricedSpace, PricedWorker};
+use super::symmetry::Turn;
 
 /// In which order states are expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,6 +132,7 @@ struct Node {
     least: i64,
     parent: usize,
     label: Label,
+    turn: Turn,
     /// Whether a later state dominates it.
     dominated: bool,
 }
@@ -185,33 +187,33 @@ impl Search<'_> {
         if !self.is_cheap(cost) {
             return;
         }
-        let (mut labels, mut states) = (Vec::new(), Vec::new());
+        let (mut labels, mut states, mut turns) = (Vec::new(), Vec::new(), Vec::new());
         let mut next = at;
         while next != NO_PARENT {
             labels.push(store.nodes[next].label);
             states.push(store.nodes[next].priced.state.clone());
+            turns.push(store.nodes[next].turn.clone());
             next = store.nodes[next].parent;
         }
         labels.reverse();
         states.reverse();
+        turns.reverse();
+        if let Some(symmetry) = &self.space.symmetry {
+            symmetry.turn_back(&self.space.zones, &mut labels, &mut states, &turns);
+        }
         self.below = Some(cost);
         self.best = Some(Found { cost, labels, states });
     }
 
     /// Stores what is cheap and not dominated, and looks for the goal; the numbers of what is new.
-    fn take(
-        &mut self,
-        store: &mut Store,
-        made: Vec<(Label, Priced)>,
-        parent: usize,
-    ) -> Result<Vec<usize>, PricedError> {
+    fn take(&mut self, store: &mut Store, made: Vec<Made>, parent: usize) -> Result<Vec<usize>, PricedError> {
         let mut new = Vec::new();
-        for (label, priced) in made {
+        for Made { label, priced, turn } in made {
             let least = priced.zone.infimum().ok_or(PricedError::Negative)?;
             if !self.is_cheap(least) {
                 continue;
             }
-            if let Some(at) = store.add(Node { priced, least, parent, label, dominated: false }) {
+            if let Some(at) = store.add(Node { priced, least, parent, label, turn, dominated: false }) {
                 self.look_at(store, at);
                 new.push(at);
             }

@@ -4,8 +4,10 @@ use hadal_system::timed::TimedSystem;
 use hadal_system::{Label, StateSpace, Successors, Value, Worker};
 
 use super::super::code::{Code, Compiler, Context};
-use super::super::space::{ZoneError, ZoneOptions, ZoneSpace};
+use super::super::options::{ZoneError, ZoneOptions};
+use super::super::space::ZoneSpace;
 use super::super::timing::{Faulty, Set, apply_all};
+use super::symmetry::{Symmetry, Turn};
 use super::zone::PricedZone;
 use crate::interpret::Interpreter;
 
@@ -44,6 +46,18 @@ pub struct PricedSpace {
     prices: Vec<Option<Code>>,
     /// The property to reach.
     pub(crate) goal: usize,
+    /// Processes that may take one another's place.
+    pub(crate) symmetry: Option<Symmetry>,
+}
+
+/// A state that was made.
+pub(crate) struct Made {
+    /// What made it.
+    pub(crate) label: Label,
+    /// The state, its processes in order.
+    pub(crate) priced: Priced,
+    /// How they were put into order.
+    pub(crate) turn: Turn,
 }
 
 /// A discrete state with a priced zone.
@@ -70,7 +84,18 @@ impl PricedSpace {
         let rates = rates.collect();
         let prices = zones.timed.timing.iter().map(|t| t.price.as_ref().map(|price| compiler.code(price)));
         let prices = prices.collect();
-        Ok(PricedSpace { zones, rates, prices, goal })
+        let symmetry = Symmetry::of(&zones, goal);
+        Ok(PricedSpace { zones, rates, prices, goal, symmetry })
+    }
+
+    /// The same, with every order of processes that may take one another's place.
+    pub fn without_symmetry(self) -> Self {
+        PricedSpace { symmetry: None, ..self }
+    }
+
+    /// How many processes may take another's place, by class; empty where there are none.
+    pub fn symmetric(&self) -> Vec<usize> {
+        self.symmetry.as_ref().map_or(Vec::new(), Symmetry::sizes)
     }
 
     /// The zone graph without prices.
@@ -125,7 +150,7 @@ impl<'s> PricedWorker<'s> {
     }
 
     /// The initial states.
-    pub(crate) fn initial(&mut self) -> Result<Vec<(Label, Priced)>, PricedError> {
+    pub(crate) fn initial(&mut self) -> Result<Vec<Made>, PricedError> {
         let mut starts = Successors::new(self.space.zones.model.words());
         self.inner.initial(&mut starts);
         let mut all = Vec::new();
@@ -142,7 +167,7 @@ impl<'s> PricedWorker<'s> {
         label: Label,
         state: &[u64],
         pieces: Vec<PricedZone>,
-        out: &mut Vec<(Label, Priced)>,
+        out: &mut Vec<Made>,
     ) -> Result<(), PricedError> {
         let zones = &self.space.zones;
         let context = self.context(state);
@@ -156,7 +181,10 @@ impl<'s> PricedWorker<'s> {
             let later = if still { vec![piece] } else { piece.delay(rate) };
             for mut piece in later {
                 if piece.restrict(|zone| zones.keep_invariants(&context, zone)).map_err(fault)? {
-                    out.push((label, Priced { state: state.to_vec(), zone: piece }));
+                    let mut priced = Priced { state: state.to_vec(), zone: piece };
+                    let symmetry = self.space.symmetry.as_ref();
+                    let turn = symmetry.map_or(Turn::new(), |symmetry| symmetry.turn(&mut priced));
+                    out.push(Made { label, priced, turn });
                 }
             }
         }
@@ -164,7 +192,7 @@ impl<'s> PricedWorker<'s> {
     }
 
     /// All successors.
-    pub(crate) fn successors(&mut self, from: &Priced) -> Result<Vec<(Label, Priced)>, PricedError> {
+    pub(crate) fn successors(&mut self, from: &Priced) -> Result<Vec<Made>, PricedError> {
         let zones = &self.space.zones;
         let mut discrete = std::mem::replace(&mut self.discrete, Successors::new(1));
         discrete.clear();

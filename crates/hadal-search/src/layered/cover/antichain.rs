@@ -35,6 +35,18 @@ impl<'a> Antichain<'a> {
         if states < 2 {
             return;
         }
+        if self.cover.only_equal() {
+            // Equal neighbours are one, whatever stands before them.
+            let mut kept = 1;
+            for n in 1..states {
+                let (last, next) = ((kept - 1) * words, n * words);
+                if group[last + payload..last + words] != group[next + payload..next + words] {
+                    group.copy_within(next..next + words, kept * words);
+                    kept += 1;
+                }
+            }
+            return group.truncate(kept * words);
+        }
         self.keep.clear();
         self.keep.resize(states, true);
         let state = |n: usize| &group[n * words + payload..(n + 1) * words];

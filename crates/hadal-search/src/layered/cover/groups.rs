@@ -35,6 +35,8 @@ pub(super) struct Groups<'a> {
     keys: Vec<Key>,
     /// The number of each key, by its hash.
     slots: Vec<u32>,
+    /// Where only equal states cover each other: the number of each state, by its hash.
+    equals: Option<Vec<u32>>,
     live: usize,
     matcher: Box<dyn Matcher + 'a>,
     antichain: Antichain<'a>,
@@ -56,6 +58,7 @@ impl<'a> Groups<'a> {
             next: Vec::new(),
             keys: Vec::new(),
             slots: vec![NONE; 1 << 10],
+            equals: cover.only_equal().then(|| vec![NONE; 1 << 10]),
             live: 0,
             matcher: cover.matcher(),
             antichain: Antichain::new(cover, words),
@@ -83,8 +86,21 @@ impl<'a> Groups<'a> {
         at
     }
 
+    /// Where a state is among those that are equal or not: its own place, or the empty one where it belongs.
+    fn equal(&self, equals: &[u32], state: &[u64]) -> usize {
+        let mask = equals.len() - 1;
+        let mut at = hash(state) as usize & mask;
+        while equals[at] != NONE && self.state(equals[at]) != state {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
     /// Whether a closed state covers this one.
     pub(super) fn covers(&mut self, state: &[u64]) -> bool {
+        if let Some(equals) = &self.equals {
+            return equals[self.equal(equals, state)] != NONE;
+        }
         let key = self.slots[self.slot(state)];
         if key == NONE {
             return false;
@@ -109,6 +125,16 @@ impl<'a> Groups<'a> {
         }
         let slot = self.slot(state);
         let new = self.next.len() as u32;
+        if let Some(mut equals) = self.equals.take() {
+            let at = self.equal(&equals, state);
+            if equals[at] != NONE {
+                // A layer that is read back may hold what is here already.
+                self.equals = Some(equals);
+                return true;
+            }
+            equals[at] = new;
+            self.equals = Some(equals);
+        }
         self.states.extend_from_slice(state);
         self.live += 1;
         if self.slots[slot] == NONE {
@@ -121,7 +147,8 @@ impl<'a> Groups<'a> {
         let key = &mut self.keys[number];
         self.next.push(key.first);
         (key.first, key.length) = (new, key.length + 1);
-        if key.length >= THINNED_FROM && key.length >= key.thinned + key.thinned / 2 {
+        if self.equals.is_none() && key.length >= THINNED_FROM && key.length >= key.thinned + key.thinned / 2
+        {
             self.thin(number);
         }
         true
@@ -158,6 +185,9 @@ impl<'a> Groups<'a> {
     }
 
     fn thin_all(&mut self) {
+        if self.equals.is_some() {
+            return;
+        }
         for number in 0..self.keys.len() {
             if self.keys[number].length > self.keys[number].thinned {
                 self.thin(number);
@@ -173,8 +203,9 @@ impl<'a> Groups<'a> {
             return false;
         }
         let slots = (room * 3 / 2).next_power_of_two();
+        let tables = if self.equals.is_some() { 2 } else { 1 };
         // Both arrays are copied when they grow, and writing them out needs their order.
-        let bytes = (room * (self.words * 8 + 4 + size_of::<Key>()) + slots * 4 + room * 4) as u64;
+        let bytes = (room * (self.words * 8 + 4 + size_of::<Key>()) + tables * slots * 4 + room * 4) as u64;
         let copied = (self.room * (self.words * 8 + 4)) as u64;
         if self.governor.available() < copied || self.memory.try_resize(bytes).is_err() {
             return false;
@@ -199,6 +230,14 @@ impl<'a> Groups<'a> {
             }
             self.slots[at] = number as u32;
         }
+        if self.equals.is_some() {
+            let mut equals = vec![NONE; slots];
+            for number in 0..self.next.len() as u32 {
+                let at = self.equal(&equals, self.state(number));
+                equals[at] = number;
+            }
+            self.equals = Some(equals);
+        }
     }
 
     pub(super) fn figures(&mut self) -> CoverFigures {
@@ -217,7 +256,7 @@ impl<'a> Groups<'a> {
                 at = self.next[at as usize];
             }
         }
-        self.slots = Vec::new();
+        (self.slots, self.equals) = (Vec::new(), None);
         order.sort_unstable_by(|&a, &b| compare(self.state(a), self.state(b)));
         let mut run = RunWriter::create(disk, RunKind::Closed, options)?;
         for &n in &order {
