@@ -61,6 +61,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         peers::SUITE => return peers::run(args),
         timed::ZONES => return timed::zones(args),
         timed::LANDING => return timed::landing(args),
+        timed::MCTA => return timed::mcta(args),
         planning::SUITE => return planning::run(args),
         planning::SEEDS => return planning::run_seeds(args),
         values::SUITE => return values::run(args),

@@ -15,6 +15,7 @@ pub fn list(suites: &[Suite]) -> String {
         ("directed", "the tables of Wehrle's dissertation with our columns, and models with errors"),
         ("ta", "zone graphs of timed automata, with TChecker beside them where it is installed"),
         ("landing", "aircraft landing: the cheapest schedules, broadening against plain branch and bound"),
+        ("mcta", "errors in real time found by directed search, beside MCTA's figures"),
         ("planning", "two tasks of every PDDL domain, any plan and a best one, beside Fast Downward"),
         (
             "planning-seeds",
