@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Where run folders are kept unless a folder is named.
+pub const DEFAULT_DISK: &str = ".hadal";
+
 /// Set aside so that the last commit still fits a full disk.
 const RESERVE_BYTES: u64 = 1 << 20;
 /// Threads that read ahead and write behind.

@@ -24,9 +24,6 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where run folders are kept unless a folder is named.
-const DEFAULT_DISK: &str = ".hadal";
-
 /// A question whose options were checked and whose model is compiled.
 pub struct Prepared {
     options: Options,
@@ -152,7 +149,7 @@ impl Session {
         });
         let governor = Governor::new(search_budget(memory)?);
         let place = &options.place;
-        let parent = place.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK));
+        let parent = place.disk.as_deref().unwrap_or(Path::new(folder::DEFAULT_DISK));
         let folder = match &place.resumed {
             Some(path) => RunPlace::existing(path),
             None => RunPlace::new(parent, place.name.as_deref().unwrap_or(name)),

@@ -24,12 +24,15 @@ pub struct Diagnostic {
     pub label: Option<String>,
     /// What to do about it, where there is an obvious thing.
     pub help: Option<String>,
+    /// The text that `span` points into, where it is not the model's: a file of queries, a query of the command.
+    pub elsewhere: Option<Source>,
 }
 
 impl Diagnostic {
     /// An error at `span`.
     pub fn error(span: Span, message: impl Into<String>) -> Self {
-        Diagnostic { severity: Severity::Error, message: message.into(), span, label: None, help: None }
+        let (severity, message) = (Severity::Error, message.into());
+        Diagnostic { severity, message, span, label: None, help: None, elsewhere: None }
     }
 
     /// A warning at `span`.
@@ -87,6 +90,7 @@ pub struct Refused {
 
 /// Renders one finding the plain way: `name:line:column: error: message`, the line, a caret, label and help.
 pub fn render_plain(source: &Source, diagnostic: &Diagnostic) -> String {
+    let source = diagnostic.elsewhere.as_ref().unwrap_or(source);
     let at = source.locate(diagnostic.span);
     let severity = match diagnostic.severity {
         Severity::Error => "error",

@@ -101,6 +101,8 @@ pub struct LoadOptions {
     pub errors: ModelErrors,
     /// A file of queries that takes the place of the model's own, where the language has such files.
     pub queries: Option<PathBuf>,
+    /// Queries besides those, where the language has any; what cannot be read as one is left out.
+    pub asked: Vec<String>,
     /// How many processes of a type may live at once, by the type's name, where processes come and go.
     pub processes: Vec<(String, usize)>,
     /// Expressions of the model's language: they become its last properties, of the kind

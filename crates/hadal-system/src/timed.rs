@@ -158,6 +158,37 @@ impl TimedFormula {
     }
 }
 
+/// Which end of its values is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The largest.
+    Most,
+    /// The least.
+    Least,
+}
+
+/// Something that has a value in every state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// What a clock shows.
+    Clock(ClockRef),
+    /// A number over the discrete part.
+    Value(Expr),
+}
+
+/// A question for the largest or least values of quantities in reachable states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extreme {
+    /// Its text.
+    pub name: String,
+    /// Which end is asked for.
+    pub side: Side,
+    /// The states that count.
+    pub among: TimedFormula,
+    /// What is measured, with its text.
+    pub of: Vec<(String, Quantity)>,
+}
+
 /// A label of locations: a state has it where some process is in one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocationLabel {
@@ -184,6 +215,8 @@ pub struct TimedSystem {
     pub formulas: Vec<Option<TimedFormula>>,
     /// Properties about runs that look for a run instead of forbidding it, by their place in the system.
     pub wanted_runs: Vec<usize>,
+    /// Questions for the largest or least values of something.
+    pub extremes: Vec<Extreme>,
     /// Labels of locations.
     pub labels: Vec<LocationLabel>,
 }

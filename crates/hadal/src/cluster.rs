@@ -20,8 +20,6 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// Where run folders are kept unless a folder is named.
-const DEFAULT_DISK: &str = ".hadal";
 /// Layers with fewer states are not worth sending, unless it is said otherwise.
 const SMALL: u64 = 1 << 16;
 /// How often the launcher writes down how workers stand.
@@ -82,7 +80,7 @@ pub(crate) fn finish(
     let place = match resumed {
         Some(path) => RunPlace::existing(path),
         None => {
-            let parent = args.storing.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK));
+            let parent = args.storing.disk.as_deref().unwrap_or(Path::new(hadal_check::folder::DEFAULT_DISK));
             let stem = args.model.model.file_stem().map(|stem| stem.to_string_lossy().into_owned());
             RunPlace::new(parent, stem.as_deref().unwrap_or("model"))
         }

@@ -63,6 +63,7 @@ pub struct Finding {
 impl Finding {
     /// A finding in a text.
     pub fn of(source: &Source, diagnostic: &Diagnostic) -> Self {
+        let source = diagnostic.elsewhere.as_ref().unwrap_or(source);
         let place = (diagnostic.span != Span::default()).then(|| source.locate(diagnostic.span));
         Finding {
             file: source.name.to_string(),

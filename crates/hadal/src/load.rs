@@ -29,6 +29,7 @@ impl ModelArgs {
                 ModelErrors::State => hadal_lang::ModelErrors::ErrorState,
             },
             queries: None,
+            asked: Vec::new(),
             processes: self.processes.clone(),
             propositions: Vec::new(),
             claim: None,

@@ -3,8 +3,8 @@
 mod figures;
 
 pub use figures::{
-    AnswerFigures, Counts, CoverFigures, Decided, Details, MemoryFigures, Seen, StorageFigures,
-    StoredFigures, TimeFigures, TraceFigures, Used, ViolationFigures, WorkerFigures,
+    AnswerFigures, Counts, CoverFigures, Decided, Details, MeasuredFigures, MemoryFigures, Seen,
+    StorageFigures, StoredFigures, TimeFigures, TraceFigures, Used, ViolationFigures, WorkerFigures,
 };
 
 use crate::paint::Paint;
@@ -72,6 +72,7 @@ impl Outcome {
                 maximal: covering.map(|it| it.maximal),
                 fastest: None,
                 response: None,
+                measured: Vec::new(),
                 depth: report.depth,
                 states_before: 0,
             },
@@ -133,6 +134,9 @@ impl Outcome {
             let proved =
                 if cheapest { "nothing costs less" } else { "that nothing costs less is not proved" };
             lines.push(format!("  the trace costs {}; {proved}", grouped(cost)));
+        }
+        for measured in &self.counts.measured {
+            lines.push(format!("  {}: {} is {}", measured.query, measured.of, measured.value));
         }
         if let Some(time) = &self.counts.response {
             lines.push(format!("  longest stay: {time}"));

@@ -233,7 +233,7 @@ fn the_result_has_the_documented_fields() {
     fields.insert("reduction_notes".into());
     fields.insert("directed".into());
     fields.extend(
-        ["answers", "cost", "discrete", "fastest", "loop_length", "response", "shortest_among"]
+        ["answers", "cost", "discrete", "fastest", "loop_length", "measured", "response", "shortest_among"]
             .map(String::from),
     );
     fields.extend(["violations", "states_before", "settings", "workers"].map(String::from));

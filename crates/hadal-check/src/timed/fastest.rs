@@ -1,42 +1,46 @@
 //! The run that reaches a goal at the earliest time, as the cheapest one where every unit of time costs one.
 
+use super::priced::{DiskError, DiskOrder, cheapest_on_disk};
 use crate::error::CheckError;
+use crate::memory::default_memory;
+use crate::options::Options;
 use hadal_exec::zones::concrete::ConcreteTrace;
-use hadal_exec::zones::priced::{Order, PricedError, PricedLimits, PricedSpace, ScheduleError, search};
+use hadal_exec::zones::priced::{Order, PricedLimits, PricedSpace, ScheduleError, search};
 use hadal_exec::zones::{Extrapolation, ZoneOptions};
-use hadal_search::{Violation, ViolationKind};
+use hadal_search::{Control, StopReason, Violation, ViolationKind};
 use hadal_system::timed::TimedFormula;
 use hadal_system::{Expr, TimedSystem};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What the search for the earliest run came to.
+pub struct Fastest {
+    /// The time; none where a limit was met before it was known.
+    pub time: Result<Earliest, StopReason>,
+    /// What it runs in.
+    pub space: PricedSpace,
+    /// The folder of the search, where there is one.
+    pub folder: Option<PathBuf>,
+}
 
 /// The earliest time, and a run that takes it.
-pub struct Fastest {
+pub struct Earliest {
     /// The time; after a strict bound it is not taken itself.
     pub time: i64,
     /// The run, where one takes exactly this time.
     pub run: Option<ConcreteTrace>,
-    /// What it runs in.
-    pub space: PricedSpace,
 }
 
-/// Why the earliest time is not known.
-#[derive(Debug, thiserror::Error)]
-pub enum FastestError {
-    /// The model has no priced zone graph.
-    #[error(transparent)]
-    Priced(#[from] PricedError),
-    /// The question makes no sense, or the search ended before.
-    #[error(transparent)]
-    Check(#[from] CheckError),
-}
-
-/// Looks for the earliest run to what was found: it exists, so the search ends.
+/// Looks for the earliest run to what was found: it exists, so the search ends. In RAM where it fits, else on disk, where a run
+/// that is resumed goes on. `begun` is given the reins of the search on disk.
 pub fn fastest(
     mut timed: TimedSystem,
-    options: ZoneOptions,
+    zones: ZoneOptions,
     found: &Violation,
-    memory: u64,
-) -> Result<Fastest, FastestError> {
-    let question = |what: &str| FastestError::Check(CheckError::Question(what.into()));
+    options: &Options,
+    begun: impl FnOnce(&Arc<Control>),
+) -> Result<Fastest, DiskError> {
+    let question = |what: &str| DiskError::Check(CheckError::Question(what.into()));
     let (ViolationKind::Goal(id) | ViolationKind::Invariant(id)) = found.kind else {
         return Err(question("--fastest looks for goals and broken invariants, not errors of the model"));
     };
@@ -57,16 +61,38 @@ pub fn fastest(
             stay.rate = (n == 0).then(|| Expr::constant(1));
         }
     }
-    let options = ZoneOptions { extrapolation: Extrapolation::LowerUpperPlus, ..options };
-    let space = PricedSpace::new(timed, options, goal)?;
-    let answer = search(&space, &Order::Best, None, PricedLimits { memory, seconds: None })?;
-    let Some(best) = answer.best.filter(|_| answer.complete) else {
-        return Err(question("the memory budget is used up before the earliest time is known"));
+    let zones = ZoneOptions { extrapolation: Extrapolation::LowerUpperPlus, ..zones };
+    let space = PricedSpace::new(timed, zones, goal)?;
+    let mut folder = None;
+    let mut best = None;
+    if options.place.resumed.is_none() {
+        let limits = PricedLimits {
+            memory: options.budget.memory.unwrap_or_else(default_memory),
+            seconds: options.budget.limits.time.map(|limit| limit.as_secs_f64()),
+        };
+        let answer = search(&space, &Order::Best, None, limits)?;
+        if !answer.complete && !answer.out_of_memory {
+            return Ok(Fastest { time: Err(StopReason::TimeLimit), space, folder });
+        }
+        best = answer.best.filter(|_| answer.complete);
+    }
+    if best.is_none() {
+        let answer = cheapest_on_disk(&space, (&DiskOrder::Best, None), options, begun)?;
+        folder = answer.run;
+        if let Some(reason) = answer.stopped {
+            return Ok(Fastest { time: Err(reason), space, folder });
+        }
+        best = answer.best;
+    }
+    let Some(best) = best else {
+        return Err(
+            CheckError::Internal("what was reached is not reached when time is counted".into()).into()
+        );
     };
     let run = match space.schedule(&best) {
         Ok(schedule) => Some(schedule.trace),
         Err(ScheduleError::NotAttained) => None,
         Err(error) => return Err(CheckError::Internal(error.to_string()).into()),
     };
-    Ok(Fastest { time: best.cost, run, space })
+    Ok(Fastest { time: Ok(Earliest { time: best.cost, run }), space, folder })
 }

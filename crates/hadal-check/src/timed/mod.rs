@@ -3,15 +3,19 @@
 //! [`zones`] says how the zone graph of a question is made; [`TimedCheck`] explores it.
 
 mod directed;
+mod diverging;
+mod extreme;
 mod fastest;
 mod priced;
 mod response;
 mod runs;
 mod safe;
 
-pub use fastest::{Fastest, FastestError, fastest};
+pub use diverging::diverging;
+pub use extreme::{End, Reaches, extreme};
+pub use fastest::{Earliest, Fastest, fastest};
 pub use priced::{DiskAnswer, DiskError, DiskOrder, cheapest_on_disk};
-pub use response::{Response, ResponseError, response};
+pub use response::response;
 pub use runs::{WrongRun, watched, wrong_run};
 pub use safe::{Safely, lifted, safely};
 

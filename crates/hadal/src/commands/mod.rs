@@ -11,7 +11,7 @@ pub mod plan;
 pub(crate) mod present;
 mod report;
 mod runs;
-mod several;
+pub(crate) mod several;
 mod simulate;
 mod solve;
 mod sweep;

@@ -39,6 +39,9 @@ pub struct Counts {
     /// The longest time that states with the goal may last, from entering them to leaving them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<String>,
+    /// The largest and least values that were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<MeasuredFigures>,
     /// The longest shortest distance, where the strategy knows it.
     pub depth: Option<u64>,
     /// States that were explored before this run was resumed.
@@ -49,6 +52,17 @@ pub struct Counts {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// A largest or least value.
+#[derive(Clone, Debug, Serialize)]
+pub struct MeasuredFigures {
+    /// The query that asks for it.
+    pub query: String,
+    /// What was measured.
+    pub of: String,
+    /// The value, or what is known of it.
+    pub value: String,
 }
 
 /// What was found, in numbers.

@@ -4,35 +4,29 @@ mod gantt;
 pub mod landing;
 pub mod plan;
 mod question;
+mod searching;
+mod stages;
 mod view;
 
 use crate::args::{CheckArgs, Deadlock, ModelArgs};
 use crate::commands::about::About;
-use crate::commands::check::{interrupt_stops, options, write_report};
+use crate::commands::check::{options, write_report};
 use crate::commands::present::show;
+use crate::commands::several::Found;
 use crate::failure::{Failure, Finding};
-use crate::outcome::{Outcome, Used};
 use crate::progress::Progress;
-use crate::trace::{Detail, TraceView};
 use clap::Args;
 use hadal_check::formulas::{Asking, Own};
-use hadal_check::memory::default_memory;
-use hadal_check::timed::{
-    self, CoveringChoice, Deadlocks, FastestError, ResponseError, Safely, TimedCheck, TimedRun,
-};
-use hadal_check::usage::{begin_peak, cpu_seconds};
-use hadal_check::{Options, SpaceOutcome};
-use hadal_exec::model::{Engine, ModelOptions};
-use hadal_exec::product::Product;
-use hadal_exec::symmetry::SymmetryMode;
-use hadal_exec::zones::runs::ZoneRuns;
-use hadal_exec::zones::{RegionError, RegionSpace, ZoneError, ZoneOptions, ZoneSpace};
-use hadal_guide::shrink::Stage;
+use hadal_check::timed::{self, CoveringChoice};
+use hadal_exec::zones::ZoneError;
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
 use hadal_lang::{Language, LoadOptions, LoadedModel};
-use hadal_search::{DeadlockNotion, Question, Verdict, Violation, ViolationKind};
-use hadal_system::{PropertyId, PropertyKind, Source, StateSpace, TimedSystem};
+use hadal_search::Verdict;
+use hadal_system::{Source, TimedSystem};
+use searching::{Searched, Searching};
 use serde::{Deserialize, Serialize};
+use stages::Stages;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -58,6 +52,17 @@ pub struct TimedArgs {
     /// Compute how long the goal may hold at most, from entering its states to leaving them.
     #[arg(long, help_heading = "Real time")]
     pub response_time: bool,
+    /// Consider only infinite runs along which time diverges: no Zeno runs, no timelocks.
+    #[arg(long, help_heading = "Real time")]
+    pub non_zeno: bool,
+    /// Folders of the searches of the same command that came before; none of those that needed no disk.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Option<PathBuf>>,
+    /// `--continue`, for whoever resumes.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub several: Option<u32>,
 }
 
 impl TimedArgs {
@@ -70,6 +75,7 @@ impl TimedArgs {
             (self.fastest, "--fastest"),
             (self.timelock, "--timelock"),
             (self.response_time, "--response-time"),
+            (self.non_zeno, "--non-zeno"),
         ];
         given.iter().find(|(given, _)| *given).map(|(_, name)| *name)
     }
@@ -80,9 +86,10 @@ pub fn reads(args: &ModelArgs) -> bool {
     Language::of(&args.model).is_some_and(|language| ["TChecker", "UPPAAL"].contains(&language.name))
 }
 
-/// Reads a model in real time.
-pub fn load(args: &ModelArgs, quiet: bool) -> Result<TimedSystem, Failure> {
-    let (_, loaded) = hadal_lang::load(&args.model, &args.load_options())?;
+/// Reads a model in real time, with these queries besides its own.
+pub fn load(args: &ModelArgs, asked: &[String], quiet: bool) -> Result<TimedSystem, Failure> {
+    let options = LoadOptions { asked: asked.to_vec(), ..args.load_options() };
+    let (_, loaded) = hadal_lang::load(&args.model, &options)?;
     let warnings = loaded.render_warnings();
     if !warnings.is_empty() && !quiet {
         crate::output::aside(format_args!("{warnings}"));
@@ -110,14 +117,20 @@ pub fn refused(source: &Source, error: &ZoneError) -> Failure {
 /// Runs `hadal check` on a timed model, or goes on with a run.
 pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
-    if args.asked.several.is_some() {
+    let mut args = args.clone();
+    args.asked.several = args.asked.several.or(args.timed.several);
+    let args = &args;
+    if args.asked.several.is_some() && args.timed.fastest {
         return Err(Failure::Usage(
-            "--continue: of a model in real time one violation is reported; name properties one by one with --property"
-                .into(),
+            "--fastest is about one goal, --continue about all: give one of them".into(),
         ));
     }
     timed::refuse_others(&args.reduction, &args.directed)?;
-    let loading = LoadOptions { queries: args.timed.queries.clone(), ..args.model.load_options() };
+    let loading = LoadOptions {
+        queries: args.timed.queries.clone(),
+        asked: args.asked.property.clone(),
+        ..args.model.load_options()
+    };
     let asking = Asking {
         path: &args.model.model,
         options: &loading,
@@ -129,15 +142,23 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     if !read.warnings.is_empty() && !args.output.quiet {
         crate::output::aside(format_args!("{}", read.warnings));
     }
-    let plan = options(args, read.language, resumed)?;
+    let options = options(args, read.language, resumed)?;
     let warnings = read.warnings.clone();
     let mut timed = read.into_timed().unwrap_or_default();
     let mut naming = args.clone();
     naming.asked.property = named;
-    let asked = question::ask(&mut timed, &naming)?;
+    let mut asked = question::ask(&mut timed, &naming)?;
+    let extremes = question::extremes(&timed, &naming);
     let runs = question::about_runs(&timed, &asked);
-    if let (Some(file), true) =
-        (&args.timed.queries, runs.is_empty() && !question::asks_states(&timed, &asked))
+    let asks_states = question::asks_states(&timed, &asked);
+    if args.timed.non_zeno && runs.is_empty() {
+        return Err(Failure::Usage(
+            "--non-zeno is about infinite runs, and nothing that is asked is about them: leave it out, or ask with --ltl, A<>, E[] \
+             or -->"
+                .into(),
+        ));
+    }
+    if let (Some(file), true) = (&args.timed.queries, runs.is_empty() && extremes.is_empty() && !asks_states)
     {
         return Err(Failure::Usage(format!(
             "{}: none of these queries can be asked\n{warnings}",
@@ -147,282 +168,80 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let searching = Searching {
         args,
         timed: &timed,
-        asked: &asked,
-        plan: &plan,
+        asked: asked.clone(),
+        stages: Stages::new(args, options, resumed, begun),
         progress: Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?,
         begun,
     };
-    let alone = runs.is_empty() || question::asks_states(&timed, &asked);
-    if runs.len() + usize::from(alone) > 1 && resumed.is_some() {
-        return Err(Failure::Usage(
-            "this run was one of several searches, which do not share a folder: check again with --property NAME".into(),
-        ));
+    let mut rest: VecDeque<Step> = runs.iter().map(|&property| Step::Run(property)).collect();
+    if runs.is_empty() || asks_states {
+        rest.push_front(Step::States);
     }
-    let mut decides = None;
-    if alone {
-        decides = Some(searching.states()?);
-    }
-    for property in runs {
-        let before = decides.take();
-        let goes_on = |it: &Searched| matches!(it.verdict, Verdict::Holds);
-        decides = match before {
-            Some(found) if !goes_on(&found) => Some(found),
-            before => {
-                let mut found = searching.run(property)?;
-                let answers = before.map(|it| it.outcome.seen.coverage.properties).unwrap_or_default();
-                found.outcome.seen.coverage.properties.splice(0..0, answers);
-                Some(found)
+    let mut left = args.asked.several.unwrap_or(1);
+    let mut answers = Vec::new();
+    let mut earlier = Found::default();
+    let mut last = None;
+    while let Some(step) = rest.pop_front() {
+        let found = match step {
+            Step::States => searching.states(&asked)?,
+            Step::Run(property) => searching.run(property)?,
+        };
+        question::add_answers(&mut answers, &found.outcome.seen.coverage.properties);
+        let goes_on = match &found.verdict {
+            Verdict::Holds => true,
+            Verdict::Stopped(_) => false,
+            Verdict::Violated(violation) => {
+                left -= 1;
+                let property = violation.kind.property().and_then(|id| timed.system.property_instance(id));
+                if let (Some((settled, _)), Step::States) = (&property, step) {
+                    asked[*settled] = false;
+                    if question::asks_states(&timed, &asked) {
+                        rest.push_front(step);
+                    }
+                }
+                left > 0 && property.is_some()
             }
         };
+        if !goes_on || rest.is_empty() {
+            last = Some(found);
+            break;
+        }
+        earlier.0.extend(found.trace);
     }
-    let Some(mut found) = decides else { return Err(Failure::Internal("no search was made".into())) };
-    if args.timed.response_time {
-        found.outcome.counts.response = Some(searching.response()?);
+    let Some(Searched { mut outcome, trace, mut exit_code, .. }) = last else {
+        return Err(Failure::Internal("no search was made".into()));
+    };
+    if !earlier.0.is_empty() {
+        exit_code = 1;
     }
-    let outcome = &mut found.outcome;
+    let traces = earlier.conclude(args, &mut outcome, trace);
+    outcome.seen.coverage.properties = answers;
+    if outcome.decided.verdict != "stopped"
+        && let Some(stopped) = searching.measure(&extremes, &mut outcome)?
+    {
+        exit_code = stopped;
+    }
+    if outcome.decided.verdict != "stopped" && args.storing.disk.is_none() && resumed.is_none() {
+        outcome.used.run = None;
+        outcome.warnings.extend(searching.stages.discard());
+    }
     outcome.time.seconds = begun.elapsed().as_secs_f64();
     searching.progress.event(|| serde_json::json!({ "event": "result", "result": outcome }));
     outcome.used.settings = args.output.settings.clone();
     if let Some(path) = &args.output.report {
-        write_report(path, outcome, &About::of(args))?;
+        write_report(path, &outcome, &About::of(args))?;
     }
-    show(args, outcome, found.trace.as_slice())?;
-    Ok(found.exit_code)
+    show(args, &outcome, &traces)?;
+    Ok(exit_code)
 }
 
-/// A model with what is asked of it.
-struct Searching<'a> {
-    args: &'a CheckArgs,
-    timed: &'a TimedSystem,
-    /// By property.
-    asked: &'a [bool],
-    plan: &'a Options,
-    progress: Progress,
-    begun: Instant,
-}
-
-/// What a search came to.
-struct Searched {
-    verdict: Verdict,
-    outcome: Outcome,
-    trace: Option<TraceView>,
-    exit_code: u8,
-}
-
-/// What was used before a search began.
-struct Startup {
-    seconds: f64,
-    cpu_seconds: f64,
-    peak: u64,
-}
-
-impl Searching<'_> {
-    fn refused(&self, error: &ZoneError) -> Failure {
-        refused(&self.timed.system.source, error)
-    }
-
-    /// Looks for states.
-    fn states(&self) -> Result<Searched, Failure> {
-        let args = self.args;
-        let deadlocks = question::asks_deadlock(self.timed, self.asked);
-        let zones = timed::zones(self.plan, self.asked, deadlocks, args.timed.covering)?;
-        if args.timed.covering == Some(CoveringChoice::Regions) {
-            return self.regions(zones);
-        }
-        let safely = match args.reduction.safe_abstraction {
-            true => timed::safely(self.timed, &self.asked_states()),
-            false => Safely { timed: self.timed.clone(), stages: Vec::new(), notes: Vec::new() },
-        };
-        if !args.output.quiet {
-            safely.notes.iter().for_each(|note| crate::output::note!("{note}"));
-        }
-        let space = ZoneSpace::new(safely.timed, zones.clone()).map_err(|error| self.refused(&error))?;
-        if space.has_diagonals() && args.timed.covering == Some(CoveringChoice::Alu) {
-            return Err(Failure::Usage(
-                "--covering alu does not keep what is reachable where differences of clocks are compared: leave it out, or \
-                 give --covering inclusion"
-                    .into(),
-            ));
-        }
-        let question = Question { deadlock: DeadlockNotion::Off, asked: self.asked_states() };
-        let search = TimedCheck::of(&space, question, self.plan.clone()).begin()?;
-        let found = self.explore(&search)?;
-        let mut trace = match &found.0.report.verdict {
-            Verdict::Violated(found) if safely.stages.is_empty() => {
-                Some(view::view(&space, found, |path, end| space.concrete(path, end))?)
-            }
-            Verdict::Violated(found) => Some(self.lifted((&space, &safely.stages), found, zones.clone())?),
-            _ => None,
-        };
-        let mut earliest = None;
-        if let (true, Verdict::Violated(found)) = (args.timed.fastest, &found.0.report.verdict) {
-            let memory = args.limits.memory.unwrap_or_else(default_memory);
-            let fastest =
-                timed::fastest(self.timed.clone(), zones, found, memory).map_err(|error| match error {
-                    FastestError::Priced(error) => plan::priced_failure(&self.timed.system.source, error),
-                    FastestError::Check(error) => error.into(),
-                })?;
-            let taken = if fastest.run.is_some() { "" } else { " (not taken itself)" };
-            earliest = Some(format!("{}{taken}", fastest.time));
-            let shown = |run| view::shown(fastest.space.zones(), found, run);
-            let shown = fastest.run.as_ref().map(shown);
-            trace = shown.map(|trace| TraceView { shortest: false, ..trace }).or(trace);
-        }
-        let mut searched = self.searched(&search, &space, found, trace);
-        searched.outcome.counts.fastest = earliest;
-        Ok(searched)
-    }
-
-    /// What was found without the safe parts, as a run of the whole model.
-    fn lifted(
-        &self,
-        left: (&ZoneSpace, &[Stage]),
-        found: &Violation,
-        zones: ZoneOptions,
-    ) -> Result<TraceView, Failure> {
-        let model = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
-        let whole = ZoneSpace::new(self.timed.clone(), ZoneOptions { model, ..zones })
-            .map_err(|error| self.refused(&error))?;
-        let trace = timed::lifted(&whole, left, &found.path, view::ending(found))?;
-        let found = Violation { shortest: false, ..found.clone() };
-        Ok(view::shown(&whole, &found, &trace))
-    }
-
-    /// Looks for states region by region.
-    fn regions(&self, zones: ZoneOptions) -> Result<Searched, Failure> {
-        if self.args.timed.fastest {
-            return Err(Failure::Usage("--fastest is found by zones: leave out --covering regions".into()));
-        }
-        let regions = RegionSpace::new(self.timed.clone(), zones).map_err(|error| match error {
-            RegionError::Zones(error) => self.refused(&error),
-            other => Failure::Usage(other.to_string()),
-        })?;
-        let question = Question { deadlock: DeadlockNotion::Off, asked: self.asked_states() };
-        let search = TimedCheck::of(regions.zones(), question, self.plan.clone()).begin_on(&regions)?;
-        let found = self.explore(&search)?;
-        let trace = match &found.0.report.verdict {
-            Verdict::Violated(found) => {
-                Some(view::view(regions.zones(), found, |path, end| regions.concrete(path, end))?)
-            }
-            _ => None,
-        };
-        Ok(self.searched(&search, regions.zones(), found, trace))
-    }
-
-    /// What is asked about states, by property.
-    fn asked_states(&self) -> Vec<bool> {
-        let mut asked = self.asked.to_vec();
-        question::about_runs(self.timed, self.asked).iter().for_each(|&n| asked[n] = false);
-        asked
-    }
-
-    /// Looks for a run that the claim of a property accepts.
-    fn run(&self, property: usize) -> Result<Searched, Failure> {
-        if self.args.timed.fastest || self.args.reduction.safe_abstraction {
-            return Err(Failure::Usage(
-                "--fastest and --safe-abstraction are for questions about states, not about runs".into(),
-            ));
-        }
-        if self.args.timed.covering.is_some_and(|covering| covering != CoveringChoice::Off) {
-            return Err(Failure::Usage(
-                "a loop of zones that cover others need not be a run: leave out --covering, or give --covering off".into(),
-            ));
-        }
-        let nothing = vec![false; self.timed.system.properties.len()];
-        let zones = timed::zones(self.plan, &nothing, Deadlocks::Asked, Some(CoveringChoice::Off))?;
-        let space = ZoneSpace::new(self.timed.clone(), zones).map_err(|error| self.refused(&error))?;
-        let id = PropertyId(self.timed.system.property_bases()[property]);
-        let runs = ZoneRuns::new(&space);
-        let product = timed::watched(&runs, id)?;
-        let mut asked = vec![false; space.properties().len()];
-        asked[id.0 as usize] = true;
-        let question = Question { deadlock: DeadlockNotion::Off, asked };
-        let search = TimedCheck::of(&space, question, self.plan.clone()).begin_on(&product)?;
-        let found = self.explore(&search)?;
-        let trace = match &found.0.report.verdict {
-            Verdict::Violated(found) => Some(match timed::wrong_run(&runs, &product, found)? {
-                Some(run) => view::run(&space, found, &run)?,
-                None => view::view(&space, &without_claim(&product, found), |path, end| {
-                    space.concrete(path, end)
-                })?,
-            }),
-            _ => None,
-        };
-        Ok(self.searched(&search, &space, found, trace))
-    }
-
-    /// The longest time that the goal may last.
-    fn response(&self) -> Result<String, Failure> {
-        let goals: Vec<usize> = (0..self.timed.system.properties.len())
-            .filter(|&n| self.asked[n] && self.timed.system.properties[n].kind == PropertyKind::Goal)
-            .collect();
-        let &[goal] = goals.as_slice() else {
-            return Err(Failure::Usage(
-                "--response-time is about one goal: name it with --property 'E<> ...' or --label".into(),
-            ));
-        };
-        let response = timed::response(self.timed, goal, self.plan).map_err(|error| match error {
-            ResponseError::Zones(error) => self.refused(&error),
-            ResponseError::Check(error) => error.into(),
-        })?;
-        Ok(response.to_string())
-    }
-
-    fn explore(&self, search: &TimedRun) -> Result<(SpaceOutcome, Startup), Failure> {
-        let startup = Startup {
-            seconds: self.begun.elapsed().as_secs_f64(),
-            cpu_seconds: cpu_seconds(),
-            peak: begin_peak(),
-        };
-        let control = search.control();
-        interrupt_stops(control)?;
-        let found = self.progress.during(control, search.governor(), || search.finish());
-        self.progress.tell(control);
-        Ok((found?, startup))
-    }
-
-    fn searched(
-        &self,
-        search: &TimedRun,
-        space: &ZoneSpace,
-        (found, startup): (SpaceOutcome, Startup),
-        trace: Option<TraceView>,
-    ) -> Searched {
-        let args = self.args;
-        let SpaceOutcome { report, warnings, run } = found;
-        let (verdict, exit_code) = (report.verdict.clone(), Outcome::exit_code(&report));
-        let answered = search.answered(&report);
-        let detail = if args.output.full_states { Detail::WholeStates } else { Detail::Changes };
-        let mut outcome = Outcome::of(report, trace.as_ref(), search.memory());
-        let steps = trace.as_ref().filter(|t| !t.steps.is_empty()).map(|t| t.steps.len() as u64 - 1);
-        outcome.traces.trace_length = steps;
-        outcome.used = Used {
-            strategy: args.storing.strategy.info().name,
-            symmetry: "off",
-            threads: search.threads(),
-            state_bits: space.bits(),
-            state_bytes: space.words() as u64 * 8,
-            ..Used::default()
-        };
-        outcome.trace = trace.as_ref().filter(|_| args.output.json).map(|t| t.json(detail));
-        outcome.time.startup_seconds = startup.seconds;
-        outcome.time.startup_cpu_seconds = startup.cpu_seconds;
-        outcome.memory.startup_peak_memory_bytes = startup.peak;
-        outcome.warnings = warnings;
-        outcome.seen.coverage.properties = answered;
-        outcome.used.run = run.map(|path| path.display().to_string());
-        Searched { verdict, outcome, trace, exit_code }
-    }
-}
-
-/// An error of the model that was met in a product, as one of the zone graph.
-fn without_claim(product: &Product, found: &Violation) -> Violation {
-    let kind = match found.kind {
-        ViolationKind::Fault(label) => product.system_label(label).map_or(found.kind, ViolationKind::Fault),
-        other => other,
-    };
-    let path = found.path.iter().map(|state| product.system_state(state)).collect();
-    Violation { kind, path, shortest: found.shortest }
+/// One search of a command.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// For states, all that are asked about together.
+    States,
+    /// For a run that the claim of this property accepts.
+    Run(usize),
 }
 
 /// Whether a person asks for deadlocks.

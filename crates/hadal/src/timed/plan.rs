@@ -60,6 +60,9 @@ pub struct TimedPlanArgs {
     /// Consider only runs of at most this cost.
     #[arg(long, value_name = "COST")]
     pub upper_bound: Option<i64>,
+    /// Search every order of interchangeable processes (equal runways), not one of them.
+    #[arg(long)]
+    pub no_symmetry: bool,
     /// Draw the run as a chart in this file: a page if its extension is .html, otherwise SVG.
     #[arg(long, value_name = "FILE")]
     pub gantt: Option<PathBuf>,
@@ -74,6 +77,7 @@ impl TimedPlanArgs {
             || self.order.is_some()
             || !self.coverage.is_empty()
             || self.upper_bound.is_some()
+            || self.no_symmetry
             || self.gantt.is_some()
     }
 }
@@ -100,6 +104,9 @@ struct PlanOutcome {
     disk_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<String>,
+    /// How many processes may take one another's place, by class.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    symmetric: Vec<usize>,
     passes: Vec<PassView>,
     certificate: Option<Certificate>,
     schedule: Vec<StepView>,
@@ -213,13 +220,14 @@ fn carry_out(plan: &PlanArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         merge: false,
         model_errors: ModelErrors::Report,
     };
-    let mut timed = load(&model, plan.written.quiet)?;
+    let mut timed = load(&model, args.property.as_slice(), plan.written.quiet)?;
     let goal = goal(&mut timed, args.property.as_deref(), args.label.as_deref())?;
     let mut asked = vec![false; timed.system.properties.len()];
     asked[goal] = true;
     let source = timed.system.source.clone();
     let options = ZoneOptions { asked, ..ZoneOptions::default() };
     let space = PricedSpace::new(timed, options, goal).map_err(|error| priced_failure(&source, error))?;
+    let space = if args.no_symmetry { space.without_symmetry() } else { space };
     let planned = match resumed.is_none() && plan.room.disk.is_none() {
         true => {
             let planned = in_ram(plan, &space, (chosen, &coverage))?;
@@ -437,6 +445,7 @@ fn outcome(
         peak_memory_bytes: peak_resident(),
         disk_bytes: planned.disk_bytes,
         run: planned.run.as_ref().map(|path| path.display().to_string()),
+        symmetric: space.symmetric(),
         passes,
         certificate,
         schedule: steps,
@@ -469,6 +478,11 @@ impl PlanOutcome {
             grouped(self.stored),
             span(self.seconds)
         ));
+        for size in &self.symmetric {
+            lines.push(format!(
+                "  {size} processes may take one another's place: one order of them is searched"
+            ));
+        }
         if let Some(bytes) = self.disk_bytes.filter(|&bytes| bytes > 0) {
             lines.push(format!("  {} bytes on disk", grouped(bytes)));
         }

@@ -3,8 +3,9 @@
 use super::wants_deadlocks;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
+use hadal_check::coverage::Answered;
 use hadal_check::timed::Deadlocks;
-use hadal_system::timed::{Clause, GoingOn, TimedFormula, TimedSystem};
+use hadal_system::timed::{Clause, Extreme, GoingOn, TimedFormula, TimedSystem};
 use hadal_system::{Expr, ExprKind, Property, PropertyBody, PropertyKind, Span, UnaryOp};
 
 /// The question about deadlocks.
@@ -17,8 +18,12 @@ pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failu
     let own = timed.system.properties.len();
     timed.formulas.resize(own, None);
     for name in &args.asked.property {
-        if !timed.system.properties.iter().any(|p| p.name == *name) {
-            let known: Vec<_> = timed.system.properties.iter().map(|p| format!("`{}`", p.name)).collect();
+        let names = || {
+            let properties = timed.system.properties.iter().map(|property| &property.name);
+            properties.chain(timed.extremes.iter().map(|extreme| &extreme.name))
+        };
+        if !names().any(|known| known == name) {
+            let known: Vec<_> = names().map(|known| format!("`{known}`")).collect();
             let known = match known.is_empty() {
                 true => "it has none".to_owned(),
                 false => format!("it has {}", known.join(", ")),
@@ -61,6 +66,23 @@ pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failu
     Ok(asked)
 }
 
+/// The questions for largest and least values that are asked: those that are named, or all of a file of queries.
+pub fn extremes<'t>(timed: &'t TimedSystem, args: &CheckArgs) -> Vec<&'t Extreme> {
+    let all = args.asked.property.is_empty() && args.timed.label.is_none() && args.timed.queries.is_some();
+    timed.extremes.iter().filter(|extreme| all || args.asked.property.contains(&extreme.name)).collect()
+}
+
+/// Adds the answers of another search: what is answered stays so.
+pub fn add_answers(all: &mut Vec<Answered>, more: &[Answered]) {
+    for answer in more {
+        match all.iter_mut().find(|known| known.name == answer.name) {
+            Some(known) if known.verdict == "open" => *known = answer.clone(),
+            Some(_) => {}
+            None => all.push(answer.clone()),
+        }
+    }
+}
+
 /// Whether something that is asked is about deadlock.
 pub fn asks_deadlock(timed: &TimedSystem, asked: &[bool]) -> Deadlocks {
     let formulas = timed.formulas.iter().zip(asked).filter(|(_, asked)| **asked);
@@ -74,6 +96,14 @@ pub fn asks_deadlock(timed: &TimedSystem, asked: &[bool]) -> Deadlocks {
 pub fn about_runs(timed: &TimedSystem, asked: &[bool]) -> Vec<usize> {
     let is_asked = |&n: &usize| asked[n] && timed.system.properties[n].kind == PropertyKind::Formula;
     (0..timed.system.properties.len()).filter(is_asked).collect()
+}
+
+/// What is asked about states, by property.
+pub fn without_runs(timed: &TimedSystem, asked: &[bool]) -> Vec<bool> {
+    let about_states = |(n, &asked): (usize, &bool)| {
+        asked && timed.system.properties.get(n).is_none_or(|it| it.kind != PropertyKind::Formula)
+    };
+    asked.iter().enumerate().map(about_states).collect()
 }
 
 /// Whether anything that is asked is about states.

@@ -1,6 +1,6 @@
 //! What UPPAAL's text says, before names are resolved.
 
-use hadal_system::{BinaryOp, Span, UnaryOp};
+use hadal_system::{BinaryOp, Source, Span, UnaryOp};
 
 /// An expression.
 #[derive(Clone, Debug)]
@@ -168,7 +168,18 @@ pub(super) struct Query {
     pub(super) formula: Term,
     /// What `-->` leads to.
     pub(super) response: Option<Term>,
+    /// What `sup` and `inf` measure, with its text.
+    pub(super) measured: Vec<(String, Term)>,
     pub(super) span: Span,
+    /// The text that places in it point into, where it is not the model's.
+    pub(super) source: Option<Source>,
+}
+
+impl Query {
+    /// Where it stands in the model's text, if it does.
+    pub(super) fn place(&self) -> Span {
+        if self.source.is_some() { Span::default() } else { self.span }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +194,10 @@ pub(super) enum QueryKind {
     ForEver,
     /// `p --> q`
     LeadsTo,
+    /// `sup{p}: x, y`
+    Most,
+    /// `inf{p}: x, y`
+    Least,
 }
 
 /// A whole model.

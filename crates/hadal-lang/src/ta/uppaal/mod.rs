@@ -19,7 +19,8 @@ mod xta;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
 use crate::language::{Language, LoadError, Loaded, LoadedModel, Request};
-use hadal_system::{DeadlockNotion, Span};
+use ast::Query;
+use hadal_system::{DeadlockNotion, Source, Span};
 
 /// UPPAAL.
 pub static LANGUAGE: Language = Language {
@@ -53,14 +54,18 @@ fn load(request: Request) -> Result<Loaded, LoadError> {
         None => (!is_xml && beside.is_file()).then_some(beside),
     };
     if let Some(path) = file {
+        let name = path.display().to_string();
         let text = std::fs::read_to_string(&path).map_err(|error| LoadError::File { path, error })?;
+        document.queries = xta::queries(&Source::new(name, text), &mut findings);
+    }
+    for text in &request.options.asked {
         let mut aside = Diagnostics::default();
-        document.queries = xta::queries(&text, &mut aside);
-        // What is wrong there stands in another file.
-        for finding in aside.list {
-            findings
-                .push(Diagnostic::warning(Span::default(), format!("in the queries: {}", finding.message)));
-        }
+        let read = xta::queries(&Source::new("the query", text.as_str()), &mut aside);
+        // A bare name is that of something else.
+        let is_name = text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        aside.list.into_iter().filter(|_| !is_name).for_each(|finding| findings.push(finding));
+        let is_new = |query: &Query| !document.queries.iter().any(|known| known.text == query.text);
+        document.queries.extend(read.into_iter().filter(is_new).collect::<Vec<_>>());
     }
     for text in &request.options.propositions {
         let mut aside = Diagnostics::default();

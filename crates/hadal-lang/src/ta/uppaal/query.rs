@@ -1,13 +1,13 @@
 //! Questions: about states, formulas in disjunctive form, each clause a condition on variables with bounds on clocks;
 //! about runs (`A<>`, `E[]`, `-->`), automata over conditions on variables.
 
-use super::ast::{Quantity, Query, QueryKind, Term, TermKind};
+use super::ast::{Quantity as Range, Query, QueryKind, Term, TermKind};
 use super::expr::{fold, negate};
 use super::lower::{Code, Lowering};
 use super::types::{Constant, Meaning, Ty};
 use crate::diagnostic::{Diagnostic, Severity};
 use hadal_ltl::{Ltl, translate};
-use hadal_system::timed::{Bound, Clause, GoingOn, TimedFormula, TimedSystem};
+use hadal_system::timed::{Bound, Clause, Extreme, GoingOn, Quantity, Side, TimedFormula, TimedSystem};
 use hadal_system::{BinaryOp, Claim, Expr, Property, PropertyBody, PropertyKind, Span, UnaryOp};
 
 /// The most clauses of a formula.
@@ -22,13 +22,16 @@ impl Lowering<'_> {
             QueryKind::Eventually | QueryKind::ForEver | QueryKind::LeadsTo => {
                 self.about_runs(query, &mut timed.wanted_runs)
             }
+            QueryKind::Most => self.about_values(query, Side::Most).map(|it| timed.extremes.push(it)),
+            QueryKind::Least => self.about_values(query, Side::Least).map(|it| timed.extremes.push(it)),
         };
         if asked.is_none() {
-            let why =
-                self.findings.list[before..].first().map_or(String::new(), |it| format!(": {}", it.message));
+            let why = self.findings.list[before..].first();
+            let at = why.map_or(query.span, |it| it.span);
+            let why = why.map_or(String::new(), |it| format!(": {}", it.message));
             self.findings.list.truncate(before);
-            let message = format!("this query is left out{why}");
-            self.findings.push(Diagnostic::warning(query.span, message));
+            let warning = Diagnostic::warning(at, format!("this query is left out{why}"));
+            self.findings.push(Diagnostic { elsewhere: query.source.clone(), ..warning });
         }
         timed.formulas.resize(self.system.properties.len(), None);
     }
@@ -87,7 +90,7 @@ impl Lowering<'_> {
         }
         let text = query.text.clone();
         let claim = Claim { automaton, propositions, text, stutters: true, stutter_invariant: true };
-        self.add(&query.text, PropertyKind::Formula, PropertyBody::Claim(claim), query.span);
+        self.add(&query.text, PropertyKind::Formula, PropertyBody::Claim(claim), query.place());
         Some(())
     }
 
@@ -110,8 +113,31 @@ impl Lowering<'_> {
         formulas.resize(self.system.properties.len(), None);
         formulas.push(Some(TimedFormula { clauses }));
         let body = PropertyBody::State(if always { negate(discrete) } else { discrete });
-        self.add(&query.text, kind, body, query.span);
+        self.add(&query.text, kind, body, query.place());
         Some(())
+    }
+
+    /// What a query for largest or least values asks.
+    fn about_values(&mut self, query: &Query, side: Side) -> Option<Extreme> {
+        let before = self.findings.list.len();
+        let mut code = Code::default();
+        let among = TimedFormula { clauses: self.clauses(&mut code, &query.formula, true)? };
+        if among.asks_deadlock() {
+            self.error(
+                query.formula.span,
+                "`sup` and `inf` are about locations, variables and clocks, not deadlock",
+            );
+        }
+        let mut of = Vec::new();
+        for (text, term) in &query.measured {
+            let quantity = match self.mentions_clock(0, term) {
+                true => Quantity::Clock(self.clock_of(&mut code, term)?),
+                false => Quantity::Value(self.value(&mut code, term)?),
+            };
+            of.push((text.clone(), quantity));
+        }
+        let is_wrong = self.findings.list[before..].iter().any(|it| it.severity == Severity::Error);
+        (!is_wrong).then(|| Extreme { name: query.text.clone(), side, among, of })
     }
 
     /// Whether a term speaks of clocks or deadlock.
@@ -147,9 +173,9 @@ impl Lowering<'_> {
                 let together = (*op == BinaryOp::And) == wanted;
                 self.combine(left, right, together, term)
             }
-            TermKind::Quantified(quantity @ (Quantity::ForAll | Quantity::Exists), name, ty, body) => {
+            TermKind::Quantified(quantity @ (Range::ForAll | Range::Exists), name, ty, body) => {
                 let (low, high) = self.values(scope, ty)?;
-                let together = (*quantity == Quantity::ForAll) == wanted;
+                let together = (*quantity == Range::ForAll) == wanted;
                 let mut all = vec![];
                 if together {
                     all.push(clause(Expr::constant(1), Vec::new()));

@@ -3,8 +3,8 @@
 use super::ast::{Document, Edge, Location, Query, Template, Term};
 use super::lex::{Markup, Piece};
 use super::parse::Parser;
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use hadal_system::Span;
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use hadal_system::{Source, Span};
 
 /// Reads a model; what is wrong stands in the findings.
 pub(super) fn document(text: &str, findings: &mut Diagnostics) -> Option<Document> {
@@ -147,8 +147,9 @@ pub(super) fn proposition(text: &str, findings: &mut Diagnostics) -> Option<Term
     parser.is_end().then_some(Term { span: Span::default(), ..term })
 }
 
-/// The queries of a `.q` file, which lies beside a model: one a line, comments between.
-pub(super) fn queries(text: &str, findings: &mut Diagnostics) -> Vec<Query> {
+/// The queries of a text that is not the model's, a `.q` file say: one a line, comments between.
+pub(super) fn queries(source: &Source, findings: &mut Diagnostics) -> Vec<Query> {
+    let text: &str = &source.text;
     let mut all = Vec::new();
     let mut in_comment = false;
     for line in text.lines() {
@@ -162,9 +163,13 @@ pub(super) fn queries(text: &str, findings: &mut Diagnostics) -> Vec<Query> {
         }
         let start = trimmed.as_ptr() as usize - text.as_ptr() as usize;
         let piece = Piece { text: trimmed, start, markup: Markup::Plain };
-        let mut parser = Parser::new(piece, &[], findings);
-        // The place of a query in its own file means nothing in the model's.
-        all.extend(parser.query(trimmed.to_owned()).map(|query| Query { span: Span::default(), ..query }));
+        let mut aside = Diagnostics::default();
+        let query = Parser::new(piece, &[], &mut aside).query(trimmed.to_owned());
+        all.extend(query.map(|query| Query { source: Some(source.clone()), ..query }));
+        // A query that cannot be read does not refuse the model.
+        let severity = Severity::Warning;
+        let placed = |finding| Diagnostic { elsewhere: Some(source.clone()), severity, ..finding };
+        aside.list.into_iter().map(placed).for_each(|finding| findings.push(finding));
     }
     all
 }

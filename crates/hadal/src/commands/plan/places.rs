@@ -13,8 +13,6 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Where run folders are kept unless `--disk` says otherwise.
-const DEFAULT_DISK: &str = ".hadal";
 /// A file with this name says that a number had no room in the run's states.
 const OVERFLOWED: &str = "overflowed";
 
@@ -150,7 +148,8 @@ impl<'a> Places<'a> {
             (Some(last), _) => last.place.beside(&format!("again{}", self.opened.load(Ordering::Relaxed))),
             (None, Some(path)) => RunPlace::existing(path).beside("again"),
             (None, None) => {
-                let parent = self.args.room.disk.as_deref().unwrap_or(Path::new(DEFAULT_DISK));
+                let parent =
+                    self.args.room.disk.as_deref().unwrap_or(Path::new(hadal_check::folder::DEFAULT_DISK));
                 let problem = self.args.task.problem.as_deref().unwrap_or(&self.args.task.domain);
                 RunPlace::new(parent, &problem.file_stem().unwrap_or_default().to_string_lossy())
             }

@@ -1,6 +1,7 @@
 //! Expressions, statements and declarations of UPPAAL.
 
 mod declare;
+mod query;
 mod term;
 
 use super::ast::*;
@@ -276,42 +277,5 @@ impl<'f> Parser<'f> {
         }
         self.expect(";")?;
         Some(())
-    }
-
-    /// One query; `None` where it is not one that can be answered, with the reason as a warning.
-    pub(super) fn query(&mut self, text: String) -> Option<Query> {
-        let span = self.span();
-        let kind = if self.takes("E<>") {
-            QueryKind::Possibly
-        } else if self.takes("A[]") {
-            QueryKind::Always
-        } else if self.takes("A<>") {
-            QueryKind::Eventually
-        } else if self.takes("E[]") {
-            QueryKind::ForEver
-        } else {
-            QueryKind::LeadsTo
-        };
-        let errors = self.findings.list.len();
-        let formula = self.term();
-        let mut response = None;
-        if kind == QueryKind::LeadsTo {
-            if formula.is_none() || !self.takes("-->") {
-                self.findings.list.truncate(errors);
-                let known = "this query is left out: hadal answers `E<>`, `A[]`, `A<>`, `E[]` and `-->`";
-                self.findings.push(Diagnostic::warning(span, known).label("here"));
-                return None;
-            }
-            response = self.term();
-        }
-        let read = formula.is_some() && (kind != QueryKind::LeadsTo || response.is_some());
-        let whole = read && self.is_end();
-        if !whole {
-            // A query that cannot be read does not refuse the model.
-            self.findings.list.truncate(errors);
-            self.findings.push(Diagnostic::warning(self.span(), "this query is left out: it cannot be read"));
-            return None;
-        }
-        Some(Query { text, kind, formula: formula?, response, span })
     }
 }
