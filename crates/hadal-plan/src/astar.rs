@@ -47,6 +47,16 @@ pub(crate) trait Bounding {
     fn work(&self) -> u64 {
         0
     }
+
+    /// Bytes that estimates took on the way.
+    fn bytes(&self) -> u64 {
+        0
+    }
+
+    /// How many orders of abstractions were found on the way.
+    fn found(&self) -> usize {
+        0
+    }
 }
 
 /// What a search came to.
@@ -278,7 +288,8 @@ impl AStar {
                 }
             }
             let count = u64::from(states.len());
-            let bytes = || states.bytes() + nodes.bytes() + flags.bytes() + open.bytes();
+            let held = || states.bytes() + nodes.bytes() + flags.bytes() + open.bytes();
+            let bytes = || held() + estimator.bytes();
             if let Some(reason) = watch.must_stop(estimator.work() + figures.generated * STEP, count, bytes) {
                 figures.states = count;
                 return End::Stopped(reason);

@@ -3,17 +3,22 @@
 //! A state is kept with what the way to it costs, and covered by itself at less cost or as much: a state that is reached
 //! again on a longer but cheaper way is opened again, one that is reached at more cost is a duplicate. What costs as much as
 //! the best plan so far is left out. Where everything else was seen, the best plan is a cheapest one.
+//!
+//! Where a metric adds a term of the last state to the costs, a goal state counts with both, and a way is left out where it
+//! costs as much as the best sum even with the least that the term can be.
 
 use crate::astar::End;
-use crate::disk::{Opening, Stage};
+use crate::disk::{Kept, Opening, Stage};
 use crate::external::rows;
+use crate::hope::{Hope, HopeEye};
 use crate::planner::{Answer, Found, PlanError};
 use crate::sitting::{Sitting, question};
+use crate::sums::Sums;
 use hadal_exec::rows::{Firing, RowSpace, RowWorker};
 use hadal_search::layered::kept::KeptLayers;
 use hadal_search::strategy::Strategy;
 use hadal_search::{SearchTask, Setting, StopReason, Verdict, explore};
-use hadal_system::rows::{Metric, Rational, Sense};
+use hadal_system::rows::Rational;
 use hadal_system::state::hash;
 use hadal_system::{Check, Cover, Label, Matcher, PropertyInfo, StateSpace, Successors, Worker};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,38 +30,51 @@ const LARGEST: u64 = 1 << 62;
 /// States with the cost of the way to them; the least significant word is the cost.
 struct Paid<'s> {
     space: &'s RowSpace,
+    /// What goal states count.
+    sums: Sums<'s>,
+    /// Nothing that counts as much is looked for: a plan that is known already.
+    known: Option<Rational>,
+    hope: Hope<'s>,
     /// Ways must cost less than this.
     below: AtomicU64,
-    /// The best goal state, with its layer.
-    best: Mutex<Option<(Vec<u64>, u64)>>,
+    /// The best goal state, with what it counts and its layer.
+    best: Mutex<Option<Best>>,
     /// Whether what costs too much is left out; not while a plan is rebuilt.
     prunes: AtomicBool,
     /// A sum was too large.
     too_large: AtomicBool,
     control: &'s hadal_search::Control,
     overflowed: &'s (dyn Fn() + Sync),
-    tell: &'s (dyn Fn(u64, u64) + Sync),
+    tell: &'s (dyn Fn(u64, Rational) + Sync),
+}
+
+/// A goal state.
+#[derive(Clone, Debug)]
+struct Best {
+    sum: Rational,
+    state: Vec<u64>,
+    level: u64,
 }
 
 impl Paid<'_> {
-    /// Takes note of a goal state; of equally cheap ones the first in packed order of the first layer stays.
-    fn offer(&self, state: &[u64], level: u64) {
-        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = |state: &[u64], level: u64| {
-            let mut key: Vec<u64> = state.iter().rev().copied().collect();
-            key.pop();
-            (state[0], level, key)
-        };
-        let better = best.as_ref().is_none_or(|(held, at)| place(state, level) < place(held, *at));
-        if !better {
+    /// Takes note of a goal state; of equally good ones the first in packed order of the first layer stays.
+    fn offer(&self, worker: &mut RowWorker, state: &[u64], level: u64) {
+        let Some(sum) = self.sums.at(worker, state[0], &state[1..]) else { return };
+        if self.known.is_some_and(|known| sum >= known) {
             return;
         }
-        let cheaper = best.as_ref().is_none_or(|(held, _)| state[0] < held[0]);
-        *best = Some((state.to_vec(), level));
-        self.below.fetch_min(state[0], Ordering::Relaxed);
+        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = |state: &[u64]| state.iter().skip(1).rev().copied().collect::<Vec<u64>>();
+        let first = |held: &Best| (held.sum, held.level, key(&held.state)) > (sum, level, key(state));
+        if best.as_ref().is_some_and(|held| !first(held)) {
+            return;
+        }
+        let better = best.as_ref().is_none_or(|held| sum < held.sum);
+        *best = Some(Best { sum, state: state.to_vec(), level });
+        self.below.fetch_min(self.sums.below(sum), Ordering::Relaxed);
         drop(best);
-        if cheaper {
-            (self.tell)(level, state[0]);
+        if better {
+            (self.tell)(level, sum);
         }
     }
 }
@@ -67,7 +85,10 @@ impl StateSpace for Paid<'_> {
     }
 
     fn fingerprint(&self) -> u64 {
-        hash(&[self.space.fingerprint(), 4])
+        match self.sums.term {
+            None => hash(&[self.space.fingerprint(), 4]),
+            Some(term) => hash(&[self.space.fingerprint(), 5, u64::from(term)]),
+        }
     }
 
     fn properties(&self) -> &[PropertyInfo] {
@@ -76,7 +97,7 @@ impl StateSpace for Paid<'_> {
 
     fn worker(&self) -> Box<dyn Worker + '_> {
         let next = vec![0; self.words()];
-        Box::new(PaidWorker { paid: self, worker: self.space.row_worker(), next })
+        Box::new(PaidWorker { paid: self, worker: self.space.row_worker(), hope: self.hope.eye(), next })
     }
 
     fn cover(&self) -> Option<&dyn Cover> {
@@ -118,6 +139,7 @@ impl Matcher for Cheaper {
 struct PaidWorker<'p> {
     paid: &'p Paid<'p>,
     worker: RowWorker<'p>,
+    hope: HopeEye<'p>,
     next: Vec<u64>,
 }
 
@@ -129,6 +151,9 @@ impl Worker for PaidWorker<'_> {
     }
 
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        if self.hope.is_lost(&state[1..]) {
+            return;
+        }
         let (paid, next, cost_so_far) = (self.paid, &mut self.next, state[0]);
         let below = match paid.prunes.load(Ordering::Relaxed) {
             true => paid.below.load(Ordering::Relaxed),
@@ -157,32 +182,36 @@ impl Worker for PaidWorker<'_> {
         if self.worker.is_goal(&state[1..]) {
             let initial = state[0] == 0 && &state[1..] == self.paid.space.initial();
             let depth = self.paid.control.gauges.depth.load(Ordering::Relaxed);
-            self.paid.offer(state, if initial { 0 } else { depth + 1 });
+            self.paid.offer(&mut self.worker, state, if initial { 0 } else { depth + 1 });
         }
         Check::Fine
     }
 }
 
 impl Sitting<'_> {
-    /// A cheapest plan, layer by layer.
-    pub(crate) fn branch_and_bound(&mut self) -> Result<(), PlanError> {
+    /// A plan with the least sum, layer by layer; better than the one at hand, where there is one.
+    pub(crate) fn branch_and_bound(&mut self, sums: Sums) -> Result<(), PlanError> {
         let (planner, space) = (self.planner, self.space);
         self.say("breadth-first branch and bound");
         let told = Mutex::new(Vec::new());
-        let tell = |level: u64, units: u64| {
-            let sum = space.cost_unit() * Rational::from_integer(i128::from(units));
-            let cost = match space.task().metric {
-                Metric::Cost { offset, sense: Sense::Minimise, .. } => offset + sum,
-                Metric::Cost { offset, sense: Sense::Maximise, .. } => offset - sum,
-                _ => sum,
-            };
+        let tell = |level: u64, sum: Rational| {
+            let cost = sums.cost(sum);
             let found = Found { cost, seconds: planner.control.elapsed().as_secs_f64(), level: Some(level) };
             told.lock().unwrap_or_else(PoisonError::into_inner).push(found);
             (planner.announce)(&found);
         };
+        let (hope, _held) = match self.reserved(|| Hope::of(space)) {
+            Ok(made) => made,
+            Err(reason) => return self.note(End::Stopped(reason)),
+        };
+        let at_hand = self.outcome.plan.as_ref().map(|plan| (sums.sum(plan.cost), plan.rows.clone()));
+        let known = at_hand.as_ref().map(|(sum, _)| *sum);
         let paid = Paid {
             space,
-            below: AtomicU64::new(u64::MAX),
+            sums,
+            known,
+            hope,
+            below: AtomicU64::new(known.map_or(u64::MAX, |known| sums.below(known))),
             best: Mutex::default(),
             prunes: AtomicBool::new(true),
             too_large: AtomicBool::new(false),
@@ -192,7 +221,8 @@ impl Sitting<'_> {
         };
         let resumes = self.take_run().is_some();
         let opening = if resumes { Opening::Resumed } else { Opening::New };
-        let kept = self.kept(paid.fingerprint(), Stage::Best, opening);
+        let rows_at_hand = at_hand.map(|(_, rows)| rows);
+        let kept = Kept { rows: rows_at_hand, ..self.kept(paid.fingerprint(), Stage::Best, opening) };
         if resumes {
             self.look_for_paid_goals(&paid, self.open(&kept)?)?;
         }
@@ -207,10 +237,13 @@ impl Sitting<'_> {
             _ if paid.too_large.load(Ordering::Relaxed) => Some(StopReason::CostBound),
             _ => None,
         };
+        let mut costs = told.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        costs.dedup_by_key(|found| found.cost);
         let best = paid.best.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some((state, level)) = best {
+        self.outcome.costs.extend(costs);
+        if let Some(Best { state, level, .. }) = best {
             paid.prunes.store(false, Ordering::Relaxed);
-            let again = self.kept(kept.fingerprint, Stage::Best, Opening::Again);
+            let again = Kept { opening: Opening::Again, ..kept };
             let layers = KeptLayers::open(self.open(&again)?, &paid, governor)?;
             if let Some(layers) = layers.filter(|layers| (level as usize) < layers.depth()) {
                 let mut path = layers.path_to(task, threads, level as usize, state)?;
@@ -220,9 +253,6 @@ impl Sitting<'_> {
                 self.take(rows(space, &path), Some(level))?;
             }
         }
-        let mut costs = told.into_inner().unwrap_or_else(PoisonError::into_inner);
-        costs.dedup_by_key(|found| found.cost);
-        self.outcome.costs = costs;
         match stopped {
             Some(reason) => self.note(End::Stopped(reason))?,
             None => {
@@ -246,7 +276,7 @@ impl Sitting<'_> {
             layers.visit(depth, |states| {
                 for state in states.chunks_exact(paid.words()) {
                     if worker.is_goal(&state[1..]) {
-                        paid.offer(state, depth as u64);
+                        paid.offer(&mut worker, state, depth as u64);
                     }
                 }
             })?;

@@ -34,12 +34,18 @@ pub enum Stage {
     Segment,
     /// A best plan.
     Best,
+    /// The same, layer by layer.
+    Layers,
 }
 
 impl Stage {
     /// All of them, with the names that they have in files.
-    const NAMES: [(Stage, &str); 3] =
-        [(Stage::First, "first"), (Stage::Segment, "segment"), (Stage::Best, "best")];
+    const NAMES: [(Stage, &str); 4] = [
+        (Stage::First, "first"),
+        (Stage::Segment, "segment"),
+        (Stage::Best, "best"),
+        (Stage::Layers, "layers"),
+    ];
 
     /// As it is written to a file.
     pub fn name(self) -> &'static str {

@@ -11,6 +11,7 @@ use crate::astar::End;
 use crate::bounds::bounds;
 use crate::disk::{Opening, Stage};
 use crate::external::rows;
+use crate::hope::{Hope, HopeEye};
 use crate::judged::{Judge, Judged, This};
 use crate::planner::{Answer, Found, PlanError};
 use crate::sitting::{Sitting, question};
@@ -26,7 +27,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 /// Without a limit of time, so many states are looked at for a better end.
-const STATES_FOR_ENDS: u64 = 2_000_000;
+pub(crate) const STATES_FOR_ENDS: u64 = 2_000_000;
 
 /// Rebuilding a plan expands about half of the states before its end again: of a search that only stopped, no more than
 /// these.
@@ -87,6 +88,7 @@ struct Tracking<'a> {
     stop_at: Option<Rational>,
     start: &'a [u64],
     control: &'a Control,
+    hope: &'a Hope<'a>,
     found: Mutex<BTreeMap<u64, Improvement>>,
     tell: &'a (dyn Fn(u64, Rational) + Sync),
 }
@@ -124,15 +126,25 @@ impl Tracking<'_> {
     }
 }
 
+/// What a thread knows.
+struct Eye<'j> {
+    /// The best value it met, and its layer.
+    best: Option<(Rational, u64)>,
+    hope: HopeEye<'j>,
+}
+
 impl Judge for Tracking<'_> {
-    /// The best value this thread knows of, and its layer.
     type Eye<'j>
-        = Option<(Rational, u64)>
+        = Eye<'j>
     where
         Self: 'j;
 
     fn eye(&self) -> Self::Eye<'_> {
-        None
+        Eye { best: None, hope: self.hope.eye() }
+    }
+
+    fn is_lost<'j>(&'j self, eye: &mut Self::Eye<'j>, state: &[u64]) -> bool {
+        eye.hope.is_lost(state)
     }
 
     fn judge<'j>(&'j self, eye: &mut Self::Eye<'j>, worker: &mut RowWorker<'j>, state: &[u64]) -> bool {
@@ -140,12 +152,12 @@ impl Judge for Tracking<'_> {
             return false;
         }
         let Some(value) = worker.value(state, self.ends.term) else { return false };
-        let worse = eye.is_some_and(|(best, _)| self.ends.better(best, value));
+        let worse = eye.best.is_some_and(|(best, _)| self.ends.better(best, value));
         if !worse {
             let depth = self.depth(state);
-            if eye.is_none_or(|(best, at)| at == depth || self.ends.better(value, best)) {
+            if eye.best.is_none_or(|(best, at)| at == depth || self.ends.better(value, best)) {
                 self.offer(depth, value, state);
-                *eye = Some((value, depth));
+                eye.best = Some((value, depth));
             }
         }
         self.stop_at == Some(value)
@@ -181,11 +193,16 @@ impl Sitting<'_> {
             told.push(found);
             (planner.announce)(&found);
         };
+        let (hope, _held) = match self.reserved(|| Hope::of(space)) {
+            Ok(made) => made,
+            Err(reason) => return self.note(End::Stopped(reason)),
+        };
         let tracking = Tracking {
             ends,
             stop_at: ends.best_possible(space),
             start: space.initial(),
             control,
+            hope: &hope,
             found: Mutex::default(),
             tell: &tell,
         };

@@ -16,6 +16,7 @@ use hadal_guide::plan::{
 };
 use hadal_guide::{Distance, Estimator, Guide};
 use hadal_search::StopReason;
+use hadal_store::Reservation;
 
 /// A guide that can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +117,8 @@ const TABLE_SHARE: u64 = 4;
 const TRIAL: u64 = 1_000_000_000;
 /// States of a trial, at most.
 const TRIAL_STATES: u64 = 400_000;
+/// A trial without a guide has so many times the states: they are cheap.
+const BLIND: u64 = 4;
 /// The states of a trial take one part in so many of the memory, about.
 const TRIAL_SHARE: u64 = 8;
 
@@ -182,11 +185,19 @@ impl<'s> Built<'s> {
         }
     }
 
+    /// Without what only searches in RAM use.
+    pub(crate) fn settled(mut self) -> Self {
+        if let Estimates::Partition(guide) = &mut self.estimates {
+            guide.settle();
+        }
+        self
+    }
+
     /// For A*.
     pub(crate) fn bounding(&self) -> Box<dyn Bounding + '_> {
         match &self.estimates {
             Estimates::LmCut(guide) => Box::new(guide.cuts()),
-            Estimates::Partition(guide) => Box::new(guide.sums()),
+            Estimates::Partition(guide) => Box::new(guide.improving_sums()),
             Estimates::Max(guide) => Box::new(guide.exploration()),
             Estimates::Blind(_) => Box::new(Blind),
         }
@@ -200,6 +211,14 @@ impl Bounding for PartitionedEstimator<'_> {
 
     fn work(&self) -> u64 {
         Estimator::work(self)
+    }
+
+    fn bytes(&self) -> u64 {
+        PartitionedEstimator::bytes(self)
+    }
+
+    fn found(&self) -> usize {
+        PartitionedEstimator::found(self)
     }
 }
 
@@ -232,24 +251,36 @@ impl Bounding for Cuts<'_> {
 }
 
 /// What trials came to.
-pub(crate) enum Tried {
-    /// This guide suits the task, and its search goes on.
-    GoesOn(GuideChoice, Box<AStar>),
+pub(crate) enum Tried<'s> {
+    /// This guide suits the task, and its search goes on; its tables are counted for as long as the reservation is held.
+    GoesOn(Built<'s>, Reservation, Box<AStar>),
+    /// No guide proves more than none.
+    Blind,
+    /// There is no room for any.
+    Nothing(StopReason),
     /// There is an answer, or a limit was reached.
     Ended,
 }
 
-impl Sitting<'_> {
+impl<'a> Sitting<'a> {
     /// Lets the candidates search with equal work; the one that proved most goes on.
-    pub(crate) fn try_guides(&mut self) -> Result<Tried, PlanError> {
+    pub(crate) fn try_guides(&mut self) -> Result<Tried<'a>, PlanError> {
         let (space, planner) = (self.space, self.planner);
-        let mut best: Option<(u64, GuideChoice, Box<AStar>)> = None;
+        let mut best: Option<(u64, Tried)> = None;
+        let mut without = StopReason::Memory { needed: planner.governor.limit().saturating_mul(2) };
         let state_bytes = space.layout().words as u64 * 8 + 48;
         let states = TRIAL_STATES.min(planner.governor.limit() / TRIAL_SHARE / state_bytes).max(64);
-        for kind in [Kind::LmCut, Kind::Partition(Source::Both)] {
+        for kind in [Kind::LmCut, Kind::Partition(Source::Both), Kind::Blind] {
+            let states = if kind == Kind::Blind { states * BLIND } else { states };
             let memory = planner.governor.limit();
             let made = self.reserved(|| Built::new(space, GuideChoice::of(kind), memory));
-            let Ok((guide, _held)) = made else { continue };
+            let (guide, held) = match made {
+                Ok(made) => made,
+                Err(reason) => {
+                    without = reason;
+                    continue;
+                }
+            };
             let mut tried = Figures::default();
             let mut watch = Watch::trial(planner.control, planner.governor, TRIAL, states);
             let mut search = Box::new(AStar::new(space));
@@ -259,24 +290,37 @@ impl Sitting<'_> {
             match end {
                 End::Stopped(StopReason::Incomplete | StopReason::Memory { .. }) => {}
                 end => {
-                    self.guide = guide.choice();
+                    // Of searches that are cut short, one with a guide goes on later.
+                    let (choice, kept) = match &best {
+                        Some((_, Tried::GoesOn(guide, _, search))) if kind == Kind::Blind => {
+                            (guide.choice(), search)
+                        }
+                        _ => (guide.choice(), &search),
+                    };
+                    self.guide = choice;
                     if let End::Stopped(reason) = &end {
+                        let figures = self.outcome.figures;
                         self.keep(reason, (Stage::Best, None), |to| {
-                            tried.save(to)?;
-                            search.save(to)
+                            figures.save(to)?;
+                            kept.save(to)
                         });
                     }
                     self.prove(end, true)?;
                     return Ok(Tried::Ended);
                 }
             }
+            if kind == Kind::Blind {
+                let proved = best.as_ref().map(|&(bound, _)| bound);
+                if proved.is_none_or(|bound| tried.lower_bound > bound) {
+                    return Ok(Tried::Blind);
+                }
+                continue;
+            }
             // Of equals the later one: its estimates are cheaper.
-            if best.as_ref().is_none_or(|(bound, ..)| tried.lower_bound >= *bound) {
-                best = Some((tried.lower_bound, guide.choice(), search));
+            if best.as_ref().is_none_or(|(bound, _)| tried.lower_bound >= *bound) {
+                best = Some((tried.lower_bound, Tried::GoesOn(guide, held, search)));
             }
         }
-        let search = || Box::new(AStar::new(space));
-        let (_, choice, search) = best.unwrap_or_else(|| (0, GuideChoice::of(Kind::LmCut), search()));
-        Ok(Tried::GoesOn(choice, search))
+        Ok(best.map_or(Tried::Nothing(without), |(_, tried)| tried))
     }
 }

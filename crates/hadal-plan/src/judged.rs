@@ -18,6 +18,11 @@ pub(crate) trait Judge: Sync {
     /// Whether a state is looked for. Asked at least once of every state that is reached.
     fn judge<'j>(&'j self, eye: &mut Self::Eye<'j>, worker: &mut RowWorker<'j>, state: &[u64]) -> bool;
 
+    /// Whether nothing that is looked for lies behind a state: it is not expanded.
+    fn is_lost<'j>(&'j self, _eye: &mut Self::Eye<'j>, _state: &[u64]) -> bool {
+        false
+    }
+
     /// Tells questions apart.
     fn digest(&self) -> u64;
 }
@@ -81,6 +86,9 @@ impl<J: Judge> Worker for JudgedWorker<'_, J> {
     }
 
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
+        if self.judged.judge.is_lost(&mut self.eye, state) {
+            return;
+        }
         let mut overflowed = false;
         self.worker.expand(state, |row, firing, next| match firing {
             Firing::Reached(_) => out.push(Label(row), next),

@@ -2,13 +2,15 @@
 //! estimates of the state it leaves; its state is made and estimated when its turn comes.
 //!
 //! Each of h^FF and the landmark count has a queue for all transitions and one for those that an estimate prefers.
-//! Queues take turns; those of preferred transitions get a thousand turns whenever an estimate is better than ever.
+//! Queues take turns; those of preferred transitions get a thousand turns whenever an estimate is better than ever. In
+//! greedy search, a queue that draws transitions by type takes its turns with them.
 
 use crate::astar::{End, Figures};
 use crate::open::Fifo;
 use crate::snapshot::{Loader, Saver};
 use crate::states::{Chunks, Node, States, path};
 use crate::stop::Watch;
+use crate::types::Types;
 use hadal_exec::rows::{Firing, RowSpace, RowWorker};
 use hadal_guide::plan::{Exploration, LandmarkCount};
 use hadal_guide::{Distance, Estimator};
@@ -41,16 +43,20 @@ pub(crate) struct Guides<'g> {
 struct Queues {
     /// h^FF, landmarks; then the same for preferred transitions.
     queues: [Fifo; 4],
-    turns: [i64; 4],
+    /// Those of greedy search, once more.
+    types: Types,
+    /// Of each queue, and of the types.
+    turns: [i64; 5],
     /// The best estimates so far.
     best: [u32; 2],
 }
 
 impl Queues {
     fn pop(&mut self) -> Option<(u32, u32)> {
-        let at = (0..4).filter(|&at| !self.queues[at].is_empty()).min_by_key(|&at| self.turns[at])?;
+        let waits = |at: usize| self.queues.get(at).map_or(!self.types.is_empty(), |queue| !queue.is_empty());
+        let at = (0..5).filter(|&at| waits(at)).min_by_key(|&at| self.turns[at])?;
         self.turns[at] += 1;
-        self.queues[at].pop()
+        self.queues.get_mut(at).map_or_else(|| self.types.pop(), Fifo::pop)
     }
 
     /// Notes estimates; progress gives the preferred their turns.
@@ -67,7 +73,7 @@ impl Queues {
     }
 
     fn bytes(&self) -> u64 {
-        self.queues.iter().map(Fifo::bytes).sum()
+        self.queues.iter().map(Fifo::bytes).sum::<u64>() + self.types.bytes()
     }
 }
 
@@ -86,7 +92,12 @@ pub(crate) struct Lazy<'s, 'g> {
     preferred: Vec<bool>,
     rows: Vec<u32>,
     begun: bool,
+    /// Transitions that were put into queues.
+    opened: u64,
 }
+
+/// What a transition counts that is put into its queues, in about nanoseconds.
+const OPENED: u64 = 60;
 
 /// A state as it is met.
 #[derive(Clone, Copy)]
@@ -109,12 +120,23 @@ impl<'s, 'g> Lazy<'s, 'g> {
             states: States::new(space.words()),
             nodes: Chunks::new(1),
             accepted: Chunks::new(landmark_words),
-            queues: Queues { queues: Default::default(), turns: [0; 4], best: [u32::MAX; 2] },
+            queues: Queues {
+                queues: Default::default(),
+                types: Types::default(),
+                turns: [0; 5],
+                best: [u32::MAX; 2],
+            },
             preferred: vec![false; space.task().rows.len()],
             rows: Vec::new(),
             begun: false,
+            opened: 0,
             guides,
         }
+    }
+
+    /// What it took so far, in about nanoseconds, counted by what was done.
+    pub(crate) fn work(&self) -> u64 {
+        self.guides.relaxed.work() + self.opened * OPENED
     }
 
     /// Writes it down.
@@ -124,6 +146,7 @@ impl<'s, 'g> Lazy<'s, 'g> {
         self.nodes.save(self.states.len(), to)?;
         self.accepted.save(self.states.len(), to)?;
         self.queues.queues.iter().try_for_each(|queue| queue.save(to))?;
+        self.queues.types.save(to)?;
         self.queues.turns.iter().try_for_each(|&turns| to.word(turns as u64))?;
         self.queues.best.iter().try_for_each(|&best| to.word(u64::from(best)))
     }
@@ -137,6 +160,7 @@ impl<'s, 'g> Lazy<'s, 'g> {
         for queue in &mut self.queues.queues {
             *queue = Fifo::load(from)?;
         }
+        self.queues.types = Types::load(from)?;
         for turns in &mut self.queues.turns {
             *turns = from.word()? as i64;
         }
@@ -231,7 +255,11 @@ impl<'s, 'g> Lazy<'s, 'g> {
             None => u64::from(estimate),
             Some(weight) => u64::from(counted) + u64::from(weight) * u64::from(estimate),
         });
+        self.opened += self.rows.len() as u64;
         for &row in &self.rows {
+            if self.manner.weight.is_none() {
+                self.queues.types.push((estimates[0], counted), (at, row));
+            }
             let preferred = std::mem::replace(&mut self.preferred[row as usize], false)
                 || self.guides.landmarks.prefers(accepted, row);
             for (kind, &key) in keys.iter().enumerate() {

@@ -14,6 +14,7 @@ mod ends;
 mod engine;
 mod external;
 mod guides;
+mod hope;
 mod judged;
 mod lazy;
 mod open;
@@ -28,6 +29,7 @@ mod states;
 mod stop;
 mod sums;
 mod trim;
+mod types;
 mod width;
 
 pub use astar::Figures;

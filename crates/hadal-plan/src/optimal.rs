@@ -17,24 +17,33 @@ impl Sitting<'_> {
     /// A cheapest plan, by A* with the guide that suits the task, in RAM and then on disk.
     pub(crate) fn cheapest(&mut self, on_disk: bool) -> Result<(), PlanError> {
         let (space, memory) = (self.space, self.planner.governor.limit());
-        let mut begun = None;
-        if self.resumed.is_some() || on_disk {
-            self.guide = self.guide.on_disk();
-        } else if self.guide.is_open() {
+        if self.resumed.is_some_and(|run| run.stage == Stage::Layers) {
+            return self.by_layers();
+        }
+        let goes_on_disk = on_disk || self.resumed.is_some_and(|run| !run.in_ram);
+        let (guide, _held, begun) = if self.resumed.is_none() && !on_disk && self.guide.is_open() {
             match self.try_guides()? {
-                Tried::GoesOn(choice, search) => (self.guide, begun) = (choice, Some(*search)),
+                Tried::GoesOn(guide, held, search) => (guide, held, Some(*search)),
+                Tried::Blind => return self.blindly(),
+                Tried::Nothing(reason) => return self.note(End::Stopped(reason)),
                 Tried::Ended => return Ok(()),
             }
-        }
-        let choice = self.guide;
-        match self.reserved(|| Built::new(space, choice, memory)) {
-            Ok((guide, _held)) => {
-                self.guide = guide.choice();
-                let guiding = (guide.guide(), guide.bounding());
-                self.by_cost(on_disk, &guide.title(), guiding, begun)
+        } else {
+            if self.resumed.is_some() || on_disk {
+                self.guide = self.guide.on_disk();
             }
-            Err(reason) => self.note(End::Stopped(reason)),
-        }
+            let choice = self.guide;
+            let make = || {
+                let made = Built::new(space, choice, memory);
+                if goes_on_disk { made.settled() } else { made }
+            };
+            match self.reserved(make) {
+                Ok((guide, held)) => (guide, held, None),
+                Err(reason) => return self.note(End::Stopped(reason)),
+            }
+        };
+        self.guide = guide.choice();
+        self.by_cost(on_disk, &guide.title(), (guide.guide(), guide.bounding()), begun)
     }
 
     /// Every state without a guide: layer by layer where all steps cost the same, else by ascending cost.
@@ -68,7 +77,10 @@ impl Sitting<'_> {
             let mut search = taken_up.or(begun).unwrap_or_else(|| AStar::new(space));
             let mut watch = self.watch(u64::MAX);
             end = search.go_on(space, estimator.as_mut(), &mut watch, &mut self.outcome.figures);
-            self.say(format!("A* with {name}"));
+            self.say(match estimator.found() {
+                0 => format!("A* with {name}"),
+                found => format!("A* with {name} and {found} orders found on the way"),
+            });
             if let End::Stopped(reason) = &end
                 && !external::wants_memory(reason)
             {
@@ -107,7 +119,7 @@ impl Sitting<'_> {
         let goals = Judged { space: self.space, start, judge: Goals, overflowed: planner.disk.overflowed };
         let resumes = self.take_run().is_some();
         let opening = if resumes { Opening::Resumed } else { Opening::New };
-        let kept = self.kept(goals.fingerprint(), Stage::Best, opening);
+        let kept = self.kept(goals.fingerprint(), Stage::Layers, opening);
         let (question, ledger) = (question(), || self.open(&kept));
         let setting = Setting {
             task: SearchTask { space: &goals, question: &question, control: planner.control },

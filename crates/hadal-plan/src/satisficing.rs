@@ -19,10 +19,9 @@ use hadal_search::StopReason;
 const IMPROVING: u64 = 4;
 /// But at least so many.
 const LEAST_IMPROVING: u64 = 20_000;
-/// Estimates that greedy search has before width search has its first turn; each next turn is four times as long.
+/// Estimates that greedy search has before width search has its first turn, which takes as much work; each next turn is
+/// twice as long.
 const FIRST_ESTIMATES: u64 = 4_000;
-/// States of the first turn of width search.
-const FIRST_STATES: u64 = 100_000;
 /// Width search has one part in so many of the memory.
 const WIDTH_SHARE: u64 = 4;
 /// The weights of the searches that improve a plan.
@@ -33,13 +32,11 @@ struct Turns<'s, 'g> {
     lazy: Lazy<'s, 'g>,
     width: Option<Width<'s, 'g>>,
     estimates: u64,
-    states: u64,
 }
 
 impl Turns<'_, '_> {
     fn save(&self, to: &mut Saver) -> std::io::Result<()> {
         to.word(self.estimates)?;
-        to.word(self.states)?;
         to.word(u64::from(self.width.is_some()))?;
         self.lazy.save(to)?;
         self.width.as_ref().map_or(Ok(()), |width| width.save(to))
@@ -91,12 +88,11 @@ impl Sitting<'_> {
             lazy: Lazy::new(space, guides, manner),
             width: (engine != Engine::Lazy).then(|| Width::new(space, relaxed.exploration())),
             estimates: if alone { 0 } else { FIRST_ESTIMATES },
-            states: if alone { u64::MAX } else { FIRST_STATES },
         };
         let mut before = Figures::default();
         let loaded = self.take_up(|from| {
             before = Figures::load(from)?;
-            (turns.estimates, turns.states) = (from.word()?, from.word()?);
+            turns.estimates = from.word()?;
             let with_width = from.word()? != 0;
             turns.lazy.load(from)?;
             if with_width {
@@ -133,8 +129,9 @@ impl Sitting<'_> {
             if !std::mem::replace(&mut told, true) {
                 self.say(if alone { "width search" } else { "width search, in turns" });
             }
+            let work = if alone { u64::MAX } else { turns.lazy.work() };
             if let Some(search) = &mut turns.width {
-                match search.go_on(turns.states, &mut width_watch, &mut self.outcome.figures) {
+                match search.go_on(work, &mut width_watch, &mut self.outcome.figures) {
                     End::Stopped(StopReason::Incomplete) => {}
                     // Estimates may know more; this one had its share.
                     End::Stopped(StopReason::Memory { .. } | StopReason::CostBound) if !alone => {
@@ -143,8 +140,7 @@ impl Sitting<'_> {
                     end => break end,
                 }
             }
-            turns.estimates *= 4;
-            turns.states *= 4;
+            turns.estimates *= 2;
         };
         self.outcome.figures.add(figures);
         if let End::Stopped(reason) = &end

@@ -9,6 +9,7 @@ use crate::plan::Plan;
 use crate::planner::{Answer, Found, Outcome, PlanError, Planner};
 use crate::snapshot::{Loader, Saver};
 use crate::stop::Watch;
+use crate::sums::Sums;
 use crate::trim::trim;
 use hadal_exec::rows::RowSpace;
 use hadal_search::layered::Trouble;
@@ -56,7 +57,7 @@ impl<'a> Sitting<'a> {
             Engine::AStar => self.cheapest(planner.external),
             Engine::ExternalAStar => self.cheapest(true),
             Engine::Blind => self.blindly(),
-            Engine::BranchAndBound => self.branch_and_bound(),
+            Engine::BranchAndBound => self.branch_and_bound(Sums::of(self.space, None)),
             Engine::Auto | Engine::Lazy => {
                 self.first(planner.engine)?;
                 if self.outcome.answer == Answer::Solved && sums && !planner.first {
@@ -90,7 +91,11 @@ impl<'a> Sitting<'a> {
                 }
             }
             (None, Some(term)) => {
-                self.first(Engine::Auto)?;
+                let goes_on = self.resumed.filter(|run| run.stage == Stage::Best);
+                match goes_on.and_then(|run| run.rows.clone()) {
+                    Some(rows) => self.note(End::Plan(rows))?,
+                    None => self.first(Engine::Auto)?,
+                }
                 match self.outcome.answer {
                     Answer::Solved if optimal || !self.planner.first => self.better_sums(term, optimal),
                     _ => Ok(()),

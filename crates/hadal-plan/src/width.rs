@@ -60,7 +60,14 @@ pub(crate) struct Width<'s, 'g> {
     first: Vec<u32>,
     facts: usize,
     begun: bool,
+    /// Bytes of the facts of relaxed plans.
+    plan_bytes: u64,
+    /// Transitions made and facts looked at.
+    work: u64,
 }
+
+/// What making a successor and looking it up counts, in about nanoseconds; a fact that is looked at counts one.
+const STEP: u64 = 150;
 
 impl<'s, 'g> Width<'s, 'g> {
     pub(crate) fn new(space: &'s RowSpace, relaxed: Exploration<'g>) -> Self {
@@ -83,7 +90,19 @@ impl<'s, 'g> Width<'s, 'g> {
             first,
             facts: facts as usize,
             begun: false,
+            plan_bytes: 0,
+            work: 0,
         }
+    }
+
+    /// What it took so far, in about nanoseconds, counted by what was done.
+    pub(crate) fn work(&self) -> u64 {
+        self.relaxed.work() + self.work
+    }
+
+    fn add_plan(&mut self, plan: Vec<(u32, u32)>) {
+        self.plan_bytes += (size_of::<Vec<Entry>>() + plan.capacity() * size_of::<Entry>()) as u64;
+        self.plans.push(plan);
     }
 
     /// Writes it down.
@@ -116,9 +135,10 @@ impl<'s, 'g> Width<'s, 'g> {
         self.marks = Chunks::load(1, self.states.len(), from)?;
         self.open = Open::load(from)?;
         self.plans.clear();
+        self.plan_bytes = 0;
         for _ in 0..from.word()? {
             let facts = (0..from.word()?).map(|_| Entry::load(from)).collect::<io::Result<_>>()?;
-            self.plans.push(facts);
+            self.add_plan(facts);
         }
         self.seen.clear();
         for _ in 0..from.word()? {
@@ -129,8 +149,8 @@ impl<'s, 'g> Width<'s, 'g> {
         Ok(())
     }
 
-    /// Goes on until there is a plan, nothing is left, or there are so many states.
-    pub(crate) fn go_on(&mut self, most_states: u64, watch: &mut Watch, figures: &mut Figures) -> End {
+    /// Goes on until there is a plan, nothing is left, or it took so much work.
+    pub(crate) fn go_on(&mut self, most_work: u64, watch: &mut Watch, figures: &mut Figures) -> End {
         let mut state = self.space.initial().to_vec();
         if !std::mem::replace(&mut self.begun, true) {
             self.states.insert(&state);
@@ -147,6 +167,7 @@ impl<'s, 'g> Width<'s, 'g> {
         while let Some((_, (at, depth))) = self.open.pop() {
             state.copy_from_slice(self.states.get(at));
             figures.expanded += 1;
+            let before = figures.generated;
             let g = self.nodes.get(at)[0].g;
             let mut overflow = false;
             found.clear();
@@ -168,6 +189,8 @@ impl<'s, 'g> Width<'s, 'g> {
             if overflow {
                 return End::Stopped(StopReason::CostBound);
             }
+            let looked_at = (self.first.len() + COUNTED) as u64;
+            self.work += (figures.generated - before) * STEP + found.len() as u64 * looked_at;
             for &to in &found {
                 state.copy_from_slice(self.states.get(to));
                 if self.worker.is_goal(&state) {
@@ -179,12 +202,13 @@ impl<'s, 'g> Width<'s, 'g> {
             figures.states = figures.states.max(count);
             let bytes = || {
                 let seen = self.seen.len() as u64 * (self.facts as u64 / 8 + 64);
-                self.states.bytes() + self.nodes.bytes() + self.marks.bytes() + self.open.bytes() + seen
+                let states = self.states.bytes() + self.nodes.bytes() + self.marks.bytes();
+                states + self.open.bytes() + self.plan_bytes + seen
             };
             if let Some(reason) = watch.must_stop(0, count, bytes) {
                 return End::Stopped(reason);
             }
-            if count >= most_states {
+            if self.work() >= most_work {
                 return End::Stopped(StopReason::Incomplete);
             }
         }
@@ -204,7 +228,7 @@ impl<'s, 'g> Width<'s, 'g> {
             }
             mark = Mark { plan: self.plans.len() as u32, reached: 0 };
             let wanted = self.wanted(state);
-            self.plans.push(wanted);
+            self.add_plan(wanted);
         } else {
             for (bit, &(variable, value)) in self.plans[mark.plan as usize].iter().enumerate() {
                 let place = self.space.layout().finite[variable as usize];
@@ -246,6 +270,7 @@ impl<'s, 'g> Width<'s, 'g> {
         wanted.sort_unstable();
         wanted.dedup();
         wanted.truncate(COUNTED);
+        wanted.shrink_to_fit();
         wanted
     }
 

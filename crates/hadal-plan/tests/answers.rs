@@ -325,6 +325,76 @@ fn the_best_last_state_is_the_same_in_one_sitting_and_in_many() {
     assert!(sittings_in_all > 20, "{sittings_in_all}");
 }
 
+/// The least cost of a way from the first state to each of the others.
+fn costs_from_the_start(truth: &Truth) -> Vec<u64> {
+    let mut costs = vec![u64::MAX; truth.states.len()];
+    costs[0] = 0;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &(from, _, to, cost) in &truth.edges {
+            let there = costs[from].saturating_add(u64::from(cost));
+            if there < costs[to] {
+                costs[to] = there;
+                changed = true;
+            }
+        }
+    }
+    costs
+}
+
+#[test]
+fn the_least_sum_of_costs_and_a_last_state_is_proved_in_ram_on_disk_and_in_many_sittings() {
+    let (mut proved, mut ends_decide, mut sittings_in_all) = (0, 0, 0);
+    let drawn =
+        drawings(12).filter(|drawing| drawing.numbers && drawing.largest_cost.is_some_and(|most| most > 0));
+    for drawing in drawn {
+        let mut task = draw::task(drawing);
+        let Metric::Cost { at_end, .. } = &mut task.metric else { continue };
+        // The first term is the first number; undefined ends do not count.
+        *at_end = Some(0);
+        let Some(truth) = Truth::explore(task) else { continue };
+        let costs = costs_from_the_start(&truth);
+        let mut worker = truth.space.row_worker();
+        let sums = truth.states.iter().zip(&costs).filter(|(state, _)| worker.is_goal(state));
+        let sums: Vec<(u64, Rational)> =
+            sums.filter_map(|(state, &cost)| Some((cost, truth.space.unpack(state).numbers[0]?))).collect();
+        let sum = |&(cost, end): &(u64, Rational)| {
+            truth.space.cost_unit() * Rational::from_integer(i128::from(cost)) + end
+        };
+        let best = sums.iter().map(sum).min();
+        let cheapest = sums.iter().min().map(sum);
+        let solvable = truth.distances[0].is_some();
+        for on_disk in [false, true] {
+            let outcome = plan(truth.space.task().clone(), How { on_disk, ..BEST });
+            assert_eq!(outcome.answer == Answer::Solved, solvable, "{drawing:?}");
+            if best.is_some() {
+                assert_eq!(
+                    outcome.plan.as_ref().map(|plan| plan.cost),
+                    best,
+                    "on disk: {on_disk} {drawing:?}"
+                );
+                assert!(outcome.optimal, "on disk: {on_disk} {drawing:?}");
+            }
+        }
+        if best.is_none() || truth.states.len() > 300 {
+            continue;
+        }
+        proved += 1;
+        ends_decide += u32::from(best != cheapest);
+        for on_disk in [false, true] {
+            let (outcome, sittings) = plan_in_sittings(truth.space.task(), How { on_disk, ..BEST });
+            assert_eq!(outcome.plan.as_ref().map(|plan| plan.cost), best, "on disk: {on_disk} {drawing:?}");
+            assert!(outcome.optimal, "on disk: {on_disk} {drawing:?}");
+            sittings_in_all += sittings;
+        }
+    }
+    assert!(
+        proved > 10 && ends_decide > 2 && sittings_in_all > 40,
+        "{proved} {ends_decide} {sittings_in_all}"
+    );
+}
+
 /// A drawn task, some of whose variables are moved by rows of their own alone.
 fn with_free_variables(drawing: Drawing) -> RowTask {
     let mut task = draw::task(drawing);

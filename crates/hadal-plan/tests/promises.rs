@@ -73,6 +73,29 @@ fn guides_keep_their_promises_against_true_distances() {
 }
 
 #[test]
+fn orders_that_are_found_on_the_way_raise_estimates_and_never_beyond_true_distances() {
+    let (mut raised, mut found) = (0, 0);
+    for drawing in drawings(24) {
+        let Some(truth) = Truth::of(drawing) else { continue };
+        // Work for one order: what is better is found on the way.
+        let guide = Partitioned::new(&truth.space, Source::Patterns, Allowance { bytes: 1 << 20, work: 1 });
+        let (mut fixed, mut improving) = (guide.sums(), guide.improving_sums());
+        for _ in 0..20 {
+            for (state, distance) in truth.states.iter().zip(&truth.distances) {
+                let estimates = (fixed.cost(state), improving.cost(state));
+                assert!(estimates.0 <= estimates.1, "{drawing:?}");
+                raised += u32::from(estimates.0 < estimates.1);
+                if let Some(distance) = distance {
+                    assert!(u64::from(estimates.1) <= *distance, "{drawing:?}");
+                }
+            }
+        }
+        found += improving.found();
+    }
+    assert!(raised > 20 && found > 5, "{raised} {found}");
+}
+
+#[test]
 fn stubborn_sets_leave_a_cheapest_plan_of_every_state() {
     let (mut tasks, mut pruned, mut looked_at) = (0u64, 0u64, 0u64);
     for drawing in drawings(400).filter(|d| !(d.conditional || d.derived || d.numbers || d.monitors)) {
