@@ -20,6 +20,8 @@ use std::io;
 
 /// Turns that queues of preferred transitions get for progress.
 const BOOST: i64 = 1000;
+/// Turns that each other queue has before types are drawn: plans that are found at once are shorter without.
+const PATIENCE: i64 = 1000;
 /// The initial state's parent.
 const NOBODY: u32 = u32::MAX;
 
@@ -123,7 +125,7 @@ impl<'s, 'g> Lazy<'s, 'g> {
             queues: Queues {
                 queues: Default::default(),
                 types: Types::default(),
-                turns: [0; 5],
+                turns: [0, 0, 0, 0, PATIENCE],
                 best: [u32::MAX; 2],
             },
             preferred: vec![false; space.task().rows.len()],

@@ -5,7 +5,7 @@ use crate::disk::{Kept, Opening, Resumed, Stage};
 use crate::ends::AtEnd;
 use crate::engine::Engine;
 use crate::guides::GuideChoice;
-use crate::plan::Plan;
+use crate::plan::{Plan, ReplayError};
 use crate::planner::{Answer, Found, Outcome, PlanError, Planner};
 use crate::snapshot::{Loader, Saver};
 use crate::stop::Watch;
@@ -84,25 +84,45 @@ impl<'a> Sitting<'a> {
             // A plan at hand would only be looked for again.
             (Some(ends), _) if optimal || goes_on => self.best_last_state(ends),
             (Some(ends), _) => {
-                self.first(Engine::Auto)?;
+                self.first_with_a_metric()?;
                 match self.outcome.answer {
-                    Answer::Solved if !self.planner.first => self.best_last_state(ends),
+                    Answer::Solved if self.wants_better() => self.best_last_state(ends),
                     _ => Ok(()),
                 }
             }
             (None, Some(term)) => {
-                let goes_on = self.resumed.filter(|run| run.stage == Stage::Best);
-                match goes_on.and_then(|run| run.rows.clone()) {
-                    Some(rows) => self.note(End::Plan(rows))?,
-                    None => self.first(Engine::Auto)?,
+                match self.resumed.filter(|run| run.stage == Stage::Best) {
+                    Some(run) => {
+                        self.outcome.answer = Answer::Solved;
+                        if let Some(rows) = &run.rows {
+                            self.take(rows.clone(), None)?;
+                        }
+                    }
+                    None => self.first_with_a_metric()?,
                 }
                 match self.outcome.answer {
-                    Answer::Solved if optimal || !self.planner.first => self.better_sums(term, optimal),
+                    Answer::Solved if optimal || self.wants_better() => self.better_sums(term, optimal),
                     _ => Ok(()),
                 }
             }
             (None, None) => Ok(()),
         }
+    }
+
+    /// Any plan. One whose last state leaves the metric without a value is none, though there may be others.
+    fn first_with_a_metric(&mut self) -> Result<(), PlanError> {
+        match self.first(Engine::Auto) {
+            Err(PlanError::Replay(ReplayError::NoMetric)) => {
+                self.outcome.answer = Answer::Solved;
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    /// Whether the plan at hand does not end the search.
+    fn wants_better(&self) -> bool {
+        !self.planner.first || self.outcome.plan.is_none()
     }
 
     /// Takes over what a search came to.

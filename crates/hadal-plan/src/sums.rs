@@ -92,9 +92,14 @@ impl Sitting<'_> {
                     self.outcome.answer = Answer::Solved;
                 }
             }
-            End::Stopped(reason) if optimal => self.outcome.answer = Answer::Stopped(reason),
+            End::Stopped(reason) if optimal || self.outcome.plan.is_none() => {
+                self.outcome.answer = Answer::Stopped(reason);
+            }
             End::Stopped(_) => {}
-            End::Plan(_) | End::Exhausted => self.outcome.optimal = self.outcome.plan.is_some(),
+            End::Plan(_) | End::Exhausted => {
+                self.outcome.optimal = self.outcome.plan.is_some();
+                self.outcome.answer = if self.outcome.optimal { Answer::Solved } else { Answer::Unsolvable };
+            }
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use hadal_guide::plan::Exploration;
 use hadal_guide::{Distance, Estimator};
 use hadal_search::StopReason;
 use hadal_system::StateSpace;
-use hadal_system::rows::{Change, Need};
+use hadal_system::rows::{Change, Need, RowTask};
 use std::collections::HashMap;
 use std::io;
 
@@ -62,12 +62,23 @@ pub(crate) struct Width<'s, 'g> {
     begun: bool,
     /// Bytes of the facts of relaxed plans.
     plan_bytes: u64,
+    /// What a successor counts.
+    step: u64,
     /// Transitions made and facts looked at.
     work: u64,
 }
 
 /// What making a successor and looking it up counts, in about nanoseconds; a fact that is looked at counts one.
-const STEP: u64 = 150;
+const STEP: u64 = 100;
+/// What each effect of a row and each of its conditions counts besides.
+const EFFECT: u64 = 8;
+
+/// What a successor counts in the mean of all rows.
+fn step(task: &RowTask) -> u64 {
+    let effects = task.rows.iter().flat_map(|row| &row.effects);
+    let looked_at: usize = effects.map(|effect| 1 + effect.when.len()).sum();
+    STEP + EFFECT * looked_at as u64 / task.rows.len().max(1) as u64
+}
 
 impl<'s, 'g> Width<'s, 'g> {
     pub(crate) fn new(space: &'s RowSpace, relaxed: Exploration<'g>) -> Self {
@@ -91,6 +102,7 @@ impl<'s, 'g> Width<'s, 'g> {
             facts: facts as usize,
             begun: false,
             plan_bytes: 0,
+            step: step(space.task()),
             work: 0,
         }
     }
@@ -190,7 +202,7 @@ impl<'s, 'g> Width<'s, 'g> {
                 return End::Stopped(StopReason::CostBound);
             }
             let looked_at = (self.first.len() + COUNTED) as u64;
-            self.work += (figures.generated - before) * STEP + found.len() as u64 * looked_at;
+            self.work += (figures.generated - before) * self.step + found.len() as u64 * looked_at;
             for &to in &found {
                 state.copy_from_slice(self.states.get(to));
                 if self.worker.is_goal(&state) {
