@@ -300,9 +300,17 @@ impl<'a> Race<'a> {
             "  breadth-first search was first; the guided search had seen {} states beside it",
             guided.report.states
         ));
-        let violated = matches!(blind.verdict, Verdict::Violated(_));
-        let beside = if violated { guided.report.states } else { 0 };
-        let mut report = Report { states: blind.states + beside, ..blind };
+        // What was seen before the answer counts; where nothing is decided, the search that ended last says why.
+        let (beside, verdict) = match (&blind.verdict, guided.report.verdict) {
+            (Verdict::Holds, _) => (0, None),
+            (
+                Verdict::Stopped(_),
+                Verdict::Stopped(reason @ (StopReason::TimeLimit | StopReason::Interrupted)),
+            ) => (guided.report.states, Some(Verdict::Stopped(reason))),
+            _ => (guided.report.states, None),
+        };
+        let verdict = verdict.unwrap_or(blind.verdict);
+        let mut report = Report { states: blind.states + beside, verdict, ..blind };
         report.particular.directed = guided.report.particular.directed;
         if let Some(figures) = &mut report.particular.directed {
             figures.blind += blind.states;

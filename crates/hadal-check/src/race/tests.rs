@@ -132,3 +132,23 @@ fn a_blind_search_that_ends_without_an_answer_leaves_the_guided_one_alone() {
     assert_eq!(race.allowance(0), SLICE);
     assert_eq!(race.standing.into_inner().blind_before().expect("it is over"), (0, 0));
 }
+
+/// Breadth-first search that used up its memory, and a guided search that went on until the time was over.
+#[test]
+fn what_both_saw_counts_where_time_is_over() {
+    let control = Control::new(Limits::default());
+    let stopped = |reason, states| Report { states, ..nothing_seen(Verdict::Stopped(reason)) };
+    let joined = |guided| {
+        let (_, receiver) = channel();
+        let race = Race::new(Turns { start: 1000 }, Beside::Ahead(receiver), &control);
+        let blind = Box::new(stopped(StopReason::Memory { needed: 1 }, 5));
+        race.standing.borrow_mut().blind = Some(Ok(blind));
+        let report = stopped(guided, 3);
+        race.joined(Explored { report, decisions: Vec::new() }).expect("both are over").report
+    };
+    let report = joined(StopReason::TimeLimit);
+    assert_eq!((report.verdict, report.states), (Verdict::Stopped(StopReason::TimeLimit), 8));
+    // Where the guided search has just seen all it would see, another one goes on with more room.
+    let report = joined(StopReason::Incomplete);
+    assert_eq!(report.verdict, Verdict::Stopped(StopReason::Memory { needed: 1 }));
+}
