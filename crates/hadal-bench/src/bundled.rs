@@ -6,8 +6,9 @@ use crate::scratch::Scratch;
 /// Cases whose model begins with this are bundled.
 pub const FOLDER: &str = "models/";
 
-const MODELS: [(&str, &str); 10] = [
+const MODELS: [(&str, &str); 11] = [
     ("models/arbiter_tree.mdve", include_str!("../models/arbiter_tree.mdve")),
+    ("models/broker.pml", include_str!("../models/broker.pml")),
     ("models/fischer.mdve", include_str!("../models/fischer.mdve")),
     ("models/hanoi.mdve", include_str!("../models/hanoi.mdve")),
     ("models/hbahn.mdve", include_str!("../models/hbahn.mdve")),

@@ -2,7 +2,7 @@
 //! compiled and interpreted.
 //!
 //! `-- expect [FLAGS]: holds, N states, M transitions`, or `-- expect [FLAGS]: violated, KIND "NAME", trace N`;
-//! `//` instead of `--` in DVE.
+//! `//` instead of `--` in DVE and Promela.
 
 mod support;
 
@@ -18,7 +18,9 @@ fn expectations() -> Vec<Expectation> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(bundled()).expect("the models are there") {
         let path = entry.expect("an entry").path();
-        let Some("m" | "dve" | "mdve" | "xta") = path.extension().and_then(|e| e.to_str()) else { continue };
+        let Some("m" | "dve" | "mdve" | "xta" | "pml") = path.extension().and_then(|e| e.to_str()) else {
+            continue;
+        };
         let text = std::fs::read_to_string(&path).expect("a model can be read");
         let before = found.len();
         for line in text.lines() {
