@@ -7,8 +7,7 @@ use hadal_system::{Layout, StateField, System};
 const IN_A_LOOP: u64 = 4;
 
 /// Every scalar of the layout, in slot order.
-pub fn fields(system: &System, layout: &Layout) -> Vec<StateField> {
-    let facts = Facts::of(system);
+pub fn fields(system: &System, layout: &Layout, facts: &Facts) -> Vec<StateField> {
     let weights = action_weights(system);
     let mut writers = vec![0u64; layout.slots().len()];
     for (action, _, footprint) in facts.footprints() {

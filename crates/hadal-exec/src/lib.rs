@@ -2,6 +2,7 @@
 //! agrees with it, symmetry and partial-order reduction, and [`model::Model`], the state space explorers walk.
 
 mod choices;
+mod chosen;
 pub mod compile;
 pub mod fault;
 mod fields;

@@ -1,24 +1,26 @@
 //! A model that explorers can walk: a system, its layout, an engine that runs it, and symmetry reduction.
 
+mod worker;
+
 use hadal_system::facts::{CostFacts, Facts, cost_facts};
 use hadal_system::rows::Rational;
-use hadal_system::system::fill_instance_values;
 use hadal_system::validate::{Problem, validate};
 use hadal_system::{
-    ActionInfo, Amount, COST_ERROR, Check, ChoiceFault, Choices, CostRange, Label, Layout, ProcessId,
-    PropertyId, PropertyInfo, PropertyKind, StateField, StateSpace, Successors, System, Value, Worker,
+    ActionInfo, Amount, CostRange, Label, Layout, PropertyInfo, StateField, StateSpace, System, Worker,
 };
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::choices::Chooser;
+use crate::chosen::Chosen;
 use crate::compile::{CompileError, Compiled};
 use crate::fault::Fault;
 use crate::fields::fields;
 use crate::fingerprint::fingerprint;
-use crate::interpret::{Interpreter, Outcome};
-use crate::passing::{Passing, PassingMemory, Steps};
-use crate::symmetry::{Canonicaliser, Scratch, SymmetryMode};
+use crate::interpret::Interpreter;
+use crate::passing::Passing;
+use crate::symmetry::{Canonicaliser, SymmetryMode};
+
+pub(crate) use worker::ModelWorker;
 
 /// How a model is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -74,7 +76,9 @@ pub struct Model {
     /// The weight of what has no outcomes.
     certain: Amount,
     /// Worked out when first asked for.
-    may_fault: OnceLock<bool>,
+    facts: OnceLock<Facts>,
+    /// Guards and bodies apart; compiled when first asked for.
+    chosen: OnceLock<Option<Chosen>>,
     /// Of systems whose actions have costs; worked out when first asked for.
     costs: OnceLock<CostFacts>,
 }
@@ -118,7 +122,8 @@ impl Model {
             fingerprint,
             fields: OnceLock::new(),
             certain: Amount::Constant(Rational::from_integer(1)),
-            may_fault: OnceLock::new(),
+            facts: OnceLock::new(),
+            chosen: OnceLock::new(),
             costs: OnceLock::new(),
         })
     }
@@ -141,6 +146,24 @@ impl Model {
     /// What makes symmetric states one, where there is something to do.
     pub fn symmetry(&self) -> Option<&Canonicaliser> {
         self.symmetry.as_ref()
+    }
+
+    /// The static facts of the system.
+    pub fn facts(&self) -> &Facts {
+        self.facts.get_or_init(|| Facts::of(&self.system))
+    }
+
+    /// What fires only some of the transitions that are enabled, where the model is compiled and every transition is one step
+    /// of the system.
+    pub(crate) fn chosen(&self) -> Option<&Chosen> {
+        let compiles = self.compiled.is_some() && self.symmetry.is_none();
+        let make = || Chosen::new(&self.system, &self.layout).ok().flatten();
+        self.chosen.get_or_init(|| compiles.then(make).flatten()).as_ref()
+    }
+
+    /// One thread's successor function.
+    pub(crate) fn own_worker(&self) -> ModelWorker<'_> {
+        ModelWorker::new(self)
     }
 
     /// What is known of costs before the search.
@@ -172,7 +195,7 @@ impl StateSpace for Model {
     }
 
     fn fields(&self) -> &[StateField] {
-        self.fields.get_or_init(|| fields(&self.system, &self.layout))
+        self.fields.get_or_init(|| fields(&self.system, &self.layout, self.facts()))
     }
 
     fn fingerprint(&self) -> u64 {
@@ -188,18 +211,7 @@ impl StateSpace for Model {
     }
 
     fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(ModelWorker {
-            model: self,
-            runner: match &self.compiled {
-                Some(compiled) => Runner::Compiled(compiled),
-                None => Runner::Interpreted(Box::new(self.interpreter())),
-            },
-            symmetry: self.symmetry.as_ref().map(|it| (it, it.scratch())),
-            passing: self.passing.as_ref().map(|it| (it, PassingMemory::new(self.words()))),
-            covers: vec![0; self.properties.len()],
-            chooser: None,
-            values: Vec::new(),
-        })
+        Box::new(self.own_worker())
     }
 
     fn admits(&self, state: &[u64]) -> bool {
@@ -211,14 +223,9 @@ impl StateSpace for Model {
     }
 
     fn may_fault(&self) -> bool {
-        *self.may_fault.get_or_init(|| {
-            if self.cost_facts().may_fault {
-                return true;
-            }
-            let facts = Facts::of(&self.system);
-            facts.actions.iter().any(|action| action.whole.may_fault)
-                || facts.properties.iter().any(|property| property.may_fault)
-        })
+        self.cost_facts().may_fault
+            || self.facts().actions.iter().any(|action| action.whole.may_fault)
+            || self.facts().properties.iter().any(|property| property.may_fault)
     }
 
     fn render_label(&self, label: Label) -> String {
@@ -263,148 +270,5 @@ fn render(system: &System, actions: &[hadal_system::Action], label: Label) -> St
     match system.instance(actions, label) {
         Some(instance) => system.render_instance(&instance),
         None => format!("label {}", label.0),
-    }
-}
-
-enum Runner<'m> {
-    Compiled(&'m Compiled),
-    Interpreted(Box<Interpreter<'m>>),
-}
-
-/// Single steps of a runner, with the counts of covers.
-struct Single<'r, 'm>(&'r Runner<'m>, &'r mut [u64]);
-
-impl Steps for Single<'_, '_> {
-    fn all(&mut self, state: &[u64], out: &mut Successors) {
-        match self.0 {
-            Runner::Compiled(compiled) => compiled.successors(state, out, self.1),
-            Runner::Interpreted(interpreter) => interpreter.successors(state, out, self.1),
-        }
-    }
-
-    fn alone(&mut self, process: ProcessId, state: &[u64], out: &mut Successors) {
-        match self.0 {
-            Runner::Compiled(compiled) => compiled.alone(process, state, out, self.1),
-            Runner::Interpreted(interpreter) => interpreter.alone(process, state, out, self.1),
-        }
-    }
-}
-
-struct ModelWorker<'m> {
-    model: &'m Model,
-    runner: Runner<'m>,
-    symmetry: Option<(&'m Canonicaliser, Scratch)>,
-    passing: Option<(&'m Passing, PassingMemory)>,
-    covers: Vec<u64>,
-    /// Made when choices are first asked for.
-    chooser: Option<Chooser<'m>>,
-    /// Parameter values of the instance whose cost is asked for.
-    values: Vec<Value>,
-}
-
-impl ModelWorker<'_> {
-    /// Replaces the states from number `from` on by their representatives.
-    fn canonicalise(&mut self, out: &mut Successors, from: usize) {
-        if let Some((canonicaliser, scratch)) = &mut self.symmetry {
-            out.retain_from(from, |_, state| {
-                canonicaliser.canonicalise(state, scratch);
-                true
-            });
-        }
-    }
-}
-
-impl Worker for ModelWorker<'_> {
-    fn initial(&mut self, out: &mut Successors) {
-        let from = out.len();
-        match &self.runner {
-            Runner::Compiled(compiled) => compiled.initial(out, &mut self.covers),
-            Runner::Interpreted(interpreter) => interpreter.initial(out, &mut self.covers),
-        }
-        self.canonicalise(out, from);
-    }
-
-    fn successors(&mut self, state: &[u64], out: &mut Successors) {
-        let from = out.len();
-        let mut single = Single(&self.runner, &mut self.covers);
-        match &mut self.passing {
-            None => single.all(state, out),
-            Some((passing, walk)) => passing.successors(&mut single, state, walk, out),
-        }
-        self.canonicalise(out, from);
-    }
-
-    fn choices(&mut self, state: &[u64], out: &mut Choices) -> Result<(), ChoiceFault> {
-        let from = out.branches.len();
-        self.successors(state, &mut out.branches);
-        if let Some(&label) = out.branches.faults().first() {
-            return Err(ChoiceFault::Transition(label));
-        }
-        let model = self.model;
-        let chooser =
-            self.chooser.get_or_insert_with(|| Chooser::new(&model.system, &model.layout, &model.certain));
-        let runner = &self.runner;
-        chooser.group(state, from, out, &mut |property| match runner {
-            Runner::Compiled(compiled) => compiled.satisfies(state, property),
-            Runner::Interpreted(interpreter) => interpreter.satisfies(state, property),
-        })
-    }
-
-    fn costs(&mut self, state: &[u64], labels: &[Label], costs: &mut Vec<u32>) {
-        let (system, infos) = (&self.model.system, &self.model.actions);
-        for &label in labels {
-            let cost = match &self.runner {
-                Runner::Interpreted(interpreter) => interpreter.cost(state, label).unwrap_or(COST_ERROR),
-                Runner::Compiled(compiled) => {
-                    let at = infos.partition_point(|info| info.labels.end <= label.0);
-                    let Some(action) = system.actions.get(at) else { continue };
-                    let n = u64::from(label.0 - infos[at].labels.start);
-                    if !action.params.is_empty() {
-                        fill_instance_values(&action.params, &system.domains, n, &mut self.values);
-                    }
-                    compiled.cost(state, at, &self.values)
-                }
-            };
-            costs.push(cost);
-        }
-    }
-
-    fn can_leave(&mut self, state: &[u64]) -> bool {
-        let rests = |&id: &PropertyId| self.model.properties[id.0 as usize].kind == PropertyKind::Rest;
-        let mut resting = (0..self.model.properties.len() as u32).map(PropertyId).filter(rests);
-        let interpreter = self.model.interpreter();
-        if resting.any(|id| interpreter.holds(state, id) == Ok(true)) {
-            return true;
-        }
-        let system = &self.model.system;
-        let labels = system.label_bases(&system.actions).last().copied().unwrap_or(0);
-        (0..labels as u32).any(|label| match interpreter.fire(state, Label(label)) {
-            Outcome::Dropped => true,
-            Outcome::Reached(mut next) => {
-                if let Some((canonicaliser, scratch)) = &mut self.symmetry {
-                    canonicaliser.normalise_multisets(&mut next, scratch);
-                }
-                next != state
-            }
-            Outcome::Disabled | Outcome::Fault(_) => false,
-        })
-    }
-
-    fn check(&mut self, state: &[u64]) -> Check {
-        match &self.runner {
-            Runner::Compiled(compiled) => compiled.check(state),
-            Runner::Interpreted(interpreter) => interpreter.check(state),
-        }
-    }
-
-    fn satisfies(&mut self, state: &[u64], property: PropertyId) -> Option<bool> {
-        match &self.runner {
-            Runner::Compiled(compiled) => compiled.satisfies(state, property),
-            Runner::Interpreted(interpreter) => interpreter.satisfies(state, property),
-        }
-    }
-
-    fn cover_counts(&self) -> &[u64] {
-        &self.covers
     }
 }

@@ -53,6 +53,11 @@ impl Passing {
     ) {
         walk.first.clear();
         steps.all(state, &mut walk.first);
+        self.follow(steps, walk, out);
+    }
+
+    /// Appends where the first steps in `walk` lead.
+    pub fn follow(&self, steps: &mut dyn Steps, walk: &mut PassingMemory, out: &mut Successors) {
         let mut faults = walk.first.faults().to_vec();
         for (label, reached) in walk.first.iter() {
             match self.after(label) {
@@ -95,7 +100,8 @@ fn push_once(out: &mut Successors, from: usize, label: Label, state: &[u64]) {
 /// Memory for following one step at a time.
 #[derive(Debug)]
 pub(crate) struct PassingMemory {
-    first: Successors,
+    /// The first steps.
+    pub first: Successors,
     next: Successors,
     points: Points,
 }

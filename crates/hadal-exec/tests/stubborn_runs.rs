@@ -1,6 +1,8 @@
 //! Stubborn sets keep the runs that a formula without `X` calls wrong, and errors and deadlocks of systems with buffers,
 //! rendezvous, atomic sequences, `timeout` and processes that start and die.
 
+mod support;
+
 use hadal_exec::product::{Fairness, Product};
 use hadal_exec::stubborn::{Stubborn, Traces};
 use hadal_exec::{Engine, Model, ModelOptions, SymmetryMode};
@@ -407,6 +409,20 @@ fn keep_errors_and_deadlocks(texts: u64, text: fn(u64) -> String) {
     }
     println!("{asked} texts with {before} states, reduced {after}");
     assert!(asked > 200 && after * 4 < before * 3, "{asked} texts with {before} states, reduced {after}");
+}
+
+/// Atomic sequences are followed for what is chosen only, and lead where they lead anyway.
+#[test]
+fn only_the_successors_of_the_set_are_generated() {
+    let mut left_out = 0;
+    for seed in 0..40 {
+        for text in [text(seed), started(seed), conversation(seed)] {
+            let model = Model::new(load(&text, &[]), ModelOptions::default()).expect("a model");
+            let reduced = || Stubborn::new(&model, DeadlockNotion::Stuck, Traces::Some).expect("few actions");
+            left_out += support::compare_successors(&model, &reduced(), &reduced().hot());
+        }
+    }
+    assert!(left_out > 5_000, "{left_out} successors are left out");
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Driver {
     }
 
     /// Calls `run` with the state, with a word behind it where compiled code reads one, on enough stack.
-    fn with_source<T>(&self, state: &[u64], run: impl FnOnce(*const u64) -> T) -> T {
+    pub fn with_source<T>(&self, state: &[u64], run: impl FnOnce(*const u64) -> T) -> T {
         if !self.padded {
             return self.with_stack(|| run(state.as_ptr()));
         }

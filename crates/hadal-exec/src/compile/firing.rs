@@ -194,17 +194,30 @@ impl<'s> Emitter<'_, 's> {
 
     /// The function of a shared body: context, source, where to, parameters; gives a status.
     pub fn shared_body(&mut self, body: &SharedBody<'s>, parameters: &[Value]) {
-        let values: Vec<Val> = body
-            .action
-            .params
-            .iter()
-            .zip(&parameters[3..])
-            .map(|(param, &v)| {
-                let (lo, hi) = self.param_bounds(&param.values);
-                Val::Dyn { v, lo, hi }
-            })
-            .collect();
-        self.body(body.action, &values, parameters[1], parameters[2]);
+        let values = self.values(body.action, |_, n| parameters[3 + n]);
+        self.whole_body(body.action, &values, parameters);
+    }
+
+    /// The function of one action's body: context, source, where to, the address of the parameters; gives a status.
+    pub fn single_body(&mut self, action: &'s Action, parameters: &[Value]) {
+        let flags = MemFlagsData::trusted().with_readonly();
+        let values =
+            self.values(action, |e, n| e.b.ins().load(types::I64, flags, parameters[3], n as i32 * 8));
+        self.whole_body(action, &values, parameters);
+    }
+
+    /// Parameters of an action, found one by one.
+    fn values(&mut self, action: &Action, mut find: impl FnMut(&mut Self, usize) -> Value) -> Vec<Val> {
+        let numbered = action.params.iter().enumerate();
+        let values = numbered.map(|(n, param)| {
+            let (lo, hi) = self.param_bounds(&param.values);
+            Val::Dyn { v: find(self, n), lo, hi }
+        });
+        values.collect()
+    }
+
+    fn whole_body(&mut self, action: &'s Action, values: &[Val], parameters: &[Value]) {
+        self.body(action, values, parameters[1], parameters[2]);
         let done = self.int(0);
         self.b.ins().return_(&[done]);
         for (block, status) in [(self.ends.fault, FAULT), (self.ends.dropped, DROPPED)] {

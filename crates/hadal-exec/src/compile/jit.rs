@@ -186,7 +186,7 @@ unsafe impl Sync for Code {}
 impl Drop for Code {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
-            // SAFETY: every `Expand` and `Ask` lives in the `Compiled` that owns this code and borrows it to run.
+            // SAFETY: every function that is called lives in what owns this code, and borrows it to run.
             unsafe { module.free_memory() }
         }
     }
@@ -206,8 +206,16 @@ pub(super) struct Ends {
 pub(super) type ExpandFn = unsafe extern "C" fn(*mut Context, *const u64, *mut u64, *mut u32) -> Ends;
 /// Asks something of a state: context, state, parameter values of the property.
 pub(super) type AskFn = unsafe extern "C" fn(*mut Context, *const u64, *const i64) -> u64;
+/// Fires an instance: context, source state, where to, parameter values; gives a status.
+pub(super) type FireFn = unsafe extern "C" fn(*mut Context, *const u64, *mut u64, *const i64) -> u64;
 
 impl Code {
+    /// The entry of a function that was built with the signature of a [`FireFn`].
+    pub fn fire(&self, id: FuncId) -> FireFn {
+        // SAFETY: the caller built `id` with four 64-bit parameters and one 64-bit result.
+        unsafe { std::mem::transmute::<*const u8, FireFn>(self.entry(id)) }
+    }
+
     /// The entry of a function that was built with the signature of an [`ExpandFn`].
     pub fn expand(&self, id: FuncId) -> ExpandFn {
         // SAFETY: the caller built `id` with four 64-bit parameters and two 64-bit results, which is how the C

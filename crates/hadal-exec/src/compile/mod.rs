@@ -23,6 +23,7 @@ mod plan;
 mod properties;
 mod runtime;
 mod segments;
+mod single;
 mod stmts;
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ use jit::{AskFn, Code, Jit};
 use properties::Checker;
 use runtime::Field;
 use segments::{Manner, Segment};
+pub use single::Bodies;
 use unit::Unit;
 
 /// Why a system could not be compiled.

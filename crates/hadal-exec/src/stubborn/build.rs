@@ -3,12 +3,14 @@
 use super::births::Births;
 use super::channels::Way as Through;
 use super::condition::{Condition, conjuncts};
+use super::demands::Demands;
 use super::precondition::{Place, Test, allowed};
 use super::print::{Buffer, Meetings, Print, bare, disturbs, guard_of};
 use super::relation::Cause;
-use super::rows::{Rows, count, members};
+use super::rows::{Rows, count, has, members};
 use hadal_system::facts::{ActionFacts, Facts, Footprint, SlotSet, ValueSet};
 use hadal_system::{Action, Expr, Layout, System};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// Locations of more bits than this are not looked at place by place.
@@ -40,6 +42,7 @@ pub(super) struct Build<'a> {
     pub(super) layout: &'a Layout,
     prints: &'a [Print],
     meetings: Meetings,
+    demands: Demands,
     pub(super) rows: Rows,
     pub(super) conflicts: Vec<u32>,
     pub(super) causes: Vec<Cause>,
@@ -54,6 +57,8 @@ pub(super) struct Build<'a> {
     living: Vec<Vec<usize>>,
     /// Per group, the processes that it may bring to life, and what it reads and writes where they live already.
     bearing: Vec<Vec<(usize, SlotSet, SlotSet)>>,
+    /// Per process, what may end its life; worked out when first asked for.
+    enders: Vec<OnceCell<Vec<usize>>>,
     /// The tests by slot and values.
     known: HashMap<(u32, ValueSet), u32>,
 }
@@ -82,6 +87,7 @@ impl<'a> Build<'a> {
             layout,
             prints,
             meetings: Meetings::of(prints),
+            demands: Demands::default(),
             rows: Rows::new(prints.len()),
             conflicts: Vec::new(),
             causes: Vec::new(),
@@ -89,6 +95,7 @@ impl<'a> Build<'a> {
             tests: Vec::new(),
             conditions: Vec::new(),
             places: Vec::new(),
+            enders: vec![OnceCell::new(); system.processes.len()],
             known: HashMap::new(),
         }
     }
@@ -102,17 +109,18 @@ impl<'a> Build<'a> {
     /// Those of them that may write one of these.
     pub(super) fn writers(&self, slots: &SlotSet) -> impl Iterator<Item = (usize, &'a Print)> + use<'a> {
         let prints = self.prints;
-        let all = self.meetings.writers(slots).into_iter().map(|n| (n, &prints[n]));
-        all.filter(|(_, print)| print.rank == 0)
+        let all: Vec<usize> = members(&self.meetings.writers(slots)).collect();
+        all.into_iter().map(|n| (n, &prints[n])).filter(|(_, print)| print.rank == 0)
     }
 
     pub(super) fn conflicts(&mut self) {
         let mut conflicts: Vec<Vec<usize>> = vec![Vec::new(); self.prints.len()];
         for (n, print) in self.prints.iter().enumerate().filter(|(_, print)| print.is_possible()) {
+            let mut others = self.meetings.with(&print.facts);
+            self.demands.keep_beside(&print.facts, (&self.meetings, self.prints), &mut others);
             // Two that conflict do so both ways.
-            for m in self.meetings.with(&print.facts).into_iter().filter(|&m| m > n) {
-                let other = &self.prints[m];
-                if print.facts.may_be_enabled_with(&other.facts) && self.conflict(n, m) {
+            for m in members(&others).filter(|&m| m > n) {
+                if self.conflict(n, m) {
                     [(n, m), (m, n)].iter().for_each(|&(a, b)| conflicts[a].push(b));
                 }
             }
@@ -200,37 +208,46 @@ impl<'a> Build<'a> {
 
     /// Those without which this stays false where all scalars are as it preconditions: what may write what it tests. What brings
     /// a process to life that it asks to live does so only after that process has ended; so what ends it takes their place.
-    fn enablers(&self, print: &Footprint) -> Vec<usize> {
+    fn enablers(&mut self, print: &Footprint) -> Vec<usize> {
         let living = self.ground.births.living(print);
         let mut ended: Vec<usize> = Vec::new();
         let mut all: Vec<usize> = Vec::new();
-        for (n, by) in self.writers(&print.tests) {
-            match self.beside(n, &living) {
+        let written = self.meetings.writers(&print.tests);
+        let mut able = written.clone();
+        self.demands.keep_before(print, (&self.meetings, self.prints), &mut able);
+        for n in members(&written).filter(|&n| self.prints[n].rank == 0) {
+            let bearing = &self.bearing[n];
+            match (!bearing.is_empty()).then(|| self.beside(n, &living)).flatten() {
                 Some((_, writes)) => {
                     if writes.meets(&print.tests) {
                         all.push(n);
                     }
-                    let borne = self.bearing[n].iter().map(|(p, ..)| *p);
-                    ended.extend(borne.filter(|p| living.contains(p)));
+                    ended.extend(bearing.iter().map(|(p, ..)| *p).filter(|p| living.contains(p)));
                 }
-                None if by.facts.may_enable(print) => all.push(n),
+                None if has(&able, n) => all.push(n),
                 None => {}
             }
         }
         ended.sort_unstable();
         ended.dedup();
         for process in ended {
-            all.extend(self.enders(process));
+            all.extend_from_slice(self.enders(process));
         }
+        all.sort_unstable();
+        all.dedup();
         all
     }
 
     /// What may end the life of a process.
-    fn enders(&self, process: usize) -> impl Iterator<Item = usize> + '_ {
-        let location = self.ground.births.locations[process];
-        self.writers(&SlotSet::range(location, location + 1)).filter_map(move |(n, print)| {
-            let left = print.facts.result(location).is_none_or(|values| values.contains(0));
-            (self.writes_while_living(n, process, location) && left).then_some(n)
+    fn enders(&self, process: usize) -> &[usize] {
+        self.enders[process].get_or_init(|| {
+            let location = self.ground.births.locations[process];
+            let moves = self.writers(&SlotSet::range(location, location + 1));
+            let ends = moves.filter(|(n, print)| {
+                let left = print.facts.result(location).is_none_or(|values| values.contains(0));
+                left && self.writes_while_living(*n, process, location)
+            });
+            ends.map(|(n, _)| n).collect()
         })
     }
 
@@ -290,7 +307,7 @@ impl<'a> Build<'a> {
     pub(super) fn ending(&self) -> Vec<Box<[u32]>> {
         let mut ended: Vec<Vec<u32>> = vec![Vec::new(); self.prints.len()];
         for (event, cause) in self.events.iter().zip(self.prints.len() as u32..) {
-            for group in self.meetings.writers(&event.tests) {
+            for group in members(&self.meetings.writers(&event.tests)) {
                 if self.prints[group].facts.may_be_enabled_with(event) {
                     ended[group].push(cause);
                 }
@@ -367,7 +384,7 @@ impl<'a> Build<'a> {
             return None;
         }
         let still = able.iter().copied().filter(|&n| self.writes_while_living(n, process, slot));
-        let all: Vec<usize> = still.chain(self.enders(process)).collect();
+        let all: Vec<usize> = still.chain(self.enders(process).iter().copied()).collect();
         let row = self.rows.add(all);
         Some((place.offset, place.width, row))
     }

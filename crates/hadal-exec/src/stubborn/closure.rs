@@ -15,7 +15,7 @@
 //!   them is seen by the claim: what is left is stutter equivalent (Peled 1994: ample sets, their conditions C0 to C3).
 
 use super::growing::Growing;
-use super::local;
+use super::local::{Finder, Here};
 use super::memo::{Entry, Memo};
 use super::precondition::Way;
 use super::relation::{Cause, Relation};
@@ -56,6 +56,7 @@ pub(super) struct Closure<'r> {
     /// How writers are found.
     way: Way,
     memo: Memo,
+    finder: Finder,
     effort: Effort,
     /// How often it was looked for what can enable something.
     pub(super) work: u64,
@@ -107,6 +108,7 @@ impl<'r> Closure<'r> {
             looked: Vec::new(),
             way: Way::Writes,
             memo: Memo::new(),
+            finder: Finder::new(),
             effort,
             work: 0,
         }
@@ -129,8 +131,9 @@ impl<'r> Closure<'r> {
         if lengths != Lengths::Kept {
             let (unwanted, relation) = (self.restless(state), self.relation);
             let (enabled, effective) = (&self.enabled[..], &self.effective[..]);
-            let here = local::Here { relation, state, enabled, effective, unwanted: &unwanted };
-            least = relation.locals.find(here, least, &mut self.best).unwrap_or(least);
+            let here =
+                Here { relation, state, enabled, effective, unwanted: &unwanted, settings: &self.settings };
+            least = self.finder.find(here, least, &mut self.best).unwrap_or(least);
             if self.effort == Effort::Local || least == 1 && progress == Progress::Needed {
                 return &self.best;
             }
@@ -219,13 +222,19 @@ impl<'r> Closure<'r> {
     fn restless(&mut self, state: &[u64]) -> Arc<[u64]> {
         self.relation.settings(state, &mut self.settings);
         if self.settings != self.current.0 || self.current.1.is_empty() {
-            let known = self.restless.get(&self.settings).cloned();
-            let row = known.unwrap_or_else(|| self.relation.restless(&self.settings).into());
-            if self.restless.len() >= MAX_SETTINGS {
-                self.restless.clear();
-            }
-            self.restless.insert(self.settings.clone(), row.clone());
-            self.current = (self.settings.clone(), row);
+            let row = match self.restless.get(&self.settings) {
+                Some(row) => row.clone(),
+                None => {
+                    if self.restless.len() >= MAX_SETTINGS {
+                        self.restless.clear();
+                    }
+                    let row: Arc<[u64]> = self.relation.restless(&self.settings).into();
+                    self.restless.insert(self.settings.clone(), row.clone());
+                    row
+                }
+            };
+            self.current.0.clone_from(&self.settings);
+            self.current.1 = row;
         }
         self.current.1.clone()
     }

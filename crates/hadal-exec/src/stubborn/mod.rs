@@ -14,6 +14,7 @@ mod closure;
 mod condition;
 mod counting;
 mod cycles;
+mod demands;
 mod frozen;
 mod growing;
 mod local;
@@ -27,16 +28,16 @@ mod rounds;
 mod rows;
 mod sites;
 mod trial;
+mod worker;
 
 use crate::model::Model;
-use closure::{Closure, Effort, Lengths, Progress};
+use closure::{Closure, Effort, Lengths};
 use frozen::Frozen;
 use hadal_system::facts::Facts;
-use hadal_system::{
-    DeadlockNotion, PropertyBody, PropertyId, StateSpace, Successors, Worker, WrapsSpace, WrapsWorker, state,
-};
+use hadal_system::{DeadlockNotion, PropertyBody, PropertyId, StateSpace, Worker, WrapsSpace, state};
 use relation::{Kept, Relation};
 use trial::Near;
+use worker::StubbornWorker;
 
 /// As many settings of what processes were given are looked at by themselves: each is a relation to be worked out.
 const MAX_FROZEN: usize = 1;
@@ -67,6 +68,8 @@ pub struct Stubborn<'m> {
     effort: Effort,
     /// Whether everything is fired.
     idle: bool,
+    /// States after which a worker generates only what is chosen.
+    hot_after: u32,
 }
 
 impl<'m> Stubborn<'m> {
@@ -101,11 +104,21 @@ impl<'m> Stubborn<'m> {
         lengths: Lengths,
         about: u64,
     ) -> Option<Self> {
-        let relations = vec![Relation::of(model.system(), model.layout(), &kept)?];
+        let relations = vec![Relation::of(model.system(), model.layout(), model.facts(), &kept)?];
         let (settings, frozen, idle) = (Vec::new(), None, false);
         let effort = Effort::Full;
-        let mut made =
-            Stubborn { model, relations, settings, frozen, deadlocks, lengths, about, effort, idle };
+        let mut made = Stubborn {
+            model,
+            relations,
+            settings,
+            frozen,
+            deadlocks,
+            lengths,
+            about,
+            effort,
+            idle,
+            hot_after: worker::HOT,
+        };
         made.try_sets(&kept);
         Some(made)
     }
@@ -113,6 +126,12 @@ impl<'m> Stubborn<'m> {
     /// The same with no other sets than those of some processes, whatever was found to pay.
     pub fn by_processes(self) -> Self {
         Stubborn { effort: Effort::Local, idle: false, ..self }
+    }
+
+    /// The same that generates only the successors of the sets from the first state on, instead of when a search has become
+    /// long enough to compile guards and bodies apart for it.
+    pub fn hot(self) -> Self {
+        Stubborn { hot_after: 0, ..self }
     }
 
     /// Whether nothing is left out, since next to nothing could be in the states that were tried.
@@ -126,7 +145,7 @@ impl<'m> Stubborn<'m> {
         let (system, layout) = (self.model.system(), self.model.layout());
         // Symmetric states stand for each other, whatever was given to whom.
         if self.model.symmetry().is_none() && self.relations[0].groups <= MOST_GROUPS {
-            self.frozen = Frozen::find(system, layout, &Facts::of(system));
+            self.frozen = Frozen::find(system, layout, self.model.facts());
         }
         let mut met: Vec<Vec<u64>> = Vec::new();
         let model = self.model;
@@ -146,12 +165,18 @@ impl<'m> Stubborn<'m> {
         );
         for state in met {
             let Some(frozen) = &self.frozen else { break };
-            if let Some(relation) = Relation::of(&frozen.system(system, &state), layout, kept) {
+            let frozen_system = frozen.system(system, &state);
+            let facts = Facts::of(&frozen_system);
+            if let Some(relation) = Relation::of(&frozen_system, layout, &facts, kept) {
                 self.relations.push(relation);
                 self.settings.push(frozen.key(&state).collect());
             }
         }
         if !whole.is_telling() {
+            return;
+        }
+        if whole.shows_nothing(&mut *model.worker(), &mut self.own_worker(Effort::Full)) {
+            self.idle = true;
             return;
         }
         let met = |effort: Effort, goes_on: &dyn Fn(&StubbornWorker) -> bool| {
@@ -175,7 +200,7 @@ impl<'m> Stubborn<'m> {
 
     fn own_worker(&self, effort: Effort) -> StubbornWorker<'_> {
         let closures = self.relations.iter().map(|relation| Closure::new(relation, effort)).collect();
-        StubbornWorker { space: self, inner: self.model.worker(), closures }
+        StubbornWorker::new(self, closures)
     }
 
     /// The number of the relation for a state.
@@ -218,64 +243,5 @@ impl WrapsSpace for Stubborn<'_> {
 
     fn worker(&self) -> Box<dyn Worker + '_> {
         if self.idle { self.model.worker() } else { Box::new(self.own_worker(self.effort)) }
-    }
-}
-
-struct StubbornWorker<'m> {
-    space: &'m Stubborn<'m>,
-    inner: Box<dyn Worker + 'm>,
-    /// One for each relation.
-    closures: Vec<Closure<'m>>,
-}
-
-impl StubbornWorker<'_> {
-    /// How much work it was to choose sets.
-    fn work(&self) -> u64 {
-        self.closures.iter().map(|it| it.work).sum()
-    }
-}
-
-impl WrapsWorker for StubbornWorker<'_> {
-    fn inner(&self) -> &dyn Worker {
-        &*self.inner
-    }
-
-    fn inner_mut(&mut self) -> &mut dyn Worker {
-        &mut *self.inner
-    }
-
-    fn successors(&mut self, state: &[u64], out: &mut Successors) {
-        let (from, faults) = (out.len(), out.faults().len());
-        self.inner.successors(state, out);
-        // What meets an error is found here; nothing need be saved behind it.
-        if out.faults().len() > faults || out.len() == from {
-            return;
-        }
-        let Stubborn { relations, deadlocks, lengths, .. } = self.space;
-        let number = self.space.relation(state);
-        let (relation, closure) = (&relations[number], &mut self.closures[number]);
-        // All successors have one rank; what fires only where nothing else can is not put off.
-        if relation.is_ranked(out.labels()[from]) {
-            return;
-        }
-        closure.restart();
-        for n in from..out.len() {
-            let group = relation.group(out.labels()[n]);
-            let bit = 1u64 << (group % 64);
-            closure.enabled[group / 64] |= bit;
-            if *deadlocks == DeadlockNotion::Stuck || out.state(n) != state {
-                closure.effective[group / 64] |= bit;
-            }
-        }
-        // Where ranks count, something enabled in the set keeps higher ones away.
-        let progress = match deadlocks {
-            DeadlockNotion::Off if !relation.has_ranks() => Progress::NotNeeded,
-            _ => Progress::Needed,
-        };
-        let kept = closure.stubborn(state, progress, *lengths);
-        out.retain_from(from, |label, _| {
-            let group = relation.group(label);
-            kept[group / 64] >> (group % 64) & 1 == 1
-        });
     }
 }

@@ -2,7 +2,6 @@
 
 use super::channels::{Use, Way as Through};
 use super::plain::PlainTests;
-use super::rows::members;
 use hadal_system::facts::{Footprint, SlotSet};
 use hadal_system::fold::Fold;
 use hadal_system::system::instance_values;
@@ -64,7 +63,7 @@ pub(super) struct Meetings {
     touching: Vec<Vec<u32>>,
     writing: Vec<Vec<u32>>,
     /// Words of a row of groups.
-    words: usize,
+    pub(super) words: usize,
 }
 
 impl Meetings {
@@ -84,20 +83,25 @@ impl Meetings {
         meetings
     }
 
-    /// The groups that may write one of these, ascending.
-    pub(super) fn writers(&self, slots: &SlotSet) -> Vec<usize> {
+    /// The groups that touch a slot.
+    pub(super) fn touching(&self, slot: u32) -> &[u32] {
+        self.touching.get(slot as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The row of the groups that may write one of these.
+    pub(super) fn writers(&self, slots: &SlotSet) -> Vec<u64> {
         let mut all = vec![0; self.words];
         let rows = slots.iter().filter_map(|slot| self.writing.get(slot as usize));
         rows.for_each(|row| insert(row, &mut all));
-        members(&all).collect()
+        all
     }
 
-    /// The groups that touch what this writes, or write what it touches, ascending.
-    pub(super) fn with(&self, print: &Footprint) -> Vec<usize> {
+    /// The row of the groups that touch what this writes, or write what it touches.
+    pub(super) fn with(&self, print: &Footprint) -> Vec<u64> {
         let mut all = vec![0; self.words];
         print.may_write.iter().for_each(|slot| insert(&self.touching[slot as usize], &mut all));
         print.reads.iter().for_each(|slot| insert(&self.writing[slot as usize], &mut all));
-        members(&all).collect()
+        all
     }
 }
 

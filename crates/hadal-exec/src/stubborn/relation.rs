@@ -50,6 +50,9 @@ pub(super) struct Relation {
     pub(super) bodies: Vec<(usize, u32)>,
     /// Per group, the causes of what is looked for that may be gone after it.
     pub(super) ending: Vec<Box<[u32]>>,
+    /// The row of those groups, and of those that surely lead to another state.
+    pub(super) risky: u32,
+    pub(super) moving: u32,
     /// The sets of single processes.
     pub(super) locals: Locals,
     /// The row of the groups that a claim may see.
@@ -92,9 +95,8 @@ enum Apart {
 }
 
 impl Relation {
-    /// The relation of a system's actions; `None` where there are too many of them.
-    pub(super) fn of(system: &System, layout: &Layout, kept: &Kept) -> Option<Self> {
-        let own = Facts::of(system);
+    /// The relation of a system's actions, by the system's `own` facts; `None` where there are too many of them.
+    pub(super) fn of(system: &System, layout: &Layout, own: &Facts, kept: &Kept) -> Option<Self> {
         let mut extended = system.clone();
         match kept {
             Kept::Errors => {
@@ -106,8 +108,8 @@ impl Relation {
             }
         }
         let asked = extended.actions.len();
-        let births = Births::find(system, &own, &mut extended.actions);
-        let facts = Facts::of(&extended);
+        let births = Births::find(system, own, &mut extended.actions);
+        let facts = own.with_more(&extended);
         let (actions, probes) = facts.actions[..asked].split_at(system.actions.len());
 
         let told_apart: usize = actions.iter().map(|a| a.footprints().count()).sum();
@@ -166,6 +168,17 @@ impl Relation {
         build.note_places();
         let ending = build.ending();
         let locals = Locals::of(&build, &prints, &ending);
+        let risky: Vec<usize> = build.bodies.iter().map(|&(group, _)| group).collect();
+        let risky = build.rows.add(risky);
+        let moving = (0..prints.len()).filter(|&group| {
+            let facts = &prints[group].facts;
+            build.locations.iter().any(|&slot| match (facts.precondition(slot), facts.result(slot)) {
+                (Some(before), Some(after)) => before.is_disjoint(after),
+                _ => false,
+            })
+        });
+        let moving: Vec<usize> = moving.collect();
+        let moving = build.rows.add(moving);
         let mut visible = build.rows.add([]);
         if let Kept::Runs(seen) = kept {
             let mut probes = probes.chunks_exact(2);
@@ -199,6 +212,8 @@ impl Relation {
         let lives = tests.iter().any(|test| test.living.is_some());
         Some(Relation {
             lives,
+            risky,
+            moving,
             locals,
             rows,
             groups: prints.len(),

@@ -11,10 +11,14 @@ const VISIT: f64 = 15.0;
 /// So much work is spent on trying sets that are not those of processes.
 const MOST_WORK: u64 = 60_000;
 
+/// Sets that leave out nothing in any of so many states, and of as many of the first ones, are not tried further.
+const LOOKED_AT: usize = 100;
+
 /// The states of the first layers.
 pub(super) struct Near {
     /// How many there are in the layers up to each.
     layers: Vec<usize>,
+    seen: Seen,
 }
 
 /// States one after the other, found by their hashes.
@@ -91,13 +95,13 @@ impl Near {
             layers.push(to);
             let enough = to >= TRIED && depth == usize::MAX;
             if from == to || layers.len() > depth || enough {
-                return Near { layers };
+                return Near { layers, seen };
             }
             out.clear();
             for n in from..to {
                 worker.successors(seen.state(n), &mut out);
                 if !goes_on(worker) {
-                    return Near { layers };
+                    return Near { layers, seen };
                 }
             }
             from = to;
@@ -112,6 +116,20 @@ impl Near {
     /// How many steps lead to the last ones.
     pub(super) fn depth(&self) -> usize {
         self.layers.len() - 1
+    }
+
+    /// Whether a worker with sets leaves out nothing in the first states and in some of the others: then those sets are not
+    /// worth the time, whatever they are.
+    pub(super) fn shows_nothing(&self, all: &mut dyn Worker, with_sets: &mut dyn Worker) -> bool {
+        let others = (LOOKED_AT..self.seen.len()).step_by((self.seen.len() / LOOKED_AT).max(1));
+        let (mut one, mut other) = (Successors::new(self.seen.words), Successors::new(self.seen.words));
+        (0..LOOKED_AT.min(self.seen.len())).chain(others).all(|n| {
+            one.clear();
+            other.clear();
+            all.successors(self.seen.state(n), &mut one);
+            with_sets.successors(self.seen.state(n), &mut other);
+            one.len() == other.len()
+        })
     }
 
     /// Whether there were enough states to say anything.

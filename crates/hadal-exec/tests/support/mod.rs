@@ -167,3 +167,27 @@ pub fn fire_noting(system: &System) -> (Result<Vec<Option<Value>>, String>, Note
     };
     (result, notes)
 }
+
+/// Compares what two spaces say of the successors of the first states that the second can reach; how many of the
+/// `whole` space's are left out there.
+pub fn compare_successors(whole: &dyn StateSpace, one: &dyn StateSpace, other: &dyn StateSpace) -> usize {
+    let (mut whole, mut one, mut by) = (whole.worker(), one.worker(), other.worker());
+    let mut reached = Successors::new(other.words());
+    by.initial(&mut reached);
+    let mut states: Vec<Vec<u64>> = reached.iter().map(|(_, state)| state.to_vec()).collect();
+    let mut known: std::collections::HashSet<Vec<u64>> = states.iter().cloned().collect();
+    let (mut at, mut left_out) = (0, 0);
+    while at < states.len().min(500) {
+        let [mut all, mut first, mut second] = [(); 3].map(|()| Successors::new(other.words()));
+        whole.successors(&states[at], &mut all);
+        one.successors(&states[at], &mut first);
+        by.successors(&states[at], &mut second);
+        assert_eq!(first.labels(), second.labels(), "state {at}");
+        assert_eq!(first.states(), second.states(), "state {at}");
+        assert_eq!(first.faults(), second.faults(), "state {at}");
+        left_out += all.len() - second.len();
+        states.extend(second.iter().map(|(_, state)| state.to_vec()).filter(|it| known.insert(it.clone())));
+        at += 1;
+    }
+    left_out
+}

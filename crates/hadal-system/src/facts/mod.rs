@@ -108,7 +108,7 @@ impl PropertyFacts {
 impl Facts {
     /// Computes the facts of a well-formed system.
     pub fn of(system: &System) -> Self {
-        Self::within(system, Budget { instances: MAX_TOTAL_INSTANCES, steps: BUDGET, least: 500 })
+        Self::within(system, Budget::FULL)
     }
 
     /// Facts that cost little and say less: every action is walked once for all its instances, loops are not
@@ -117,20 +117,35 @@ impl Facts {
         Self::within(system, Budget { instances: 0, steps: 0, least: 0 })
     }
 
+    /// The facts of a system that has more actions than the one these are about, behind those, and is the same otherwise.
+    pub fn with_more(&self, system: &System) -> Self {
+        let ground = Ground::of(system);
+        let mut walk = AbstractWalk::new(&ground);
+        let mut budget = Budget::FULL;
+        let mut facts = self.clone();
+        let more = &system.actions[self.actions.len()..];
+        facts.actions.extend(more.iter().map(|action| action_facts(&mut walk, action, &mut budget)));
+        facts.bases = system.label_bases(&system.actions);
+        apply_assumptions(system, &self.properties, &mut facts.actions[self.actions.len()..]);
+        facts
+    }
+
     fn within(system: &System, mut budget: Budget) -> Self {
         let ground = Ground::of(system);
         let mut walk = AbstractWalk::new(&ground);
-        let actions = system.actions.iter().map(|a| action_facts(&mut walk, a, &mut budget)).collect();
-        let starts = system.starts.iter().map(|a| action_facts(&mut walk, a, &mut budget)).collect();
-        let properties = (system.properties.iter())
+        let of = |a| action_facts(&mut walk, a, &mut budget);
+        let mut actions: Vec<_> = system.actions.iter().map(of).collect();
+        let of = |a| action_facts(&mut walk, a, &mut budget);
+        let mut starts: Vec<_> = system.starts.iter().map(of).collect();
+        let properties: Vec<_> = (system.properties.iter())
             .map(|property| property_facts(&mut walk, property, &mut budget))
             .collect();
         let slots = ground.slot_domains.len() as u32;
         let bases = system.label_bases(&system.actions);
         let slot_domains = ground.slot_domains.iter().flatten().copied().collect();
-        let mut facts = Facts { slots, starts, actions, properties, bases, slot_domains };
-        facts.apply_assumptions(system);
-        facts
+        apply_assumptions(system, &properties, &mut actions);
+        apply_assumptions(system, &properties, &mut starts);
+        Facts { slots, starts, actions, properties, bases, slot_domains }
     }
 
     /// The facts of the action instance behind a label.
@@ -163,27 +178,22 @@ impl Facts {
         self.actions.iter().for_each(|a| all.extend(&a.whole.may_write));
         all
     }
+}
 
-    /// A state without an assumption does not exist: whether an action that may write what an assumption reads
-    /// fires depends on everything the assumption and the written values depend on.
-    fn apply_assumptions(&mut self, system: &System) {
-        let assumed: Vec<&PropertyFacts> = (system.properties.iter().zip(&self.properties))
-            .filter(|(p, _)| p.kind == PropertyKind::Assumption)
-            .map(|(_, facts)| facts)
-            .collect();
-        if assumed.is_empty() {
-            return;
-        }
-        for action in self.actions.iter_mut().chain(&mut self.starts) {
+/// A state without an assumption does not exist: whether an action that may write what an assumption reads
+/// fires depends on everything the assumption and the written values depend on.
+fn apply_assumptions(system: &System, properties: &[PropertyFacts], actions: &mut [ActionFacts]) {
+    let assumed = system.properties.iter().zip(properties);
+    let assumed = assumed.filter(|(property, _)| property.kind == PropertyKind::Assumption);
+    for (_, assumption) in assumed {
+        for action in &mut *actions {
             for print in action.instances.iter_mut().chain([&mut action.whole]) {
-                for assumption in &assumed {
-                    if print.may_write.meets(&assumption.reads) {
-                        print.reads.extend(&assumption.reads);
-                        print.tests = print.reads.clone();
-                        print.may_drop = true;
-                        print.may_fault |= assumption.may_fault;
-                        print.body_may_fault |= assumption.may_fault;
-                    }
+                if print.may_write.meets(&assumption.reads) {
+                    print.reads.extend(&assumption.reads);
+                    print.tests = print.reads.clone();
+                    print.may_drop = true;
+                    print.may_fault |= assumption.may_fault;
+                    print.body_may_fault |= assumption.may_fault;
                 }
             }
         }
@@ -198,6 +208,8 @@ struct Budget {
 }
 
 impl Budget {
+    const FULL: Budget = Budget { instances: MAX_TOTAL_INSTANCES, steps: BUDGET, least: 500 };
+
     /// Whether this many instances may be told apart; if so, they are paid for.
     fn allows(&mut self, instances: u64) -> bool {
         let allowed = instances <= MAX_INSTANCES.min(self.instances) && self.steps > 0;

@@ -62,6 +62,16 @@ fn example_4_2() -> System {
 }
 
 #[test]
+fn facts_of_more_actions_are_those_of_the_larger_system() {
+    let system = example_4_2();
+    let mut larger = system.clone();
+    larger.actions.extend(system.actions.iter().rev().cloned());
+    let (more, whole) = (Facts::of(&system).with_more(&larger), Facts::of(&larger));
+    assert_eq!(more.actions.len(), 2 * system.actions.len());
+    assert_eq!(format!("{more:?}"), format!("{whole:?}"));
+}
+
+#[test]
 fn reads_and_writes_of_the_thesis_example() {
     let facts = Facts::of(&example_4_2());
     let [first, second] = [&facts.actions[0].whole, &facts.actions[1].whole];
