@@ -52,7 +52,7 @@ pub fn ram(model: &DiskModel) -> String {
         size(ram.peak_bytes),
         counted(ram.states, "state"),
         counted(ram.transitions, "transition"),
-        counted(ram.state_bits.into(), "bit")
+        counted(ram.state_bits, "bit")
     );
     if let Some(problem) = &model.problem {
         line.push_str(&format!("\n  WRONG: {problem}"));
