@@ -1,11 +1,10 @@
 //! The run that reaches a goal at the earliest time, as the cheapest one where every unit of time costs one.
 
-use super::priced::{DiskError, DiskOrder, cheapest_on_disk};
+use super::priced::{Cheapest, DiskError, Sought, cheapest};
 use crate::error::CheckError;
-use crate::memory::default_memory;
 use crate::options::Options;
 use hadal_exec::zones::concrete::ConcreteTrace;
-use hadal_exec::zones::priced::{Order, PricedLimits, PricedSpace, ScheduleError, search};
+use hadal_exec::zones::priced::{Order, PricedSpace, ScheduleError};
 use hadal_exec::zones::{Extrapolation, ZoneOptions};
 use hadal_search::{Control, StopReason, Violation, ViolationKind};
 use hadal_system::timed::TimedFormula;
@@ -63,27 +62,12 @@ pub fn fastest(
     }
     let zones = ZoneOptions { extrapolation: Extrapolation::LowerUpperPlus, ..zones };
     let space = PricedSpace::new(timed, zones, goal)?;
-    let mut folder = None;
-    let mut best = None;
-    if options.place.resumed.is_none() {
-        let limits = PricedLimits {
-            memory: options.budget.memory.unwrap_or_else(default_memory),
-            seconds: options.budget.limits.time.map(|limit| limit.as_secs_f64()),
-        };
-        let answer = search(&space, &Order::Best, None, limits)?;
-        if !answer.complete && !answer.out_of_memory {
-            return Ok(Fastest { time: Err(StopReason::TimeLimit), space, folder });
-        }
-        best = answer.best.filter(|_| answer.complete);
+    let sought = Sought { order: &Order::Best, bound: None, in_ram: true };
+    let Cheapest { answer, stopped, run: folder, .. } = cheapest(&space, sought, options, begun)?;
+    if let Some(reason) = stopped {
+        return Ok(Fastest { time: Err(reason), space, folder });
     }
-    if best.is_none() {
-        let answer = cheapest_on_disk(&space, (&DiskOrder::Best, None), options, begun)?;
-        folder = answer.run;
-        if let Some(reason) = answer.stopped {
-            return Ok(Fastest { time: Err(reason), space, folder });
-        }
-        best = answer.best;
-    }
+    let best = answer.best;
     let Some(best) = best else {
         return Err(
             CheckError::Internal("what was reached is not reached when time is counted".into()).into()

@@ -14,7 +14,7 @@ mod safe;
 pub use diverging::diverging;
 pub use extreme::{End, Reaches, extreme};
 pub use fastest::{Earliest, Fastest, fastest};
-pub use priced::{DiskAnswer, DiskError, DiskOrder, cheapest_on_disk};
+pub use priced::{Cheapest, DiskError, Sought, cheapest};
 pub use response::response;
 pub use runs::{WrongRun, watched, wrong_run};
 pub use safe::{Safely, lifted, safely};

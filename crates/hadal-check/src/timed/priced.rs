@@ -1,10 +1,13 @@
-//! Cheapest runs on disk: branch and bound layer by layer, or External A* by least cost.
+//! Cheapest runs: in RAM while that suffices, then on disk, by branch and bound layer by layer or External A* by least cost.
 
 use crate::error::CheckError;
+use crate::memory::default_memory;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::run::Session;
-use hadal_exec::zones::priced::{Found, PricedError, PricedSpace, PricedStates};
+use hadal_exec::zones::priced::{
+    Answer, Order, Pass, PricedError, PricedLimits, PricedSpace, PricedStates, search,
+};
 use hadal_exec::zones::{MOST_WORDS, ZoneError};
 use hadal_search::branch::{BranchOptions, BranchPass, Branched, Costs, branch};
 use hadal_search::external::{External, ExternalOptions};
@@ -18,25 +21,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// In which order states on disk are expanded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DiskOrder {
+enum DiskOrder {
     /// By least cost: External A* without estimates.
     Best,
     /// Layer by layer, a share of each in percent, pass by pass; the last is 100.
     Layers(Vec<u32>),
 }
 
-/// What a search on disk came to.
+/// What a search for a cheapest run came to, wherever its states were.
 #[derive(Clone, Debug)]
-pub struct DiskAnswer {
-    /// The cheapest run that was found.
-    pub best: Option<Found>,
+pub struct Cheapest {
+    /// The run, and what was done to find it.
+    pub answer: Answer,
     /// Why it ended before that was proved.
     pub stopped: Option<StopReason>,
-    /// What was done.
-    pub passes: Vec<BranchPass>,
-    /// Bytes in the run's folder.
-    pub disk_bytes: u64,
+    /// Bytes in the run's folder, where states were on disk.
+    pub disk_bytes: Option<u64>,
     /// The run's folder, where it is kept.
     pub run: Option<PathBuf>,
 }
@@ -58,14 +58,66 @@ impl From<Trouble> for DiskError {
     }
 }
 
-/// Looks for a cheapest run of at most `bound`, where one is given, or goes on with a run that was stopped. `begun` is given
-/// the reins.
-pub fn cheapest_on_disk(
+/// Which cheapest run is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Sought<'a> {
+    /// In which order.
+    pub order: &'a Order,
+    /// It costs no more than this.
+    pub bound: Option<i64>,
+    /// Whether to begin in RAM.
+    pub in_ram: bool,
+}
+
+/// Looks for a cheapest run: in RAM, and on disk from the beginning where that does not suffice; or goes on with a run that
+/// was stopped. `begun` is given the reins of a search on disk.
+pub fn cheapest(
     space: &PricedSpace,
-    (order, bound): (&DiskOrder, Option<u64>),
+    sought: Sought,
     options: &Options,
     begun: impl FnOnce(&Arc<Control>),
-) -> Result<DiskAnswer, DiskError> {
+) -> Result<Cheapest, DiskError> {
+    let Sought { order, bound, in_ram } = sought;
+    if in_ram && options.place.resumed.is_none() {
+        let memory = options.budget.memory.unwrap_or_else(default_memory);
+        let seconds = options.budget.limits.time.map(|limit| limit.as_secs_f64());
+        let answer = search(space, order, bound, PricedLimits { memory, seconds })?;
+        let full = !answer.complete && answer.out_of_memory;
+        // Deepest first has no locality on disk.
+        if !full || *order == Order::Depth {
+            let stopped = match (answer.complete, full) {
+                (true, _) => None,
+                (false, true) => Some(StopReason::Memory { needed: 2 * memory }),
+                (false, false) => Some(StopReason::TimeLimit),
+            };
+            return Ok(Cheapest { answer, stopped, disk_bytes: None, run: None });
+        }
+    }
+    on_disk(space, (order, bound), options, begun)
+}
+
+fn on_disk(
+    space: &PricedSpace,
+    (order, bound): (&Order, Option<i64>),
+    options: &Options,
+    begun: impl FnOnce(&Arc<Control>),
+) -> Result<Cheapest, DiskError> {
+    let order = match order {
+        Order::Best => DiskOrder::Best,
+        Order::Breadth => DiskOrder::Layers(vec![100]),
+        Order::Broadening(coverage) => DiskOrder::Layers(coverage.clone()),
+        Order::Depth => {
+            let why = "--order depth has no locality on disk: leave out --disk, or choose another order";
+            return Err(CheckError::Question(why.into()).into());
+        }
+    };
+    let bound = match bound.map(u64::try_from) {
+        Some(Err(_)) => {
+            return Err(CheckError::Question("--upper-bound: no cost is negative".into()).into());
+        }
+        Some(Ok(bound)) => Some(bound),
+        None => None,
+    };
     let plan = Plan::new(options, false)?;
     let session = Session::open(options, plan.memory, &space.zones().timed().system.name)?;
     begun(&session.control);
@@ -107,7 +159,21 @@ pub fn cheapest_on_disk(
     if run.is_none() {
         session.place.discard(&session.control);
     }
-    Ok(DiskAnswer { best, stopped: found.stopped, passes: found.passes, disk_bytes: found.disk_bytes, run })
+    let pass = |pass: &BranchPass| Pass {
+        coverage: pass.coverage,
+        bound: pass.below.map(|below| below as i64),
+        cost: pass.cost.map(|cost| cost as i64),
+        expanded: pass.expanded,
+        generated: pass.generated,
+    };
+    let answer = Answer {
+        best,
+        complete: found.stopped.is_none(),
+        out_of_memory: false,
+        passes: found.passes.iter().map(pass).collect(),
+        stored: found.passes.iter().map(|pass| pass.stored).max().unwrap_or(0),
+    };
+    Ok(Cheapest { answer, stopped: found.stopped, disk_bytes: Some(found.disk_bytes), run })
 }
 
 /// External A* with the estimate 0: buckets by least cost.

@@ -8,15 +8,14 @@ use crate::commands::plan::{PlanArgs, RoomArgs, TaskArgs, WrittenArgs};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use hadal_check::Options;
-use hadal_check::memory::{default_memory, peak_resident};
+use hadal_check::memory::peak_resident;
 use hadal_check::options::{Budget, Place};
-use hadal_check::timed::{DiskError, DiskOrder, cheapest_on_disk};
+use hadal_check::timed::{Cheapest, DiskError, Sought, cheapest};
 use hadal_check::units::{counted, grouped, span};
 use hadal_check::usage::cpu_seconds;
 use hadal_exec::zones::ZoneOptions;
-use hadal_exec::zones::priced::{Answer, Order, Pass, PricedError, PricedLimits, PricedSpace, search};
+use hadal_exec::zones::priced::{Order, PricedError, PricedSpace};
 use hadal_search::Limits;
-use hadal_search::branch::BranchPass;
 use hadal_system::{PropertyKind, TimedSystem};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -192,15 +191,6 @@ pub fn run(plan: &PlanArgs) -> Result<u8, Failure> {
     carry_out(plan, None)
 }
 
-/// What a search came to, wherever its states were.
-struct Planned {
-    answer: Answer,
-    /// Why it stopped, where it did.
-    stopped: Option<String>,
-    disk_bytes: Option<u64>,
-    run: Option<PathBuf>,
-}
-
 fn carry_out(plan: &PlanArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let begun = Instant::now();
     let args = &plan.timed;
@@ -225,21 +215,25 @@ fn carry_out(plan: &PlanArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let mut asked = vec![false; timed.system.properties.len()];
     asked[goal] = true;
     let source = timed.system.source.clone();
-    let options = ZoneOptions { asked, ..ZoneOptions::default() };
-    let space = PricedSpace::new(timed, options, goal).map_err(|error| priced_failure(&source, error))?;
+    let zones = ZoneOptions { asked, ..ZoneOptions::default() };
+    let space = PricedSpace::new(timed, zones, goal).map_err(|error| priced_failure(&source, error))?;
     let space = if args.no_symmetry { space.without_symmetry() } else { space };
-    let planned = match resumed.is_none() && plan.room.disk.is_none() {
-        true => {
-            let planned = in_ram(plan, &space, (chosen, &coverage))?;
-            // What does not fit goes on disk, from the beginning.
-            let full = !planned.answer.complete && planned.stopped.as_deref() == Some(MEMORY);
-            match full && chosen != OrderChoice::Depth {
-                true => on_disk(plan, &space, (chosen, &coverage), None)?,
-                false => planned,
-            }
-        }
-        false => on_disk(plan, &space, (chosen, &coverage), resumed)?,
+    let order = match chosen {
+        OrderChoice::Best => Order::Best,
+        OrderChoice::Breadth => Order::Breadth,
+        OrderChoice::Depth => Order::Depth,
+        OrderChoice::Broadening => Order::Broadening(coverage),
     };
+    let mut interrupts = Ok(());
+    let sought = Sought { order: &order, bound: args.upper_bound, in_ram: plan.room.disk.is_none() };
+    let found = cheapest(&space, sought, &options(plan, resumed), |control| {
+        interrupts = interrupt_stops(control);
+    });
+    interrupts?;
+    let planned = found.map_err(|error| match error {
+        DiskError::Priced(error) => priced_failure(&source, error),
+        DiskError::Check(error) => error.into(),
+    })?;
     let (outcome, code) = outcome(args, &space, &planned, begun)?;
     let text = match plan.written.json {
         // Plain data always serialises.
@@ -250,64 +244,15 @@ fn carry_out(plan: &PlanArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// Why a search in RAM stopped.
-const MEMORY: &str = "the memory budget is used up";
-const TIME: &str = "the time is over";
-
-fn in_ram(
-    plan: &PlanArgs,
-    space: &PricedSpace,
-    (chosen, coverage): (OrderChoice, &[u32]),
-) -> Result<Planned, Failure> {
-    let order = match chosen {
-        OrderChoice::Best => Order::Best,
-        OrderChoice::Breadth => Order::Breadth,
-        OrderChoice::Depth => Order::Depth,
-        OrderChoice::Broadening => Order::Broadening(coverage.to_vec()),
-    };
-    let limits = PricedLimits {
-        memory: plan.room.memory.unwrap_or_else(default_memory),
-        seconds: plan.room.time_limit.map(|limit| limit.as_secs_f64()),
-    };
-    let source = &space.zones().timed().system.source;
-    let found = search(space, &order, plan.timed.upper_bound, limits);
-    let answer = found.map_err(|error| priced_failure(source, error))?;
-    let stopped = match (answer.complete, answer.out_of_memory) {
-        (true, _) => None,
-        (false, true) => Some(MEMORY.to_owned()),
-        (false, false) => Some(TIME.to_owned()),
-    };
-    Ok(Planned { answer, stopped, disk_bytes: None, run: None })
-}
-
-fn on_disk(
-    plan: &PlanArgs,
-    space: &PricedSpace,
-    (chosen, coverage): (OrderChoice, &[u32]),
-    resumed: Option<&Path>,
-) -> Result<Planned, Failure> {
-    let order = match chosen {
-        OrderChoice::Best => DiskOrder::Best,
-        OrderChoice::Breadth => DiskOrder::Layers(vec![100]),
-        OrderChoice::Broadening => DiskOrder::Layers(coverage.to_vec()),
-        OrderChoice::Depth => {
-            return Err(Failure::Usage(
-                "--order depth has no locality on disk: leave out --disk, or choose another order".into(),
-            ));
-        }
-    };
-    let bound = match plan.timed.upper_bound.map(u64::try_from) {
-        Some(Err(_)) => return Err(Failure::Usage("--upper-bound: no cost is negative".into())),
-        Some(Ok(bound)) => Some(bound),
-        None => None,
-    };
+/// What the arguments ask of the library.
+fn options(plan: &PlanArgs, resumed: Option<&Path>) -> Options {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let gantt = plan.timed.gantt.as_deref().map(absolute);
     let about = About {
         model: absolute(&plan.task.domain),
         timed_plan: TimedPlanArgs { gantt, ..plan.timed.clone() },
     };
-    let options = Options {
+    Options {
         budget: Budget {
             memory: plan.room.memory,
             threads: plan.room.threads.map(usize::from),
@@ -322,32 +267,7 @@ fn on_disk(
             about: serde_json::to_value(about).unwrap_or_default(),
         },
         ..Options::default()
-    };
-    let mut interrupts = Ok(());
-    let found = cheapest_on_disk(space, (&order, bound), &options, |control| {
-        interrupts = interrupt_stops(control);
-    });
-    interrupts?;
-    let found = found.map_err(|error| match error {
-        DiskError::Priced(error) => priced_failure(&space.zones().timed().system.source, error),
-        DiskError::Check(error) => error.into(),
-    })?;
-    let pass = |pass: &BranchPass| Pass {
-        coverage: pass.coverage,
-        bound: pass.below.map(|below| below as i64),
-        cost: pass.cost.map(|cost| cost as i64),
-        expanded: pass.expanded,
-        generated: pass.generated,
-    };
-    let answer = Answer {
-        best: found.best,
-        complete: found.stopped.is_none(),
-        out_of_memory: false,
-        passes: found.passes.iter().map(pass).collect(),
-        stored: found.passes.iter().map(|pass| pass.stored).max().unwrap_or(0),
-    };
-    let stopped = found.stopped.map(|reason| reason.to_string());
-    Ok(Planned { answer, stopped, disk_bytes: Some(found.disk_bytes), run: found.run })
+    }
 }
 
 /// How a refusal of prices is told.
@@ -361,7 +281,7 @@ pub fn priced_failure(source: &hadal_system::Source, error: PricedError) -> Fail
 fn outcome(
     args: &TimedPlanArgs,
     space: &PricedSpace,
-    planned: &Planned,
+    planned: &Cheapest,
     begun: Instant,
 ) -> Result<(PlanOutcome, u8), Failure> {
     let answer = &planned.answer;
