@@ -54,7 +54,7 @@ pub fn solve<'py>(
         }
     }
     if objectives.is_empty() {
-        return Err(PyValueError::new_err("nothing is asked: give a formula or a file of properties"));
+        return Err(PyValueError::new_err("there is no question: give a formula or a file of properties"));
     }
     let limits = settings.limits()?;
     let options = Options {

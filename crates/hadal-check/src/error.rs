@@ -2,6 +2,7 @@
 
 use hadal_search::layered::Trouble;
 use hadal_store::manifest::OpenError;
+use hadal_system::units::size;
 use std::path::PathBuf;
 
 /// A check that could not be carried out.
@@ -30,8 +31,8 @@ impl From<Trouble> for CheckError {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::OverBudget(over) => CheckError::Question(format!(
-                "{over}; give it more with --memory ({} MiB at least)",
-                (over.limit + over.asked) >> 20
+                "{over}; give it more with --memory ({} at least)",
+                size(over.limit + over.asked)
             )),
             Trouble::Write(error) => CheckError::Question(error.to_string()),
             Trouble::Commit(error) => CheckError::Question(error.to_string()),

@@ -1,6 +1,7 @@
 //! How much memory there is, and how much of a budget a model leaves for its search.
 
 use crate::error::CheckError;
+use hadal_system::units::size;
 
 /// The least budget in which every strategy works.
 pub const LEAST_MEMORY: u64 = 16 << 20;
@@ -77,10 +78,10 @@ pub(crate) fn search_budget(memory: u64) -> Result<u64, CheckError> {
     match memory.checked_sub(model).filter(|&left| left >= memory.min(LEAST_LEFT)) {
         Some(left) => Ok(left),
         None => Err(CheckError::Question(format!(
-            "the model itself takes {} MiB of memory, which leaves too little of {} MiB to search with; give it --memory \
-             {}M at least",
-            model >> 20,
-            memory >> 20,
+            "the model itself takes {} of memory, which leaves too little of {} to search with; give it --memory {}M at \
+             least",
+            size(model),
+            size(memory),
             (model + LEAST_LEFT).div_ceil(4 << 20) * 4 + 4,
         ))),
     }

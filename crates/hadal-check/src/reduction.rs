@@ -331,7 +331,7 @@ fn describe(system: &System, stage: &Stage) -> String {
 /// Why the model cannot be made smaller for this question.
 fn obstacle(properties: &[PropertyInfo], question: &Question) -> Option<String> {
     if question.deadlock != DeadlockNotion::Off {
-        return Some("deadlocks are asked about, which depend on everything (--deadlock off)".into());
+        return Some("deadlocks are checked, which depend on everything (--deadlock off)".into());
     }
     unkept(properties, question).map(|name| format!("`{name}` is about what is covered or stays reachable"))
 }

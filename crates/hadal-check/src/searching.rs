@@ -134,7 +134,7 @@ impl Progress {
     fn made(&self, number: usize, (task, governor): (SearchTask, &Governor)) -> Option<Explored> {
         let Done { states, transitions } = (*self.done.borrow().get(number)?)?;
         let report = directed::nothing_yet(task, governor).report;
-        let decisions = vec![format!("  search {} was made in an earlier sitting", number + 1)];
+        let decisions = vec![format!("  search {} ran before this run was resumed", number + 1)];
         Some(Explored { report: Report { states, transitions, ..report }, decisions })
     }
 }
@@ -431,7 +431,9 @@ impl Leaves {
     /// Why the usual search follows, where it does.
     fn to_another(&self, report: &Report) -> Option<&'static str> {
         match &report.verdict {
-            Verdict::Holds if self.liveness => Some("no error was found, and liveness is asked about"),
+            Verdict::Holds if self.liveness => {
+                Some("no error was found, and there are liveness properties to check")
+            }
             Verdict::Holds if self.races && self.resumed => Some("this run was left to the usual search"),
             Verdict::Stopped(StopReason::Memory { .. }) if self.races => {
                 Some("the directed search used up its memory")

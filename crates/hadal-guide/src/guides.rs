@@ -110,16 +110,16 @@ pub static GUIDES: &[GuideInfo] = &[
         it.prepared.make(it.prepared.choose().name, it.cache)
     }),
     plain("blind", "0 everywhere", BOUND, |_| Ok(Box::new(Blind))),
-    plain("hamming", "bits that differ from what is looked for", SAFE, |it| {
+    plain("hamming", "bits that differ from the nearest goal", SAFE, |it| {
         Ok(it.prepared.focusing(|task| Box::new(Hamming::new(task.clone()))))
     }),
-    plain("formula", "unmet parts of what is looked for, added up; distances for locations", SAFE, |it| {
+    plain("formula", "unmet parts of the goal, added up; distances for locations", SAFE, |it| {
         it.structural(Other::One, Graphs::Locations, Combine::Sum)
     }),
     plain("formula:max", "the greatest of them", BOUND, |it| {
         it.structural(Other::One, Graphs::Locations, Combine::Greatest)
     }),
-    plain("dl", "greatest distance of a process to the location looked for (d^L)", BOUND, |it| {
+    plain("dl", "greatest distance of a process to its goal location (d^L)", BOUND, |it| {
         it.structural(Other::Nothing, Graphs::Locations, Combine::Greatest)
     }),
     plain("dl:all", "the same over all variables", BOUND, |it| {

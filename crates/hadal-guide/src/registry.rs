@@ -109,9 +109,9 @@ impl<'m> Prepared<'m> {
         let values: usize = task.variables.iter().map(|v| v.values.len()).sum();
         let (coarse, all) = task.coarse;
         let known = match task.goal {
-            Formula::True => "what is looked for could not be expressed",
-            Formula::False => "what is looked for cannot be reached",
-            _ => "what is looked for is understood",
+            Formula::True => "the goal could not be expressed",
+            Formula::False => "the goal is unreachable",
+            _ => "the goal could be expressed",
         };
         format!(
             "{} variables with {values} values matter, {} operators to fire, {coarse} of {all} action instances only roughly; {known}",
@@ -131,11 +131,11 @@ impl<'m> Prepared<'m> {
         };
         let only_deadlock = self.goal.deadlock && self.goal.properties.is_empty() && !self.goal.faults;
         match &task.goal {
-            Formula::False => choice("blind", "nothing that is looked for can be reached".into()),
+            Formula::False => choice("blind", "no goal is reachable".into()),
             Formula::True if only_deadlock => {
                 choice("active", "what blocks the model could not be expressed".into())
             }
-            Formula::True => choice("blind", "what is looked for could not be expressed".into()),
+            Formula::True => choice("blind", "the goal could not be expressed".into()),
             _ if coarse * 2 > all => {
                 choice("formula", format!("{coarse} of {all} action instances are understood only roughly"))
             }

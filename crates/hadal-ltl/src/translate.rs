@@ -192,7 +192,7 @@ impl Tableau {
 
 fn product(a: &[Move], b: &[Move]) -> Result<Vec<Move>, TooLarge> {
     if a.len().saturating_mul(b.len()) > MOST_MOVES {
-        return Err(TooLarge("one state has too many ways to go on"));
+        return Err(TooLarge("one state has too many successors"));
     }
     Ok(undominated(a.iter().flat_map(|x| b.iter().filter_map(|y| x.and(y))).collect()))
 }

@@ -281,7 +281,7 @@ impl Sitting<'_> {
             search.load(from)
         })?;
         self.say(match loaded {
-            Some(()) => "going on with greedy search by h^FF",
+            Some(()) => "continuing with greedy search by h^FF",
             None => "greedy search by h^FF",
         });
         let end = search.go_on(&mut self.watch(u64::MAX), &mut figures);

@@ -104,7 +104,7 @@ impl std::fmt::Display for StopReason {
             StopReason::Interrupted => "interrupted",
             StopReason::DiskFull => "the disk is full",
             StopReason::Incomplete => "the order leaves states out and found nothing among the others",
-            StopReason::Unanswered => "not all that is asked was answered",
+            StopReason::Unanswered => "some questions are not answered",
         })
     }
 }

@@ -5,7 +5,7 @@ use crate::commands::about::About;
 use crate::failure::Failure;
 use crate::outcome::WorkerFigures;
 use crate::progress::Progress;
-use hadal_check::units::{counted, size};
+use hadal_check::units::{counted, size, span};
 use hadal_check::{By, CheckError, Fair, Outcome, Run, RunPlace, Verdict};
 use hadal_cluster::hosts::{Cluster, Host};
 use hadal_cluster::launch::{Event, Former, LaunchError, Launched, Orders, Waiting, launch};
@@ -119,16 +119,16 @@ pub(crate) fn finish(
 fn described((number, worker): (usize, &WorkerFigures)) -> String {
     let WorkerFigures { host, figures, .. } = worker;
     format!(
-        "  worker {number} ({host}): {}, {} fired, {} sent in {}, at most {} in its inbox, {} on disk, {:.1} s of processor \
-         time, {:.1} s waiting for others",
+        "  worker {number} ({host}): {}, {} fired, {} sent in {}, at most {} in its inbox, {} on disk, {} of processor time, {} \
+         waiting for others",
         counted(figures.states, "state"),
         counted(figures.transitions, "transition"),
         counted(figures.traffic.sent_states, "state"),
         size(figures.traffic.sent_bytes),
         size(figures.traffic.most_inbox_bytes),
         size(figures.disk_bytes),
-        figures.cpu_seconds,
-        figures.waiting_seconds,
+        span(figures.cpu_seconds),
+        span(figures.waiting_seconds),
     )
 }
 

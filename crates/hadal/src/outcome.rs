@@ -378,8 +378,7 @@ fn holds_reason(proviso: Option<Proviso>) -> String {
              (layers were deleted: states and transitions may be counted more than once)"
         ),
         Some(Proviso::Pruned { left_out }) => format!(
-            "nothing that is asked about can be reached ({} states or transitions were left out because what is asked \
-             about cannot be reached through them)",
+            "no goal is reachable ({} states or transitions were pruned because no goal is reachable through them)",
             grouped(left_out)
         ),
     }

@@ -144,7 +144,7 @@ fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView 
         (ViolationKind::Cycle { property, .. }, _) => plain(
             "cycle",
             Some(property),
-            format!("`{}` is violated by a run that repeats its last steps for ever", info(property).name),
+            format!("`{}` is violated by a run that repeats its last steps forever", info(property).name),
         ),
         (ViolationKind::Uncovered(id), _) => {
             plain("cover", Some(id), format!("cover property `{}` is never met", info(id).name))

@@ -393,6 +393,23 @@ fn constants_that_a_definition_does_not_name_are_listed() {
         assert!(run.stderr.contains("did you mean `SLOTS`?"), "{name}: {}", run.stderr);
         assert_ne!(hadal(&["check", &model, "-D", "SLOTS=2"]).code, 2, "{name}");
     }
+    // Whoever defines a macro that nobody uses is warned, as SPIN accepts it.
+    let text = b"active proctype P() { byte x = SLOTS; assert(x == 3) }";
+    let (_folder, model) = file("p.pml", text);
+    let run = hadal(&["check", &model, "-D", "SLOTS=3", "-D", "SLOT=4"]).expect_code(0);
+    assert!(
+        run.stderr.contains("warning: -D SLOT: the model does not use the macro `SLOT`"),
+        "{}",
+        run.stderr
+    );
+    assert!(!run.stderr.contains("`SLOTS`"), "{}", run.stderr);
+    let domain = "(define (domain d) (:predicates (p)) (:action a :parameters () :effect (p)))";
+    let (folder, _) = file("domain.pddl", domain.as_bytes());
+    let problem = folder.path().join("problem.pddl");
+    std::fs::write(&problem, "(define (problem q) (:domain d) (:init) (:goal (p)))")
+        .expect("it can be written");
+    let run = hadal(&["check", &problem.display().to_string(), "-D", "N=4"]).expect_code(2);
+    assert!(run.stderr.contains("-D N: a problem has no constants"), "{}", run.stderr);
 }
 
 #[test]

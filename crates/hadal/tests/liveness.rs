@@ -159,7 +159,7 @@ fn a_property_process_of_a_dve_model_has_its_lasso_replayed() {
         assert_eq!(result["property"], "N", "{engine}");
     }
     let text = hadal(&["check", &model]).expect_code(1).stdout;
-    assert!(text.contains("here the loop begins") && text.contains("repeat for ever"), "{text}");
+    assert!(text.contains("here the loop begins") && text.contains("repeat forever"), "{text}");
     let page = hadal(&["check", &model, "--trace", "html"]).expect_code(1).stdout;
     assert!(page.contains("\"loop_from\":"), "the page knows the loop");
 }

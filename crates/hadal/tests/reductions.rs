@@ -315,7 +315,7 @@ fn reductions_that_a_question_does_not_allow_say_so() {
         let command = vec![path.display().to_string()];
         let result = run(&command, &["--coi"]).expect_code(1).json();
         assert!(result.get("reductions").is_none());
-        assert!(result["reduction_notes"].to_string().contains("deadlocks are asked about"), "{result:#}");
+        assert!(result["reduction_notes"].to_string().contains("deadlocks are checked"), "{result:#}");
     });
     let ferry = bundled().join("ferry.m").display().to_string();
     let refused = run(&vec![ferry], &["--por"]).expect_code(2);

@@ -15,6 +15,7 @@ use hadal_search::explore::{Method, Run, Setting};
 use hadal_search::external::{External, ExternalFigures, ExternalOptions, TraceBy};
 use hadal_search::{DeadlockNotion, Question, Report, SearchTask, StopReason, Verdict};
 use hadal_store::Governor;
+use hadal_system::units::size;
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
 
 /// The priority layer unless the user says, and where the guide knows nothing.
@@ -143,10 +144,9 @@ impl Guided<'_> {
             before = (report.states, report.transitions);
         }
         decisions.push(if search.may_prune(task) {
-            "  states from which the guide proves that nothing asked about can be reached are left out".into()
+            "  states from which, as the guide proves, no goal is reachable are pruned".into()
         } else {
-            "  no state is left out: the guide does not prove that what is asked about cannot be reached"
-                .into()
+            "  no state is pruned: the guide cannot prove that a goal is unreachable".into()
         });
         let mut report = preparation.drive(search.explorer(setting)?)?.report;
         if let Some(audit) = report.particular.directed.as_ref().and_then(|figures| figures.audit.as_ref()) {
@@ -255,8 +255,10 @@ fn explain(figures: &ExternalFigures, decisions: &mut Vec<String>) {
         figures.locality
     ));
     if figures.expanded_again > 0 {
-        decisions
-            .push(format!("  {} states were expanded again for successors left out", figures.expanded_again));
+        decisions.push(format!(
+            "  {} states were expanded again for successors beyond the earlier bound",
+            figures.expanded_again
+        ));
     }
     if let (None, Some(least)) = (figures.path.cost, figures.least_beyond) {
         decisions
@@ -365,7 +367,7 @@ pub(super) fn guides<'m>(
     let guide = prepared.guide(chosen)?;
     if let Some(disk) = prepared.room().opened_disk() {
         let written = disk.traffic.bytes_written();
-        decisions.push(format!("  tables of the guide are on disk: {} MiB were written", written >> 20));
+        decisions.push(format!("  tables of the guide are on disk: {} written", size(written)));
     }
     Ok(Guides { guide, descent })
 }

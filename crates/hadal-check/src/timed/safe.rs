@@ -30,7 +30,7 @@ pub fn safely(timed: &TimedSystem, asked: &[bool]) -> Safely {
     let mut safely = Safely { timed: left, stages: Vec::new(), notes: Vec::new() };
     let clauses = timed.formulas.iter().flatten().flat_map(|formula| &formula.clauses);
     if clauses.clone().any(|clause| clause.going_on.is_some()) {
-        safely.notes.push("nothing is left out of the model: deadlocks are asked about".into());
+        safely.notes.push("nothing is left out of the model: deadlocks are checked".into());
         return safely;
     }
     let compared: Vec<&Bound> = clauses.flat_map(|clause| &clause.bounds).collect();

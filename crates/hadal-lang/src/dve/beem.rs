@@ -115,7 +115,7 @@ pub fn goals(
         match goal(formula, description, &macros, model) {
             Ok(condition) => goals.push(Goal { name: name.clone(), condition }),
             Err(problem) => {
-                let message = format!("the property `{name}` of the description is left out: {problem}");
+                let message = format!("the property `{name}` of the description is skipped: {problem}");
                 findings.push(Diagnostic::warning(Span::default(), message));
             }
         }

@@ -17,7 +17,7 @@ pub mod token;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused, Severity};
 use crate::language::{Language, LoadError, LoadOptions, Lowered, ModelErrors};
-use crate::text::{did_you_mean, listed};
+use crate::text::{did_you_mean, listed, mentions};
 use beem::Description;
 use hadal_system::{DeadlockNotion, Property, PropertyKind, Source, Span, System};
 use std::collections::HashSet;
@@ -217,16 +217,6 @@ fn move_propositions(system: &mut System, count: usize) {
     let moved: Vec<_> = system.properties.drain(goals.saturating_sub(count)..goals).collect();
     let named = |p: Property| Property { kind: PropertyKind::Proposition, ..p };
     system.properties.extend(moved.into_iter().map(named));
-}
-
-/// Whether `name` stands as a word in `text`.
-fn mentions(text: &str, name: &str) -> bool {
-    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    !name.is_empty()
-        && text.match_indices(name).any(|(at, found)| {
-            !text[..at].chars().next_back().is_some_and(part)
-                && !text[at + found.len()..].chars().next().is_some_and(part)
-        })
 }
 
 /// Whether a model's text may declare `name` as a constant.

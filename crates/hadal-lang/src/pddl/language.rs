@@ -60,7 +60,12 @@ fn load_file(request: Request) -> Result<Loaded, LoadError> {
         Defined::Problem(wanted) => wanted,
         Defined::Nothing => return Err(refuse("neither a domain nor a problem is defined here".to_owned())),
     };
-    let given = options.define.iter().find(|(name, _)| name == "domain").map(|(_, given)| match given {
+    if let Some((name, _)) = options.define.iter().find(|(name, _)| name != "domain") {
+        return Err(refuse(format!(
+            "-D {name}: a problem has no constants; -D domain=FILE names its domain"
+        )));
+    }
+    let given = options.define.first().map(|(_, given)| match given {
         Given::Text(text) => PathBuf::from(text),
         Given::Number(number) => PathBuf::from(number.to_string()),
     });

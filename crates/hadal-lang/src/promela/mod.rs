@@ -15,6 +15,7 @@ pub mod parse;
 use crate::cpp::{self, Include};
 use crate::diagnostic::{Diagnostic, Diagnostics, Refused};
 use crate::language::{Given, Language, Lowered};
+use crate::text::mentions;
 use hadal_system::{DeadlockNotion, Source, Span};
 use std::path::Path;
 
@@ -147,6 +148,12 @@ pub fn load(source: Source, options: Options) -> Result<Lowered, Refused> {
         None => source,
     };
     let mut findings = Diagnostics::default();
+    // What an included text uses is not known here.
+    let unused = |name: &str| !mentions(&source.text, name) && !source.text.contains("#include");
+    for (name, _) in options.definitions.iter().filter(|(name, _)| unused(name)) {
+        let message = format!("-D {name}: the model does not use the macro `{name}`");
+        findings.push(Diagnostic::warning(Span::default(), message));
+    }
     let text = with_propositions(&source, options.propositions)?;
     let tokens = cpp::preprocess(&text, options.definitions, options.include, &mut findings);
     let mut tree = parse::parse(tokens, &mut findings);

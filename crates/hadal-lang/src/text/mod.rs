@@ -6,4 +6,4 @@ pub mod literal;
 pub mod suggest;
 
 pub use cursor::Cursor;
-pub use suggest::{did_you_mean, listed, nearest, unknown_constant};
+pub use suggest::{did_you_mean, listed, mentions, nearest, unknown_constant};

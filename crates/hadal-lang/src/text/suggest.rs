@@ -45,6 +45,16 @@ pub fn listed(what: &str, names: &[&str]) -> Option<String> {
     }
 }
 
+/// Whether `name` occurs in a text as a whole word.
+pub fn mentions(text: &str, name: &str) -> bool {
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty()
+        && text.match_indices(name).any(|(at, found)| {
+            !text[..at].chars().next_back().is_some_and(part)
+                && !text[at + found.len()..].chars().next().is_some_and(part)
+        })
+}
+
 /// Edits that turn one word into the other: insert, delete, replace, swap neighbours.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());

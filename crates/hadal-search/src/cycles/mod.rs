@@ -52,7 +52,7 @@ pub enum Engine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsuited {
     /// The space says nothing about accepted runs.
-    #[error("nothing is asked about infinite runs that a claim accepts")]
+    #[error("there is no question about infinite runs that a claim accepts")]
     NoAcceptance,
     /// It needs one acceptance set, on states.
     #[error("this search needs one acceptance set of states; fairness has more: use sweep or scc")]

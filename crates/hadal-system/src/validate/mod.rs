@@ -249,7 +249,7 @@ impl<'a> Check<'a> {
             self.problem(action.span, "a process taking part does not exist");
         }
         if action.then.is_some_and(|p| p.0 as usize >= self.system.processes.len()) {
-            self.problem(action.span, "the process that goes on alone does not exist");
+            self.problem(action.span, "the process that continues alone does not exist");
         }
         let mut code = Code::new(&action.locals, None);
         self.expr(&mut code, &action.guard);

@@ -95,7 +95,7 @@ impl Task for ModelTask<'_> {
             let cost = near(choices.rewards[n]);
             if cost <= 0.0 {
                 inner.trouble = Some(
-                    "a step costs nothing, which trials would repeat for ever: every step has to cost something",
+                    "a step costs nothing, and trials would repeat it forever: every step must cost something",
                 );
             }
             out.push(cost, &outcomes);

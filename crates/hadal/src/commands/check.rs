@@ -73,7 +73,7 @@ fn carry_out(
         && !loaded.system.properties.iter().any(about_runs)
     {
         return Err(Failure::Usage(format!(
-            "--{option} is about infinite runs, and nothing that is asked is about them: leave it out, or ask with --ltl"
+            "--{option} is about infinite runs, but no property is: leave it out, or ask with --ltl"
         )));
     }
     // What is asked for by name, formulas on the command line included.

@@ -4,7 +4,7 @@ use super::actions;
 use super::chart::{escape, long};
 use super::charts;
 use super::figures::{Figures, Partition};
-use hadal_check::units::{grouped, size, span};
+use hadal_check::units::{decimal, grouped, size, span};
 use hadal_search::estimate::Estimate;
 use std::fmt::Write;
 
@@ -130,10 +130,7 @@ fn key_figures(figures: &Figures) -> String {
     );
     if figures.stored.disk_bytes > 0 {
         tile("on disk", Some(size(figures.stored.disk_bytes)));
-        tile(
-            "bytes per state on disk",
-            figures.stored.disk_bytes_per_state.map(|bytes| format!("{bytes:.2}")),
-        );
+        tile("bytes per state on disk", figures.stored.disk_bytes_per_state.map(decimal));
     }
     tile(
         "storage",

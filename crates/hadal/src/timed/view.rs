@@ -99,7 +99,7 @@ pub fn run(space: &ZoneSpace, found: &Violation, wrong: &WrongRun) -> Result<Tra
     view.loop_from = wrong.round.map(|(from, _)| kept[from]).filter(|&from| from + 1 < path.len());
     if let Some((_, time)) = wrong.round {
         view.violation.message += match time {
-            LoopTime::Diverges => "; time goes on for ever along it",
+            LoopTime::Diverges => "; time diverges along it",
             LoopTime::Stops => "; it is stuck in its last state, where time stops",
             LoopTime::Stuck => "; it is stuck in its last state, where time passes",
             LoopTime::Still => "; no time passes in its loop (Zeno)",

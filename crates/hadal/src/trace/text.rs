@@ -20,7 +20,7 @@ fn write_trace(text: &mut String, trace: &TraceView, detail: Detail, paint: Pain
     }
     if let Some(length) = trace.loop_length() {
         let steps = if length == 1 { "step repeats".to_owned() } else { format!("{length} steps repeat") };
-        writeln!(text, "  '--  the last {steps} for ever")?;
+        writeln!(text, "  '--  the last {steps} forever")?;
     }
     writeln!(text)?;
     write_violation(text, &trace.violation, paint)

@@ -152,7 +152,7 @@ impl SoftWriter<'_> {
     /// The last steps: the plan ends, then each wish is collected or forgone. Returns the variable that says how far.
     fn settle(&mut self, wishes: &[GroundWish]) -> Result<u32, RowError> {
         let stage = self.out.variables.len() as u32;
-        let mut values = vec!["the plan goes on".to_string()];
+        let mut values = vec!["the plan continues".to_string()];
         values.extend(wishes.iter().map(|wish| format!("{} is settled next", wish.name)));
         values.push("settled".to_string());
         let last = values.len() as u32 - 1;

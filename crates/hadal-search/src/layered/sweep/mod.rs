@@ -398,7 +398,7 @@ impl<'a> Sweep<'a> {
         {
             // The last layer stays the frontier: a run with a higher limit expands it again.
             self.task.control.warn(format!(
-                "with layer {} there would be {} states, more than --max-states {}: it is left out",
+                "with layer {} there would be {} states, more than --max-states {}: it is dropped",
                 depth + 1,
                 grouped(self.states() + unique),
                 grouped(most),

@@ -257,7 +257,7 @@ impl NodeReader<'_> {
                 return Err(Fault::Corrupted("children differ in height"));
             }
             if claim.chain && child.chain {
-                return Err(Fault::Corrupted("a chain goes on as a chain"));
+                return Err(Fault::Corrupted("a chain follows a chain"));
             }
             below = child.height;
             children.push(child.node);

@@ -3,7 +3,7 @@
 use super::PlanArgs;
 use crate::failure::Failure;
 use hadal_check::memory::peak_resident;
-use hadal_check::units::{counted, grouped, span};
+use hadal_check::units::{counted, grouped, size, span};
 use hadal_check::usage::cpu_seconds;
 use hadal_plan::{Answer, Found, Outcome, decimal};
 use hadal_search::StopReason;
@@ -150,9 +150,9 @@ pub(super) fn found_line(found: &Found) -> String {
 /// That the task leaves no memory to search with: nothing is known, and a larger budget helps.
 pub(super) fn show_too_large(args: &PlanArgs, task: u64, memory: u64) -> Result<(), Failure> {
     let reason = format!(
-        "the task itself takes {} MiB of memory, which leaves too little of {} MiB to search with; give it more with --memory",
-        task >> 20,
-        memory >> 20
+        "the task itself takes {} of memory, which leaves too little of {} to search with; give it more with --memory",
+        size(task),
+        size(memory)
     );
     show_stopped(args, &reason, memory)
 }
@@ -184,7 +184,7 @@ fn reason(outcome: &Outcome, memory: u64) -> String {
         (Answer::Solved, false) => "a plan was found; a better one may exist".to_owned(),
         (Answer::Unsolvable, _) => "it is proved that there is no plan".to_owned(),
         (Answer::Stopped(StopReason::Memory { .. }), _) => {
-            format!("the memory budget of {} MiB is used up", memory >> 20)
+            format!("the memory budget of {} is used up", size(memory))
         }
         (Answer::Stopped(reason), _) => reason.to_string(),
     };

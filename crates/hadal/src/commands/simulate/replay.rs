@@ -56,7 +56,7 @@ pub(super) fn along(walk: &mut Simulation, path: &Path, out: &mut dyn Write) -> 
         }
         let length = states.len() - 1 - from;
         let steps = if length == 1 { "step repeats".to_owned() } else { format!("{length} steps repeat") };
-        writeln!(out, "  '--  the loop is closed: the last {steps} for ever")?;
+        writeln!(out, "  '--  the loop is closed: the last {steps} forever")?;
         walk.met_violation = true;
     }
     Ok(())

@@ -198,7 +198,9 @@ pub(crate) fn questions(args: &Asking) -> Result<(prism::Loaded, Vec<Objective>)
             }
         }
         if objectives.is_empty() {
-            return Err(Failure::Usage("nothing is asked: write --property NAME or --formula TEXT".into()));
+            return Err(Failure::Usage(
+                "there is no question: write --property NAME or --formula TEXT".into(),
+            ));
         }
     }
     Ok((loaded, objectives))
