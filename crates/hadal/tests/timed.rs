@@ -229,7 +229,7 @@ fn killed(model: &str, order: &str, folder: &Path) -> (serde_json::Value, u32) {
 
 fn has_manifest(run: &Path) -> bool {
     let files = std::fs::read_dir(run).map(|all| all.flatten().collect::<Vec<_>>()).unwrap_or_default();
-    files.iter().any(|file| file.file_name().to_string_lossy().contains("manifest"))
+    files.iter().any(|file| file.file_name().to_string_lossy().starts_with("manifest-"))
 }
 
 #[test]
@@ -360,7 +360,7 @@ fn zones_up_to_covering_are_counted_the_same_after_kills_at_any_moment() {
             deaths += 1;
             wait = wait * 3 / 2;
         };
-        assert_eq!(fields(&result), expected, "{threads} threads, {memory}");
+        assert_eq!(fields(&result), expected, "{threads} threads, {memory}: {result}");
     }
     assert!(deaths >= 3, "killed {deaths} times");
 }
