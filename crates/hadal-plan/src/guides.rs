@@ -253,7 +253,7 @@ impl Bounding for Cuts<'_> {
 /// What trials came to.
 pub(crate) enum Tried<'s> {
     /// This guide suits the task, and its search goes on; its tables are counted for as long as the reservation is held.
-    GoesOn(Built<'s>, Reservation, Box<AStar>),
+    GoesOn(Box<Built<'s>>, Reservation, Box<AStar>),
     /// No guide proves more than none.
     Blind,
     /// There is no room for any.
@@ -318,7 +318,7 @@ impl<'a> Sitting<'a> {
             }
             // Of equals the later one: its estimates are cheaper.
             if best.as_ref().is_none_or(|(bound, _)| tried.lower_bound >= *bound) {
-                best = Some((tried.lower_bound, Tried::GoesOn(guide, held, search)));
+                best = Some((tried.lower_bound, Tried::GoesOn(Box::new(guide), held, search)));
             }
         }
         Ok(best.map_or(Tried::Nothing(without), |(_, tried)| tried))

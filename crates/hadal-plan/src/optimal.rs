@@ -23,7 +23,7 @@ impl Sitting<'_> {
         let goes_on_disk = on_disk || self.resumed.is_some_and(|run| !run.in_ram);
         let (guide, _held, begun) = if self.resumed.is_none() && !on_disk && self.guide.is_open() {
             match self.try_guides()? {
-                Tried::GoesOn(guide, held, search) => (guide, held, Some(*search)),
+                Tried::GoesOn(guide, held, search) => (*guide, held, Some(*search)),
                 Tried::Blind => return self.blindly(),
                 Tried::Nothing(reason) => return self.note(End::Stopped(reason)),
                 Tried::Ended => return Ok(()),
