@@ -62,7 +62,12 @@ impl PhasedDetector {
         Ok(PhasedDetector {
             candidates: Candidates::new(disk, options, most as usize / 8),
             closed: ClosedRuns::new(disk, options, most as usize / 8, most_runs),
-            table: StateTable::keeping(shape.words(), shape.payload(), 1, &disk.governor.part(table_bytes))?,
+            table: StateTable::keeping(
+                (shape.words(), shape.words() as u32 * 64),
+                shape.payload(),
+                1,
+                &disk.governor.part(table_bytes),
+            )?,
             capacity: super::hash::capacity(table_bytes, shape.stride()),
             shape,
             depth: 0,

@@ -105,7 +105,12 @@ impl<'a> BreadthWalk<'a> {
         Ok(BreadthWalk {
             task,
             governor: governor.clone(),
-            table: StateTable::keeping(task.space.words(), task.space.payload(), writers, governor)?,
+            table: StateTable::keeping(
+                (task.space.words(), task.space.bits()),
+                task.space.payload(),
+                writers,
+                governor,
+            )?,
             lanes: (0..writers).map(|_| Lane::new(task, Parents::Forgotten)).collect(),
             starts: vec![0; writers],
             proviso: None,

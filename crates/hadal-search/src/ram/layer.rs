@@ -171,13 +171,14 @@ fn expand_piece(
     sink: &mut impl Sink,
     piece: Range,
 ) -> Result<(), (u64, OverBudget)> {
-    let keeps_payloads = table.payload().words > 0;
+    let (keeps_payloads, words) = (table.payload().words > 0, table.words());
+    let mut states = Vec::new();
+    table.copy_states(piece.writer, piece.from, piece.to, &mut states);
     lane.expand(sink, piece.to - piece.from, |n, payload| {
-        let number = piece.from + n;
         if keeps_payloads {
-            table.copy_payload(piece.writer, number, payload);
+            table.copy_payload(piece.writer, piece.from + n, payload);
         }
-        (table.nth(piece.writer, number), 0)
+        (&states[n as usize * words..][..words], 0)
     })
 }
 

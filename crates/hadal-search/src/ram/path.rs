@@ -20,6 +20,8 @@ const SHARED_FROM: u64 = 2048;
 struct Looking<'a> {
     worker: Box<dyn Worker + 'a>,
     out: Successors,
+    /// Those of a piece of a layer.
+    states: Vec<u64>,
     /// The least one it has met in a layer.
     least: Option<Vec<u64>>,
 }
@@ -34,8 +36,12 @@ pub(super) async fn shortest(
 ) -> Result<Vec<Vec<u64>>, StopReason> {
     let depth = table.find(&target).and_then(|at| layers.iter().position(|layer| contains(layer, at)));
     let mut path = vec![target];
-    let looking =
-        |_| Looking { worker: task.space.worker(), out: Successors::new(table.words()), least: None };
+    let looking = |_| Looking {
+        worker: task.space.worker(),
+        out: Successors::new(table.words()),
+        states: Vec::new(),
+        least: None,
+    };
     let mut looking: Vec<Looking> = (0..threads.max(1)).map(looking).collect();
     for layer in layers[..depth.unwrap_or(0)].iter().rev() {
         // Every state of a layer has a predecessor in the one before, so the search cannot come back empty.
@@ -72,8 +78,9 @@ async fn predecessor(
                 && let Some(piece) = take_piece(layer, &next)
             {
                 seen.fetch_add(piece.to - piece.from, Ordering::Relaxed);
-                for number in piece.from..piece.to {
-                    let state = table.nth(piece.writer, number);
+                one.states.clear();
+                table.copy_states(piece.writer, piece.from, piece.to, &mut one.states);
+                for state in one.states.chunks_exact(table.words()) {
                     if one.least.as_ref().is_some_and(|held| compare(held, state) == Less) {
                         continue;
                     }

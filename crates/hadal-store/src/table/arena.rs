@@ -8,13 +8,14 @@ use crate::governor::{Governor, OverBudget, Reservation};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// Append-only records of a fixed number of words.
+/// Append-only records of a fixed number of bytes.
 #[derive(Debug)]
 pub(super) struct Arena {
+    /// Bytes of a record.
     record: usize,
     /// Records per chunk, a power of two: `1 << shift`.
     shift: u32,
-    chunks: Box<[AtomicPtr<u64>]>,
+    chunks: Box<[AtomicPtr<u8>]>,
     /// Records up to here are never written again.
     len: AtomicU64,
     owned: Mutex<Owned>,
@@ -27,12 +28,12 @@ struct Owned {
 }
 
 impl Arena {
-    /// An empty arena for records of `record` words, in chunks of at most `chunk_bytes` or one record; as many of them as
+    /// An empty arena for records of `record` bytes, in chunks of at most `chunk_bytes` or one record; as many of them as
     /// the budget allows.
     pub(super) fn new(record: usize, chunk_bytes: usize, governor: &Governor) -> Self {
-        let shift = (chunk_bytes / (record * 8)).max(1).ilog2();
+        let shift = (chunk_bytes / record).max(1).ilog2();
         // Chunks are rounded down to a power of two of records, so there may be twice as many.
-        let each = ((record * 8) as u64) << shift;
+        let each = (record as u64) << shift;
         let chunks = (governor.limit() / each + 2).min(1 << 21) as usize;
         Arena {
             record,
@@ -50,34 +51,27 @@ impl Arena {
 
     /// Bytes one more chunk takes.
     fn chunk_bytes(&self) -> u64 {
-        ((self.record * 8) as u64) << self.shift
+        (self.record as u64) << self.shift
     }
 
-    /// The n-th record's words, where it has that many.
+    /// Where the n-th record lies, where it has that many.
     #[inline]
-    pub(super) fn record(&self, n: u64) -> &[u64] {
+    pub(super) fn record(&self, n: u64) -> *const u8 {
         assert!(n < self.len(), "no such record");
         // SAFETY: `n` is below `len`.
-        unsafe { self.get(n) }
+        unsafe { self.address(n) }
     }
 
-    /// The record's words.
+    /// Where record `n` lies. It is fully written, and never written again.
     ///
     /// # Safety
     /// `n` was read from the index, or is below `len`.
     #[inline]
-    pub(super) unsafe fn get(&self, n: u64) -> &[u64] {
-        // SAFETY: record `n` was fully written before its number could be known, its chunk stays mapped as long as
-        // the arena lives, and published records are never changed.
-        unsafe { std::slice::from_raw_parts(self.address(n), self.record) }
-    }
-
-    /// Where record `n` lies (or will lie), for prefetching.
-    #[inline]
-    pub(super) fn address(&self, n: u64) -> *mut u64 {
-        let chunk = self.chunks[(n >> self.shift) as usize].load(Ordering::Acquire);
-        let inside = (n & ((1 << self.shift) - 1)) as usize * self.record;
-        chunk.wrapping_add(inside)
+    pub(super) unsafe fn address(&self, n: u64) -> *const u8 {
+        // SAFETY: a record was written before its number could be known, so its chunk is in the list. Chunks stay
+        // mapped as long as the arena lives.
+        let chunk = unsafe { self.chunks.get_unchecked((n >> self.shift) as usize) }.load(Ordering::Acquire);
+        chunk.wrapping_add((n & ((1 << self.shift) - 1)) as usize * self.record)
     }
 
     /// Forgets all records, keeps the chunks.
@@ -85,29 +79,26 @@ impl Arena {
         *self.len.get_mut() = 0;
     }
 
-    /// Writes a record behind the last one and returns its number. It counts once it is [published](Arena::publish); until
-    /// then the next one takes its place.
+    /// Room for a record behind the last one, and its number. It counts once it is [published](Arena::publish); until then
+    /// the next one takes its place.
     ///
     /// # Safety
-    /// No other thread writes to this arena meanwhile.
-    pub(super) unsafe fn write(&self, state: &[u64], extra: &[u64]) -> Result<u64, OverBudget> {
-        debug_assert_eq!(state.len() + extra.len(), self.record);
+    /// No other thread writes to this arena meanwhile. Whoever writes to the room stays within a record.
+    #[inline]
+    pub(super) unsafe fn next(&self) -> Result<(u64, *mut u8), OverBudget> {
         let n = self.len.load(Ordering::Relaxed);
+        let inside = n & ((1 << self.shift) - 1);
         let chunk = (n >> self.shift) as usize;
-        if n & ((1 << self.shift) - 1) == 0 {
+        if inside == 0 {
             self.ensure_chunk(chunk)?;
         }
-        let at = self.address(n);
-        // SAFETY: `ensure_chunk` mapped the chunk of record `n`; records below `len` are never written again, and
-        // nobody reads this one before the index names it, so the single writer has it to itself.
-        unsafe {
-            std::ptr::copy_nonoverlapping(state.as_ptr(), at, state.len());
-            std::ptr::copy_nonoverlapping(extra.as_ptr(), at.add(state.len()), extra.len());
-        }
-        Ok(n)
+        // Records below `len` are never written again, and nobody reads this one before the index names it, so the single
+        // writer has it to itself.
+        Ok((n, self.chunks[chunk].load(Ordering::Relaxed).wrapping_add(inside as usize * self.record)))
     }
 
     /// Lets the record written last count: the index names it.
+    #[inline]
     pub(super) fn publish(&self, n: u64) {
         self.len.store(n + 1, Ordering::Release);
     }
@@ -131,8 +122,8 @@ impl Arena {
             OverBudget { what: "states", asked: bytes, available: 0, limit: owned.reservation.bytes() };
         let slot = self.chunks.get(chunk).ok_or(full)?;
         owned.reservation.try_grow(bytes)?;
-        let pages = Pages::zeroed(self.record << self.shift).ok_or(full)?;
-        slot.store(pages.start(), Ordering::Release);
+        let pages = Pages::zeroed((self.record << self.shift).div_ceil(8)).ok_or(full)?;
+        slot.store(pages.start().cast(), Ordering::Release);
         owned.pages.push(pages);
         Ok(())
     }

@@ -1,47 +1,44 @@
-//! The index of a table: one 64-bit entry per state, in buckets of one cache line.
+//! The index of a table: where the state of a hash may lie, in [buckets](super::bucket) of one cache line. A full bucket
+//! goes on in the next.
 //!
-//! An entry holds where the state lies and 24 bits of its hash. Entries of a bucket are taken from the first on and never
-//! given back; a full bucket goes on in the next.
+//! Growing keeps the memory: address space for the largest index that the budget allows is set aside, and more of it is
+//! used each time, so the system clears every page once.
 
-use super::StateRef;
+use super::bucket::{Bucket, Seen};
 use super::pages::Pages;
 use crate::governor::{Governor, OverBudget, Reservation};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::marker::PhantomData;
 
-/// Entries per bucket: one cache line.
-pub(super) const BUCKET: usize = 8;
+/// Bytes of a bucket.
+const LINE: u64 = 64;
 /// The index grows when more than this share of its entries is used.
-const MAX_LOAD: (u64, u64) = (13, 16);
+const MAX_LOAD: (u64, u64) = (7, 8);
 /// Buckets of a new index.
-pub(super) const FIRST_BUCKETS: u64 = 128;
+const FIRST_BUCKETS: u64 = 128;
+/// A larger index grows by half instead of twice: fewer bytes stay unused, at the price of entering states more often.
+const BY_HALF_FROM: u64 = 1 << 16;
 
 #[derive(Debug)]
-pub(super) struct Index {
+pub(super) struct Index<B> {
     pages: Option<Pages>,
-    pub(super) buckets: u64,
+    buckets: u64,
     reservation: Reservation,
+    kind: PhantomData<B>,
 }
 
-#[inline]
-fn tag_of(word: u64) -> u64 {
-    word & 0xFF_FFFF
-}
+/// The buckets to look into.
+pub(super) struct Lines<'i, B>(&'i [B]);
 
-#[inline]
-pub(super) fn entry_of(at: StateRef, h: u64) -> u64 {
-    (at.0 + 1) << 24 | tag_of(h)
-}
-
-#[inline]
-pub(super) fn ref_of(entry: u64) -> StateRef {
-    StateRef((entry >> 24) - 1)
-}
-
-impl Index {
+impl<B: Bucket> Index<B> {
     /// An index of the first size.
     pub(super) fn new(governor: &Governor) -> Result<Self, OverBudget> {
-        let mut index = Index { pages: None, buckets: 0, reservation: governor.empty("index of states") };
-        index.allocate(FIRST_BUCKETS)?;
+        let mut index = Index {
+            pages: None,
+            buckets: 0,
+            reservation: governor.empty("index of states"),
+            kind: PhantomData,
+        };
+        index.start_again(governor)?;
         Ok(index)
     }
 
@@ -52,46 +49,47 @@ impl Index {
         self.reservation.shrink_to(0);
     }
 
-    /// Enters a state that is not there.
-    pub(super) fn enter(&self, h: u64, at: StateRef) {
-        let mut bucket = self.home(h);
-        loop {
-            let entries = self.bucket(bucket);
-            let seen = Seen::of(entries, h);
-            if seen.free != 0 {
-                entries[seen.free.trailing_zeros() as usize].store(entry_of(at, h), Ordering::Relaxed);
-                return;
-            }
-            bucket = self.after(bucket);
-        }
+    /// Gives up every entry; the size is the first again.
+    pub(super) fn start_again(&mut self, governor: &Governor) -> Result<(), OverBudget> {
+        self.give_up();
+        self.allocate(FIRST_BUCKETS, governor)
     }
 
-    /// Replaces the index by an empty one. On error the old one is still there, or the system has no memory left.
-    pub(super) fn allocate(&mut self, buckets: u64) -> Result<(), OverBudget> {
-        let bytes = buckets * BUCKET as u64 * 8;
+    /// Makes the index larger, and empties it. On error the old one is still there.
+    fn allocate(&mut self, buckets: u64, governor: &Governor) -> Result<(), OverBudget> {
+        let bytes = buckets * LINE;
+        let (before, none) = (
+            self.reservation.bytes(),
+            OverBudget { what: "index of states", asked: bytes, available: 0, limit: bytes },
+        );
         self.reservation.try_resize(bytes)?;
-        self.pages = None;
-        self.buckets = 0;
-        let none = OverBudget { what: "index of states", asked: bytes, available: 0, limit: bytes };
-        self.pages = Some(Pages::zeroed(buckets as usize * BUCKET).ok_or(none)?);
+        let pages = match &mut self.pages {
+            Some(pages) => Some(pages),
+            none => Pages::set_aside(governor.limit()).map(|pages| none.insert(pages)),
+        };
+        if !pages.is_some_and(|pages| pages.use_zeroed(bytes as usize)) {
+            self.reservation.shrink_to(before);
+            return Err(none);
+        }
         self.buckets = buckets;
         Ok(())
     }
 
-    pub(super) fn holds(&self, states: u64) -> bool {
-        states <= self.buckets * BUCKET as u64 / MAX_LOAD.1 * MAX_LOAD.0
+    /// How many states it takes.
+    pub(super) fn capacity(&self) -> u64 {
+        self.buckets * B::ENTRIES as u64 / MAX_LOAD.1 * MAX_LOAD.0
     }
 
-    /// Replaces the index by an empty larger one: twice the size, or what the budget still allows if that is enough
-    /// for `needed` states and worth the rebuilding.
+    /// Makes the index larger, and empties it: a half more or twice the size, or what the budget still allows if that is enough for
+    /// `needed` states and worth the rebuilding.
     pub(super) fn grow(&mut self, needed: u64, governor: &Governor) -> Result<(), OverBudget> {
         let free = governor.available() + self.reservation.bytes();
-        let affordable = free / (BUCKET as u64 * 8);
-        let wanted = self.buckets * 2;
+        let affordable = free / LINE;
+        let wanted = if self.buckets < BY_HALF_FROM { self.buckets * 2 } else { self.buckets / 2 * 3 };
         let least = self.buckets + self.buckets / 4;
-        let enough = needed.div_ceil(BUCKET as u64) * MAX_LOAD.1 / MAX_LOAD.0 + 1;
+        let enough = needed.div_ceil(B::ENTRIES as u64 * MAX_LOAD.0) * MAX_LOAD.1 + 1;
         let buckets = wanted.max(enough).min(affordable.max(least.max(enough)));
-        let bytes = buckets * BUCKET as u64 * 8;
+        let bytes = buckets * LINE;
         if bytes > free {
             return Err(OverBudget {
                 what: "index of states",
@@ -100,73 +98,81 @@ impl Index {
                 limit: governor.limit(),
             });
         }
-        self.allocate(buckets)
+        self.allocate(buckets, governor)
     }
 
+    /// The buckets; a free one where the index was given up.
+    #[inline]
+    pub(super) fn lines(&self) -> Lines<'_, B> {
+        Lines(match &self.pages {
+            // SAFETY: the mapping holds that many buckets, which were zero at first and are changed through atomics only
+            // as long as `self` is borrowed; zero is a free bucket; pages are aligned to more than a line.
+            Some(pages) => unsafe {
+                std::slice::from_raw_parts(pages.start().cast::<B>(), self.buckets as usize)
+            },
+            None => B::free(),
+        })
+    }
+}
+
+impl<B: Bucket> Lines<'_, B> {
     /// Where the search for a hash begins.
     #[inline]
     pub(super) fn home(&self, h: u64) -> usize {
-        ((u128::from(h) * u128::from(self.buckets)) >> 64) as usize
+        ((u128::from(h) * self.0.len() as u128) >> 64) as usize
     }
 
     /// The next bucket, around the end.
     #[inline]
     pub(super) fn after(&self, bucket: usize) -> usize {
-        if bucket + 1 < self.buckets as usize { bucket + 1 } else { 0 }
+        if bucket + 1 < self.0.len() { bucket + 1 } else { 0 }
     }
 
+    /// The bucket numbered by [`Lines::home`] or [`Lines::after`].
     #[inline]
-    pub(super) fn bucket(&self, bucket: usize) -> &[AtomicU64; BUCKET] {
-        static NOTHING: [AtomicU64; BUCKET] = [const { AtomicU64::new(0) }; BUCKET];
-        match &self.pages {
-            // SAFETY: `bucket < self.buckets` by `home` and `after`; the mapping holds that many buckets of
-            // zero-initialised words, which are valid atomics, and lives as long as `self` is borrowed.
-            Some(pages) => unsafe { &*pages.start().add(bucket * BUCKET).cast() },
-            None => &NOTHING,
+    pub(super) fn at(&self, bucket: usize) -> &B {
+        debug_assert!(bucket < self.0.len());
+        // SAFETY: both are below the length, which is not 0.
+        unsafe { self.0.get_unchecked(bucket) }
+    }
+
+    /// Enters a state that is not there, for one who is alone with the index.
+    #[inline]
+    pub(super) fn enter(&self, h: u64, code: u64) {
+        let mut bucket = self.home(h);
+        loop {
+            let Seen { free, .. } = self.at(bucket).look(byte_of(h));
+            if free != 0 {
+                return self.at(bucket).enter(free.trailing_zeros() as usize, code, byte_of(h));
+            }
+            bucket = self.after(bucket);
         }
     }
 
-    /// The first entry of the home bucket whose tag fits.
+    /// Enters a state that is not there and that nobody else enters, while others enter theirs.
     #[inline]
-    pub(super) fn likely(&self, h: u64) -> Option<StateRef> {
-        let entries = self.bucket(self.home(h));
-        let seen = Seen::of(entries, h);
-        seen.candidates().next().map(|at| ref_of(entries[at].load(Ordering::Relaxed)))
-    }
-}
-
-/// What one look at a bucket shows, a bit per entry. Computed without branches: where a state lies in its bucket cannot
-/// be predicted.
-pub(super) struct Seen {
-    fits: u32,
-    pub(super) free: u32,
-}
-
-impl Seen {
-    #[inline]
-    pub(super) fn of(entries: &[AtomicU64; BUCKET], h: u64) -> Self {
-        let mut seen = Seen { fits: 0, free: 0 };
-        for (at, entry) in entries.iter().enumerate() {
-            let held = entry.load(Ordering::Acquire);
-            seen.fits |= u32::from(tag_of(held) == tag_of(h)) << at;
-            seen.free |= u32::from(held == 0) << at;
+    pub(super) fn enter_beside_others(&self, h: u64, code: u64) {
+        let mut bucket = self.home(h);
+        loop {
+            let Seen { free, .. } = self.at(bucket).look(byte_of(h));
+            if free == 0 {
+                bucket = self.after(bucket);
+                continue;
+            }
+            let entry = free.trailing_zeros() as usize;
+            if self.at(bucket).claim(entry, code).is_ok() {
+                return self.at(bucket).reveal(entry, byte_of(h));
+            }
+            // Whoever claimed it is about to reveal it.
+            std::thread::yield_now();
         }
-        seen
     }
+}
 
-    /// The entries whose tag fits.
-    #[inline]
-    pub(super) fn candidates(&self) -> impl Iterator<Item = usize> {
-        // A free entry looks like tag 0.
-        let mut rest = self.fits & !self.free;
-        std::iter::from_fn(move || {
-            let at = rest.trailing_zeros() as usize;
-            (rest != 0).then(|| {
-                rest &= rest - 1;
-                at
-            })
-        })
-    }
+/// The byte of a hash that is compared first. It is never 0.
+#[inline]
+pub(super) fn byte_of(h: u64) -> u8 {
+    (h as u8).max(1)
 }
 
 #[inline]

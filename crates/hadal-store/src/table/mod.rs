@@ -1,16 +1,19 @@
 //! The fastest closed set: every state packed in RAM, found through an open-addressing index.
 //!
 //! States lie in [arenas](arena) in the order in which they were found, one arena per writing thread, so a layer of
-//! a breadth-first search is a range of each arena and needs no queue. The index holds one 64-bit entry per state:
-//! where the state lies, and 24 bits of its hash, which only ever *save* a comparison; equality of whole states
-//! decides. Look-ups come in batches: all index lines are requested from memory before the first is needed, then all
-//! states, so the waits overlap.
+//! a breadth-first search is a range of each arena and needs no queue. The [index](index) holds where each state lies
+//! and a byte of its hash, which only ever *saves* a comparison; equality of whole states decides. Look-ups
+//! come in batches: all index lines are requested from memory before the first is needed, then all states, so the waits
+//! overlap ([insert]).
 //!
 //! Threads insert at the same time without locks; growing the index stops them for a moment. Because the index can be
-//! rebuilt from the arenas, growing frees the old one first.
+//! rebuilt from the arenas, growing needs no second one beside the old.
 
 mod arena;
+mod bucket;
+mod form;
 mod index;
+mod insert;
 mod pages;
 mod payloads;
 mod reference;
@@ -25,35 +28,31 @@ pub use writer::Writer;
 use crate::governor::{Governor, OverBudget};
 use crate::shape::Records;
 use arena::Arena;
+use bucket::{Bucket, Narrow};
+use form::Form;
 use hadal_system::Payload;
 use hadal_system::state::hash;
-use index::{FIRST_BUCKETS, Index, Seen, entry_of, prefetch, ref_of};
+use index::{Index, Lines, byte_of};
+use insert::{AnyIndex, on_index};
 use payloads::Payloads;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use taking::Taking;
-
-/// How many look-ups overlap.
-const WINDOW: usize = 64;
-
-/// A state of a batch with the caller's words beside it.
-#[derive(Clone, Copy)]
-struct Record<'r> {
-    state: &'r [u64],
-    hash: u64,
-    extra: &'r [u64],
-    /// Its number in the batch.
-    number: usize,
-}
 
 /// An exact set of packed states in RAM.
 #[derive(Debug)]
 pub struct StateTable {
     words: usize,
+    form: Form,
+    /// The caller's words beside each state.
     extra: usize,
     arenas: Vec<Arena>,
+    /// Bits that name a writer in the index.
+    writer_bits: u32,
     payloads: Option<Payloads>,
-    index: RwLock<Index>,
+    index: RwLock<AnyIndex>,
+    /// Entries of the index that writers may use or have used, and of them those that each may still use.
+    claimed: AtomicU64,
+    rights: Vec<AtomicU64>,
     len: AtomicU64,
     governor: Governor,
 }
@@ -62,33 +61,54 @@ impl StateTable {
     /// An empty table for states of `words` words, each with `extra` words of the caller's, written by `writers`
     /// threads.
     pub fn new(words: usize, extra: usize, writers: usize, governor: &Governor) -> Result<Self, OverBudget> {
-        assert!((1..=MAX_WRITERS).contains(&writers), "1 to {MAX_WRITERS} writers");
-        let record = words + extra;
-        let share = governor.limit() / (64 * writers as u64);
-        let chunk_bytes = share.clamp(16 << 10, 32 << 20).max(record as u64 * 8);
-        let arenas = (0..writers).map(|_| Arena::new(record, chunk_bytes as usize, governor)).collect();
-        Ok(StateTable {
-            words,
-            extra,
-            arenas,
-            payloads: None,
-            index: RwLock::new(Index::new(governor)?),
-            len: AtomicU64::new(0),
-            governor: governor.clone(),
-        })
+        StateTable::of_form((words, Form::of_words(words)), extra, writers, governor)
     }
 
-    /// An empty table for states of `words` words, each with a payload ([`Writer::merge_all`]), written by `writers` threads.
+    /// An empty table for states of `words` words of which the lowest `bits` are used, each with a payload
+    /// ([`Writer::merge_all`]), written by `writers` threads. Its states lie in as few bytes as hold them: they can be copied
+    /// out ([`StateTable::copy_states`]), not looked at in place.
     pub fn keeping(
-        words: usize,
+        (words, bits): (usize, u32),
         payload: Payload,
         writers: usize,
         governor: &Governor,
     ) -> Result<Self, OverBudget> {
-        let table = StateTable::new(words, 0, writers, governor)?;
+        let table = StateTable::of_form((words, Form::of_bits(words, bits)), 0, writers, governor)?;
         let chunk_bytes = (governor.limit() / (64 * writers as u64)).clamp(16 << 10, 32 << 20) as usize;
         let payloads = (payload.words > 0).then(|| Payloads::new(payload, writers, chunk_bytes, governor));
         Ok(StateTable { payloads, ..table })
+    }
+
+    fn of_form(
+        (words, form): (usize, Form),
+        extra: usize,
+        writers: usize,
+        governor: &Governor,
+    ) -> Result<Self, OverBudget> {
+        assert!((1..=MAX_WRITERS).contains(&writers), "1 to {MAX_WRITERS} writers");
+        let record = form.bytes() + 8 * extra;
+        let share = governor.limit() / (64 * writers as u64);
+        let chunk_bytes = share.clamp(16 << 10, 32 << 20).max(record as u64);
+        let arenas = (0..writers).map(|_| Arena::new(record, chunk_bytes as usize, governor)).collect();
+        // Writers need not find equally many states.
+        let most = governor.limit() / (record as u64 + 5) * if writers == 1 { 1 } else { 2 };
+        let index = match most < Narrow::MOST {
+            true => AnyIndex::Narrow(Index::new(governor)?),
+            false => AnyIndex::Wide(Index::new(governor)?),
+        };
+        Ok(StateTable {
+            words,
+            form,
+            extra,
+            arenas,
+            writer_bits: writers.next_power_of_two().trailing_zeros(),
+            payloads: None,
+            index: RwLock::new(index),
+            claimed: AtomicU64::new(0),
+            rights: (0..writers).map(|_| AtomicU64::new(0)).collect(),
+            len: AtomicU64::new(0),
+            governor: governor.clone(),
+        })
     }
 
     /// What is beside each state.
@@ -136,16 +156,34 @@ impl StateTable {
         self.arenas[writer].len()
     }
 
-    /// The state behind a reference. Panics where the table has no such state.
+    /// The state behind a reference. Panics where the table has no such state, or states of fewer bytes than words have.
     #[inline]
     pub fn state(&self, at: StateRef) -> &[u64] {
-        &self.arenas[at.writer()].record(at.number())[..self.words]
+        self.nth(at.writer(), at.number())
     }
 
-    /// The n-th state that a writer has added. Panics where there is none.
+    /// The n-th state that a writer has added. Panics where there is none, or states have fewer bytes than words have.
     #[inline]
     pub fn nth(&self, writer: usize, number: u64) -> &[u64] {
-        &self.arenas[writer].record(number)[..self.words]
+        &self.record(writer, number)[..self.words]
+    }
+
+    /// Copies the n-th state that a writer has added. Panics where there is none.
+    #[inline]
+    pub fn copy_nth(&self, writer: usize, number: u64, into: &mut [u64]) {
+        // SAFETY: the arena has such a record.
+        unsafe { self.form.read::<0>(self.arenas[writer].record(number), into) };
+    }
+
+    /// The words of a record, where records are whole words.
+    #[inline]
+    fn record(&self, writer: usize, number: u64) -> &[u64] {
+        assert_eq!(self.form.bytes(), self.words * 8, "states of fewer bytes are copied");
+        // SAFETY: the record was fully written before its number could be known, is as long, and never changes; chunks are
+        // aligned, and so are records of whole words within.
+        unsafe {
+            std::slice::from_raw_parts(self.arenas[writer].record(number).cast(), self.words + self.extra)
+        }
     }
 
     /// The reference behind [`StateRef::to_word`], where the table has such a state.
@@ -159,24 +197,58 @@ impl StateTable {
         (from..self.added_by(writer)).map(move |number| StateRef::new(writer, number))
     }
 
-    /// The state behind an entry of the index.
+    /// What the index keeps of a reference: never 0.
     #[inline]
-    fn known(&self, entry: u64) -> &[u64] {
-        let at = ref_of(entry);
-        // SAFETY: the number comes from the index.
-        let record = unsafe { self.arenas[at.writer()].get(at.number()) };
-        &record[..self.words]
+    fn code_of(&self, at: StateRef) -> u64 {
+        ((at.number() << self.writer_bits) | at.writer() as u64) + 1
+    }
+
+    #[inline]
+    fn ref_of(&self, code: u64) -> StateRef {
+        let code = code - 1;
+        StateRef::new((code & ((1 << self.writer_bits) - 1)) as usize, code >> self.writer_bits)
+    }
+
+    /// Where the state behind a code lies.
+    ///
+    /// # Safety
+    /// The code comes from the index.
+    #[inline]
+    unsafe fn address(&self, code: u64) -> *const u8 {
+        let at = self.ref_of(code);
+        // SAFETY: the index names records of the table's own arenas.
+        unsafe { self.arenas.get_unchecked(at.writer()).address(at.number()) }
+    }
+
+    /// The hash of the state behind a code.
+    ///
+    /// # Safety
+    /// The code comes from the index.
+    #[cold]
+    unsafe fn hash_of(&self, code: u64) -> u64 {
+        let mut state = vec![0; self.words];
+        // SAFETY: as the caller promises.
+        unsafe { self.form.read::<0>(self.address(code), &mut state) };
+        hash(&state)
+    }
+
+    /// No code is left for another state.
+    #[cold]
+    fn full(&self) -> OverBudget {
+        let (available, limit) = (self.governor.available(), self.governor.limit());
+        OverBudget { what: "index of states", asked: available.saturating_add(1), available, limit }
     }
 
     /// The caller's words beside a state.
     pub fn extra(&self, at: StateRef) -> &[u64] {
-        &self.arenas[at.writer()].record(at.number())[self.words..]
+        &self.record(at.writer(), at.number())[self.words..]
     }
 
     /// Finds one state.
     pub fn find(&self, state: &[u64]) -> Option<StateRef> {
+        assert_eq!(state.len(), self.words, "every state has the same width");
         let index = self.read_index();
-        let at = self.probe(&index, hash(state), state)?;
+        let at = on_index!(&*index, index => self.probe(&index.lines(), hash(state), state))?;
         self.arenas[at.writer()].reach(at.number());
         Some(at)
     }
@@ -215,59 +287,6 @@ impl StateTable {
         merge(&states, &payloads)
     }
 
-    /// Adds the states that are not there yet.
-    ///
-    /// # Safety
-    /// Nobody else writes with this number meanwhile.
-    unsafe fn add_all(
-        &self,
-        writer: usize,
-        states: &[u64],
-        taking: &mut impl Taking,
-    ) -> Result<(), OverBudget> {
-        let mut own = vec![0; self.extra];
-        let mut hashes = [0; WINDOW];
-        for (w, window) in states.chunks(WINDOW * self.words).enumerate() {
-            self.grow_for(WINDOW as u64 * self.writer_count() as u64)?;
-            let index = self.read_index();
-            let count = window.len() / self.words;
-            for (n, state) in window.chunks_exact(self.words).enumerate() {
-                hashes[n] = hash(state);
-                prefetch(index.bucket(index.home(hashes[n])));
-            }
-            for &h in &hashes[..count] {
-                if let Some(at) = index.likely(h) {
-                    prefetch(self.arenas[at.writer()].address(at.number()));
-                }
-            }
-            let mut new = 0;
-            let mut outcome = Ok(());
-            for (n, state) in window.chunks_exact(self.words).enumerate() {
-                let number = w * WINDOW + n;
-                if self.extra > 0 {
-                    taking.fill(number, &mut own);
-                }
-                let record = Record { state, hash: hashes[n], extra: &own, number };
-                // SAFETY: the caller is the only one who writes with this number.
-                match unsafe { self.find_or_add(&index, writer, record, taking) } {
-                    Ok(None) => {}
-                    Ok(Some(at)) => {
-                        new += 1;
-                        taking.added(number, at);
-                    }
-                    Err(full) => {
-                        outcome = Err(full);
-                        break;
-                    }
-                }
-            }
-            // Counted before the index is let go: whoever grows it next must see every entry.
-            self.len.fetch_add(new, Ordering::Relaxed);
-            outcome?;
-        }
-        Ok(())
-    }
-
     /// Makes the index large enough for `more` further states at once, which saves growing step by step.
     pub fn expect(&self, more: u64) -> Result<(), OverBudget> {
         self.grow_for(more)
@@ -275,16 +294,21 @@ impl StateTable {
 
     /// Appends the states `from..to` of a writer's arena to `flat`, one after the other.
     pub fn copy_states(&self, writer: usize, from: u64, to: u64, flat: &mut Vec<u64>) {
-        for number in from..to {
-            flat.extend_from_slice(&self.arenas[writer].record(number)[..self.words]);
+        let start = flat.len();
+        flat.resize(start + (to - from) as usize * self.words, 0);
+        for (number, state) in (from..to).zip(flat[start..].chunks_exact_mut(self.words)) {
+            self.copy_nth(writer, number, state);
         }
     }
 
     /// Appends the states `from..to` of a writer's arena to `flat`, each after its payload.
     pub fn copy_records(&self, writer: usize, from: u64, to: u64, flat: &mut Vec<u64>) {
+        if self.payloads.is_none() {
+            return self.copy_states(writer, from, to, flat);
+        }
         for number in from..to {
             self.copy_payload(writer, number, flat);
-            flat.extend_from_slice(self.nth(writer, number));
+            self.copy_states(writer, number, number + 1, flat);
         }
     }
 
@@ -295,123 +319,40 @@ impl StateTable {
             payloads.clear();
         }
         *self.len.get_mut() = 0;
-        self.index.get_mut().unwrap_or_else(|e| e.into_inner()).allocate(FIRST_BUCKETS)
+        *self.claimed.get_mut() = 0;
+        self.rights.iter_mut().for_each(|right| *right.get_mut() = 0);
+        let index = self.index.get_mut().unwrap_or_else(|e| e.into_inner());
+        on_index!(index, index => index.start_again(&self.governor))
     }
 
     /// Gives up the index, so that only the states themselves are held: they can still be copied out, not found.
     pub fn drop_index(&mut self) {
-        self.index.get_mut().unwrap_or_else(|e| e.into_inner()).give_up();
+        on_index!(self.index.get_mut().unwrap_or_else(|e| e.into_inner()), index => index.give_up());
     }
 
-    fn read_index(&self) -> std::sync::RwLockReadGuard<'_, Index> {
-        // A thread that dies while growing leaves an index without pages at worst, which is checked on use.
+    fn read_index(&self) -> std::sync::RwLockReadGuard<'_, AnyIndex> {
+        // A thread that dies while growing leaves an index of fewer states at worst, and no further use of it.
         self.index.read().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn probe(&self, index: &Index, h: u64, state: &[u64]) -> Option<StateRef> {
-        let mut bucket = index.home(h);
+    fn probe<B: Bucket>(&self, lines: &Lines<B>, h: u64, state: &[u64]) -> Option<StateRef> {
+        let mut bucket = lines.home(h);
         loop {
-            let entries = index.bucket(bucket);
-            let seen = Seen::of(entries, h);
-            for at in seen.candidates() {
-                let held = entries[at].load(Ordering::Acquire);
-                if same(self.known(held), state) {
-                    return Some(ref_of(held));
+            let line = lines.at(bucket);
+            let seen = line.look(byte_of(h));
+            let mut fits = seen.fits;
+            while fits != 0 {
+                let code = line.code(fits.trailing_zeros() as usize);
+                // SAFETY: the code comes from the index.
+                if unsafe { self.form.is_same::<0>(self.address(code), state) } {
+                    return Some(self.ref_of(code));
                 }
+                fits &= fits - 1;
             }
-            if seen.free != 0 || index.buckets == 0 {
+            if seen.free != 0 {
                 return None;
             }
-            bucket = index.after(bucket);
+            bucket = lines.after(bucket);
         }
     }
-
-    /// Adds `state` unless it is there; says where it was added.
-    ///
-    /// Entries of a bucket are taken from the first on and never given back, so all that may hold the state lie before
-    /// the first free one; and `grow_for` keeps free entries for every writer's window, so there is one.
-    ///
-    /// # Safety
-    /// Nobody else writes with this number meanwhile.
-    #[inline]
-    unsafe fn find_or_add(
-        &self,
-        index: &Index,
-        writer: usize,
-        Record { state, hash: h, extra, number }: Record,
-        taking: &mut impl Taking,
-    ) -> Result<Option<StateRef>, OverBudget> {
-        let arena = &self.arenas[writer];
-        let mut own: Option<u64> = None;
-        let mut bucket = index.home(h);
-        loop {
-            let entries = index.bucket(bucket);
-            let seen = Seen::of(entries, h);
-            for at in seen.candidates() {
-                let held = entries[at].load(Ordering::Acquire);
-                if same(self.known(held), state) {
-                    // SAFETY: the reference comes from the index.
-                    unsafe { taking.known(number, ref_of(held)) };
-                    return Ok(None);
-                }
-            }
-            if seen.free == 0 {
-                bucket = index.after(bucket);
-                continue;
-            }
-            let n = match own {
-                Some(n) => n,
-                // SAFETY: this is the only one who writes with this number.
-                None => *own.insert(unsafe {
-                    let n = arena.write(state, extra)?;
-                    taking.write_beside(number, writer)?;
-                    n
-                }),
-            };
-            let at = StateRef::new(writer, n);
-            let wanted = entry_of(at, h);
-            let entry = &entries[seen.free.trailing_zeros() as usize];
-            if entry.compare_exchange(0, wanted, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                arena.publish(n);
-                taking.publish(at);
-                return Ok(Some(at));
-            }
-            // Another thread was first, perhaps with the same state: look at the bucket again.
-        }
-    }
-
-    /// Makes sure that `more` states fit the index.
-    fn grow_for(&self, more: u64) -> Result<(), OverBudget> {
-        let needed = self.len() + more;
-        if self.read_index().holds(needed) {
-            return Ok(());
-        }
-        let mut index = self.index.write().unwrap_or_else(|e| e.into_inner());
-        if index.holds(needed) {
-            return Ok(());
-        }
-        index.grow(needed, &self.governor)?;
-        for (writer, arena) in self.arenas.iter().enumerate() {
-            let mut hashes = [0; WINDOW];
-            let mut n = 0;
-            while n < arena.len() {
-                let count = (arena.len() - n).min(WINDOW as u64);
-                for k in 0..count {
-                    hashes[k as usize] = hash(&arena.record(n + k)[..self.words]);
-                    prefetch(index.bucket(index.home(hashes[k as usize])));
-                }
-                for k in 0..count {
-                    index.enter(hashes[k as usize], StateRef::new(writer, n + k));
-                }
-                n += count;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Whether two states are equal. States are a few words: a call would cost more than the comparison.
-#[inline]
-fn same(a: &[u64], b: &[u64]) -> bool {
-    a.iter().zip(b).fold(0, |differ, (x, y)| differ | (x ^ y)) == 0
 }

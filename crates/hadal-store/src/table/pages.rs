@@ -5,42 +5,83 @@
 
 use std::ptr::NonNull;
 
-/// A mapped, zero-initialised region.
+/// A mapped region whose first bytes may be read and written.
 #[derive(Debug)]
 pub(super) struct Pages {
     start: NonNull<u64>,
-    bytes: usize,
+    /// Bytes of the mapping.
+    mapped: usize,
+    /// Of them, those that may be used.
+    used: usize,
 }
 
 #[cfg(all(target_os = "linux", not(miri)))]
 const HUGE: usize = 2 << 20;
+/// The most address space that is set aside.
+#[cfg(not(miri))]
+const MOST_SET_ASIDE: u64 = 1 << 42;
+const USABLE: libc::c_int = libc::PROT_READ | libc::PROT_WRITE;
 
 impl Pages {
     /// Maps `words` zeroed words, or `None` when the system has no more memory.
     pub(super) fn zeroed(words: usize) -> Option<Self> {
         let bytes = words.checked_mul(8)?.max(8);
+        let mut pages = Pages::map(bytes, USABLE)?;
+        pages.used = bytes;
+        pages.ask_for_huge();
+        Some(pages)
+    }
+
+    /// Sets aside address space to grow in: `bytes` or what is sensible. Takes no memory before it is [used](Pages::use_zeroed).
+    #[cfg(not(miri))]
+    pub(super) fn set_aside(bytes: u64) -> Option<Self> {
+        Pages::map(bytes.clamp(1 << 16, MOST_SET_ASIDE) as usize, libc::PROT_NONE)
+    }
+
+    /// As on other systems, of which Miri knows less.
+    #[cfg(miri)]
+    pub(super) fn set_aside(_: u64) -> Option<Self> {
+        Pages::zeroed(1)
+    }
+
+    /// Lets the first `bytes` be used, all of them zero; no fewer than before. False when the system has no more memory:
+    /// then nothing has changed.
+    pub(super) fn use_zeroed(&mut self, bytes: usize) -> bool {
+        debug_assert!(bytes >= self.used);
+        if bytes > self.mapped {
+            let Some(pages) = Pages::zeroed(bytes.div_ceil(8)) else { return false };
+            *self = pages;
+            return true;
+        }
+        // SAFETY: the range lies within the mapping, which is this one's alone.
+        if unsafe { libc::mprotect(self.start.as_ptr().cast(), bytes, USABLE) } != 0 {
+            return false;
+        }
+        // SAFETY: these bytes may be written, and nobody else has the region.
+        unsafe { self.start.as_ptr().cast::<u8>().write_bytes(0, self.used) };
+        self.used = bytes;
+        self.ask_for_huge();
+        true
+    }
+
+    fn map(bytes: usize, protection: libc::c_int) -> Option<Self> {
         // Miri knows no memory that is not reserved.
         let unreserved = if cfg!(miri) { 0 } else { libc::MAP_NORESERVE };
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | unreserved;
         // SAFETY: an anonymous private mapping of a non-zero length touches no existing memory.
-        let at = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | unreserved,
-                -1,
-                0,
-            )
-        };
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
         if at == libc::MAP_FAILED {
             return None;
         }
+        NonNull::new(at.cast()).map(|start| Pages { start, mapped: bytes, used: 0 })
+    }
+
+    fn ask_for_huge(&self) {
         #[cfg(all(target_os = "linux", not(miri)))]
-        if bytes >= 2 * HUGE {
-            // SAFETY: the range is the mapping made above; the advice changes no contents, and may be refused.
-            unsafe { libc::madvise(at, bytes, libc::MADV_HUGEPAGE) };
+        if self.used >= 2 * HUGE {
+            // SAFETY: the range lies within the mapping; the advice changes no contents, and may be refused.
+            unsafe { libc::madvise(self.start.as_ptr().cast(), self.used, libc::MADV_HUGEPAGE) };
         }
-        NonNull::new(at.cast()).map(|start| Pages { start, bytes })
     }
 
     /// The first word; page-aligned.
@@ -51,12 +92,12 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: exactly the mapping made in `zeroed`, unmapped once.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+        // SAFETY: exactly the mapping made in `map`, unmapped once.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.mapped) };
     }
 }
 
 // SAFETY: `Pages` owns its mapping and hands out raw pointers only; who dereferences them synchronises.
 unsafe impl Send for Pages {}
-// SAFETY: as above; no method touches the contents.
+// SAFETY: as above; no method touches the contents of a shared one.
 unsafe impl Sync for Pages {}

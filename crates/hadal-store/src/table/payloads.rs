@@ -23,7 +23,7 @@ pub(super) struct Payloads {
 
 impl Payloads {
     pub(super) fn new(shape: Payload, writers: usize, chunk_bytes: usize, governor: &Governor) -> Self {
-        let arena = |_| Arena::new(shape.words, chunk_bytes.max(shape.words * 8), governor);
+        let arena = |_| Arena::new(shape.words * 8, chunk_bytes.max(shape.words * 8), governor);
         Payloads {
             shape,
             arenas: (0..writers).map(arena).collect(),
@@ -36,8 +36,12 @@ impl Payloads {
     /// # Safety
     /// Nobody else writes with this number meanwhile.
     pub(super) unsafe fn write(&self, writer: usize, payload: &[u64]) -> Result<(), OverBudget> {
-        // SAFETY: as the caller promises.
-        unsafe { self.arenas[writer].write(payload, &[]) }.map(|_| ())
+        // SAFETY: as the caller promises; a record has room for a payload, whose words are aligned.
+        unsafe {
+            let (_, at) = self.arenas[writer].next()?;
+            std::ptr::copy_nonoverlapping(payload.as_ptr(), at.cast(), self.shape.words);
+        }
+        Ok(())
     }
 
     /// Lets the payload written last count: the index names its state.
@@ -74,10 +78,12 @@ impl Payloads {
     /// # Safety
     /// The reference comes from the index, or lies below the length of its arena of states.
     unsafe fn words(&self, at: StateRef) -> &[AtomicU64] {
-        let first: *const AtomicU64 = self.arenas[at.writer()].address(at.number()).cast();
-        // SAFETY: the payload was fully written before the index named its state, its chunk stays mapped as long as the
+        // SAFETY: the number comes from the index, or lies below the length of the arena. The payload was fully written before the index named its state, its chunk stays mapped as long as the
         // arena lives, and from then on it is read and changed through atomics only.
-        unsafe { std::slice::from_raw_parts(first, self.shape.words) }
+        unsafe {
+            let first: *const AtomicU64 = self.arenas[at.writer()].address(at.number()).cast();
+            std::slice::from_raw_parts(first, self.shape.words)
+        }
     }
 
     /// Forgets all payloads, keeps the memory.

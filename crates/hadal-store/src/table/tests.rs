@@ -3,6 +3,7 @@
 use super::reference::WRITER_SHIFT;
 use super::*;
 use hadal_system::Merge;
+use hadal_system::state::mask;
 use hadal_testkit::Random;
 use std::collections::{HashMap, HashSet};
 
@@ -19,21 +20,62 @@ fn pseudo_random(seed: u64, n: usize, words: usize, spread: u64) -> Vec<u64> {
     (0..n * words).map(|_| random.below(spread)).collect()
 }
 
-#[test]
-fn holds_each_state_once_and_finds_it() {
-    for words in [1, 2, 5] {
-        let mut table = StateTable::new(words, 0, 1, &plenty()).unwrap();
-        let states = pseudo_random(7, MANY, words, 60);
-        let mut new = 0;
-        table.insert_all(&states, |_, _| {}, |_, _| new += 1).unwrap();
-        let expected: HashSet<&[u64]> = states.chunks(words).collect();
-        assert_eq!(new, expected.len());
-        assert_eq!(table.len(), expected.len() as u64);
-        for state in &expected {
-            let at = table.find(state).expect("every inserted state is found");
-            assert_eq!(table.state(at), *state);
+/// States of this many bits, some of which come again.
+fn states_of_bits(seed: u64, n: usize, words: usize, bits: u32) -> Vec<u64> {
+    let mut random = Random::new(seed);
+    let mut states = Vec::with_capacity(n * words);
+    for number in 0..n {
+        if number > 0 && random.below(3) == 0 {
+            let again = random.below(number as u64) as usize * words;
+            states.extend_from_within(again..again + words);
+            continue;
         }
-        assert_eq!(table.find(&vec![99; words]), None);
+        states.extend((0..words).map(|_| random.bits()));
+        let last = states.len() - 1;
+        states[last] &= mask(bits - 64 * (words as u32 - 1));
+    }
+    states
+}
+
+/// A budget whose index has room for more than four billion states.
+fn gigantic() -> Governor {
+    Governor::new(1 << 40)
+}
+
+#[test]
+fn holds_each_state_once_and_finds_it_whatever_its_width() {
+    let widths: &[u32] = if cfg!(miri) {
+        &[9, 40, 70, 130, 300]
+    } else {
+        &[1, 9, 24, 31, 32, 33, 40, 55, 57, 63, 64, 65, 70, 80, 127, 128, 130, 192, 200, 256, 257, 300, 600]
+    };
+    let governors: &[Governor] = if cfg!(miri) { &[plenty()] } else { &[Governor::new(1 << 30), gigantic()] };
+    for (&bits, governor) in widths.iter().flat_map(|bits| governors.iter().map(move |g| (bits, g))) {
+        let words = bits.div_ceil(64) as usize;
+        let mut table = StateTable::keeping((words, bits), Payload::NONE, 1, governor).unwrap();
+        let states = states_of_bits(u64::from(bits), MANY, words, bits);
+        let mut new = Vec::new();
+        // In batches of all sizes: windows end anywhere.
+        let (mut at, mut size) = (0, 1);
+        while at < MANY {
+            let batch = &states[at * words..(at + size).min(MANY) * words];
+            table.insert_all(batch, |_, _| {}, |n, reference| new.push((at + n, reference))).unwrap();
+            (at, size) = (at + size, size % 700 + 13);
+        }
+        let mut expected: HashSet<&[u64]> = HashSet::new();
+        let firsts: Vec<usize> =
+            (0..MANY).filter(|n| expected.insert(&states[n * words..][..words])).collect();
+        assert_eq!(new.iter().map(|(n, _)| *n).collect::<Vec<_>>(), firsts, "{bits} bits");
+        assert_eq!(table.len(), expected.len() as u64);
+        let mut flat = Vec::new();
+        table.copy_states(0, 0, table.added_by(0), &mut flat);
+        for (state, &(n, reference)) in flat.chunks(words).zip(&new) {
+            assert_eq!(state, &states[n * words..][..words]);
+            assert_eq!(table.find(state), Some(reference));
+        }
+        for state in states_of_bits(99, 100, words, bits).chunks(words) {
+            assert_eq!(table.find(state).is_some(), expected.contains(state), "{bits} bits");
+        }
         let mut again = 0;
         table.insert_all(&states, |_, _| {}, |_, _| again += 1).unwrap();
         assert_eq!(again, 0);
@@ -41,8 +83,23 @@ fn holds_each_state_once_and_finds_it() {
 }
 
 #[test]
+#[should_panic(expected = "states of fewer bytes are copied")]
+fn packed_states_cannot_be_looked_at_in_place() {
+    let mut table = StateTable::keeping((1, 33), Payload::NONE, 1, &plenty()).unwrap();
+    table.insert_all(&[1], |_, _| {}, |_, _| {}).unwrap();
+    table.nth(0, 0);
+}
+
+#[test]
 fn threads_that_insert_the_same_states_agree_on_the_set() {
-    let mut table = StateTable::new(2, 0, 4, &plenty()).unwrap();
+    threads_agree(&plenty());
+    if !cfg!(miri) {
+        threads_agree(&Governor::new(1 << 28));
+    }
+}
+
+fn threads_agree(governor: &Governor) {
+    let mut table = StateTable::new(2, 0, 4, governor).unwrap();
     let states = pseudo_random(3, MANY, 2, 150);
     let new = AtomicU64::new(0);
     let (shared, writers) = table.share();
@@ -80,6 +137,31 @@ fn the_budget_is_an_error_not_a_lost_state() {
     for state in 0..new {
         assert!(table.find(&[state]).is_some());
     }
+}
+
+#[test]
+fn threads_fill_a_table_without_losing_or_repeating_a_state() {
+    let budget = if cfg!(miri) { 200_000 } else { 2_000_000 };
+    let governor = Governor::new(budget);
+    let mut table = StateTable::keeping((1, 30), Payload::NONE, 3, &governor).unwrap();
+    let (_, writers) = table.share();
+    std::thread::scope(|scope| {
+        for mut writer in writers {
+            scope.spawn(move || {
+                // The same states in an order of each one's own, until nothing fits.
+                let step = [1, 7, 11][writer.number()];
+                let states: Vec<u64> = (0..budget).map(|n| n * step % budget).collect();
+                assert!(writer.insert_all(&states, |_, _| {}, |_, _| {}).is_err());
+            });
+        }
+    });
+    assert!(governor.peak() <= budget);
+    let mut flat = Vec::new();
+    (0..3).for_each(|writer| table.copy_states(writer, 0, table.added_by(writer), &mut flat));
+    assert_eq!(flat.len() as u64, table.len());
+    assert_eq!(flat.iter().collect::<HashSet<_>>().len(), flat.len(), "no state is there twice");
+    assert!(flat.iter().all(|&state| table.find(&[state]).is_some()));
+    assert!(table.len() > budget / 40, "{} states in {budget} bytes", table.len());
 }
 
 #[test]
@@ -135,7 +217,7 @@ fn payloads_of_one_state_are_merged_whoever_brings_them() {
                 known.or_insert_with(|| payload.to_vec());
             }
         }
-        let mut table = StateTable::keeping(2, Payload { words: 2, merge }, 3, &plenty()).unwrap();
+        let mut table = StateTable::keeping((2, 128), Payload { words: 2, merge }, 3, &plenty()).unwrap();
         let (_, writers) = table.share();
         std::thread::scope(|scope| {
             for mut writer in writers {
@@ -157,7 +239,7 @@ fn payloads_of_one_state_are_merged_whoever_brings_them() {
 #[test]
 fn payloads_of_earlier_states_stay_and_a_full_table_says_how_far_it_came() {
     let payload = Payload { words: 1, merge: Merge::Sum };
-    let mut table = StateTable::keeping(1, payload, 1, &Governor::new(96 << 10)).unwrap();
+    let mut table = StateTable::keeping((1, 64), payload, 1, &Governor::new(96 << 10)).unwrap();
     let mut writer = table.share().1.remove(0);
     writer.merge_all(&[7, 8, 7], &[1, 1, 1], &[0], |_| {}).unwrap();
     writer.merge_all(&[7, 9, 9], &[1, 1, 1], &[2], |_| {}).unwrap();

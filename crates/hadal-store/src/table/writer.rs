@@ -1,6 +1,6 @@
 //! The right to write to a table.
 
-use super::taking::{Merging, Plain};
+use super::taking::{Beside, Extra, Merging};
 use super::{StateRef, StateTable};
 use crate::governor::OverBudget;
 
@@ -35,7 +35,11 @@ impl<'t> Writer<'t> {
     ) -> Result<(), OverBudget> {
         // SAFETY: a table is shared out to one writer of each number, which cannot be copied, while it is borrowed
         // mutably; and this call has that writer to itself.
-        unsafe { self.table.add_all(self.number, states, &mut Plain { extra, added }) }
+        unsafe {
+            let mut extra = Extra(extra);
+            let beside = (self.table.extra > 0).then_some(&mut extra as &mut dyn Beside);
+            self.table.add_all(self.number, states, beside, added).map_err(|(_, full)| full)
+        }
     }
 
     /// As [`Writer::insert_all`] in a table that keeps payloads, of which `payloads` has one for each state. Those of states
@@ -46,14 +50,13 @@ impl<'t> Writer<'t> {
         states: &[u64],
         payloads: &[u64],
         since: &[u64],
-        added: impl FnMut(usize),
+        mut added: impl FnMut(usize),
     ) -> Result<(), (usize, OverBudget)> {
         let Some(kept) = &self.table.payloads else {
             panic!("a table without payloads merges none");
         };
-        let mut merging = Merging { kept, given: payloads, since, taken: 0, scratch: Vec::new(), added };
+        let mut merging = Merging { kept, given: payloads, since, scratch: Vec::new() };
         // SAFETY: as in `insert_all`.
-        let outcome = unsafe { self.table.add_all(self.number, states, &mut merging) };
-        outcome.map_err(|full| (merging.taken, full))
+        unsafe { self.table.add_all(self.number, states, Some(&mut merging), |n, _| added(n)) }
     }
 }

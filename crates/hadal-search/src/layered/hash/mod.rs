@@ -92,7 +92,12 @@ impl HashDetector {
             partition,
             split_by,
             buckets: Vec::new(),
-            table: StateTable::keeping(shape.words(), shape.payload(), 1, &table)?,
+            table: StateTable::keeping(
+                (shape.words(), shape.words() as u32 * 64),
+                shape.payload(),
+                1,
+                &table,
+            )?,
             capacity,
             held: 0,
             resident: 0,

@@ -1,0 +1,380 @@
+//! Adding a batch of states: three passes over a window of them, so that waiting for memory overlaps.
+//!
+//! The first pass asks for the buckets, the second looks at their bytes of hash and asks for the record that may be the
+//! same state, the third compares. Most states of a search are known: for those that is all. Others look at their
+//! buckets once more, because a state before them in the window may have come to the same one.
+
+use super::bucket::{Bucket, Narrow, Wide};
+use super::index::{Index, Lines, byte_of, prefetch};
+use super::taking::Beside;
+use super::{StateRef, StateTable};
+use crate::governor::OverBudget;
+use hadal_system::state::hash;
+use std::sync::RwLockReadGuard;
+use std::sync::atomic::Ordering;
+
+/// How many look-ups overlap: a bit each in a word.
+pub(super) const WINDOW: usize = 64;
+/// How many entries of the index a writer claims at a time, so that writers seldom meet.
+const CLAIM: u64 = 512;
+/// Fewer states are entered into a larger index by one thread: starting others costs more.
+const SHARED_FROM: u64 = if cfg!(test) { 1 << 10 } else { 1 << 18 };
+
+/// The index, in the form that the budget asks for.
+#[derive(Debug)]
+pub(super) enum AnyIndex {
+    Narrow(Index<Narrow>),
+    Wide(Index<Wide>),
+}
+
+/// Calls the same for either form.
+macro_rules! on_index {
+    ($index:expr, $inner:ident => $call:expr) => {
+        match $index {
+            AnyIndex::Narrow($inner) => $call,
+            AnyIndex::Wide($inner) => $call,
+        }
+    };
+}
+pub(super) use on_index;
+
+/// What became of a window.
+#[derive(Default)]
+struct Taken {
+    /// A bit for each state that was new.
+    new: u64,
+    /// How many states are in the table now.
+    done: usize,
+    full: Option<OverBudget>,
+}
+
+/// What the passes over a window leave each other.
+struct Passes<'l, B> {
+    hashes: [u64; WINDOW],
+    buckets: [&'l B; WINDOW],
+    /// The record that may be the state; null where the bucket shows none.
+    likely: [*const u8; WINDOW],
+}
+
+/// States to be added, and the number of the first in its batch.
+#[derive(Clone, Copy)]
+struct Window<'w> {
+    states: &'w [u64],
+    first: usize,
+}
+
+/// Where to add.
+struct Target<'t, B> {
+    lines: Lines<'t, B>,
+    writer: usize,
+}
+
+impl StateTable {
+    /// Adds the states that are not there yet and tells of each that is new, in order. Where the budget ends midway, says how
+    /// many were taken.
+    ///
+    /// # Safety
+    /// Nobody else writes with this number meanwhile.
+    pub(super) unsafe fn add_all(
+        &self,
+        writer: usize,
+        states: &[u64],
+        mut beside: Option<&mut dyn Beside>,
+        mut added: impl FnMut(usize, StateRef),
+    ) -> Result<(), (usize, OverBudget)> {
+        let (total, arena) = (states.len() / self.words, &self.arenas[writer]);
+        let mut done = 0;
+        while done < total {
+            let (index, room) = self.index_with_room(writer, total - done).map_err(|full| (done, full))?;
+            let before = arena.len();
+            let mut outcome = Ok(());
+            for states in states[done * self.words..][..room * self.words].chunks(WINDOW * self.words) {
+                let mut number = arena.len();
+                let window = Window { states, first: done };
+                // SAFETY: the caller is the only one who writes with this number; there is room for a window.
+                let taken = unsafe { self.add_window(&index, writer, window, &mut beside) };
+                let mut new = taken.new;
+                while new != 0 {
+                    added(done + new.trailing_zeros() as usize, StateRef::new(writer, number));
+                    number += 1;
+                    new &= new - 1;
+                }
+                done += taken.done;
+                if let Some(full) = taken.full {
+                    outcome = Err((done, full));
+                    break;
+                }
+            }
+            // Counted before the index is let go: whoever grows it next must see every entry.
+            let new = arena.len() - before;
+            self.rights[writer].fetch_sub(new, Ordering::Relaxed);
+            self.len.fetch_add(new, Ordering::Relaxed);
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// The index, and how many of `wanted` states a writer may add to it before it asks again.
+    fn index_with_room(
+        &self,
+        writer: usize,
+        wanted: usize,
+    ) -> Result<(RwLockReadGuard<'_, AnyIndex>, usize), OverBudget> {
+        let least = wanted.min(WINDOW) as u64;
+        loop {
+            let index = self.read_index();
+            let right = self.rights[writer].load(Ordering::Relaxed);
+            if right >= least {
+                return Ok((index, wanted.min(right as usize)));
+            }
+            let capacity = on_index!(&*index, index => index.capacity());
+            for sum in [CLAIM, least] {
+                let more = sum - right;
+                let fits = |claimed: u64| claimed.checked_add(more).filter(|&claimed| claimed <= capacity);
+                if self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok() {
+                    self.rights[writer].store(sum, Ordering::Relaxed);
+                    return Ok((index, wanted.min(sum as usize)));
+                }
+            }
+            drop(index);
+            self.grow_for(least * self.writer_count() as u64)?;
+        }
+    }
+
+    /// # Safety
+    /// Nobody else writes with this number meanwhile, and it may add as many states.
+    unsafe fn add_window(
+        &self,
+        index: &AnyIndex,
+        writer: usize,
+        window: Window,
+        beside: &mut Option<&mut dyn Beside>,
+    ) -> Taken {
+        // SAFETY: as the caller promises; the width is that of the table.
+        on_index!(index, index => unsafe {
+            let target = Target { lines: index.lines(), writer };
+            match self.words {
+                1 => self.add_states::<_, 1>(&target, window, beside),
+                2 => self.add_states::<_, 2>(&target, window, beside),
+                3 => self.add_states::<_, 3>(&target, window, beside),
+                4 => self.add_states::<_, 4>(&target, window, beside),
+                _ => self.add_states::<_, 0>(&target, window, beside),
+            }
+        })
+    }
+
+    /// # Safety
+    /// As for [`StateTable::add_window`]; `W` is 0 or the number of words.
+    unsafe fn add_states<B: Bucket, const W: usize>(
+        &self,
+        target: &Target<B>,
+        window: Window,
+        beside: &mut Option<&mut dyn Beside>,
+    ) -> Taken {
+        let words = if W == 0 { self.words } else { W };
+        let lines = &target.lines;
+        let mut passes = Passes {
+            hashes: [0; WINDOW],
+            buckets: [lines.at(0); WINDOW],
+            likely: [std::ptr::null(); WINDOW],
+        };
+        let count = window.states.len() / words;
+        for (n, state) in window.states.chunks_exact(words).take(WINDOW).enumerate() {
+            passes.hashes[n] = hash(state);
+            passes.buckets[n] = lines.at(lines.home(passes.hashes[n]));
+            prefetch(passes.buckets[n]);
+        }
+        if beside.is_none() {
+            for n in 0..count.min(WINDOW) {
+                let bucket = passes.buckets[n];
+                let fits = bucket.look(byte_of(passes.hashes[n])).fits;
+                if fits != 0 {
+                    // SAFETY: the code comes from the index.
+                    passes.likely[n] = unsafe { self.address(bucket.code(fits.trailing_zeros() as usize)) };
+                    prefetch(passes.likely[n]);
+                }
+            }
+        }
+        let mut taken = Taken::default();
+        for (n, state) in window.states.chunks_exact(words).take(WINDOW).enumerate() {
+            let likely = passes.likely[n];
+            // SAFETY: where it is not null, it is the address of a record that the index named; the caller is the only one
+            // who writes with this number.
+            let added = unsafe {
+                if !likely.is_null() && self.form.is_same::<W>(likely, state) {
+                    Ok(false)
+                } else {
+                    let record = (passes.hashes[n], state, window.first + n);
+                    self.find_or_add::<B, W>(target, record, beside)
+                }
+            };
+            match added {
+                Ok(new) => taken.new |= u64::from(new) << n,
+                Err(full) => {
+                    taken.full = Some(full);
+                    break;
+                }
+            }
+            taken.done = n + 1;
+        }
+        taken
+    }
+
+    /// Adds a state of this hash and number unless it is there; says whether it was added.
+    ///
+    /// All entries that may hold the state lie before the first free one of its bucket and those behind; and writers
+    /// claim entries before they add, so there is a free one.
+    ///
+    /// # Safety
+    /// As for [`StateTable::add_states`].
+    #[inline]
+    unsafe fn find_or_add<B: Bucket, const W: usize>(
+        &self,
+        Target { lines, writer }: &Target<B>,
+        (h, state, number): (u64, &[u64], usize),
+        beside: &mut Option<&mut dyn Beside>,
+    ) -> Result<bool, OverBudget> {
+        let byte = byte_of(h);
+        let mut own: Option<StateRef> = None;
+        let mut bucket = lines.home(h);
+        loop {
+            let line = lines.at(bucket);
+            let seen = line.look(byte);
+            let mut fits = seen.fits;
+            while fits != 0 {
+                let code = line.code(fits.trailing_zeros() as usize);
+                // SAFETY: the code comes from the index.
+                unsafe {
+                    if self.form.is_same::<W>(self.address(code), state) {
+                        if let Some(beside) = beside {
+                            beside.known(number, self.ref_of(code));
+                        }
+                        return Ok(false);
+                    }
+                }
+                fits &= fits - 1;
+            }
+            if seen.free == 0 {
+                bucket = lines.after(bucket);
+                continue;
+            }
+            let at = match own {
+                Some(at) => at,
+                // SAFETY: this is the only one who writes with this number.
+                None => *own.insert(unsafe { self.write::<W>(*writer, (state, number), beside)? }),
+            };
+            let code = self.code_of(at);
+            if code > B::MOST {
+                return Err(self.full());
+            }
+            let entry = seen.free.trailing_zeros() as usize;
+            if self.arenas.len() == 1 {
+                line.enter(entry, code, byte);
+            } else {
+                if let Err(others) = line.claim(entry, code) {
+                    // Another thread was first, perhaps with the same state: look at the bucket again.
+                    // SAFETY: the code comes from the index.
+                    line.reveal(entry, byte_of(unsafe { self.hash_of(others) }));
+                    continue;
+                }
+                line.reveal(entry, byte);
+            }
+            self.arenas[*writer].publish(at.number());
+            if let Some(beside) = beside {
+                beside.publish(at);
+            }
+            return Ok(true);
+        }
+    }
+
+    /// Writes a state, and what is beside it, behind the last one of a writer.
+    ///
+    /// # Safety
+    /// As for [`StateTable::add_states`].
+    #[inline]
+    unsafe fn write<const W: usize>(
+        &self,
+        writer: usize,
+        (state, number): (&[u64], usize),
+        beside: &mut Option<&mut dyn Beside>,
+    ) -> Result<StateRef, OverBudget> {
+        // SAFETY: the room is a record's, of the state and then the caller's words, which are whole words where there are
+        // any.
+        unsafe {
+            let (n, at) = self.arenas[writer].next()?;
+            self.form.write::<W>(at, state);
+            if let Some(beside) = beside {
+                if self.extra > 0 {
+                    let extra = std::slice::from_raw_parts_mut(at.add(self.form.bytes()).cast(), self.extra);
+                    beside.fill(number, extra);
+                }
+                beside.write(number, writer)?;
+            }
+            Ok(StateRef::new(writer, n))
+        }
+    }
+
+    /// Makes sure that `more` states fit the index.
+    pub(super) fn grow_for(&self, more: u64) -> Result<(), OverBudget> {
+        let mut index = self.index.write().unwrap_or_else(|e| e.into_inner());
+        // Nobody is adding: what was claimed and not used is free again.
+        self.rights.iter().for_each(|right| right.store(0, Ordering::Relaxed));
+        self.claimed.store(self.len(), Ordering::Relaxed);
+        let needed = self.len() + more;
+        on_index!(&mut *index, index => {
+            if needed <= index.capacity() {
+                return Ok(());
+            }
+            index.grow(needed, &self.governor)?;
+            let lines = index.lines();
+            match self.words {
+                1 => self.enter_all::<_, 1>(&lines),
+                2 => self.enter_all::<_, 2>(&lines),
+                _ => self.enter_all::<_, 0>(&lines),
+            }
+        });
+        Ok(())
+    }
+
+    /// Enters every state into an empty index. Where several threads write and there are many states, as many threads enter
+    /// them: the writers are waiting.
+    fn enter_all<B: Bucket, const W: usize>(&self, lines: &Lines<B>) {
+        let writers = 0..self.arenas.len();
+        if writers.len() == 1 || self.len() < SHARED_FROM {
+            writers
+                .for_each(|writer| self.enter_arena::<B, W>((lines, writer), |h, code| lines.enter(h, code)));
+        } else {
+            std::thread::scope(|scope| {
+                for writer in writers {
+                    let enter = |h, code| lines.enter_beside_others(h, code);
+                    scope.spawn(move || self.enter_arena::<B, W>((lines, writer), enter));
+                }
+            });
+        }
+    }
+
+    /// Enters the states of one arena.
+    fn enter_arena<B: Bucket, const W: usize>(
+        &self,
+        (lines, writer): (&Lines<B>, usize),
+        enter: impl Fn(u64, u64),
+    ) {
+        let arena = &self.arenas[writer];
+        let mut state = vec![0; self.words];
+        let mut hashes = [0; WINDOW];
+        let mut n = 0;
+        while n < arena.len() {
+            let count = (arena.len() - n).min(WINDOW as u64) as usize;
+            for (k, h) in hashes[..count].iter_mut().enumerate() {
+                // SAFETY: the arena has that many records.
+                unsafe { self.form.read::<W>(arena.address(n + k as u64), &mut state) };
+                *h = hash(if W == 0 { &state } else { &state[..W] });
+                prefetch(lines.at(lines.home(*h)));
+            }
+            for (k, &h) in hashes[..count].iter().enumerate() {
+                enter(h, self.code_of(StateRef::new(writer, n + k as u64)));
+            }
+            n += count as u64;
+        }
+    }
+}
