@@ -377,6 +377,7 @@ impl Successors {
     }
 
     /// Forgets everything, keeps the memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.states.clear();
         self.labels.clear();
@@ -384,21 +385,25 @@ impl Successors {
     }
 
     /// Words of a state.
+    #[inline]
     pub fn words(&self) -> usize {
         self.words
     }
 
     /// Number of successor states.
+    #[inline]
     pub fn len(&self) -> usize {
         self.labels.len()
     }
 
     /// Whether there is no successor state.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
 
     /// Adds a transition to `state`.
+    #[inline]
     pub fn push(&mut self, label: Label, state: &[u64]) {
         assert_eq!(state.len(), self.words, "every state has the same width");
         self.states.extend_from_slice(state);
@@ -411,21 +416,25 @@ impl Successors {
     }
 
     /// The n-th successor.
+    #[inline]
     pub fn state(&self, n: usize) -> &[u64] {
         &self.states[n * self.words..(n + 1) * self.words]
     }
 
     /// All successor states, one after the other.
+    #[inline]
     pub fn states(&self) -> &[u64] {
         &self.states
     }
 
     /// The label of each successor.
+    #[inline]
     pub fn labels(&self) -> &[Label] {
         &self.labels
     }
 
     /// Transitions that met an error.
+    #[inline]
     pub fn faults(&self) -> &[Label] {
         &self.faults
     }
@@ -437,6 +446,7 @@ impl Successors {
 
     /// Gives a generator room for `states` further successors in raw memory: the first free word of the states and
     /// the first free label. It then calls [`Successors::commit`].
+    #[inline]
     pub fn spare(&mut self, states: usize) -> (*mut u64, *mut Label) {
         self.states.reserve(states * self.words);
         self.labels.reserve(states);
@@ -450,6 +460,7 @@ impl Successors {
     ///
     /// # Safety
     /// At most as many as `spare` was last asked for, each state and label fully written, nothing pushed between.
+    #[inline]
     pub unsafe fn commit(&mut self, states: usize) {
         // SAFETY: the caller wrote that many states and labels into the capacity that `spare` reserved.
         unsafe {

@@ -12,6 +12,8 @@ use super::segments::{STRETCH, Segment, SegmentKind};
 const PAD_WORDS: usize = 512;
 /// Words of successors a loop over instances is given room for at once.
 const ROOM_WORDS: usize = 1 << 20;
+/// So many successors are sorted by label at once.
+const SORTED: usize = 64;
 
 /// What calling compiled code needs to know.
 pub(super) struct Driver {
@@ -125,8 +127,8 @@ fn append(
     Room { most, ordered }: Room,
 ) {
     let words = out.words();
-    // One more than can be needed: wide accesses may touch the word behind a state.
-    let (states, labels) = out.spare(most + 1);
+    // One more than can be needed: wide accesses may touch the word behind a state. Behind it, room to sort.
+    let (states, labels) = out.spare(most + 1 + if ordered { 0 } else { most.min(SORTED) });
     let labels = labels.cast::<u32>();
     // SAFETY: the source has `words` words (and one more where the code reads it); there is room for `most`
     // successors, which bounds what this segment appends; the context's pointers outlive the call. `Label` is a
@@ -136,11 +138,12 @@ fn append(
         let written = ends.labels.offset_from_unsigned(labels);
         debug_assert!(written <= most);
         if !ordered {
-            sort(
-                std::slice::from_raw_parts_mut(labels, written),
-                std::slice::from_raw_parts_mut(states, written * words),
-                words,
-            );
+            let labels = std::slice::from_raw_parts_mut(labels, written);
+            match labels.is_sorted() {
+                true => {}
+                false if written <= SORTED => sort_few(labels, states, words),
+                false => sort(labels, std::slice::from_raw_parts_mut(states, written * words), words),
+            }
         }
         written
     };
@@ -148,7 +151,40 @@ fn append(
     unsafe { out.commit(written) }
 }
 
-/// Sorts successors by label; they come in a few ascending stretches.
+/// Sorts at most [`SORTED`] successors by label: first the labels with their places, then every state moves once.
+///
+/// # Safety
+/// At `states` lie as many states as there are labels, and room for as many behind them.
+unsafe fn sort_few(labels: &mut [u32], states: *mut u64, words: usize) {
+    let mut keys = [0; SORTED];
+    let keys = &mut keys[..labels.len()];
+    for (n, &label) in labels.iter().enumerate() {
+        let key = u64::from(label) << 32 | n as u64;
+        let mut to = n;
+        while to > 0 && keys[to - 1] > key {
+            keys[to] = keys[to - 1];
+            to -= 1;
+        }
+        keys[to] = key;
+    }
+    // SAFETY: both ranges lie in the room that the caller gives, and do not overlap; the low half of a key is the number of
+    // a state.
+    unsafe {
+        let aside = states.add(labels.len() * words);
+        std::ptr::copy_nonoverlapping(states, aside, labels.len() * words);
+        for (n, &key) in keys.iter().enumerate() {
+            labels[n] = (key >> 32) as u32;
+            let (from, to) = (aside.add((key as u32) as usize * words), states.add(n * words));
+            match words {
+                1 => *to = *from,
+                2 => to.cast::<[u64; 2]>().write(from.cast::<[u64; 2]>().read()),
+                _ => std::ptr::copy_nonoverlapping(from, to, words),
+            }
+        }
+    }
+}
+
+/// Sorts successors by label where there are many; they come in a few ascending stretches.
 fn sort(labels: &mut [u32], states: &mut [u64], words: usize) {
     for n in 1..labels.len() {
         if labels[n - 1] <= labels[n] {
@@ -158,23 +194,7 @@ fn sort(labels: &mut [u32], states: &mut [u64], words: usize) {
         let to = labels[..n].partition_point(|&other| other <= label);
         labels.copy_within(to..n, to + 1);
         labels[to] = label;
-        let moved = &mut states[to * words..(n + 1) * words];
-        let behind = moved.len() - words;
-        match words {
-            // A state of few words is put aside, which takes a third of the instructions of rotating.
-            1 => {
-                let state = moved[behind];
-                moved.copy_within(..behind, 1);
-                moved[0] = state;
-            }
-            2..=8 => {
-                let mut aside = [0; 8];
-                aside[..words].copy_from_slice(&moved[behind..]);
-                moved.copy_within(..behind, words);
-                moved[..words].copy_from_slice(&aside[..words]);
-            }
-            _ => moved.rotate_right(words),
-        }
+        states[to * words..(n + 1) * words].rotate_right(words);
     }
 }
 
@@ -190,10 +210,17 @@ mod tests {
                 let state = |&label: &u32| (0..words as u64).map(move |word| 100 * word + u64::from(label));
                 labels.iter().flat_map(state).collect()
             };
+            let unsorted = labels;
             let mut states = states_of(&labels);
             sort(&mut labels, &mut states, words);
             assert_eq!(labels, [0, 1, 4, 5, 9]);
             assert_eq!(states, states_of(&labels), "{words} words");
+            let (mut few, mut room) = (unsorted, states_of(&unsorted));
+            room.resize(2 * room.len(), 0);
+            // SAFETY: there is room for as many states again.
+            unsafe { sort_few(&mut few, room.as_mut_ptr(), words) };
+            assert_eq!(few, labels);
+            assert_eq!(room[..states.len()], states, "{words} words");
         }
     }
 }
