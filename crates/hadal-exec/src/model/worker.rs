@@ -84,10 +84,15 @@ impl<'m> ModelWorker<'m> {
     }
 
     /// Replaces the states from number `from` on by their representatives.
-    fn canonicalise(&mut self, out: &mut Successors, from: usize) {
+    fn canonicalise(&mut self, source: Option<&[u64]>, out: &mut Successors, from: usize) {
         if let Some((canonicaliser, scratch)) = &mut self.symmetry {
+            // States that were found are in normal form; looking once saves looking at every successor.
+            let source = source.filter(|source| canonicaliser.is_normal(source, scratch));
             out.retain_from(from, |_, state| {
-                canonicaliser.canonicalise(state, scratch);
+                match source {
+                    Some(source) => canonicaliser.canonicalise_successor(state, source, scratch),
+                    None => canonicaliser.canonicalise(state, scratch),
+                }
                 true
             });
         }
@@ -101,7 +106,7 @@ impl Worker for ModelWorker<'_> {
             Runner::Compiled(compiled) => compiled.initial(out, &mut self.covers),
             Runner::Interpreted(interpreter) => interpreter.initial(out, &mut self.covers),
         }
-        self.canonicalise(out, from);
+        self.canonicalise(None, out, from);
     }
 
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
@@ -111,7 +116,7 @@ impl Worker for ModelWorker<'_> {
             None => single.all(state, out),
             Some((passing, walk)) => passing.successors(&mut single, state, walk, out),
         }
-        self.canonicalise(out, from);
+        self.canonicalise(Some(state), out, from);
     }
 
     fn choices(&mut self, state: &[u64], out: &mut Choices) -> Result<(), ChoiceFault> {

@@ -115,9 +115,32 @@ impl Canonicaliser {
         self.bags.normalise(state, Which::All, &mut scratch.search.bag);
     }
 
+    /// Whether every multiset of the state is in its normal form.
+    pub fn is_normal(&self, state: &[u64], scratch: &mut Scratch) -> bool {
+        if self.bags.is_empty() {
+            return true;
+        }
+        let Scratch { search: buffers, image, .. } = scratch;
+        image.copy_from_slice(state);
+        self.bags.normalise(image, Which::All, &mut buffers.bag);
+        image == state
+    }
+
     /// Replaces the state by the representative of its orbit.
     pub fn canonicalise(&self, state: &mut [u64], scratch: &mut Scratch) {
         self.normalise_multisets(state, scratch);
+        self.choose_representative(state, scratch);
+    }
+
+    /// The same for a successor of a `source` whose multisets [are in normal form](Canonicaliser::is_normal): only those that
+    /// have changed are looked at.
+    pub fn canonicalise_successor(&self, state: &mut [u64], source: &[u64], scratch: &mut Scratch) {
+        self.bags.normalise_changed(state, source, &mut scratch.search.bag);
+        self.choose_representative(state, scratch);
+    }
+
+    /// The same for a state whose multisets are in normal form.
+    fn choose_representative(&self, state: &mut [u64], scratch: &mut Scratch) {
         if self.mode == SymmetryMode::Off {
             return;
         }

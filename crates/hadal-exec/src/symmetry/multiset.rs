@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use hadal_system::state::{get_bits, set_bits};
+use hadal_system::state::{get_bits, mask, set_bits};
 
 /// One multiset in the state.
 #[derive(Clone, Copy, Debug)]
@@ -55,11 +55,16 @@ impl Bags {
     pub fn normalise(&self, state: &mut [u64], which: Which, buffer: &mut [u64]) {
         for bag in &self.list {
             if which == Which::All || bag.permuted {
-                if bag.stride <= 64 {
-                    bag.normalise_narrow(state, buffer)
-                } else {
-                    bag.normalise_wide(state, buffer)
-                }
+                bag.normalise(state, buffer);
+            }
+        }
+    }
+
+    /// The same, where those that are as in `source` are in normal form already.
+    pub fn normalise_changed(&self, state: &mut [u64], source: &[u64], buffer: &mut [u64]) {
+        for bag in &self.list {
+            if !bag.is_same(state, source) {
+                bag.normalise(state, buffer);
             }
         }
     }
@@ -70,6 +75,30 @@ impl Bag {
     #[inline]
     fn element(&self, at: u32) -> u32 {
         self.offset + (self.capacity - 1 - at) * self.stride
+    }
+
+    fn normalise(&self, state: &mut [u64], buffer: &mut [u64]) {
+        if self.stride <= 64 {
+            self.normalise_narrow(state, buffer)
+        } else {
+            self.normalise_wide(state, buffer)
+        }
+    }
+
+    /// Whether two states have the same elements in the same order.
+    fn is_same(&self, a: &[u64], b: &[u64]) -> bool {
+        let bits = self.capacity * self.stride;
+        if bits == 0 {
+            return true;
+        }
+        let (first, last) = (self.offset / 64, (self.offset + bits - 1) / 64);
+        let mut differ = 0;
+        for word in first..=last {
+            let low = self.offset.saturating_sub(word * 64);
+            let high = (self.offset + bits - word * 64).min(64);
+            differ |= (a[word as usize] ^ b[word as usize]) & (mask(high) & !mask(low));
+        }
+        differ == 0
     }
 
     /// For elements of at most 64 bits.
@@ -144,5 +173,36 @@ fn sort_descending(keys: &mut [u64]) {
             at -= 1;
         }
         keys[at] = moving;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hadal_testkit::Random;
+
+    #[test]
+    fn multisets_that_no_action_wrote_are_left_alone_and_others_are_put_in_order() {
+        let mut random = Random::new(11);
+        for stride in [3, 7, 20, 64, 70] {
+            let bag = |offset| Bag { offset, capacity: 5, stride, permuted: false };
+            // Neighbours share words, and so do other bits before, between and behind them.
+            let bags = Bags::new(vec![bag(5), bag(5 + 5 * stride), bag(11 + 10 * stride)]);
+            let words = (20 + 15 * stride).div_ceil(64) as usize;
+            let mut buffer = bags.buffer();
+            for _ in 0..200 {
+                let mut source: Vec<u64> = (0..words).map(|_| random.bits()).collect();
+                bags.normalise(&mut source, Which::All, &mut buffer);
+                let mut state = source.clone();
+                for _ in 0..random.below(4) {
+                    let at = random.below(words as u64 * 64) as u32;
+                    set_bits(&mut state, at, 1, random.below(2));
+                }
+                let mut whole = state.clone();
+                bags.normalise(&mut whole, Which::All, &mut buffer);
+                bags.normalise_changed(&mut state, &source, &mut buffer);
+                assert_eq!(state, whole, "elements of {stride} bits");
+            }
+        }
     }
 }
