@@ -1,10 +1,10 @@
 //! Firing one action instance: guard on the source state, body on a copy, then the successor is appended.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::Variable;
 use cranelift_module::FuncId;
-use hadal_system::{Action, Base, Expr, ParamValues};
+use hadal_system::{Action, Base, BinaryOp, Expr, ExprKind, ParamValues};
 
 use super::calls::{DROPPED, FAULT};
 use super::emit::{Binding, Emitter};
@@ -98,30 +98,39 @@ impl<'s> Emitter<'_, 's> {
         self.enter(next);
     }
 
-    /// Branches on the guard. What functions called in it write is forgotten.
-    fn guard(
-        &mut self,
-        firing: &Firing<'s>,
-        source: Value,
-        enabled: cranelift_codegen::ir::Block,
-        next: cranelift_codegen::ir::Block,
-    ) {
+    /// Branches on the guard. What functions called in it write is forgotten: they work on a copy of the state, which is made
+    /// once the conjuncts before them hold.
+    fn guard(&mut self, firing: &Firing<'s>, source: Value, enabled: Block, next: Block) {
         let guard = &firing.action.guard;
-        let writes = self.unit.plan.expr_writes(guard);
-        if !writes {
-            self.open_instance(firing, &locals_of(guard, firing.action.locals.len()));
+        let used = locals_of(guard, firing.action.locals.len());
+        if !self.unit.plan.expr_writes(guard) {
+            self.open_instance(firing, &used);
             self.condition(guard, enabled, next);
             self.frames.pop();
             return;
+        }
+        let conjuncts = conjuncts_of(guard);
+        let reading = conjuncts.iter().take_while(|part| !self.unit.plan.expr_writes(part)).count();
+        let (reading, writing) = conjuncts.split_at(reading);
+        if !reading.is_empty() {
+            let copied = self.b.create_block();
+            self.open_instance(firing, &used);
+            self.all_hold(reading, copied, next);
+            self.frames.pop();
+            if !self.reached(copied) {
+                return;
+            }
+            self.enter(copied);
+            self.facts.forget_locals();
         }
         let before = self.facts.clone();
         let slot = self.stack_slot(self.unit.layout.words() as u32 * 64);
         let scratch = self.b.ins().stack_addr(types::I64, slot, 0);
         self.copy_state(scratch, source);
         self.state = StateMode::unknown(scratch);
-        self.open_instance(firing, &locals_of(guard, firing.action.locals.len()));
+        self.open_instance(firing, &used);
         let (yes, no) = (self.b.create_block(), self.b.create_block());
-        self.condition(guard, yes, no);
+        self.all_hold(writing, yes, no);
         self.frames.pop();
         self.state = StateMode::source(source);
         for (block, to) in [(yes, enabled), (no, next)] {
@@ -129,6 +138,20 @@ impl<'s> Emitter<'_, 's> {
                 self.enter(block);
                 self.facts = before.clone();
                 self.goto(to);
+            }
+        }
+    }
+
+    /// Branches on whether all of at least one condition hold, the first first.
+    fn all_hold(&mut self, conditions: &[&'s Expr], yes: Block, no: Block) {
+        for (n, condition) in conditions.iter().enumerate() {
+            let more = if n + 1 < conditions.len() { self.b.create_block() } else { yes };
+            self.condition(condition, more, no);
+            if n + 1 < conditions.len() {
+                if !self.reached(more) {
+                    return;
+                }
+                self.enter(more);
             }
         }
     }
@@ -377,4 +400,16 @@ fn note_local(node: Node, used: &mut [bool]) {
     {
         used[local.0 as usize] = true;
     }
+}
+
+/// What a conjunction asks for, in the order in which it is evaluated.
+fn conjuncts_of(guard: &Expr) -> Vec<&Expr> {
+    let (mut list, mut left) = (Vec::new(), vec![guard]);
+    while let Some(expr) = left.pop() {
+        match &expr.kind {
+            ExprKind::Binary(BinaryOp::And, first, second) => left.extend([&**second, &**first]),
+            _ => list.push(expr),
+        }
+    }
+    list
 }
