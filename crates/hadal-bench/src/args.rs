@@ -16,7 +16,7 @@ pub enum Clock {
 /// Files that results are written to.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ResultFiles {
-    /// Write the results to this file as JSON.
+    /// Write the results to this file as JSON; what it held is kept as NAME.before.json and compared with.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write a chart to this file as a self-contained page.

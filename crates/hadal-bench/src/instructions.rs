@@ -59,7 +59,7 @@ pub fn run(args: &BenchArgs, cases: &[&Case], corpus: &Corpus, scratch: &Scratch
         rows.push(row);
     }
     if let Some(path) = &args.files.json {
-        super::write(path, &serde_json::to_string_pretty(&rows).unwrap_or_default())?;
+        super::previous::write_beside_previous(path, &rows)?;
     }
     Ok(u8::from(rows.iter().any(|row| row.problem.is_some())))
 }

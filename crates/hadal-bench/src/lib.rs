@@ -24,6 +24,7 @@ mod page;
 mod partition;
 mod peers;
 mod planning;
+mod previous;
 mod result;
 mod rumur;
 mod scratch;
@@ -110,8 +111,7 @@ fn write_results(
     page: impl FnOnce() -> String,
 ) -> Result<(), BenchError> {
     if let Some(path) = &args.files.json {
-        // Reports are plain data: they always serialise.
-        write(path, &serde_json::to_string_pretty(report).unwrap_or_default())?;
+        previous::write_beside_previous(path, report)?;
     }
     match &args.files.html {
         Some(path) => write(path, &page()),

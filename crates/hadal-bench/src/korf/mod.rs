@@ -79,8 +79,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     }
     println!("{}", summary(&report));
     if let Some(path) = &args.files.json {
-        // The report is plain data: it always serialises.
-        super::write(path, &serde_json::to_string_pretty(&report).unwrap_or_default())?;
+        super::previous::write_beside_previous(path, &report)?;
     }
     Ok(u8::from(report.rows.iter().any(|row| !row.agrees)))
 }
