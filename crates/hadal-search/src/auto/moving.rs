@@ -31,7 +31,7 @@ use hadal_system::Ascending;
 const TABLE_SHARE: u64 = 45;
 const STATES_SHARE: u64 = 28;
 /// Bytes of a table's index for each state, at least.
-const INDEX_BYTES: u64 = 10;
+const INDEX_BYTES: u64 = 7;
 const CACHE_SHARE: u64 = 24;
 const DIAGRAM_SHARE: u64 = 65;
 /// What the cache and the diagram may take together: the rest is for buffers, small layers and leaving the diagram.
@@ -76,10 +76,12 @@ impl<'a> Moving<'a> {
         self.setting.governor.limit() / 100 * percent
     }
 
-    /// What the table may take: of wide states nearly all is states, which stay while it is left.
+    /// What the table may take: of wide states nearly all is states, which stay while it is left. Those of a layer are then
+    /// sorted as whole words, so it is words that must not be too many.
     pub(super) fn table_bytes(&self) -> u64 {
-        let state = self.options().shape.bytes() as u64;
-        let with_index = self.share(STATES_SHARE) / state * (state + INDEX_BYTES);
+        let (space, shape) = (self.setting.task.space, self.options().shape);
+        let packed = StateTable::bytes_of(space.words(), space.bits()) + shape.payload_words() * 8;
+        let with_index = self.share(STATES_SHARE) / shape.bytes() as u64 * (packed as u64 + INDEX_BYTES);
         with_index.min(self.share(TABLE_SHARE))
     }
 

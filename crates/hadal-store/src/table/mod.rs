@@ -79,6 +79,11 @@ impl StateTable {
         Ok(StateTable { payloads, ..table })
     }
 
+    /// Bytes that a state of `words` words of which the lowest `bits` are used takes in such a table, beside the index.
+    pub fn bytes_of(words: usize, bits: u32) -> usize {
+        Form::of_bits(words, bits).bytes()
+    }
+
     fn of_form(
         (words, form): (usize, Form),
         extra: usize,
