@@ -121,7 +121,9 @@ impl Targets {
     /// Sorts the buckets with the most until a half of the memory is free, and puts them into the matrix.
     pub(super) fn relieve(&mut self, shared: &Shared) -> Result<(), Trouble> {
         while self.chunks > self.most_chunks / 2 {
-            let most = (0..self.slots.len()).max_by_key(|&slot| self.slots[slot].full.len());
+            // Where costs are many, buckets have hardly more than one chunk, and one that has none frees nothing.
+            let chunks = |slot: &Slot| slot.full.len() + usize::from(slot.last.capacity() > 0);
+            let most = (0..self.slots.len()).max_by_key(|&slot| chunks(&self.slots[slot]));
             let Some(slot) = most else { break };
             self.deliver(slot, shared)?;
         }
