@@ -64,7 +64,7 @@ struct Buffer {
 }
 
 struct Table {
-    table: StateTable,
+    table: Box<StateTable>,
     /// How much of each arena has been sorted.
     offered: Vec<u64>,
 }
@@ -73,8 +73,8 @@ struct Table {
 /// becomes the older and the older is forgotten (Lamborn 2014, sec. 3.3.2.2, drops the oldest half as well).
 struct Generations {
     /// Twice as many arenas as lanes: the second half holds what moved here from `old`.
-    young: StateTable,
-    old: StateTable,
+    young: Box<StateTable>,
+    old: Box<StateTable>,
     offered: Vec<u64>,
 }
 
@@ -225,12 +225,12 @@ impl Store {
                 Store::Buffer(Buffer { parts, most_words, _memory })
             }
             CacheKind::Table => Store::Table(Table {
-                table: StateTable::new(words, 0, writers, &governor.part(bytes))?,
+                table: Box::new(StateTable::new(words, 0, writers, &governor.part(bytes))?),
                 offered: vec![0; writers],
             }),
             CacheKind::Lru => {
-                let half =
-                    || StateTable::new(words, 0, (2 * writers).min(MAX_WRITERS), &governor.part(bytes / 2));
+                let arenas = (2 * writers).min(MAX_WRITERS);
+                let half = || StateTable::new(words, 0, arenas, &governor.part(bytes / 2)).map(Box::new);
                 Store::Lru(Generations { young: half()?, old: half()?, offered: vec![0; writers] })
             }
         })
