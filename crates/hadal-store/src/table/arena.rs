@@ -123,7 +123,7 @@ impl Arena {
         let slot = self.chunks.get(chunk).ok_or(full)?;
         owned.reservation.try_grow(bytes)?;
         let pages = Pages::zeroed((self.record << self.shift).div_ceil(8)).ok_or(full)?;
-        slot.store(pages.start().cast(), Ordering::Release);
+        slot.store(pages.start().as_ptr().cast(), Ordering::Release);
         owned.pages.push(pages);
         Ok(())
     }

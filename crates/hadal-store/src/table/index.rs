@@ -8,6 +8,7 @@ use super::bucket::{Bucket, Seen};
 use super::pages::Pages;
 use crate::governor::{Governor, OverBudget, Reservation};
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 
 /// Bytes of a bucket.
 const LINE: u64 = 64;
@@ -26,8 +27,15 @@ pub(super) struct Index<B> {
     kind: PhantomData<B>,
 }
 
-/// The buckets to look into.
-pub(super) struct Lines<'i, B>(&'i [B]);
+/// The buckets to look into. No slice: a reference to all of them for every look is what Miri would check each time.
+pub(super) struct Lines<'i, B> {
+    start: NonNull<B>,
+    len: usize,
+    index: PhantomData<&'i [B]>,
+}
+
+// SAFETY: it stands for a shared slice of buckets.
+unsafe impl<B: Sync> Sync for Lines<'_, B> {}
 
 impl<B: Bucket> Index<B> {
     /// An index of the first size.
@@ -104,14 +112,11 @@ impl<B: Bucket> Index<B> {
     /// The buckets; a free one where the index was given up.
     #[inline]
     pub(super) fn lines(&self) -> Lines<'_, B> {
-        Lines(match &self.pages {
-            // SAFETY: the mapping holds that many buckets, which were zero at first and are changed through atomics only
-            // as long as `self` is borrowed; zero is a free bucket; pages are aligned to more than a line.
-            Some(pages) => unsafe {
-                std::slice::from_raw_parts(pages.start().cast::<B>(), self.buckets as usize)
-            },
-            None => B::free(),
-        })
+        let (start, len) = match &self.pages {
+            Some(pages) => (pages.start().cast(), self.buckets as usize),
+            None => (NonNull::from(B::free()).cast(), 1),
+        };
+        Lines { start, len, index: PhantomData }
     }
 }
 
@@ -119,21 +124,23 @@ impl<B: Bucket> Lines<'_, B> {
     /// Where the search for a hash begins.
     #[inline]
     pub(super) fn home(&self, h: u64) -> usize {
-        ((u128::from(h) * self.0.len() as u128) >> 64) as usize
+        ((u128::from(h) * self.len as u128) >> 64) as usize
     }
 
     /// The next bucket, around the end.
     #[inline]
     pub(super) fn after(&self, bucket: usize) -> usize {
-        if bucket + 1 < self.0.len() { bucket + 1 } else { 0 }
+        if bucket + 1 < self.len { bucket + 1 } else { 0 }
     }
 
     /// The bucket numbered by [`Lines::home`] or [`Lines::after`].
     #[inline]
     pub(super) fn at(&self, bucket: usize) -> &B {
-        debug_assert!(bucket < self.0.len());
-        // SAFETY: both are below the length, which is not 0.
-        unsafe { self.0.get_unchecked(bucket) }
+        debug_assert!(bucket < self.len);
+        // SAFETY: both numbers are below the length, which is not 0. The mapping holds that many buckets, which were zero at
+        // first, that is free, and are changed through atomics only as long as the index is borrowed; pages are aligned
+        // to more than a line.
+        unsafe { self.start.add(bucket).as_ref() }
     }
 
     /// Enters a state that is not there, for one who is alone with the index.

@@ -85,8 +85,8 @@ impl Pages {
     }
 
     /// The first word; page-aligned.
-    pub(super) fn start(&self) -> *mut u64 {
-        self.start.as_ptr()
+    pub(super) fn start(&self) -> NonNull<u64> {
+        self.start
     }
 }
 

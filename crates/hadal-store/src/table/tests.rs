@@ -141,7 +141,7 @@ fn the_budget_is_an_error_not_a_lost_state() {
 
 #[test]
 fn threads_fill_a_table_without_losing_or_repeating_a_state() {
-    let budget = if cfg!(miri) { 100_000 } else { 2_000_000 };
+    let budget = if cfg!(miri) { 70_000 } else { 2_000_000 };
     let governor = Governor::new(budget);
     let mut table = StateTable::keeping((1, 30), Payload::NONE, 3, &governor).unwrap();
     let (_, writers) = table.share();
