@@ -115,6 +115,22 @@ fn a_chain_of_tiny_buckets_shares_files() {
     assert!(explored.figures.bytes_written < 100 * length as u64, "{}", explored.figures.bytes_written);
 }
 
+/// More buckets than there are chunks of memory for successors: none has more than the chunk it begins with.
+#[test]
+fn steps_of_very_many_costs_out_of_one_state_leave_memory_when_it_is_full() {
+    let many = 2000;
+    let mut graph = Graph::new(many + 2, 1, vec![0], &[many + 1]);
+    for n in 1..=many {
+        graph.edge(0, n, 3 * n as u32);
+        graph.edge(n, many + 1, 5 * (many - n) as u32 + 1);
+    }
+    let mut run = Run::new(&graph, &Blind);
+    run.budget = 4 << 20;
+    let explored = run.done();
+    assert_eq!(replayed_cost(&graph, &explored), Some(3 * many as u64 + 1));
+    assert_eq!(graph.least_cost(), Some(3 * many as u64 + 1));
+}
+
 /// Two cabins on a track that they share in part, as sheet 2.3 of the sources reconstructs it.
 #[test]
 fn the_observed_locality_of_two_cabins_is_twelve() {
