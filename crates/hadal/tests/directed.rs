@@ -133,7 +133,7 @@ fn nothing_is_found_where_nothing_is_and_what_was_left_out_is_said() {
     assert_eq!(pruned["directed"]["distinct"], 775, "published: 775 of 809 states are closed");
     assert!(pruned["directed"]["hopeless"].as_u64().is_some_and(|n| n > 0));
     assert!(
-        pruned["reason"].as_str().is_some_and(|reason| reason.contains("left out")),
+        pruned["reason"].as_str().is_some_and(|reason| reason.contains("were pruned")),
         "{}",
         pruned["reason"]
     );

@@ -89,7 +89,8 @@ fn check_and_runs_agree_on_depths_and_traces_end_at_theirs() {
 
 #[test]
 fn a_relaxed_run_that_found_a_violation_is_over() {
-    let (folder, model) = file("grid.m", &format!("{GRID} invariant \"inside\" x + y + z < 150;"));
+    let grid = GRID.replace("60", "120");
+    let (folder, model) = file("grid.m", &format!("{grid} invariant \"inside\" x + y + z < 300;"));
     let disk = folder.path().join("runs");
     let result = hadal(&[
         "check",
@@ -105,7 +106,7 @@ fn a_relaxed_run_that_found_a_violation_is_over() {
         "off",
     ]);
     let result = result.expect_code(1).json();
-    assert_eq!(number(&result, "trace_length"), 150);
+    assert_eq!(number(&result, "trace_length"), 300);
     let listed = runs(&disk);
     assert!(!listed.is_empty(), "the run went to disk: {result:#}");
     assert!(listed.iter().all(|run| run["status"] == "violated"), "{listed:#?}");
@@ -206,7 +207,7 @@ fn every_property_is_reported_with_its_own_shortest_trace() {
 }
 
 #[test]
-fn an_error_of_the_model_ends_the_list_and_real_time_refuses_it() {
+fn an_error_of_the_model_ends_the_list() {
     let text =
         "var x: 0..9; startstate x := 0; end; rule \"up\" x := x + 1; end; invariant \"below three\" x < 3;";
     let (_folder, model) = file("error.m", text);
@@ -214,8 +215,6 @@ fn an_error_of_the_model_ends_the_list_and_real_time_refuses_it() {
     let list = result["violations"].as_array().expect("a list");
     let kinds: Vec<_> = list.iter().filter_map(|it| it["kind"].as_str()).collect();
     assert_eq!(kinds, ["invariant", "error"]);
-    let refused = hadal(&["check", &bundled_model("bridge.xta"), "--continue", "2"]).expect_code(2);
-    assert!(refused.stderr.contains("real time"), "{}", refused.stderr);
 }
 
 const FAMILY: &str = "default(N, 3)\nbyte fork[N];\nforloop(i, 0, eval(N - 1), `\nprocess Phil`'i {\n  state a, b;\n  init a;\n  \

@@ -3,6 +3,8 @@
 //! Records are not aligned. The last load or store of a state ends with its last byte and overlaps the one before, so
 //! nothing outside the record is touched, and no width needs a loop over bytes.
 
+use hadal_system::state::mask;
+
 /// Bytes a record has at least: one overlapping pair of 32-bit accesses needs as many.
 const LEAST: usize = 4;
 
@@ -15,6 +17,8 @@ pub(super) struct Form {
     last: usize,
     /// How far the last words are shifted down for it.
     shift: u32,
+    /// Bits of the last word that have no room.
+    beyond: u64,
 }
 
 impl Form {
@@ -27,7 +31,9 @@ impl Form {
         let access = if words == 1 { LEAST } else { 8 };
         let last = bytes.min(whole) - access;
         let before = if words == 1 { 0 } else { (words - 2) * 8 };
-        Form { words, bytes: bytes.min(whole), last, shift: (last - before) as u32 * 8 }
+        let bytes = bytes.min(whole);
+        let beyond = !mask((bytes - (words - 1) * 8) as u32 * 8);
+        Form { words, bytes, last, shift: (last - before) as u32 * 8, beyond }
     }
 
     /// States of whole words.
@@ -38,6 +44,12 @@ impl Form {
     /// Bytes of a state.
     pub(super) fn bytes(self) -> usize {
         self.bytes
+    }
+
+    /// Whether a state whose last word is this one fits: no bit is set that records have no room for.
+    #[inline]
+    pub(super) fn holds(self, last: u64) -> bool {
+        last & self.beyond == 0
     }
 
     /// What the last access reads or writes of `state`, which has more than one word.
@@ -125,7 +137,6 @@ impl Form {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hadal_system::state::mask;
     use hadal_testkit::Random;
 
     #[test]

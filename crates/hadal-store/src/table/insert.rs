@@ -181,6 +181,8 @@ impl StateTable {
         let count = window.states.len() / words;
         for (n, state) in window.states.chunks_exact(words).take(WINDOW).enumerate() {
             passes.hashes[n] = hash(state);
+            // Bits that are lost would make two states one.
+            assert!(self.form.holds(state[words - 1]), "a state has more bits than its space says");
             passes.buckets[n] = lines.at(lines.home(passes.hashes[n]));
             prefetch(passes.buckets[n]);
         }

@@ -256,3 +256,11 @@ fn payloads_of_earlier_states_stay_and_a_full_table_says_how_far_it_came() {
     assert!(pairs.iter().all(|&payload| payload == 2), "both of each are counted");
     assert_eq!(*last as usize, 2 - taken % 2);
 }
+
+#[test]
+#[should_panic(expected = "more bits than its space says")]
+fn a_state_with_bits_that_have_no_room_is_not_taken_for_another() {
+    let governor = Governor::new(1 << 20);
+    let mut table = StateTable::keeping((1, 40), Payload::NONE, 1, &governor).unwrap();
+    let _ = table.insert_all(&[1, 1 | 1 << 41], |_, _| {}, |_, _| {});
+}

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A file with this name says that a number had no room in the run's states.
 const OVERFLOWED: &str = "overflowed";
@@ -76,19 +76,11 @@ pub(super) struct Places<'a> {
     resumed: Option<&'a Path>,
     places: Mutex<Vec<Place>>,
     overflowed: AtomicBool,
-    /// How many folders there were.
-    opened: AtomicU64,
 }
 
 impl<'a> Places<'a> {
     pub(super) fn new(args: &'a PlanArgs, resumed: Option<&'a Path>) -> Self {
-        Places {
-            args,
-            resumed,
-            places: Mutex::default(),
-            overflowed: AtomicBool::new(false),
-            opened: AtomicU64::new(0),
-        }
+        Places { args, resumed, places: Mutex::default(), overflowed: AtomicBool::new(false) }
     }
 
     fn places(&self) -> std::sync::MutexGuard<'_, Vec<Place>> {
@@ -145,8 +137,8 @@ impl<'a> Places<'a> {
             forget(&places.remove(0).place);
         }
         let place = match (places.last(), self.resumed) {
-            (Some(last), _) => last.place.beside(&format!("again{}", self.opened.load(Ordering::Relaxed))),
-            (None, Some(path)) => RunPlace::existing(path).beside("again"),
+            (Some(last), _) => unused_beside(&last.place),
+            (None, Some(path)) => unused_beside(&RunPlace::existing(path)),
             (None, None) => {
                 let parent =
                     self.args.room.disk.as_deref().unwrap_or(Path::new(hadal_check::folder::DEFAULT_DISK));
@@ -155,7 +147,6 @@ impl<'a> Places<'a> {
             }
         }
         .limited_to(self.args.room.disk_limit);
-        self.opened.fetch_add(1, Ordering::Relaxed);
         let ledger = place.create(governor, kept.fingerprint, &about);
         if ledger.is_ok() && self.overflowed.load(Ordering::Relaxed) {
             mark(&place.path);
@@ -196,6 +187,22 @@ impl<'a> Places<'a> {
             forget(&last);
         }
         kept.then(|| last.path.display().to_string())
+    }
+}
+
+/// A folder beside that of a run which nobody has made, an earlier sitting that was killed included. However many follow each
+/// other, all are named after the first.
+fn unused_beside(place: &RunPlace) -> RunPlace {
+    let name = place.path.file_name().unwrap_or_default().to_string_lossy();
+    let first = name.split(".again").next().unwrap_or_default();
+    let first = RunPlace::existing(&place.path.with_file_name(first));
+    let mut number = 1;
+    loop {
+        let beside = first.beside(&format!("again{number}"));
+        if !beside.path.exists() {
+            return beside;
+        }
+        number += 1;
     }
 }
 
