@@ -124,7 +124,7 @@ fn a_process_that_comes_and_goes_is_a_slot_whose_first_location_is_absence() {
     assert!(!system.has_plain_steps());
     assert_eq!(problems(&system), [""; 0]);
     system.actions[0].then = Some(ProcessId(1));
-    assert_eq!(problems(&system), ["the process that goes on alone does not exist"]);
+    assert_eq!(problems(&system), ["the process that continues alone does not exist"]);
     system.actions[0].then = Some(ProcessId(0));
     system.actions[1].cost = Some(Expr::constant(3));
     assert_eq!(problems(&system), ["it has a cost, and some actions are no steps of their own"]);
