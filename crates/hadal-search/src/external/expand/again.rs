@@ -47,9 +47,6 @@ impl Expander<'_> {
                 for ((label, state), &cost) in out.iter().zip(&costs) {
                     self.deal_again(pass, again, Taken { label, cost, state }, parent)?;
                 }
-                if self.targets.is_full() {
-                    self.targets.relieve(&pass.shared)?;
-                }
             }
             if let Some(reason) = self.task.control.must_stop(0) {
                 *lock(&pass.stopped) = Some(reason);
@@ -85,6 +82,9 @@ impl Expander<'_> {
         if self.shape.payload_words() > 0 {
             let step = Step { from: pass.cell, to, label, parent, state };
             self.rules.mode.carry(self.shape, step, &mut self.payload);
+        }
+        if self.targets.is_full() {
+            self.targets.relieve(&pass.shared)?;
         }
         self.targets.push(to, &self.payload, state)
     }

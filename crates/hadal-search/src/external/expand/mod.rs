@@ -278,9 +278,6 @@ impl<'a> Expander<'a> {
                     self.done.expanded -= (batch.len() / self.shape.stride() - n - 1) as u64;
                     break;
                 }
-                if self.targets.is_full() {
-                    self.targets.relieve(&pass.shared)?;
-                }
             }
         }
         self.deal(pass, batch)
@@ -356,6 +353,10 @@ impl<'a> Expander<'a> {
                 let parent = &batch[parents[n] as usize * stride..][..stride];
                 let step = Step { from: cell, to, label, parent, state };
                 self.rules.mode.carry(self.shape, step, &mut self.payload);
+            }
+            // One state may have successors for more buckets than there is memory for at once.
+            if self.targets.is_full() {
+                self.targets.relieve(&pass.shared)?;
             }
             self.targets.push(to, &self.payload, state)?;
         }
