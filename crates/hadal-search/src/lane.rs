@@ -263,6 +263,11 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
+    /// A number that grows as it gets on: transitions, and what is taken of a batch that waits.
+    pub(crate) fn reached(&self) -> u64 {
+        self.transitions + self.taken as u64
+    }
+
     /// The waiting batch, for an explorer that places states itself, and the word of each one's parent.
     pub(crate) fn waiting(&self) -> (&Successors, &[u64]) {
         (&self.out, &self.parent_words)

@@ -73,6 +73,24 @@ fn states_without_structure_go_to_sorted_runs_with_the_same_numbers() {
 }
 
 #[test]
+fn the_table_is_left_under_every_budget() {
+    // What the table, the layer being found and the next storage take together is tight at different budgets.
+    let mut storage = std::collections::BTreeSet::new();
+    for (space, side) in [(Grid::torus(2, 300).scrambled().padded(1), 300), (Grid::torus(2, 400), 400)] {
+        for budget in (8..20).step_by(2).map(|n| n << 18) {
+            for threads in [1, 4] {
+                let report = auto(&space, threads, budget);
+                let found = (report.verdict.clone(), report.states, report.transitions, report.depth);
+                let whole = (Verdict::Holds, side * side, 4 * side * side, Some(side));
+                assert_eq!(found, whole, "{budget} bytes, {threads} threads");
+                storage.extend(storages(&report));
+            }
+        }
+    }
+    assert_eq!(storage.len(), 3, "{storage:?}");
+}
+
+#[test]
 fn a_trace_from_disk_is_shortest_and_connected() {
     let grid = Grid::torus(3, 60).with(PropertyKind::Invariant, |p| p != [29, 30, 28]);
     let report = auto(&grid, 2, 3 << 20);

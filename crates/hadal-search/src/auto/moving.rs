@@ -11,11 +11,11 @@ use crate::layered::detector::{Detector, Nothing};
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord, Tally};
 use crate::layered::room::{self, make_fit};
-use crate::layered::sweep::{Keep, Means, Origin, Partly, Sweep};
+use crate::layered::sweep::{Fallback, Keep, Means, Origin, Partly, Sweep};
 use crate::ram::breadth::{Begun, TABLE};
 use crate::ram::layer::Range;
 use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict};
-use crate::run::storage::{Room, on_disk};
+use crate::run::storage::{Room, Tier, on_disk};
 use crate::run::{Buffers, RUNNING, closed_set, run_options, sorted_runs, status};
 use hadal_store::error::ReadError;
 use hadal_store::run::RunOptions;
@@ -26,18 +26,25 @@ use hadal_store::vfs::Disk;
 use hadal_store::{Governor, OverBudget, Reservation};
 use hadal_system::Ascending;
 
-/// Shares of the budget, in percent. While the table is left, its states without the index, a sorted copy of a layer and
-/// the diagram stand side by side.
+/// Shares of the budget, in percent. While the table is left, its states without the index, and sorted copies of what is
+/// still to be expanded and of the layer being found stand side by side.
 const TABLE_SHARE: u64 = 45;
 const STATES_SHARE: u64 = 28;
 /// Bytes of a table's index for each state, at least.
 const INDEX_BYTES: u64 = 7;
-const CACHE_SHARE: u64 = 24;
+/// The cache, which half as much again sorts; where that is too much, it begins smaller.
+const CACHE_SHARES: [u64; 3] = [24, 12, 6];
+/// The least that it takes with sorting: it is kept while the detector is made.
+const LEAST_CACHE_SHARE: u64 = 9;
 const DIAGRAM_SHARE: u64 = 65;
 /// What the cache and the diagram may take together: the rest is for buffers, small layers and leaving the diagram.
-const ELASTIC_SHARE: u64 = 80;
+const ELASTIC_SHARE: u64 = 77;
 /// The filter in front of sorted runs, once the diagram is gone.
 const SCREEN_SHARE: u64 = 25;
+/// The part of the budget that is kept while there is a diagram, for leaving it: it hands over what it holds to sorted runs
+/// while it stands.
+const LEAVING_PART: u64 = 14;
+const LEAVING_LEAST: u64 = 160 << 10;
 /// States that a new detector is offered at a time: limits are looked at in between.
 const OFFERED: usize = 1 << 17;
 
@@ -57,10 +64,16 @@ pub(super) enum Moved<'a> {
 
 /// A detector that was offered the layer being found.
 struct Offered<'a> {
-    detector: Box<dyn Detector + 'a>,
+    made: Made<'a>,
     stage: Stage,
     /// How many states that were.
     offered: u64,
+}
+
+/// A detector, and memory for leaving it where it is a diagram.
+struct Made<'a> {
+    detector: Box<dyn Detector + 'a>,
+    leaving: Option<Reservation>,
 }
 
 /// What a layered search that begins, or goes on, has besides its origin.
@@ -68,7 +81,7 @@ struct Outfit<'a> {
     lanes: Vec<Lane<'a>>,
     /// Memory for the cache and the diagram.
     elastic: Governor,
-    detector: Option<Box<dyn Detector + 'a>>,
+    made: Option<Made<'a>>,
 }
 
 impl<'a> Moving<'a> {
@@ -105,11 +118,15 @@ impl<'a> Moving<'a> {
         let disk = ledger.disk().clone();
         let found = ranges.len() - 1;
         let mut journal = self.journal_of(&table, &ranges[..found], &disk)?;
+        // The table goes before the detector comes; what is still to be expanded takes of the same memory as that.
         let elastic = governor.part(self.share(ELASTIC_SHARE));
-        let made = self.offered(&journal, &elastic, (&table, &ranges[found]), &disk);
-        let stage = made.as_ref().map_or(TABLE, |made| made.stage);
-        let rest = sorted_records(&table, left, governor)?;
+        let next = sorted_records(&table, &ranges[found], &elastic)?;
+        let rest = sorted_records(&table, left, &elastic)?;
         drop(table);
+        let cached = elastic.try_reserve(self.share(LEAST_CACHE_SHARE), "candidates")?;
+        let made = self.offered(&journal, &elastic, next, &disk);
+        drop(cached);
+        let stage = made.as_ref().map_or(TABLE, |made| made.stage);
         // From here on a killed search loses at most what the next commit would have added.
         let seconds = task.control.elapsed().as_secs_f64();
         let stages = vec![TABLE, stage];
@@ -123,7 +140,7 @@ impl<'a> Moving<'a> {
             reached: None,
             begun: 0,
         };
-        let Offered { detector, offered, .. } = match made {
+        let Offered { made, offered, .. } = match made {
             Err(trouble) if trouble.is_stop() => {
                 tally.stages = &stages[..1];
                 ledger.commit(&mut journal, tally, &status(&Verdict::Stopped(StopReason::Interrupted)))?;
@@ -138,7 +155,7 @@ impl<'a> Moving<'a> {
         let partly = Some(Partly { fired: fired - finished, offered, rest });
         let ledger = Some(ledger);
         let origin = Origin { disk, ledger, journal, layers, counts, seconds: 0.0, stages, partly, begun: 0 };
-        let sweep = self.sweep(Outfit { lanes, elastic, detector: Some(detector) }, origin)?;
+        let sweep = self.sweep(Outfit { lanes, elastic, made: Some(made) }, origin)?;
         Ok(Moved::To(Box::new(sweep)))
     }
 
@@ -147,13 +164,12 @@ impl<'a> Moving<'a> {
         &self,
         journal: &Journal,
         elastic: &Governor,
-        (table, found): (&StateTable, &[Range]),
+        next: Sorted,
         disk: &Disk,
     ) -> Result<Offered<'a>, Trouble> {
         let control = self.setting.task.control;
         let _armed = control.brake(disk);
-        let (mut detector, stage) = self.detector(disk, journal, elastic)?;
-        let next = sorted_records(table, found, self.setting.governor)?;
+        let (mut made, mut stage) = self.detector(disk, journal, elastic)?;
         let offer = |detector: &mut dyn Detector| -> Result<(), Trouble> {
             for batch in next.flat.chunks(OFFERED * next.stride) {
                 if control.must_stop(0).is_some() {
@@ -163,34 +179,49 @@ impl<'a> Moving<'a> {
             }
             Ok(())
         };
-        match offer(&mut *detector) {
+        match offer(&mut *made.detector) {
             Err(Trouble::OverBudget(_)) => {
                 // What it held is needed for the next.
-                drop(std::mem::replace(&mut detector, Box::new(Nothing)));
-                detector = on_disk(disk, self.options(), journal, self.share(SCREEN_SHARE))?;
-                offer(&mut *detector)?;
+                made = Made { detector: Box::new(Nothing), leaving: None };
+                made.detector = on_disk(disk, self.options(), journal, self.share(SCREEN_SHARE))?;
+                stage.storage = Tier::SortedRuns.name();
+                offer(&mut *made.detector)?;
             }
             other => other?,
         }
-        Ok(Offered { detector, stage, offered: (next.flat.len() / next.stride) as u64 })
+        Ok(Offered { made, stage, offered: (next.flat.len() / next.stride) as u64 })
     }
 
     fn sweep(&self, outfit: Outfit<'a>, origin: Origin) -> Result<Sweep<'a>, Trouble> {
-        let Outfit { lanes, elastic, detector } = outfit;
+        let Outfit { lanes, elastic, made } = outfit;
+        let (detector, leaving) = made.map_or((None, None), |made| (Some(made.detector), made.leaving));
         let Setting { task, governor, .. } = self.setting;
-        let share = self.share(CACHE_SHARE);
         let (options, disk, screen) = (self.options(), origin.disk.clone(), self.share(SCREEN_SHARE));
+        let fallback = leaving.map(|leaving| -> Fallback {
+            Box::new(move || {
+                drop(leaving);
+                Ok(Box::new(sorted_runs(&disk, options, screen)?))
+            })
+        });
         let means = Means {
-            cache: Cache::new(CacheKind::Table, options.shape, lanes.len(), share, &elastic)?,
+            cache: self.cache(lanes.len(), &elastic)?,
             lanes,
             detector,
-            fallback: Some(Box::new(move || Ok(Box::new(sorted_runs(&disk, options, screen)?)))),
+            fallback,
             keep: Keep::ALL,
             mailbox: Mailbox::alone(options.shape, governor),
         };
         let mut sweep = Sweep::new(task, governor, means, origin);
         sweep.suit_journal();
         Ok(sweep)
+    }
+
+    /// The largest cache that there is room for.
+    fn cache(&self, lanes: usize, elastic: &Governor) -> Result<Cache, OverBudget> {
+        let new =
+            |share| Cache::new(CacheKind::Table, self.options().shape, lanes, self.share(share), elastic);
+        let [first, smaller @ ..] = CACHE_SHARES;
+        smaller.into_iter().fold(new(first), |made, share| made.or_else(|_| new(share)))
     }
 
     /// Goes on from what was committed, after these `stages`; stops at once where the disk has no room for the detector.
@@ -205,17 +236,18 @@ impl<'a> Moving<'a> {
         let elastic = governor.part(self.share(ELASTIC_SHARE));
         let when_full = task.control.limits.when_full;
         let armed = task.control.brake_reading_back(&disk);
+        let cached = elastic.try_reserve(self.share(LEAST_CACHE_SHARE), "candidates")?;
         let fitted = make_fit(&mut ledger, self.options(), record, (known, when_full), |journal| {
             self.detector(&disk, journal, &elastic)
         })?;
-        drop(armed);
-        let detector = fitted.made.map(|(detector, stage)| {
+        drop((armed, cached));
+        let made = fitted.made.map(|(made, stage)| {
             stages.push(stage);
-            detector
+            made
         });
         let lanes = (0..threads.max(1)).map(|_| Lane::new(task, Parents::Forgotten)).collect();
         let origin = Origin { stages, ..Origin::of_record(ledger, fitted.journal, fitted.record) };
-        self.sweep(Outfit { lanes, elastic, detector }, origin)
+        self.sweep(Outfit { lanes, elastic, made }, origin)
     }
 
     /// A diagram that knows the journal's layers, or sorted runs where that does not fit.
@@ -224,7 +256,10 @@ impl<'a> Moving<'a> {
         disk: &Disk,
         journal: &Journal,
         elastic: &Governor,
-    ) -> Result<(Box<dyn Detector + 'a>, Stage), Trouble> {
+    ) -> Result<(Made<'a>, Stage), Trouble> {
+        let governor = self.setting.governor;
+        let leaving = governor
+            .try_reserve((governor.limit() / LEAVING_PART).max(LEAVING_LEAST), "leaving the diagram")?;
         let states = (0..journal.depth()).map(|d| journal.states(d)).sum();
         let depth = journal.depth() as u64 - 1;
         let room = Room {
@@ -235,7 +270,8 @@ impl<'a> Moving<'a> {
             threads: self.setting.threads,
         };
         let (detector, tier) = closed_set(self.setting.task.space, journal, room)?;
-        Ok((detector, Stage { storage: tier.name(), states, depth }))
+        let leaving = (tier == Tier::Diagram).then_some(leaving);
+        Ok((Made { detector, leaving }, Stage { storage: tier.name(), states, depth }))
     }
 
     /// Writes layers of the table to a new journal.
@@ -328,11 +364,12 @@ fn sorted_records(table: &StateTable, ranges: &[Range], governor: &Governor) -> 
     let states: u64 = ranges.iter().map(|r| r.to - r.from).sum();
     let shape = RecordShape::keeping(table.words(), table.payload());
     let bytes = states * shape.bytes() as u64 + scratch_bytes(shape, states as usize);
-    let memory = governor.try_reserve(bytes, "sorting")?;
+    let mut memory = governor.try_reserve(bytes, "sorting")?;
     let mut flat = Vec::with_capacity(states as usize * shape.stride());
     for range in ranges {
         table.copy_records(range.writer, range.from, range.to, &mut flat);
     }
     sort_records(shape, &mut flat);
+    memory.shrink_to(flat.len() as u64 * 8);
     Ok(Sorted { stride: shape.stride(), flat, memory })
 }

@@ -1,6 +1,7 @@
 //! The expansion of a block of states on all lanes.
 
 use crate::lane::{Lane, Sink};
+use hadal_store::OverBudget;
 use hadal_system::States;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +18,12 @@ pub(crate) enum BlockEnd {
     Whole,
     /// The cache is full; batches wait in the lanes.
     Full,
+    /// It was full again and again although it had been emptied: it is too small to take anything.
+    Stuck(OverBudget),
 }
+
+/// Expansions that got nowhere before there is no hope.
+const HOPELESS: u32 = 3;
 
 /// What is left of a block.
 pub(crate) struct Left {
@@ -25,12 +31,21 @@ pub(crate) struct Left {
     next: AtomicUsize,
     /// Pieces taken and not finished.
     returned: Mutex<Vec<(usize, usize)>>,
+    stalls: Mutex<Stalls>,
+}
+
+/// How often lanes found the cache full without getting on.
+#[derive(Default)]
+struct Stalls {
+    /// How far they had got at the last expansion.
+    reached: u64,
+    times: u32,
 }
 
 impl Left {
     /// All of it.
     pub(crate) fn all() -> Self {
-        Left { next: AtomicUsize::new(0), returned: Mutex::new(Vec::new()) }
+        Left { next: AtomicUsize::new(0), returned: Mutex::default(), stalls: Mutex::default() }
     }
 
     /// Expands on all lanes, each with its own sink, until nothing is left or the cache is full. Of each record of the block
@@ -43,11 +58,11 @@ impl Left {
         words: usize,
     ) -> BlockEnd {
         let states = block.len();
-        let full = Mutex::new(BlockEnd::Whole);
+        let full = Mutex::new(None);
         let work = |(lane, sink): (&mut Lane, &mut _)| {
-            let ran_full = || *full.lock().unwrap_or_else(|e| e.into_inner()) = BlockEnd::Full;
-            if lane.finish_batch(sink).is_err() {
-                return ran_full();
+            let ran_full = |over| *full.lock().unwrap_or_else(|e| e.into_inner()) = Some(over);
+            if let Err(over) = lane.finish_batch(sink) {
+                return ran_full(over);
             }
             while let Some((from, to)) = self.take(states) {
                 let state = |n: u64, payload: &mut Vec<u64>| {
@@ -56,12 +71,12 @@ impl Left {
                     payload.extend_from_slice(own);
                     (state, 0)
                 };
-                if let Err((done, _)) = lane.expand(sink, (to - from) as u64, state) {
+                if let Err((done, over)) = lane.expand(sink, (to - from) as u64, state) {
                     if from + (done as usize) < to {
                         let rest = (from + done as usize, to);
                         self.returned.lock().unwrap_or_else(|e| e.into_inner()).push(rest);
                     }
-                    return ran_full();
+                    return ran_full(over);
                 }
             }
         };
@@ -77,7 +92,19 @@ impl Left {
                 }
             });
         }
-        full.into_inner().unwrap_or_else(|e| e.into_inner())
+        match full.into_inner().unwrap_or_else(|e| e.into_inner()) {
+            None => BlockEnd::Whole,
+            Some(over) => self.full(lanes, over),
+        }
+    }
+
+    /// Whether emptying the cache will help.
+    fn full(&self, lanes: &[Lane], over: OverBudget) -> BlockEnd {
+        let reached = lanes.iter().map(Lane::reached).sum();
+        let mut stalls = self.stalls.lock().unwrap_or_else(|e| e.into_inner());
+        let times = if reached == stalls.reached { stalls.times + 1 } else { 0 };
+        *stalls = Stalls { reached, times };
+        if times < HOPELESS { BlockEnd::Full } else { BlockEnd::Stuck(over) }
     }
 
     fn take(&self, states: usize) -> Option<(usize, usize)> {

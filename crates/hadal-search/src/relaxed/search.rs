@@ -224,10 +224,13 @@ impl<'a> Exploration<'a> {
     fn expand(&mut self, block: &[u64]) -> Result<(), Trouble> {
         let left = Left::all();
         let block = States::new(self.task.space.words(), block);
-        while left.expand(&mut self.lanes, &mut self.pool.sinks(), block, block.words()) == BlockEnd::Full {
-            self.decide()?;
+        loop {
+            match left.expand(&mut self.lanes, &mut self.pool.sinks(), block, block.words()) {
+                BlockEnd::Whole => return Ok(()),
+                BlockEnd::Full => self.decide()?,
+                BlockEnd::Stuck(over) => return Err(over.into()),
+            }
         }
-        Ok(())
     }
 
     /// Moves everything from the pool to the closed set; what was undecided and is new waits to be expanded.

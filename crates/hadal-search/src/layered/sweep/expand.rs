@@ -35,10 +35,11 @@ impl<'a> Sweep<'a> {
                 let Some(scopes) = self.detector.scopes() else { return Ok(None) };
                 let ended = scopes.expand(&left, &mut self.lanes, &group);
                 self.counted.row.seconds.expanding += begun.elapsed().as_secs_f64();
-                if ended == BlockEnd::Whole {
-                    break;
+                match ended {
+                    BlockEnd::Whole => break,
+                    BlockEnd::Full => scopes.make_room()?,
+                    BlockEnd::Stuck(over) => return Err(over.into()),
                 }
-                scopes.make_room()?;
             }
         }
         Ok(None)
@@ -66,8 +67,12 @@ impl<'a> Sweep<'a> {
             let records = States::new(shape.stride(), block);
             let ended = left.expand(&mut self.lanes, &mut self.cache.sinks(), records, shape.words());
             self.counted.row.seconds.expanding += begun.elapsed().as_secs_f64();
-            if ended == BlockEnd::Whole {
-                return Ok(None);
+            match ended {
+                BlockEnd::Whole => return Ok(None),
+                BlockEnd::Full => {}
+                // Without the diagram there is room.
+                BlockEnd::Stuck(over) if !self.fall_back()? => return Err(over.into()),
+                BlockEnd::Stuck(_) => {}
             }
             self.drain()?;
             self.cache.make_room()?;
