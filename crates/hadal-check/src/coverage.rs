@@ -4,6 +4,7 @@
 
 use crate::error::CheckError;
 use crate::run::Prepared;
+use crate::runs::Answer;
 use crate::{Check, Options};
 use hadal_exec::symmetry::SymmetryMode;
 use hadal_exec::{Engine, Model, ModelOptions};
@@ -74,11 +75,19 @@ pub struct Vacuous {
 }
 
 impl Prepared {
-    /// What the answer in `report` is about.
-    pub fn coverage(&self, report: &Report) -> Result<Coverage, CheckError> {
+    /// What the answer in `report` is about, and those that searches of their own gave before it.
+    pub fn coverage(&self, report: &Report, answers: &[Answer]) -> Result<Coverage, CheckError> {
         let system = self.model().system();
-        let mut coverage =
-            Coverage { properties: answered(system, self.question(), report), ..Coverage::default() };
+        let mut properties = answered(system, self.question(), report);
+        for property in properties.iter_mut().filter(|it| it.verdict == "open" && is_about_runs(it.kind)) {
+            let own = answers.iter().find(|answer| answer.property == property.name);
+            property.verdict = match own.and_then(|answer| answer.holds) {
+                Some(true) => "holds",
+                Some(false) => "violated",
+                None => "open",
+            };
+        }
+        let mut coverage = Coverage { properties, ..Coverage::default() };
         // What a reduction leaves out might have happened.
         let seen_all = report.verdict == Verdict::Holds && report.proviso.is_none();
         if !seen_all || !self.reductions().is_empty() {
@@ -109,6 +118,11 @@ fn kind_name(kind: PropertyKind) -> Option<&'static str> {
     }
 }
 
+/// Whether visiting every state does not answer properties of this kind.
+fn is_about_runs(kind: &str) -> bool {
+    matches!(kind, "liveness" | "formula" | "acceptance")
+}
+
 /// The properties of a system that were asked about, with their answers.
 pub(crate) fn answered(system: &System, question: &hadal_search::Question, report: &Report) -> Vec<Answered> {
     let violated = match &report.verdict {
@@ -130,7 +144,7 @@ pub(crate) fn answered(system: &System, question: &hadal_search::Question, repor
         let is_met = || report.covers.get(instances).is_some_and(|hits| hits.iter().all(|&hits| hits > 0));
         let verdict = match (is_decided, kind) {
             (false, "cover") if seen_all && !is_met() => "violated",
-            (false, "liveness" | "formula" | "acceptance") if seen_all => "open",
+            (false, kind) if seen_all && is_about_runs(kind) => "open",
             (true, "goal") => "reached",
             (true, _) => "violated",
             (false, "goal") if other == "holds" => "unreachable",

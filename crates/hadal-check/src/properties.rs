@@ -12,7 +12,9 @@ pub fn select_properties(
 ) -> Result<Vec<bool>, CheckError> {
     for name in names {
         if !system.properties.iter().any(|p| p.name == *name) {
-            let known: Vec<_> = system.properties.iter().map(|p| format!("`{}`", p.name)).collect();
+            let states = system.properties.iter().map(|property| &property.name);
+            let known: Vec<_> =
+                states.chain(&system.besides.unanswered).map(|name| format!("`{name}`")).collect();
             let known = if known.is_empty() {
                 "it has none".to_owned()
             } else {

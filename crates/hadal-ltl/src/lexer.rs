@@ -81,9 +81,12 @@ pub(crate) fn lex(text: &str, atoms: &dyn Atoms) -> Result<Vec<Token>, ParseErro
             let length = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
             let range = at..at + length;
             let inside = ends_in_access(&text[..at]);
-            let kinds = if inside { Vec::new() } else { word(&text[range.clone()]) };
+            let mut kinds = if inside { Vec::new() } else { word(&text[range.clone()]) };
             let is_letter = kinds.iter().any(|kind| kind.is_temporal()) && length <= 3;
-            if is_letter && atoms.declares(&text[range.clone()]) {
+            let is_declared = is_letter && atoms.declares(&text[range.clone()]);
+            if is_declared && atoms.prefers_name(&text[range.clone()]) {
+                kinds.clear();
+            } else if is_declared {
                 return Err(ParseError {
                     message: format!("`{}` is an operator here, and the model declares that name", &text[range.clone()]),
                     at: range,

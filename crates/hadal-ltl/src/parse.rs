@@ -20,6 +20,13 @@ pub trait Atoms {
         false
     }
 
+    /// Whether a declared name that is also an operator is the name: where the language's own formulas do not know the
+    /// operator. Otherwise a formula that mentions it is refused.
+    fn prefers_name(&self, word: &str) -> bool {
+        let _ = word;
+        false
+    }
+
     /// Whether `before->after` is one expression and no implication.
     fn joins(&self, before: &str, after: &str) -> bool {
         let _ = (before, after);

@@ -61,6 +61,27 @@ fn a_declared_name_is_no_operator() {
 }
 
 #[test]
+fn a_language_may_prefer_its_names_to_operators() {
+    struct Prefers(Names);
+    impl Atoms for Prefers {
+        fn atom(&mut self, text: &str) -> Result<u32, AtomError> {
+            self.0.atom(text)
+        }
+        fn declares(&self, word: &str) -> bool {
+            word == "R"
+        }
+        fn prefers_name(&self, word: &str) -> bool {
+            word != "U"
+        }
+    }
+    let mut prefers = Prefers(Names::default());
+    let formula = parse("<> R -> (p U R)", &mut prefers).expect("`R` is a name");
+    assert_eq!(formula.show(&prefers.0.texts).to_string(), shown("<> r -> (p U r)").replace('r', "R"));
+    // What is not declared is still an operator.
+    assert_eq!(parse("G p", &mut prefers), parse("[] p", &mut prefers));
+}
+
+#[test]
 fn bad_input_is_told_with_a_place() {
     for (text, at) in
         [("", 0), ("[] (p", 3), ("p)", 1), ("[] ", 3), ("p U", 3), ("f([] p)", 2), ("(p U q) r", 3)]

@@ -65,6 +65,58 @@ fn claims_of_a_text_are_answered_by_name_and_all_together() {
 }
 
 #[test]
+fn formulas_without_names_are_numbered_and_each_has_its_answer() {
+    let text = "byte x; active proctype A() { do :: x = 1 - x od }
+        ltl { []<>(x == 1) } ltl named { []<>(x == 0) } ltl { <>[](x == 1) }";
+    let path = written("unnamed.pml", text);
+    for (name, code) in [("ltl_0", 0), ("named", 0), ("ltl_1", 1)] {
+        hadal(&["check", &path, "--property", name, "--json"]).expect_code(code);
+    }
+    let all = hadal(&["check", &path, "--json"]).expect_code(1).json();
+    let verdict = |name: &str| {
+        let list = all["properties"].as_array().expect("a list");
+        list.iter().find(|it| it["name"] == name).map(|it| it["verdict"].clone())
+    };
+    assert_eq!(verdict("ltl_0"), Some("holds".into()));
+    assert_eq!(verdict("named"), Some("holds".into()));
+    assert_eq!(verdict("ltl_1"), Some("violated".into()));
+    let unknown = hadal(&["check", &path, "--property", "nobody"]).expect_code(2);
+    assert!(unknown.stderr.contains("`ltl_0`, `named`, `ltl_1`"), "{}", unknown.stderr);
+}
+
+#[test]
+fn letters_that_spin_does_not_know_are_names_in_formulas() {
+    let text = "byte R, G; active proctype A() { R = 1; G = 1 }
+        ltl holds { (!G) U (R) } ltl fails { []!R } ltl both { <>(R && G) }";
+    let path = written("letters.pml", text);
+    for (name, code) in [("holds", 0), ("fails", 1), ("both", 0)] {
+        hadal(&["check", &path, "--property", name, "--json"]).expect_code(code);
+    }
+    // What is no name of the model is an operator.
+    hadal(&["check", &path, "--ltl", "F (R == 1)", "--json"]).expect_code(0);
+}
+
+#[test]
+fn a_formula_that_nobody_understands_leaves_the_others_their_answers() {
+    let text = "byte x; active proctype A() { do :: x = 1 - x od }
+        ltl good { []<>(x == 1) } ltl bad { []<>(nobody == 1) }";
+    let path = written("one_bad.pml", text);
+    let run = hadal(&["check", &path, "--json"]).expect_code(3);
+    assert!(run.stderr.contains("not answered: `bad`"), "{}", run.stderr);
+    let good = run.json()["properties"].as_array().expect("a list").iter().any(|it| it["name"] == "good");
+    assert!(good, "{}", run.stdout);
+}
+
+#[test]
+fn every_formula_has_propositions_of_its_own() {
+    // Each has another one: together there are more than a claim may have.
+    let formulas: String = (0..70).map(|n| format!("ltl f{n} {{ []<>(x != {}) }}\n", n + 2)).collect();
+    let text = format!("byte x; active proctype A() {{ do :: x = 1 - x od }}\n{formulas}");
+    let all = hadal(&["check", &written("many.pml", &text), "--json"]).expect_code(0).json();
+    assert_eq!(all["verdict"], "holds", "{all:#}");
+}
+
+#[test]
 fn runs_that_pass_accept_labels_for_ever_are_lassos() {
     let path = written("accept.pml", "byte x; active proctype A() { do :: x = 1; accept: x = 0 od }");
     let found = hadal(&["check", &path, "--json"]).expect_code(1).json();

@@ -148,6 +148,11 @@ pub(crate) fn read(output: &str) -> Result<SpinFigures, String> {
         let why = output.lines().find(|line| line.starts_with("pan:") && !line.contains("elapsed"));
         return Err(format!("{}: {}", line.trim(), why.unwrap_or("no reason given").trim()));
     }
+    summary(output)
+}
+
+/// Reads the figures at the end, whatever ended the search.
+pub(crate) fn summary(output: &str) -> Result<SpinFigures, String> {
     let number = |what: &str| -> Option<f64> {
         let line = output.lines().find(|line| line.contains(what))?;
         line.split_whitespace().next()?.parse().ok()

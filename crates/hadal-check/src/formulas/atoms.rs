@@ -5,6 +5,9 @@ use hadal_ltl::{AtomError, Atoms};
 use hadal_system::System;
 use std::collections::HashMap;
 
+/// The most propositions of one formula.
+const MOST: u32 = 64;
+
 /// How much of a formula is one expression of the model.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
@@ -15,20 +18,23 @@ pub(super) enum Cut {
 /// The propositions of all formulas, each once.
 pub(super) struct Expressions<'s> {
     system: &'s System,
-    single_operators: bool,
+    language: &'static str,
     cut: Cut,
     pub(super) texts: Vec<String>,
-    numbers: HashMap<String, u32>,
+    numbers: HashMap<String, usize>,
+    /// Those of the formula at hand, by their numbers in it.
+    own: Vec<usize>,
 }
 
 impl<'s> Expressions<'s> {
     pub(super) fn new(plain: &'s ReadModel, cut: Cut) -> Self {
         Expressions {
             system: &plain.system,
-            single_operators: plain.language.name == "Murphi",
+            language: plain.language.name,
             cut,
             texts: Vec::new(),
             numbers: HashMap::new(),
+            own: Vec::new(),
         }
     }
 
@@ -47,13 +53,23 @@ impl<'s> Expressions<'s> {
             || text.replace("!=", "").contains('!')
     }
 
+    /// The number of a proposition in the formula at hand.
     pub(super) fn number(&mut self, text: &str) -> u32 {
-        let next = self.texts.len() as u32;
+        let next = self.texts.len();
         let number = *self.numbers.entry(text.to_owned()).or_insert(next);
         if number == next {
             self.texts.push(text.to_owned());
         }
-        number
+        let own = self.own.iter().position(|&it| it == number).unwrap_or_else(|| {
+            self.own.push(number);
+            self.own.len() - 1
+        });
+        own as u32
+    }
+
+    /// Ends a formula: the positions of its propositions among all.
+    pub(super) fn finish(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.own)
     }
 }
 
@@ -65,10 +81,10 @@ impl Atoms for Expressions<'_> {
                 at: 0..text.len(),
             });
         }
-        if self.texts.len() == 64 && !self.numbers.contains_key(text) {
-            return Err(AtomError { message: "more than 64 propositions".into(), at: 0..text.len() });
+        match self.number(text) {
+            MOST.. => Err(AtomError { message: format!("more than {MOST} propositions"), at: 0..text.len() }),
+            number => Ok(number),
         }
-        Ok(self.number(text))
     }
 
     fn declares(&self, word: &str) -> bool {
@@ -78,11 +94,16 @@ impl Atoms for Expressions<'_> {
             || self.system.functions.iter().any(|function| function.name == word)
     }
 
+    /// SPIN's formulas know no letters but these.
+    fn prefers_name(&self, word: &str) -> bool {
+        self.language == "Promela" && !["U", "V", "W", "X"].contains(&word)
+    }
+
     fn joins(&self, before: &str, _after: &str) -> bool {
         self.system.processes.iter().any(|process| process.name == before)
     }
 
     fn has_single_operators(&self) -> bool {
-        self.single_operators
+        self.language == "Murphi"
     }
 }

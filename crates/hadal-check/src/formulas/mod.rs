@@ -122,23 +122,45 @@ impl Asking<'_> {
         written.extend(written::described(self, &plain)?);
         let own = written::of_text(&plain, self.own, &named);
         if !own.is_empty() {
-            let names: Vec<String> = own.iter().map(|one| one.name.clone()).collect();
-            let before = written.len();
+            let names = |own: &[Written]| own.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+            let (before, own_names) = (written.len(), names(&own));
             written.extend(own);
-            match self.with_all(&plain, &written) {
-                Ok(mut read) => {
-                    read.system.besides.unanswered.retain(|name| !names.contains(name));
-                    return Ok((read, named));
-                }
+            let (mut read, answered) = match self.with_all(&plain, &written) {
+                Ok(read) => (read, own_names),
                 // A formula that nobody understands stays unanswered; one that is asked for by name is refused with its reason.
-                Err(failure) if names.iter().any(|name| named.contains(name)) => return Err(failure),
-                Err(_) => written.truncate(before),
-            }
+                Err(failure) if own_names.iter().any(|name| named.contains(name)) => return Err(failure),
+                Err(_) => {
+                    let (own, refused) = self.understood(&plain, written.split_off(before));
+                    let own_names = names(&own);
+                    written.extend(own);
+                    let mut read = match &written[..] {
+                        [] => plain,
+                        written => self.with_all(&plain, written)?,
+                    };
+                    read.warnings.push_str(&refused);
+                    (read, own_names)
+                }
+            };
+            read.system.besides.unanswered.retain(|name| !answered.contains(name));
+            return Ok((read, named));
         }
         if written.is_empty() {
             return Ok((plain, named));
         }
         Ok((self.with_all(&plain, &written)?, named))
+    }
+
+    /// Those that are understood one by one, and why the others are not.
+    fn understood(&self, plain: &ReadModel, own: Vec<Written>) -> (Vec<Written>, String) {
+        let mut refused = String::new();
+        let own = own.into_iter().filter(|one| match self.with_all(plain, std::slice::from_ref(one)) {
+            Ok(_) => true,
+            Err(failure) => {
+                refused.push_str(&format!("warning: not answered: {failure}\n"));
+                false
+            }
+        });
+        (own.collect(), refused)
     }
 
     /// Reads the model again with what is asked.
@@ -158,7 +180,7 @@ impl Asking<'_> {
         let mut options = self.options.clone();
         for one in written {
             let wrong = |error: ParseError| FormulaError::Question(one.told(&error));
-            read.push(match one.form {
+            let meant = match one.form {
                 Form::Ltl => Read::Formula(parse_with(&one.text, &mut atoms, chains).map_err(wrong)?),
                 Form::Never if promela => {
                     options.claim = Some((one.name.clone(), one.text.clone()));
@@ -170,7 +192,8 @@ impl Asking<'_> {
                     let numbers: Vec<u32> = found.atoms.iter().map(|text| atoms.number(text)).collect();
                     Read::Claim(found.automaton.renumbered(&numbers))
                 }
-            });
+            };
+            read.push((meant, atoms.finish()));
         }
         options.propositions.clone_from(&atoms.texts);
         let mut with_propositions = match plain.clocks {
@@ -184,8 +207,9 @@ impl Asking<'_> {
             let language = with_propositions.language.name;
             return Err(FormulaError::Question(format!("formulas cannot be asked of {language} models yet")));
         }
-        for (one, read) in written.iter().zip(read) {
-            system.properties.extend(asked(system, first, one, read)?);
+        for (one, (read, own)) in written.iter().zip(read) {
+            let propositions = own.into_iter().map(|n| first + n).collect();
+            system.properties.extend(asked(system, propositions, one, read)?);
         }
         Ok(with_propositions)
     }
@@ -203,7 +227,12 @@ fn leave_claims(system: &mut System, claims: &[String]) {
 }
 
 /// The property that a question becomes, if the model does not have it already.
-fn asked(system: &System, first: usize, one: &Written, read: Read) -> Result<Option<Property>, FormulaError> {
+fn asked(
+    system: &System,
+    propositions: Vec<usize>,
+    one: &Written,
+    read: Read,
+) -> Result<Option<Property>, FormulaError> {
     let property = |kind, body| Property {
         name: one.name.clone(),
         kind,
@@ -218,7 +247,7 @@ fn asked(system: &System, first: usize, one: &Written, read: Read) -> Result<Opt
             stutter_invariant = formula.is_stutter_invariant();
             if let Some(Ltl::Atom(n)) = formula.invariant() {
                 // Every search answers that.
-                let always = system.properties[first + *n as usize].clone();
+                let always = system.properties[propositions[*n as usize]].clone();
                 let kind = PropertyKind::Invariant;
                 return Ok(Some(Property { name: one.name.clone(), kind, ..always }));
             }
@@ -232,9 +261,6 @@ fn asked(system: &System, first: usize, one: &Written, read: Read) -> Result<Opt
             return Err(FormulaError::Question(format!("`{}`: no never claim stands here", one.name)));
         }
     };
-    let propositions = (first..system.properties.len())
-        .take_while(|&n| system.properties[n].kind == PropertyKind::Proposition)
-        .collect();
     let claim = Claim { automaton, propositions, text: one.text.clone(), stutters: true, stutter_invariant };
     Ok(Some(property(PropertyKind::Formula, PropertyBody::Claim(claim))))
 }

@@ -182,8 +182,11 @@ pub fn load(source: Source, options: Options) -> Result<Lowered, Refused> {
         }
     }
     if let Some(system) = &mut system {
+        // Those without a name are numbered, as in SPIN.
+        let mut unnamed = 0..;
         let written = |formula: &ast::Formula| {
-            let name = formula.name.as_ref().map_or("ltl", |name| &*name.text).to_owned();
+            let name = formula.name.as_ref().map(|name| name.text.to_string());
+            let name = name.unwrap_or_else(|| format!("ltl_{}", unnamed.next().unwrap_or(0)));
             (name, text_of(&formula.tokens))
         };
         system.besides.formulas = tree.formulas.iter().map(written).collect();

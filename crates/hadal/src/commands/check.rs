@@ -139,7 +139,7 @@ fn carry_out(
         export::write(prepared.shown(), path, args.limits.max_states)?;
     }
     let exit_code = if !earlier.0.is_empty() { 1 } else { Outcome::exit_code(&found.report) };
-    let coverage = prepared.coverage(&found.report)?;
+    let coverage = prepared.coverage(&found.report, &found.answers)?;
     let mut outcome = outcome(args, &prepared, found, trace.as_ref());
     outcome.time.seconds = begun.elapsed().as_secs_f64();
     outcome.time.startup_seconds = startup.as_secs_f64();
