@@ -72,15 +72,15 @@ fn ask(
             let flags = case.flags.iter().filter(|flag| *flag != "--por").cloned().collect();
             let json = best(args, &Case { flags, ..case.clone() }, model, scratch)?;
             let finished = json["verdict"] == "holds";
-            finished.then(|| Whole { states: count(&json, "states"), cpu_seconds: seconds(&json, "cpu_seconds") })
+            finished
+                .then(|| Whole { states: count(&json, "states"), cpu_seconds: seconds(&json, "cpu_seconds") })
         }
         _ => None,
     };
     let verdict = json["verdict"].as_str().unwrap_or("failed").to_owned();
     let states = count(&json, "states");
     let trace = json["trace_length"].as_u64();
-    let beyond =
-        count(&json, "peak_memory_bytes").saturating_sub(count(&json, "startup_peak_memory_bytes"));
+    let beyond = count(&json, "peak_memory_bytes").saturating_sub(count(&json, "startup_peak_memory_bytes"));
     let finished = verdict == "holds";
     let wrong = case.wrong(&verdict, states, trace);
     let pass = (case.part == "product" && finished && states >= LEAST_STATES).then(|| pass(&json)).flatten();

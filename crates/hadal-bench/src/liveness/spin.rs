@@ -94,13 +94,7 @@ impl Peer {
     }
 
     /// Makes the verifier; the processor time that took.
-    fn build(
-        &self,
-        model: &Path,
-        asked: &Asked,
-        macros: &[&str],
-        scratch: &Scratch,
-    ) -> Result<f64, String> {
+    fn build(&self, model: &Path, asked: &Asked, macros: &[&str], scratch: &Scratch) -> Result<f64, String> {
         let mut translate = Command::new("spin");
         translate.current_dir(scratch.folder());
         if !asked.reduces() {
@@ -193,7 +187,9 @@ State-vector 40 byte, depth reached 3762, errors: 1
         let beside = read(&found).expect("figures");
         assert_eq!((beside.depth, beside.states, beside.state_bytes), (Some(57), 1024, 1024.0));
         assert_eq!(read(ENDS).expect("figures").depth, None);
-        assert!(read(&format!("pan: reached -DMEMLIM bound\nWarning: Search not completed\n{ENDS}")).is_err());
+        assert!(
+            read(&format!("pan: reached -DMEMLIM bound\nWarning: Search not completed\n{ENDS}")).is_err()
+        );
         assert!(read(&format!("error: max search depth too small\n{ENDS}")).is_err());
     }
 

@@ -163,7 +163,7 @@ pub(crate) fn summary(output: &str) -> Result<SpinFigures, String> {
     let equivalent = mebibytes("equivalent memory usage for states").ok_or_else(missing)?;
     Ok(SpinFigures {
         states: states as u64,
-        transitions: number(" transitions (= stored+matched)").ok_or_else(missing)? as u64,
+        transitions: number(" transitions (= ").ok_or_else(missing)? as u64,
         cpu_seconds: 0.0,
         wall_seconds: 0.0,
         build_cpu_seconds: 0.0,
@@ -198,6 +198,15 @@ pan: elapsed time 0.06 seconds
         assert_eq!((figures.states, figures.transitions), (29958, 76719));
         assert_eq!((figures.state_bytes, figures.total_bytes), (524_288.0, 14.0 * 1_048_576.0));
         assert_eq!(figures.table_bytes, 8.0 * 1_048_576.0);
+    }
+
+    #[test]
+    fn a_nested_search_counts_visits() {
+        let nested = OUTPUT
+            .replace("states, stored", "states, stored (40000 visited)")
+            .replace("(= stored+matched)", "(= visited+matched)");
+        let figures = read(&nested).expect("a summary");
+        assert_eq!((figures.states, figures.transitions), (29958, 76719));
     }
 
     #[test]

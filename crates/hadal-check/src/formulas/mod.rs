@@ -156,7 +156,11 @@ impl Asking<'_> {
         let own = own.into_iter().filter(|one| match self.with_all(plain, std::slice::from_ref(one)) {
             Ok(_) => true,
             Err(failure) => {
-                refused.push_str(&format!("warning: not answered: {failure}\n"));
+                let told = failure.to_string();
+                let line = told.lines().next().unwrap_or_default();
+                let why = line.split_once("error: ").map_or(line, |(_, why)| why);
+                let why = why.trim_start_matches(&format!("`{}`: ", one.name));
+                refused.push_str(&format!("warning: the formula `{}` is not answered: {why}\n", one.name));
                 false
             }
         });
