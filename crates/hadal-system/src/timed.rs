@@ -4,8 +4,9 @@
 //! and the discrete half of every guard and question. Explorers never see it; `hadal-exec` makes a state space of
 //! zones out of it (Alur and Dill 1994; Behrmann, Bouyer, Larsen and Pelánek 2006).
 
+use crate::domain::Value;
 use crate::expr::Expr;
-use crate::source::Span;
+use crate::source::{Source, Span};
 use crate::system::System;
 
 /// A clock, numbered from 1: 0 is the reference that always shows zero.
@@ -158,6 +159,43 @@ impl TimedFormula {
     }
 }
 
+/// Where a question stands, and what it is put together from.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The text that places in it point into, where it is not the model's.
+    pub source: Option<Source>,
+    /// Where it stands.
+    pub span: Span,
+    /// Its condition on states.
+    pub condition: Option<Part>,
+}
+
+/// A part of a condition on states, as a person wrote it.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Where it stands.
+    pub span: Span,
+    /// What it says.
+    pub says: Says,
+}
+
+/// What a part of a condition says.
+#[derive(Clone, Debug)]
+pub enum Says {
+    /// All of these.
+    All(Vec<Part>),
+    /// One of these.
+    Any(Vec<Part>),
+    /// If the first, then the second.
+    Implies(Box<[Part; 2]>),
+    /// The contrary.
+    Not(Box<Part>),
+    /// This, for one value of a name that a quantifier binds.
+    For(String, Value, Box<Part>),
+    /// That some clause holds.
+    Some(Vec<Clause>),
+}
+
 /// Which end of its values is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -213,6 +251,8 @@ pub struct TimedSystem {
     pub rush: Vec<Expr>,
     /// By property of the system; properties without one look at the discrete part only.
     pub formulas: Vec<Option<TimedFormula>>,
+    /// By property of the system: how it was asked, where that is known.
+    pub asked: Vec<Option<Asked>>,
     /// Properties about runs that look for a run instead of forbidding it, by their place in the system.
     pub wanted_runs: Vec<usize>,
     /// Questions for the largest or least values of something.

@@ -3,12 +3,13 @@
 use crate::failure::Failure;
 use crate::trace::sequence::{Chart, Step};
 use crate::trace::{CulpritView, Scalar, StepView, TraceView, ViolationView};
+use hadal_exec::interpret::Culprit;
 use hadal_exec::model::Model;
 use hadal_exec::replay::{Trace, TraceEnd, TraceStep};
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
 use hadal_search::{Violation, ViolationKind};
 use hadal_system::portrait::{Content, Portrait};
-use hadal_system::{Label, PropertyId, Span, StateSpace};
+use hadal_system::{Label, PropertyId, Source, Span, StateSpace};
 
 /// Replays and renders a violation.
 pub fn view(model: &Model, found: &Violation) -> Result<TraceView, Failure> {
@@ -83,11 +84,12 @@ pub fn line(model: &Model, label: Label) -> Option<usize> {
 
 fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView {
     let info = |id: PropertyId| &model.properties()[id.0 as usize];
+    let place = |span, label| place(&model.system().source, span, label);
     let plain = |kind, property: Option<PropertyId>, message| ViolationView {
         kind,
         property: property.map(|id| info(id).name.clone()),
         message,
-        place: property.map_or(String::new(), |id| place(model, info(id).span, "")),
+        place: property.map_or(String::new(), |id| place(info(id).span, "")),
         culprit: None,
         values: Vec::new(),
     };
@@ -96,7 +98,7 @@ fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView 
             kind: "error",
             property: None,
             message: format!("firing `{action}` raises an error: {}", fault.message),
-            place: place(model, fault.span, &fault.message),
+            place: place(fault.span, &fault.message),
             culprit: None,
             values: Vec::new(),
         },
@@ -120,7 +122,7 @@ fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView 
                 kind,
                 property: Some(name.clone()),
                 message,
-                place: place(model, span, label),
+                place: place(span, label),
                 culprit: culprit(model, trace, *property).filter(|_| fault.is_none()),
                 values,
             }
@@ -156,25 +158,30 @@ fn describe(model: &Model, kind: ViolationKind, trace: &Trace) -> ViolationView 
 
 /// The part of the property that the last state breaks.
 fn culprit(model: &Model, trace: &Trace, property: PropertyId) -> Option<CulpritView> {
-    const MOST_CHARACTERS: usize = 120;
     let found = model.interpreter().culprit(&trace.steps.last()?.state, property)?;
-    let source = &model.system().source;
+    Some(quoted(&model.system().source, found))
+}
+
+/// The part of a property that decides it, in the words of the text it stands in.
+pub fn quoted(source: &Source, found: Culprit) -> CulpritView {
+    const MOST_CHARACTERS: usize = 120;
     let text = source.slice(found.span).split_whitespace().collect::<Vec<_>>().join(" ");
     let text = match text.char_indices().nth(MOST_CHARACTERS) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
     };
     let witnesses = found.witnesses.into_iter().map(|(name, value)| Scalar::new(name, value)).collect();
-    Some(CulpritView { text, line: source.locate(found.span).line, is: found.is, witnesses })
+    CulpritView { text, line: source.locate(found.span).line, is: found.is, witnesses }
 }
 
-fn place(model: &Model, span: Span, label: &str) -> String {
+/// A place in a text, with a caret.
+pub fn place(source: &Source, span: Span, label: &str) -> String {
     if span == Span::default() {
         return String::new();
     }
     let diagnostic = Diagnostic::error(span, "");
     let diagnostic = if label.is_empty() { diagnostic } else { diagnostic.label(label) };
-    let rendered = render_plain(&model.system().source, &diagnostic);
+    let rendered = render_plain(source, &diagnostic);
     // The first line repeats what the message says: keep the place only.
     match rendered.split_once('\n') {
         Some((first, rest)) => format!("  --> {}\n{rest}", first.trim_end_matches(": error: ")),

@@ -238,6 +238,9 @@ fn runs_are_listed_resumed_and_removed_by_name() {
     assert!(listed[0]["command"].as_str().is_some_and(|it| it.contains("-D N=14")), "{listed}");
     let text = hadal(&["runs", "--disk", &disk]);
     assert!(text.stdout.contains("-D N=14") && text.stdout.contains("20"), "{text:?}");
+    for limit in ["--memory 16M", "--max-states 300000", "--deadlock off", &format!("--disk {disk}")] {
+        assert!(text.stdout.contains(limit), "{limit}: {text:?}");
+    }
     let kept = hadal(&["runs", "--disk", &disk, "rm", "--finished"]);
     assert!(kept.stdout.contains("0 runs removed") && run.exists(), "{kept:?}");
     let young = hadal(&["runs", "--disk", &disk, "rm", "--older-than", "1d"]);

@@ -177,6 +177,7 @@ fn miscounted(text: &str) -> Option<String> {
             && !["has", "was", "this"].contains(&word)
     };
     let one = |word: &str| word.trim_start_matches(['(', '"']) == "1";
+    let plural = |word: &str| plural(word) && !word.starts_with("--");
     words.windows(2).find(|pair| one(pair[0]) && plural(pair[1])).map(|pair| pair.join(" "))
 }
 

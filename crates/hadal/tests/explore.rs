@@ -324,3 +324,47 @@ fn a_running_search_is_shown_as_it_goes() {
     browser.value("document.querySelector('#stop').click()");
     browser.until("document.querySelector('#verdict').textContent.includes('STOPPED: interrupted')");
 }
+
+/// In real time a step of the walk leads to a zone, and a counterexample shows how long its run waits.
+#[test]
+fn models_in_real_time_are_walked_from_zone_to_zone() {
+    const LIGHT: &str = "clock x;\nint[0,3] n = 0;\nprocess P() {\nstate A { x <= 4 }, B;\ninit A;\n\
+        trans A -> B { guard x > 2; assign x = 0, n = 2; };\n}\np = P();\nsystem p;\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = folder.path().join("light.xta");
+    std::fs::write(&model, LIGHT).expect("it can be written");
+    std::fs::write(folder.path().join("light.q"), "A[] n < 2\n").expect("it can be written");
+    let server = serve(&[&model.display().to_string()]);
+    let starts = server.json("/api/state");
+    let first = starts["choices"][0]["to"].as_str().expect("a state").to_owned();
+    let state = server.json(&format!("/api/state?s={first}"));
+    let zone = |state: &serde_json::Value| {
+        let items = state["items"].as_array().expect("items").clone();
+        items.into_iter().find(|item| item["name"] == "zone").expect("a zone")["value"].clone()
+    };
+    assert_eq!(zone(&state), "x <= 4");
+    let step = &state["choices"][0];
+    assert_eq!((&step["action"], &step["line"]), (&"p A -> B".into(), &6.into()), "{state:#}");
+    let next = step["to"].as_str().expect("a state").to_owned();
+    let state = server.json(&format!("/api/state?s={next}"));
+    assert_eq!((zone(&state), &state["wrong"]), ("true".into(), &"A[] n < 2".into()), "{state:#}");
+    for (watched, value) in [("n", serde_json::json!("2")), ("n == 2 and p.B", serde_json::json!(true))] {
+        let e = watched.replace(' ', "%20").replace('=', "%3D");
+        assert_eq!(server.json(&format!("/api/watch?e={e}&s={next}"))["value"], value, "{watched}");
+    }
+    assert!(server.ask("GET /api/state?s=0.7", "Host: localhost\r\n").starts_with("HTTP/1.1 400"));
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&format!("http://{}/", server.address));
+    browser.until("document.querySelector('#statehead').textContent.includes('is violated here')");
+    browser.until("document.querySelectorAll('#path li').length === 2");
+    let path = browser.value("document.querySelector('#path').textContent");
+    let path = path.as_str().unwrap_or_default();
+    assert!(path.contains("1. wait 3, p A -> B") && path.contains("n: 0 → 2"), "{path}");
+    for (width, scheme) in [(1400, "light"), (390, "dark")] {
+        browser.window(width, 900, scheme);
+        let (contrast, of) = browser.least_contrast();
+        assert!(contrast >= 4.5, "{width} {scheme}: {contrast:.2} : 1 for `{of}`");
+        assert!(browser.overhang() <= 0, "{width}: {} points are cut off", browser.overhang());
+        browser.picture(&format!("explore-timed-{width}-{scheme}"));
+    }
+}

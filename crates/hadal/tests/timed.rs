@@ -364,3 +364,42 @@ fn zones_up_to_covering_are_counted_the_same_after_kills_at_any_moment() {
     }
     assert!(deaths >= 3, "killed {deaths} times");
 }
+
+#[test]
+fn a_violated_query_says_which_part_is_false_and_where_it_stands() {
+    const MODEL: &str = "clock x;\nint[0,3] n = 0;\nprocess P() {\nstate A, B { x <= 7 }, C;\ninit A;\n\
+        trans A -> B { guard x > 2; assign x = 0, n = 2; }, B -> C { guard x > 4; };\n}\n\
+        p = P();\nsystem p;\n";
+    const ASKED: &str = "// one a line\n\
+        A[] n < 3 and not (p.B and x > 1) and n >= 0\n\
+        A[] forall (i : int[0,2]) (n == i imply (p.A or i < 2 or x < 5))\n\
+        A[] n < 3 and not deadlock\n\
+        A[] p.A imply x < 9\n\
+        A<> p.C and n == 3\n\
+        E<> p.A and x < 0 or p.C and n == 2\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = written(folder.path(), "parts.xta", MODEL);
+    let queries = written(folder.path(), "parts.q", ASKED);
+    let explained = [
+        (2, "`(p.B and x > 1)` (line 2) is true", &["n = 2", "p = B", "x = 2"][..]),
+        (3, "`x < 5` (line 3) is false for i = 2", &["n = 2", "x = 5"]),
+        (4, "`deadlock` (line 4) is true", &["n = 2"]),
+        (5, "`x < 9` (line 5) is false", &["p = A", "x = 9"]),
+        (6, "", &[]),
+        (7, "`p.C and n == 2` (line 7) is true", &["p = C", "n = 2"]),
+    ];
+    for (line, culprit, values) in explained {
+        let asked = ASKED.lines().nth(line - 1).expect("a line");
+        let found = hadal(&["check", &model, "--property", asked]);
+        let text = &found.stdout;
+        assert_eq!(found.code, 1, "{found:?}");
+        assert!(text.contains(&format!("--> {queries}:{line}:1")), "{asked}: {text}");
+        assert!(text.contains(culprit), "{asked}: {text}");
+        for value in values {
+            assert!(text.contains(&format!("\n    {value}\n")), "{asked}: {value}: {text}");
+        }
+    }
+    // A query of the command line has a text of its own.
+    let own = hadal(&["check", &model, "--property", "A[] n < 2 and x < 100"]);
+    assert!(own.stdout.contains("--> the query:1:1") && own.stdout.contains("is false"), "{own:?}");
+}

@@ -479,7 +479,7 @@ impl ConcreteRun<'_> {
 
 impl Entry {
     /// Whether it holds for what clocks show, in parts of a unit.
-    fn holds(&self, clocks: &[i64], scale: i64) -> bool {
+    pub(super) fn holds(&self, clocks: &[i64], scale: i64) -> bool {
         let shown = clocks[self.left] - clocks[self.minus];
         let limit = i64::from(self.bound >> 1) * scale;
         if self.bound & 1 == 1 { shown <= limit } else { shown < limit }

@@ -10,6 +10,7 @@ pub mod bounds;
 mod code;
 pub mod concrete;
 pub mod cover;
+mod culprit;
 pub mod dbm;
 pub mod deadlock;
 mod diagonal;

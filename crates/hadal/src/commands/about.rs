@@ -8,6 +8,7 @@ use crate::timed::TimedArgs;
 use hadal_check::formulas::Formulas;
 use hadal_check::{Detecting, Directing, Partitioning, Reductions, Running, Strategy};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::path::PathBuf;
 
 /// The part of a command that decides what is explored: kept in the run's folder, so that `resume` can repeat it.
@@ -46,6 +47,9 @@ pub struct About {
     /// Properties that an earlier search of the same command answered.
     #[serde(default)]
     settled: Vec<String>,
+    /// What decides how far a search gets, for whoever reads the command; whoever resumes the run says it anew.
+    #[serde(default)]
+    limits: Map<String, Value>,
 }
 
 impl About {
@@ -71,8 +75,21 @@ impl About {
             timed: args.timed.clone(),
             cluster: args.cluster.clone(),
             settled: args.asked.settled.clone(),
+            limits: limits(args),
         }
     }
+}
+
+/// How far a search may go and where it may keep what it needs, as the command line spells it.
+fn limits(args: &CheckArgs) -> Map<String, Value> {
+    let mut limits = args.limits.spelled();
+    if let Some(disk) = &args.storing.disk {
+        limits.insert("disk".into(), disk.display().to_string().into());
+    }
+    if let Some(most) = args.asked.several {
+        limits.insert("continue".into(), most.into());
+    }
+    limits
 }
 
 impl From<About> for CheckArgs {

@@ -9,7 +9,7 @@ use crate::export;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
-use crate::reading::{self, Reading};
+use crate::reading::Reading;
 use crate::report;
 use crate::timed;
 use crate::violation;
@@ -43,7 +43,6 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         return Err(Failure::Usage(format!("{option} is for models in real time")));
     }
     cluster::must_suit(args)?;
-    reading::must_fit(args);
     let mut args = args.clone();
     let mut resumed = resumed;
     loop {
@@ -60,8 +59,7 @@ fn carry_out(
     resumed: Option<&Path>,
     begun: Instant,
 ) -> Result<ControlFlow<u8, MoreRoom>, Failure> {
-    // The limit of a run that is resumed begins when it has read everything back.
-    let reading = resumed.is_none().then(|| Reading::begin(args));
+    let reading = Reading::of_check(args, resumed.is_some());
     let (mut loaded, mut named) = asking(args, &args.model.load_options()).read()?;
     if args.formulas.progress {
         progress::ask_progress(&mut loaded.system).map_err(|error| Failure::Usage(error.to_string()))?;

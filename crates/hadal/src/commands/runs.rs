@@ -74,14 +74,6 @@ fn touched(path: &Path) -> Option<SystemTime> {
     files.filter_map(|file| file.metadata().ok()?.modified().ok()).max()
 }
 
-/// What was asked, without the model's folder: its name tells which it is.
-fn asked(run: &KnownRun) -> String {
-    let whole = command(&run.about).unwrap_or_else(|| "?".into());
-    let model = run.about["model"].as_str().unwrap_or("");
-    let name = Path::new(model).file_name().map_or(model.into(), |name| name.to_string_lossy());
-    whole.replacen(model, &name, 1)
-}
-
 fn listing(disk: &Path) -> String {
     let (runs, left_over) = (folder::list(disk), folder::left_over(disk));
     let mut lines = Vec::new();
@@ -101,7 +93,7 @@ fn listing(disk: &Path) -> String {
             run.record.depth(),
             span(run.record.seconds),
             size(run.bytes),
-            asked(run),
+            command(&run.about).unwrap_or_else(|| "?".into()),
         ));
     }
     if runs.len() > 1 {

@@ -13,6 +13,7 @@ pub use certificate::{CheckCertificateArgs, check_certificate};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::reading::{Reading, Room};
 use clap::Args;
 use hadal_exec::{Model, ModelOptions};
 use hadal_system::chance::Objective;
@@ -26,7 +27,7 @@ use hadal_value::{Answer, Options, Precision, SolveError};
 use method::Method;
 use show::{shown, stopped};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use threshold::threshold;
 
@@ -65,11 +66,13 @@ pub fn run(args: &SolveArgs) -> Result<u8, Failure> {
     }
     let started = Instant::now();
     let asking = args.asking();
+    let reading = args.reading();
     if asking.is_ppddl() {
         if args.written.export.is_some() {
             return Err(Failure::Usage("--export writes models in PRISM's language".into()));
         }
         let (space, system, objective) = ppddl(&asking)?;
+        drop(reading);
         return solve_all(args, &space, &system, &[objective], started);
     }
     if let Some(stem) = &args.written.export {
@@ -78,10 +81,25 @@ pub fn run(args: &SolveArgs) -> Result<u8, Failure> {
     let (loaded, objectives) = questions(&asking)?;
     let model = Model::new(loaded.into_system(), ModelOptions::default())
         .map_err(|error| Failure::Usage(format!("{}: {error}", args.model.model.display())))?;
+    drop(reading);
     solve_all(args, &model, model.system(), &objectives, started)
 }
 
 impl SolveArgs {
+    /// Watches over reading the model: ends the process as stopped where it takes more memory than it may.
+    fn reading(&self) -> Reading {
+        let files: Vec<&Path> =
+            std::iter::once(&self.model.model).chain(&self.model.problem).map(PathBuf::as_path).collect();
+        let json = self.written.json;
+        let stop = move |why: &str| {
+            let object = serde_json::json!({ "verdict": "stopped", "reason": why });
+            let text = if json { object.to_string() } else { format!("stopped: {why}") };
+            // The exit code says the same where nobody reads.
+            drop(output::line(&text));
+        };
+        Reading::begin(&files, Room { memory: self.room.memory, time: None }, stop)
+    }
+
     fn asking(&self) -> Asking<'_> {
         Asking {
             model: &self.model.model,

@@ -3,16 +3,21 @@
 
 mod http;
 mod search;
+mod zones;
 
 use crate::args::ModelArgs;
 use crate::failure::Failure;
 use crate::load;
 use crate::stepping::{Spot, Stepper};
+use crate::timed;
+use crate::trace::Scalar;
 use clap::Args;
 use hadal_check::properties::select_properties;
 use hadal_exec::model::{Engine, Model, ModelOptions};
 use hadal_exec::symmetry::SymmetryMode;
-use hadal_system::{ProcessId, PropertyId, PropertyKind, StateSpace};
+use hadal_exec::zones::{Extrapolation, ZoneOptions, ZoneSpace};
+use hadal_lang::LoadedModel;
+use hadal_system::{DeadlockNotion, ProcessId, Property, PropertyId, PropertyKind, StateSpace, System};
 use http::{Answer, Request};
 use search::LiveSearch;
 use serde_json::{Value, json};
@@ -47,7 +52,9 @@ const PAGE: &str = include_str!("page.html");
 struct Session<'a> {
     args: &'a ExploreArgs,
     model: &'a Model,
-    deadlock: hadal_system::DeadlockNotion,
+    /// Of a model in real time, whose discrete part the model then is.
+    zones: Option<&'a ZoneSpace>,
+    deadlock: DeadlockNotion,
     search: Mutex<Option<Arc<LiveSearch>>>,
     /// Models with one more proposition: what is watched.
     watched: Mutex<HashMap<String, Result<Arc<Watched>, String>>>,
@@ -61,18 +68,33 @@ struct Watched {
 
 /// Runs the command until it is interrupted.
 pub fn run(args: &ExploreArgs) -> Result<u8, Failure> {
+    let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
+    if timed::reads(&args.model) {
+        let timed = timed::load(&args.model, &[], false)?;
+        let source = timed.system.source.clone();
+        let is_invariant = |it: &Property| it.kind == PropertyKind::Invariant;
+        let asked = timed.system.properties.iter().map(is_invariant).collect();
+        // What people look at is not abstracted more than it must be.
+        let extrapolation = Extrapolation::Max;
+        let zones = ZoneOptions { model: options, asked, extrapolation, ..ZoneOptions::default() };
+        let space = ZoneSpace::new(timed, zones).map_err(|error| timed::refused(&source, &error))?;
+        return serve(args, space.model(), Some(&space), DeadlockNotion::Off);
+    }
     let mut loaded = load::load(&args.model)?;
     crate::output::aside(format_args!("{}", loaded.warnings));
     select_properties(&mut loaded.system, &[], &[])?;
-    let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
     let model = Model::new(loaded.system, options).map_err(|error| Failure::Usage(error.to_string()))?;
-    let session = Session {
-        args,
-        model: &model,
-        deadlock: loaded.language.deadlock,
-        search: Mutex::default(),
-        watched: Mutex::default(),
-    };
+    serve(args, &model, None, loaded.language.deadlock)
+}
+
+fn serve(
+    args: &ExploreArgs,
+    model: &Model,
+    zones: Option<&ZoneSpace>,
+    deadlock: DeadlockNotion,
+) -> Result<u8, Failure> {
+    let session =
+        Session { args, model, zones, deadlock, search: Mutex::default(), watched: Mutex::default() };
     if !args.no_check {
         session.begin_search()?;
     }
@@ -102,10 +124,13 @@ impl Session<'_> {
         match (request.method.as_str(), request.path.as_str()) {
             ("GET", "/") => Answer::Html(PAGE),
             ("GET", "/api/model") => Answer::Json(self.about()),
-            ("GET", "/api/state") => match self.spot(request) {
-                Ok(spot) => Answer::Json(self.state(spot.as_ref())),
-                Err(why) => Answer::Refused(400, why),
-            },
+            ("GET", "/api/state") => {
+                let state = match self.zones {
+                    Some(space) => zones::state(space, request.get("s").filter(|it| !it.is_empty())),
+                    None => self.spot(request).map(|spot| self.state(spot.as_ref())),
+                };
+                state.map_or_else(|why| Answer::Refused(400, why), Answer::Json)
+            }
             ("GET", "/api/watch") => match (self.spot(request), request.get("e")) {
                 (Ok(Some(spot)), Some(expression)) => Answer::Json(self.watch(expression, &spot)),
                 (Err(why), _) => Answer::Refused(400, why),
@@ -147,6 +172,9 @@ impl Session<'_> {
     /// The spot that a request names; none where it asks for the starts.
     fn spot(&self, request: &Request) -> Result<Option<Spot>, String> {
         let Some(text) = request.get("s").filter(|text| !text.is_empty()) else { return Ok(None) };
+        if let Some(space) = self.zones {
+            return Ok(Some(Spot { state: zones::after(space, text)?, then: None }));
+        }
         let words: Option<Vec<u64>> =
             text.split('.').map(|word| u64::from_str_radix(word, 16).ok()).collect();
         let state = words.filter(|words| words.len() == self.model.words() && self.model.admits(words));
@@ -180,43 +208,27 @@ impl Session<'_> {
             Some(property.unwrap_or_else(|| "deadlock".into()))
         });
         json!({
-            "items": at.map(|spot| self.items(&stepper, &spot.state)),
+            "items": at.map(|spot| items(self.model, stepper.items(&spot.state))),
             "choices": listed,
             "wrong": wrong,
         })
     }
 
-    /// What a state shows, each with the process that owns it.
-    fn items(&self, stepper: &Stepper, state: &[u64]) -> Vec<Value> {
-        let system = self.model.system();
-        let group = |name: &str| {
-            let process = system.processes.iter().find(|it| {
-                name.strip_prefix(it.name.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-            });
-            match process {
-                Some(process) => process.name.clone(),
-                None => {
-                    name.split(['.', '[']).next().filter(|it| it.len() < name.len()).unwrap_or("").to_owned()
-                }
-            }
-        };
-        let items = stepper.items(state).into_iter();
-        items
-            .map(|item| json!({ "name": item.name, "value": item.value, "group": group(&item.name) }))
-            .collect()
-    }
-
     fn watch(&self, expression: &str, spot: &Spot) -> Value {
-        let stepper = Stepper::new(self.model, self.deadlock);
-        if let Some(item) = stepper.items(&spot.state).into_iter().find(|item| item.name == expression) {
+        let shown = match self.zones {
+            Some(space) => zones::shown(space, &spot.state),
+            None => Stepper::new(self.model, self.deadlock).items(&spot.state),
+        };
+        if let Some(item) = shown.into_iter().find(|item| item.name == expression) {
             return json!({ "value": item.value });
         }
+        // Expressions are about the discrete part.
+        let discrete = &spot.state[self.zones.map_or(0, ZoneSpace::zone_words)..];
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         let found = watched.entry(expression.to_owned()).or_insert_with(|| self.compile(expression)).clone();
         drop(watched);
         match found {
-            Ok(watched) => match watched.model.interpreter().holds(&spot.state, watched.property) {
+            Ok(watched) => match watched.model.interpreter().holds(discrete, watched.property) {
                 Ok(value) => json!({ "value": value }),
                 Err(fault) => json!({ "error": fault.message }),
             },
@@ -228,9 +240,19 @@ impl Session<'_> {
     fn compile(&self, expression: &str) -> Result<Arc<Watched>, String> {
         let mut options = self.args.model.load_options();
         options.propositions = vec![expression.to_owned()];
-        let loaded = load::load_with(&self.args.model, &options).map_err(|failure| failure.to_string())?;
+        let system = match self.zones {
+            Some(_) => hadal_lang::load(&self.args.model.model, &options)
+                .map_err(|error| Failure::from(error).to_string())
+                .map(|(_, loaded)| match loaded.model {
+                    LoadedModel::Timed(timed) => timed.system,
+                    _ => System::default(),
+                })?,
+            None => {
+                load::load_with(&self.args.model, &options).map_err(|failure| failure.to_string())?.system
+            }
+        };
         let options = ModelOptions { engine: Engine::Interpreted, symmetry: SymmetryMode::Off };
-        let model = Model::new(loaded.system, options).map_err(|error| error.to_string())?;
+        let model = Model::new(system, options).map_err(|error| error.to_string())?;
         let proposition = model.properties().iter().rposition(|it| it.kind == PropertyKind::Proposition);
         let property = PropertyId(proposition.ok_or("this language has no expressions to watch")? as u32);
         if model.words() != self.model.words() {
@@ -238,6 +260,23 @@ impl Session<'_> {
         }
         Ok(Arc::new(Watched { model, property }))
     }
+}
+
+/// What a state shows, each with the process that owns it.
+fn items(model: &Model, shown: Vec<Scalar>) -> Vec<Value> {
+    let system = model.system();
+    let group = |name: &str| {
+        let process = system.processes.iter().find(|it| {
+            name.strip_prefix(it.name.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        });
+        match process {
+            Some(process) => process.name.clone(),
+            None => name.split(['.', '[']).next().filter(|it| it.len() < name.len()).unwrap_or("").to_owned(),
+        }
+    };
+    let shown = shown.into_iter();
+    shown.map(|item| json!({ "name": item.name, "value": item.value, "group": group(&item.name) })).collect()
 }
 
 fn hex(state: &[u64]) -> String {

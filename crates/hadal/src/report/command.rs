@@ -7,32 +7,39 @@ use serde_json::Value;
 
 /// A command that asks what the run was asked: what the run keeps is named like the flags.
 pub fn command(about: &Value) -> Option<String> {
-    let mut words = vec!["hadal".to_owned(), "check".to_owned(), quoted(about["model"].as_str()?)];
-    for define in about["define"].as_array().into_iter().flatten() {
-        if let Some(name) = define[0].as_str() {
-            let value = define[1].as_str().map_or_else(|| define[1].to_string(), str::to_owned);
-            words.extend(["-D".to_owned(), quoted(&format!("{name}={value}"))]);
-        }
-    }
-    let check = Cli::command();
-    let check = check.find_subcommand("check")?;
-    for (key, value) in about.as_object().into_iter().flatten() {
-        if key != "model" && key != "define" {
-            flag(check, key, value, &mut words);
-        }
+    let model = about["model"].as_str()?;
+    let (verb, files, kept) = match (&about["plan"], &about["timed_plan"]) {
+        (Value::Object(plan), _) => ("plan", vec![plan["domain"].as_str()?, plan["problem"].as_str()?], plan),
+        (_, Value::Object(_)) => ("plan", vec![model], about.as_object()?),
+        _ => ("check", vec![model], about.as_object()?),
+    };
+    let mut words = vec!["hadal".to_owned(), verb.to_owned()];
+    words.extend(files.into_iter().map(quoted));
+    let command = Cli::command();
+    let command = command.find_subcommand(verb)?;
+    pairs("-D", &kept.get("define").cloned().unwrap_or_default(), &mut words);
+    for (key, value) in kept.iter().filter(|(key, _)| *key != "define") {
+        flag(command, key, value, &mut words);
     }
     Some(words.join(" "))
 }
 
 fn flag(check: &Command, key: &str, value: &Value, words: &mut Vec<String>) {
     let name = key.replace('_', "-");
+    if let Value::Object(fields) = value {
+        return fields.iter().for_each(|(key, value)| flag(check, key, value, words));
+    }
+    match key {
+        "define" => return pairs("-D", value, words),
+        "processes" => return pairs("--processes", value, words),
+        // A run keeps more than what was typed.
+        _ if argument(check, &name).is_none() => return,
+        _ => {}
+    }
     let said = match value {
         Value::Bool(true) => return words.push(format!("--{name}")),
-        Value::Bool(false) | Value::Null => return,
+        Value::Bool(false) | Value::Null | Value::Object(_) => return,
         Value::Array(items) => return items.iter().for_each(|item| flag(check, key, item, words)),
-        Value::Object(fields) => {
-            return fields.iter().for_each(|(key, value)| flag(check, key, value, words));
-        }
         Value::Number(number) => number.to_string(),
         Value::String(_) if key == "part_heuristic" => serde_json::from_value(value.clone())
             .map_or_else(|_| value.to_string(), |known| Heuristic::name(known).to_owned()),
@@ -40,6 +47,16 @@ fn flag(check: &Command, key: &str, value: &Value, words: &mut Vec<String>) {
     };
     if !is_default(check, &name, &said) {
         words.extend([format!("--{name}"), quoted(&said)]);
+    }
+}
+
+/// `FLAG NAME=VALUE` for each pair of a name and a value.
+fn pairs(flag: &str, pairs: &Value, words: &mut Vec<String>) {
+    for pair in pairs.as_array().into_iter().flatten() {
+        if let Some(name) = pair[0].as_str() {
+            let value = pair[1].as_str().map_or_else(|| pair[1].to_string(), str::to_owned);
+            words.extend([flag.to_owned(), quoted(&format!("{name}={value}"))]);
+        }
     }
 }
 
@@ -82,6 +99,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
 
     #[test]
     fn the_command_can_be_pasted_into_a_shell() {
@@ -98,5 +116,36 @@ mod tests {
         assert!(words.contains("--ltl '[] (Cabin1.Library -> <> p)'"), "{words}");
         assert!(["--fair", "--lasso", "--liveness"].iter().all(|flag| !words.contains(flag)), "{words}");
         assert!(words.contains("--interpret") && !words.contains("--symmetry") && !words.contains("errors"));
+    }
+
+    #[test]
+    fn the_command_says_limits_and_leaves_out_what_was_not_typed() {
+        let about = serde_json::json!({
+            "model": "m.pml", "processes": [["P", 3]], "settled": ["done"],
+            "timed": { "earlier": ["/r"], "several": 2, "fastest": true },
+            "limits": { "memory": "16M", "time_limit": "90s", "max_states": 7, "continue": 2, "disk": "/d" },
+        });
+        let words = command(&about).expect("a command");
+        let said: Vec<&str> = words.split(" --").collect();
+        assert_eq!(said[0], "hadal check m.pml");
+        for flag in ["memory 16M", "time-limit 90s", "max-states 7", "continue 2", "disk /d", "fastest"] {
+            assert!(said.contains(&flag), "{flag}: {words}");
+        }
+        assert!(said.contains(&"processes P=3") && said.len() == 8, "{words}");
+        Cli::try_parse_from(words.split(' ')).expect("words that the command line reads");
+    }
+
+    #[test]
+    fn the_command_of_a_plan_is_one_of_plan() {
+        let kept = serde_json::json!({ "domain": "/d.pddl", "problem": "/p.pddl", "optimal": true, "first": false,
+            "engine": "auto", "plan": null, "limits": { "memory": "64M" } });
+        let about = serde_json::json!({ "model": "/p.pddl", "plan": kept, "rows": [1, 2], "stage": "best" });
+        assert_eq!(command(&about).as_deref(), Some("hadal plan /d.pddl /p.pddl --memory 64M --optimal"));
+        let timed = serde_json::json!({ "model": "/m.tck", "limits": { "threads": 2 },
+            "timed_plan": { "define": [["N", 3]], "order": "Broadening", "coverage": [50, 100] } });
+        let words = command(&timed).expect("a command");
+        assert!(words.starts_with("hadal plan /m.tck "), "{words}");
+        assert!(words.contains("-D N=3") && words.contains("--order broadening"), "{words}");
+        Cli::try_parse_from(words.split(' ')).expect("words that the command line reads");
     }
 }

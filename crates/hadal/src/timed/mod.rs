@@ -15,6 +15,7 @@ use crate::commands::present::show;
 use crate::commands::several::Found;
 use crate::failure::{Failure, Finding};
 use crate::progress::Progress;
+use crate::reading::Reading;
 use clap::Args;
 use hadal_check::formulas::{Asking, Own};
 use hadal_check::timed::{self, CoveringChoice};
@@ -138,7 +139,9 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         properties: &args.asked.property,
         own: Own::All,
     };
+    let reading = Reading::of_check(args, resumed.is_some());
     let (read, named) = asking.read_timed()?;
+    drop(reading);
     if !read.warnings.is_empty() && !args.output.quiet {
         crate::output::aside(format_args!("{}", read.warnings));
     }

@@ -171,6 +171,9 @@ struct About {
     model: PathBuf,
     /// Tells it from other runs.
     timed_plan: TimedPlanArgs,
+    /// How much it may take, for whoever reads the command.
+    #[serde(default)]
+    limits: serde_json::Map<String, serde_json::Value>,
 }
 
 /// Goes on with a run; `None` where it is no run of a priced model.
@@ -210,7 +213,9 @@ fn carry_out(plan: &PlanArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         merge: false,
         model_errors: ModelErrors::Report,
     };
+    let reading = plan.reading();
     let mut timed = load(&model, args.property.as_slice(), plan.written.quiet)?;
+    drop(reading);
     let goal = goal(&mut timed, args.property.as_deref(), args.label.as_deref())?;
     let mut asked = vec![false; timed.system.properties.len()];
     asked[goal] = true;
@@ -251,6 +256,7 @@ fn options(plan: &PlanArgs, resumed: Option<&Path>) -> Options {
     let about = About {
         model: absolute(&plan.task.domain),
         timed_plan: TimedPlanArgs { gantt, ..plan.timed.clone() },
+        limits: plan.room.spelled(),
     };
     Options {
         budget: Budget {

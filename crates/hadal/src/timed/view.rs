@@ -4,12 +4,14 @@ use super::gantt;
 use super::question::{DEADLOCK, TIMELOCK};
 use crate::failure::Failure;
 use crate::trace::{Moment, Scalar, StepView, TraceView, ViolationView};
+use crate::violation::{line, place, quoted};
 use hadal_check::timed::WrongRun;
 use hadal_exec::zones::ZoneSpace;
 use hadal_exec::zones::concrete::{ConcreteError, ConcreteTrace, Time, TimedEnding};
 use hadal_exec::zones::runs::LoopTime;
 use hadal_search::{Violation, ViolationKind};
-use hadal_system::StateSpace;
+use hadal_system::timed::Asked;
+use hadal_system::{PropertyId, StateSpace};
 
 /// Replays and renders what was found along a path that `concrete` finds delays for.
 pub fn view(
@@ -49,6 +51,13 @@ pub fn ending(found: &Violation) -> TimedEnding {
 /// A run, however it was found, as it is shown.
 pub fn shown(space: &ZoneSpace, found: &Violation, trace: &ConcreteTrace) -> TraceView {
     let mut violation = describe(space, found);
+    if let ViolationKind::Invariant(id) | ViolationKind::Goal(id) = found.kind {
+        let source = asked(space, id).and_then(|it| it.source.as_ref());
+        let source = source.unwrap_or(&space.timed().system.source);
+        violation.culprit = space.culprit(trace, id).map(|found| quoted(source, found));
+        let values = space.read_by(trace, id).into_iter();
+        violation.values = values.map(|(name, value)| Scalar::new(name, value)).collect();
+    }
     if trace.wait.units > 0 {
         violation.message += &format!(", after waiting {}", trace.wait);
     }
@@ -75,6 +84,9 @@ fn steps(space: &ZoneSpace, trace: &ConcreteTrace) -> Vec<StepView> {
         let state = shown(&step.state, &step.clocks);
         let before = steps.last().map(|s: &StepView| s.state.clone());
         let mut view = StepView::new(step.action.clone(), before.as_deref(), state, String::new());
+        view.line = if steps.is_empty() { None } else { line(space.model(), step.label) };
+        // Which zone it leads to depends on what was asked: a step is known by its label.
+        view.key = format!("{}{}", if steps.is_empty() { "" } else { "." }, step.label.0);
         view.moment = Some(Moment { delay: step.delay.to_string(), time: step.time.to_string() });
         steps.push(view);
     }
@@ -109,8 +121,22 @@ pub fn run(space: &ZoneSpace, found: &Violation, wrong: &WrongRun) -> Result<Tra
     Ok(view)
 }
 
+/// How a property was asked, where that is known.
+fn asked(space: &ZoneSpace, id: PropertyId) -> Option<&Asked> {
+    space.timed().asked.get(id.0 as usize)?.as_ref()
+}
+
+/// Where a property stands.
+fn place_of(space: &ZoneSpace, id: PropertyId) -> String {
+    let source = &space.timed().system.source;
+    match asked(space, id) {
+        Some(asked) => place(asked.source.as_ref().unwrap_or(source), asked.span, ""),
+        None => space.properties().get(id.0 as usize).map_or(String::new(), |it| place(source, it.span, "")),
+    }
+}
+
 fn describe(space: &ZoneSpace, found: &Violation) -> ViolationView {
-    let name = |id: hadal_system::PropertyId| space.properties()[id.0 as usize].name.clone();
+    let name = |id: PropertyId| space.properties()[id.0 as usize].name.clone();
     let (kind, property, message) = match found.kind {
         ViolationKind::Invariant(id) if name(id) == TIMELOCK => {
             let message = "timelock: no action can ever fire again, and time stops";
@@ -141,5 +167,18 @@ fn describe(space: &ZoneSpace, found: &Violation) -> ViolationView {
         ViolationKind::StartFault(_) => ("error", None, "the start raises an error of the model".to_owned()),
         _ => ("error", None, "something is wrong in the last state".to_owned()),
     };
-    ViolationView { kind, property, message, place: String::new(), culprit: None, values: Vec::new() }
+    let place = match found.kind {
+        ViolationKind::Invariant(id)
+        | ViolationKind::Goal(id)
+        | ViolationKind::PropertyFault(id)
+        | ViolationKind::Prefix(id)
+        | ViolationKind::Cycle { property: id, .. } => place_of(space, id),
+        ViolationKind::Fault(label) => {
+            let system = &space.timed().system;
+            let action = system.instance(&system.actions, label);
+            action.map_or(String::new(), |it| place(&system.source, it.action.span, "the error is met here"))
+        }
+        _ => String::new(),
+    };
+    ViolationView { kind, property, message, place, culprit: None, values: Vec::new() }
 }

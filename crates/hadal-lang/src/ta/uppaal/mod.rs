@@ -3,6 +3,7 @@
 //! [`xml`] and [`xta`] read the frame, [`parse`] expressions, statements and declarations, [`lower`] instantiates templates
 //! and makes a network; [`query`] makes questions of formulas.
 
+mod asked;
 mod ast;
 mod clock;
 mod expr;

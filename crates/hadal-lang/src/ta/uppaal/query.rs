@@ -16,7 +16,7 @@ const MAX_CLAUSES: usize = 4096;
 impl Lowering<'_> {
     /// Adds the question of a query; one that cannot be asked is left out with a warning.
     pub(super) fn query(&mut self, query: &Query, timed: &mut TimedSystem) {
-        let before = self.findings.list.len();
+        let (before, properties) = (self.findings.list.len(), self.system.properties.len());
         let asked = match query.kind {
             QueryKind::Possibly | QueryKind::Always => self.about_states(query, &mut timed.formulas),
             QueryKind::Eventually | QueryKind::ForEver | QueryKind::LeadsTo => {
@@ -34,6 +34,10 @@ impl Lowering<'_> {
             self.findings.push(Diagnostic { elsewhere: query.source.clone(), ..warning });
         }
         timed.formulas.resize(self.system.properties.len(), None);
+        timed.asked.resize(self.system.properties.len(), None);
+        if let Some(own) = timed.asked[properties..].last_mut() {
+            *own = Some(self.asked(query));
+        }
     }
 
     /// Adds an expression as a proposition.
@@ -153,7 +157,7 @@ impl Lowering<'_> {
     }
 
     /// The clauses under which a term is `wanted`.
-    fn clauses(&mut self, code: &mut Code, term: &Term, wanted: bool) -> Option<Vec<Clause>> {
+    pub(super) fn clauses(&mut self, code: &mut Code, term: &Term, wanted: bool) -> Option<Vec<Clause>> {
         let clause = |when: Expr, bounds: Vec<Bound>| Clause { when, bounds, going_on: None };
         let scope = code.scope;
         if !self.is_timed(scope, term) {

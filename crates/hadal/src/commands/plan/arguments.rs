@@ -1,15 +1,18 @@
 //! Arguments of `plan`, as they are typed, and which of them go together.
 
+use super::show::show_stopped;
 use crate::args::{LimitArgs, OutputArgs};
 use crate::failure::Failure;
+use crate::reading::{Reading, Room};
 use crate::timed::plan::TimedPlanArgs;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use hadal_check::memory::default_memory;
 use hadal_check::options::parse_size;
 use hadal_check::units::parse_time;
 use hadal_lang::language::Language;
 use hadal_plan::{ENGINES, Engine, GUIDES, GuideChoice};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Arguments of `plan`.
@@ -129,6 +132,25 @@ impl From<&LimitArgs> for RoomArgs {
     }
 }
 
+impl RoomArgs {
+    /// What is given, in words that the command line reads.
+    pub fn spelled(&self) -> serde_json::Map<String, serde_json::Value> {
+        let limits = LimitArgs {
+            memory: self.memory,
+            threads: self.threads,
+            time_limit: self.time_limit,
+            max_depth: self.max_depth,
+            disk_limit: self.disk_limit,
+            ..LimitArgs::default()
+        };
+        let mut spelled = limits.spelled();
+        if let Some(disk) = &self.disk {
+            spelled.insert("disk".into(), disk.display().to_string().into());
+        }
+        spelled
+    }
+}
+
 impl From<&OutputArgs> for WrittenArgs {
     fn from(output: &OutputArgs) -> Self {
         WrittenArgs {
@@ -153,6 +175,19 @@ fn guides() -> impl TypedValueParser<Value = GuideChoice> {
 }
 
 impl PlanArgs {
+    /// Watches over reading the files: ends the process as stopped where a limit is met.
+    pub fn reading(&self) -> Reading {
+        let files: Vec<&Path> =
+            std::iter::once(&self.task.domain).chain(&self.task.problem).map(PathBuf::as_path).collect();
+        let memory = self.room.memory.unwrap_or_else(default_memory);
+        // Grounding looks at the clock itself, and says more.
+        let time = self.room.time_limit.map(|limit| limit.saturating_add(Duration::from_secs(1)));
+        let room = Room { memory: Some(memory), time };
+        let args = self.clone();
+        // The exit code says the same where nobody reads.
+        Reading::begin(&files, room, move |why| drop(show_stopped(&args, why, memory)))
+    }
+
     /// Whether a proof is asked for.
     pub(super) fn wants_best(&self) -> bool {
         self.search.optimal || self.search.engine.proves()

@@ -65,6 +65,7 @@ pub fn run(args: &PlanArgs) -> Result<u8, Failure> {
 fn carry_out(args: &PlanArgs, resumed: Option<(&PathBuf, hadal_plan::Resumed)>) -> Result<u8, Failure> {
     let begun = Instant::now();
     let memory = args.room.memory.unwrap_or_else(default_memory);
+    let reading = args.reading();
     let (domain, problem) =
         (read(&args.task.domain)?, read(args.task.problem.as_deref().unwrap_or(&args.task.domain))?);
     let soft = match args.search.engine {
@@ -83,6 +84,7 @@ fn carry_out(args: &PlanArgs, resumed: Option<(&PathBuf, hadal_plan::Resumed)>) 
             return Err(Failure::from(&refused));
         }
     };
+    drop(reading);
     let mut warnings: Vec<String> =
         loaded.warnings.iter().map(|(source, finding)| render_plain(source, finding)).collect();
     if !args.written.quiet && !args.written.json {

@@ -48,6 +48,9 @@ pub(super) struct Asked {
     pub(super) engine: String,
     pub(super) plan: Option<PathBuf>,
     pub(super) html: Option<PathBuf>,
+    /// How much it may take, for whoever reads the command.
+    #[serde(default)]
+    limits: serde_json::Map<String, serde_json::Value>,
 }
 
 impl About {
@@ -102,6 +105,7 @@ impl<'a> Places<'a> {
                 engine: args.search.engine.info().name.to_owned(),
                 plan: args.written.plan.as_deref().map(absolute),
                 html: args.written.html.as_deref().map(absolute),
+                limits: args.room.spelled(),
             },
             rows: kept.rows.clone(),
             stage: kept.stage.name().to_owned(),
