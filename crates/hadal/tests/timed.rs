@@ -382,7 +382,7 @@ fn a_violated_query_says_which_part_is_false_and_where_it_stands() {
     let queries = written(folder.path(), "parts.q", ASKED);
     let explained = [
         (2, "`(p.B and x > 1)` (line 2) is true", &["n = 2", "p = B", "x = 2"][..]),
-        (3, "`x < 5` (line 3) is false for i = 2", &["n = 2", "x = 5"]),
+        (3, "`(p.A or i < 2 or x < 5)` (line 3) is false for i = 2", &["n = 2", "x = 5"]),
         (4, "`deadlock` (line 4) is true", &["n = 2"]),
         (5, "`x < 9` (line 5) is false", &["p = A", "x = 9"]),
         (6, "", &[]),

@@ -48,7 +48,7 @@ fn newest(folder: &Path) -> Option<PathBuf> {
     let runs = std::fs::read_dir(folder).ok()?.flatten().map(|run| run.path());
     let committed = |run: &PathBuf| {
         let files = std::fs::read_dir(run).map(|all| all.flatten().collect::<Vec<_>>()).unwrap_or_default();
-        files.iter().any(|file| file.file_name().to_string_lossy().contains("manifest"))
+        files.iter().any(|file| file.file_name().to_string_lossy().starts_with("manifest-"))
     };
     let written = |run: &PathBuf| std::fs::metadata(run).and_then(|it| it.modified()).ok();
     runs.filter(committed).max_by_key(written)
