@@ -167,6 +167,18 @@ impl ViolationKind {
     }
 }
 
+/// States that were in a layer although an earlier one has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Again {
+    /// How many.
+    #[serde(rename = "states_again")]
+    pub states: u64,
+    /// Transitions out of them.
+    #[serde(rename = "transitions_again")]
+    pub transitions: u64,
+}
+
 /// Candidates of a layer that were known, by where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -197,11 +209,9 @@ pub struct Layer {
     pub states: u64,
     /// Transitions out of them.
     pub transitions: u64,
-    /// States that were in this layer although an earlier one has them, explored again and not counted above
-    /// (partial detection).
-    pub states_again: u64,
-    /// Transitions out of those.
-    pub transitions_again: u64,
+    /// What was explored again and is not counted above (partial detection).
+    #[serde(flatten)]
+    pub again: Again,
     /// Generated states dropped at once: a table, cache or buffer in RAM knew them.
     pub duplicates_cache: u64,
     /// Generated states that were left to be decided.
@@ -227,7 +237,7 @@ impl Layer {
     /// Whether every generated state is accounted for.
     pub fn balances(&self) -> bool {
         self.candidates == self.duplicates.total() + self.unique
-            && self.transitions + self.transitions_again == self.duplicates_cache + self.candidates
+            && self.transitions + self.again.transitions == self.duplicates_cache + self.candidates
     }
 }
 

@@ -149,7 +149,7 @@ fn partial_detection_ends_with_exact_counts_whatever_the_bound() {
                 let strategy = Strategy { bound: Some(bound), cache, ..named("partial") };
                 let report = whole(space, &strategy, 1).report;
                 assert_same(&report, &expected, &format!("{bound:?} {cache:?}"));
-                again += report.layers.iter().map(|layer| layer.states_again).sum::<u64>();
+                again += report.layers.iter().map(|layer| layer.again.states).sum::<u64>();
             }
         }
         assert!(again > 0 || space.is_undirected(), "bounds below the locality explore some states again");
@@ -188,7 +188,7 @@ fn a_bound_that_is_trusted_counts_again_what_lies_farther_back_and_says_so() {
         let report = whole(&torus, &trusting(2), 2).report;
         assert_same(&report, &expected, name);
         assert_eq!(report.proviso, Some(Proviso::BoundTrusted), "{name}");
-        assert_eq!(report.layers.iter().map(|layer| layer.states_again).sum::<u64>(), 0, "{name}");
+        assert_eq!(report.layers.iter().map(|layer| layer.again.states).sum::<u64>(), 0, "{name}");
     }
     // With one layer it goes to and fro, counts so, and ends when nothing new can come.
     let (bound, cache) = (Some(Bound::Layers(1)), CacheKind::Off);
@@ -226,7 +226,7 @@ fn bounds_of_hashed_and_phased_detection_do_not_change_the_numbers() {
                     let strategy = Strategy { bound: Some(bound), cache, ..named(name) };
                     let report = whole(space, &strategy, 2).report;
                     assert_same(&report, &expected, &format!("{name} {bound:?} {cache:?}"));
-                    again += report.layers.iter().map(|layer| layer.states_again).sum::<u64>();
+                    again += report.layers.iter().map(|layer| layer.again.states).sum::<u64>();
                 }
             }
         }

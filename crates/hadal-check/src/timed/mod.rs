@@ -1,15 +1,19 @@
 //! Checks of models in real time: which zones make others needless, directed search on zones, the earliest run.
 //!
-//! [`zones`] says how the zone graph of a question is made; [`TimedCheck`] explores it.
+//! [`zones`] says how the zone graph of a question is made; [`TimedCheck`] explores it. [`Searches`] answers everything that is
+//! asked of a model, search after search.
 
 mod directed;
 mod diverging;
 mod extreme;
 mod fastest;
 mod priced;
+pub mod question;
 mod response;
 mod runs;
 mod safe;
+mod searches;
+mod stages;
 
 pub use diverging::diverging;
 pub use extreme::{End, Reaches, extreme};
@@ -18,6 +22,10 @@ pub use priced::{Cheapest, DiskError, Sought, cheapest};
 pub use response::response;
 pub use runs::{WrongRun, watched, wrong_run};
 pub use safe::{Safely, lifted, safely};
+pub use searches::{
+    Answers, FoundRun, Halt, Manner, Measured, Onlooker, Round, Searched, Searches, TimedError, Used, Zones,
+};
+pub use stages::{AboutStage, Stages};
 
 use crate::coverage::{Answered, answered};
 use crate::directed::Directing;

@@ -51,8 +51,8 @@ pub(super) struct Relation {
     /// Per group, the causes of what is looked for that may be gone after it.
     pub(super) ending: Vec<Box<[u32]>>,
     /// The row of those groups, and of those that surely lead to another state.
-    pub(super) risky: u32,
-    pub(super) moving: u32,
+    risky: u32,
+    moving: u32,
     /// The sets of single processes.
     pub(super) locals: Locals,
     /// The row of the groups that a claim may see.
@@ -95,6 +95,16 @@ enum Apart {
 }
 
 impl Relation {
+    /// The groups whose bodies may meet errors.
+    pub(super) fn risky(&self) -> &[u64] {
+        self.rows.row(self.risky)
+    }
+
+    /// The groups that surely lead to another state.
+    pub(super) fn moving(&self) -> &[u64] {
+        self.rows.row(self.moving)
+    }
+
     /// The relation of a system's actions, by the system's `own` facts; `None` where there are too many of them.
     pub(super) fn of(system: &System, layout: &Layout, own: &Facts, kept: &Kept) -> Option<Self> {
         let mut extended = system.clone();

@@ -99,10 +99,10 @@ impl<'m> StubbornWorker<'m> {
             closure.enabled[group / 64] |= 1 << (group % 64);
         }
         // A body that may meet an error must run, whatever is chosen.
-        if meet(&closure.enabled, relation.rows.row(relation.risky)) {
+        if meet(&closure.enabled, relation.risky()) {
             return false;
         }
-        let moving = relation.rows.row(relation.moving);
+        let moving = relation.moving();
         let all_move = closure.enabled.iter().zip(moving).all(|(enabled, moving)| enabled & !moving == 0);
         if self.space.deadlocks != DeadlockNotion::Stuck && !all_move {
             return false;

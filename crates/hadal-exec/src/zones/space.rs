@@ -70,7 +70,7 @@ pub struct ZoneSpace {
     bases: Vec<u64>,
     fingerprint: u64,
     cover: Option<ZoneCover>,
-    pub(super) overflowed: AtomicBool,
+    overflowed: AtomicBool,
 }
 
 impl ZoneSpace {
@@ -214,6 +214,11 @@ impl ZoneSpace {
     /// Whether a bound did not fit its bits: what was explored is then worth nothing.
     pub fn has_overflowed(&self) -> bool {
         self.overflowed.load(Ordering::Relaxed)
+    }
+
+    /// Takes note that a bound does not fit its bits.
+    pub(super) fn overflow(&self) {
+        self.overflowed.store(true, Ordering::Relaxed);
     }
 
     /// The zone of a state.

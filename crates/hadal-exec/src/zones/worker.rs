@@ -8,7 +8,6 @@ use super::space::ZoneSpace;
 use super::timing::{Faulty, apply_all};
 use crate::interpret::Interpreter;
 use hadal_system::{Check, Label, PropertyId, StateSpace, Successors, Value, Worker};
-use std::sync::atomic::Ordering;
 
 /// Computes successors of zones for one thread.
 pub(crate) struct ZoneWorker<'s> {
@@ -98,7 +97,7 @@ impl<'s> ZoneWorker<'s> {
     fn pack(&mut self, discrete: &[u64]) {
         let words = self.space.zones.words;
         if !self.space.zones.packing.pack(&self.next, &mut self.state[..words]) {
-            self.space.overflowed.store(true, Ordering::Relaxed);
+            self.space.overflow();
         }
         self.state[words..].copy_from_slice(discrete);
     }

@@ -142,8 +142,8 @@ type Seconds = for<'l> fn(&'l mut Layer) -> &'l mut f64;
 const ROW: [Number; 12] = [
     |row| &mut row.states,
     |row| &mut row.transitions,
-    |row| &mut row.states_again,
-    |row| &mut row.transitions_again,
+    |row| &mut row.again.states,
+    |row| &mut row.again.transitions,
     |row| &mut row.duplicates_cache,
     |row| &mut row.candidates,
     |row| &mut row.duplicates.within,

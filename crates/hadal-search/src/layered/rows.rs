@@ -1,7 +1,7 @@
 //! The figures of layers as a manifest keeps them: short rows of numbers, as deep graphs have thousands of layers and
 //! every commit writes them all.
 
-use crate::report::{Distance, Duplicates, Layer, Spent};
+use crate::report::{Again, Distance, Duplicates, Layer, Spent};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Numbers, duplicates by distance, seconds; zeros at the end of a list are left out.
@@ -10,7 +10,7 @@ struct Row(Vec<u64>, Vec<(u64, u64, u64)>, Vec<f32>);
 
 impl From<&Layer> for Row {
     fn from(layer: &Layer) -> Self {
-        let Layer { states, transitions, states_again, transitions_again, .. } = *layer;
+        let Layer { states, transitions, again, .. } = *layer;
         let Layer { duplicates_cache, candidates, duplicates, unique, .. } = *layer;
         let Layer { bytes_read, bytes_written, seconds, window, .. } = *layer;
         let mut numbers = vec![
@@ -24,8 +24,8 @@ impl From<&Layer> for Row {
             duplicates.within,
             bytes_written,
             bytes_read,
-            states_again,
-            transitions_again,
+            again.states,
+            again.transitions,
             window,
         ];
         while numbers.last() == Some(&0) {
@@ -57,8 +57,7 @@ impl From<Row> for Layer {
             duplicates: Duplicates { either: number(5), earlier: number(6), within: number(7) },
             bytes_written: number(8),
             bytes_read: number(9),
-            states_again: number(10),
-            transitions_again: number(11),
+            again: Again { states: number(10), transitions: number(11) },
             window: number(12),
             by_distance: by_distance
                 .map(|(nearest, farthest, found)| Distance { nearest, farthest, found })
@@ -90,8 +89,7 @@ mod tests {
         let full = Layer {
             states: 1,
             transitions: 2,
-            states_again: 3,
-            transitions_again: 4,
+            again: Again { states: 3, transitions: 4 },
             duplicates_cache: 5,
             candidates: 6,
             duplicates: Duplicates { within: 7, earlier: 8, either: 9 },

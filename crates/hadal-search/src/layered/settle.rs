@@ -171,9 +171,9 @@ impl Sweep<'_> {
         let fired = lane.transitions - before;
         if let Some(row) = self.counted.layers.get_mut(depth) {
             row.states -= again;
-            row.states_again += again;
+            row.again.states += again;
             row.transitions -= fired;
-            row.transitions_again += fired;
+            row.again.transitions += fired;
         }
         if let Some(row) = depth.checked_sub(1).and_then(|before| self.counted.layers.get_mut(before)) {
             row.unique -= again;

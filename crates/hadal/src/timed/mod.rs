@@ -3,33 +3,33 @@
 mod gantt;
 pub mod landing;
 pub mod plan;
-mod question;
-mod searching;
-mod stages;
+mod told;
 mod view;
 
 use crate::args::{CheckArgs, Deadlock, ModelArgs};
 use crate::commands::about::About;
-use crate::commands::check::{options, write_report};
+use crate::commands::check::{interrupt_stops, options, write_report};
 use crate::commands::present::show;
 use crate::commands::several::Found;
 use crate::failure::{Failure, Finding};
 use crate::progress::Progress;
 use crate::reading::Reading;
 use clap::Args;
+use hadal_check::CheckError;
 use hadal_check::formulas::{Asking, Own};
-use hadal_check::timed::{self, CoveringChoice};
+use hadal_check::timed::question::{self, Wanted};
+use hadal_check::timed::{self, CoveringChoice, Halt, Manner, Onlooker, Searches, Stages, TimedError};
 use hadal_exec::zones::ZoneError;
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
 use hadal_lang::{Language, LoadOptions, LoadedModel};
-use hadal_search::Verdict;
+use hadal_search::Control;
+use hadal_store::Governor;
 use hadal_system::{Source, TimedSystem};
-use searching::{Searched, Searching};
 use serde::{Deserialize, Serialize};
-use stages::Stages;
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
+use told::Told;
 
 /// Questions of models in real time.
 #[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -148,88 +148,73 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let options = options(args, read.language, resumed)?;
     let warnings = read.warnings.clone();
     let mut timed = read.into_timed().unwrap_or_default();
-    let mut naming = args.clone();
-    naming.asked.property = named;
-    let mut asked = question::ask(&mut timed, &naming)?;
-    let extremes = question::extremes(&timed, &naming);
-    let runs = question::about_runs(&timed, &asked);
-    let asks_states = question::asks_states(&timed, &asked);
-    if args.timed.non_zeno && runs.is_empty() {
+    let what = Wanted {
+        names: named,
+        labels: args.timed.label.clone(),
+        from_queries: args.timed.queries.is_some(),
+        deadlock: wants_deadlocks(args),
+        timelock: args.timed.timelock,
+    };
+    let asked = question::ask(&mut timed, &what)?;
+    let extremes = question::extremes(&timed, &what);
+    let progress = Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?;
+    let watching = Watching { args, progress: &progress };
+    let about = |earlier: &[Option<PathBuf>]| stage(args, earlier);
+    let searches = Searches {
+        timed: &timed,
+        asked,
+        manner: Manner {
+            covering: args.timed.covering,
+            safe_abstraction: args.reduction.safe_abstraction,
+            fastest: args.timed.fastest,
+            non_zeno: args.timed.non_zeno,
+            most: args.asked.several.unwrap_or(1),
+        },
+        stages: Stages::new(begun, options, args.timed.earlier.clone(), &about),
+        onlooker: &watching,
+    };
+    if args.timed.non_zeno && !searches.about_runs() {
         return Err(Failure::Usage(
             "--non-zeno is about infinite runs, and nothing that is asked is about them: leave it out, or ask with --ltl, A<>, E[] \
              or -->"
                 .into(),
         ));
     }
-    if let (Some(file), true) = (&args.timed.queries, runs.is_empty() && extremes.is_empty() && !asks_states)
-    {
+    let asks_nothing = !searches.about_runs() && extremes.is_empty() && !searches.about_states();
+    if let (Some(file), true) = (&args.timed.queries, asks_nothing) {
         return Err(Failure::Usage(format!(
             "{}: none of these queries can be asked\n{warnings}",
             file.display()
         )));
     }
-    let searching = Searching {
-        args,
-        timed: &timed,
-        asked: asked.clone(),
-        stages: Stages::new(args, options, resumed, begun),
-        progress: Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?,
-        begun,
-    };
-    let mut rest: VecDeque<Step> = runs.iter().map(|&property| Step::Run(property)).collect();
-    if runs.is_empty() || asks_states {
-        rest.push_front(Step::States);
-    }
-    let mut left = args.asked.several.unwrap_or(1);
-    let mut answers = Vec::new();
-    let mut earlier = Found::default();
-    let mut last = None;
-    while let Some(step) = rest.pop_front() {
-        let found = match step {
-            Step::States => searching.states(&asked)?,
-            Step::Run(property) => searching.run(property)?,
-        };
-        question::add_answers(&mut answers, &found.outcome.seen.coverage.properties);
-        let goes_on = match &found.verdict {
-            Verdict::Holds => true,
-            Verdict::Stopped(_) => false,
-            Verdict::Violated(violation) => {
-                left -= 1;
-                let property = violation.kind.property().and_then(|id| timed.system.property_instance(id));
-                if let (Some((settled, _)), Step::States) = (&property, step) {
-                    asked[*settled] = false;
-                    if question::asks_states(&timed, &asked) {
-                        rest.push_front(step);
-                    }
-                }
-                left > 0 && property.is_some()
-            }
-        };
-        if !goes_on || rest.is_empty() {
-            last = Some(found);
-            break;
-        }
-        earlier.0.extend(found.trace);
-    }
-    let Some(Searched { mut outcome, trace, mut exit_code, .. }) = last else {
+    let failed = |error| failure(&timed.system.source, error);
+    let answers = searches.answers().map_err(failed)?;
+    let mut told: Vec<Told> = answers.searches.into_iter().map(|it| Told::of(args, it)).collect();
+    let Some(Told { mut outcome, trace, mut exit_code }) = told.pop() else {
         return Err(Failure::Internal("no search was made".into()));
     };
+    let earlier = Found(told.into_iter().filter_map(|it| it.trace).collect());
     if !earlier.0.is_empty() {
         exit_code = 1;
     }
     let traces = earlier.conclude(args, &mut outcome, trace);
-    outcome.seen.coverage.properties = answers;
-    if outcome.decided.verdict != "stopped"
-        && let Some(stopped) = searching.measure(&extremes, &mut outcome)?
-    {
-        exit_code = stopped;
+    outcome.seen.coverage.properties = answers.properties;
+    if outcome.decided.verdict != "stopped" {
+        match told::measure(&searches, args.timed.response_time, &extremes, &mut outcome) {
+            Ok(()) => {}
+            Err(Halt::Failed(error)) => return Err(failed(error)),
+            Err(Halt::Stopped(reason, run)) => {
+                let what = "values that are asked for are not known";
+                exit_code = told::stopped(&mut outcome, what, (&reason, run));
+            }
+        }
     }
     if outcome.decided.verdict != "stopped" && args.storing.disk.is_none() && resumed.is_none() {
         outcome.used.run = None;
-        outcome.warnings.extend(searching.stages.discard());
+        outcome.warnings.extend(searches.stages.discard());
     }
     outcome.time.seconds = begun.elapsed().as_secs_f64();
-    searching.progress.event(|| serde_json::json!({ "event": "result", "result": outcome }));
+    progress.event(|| serde_json::json!({ "event": "result", "result": outcome }));
     outcome.used.settings = args.output.settings.clone();
     if let Some(path) = &args.output.report {
         write_report(path, &outcome, &About::of(args))?;
@@ -238,13 +223,45 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     Ok(exit_code)
 }
 
-/// One search of a command.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    /// For states, all that are asked about together.
-    States,
-    /// For a run that the claim of this property accepts.
-    Run(usize),
+/// What the folder of a search keeps of the command, for whoever resumes it.
+fn stage(args: &CheckArgs, earlier: &[Option<PathBuf>]) -> Result<serde_json::Value, CheckError> {
+    let timed = TimedArgs { earlier: earlier.to_vec(), several: args.asked.several, ..args.timed.clone() };
+    serde_json::to_value(About::of(&CheckArgs { timed, ..args.clone() }))
+        .map_err(|error| CheckError::Question(format!("a run cannot remember this command: {error}")))
+}
+
+fn failure(source: &Source, error: TimedError) -> Failure {
+    match error {
+        TimedError::Zones(error) => refused(source, &error),
+        TimedError::Priced(error) => plan::priced_failure(source, error),
+        TimedError::Check(error) => error.into(),
+    }
+}
+
+/// Shows progress, and stops searches when somebody interrupts.
+struct Watching<'a> {
+    args: &'a CheckArgs,
+    progress: &'a Progress,
+}
+
+impl Onlooker for Watching<'_> {
+    fn during(&self, control: &Arc<Control>, governor: &Governor, explore: &mut dyn FnMut()) {
+        self.begins(control);
+        self.progress.during(control, governor, explore);
+        self.progress.tell(control);
+    }
+
+    fn begins(&self, control: &Arc<Control>) {
+        if let Err(error) = interrupt_stops(control) {
+            control.warn(error.to_string());
+        }
+    }
+
+    fn note(&self, note: &str) {
+        if !self.args.output.quiet {
+            crate::output::note!("{note}");
+        }
+    }
 }
 
 /// Whether a person asks for deadlocks.

@@ -1,6 +1,6 @@
 //! `hadal plan MODEL`: the cheapest run of a priced timed automaton.
 
-use super::{gantt, load, question, refused};
+use super::{gantt, load, refused};
 use crate::args::ResumeArgs;
 use crate::args::{ModelArgs, ModelErrors, Symmetry};
 use crate::commands::check::interrupt_stops;
@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use hadal_check::Options;
 use hadal_check::memory::peak_resident;
 use hadal_check::options::{Budget, Place};
+use hadal_check::timed::question;
 use hadal_check::timed::{Cheapest, DiskError, Sought, cheapest};
 use hadal_check::units::{counted, grouped, span};
 use hadal_check::usage::cpu_seconds;

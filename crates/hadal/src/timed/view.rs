@@ -1,51 +1,43 @@
 //! From a path of zones to a run that is shown: replayed with exact delays.
 
 use super::gantt;
-use super::question::{DEADLOCK, TIMELOCK};
-use crate::failure::Failure;
 use crate::trace::{Moment, Scalar, StepView, TraceView, ViolationView};
 use crate::violation::{line, place, quoted};
-use hadal_check::timed::WrongRun;
+use hadal_check::timed::FoundRun;
+use hadal_check::timed::question::{DEADLOCK, TIMELOCK};
 use hadal_exec::zones::ZoneSpace;
-use hadal_exec::zones::concrete::{ConcreteError, ConcreteTrace, Time, TimedEnding};
+use hadal_exec::zones::concrete::{ConcreteTrace, Time};
 use hadal_exec::zones::runs::LoopTime;
 use hadal_search::{Violation, ViolationKind};
 use hadal_system::timed::Asked;
 use hadal_system::{PropertyId, StateSpace};
 
-/// Replays and renders what was found along a path that `concrete` finds delays for.
-pub fn view(
-    space: &ZoneSpace,
-    found: &Violation,
-    concrete: impl Fn(&[Vec<u64>], TimedEnding) -> Result<ConcreteTrace, ConcreteError>,
-) -> Result<TraceView, Failure> {
-    let ending = ending(found);
-    let violation = describe(space, found);
-    let model = space.timed().system.name.clone();
-    if found.path.is_empty() {
-        return Ok(TraceView {
-            model,
-            violation,
-            shortest: found.shortest,
+/// Renders what was found.
+pub fn view(found: &FoundRun) -> TraceView {
+    let space = found.space.space();
+    let Some(trace) = &found.trace else {
+        return TraceView {
+            model: space.timed().system.name.clone(),
+            violation: describe(space, &found.violation),
+            shortest: found.violation.shortest,
             loop_from: None,
             steps: Vec::new(),
             chart: None,
             messages: None,
-        });
+        };
+    };
+    let mut view = shown(space, &found.violation, trace);
+    if let Some(round) = &found.round {
+        view.loop_from = round.from;
+        view.violation.message += match round.time {
+            LoopTime::Diverges => "; time diverges along it",
+            LoopTime::Stops => "; it is stuck in its last state, where time stops",
+            LoopTime::Stuck => "; it is stuck in its last state, where time passes",
+            LoopTime::Still => "; no time passes in its loop (Zeno)",
+            LoopTime::Unknown => "; nothing in its loop makes time pass, so it may be Zeno",
+        };
     }
-    let trace = concrete(&found.path, ending).map_err(|error| Failure::Internal(error.to_string()))?;
-    Ok(shown(space, found, &trace))
-}
-
-/// How the run to what was found ends.
-pub fn ending(found: &Violation) -> TimedEnding {
-    match found.kind {
-        ViolationKind::Invariant(id) | ViolationKind::Goal(id) | ViolationKind::PropertyFault(id) => {
-            TimedEnding::Property(id.0 as usize)
-        }
-        ViolationKind::Fault(label) => TimedEnding::Fault(label),
-        _ => TimedEnding::State,
-    }
+    view
 }
 
 /// A run, however it was found, as it is shown.
@@ -91,34 +83,6 @@ fn steps(space: &ZoneSpace, trace: &ConcreteTrace) -> Vec<StepView> {
         steps.push(view);
     }
     steps
-}
-
-/// A run that goes on for ever, or whose beginning shows all: one round of its loop with exact delays.
-pub fn run(space: &ZoneSpace, found: &Violation, wrong: &WrongRun) -> Result<TraceView, Failure> {
-    // Staying is no step of its own.
-    let mut kept: Vec<usize> = Vec::new();
-    let mut path: Vec<Vec<u64>> = Vec::new();
-    for state in &wrong.path {
-        if path.last() != Some(state) {
-            path.push(state.clone());
-        }
-        kept.push(path.len() - 1);
-    }
-    let trace =
-        space.concrete(&path, TimedEnding::State).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut view = shown(space, found, &trace);
-    view.shortest = false;
-    view.loop_from = wrong.round.map(|(from, _)| kept[from]).filter(|&from| from + 1 < path.len());
-    if let Some((_, time)) = wrong.round {
-        view.violation.message += match time {
-            LoopTime::Diverges => "; time diverges along it",
-            LoopTime::Stops => "; it is stuck in its last state, where time stops",
-            LoopTime::Stuck => "; it is stuck in its last state, where time passes",
-            LoopTime::Still => "; no time passes in its loop (Zeno)",
-            LoopTime::Unknown => "; nothing in its loop makes time pass, so it may be Zeno",
-        };
-    }
-    Ok(view)
 }
 
 /// How a property was asked, where that is known.

@@ -1,6 +1,6 @@
 //! Going beyond the present reach: closed buckets that left out successors are expanded again for these alone.
 
-use super::super::expand::{Again, Done, Pass, Strip};
+use super::super::expand::{Again, Done, Pass, Strip, Strips};
 use super::super::figures::TargetFigures;
 use super::super::matrix::Cell;
 use super::super::spill::{Shared, lock};
@@ -10,7 +10,7 @@ use crate::layered::Trouble;
 use crate::report::StopReason;
 use hadal_store::run::RunReader;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::AtomicU64;
 
 /// What a bucket gave when it was expanded again.
 struct Given {
@@ -81,8 +81,7 @@ impl Engine<'_> {
             sources: &sources,
             closed: &[],
             splitters: &splitters,
-            strips: &strips,
-            next_strip: AtomicUsize::new(0),
+            strips: Strips::new(&strips),
             most_fired: u64::MAX,
             fired: AtomicU64::new(0),
             ends_early: false,

@@ -2,7 +2,7 @@
 //! half-way is undone.
 
 use super::super::Steps;
-use super::super::expand::{Done, Expander, Pass, Strip};
+use super::super::expand::{Done, Expander, Pass, Strip, Strips};
 use super::super::matrix::{Cell, OpenBucket};
 use super::super::order;
 use super::super::part::{Part, Place, Ready, Stored};
@@ -14,7 +14,7 @@ use crate::report::StopReason;
 use hadal_store::merge::{MergeLimits, merge_unique};
 use hadal_store::run::{RunFile, RunKind, RunReader};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Generated states from which on a bucket is worth several threads.
 const SHARED_FROM: u64 = 1 << 14;
@@ -171,8 +171,7 @@ impl Engine<'_> {
             sources,
             closed,
             splitters,
-            strips,
-            next_strip: AtomicUsize::new(0),
+            strips: Strips::new(strips),
             most_fired: (work / TRANSITION_WORK).max(least).max(1),
             fired: AtomicU64::new(0),
             ends_early: *ends_early,

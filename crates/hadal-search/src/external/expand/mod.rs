@@ -53,8 +53,7 @@ pub(super) struct Pass<'a> {
     pub(super) closed: &'a [ClosedPart],
     /// Where pieces begin; the first begins at the first state.
     pub(super) splitters: &'a [Vec<u64>],
-    pub(super) strips: &'a [Mutex<Strip>],
-    pub(super) next_strip: AtomicUsize,
+    pub(super) strips: Strips<'a>,
     /// After this many transitions threads stop between two pieces.
     pub(super) most_fired: u64,
     pub(super) fired: AtomicU64,
@@ -67,6 +66,23 @@ pub(super) struct Pass<'a> {
     pub(super) again: Option<Again>,
     pub(super) shared: Shared<'a>,
     pub(super) stopped: Mutex<Option<StopReason>>,
+}
+
+/// The strips of a pass, for threads to take.
+pub(super) struct Strips<'a> {
+    all: &'a [Mutex<Strip>],
+    next: AtomicUsize,
+}
+
+impl<'a> Strips<'a> {
+    pub(super) fn new(all: &'a [Mutex<Strip>]) -> Self {
+        Strips { all, next: AtomicUsize::new(0) }
+    }
+
+    /// One that nobody has taken.
+    fn next(&self) -> Option<&'a Mutex<Strip>> {
+        self.all.get(self.next.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// Pieces that follow each other, one thread's at a time: what is new in them becomes one closed part.
@@ -164,7 +180,7 @@ impl<'a> Expander<'a> {
 
     /// Expands pieces of the bucket until none is left, or enough was done.
     pub(super) fn work(&mut self, pass: &Pass) -> Result<(), Trouble> {
-        while let Some(strip) = pass.strips.get(pass.next_strip.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(strip) = pass.strips.next() {
             let mut strip = super::spill::lock(strip);
             while let Some(piece) = strip.pieces.clone().next() {
                 if pass.is_enough() {

@@ -1,10 +1,8 @@
 //! What is asked of a timed model: its own properties, labels, deadlock.
 
-use super::wants_deadlocks;
-use crate::args::CheckArgs;
-use crate::failure::Failure;
-use hadal_check::coverage::Answered;
-use hadal_check::timed::Deadlocks;
+use super::Deadlocks;
+use crate::coverage::Answered;
+use crate::error::CheckError;
 use hadal_system::timed::{Clause, Extreme, GoingOn, TimedFormula, TimedSystem};
 use hadal_system::{Expr, ExprKind, Property, PropertyBody, PropertyKind, Span, UnaryOp};
 
@@ -13,11 +11,26 @@ pub const DEADLOCK: &str = "deadlock";
 /// The question about timelocks.
 pub const TIMELOCK: &str = "timelock";
 
-/// Adds what the command asks for to the model's properties; says which are asked about, by property.
-pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failure> {
+/// What somebody asks of a timed model.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Names of properties; all of the model's where none is named.
+    pub names: Vec<String>,
+    /// Labels, separated by commas, that hold together in some state.
+    pub labels: Option<String>,
+    /// Whether the properties come from a file of queries: then goals are asked without being named.
+    pub from_queries: bool,
+    /// Whether every state leads on.
+    pub deadlock: bool,
+    /// Whether some state stops time.
+    pub timelock: bool,
+}
+
+/// Adds what is asked to the model's properties; says which are asked about, by property.
+pub fn ask(timed: &mut TimedSystem, what: &Wanted) -> Result<Vec<bool>, CheckError> {
     let own = timed.system.properties.len();
     timed.formulas.resize(own, None);
-    for name in &args.asked.property {
+    for name in &what.names {
         let names = || {
             let properties = timed.system.properties.iter().map(|property| &property.name);
             properties.chain(timed.extremes.iter().map(|extreme| &extreme.name))
@@ -28,37 +41,35 @@ pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failu
                 true => "it has none".to_owned(),
                 false => format!("it has {}", known.join(", ")),
             };
-            return Err(Failure::Usage(format!("the model has no property `{name}`; {known}")));
+            return Err(CheckError::Question(format!("the model has no property `{name}`; {known}")));
         }
     }
-    let named = !args.asked.property.is_empty() || args.timed.label.is_some();
+    let named = !what.names.is_empty() || what.labels.is_some();
     let mut asked: Vec<bool> = timed
         .system
         .properties
         .iter()
         .map(|property| match property.kind {
             PropertyKind::Assumption => true,
-            PropertyKind::Goal => {
-                args.asked.property.contains(&property.name) || (!named && args.timed.queries.is_some())
-            }
-            _ => !named || args.asked.property.contains(&property.name),
+            PropertyKind::Goal => what.names.contains(&property.name) || (!named && what.from_queries),
+            _ => !named || what.names.contains(&property.name),
         })
         .collect();
-    if args.timed.queries.is_none() {
+    if !what.from_queries {
         // A run that is looked for is a goal.
-        let is_named = |n: usize| args.asked.property.contains(&timed.system.properties[n].name);
+        let is_named = |n: usize| what.names.contains(&timed.system.properties[n].name);
         timed.wanted_runs.iter().filter(|&&n| !is_named(n)).for_each(|&n| asked[n] = false);
     }
-    if let Some(labels) = &args.timed.label {
+    if let Some(labels) = &what.labels {
         add_labels(timed, labels)?;
         asked.push(true);
     }
-    if wants_deadlocks(args) {
+    if what.deadlock {
         let everywhere = Expr::constant(1);
         add(timed, (DEADLOCK.into(), PropertyKind::Invariant), everywhere, Some(GoingOn::Stuck));
         asked.push(true);
     }
-    if args.timed.timelock {
+    if what.timelock {
         let everywhere = Expr::constant(1);
         add(timed, (TIMELOCK.into(), PropertyKind::Invariant), everywhere, Some(GoingOn::StuckInTime));
         asked.push(true);
@@ -67,13 +78,13 @@ pub fn ask(timed: &mut TimedSystem, args: &CheckArgs) -> Result<Vec<bool>, Failu
 }
 
 /// The questions for largest and least values that are asked: those that are named, or all of a file of queries.
-pub fn extremes<'t>(timed: &'t TimedSystem, args: &CheckArgs) -> Vec<&'t Extreme> {
-    let all = args.asked.property.is_empty() && args.timed.label.is_none() && args.timed.queries.is_some();
-    timed.extremes.iter().filter(|extreme| all || args.asked.property.contains(&extreme.name)).collect()
+pub fn extremes<'t>(timed: &'t TimedSystem, what: &Wanted) -> Vec<&'t Extreme> {
+    let all = what.names.is_empty() && what.labels.is_none() && what.from_queries;
+    timed.extremes.iter().filter(|extreme| all || what.names.contains(&extreme.name)).collect()
 }
 
 /// Adds the answers of another search: what is answered stays so.
-pub fn add_answers(all: &mut Vec<Answered>, more: &[Answered]) {
+pub(super) fn add_answers(all: &mut Vec<Answered>, more: &[Answered]) {
     for answer in more {
         match all.iter_mut().find(|known| known.name == answer.name) {
             Some(known) if known.verdict == "open" => *known = answer.clone(),
@@ -84,7 +95,7 @@ pub fn add_answers(all: &mut Vec<Answered>, more: &[Answered]) {
 }
 
 /// Whether something that is asked is about deadlock.
-pub fn asks_deadlock(timed: &TimedSystem, asked: &[bool]) -> Deadlocks {
+pub(super) fn asks_deadlock(timed: &TimedSystem, asked: &[bool]) -> Deadlocks {
     let formulas = timed.formulas.iter().zip(asked).filter(|(_, asked)| **asked);
     match formulas.flat_map(|(formula, _)| formula).any(TimedFormula::asks_deadlock) {
         true => Deadlocks::Asked,
@@ -99,7 +110,7 @@ pub fn about_runs(timed: &TimedSystem, asked: &[bool]) -> Vec<usize> {
 }
 
 /// What is asked about states, by property.
-pub fn without_runs(timed: &TimedSystem, asked: &[bool]) -> Vec<bool> {
+pub(super) fn without_runs(timed: &TimedSystem, asked: &[bool]) -> Vec<bool> {
     let about_states = |(n, &asked): (usize, &bool)| {
         asked && timed.system.properties.get(n).is_none_or(|it| it.kind != PropertyKind::Formula)
     };
@@ -133,14 +144,14 @@ fn add(timed: &mut TimedSystem, (name, kind): (String, PropertyKind), when: Expr
 }
 
 /// Adds the goal that all of these labels, parted by commas, hold together.
-pub fn add_labels(timed: &mut TimedSystem, labels: &str) -> Result<(), Failure> {
+pub fn add_labels(timed: &mut TimedSystem, labels: &str) -> Result<(), CheckError> {
     let when = labels_hold(timed, labels)?;
     add(timed, (labels.to_owned(), PropertyKind::Goal), when, None);
     Ok(())
 }
 
 /// The condition that every one of the labels is there.
-fn labels_hold(timed: &TimedSystem, labels: &str) -> Result<Expr, Failure> {
+fn labels_hold(timed: &TimedSystem, labels: &str) -> Result<Expr, CheckError> {
     let mut all = Vec::new();
     for name in labels.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let Some(label) = timed.labels.iter().find(|label| label.name == name) else {
@@ -149,7 +160,7 @@ fn labels_hold(timed: &TimedSystem, labels: &str) -> Result<Expr, Failure> {
                 true => "it has none".to_owned(),
                 false => format!("it has {}", known.join(", ")),
             };
-            return Err(Failure::Usage(format!("the model has no label `{name}`; {known}")));
+            return Err(CheckError::Question(format!("the model has no label `{name}`; {known}")));
         };
         all.push(timed.label_holds(label));
     }
