@@ -4,15 +4,21 @@ mod runs;
 mod spaces;
 
 use hadal_search::auto::Auto;
+use hadal_search::explore::{self, Phase};
 use hadal_search::layered::Trouble;
-use hadal_search::{Limits, Report, StopReason, Verdict, ViolationKind, WhenFull};
+use hadal_search::{
+    Control, DeadlockNotion, Limits, Question, Report, SearchTask, StopReason, Verdict, ViolationKind,
+    WhenFull,
+};
+use hadal_store::Governor;
 use hadal_store::run::DENSE_FROM;
-use hadal_store::vfs::{Folder, Vfs};
+use hadal_store::vfs::{Caching, Folder, Vfs};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
 use hadal_testkit::{Faults, FaultyFolder, Survival};
 use runs::{Begin, Setting};
 use spaces::Grid;
 use std::sync::Arc;
+use std::time::Duration;
 
 fn search(setting: &Setting, vfs: Arc<dyn Vfs>, begin: Begin) -> Result<Report, Trouble> {
     Ok(runs::search(&Auto, setting, vfs, begin)?.report)
@@ -233,6 +239,134 @@ fn layers_written_to_be_streamed_are_resumed_and_asked_like_others() {
             assert_eq!(storages(&report).last(), Some(&last));
         }
     }
+}
+
+/// Stops while it expands a layer, once this many states are known; the names of diagrams on disk.
+fn stop_within_a_layer(setting: &Setting, folder: &FaultyFolder, states: u64) -> Vec<String> {
+    let control = Control::new(setting.limits);
+    let vfs: Arc<dyn Vfs> = Arc::new(folder.clone());
+    let stopped = runs::searched(&Auto, setting, (vfs, Begin::Fresh), &control, |method, setting| {
+        let mut explorer = method.begin(setting)?;
+        loop {
+            let progress = explorer.step(1 << 20)?;
+            if progress.phase == Phase::Within && progress.states > states {
+                return explorer.finish();
+            }
+            assert_ne!(progress.phase, Phase::Over, "it is stopped before");
+        }
+    });
+    assert_eq!(stopped.unwrap().report.verdict, Verdict::Stopped(StopReason::Interrupted));
+    let names = folder.list().unwrap().into_iter().map(|file| file.name);
+    names.filter(|name| name.starts_with("diagram-")).collect()
+}
+
+#[test]
+fn a_run_that_is_resumed_reads_its_diagram_and_builds_one_that_is_damaged_again() {
+    let torus = Grid::torus(3, 60);
+    let whole = runs::in_ram(&torus, DeadlockNotion::Off);
+    let setting = Setting { space: &torus, threads: 1, budget: 3 << 20, limits: Limits::default() };
+    let resumed = |folder: &FaultyFolder| {
+        let control = Control::resumed(setting.limits);
+        let vfs: Arc<dyn Vfs> = Arc::new(folder.clone());
+        let explored = runs::searched(&Auto, &setting, (vfs, Begin::Again), &control, |method, setting| {
+            explore::explore(method, setting)
+        });
+        let report = explored.unwrap().report;
+        runs::assert_same(&report, &whole, "resumed");
+        (report.disk.map_or(0, |disk| disk.read), control.warnings().len())
+    };
+    let stopped = || {
+        let folder = FaultyFolder::new(Faults::default());
+        let names = stop_within_a_layer(&setting, &folder, 100_000);
+        assert_eq!(names.len(), 1, "{names:?}");
+        let bytes = folder.open(&names[0], Caching::Buffered).unwrap().len().unwrap();
+        (folder, names[0].clone(), bytes)
+    };
+    let (folder, _, bytes) = stopped();
+    let (with_it, warnings) = resumed(&folder);
+    assert_eq!(warnings, 0);
+    assert!(folder.list().unwrap().iter().all(|file| !file.name.starts_with("diagram-")), "it is over");
+    let (folder, name, _) = stopped();
+    folder.remove(&name).unwrap();
+    let (without, warnings) = resumed(&folder);
+    assert_eq!(warnings, 1, "it is told");
+    assert!(with_it < without, "{with_it} bytes read with it, {without} without");
+    for at in [0, 9, 40, bytes / 2, bytes - 1] {
+        let (folder, name, _) = stopped();
+        let file = folder.open(&name, Caching::Buffered).unwrap();
+        let mut byte = [0];
+        file.read_at(at, &mut byte).unwrap();
+        file.write_at(at, &[byte[0] ^ 0x11]).unwrap();
+        assert_eq!(resumed(&folder).1, 1, "byte {at}");
+    }
+    let (folder, name, bytes) = stopped();
+    folder.open(&name, Caching::Buffered).unwrap().set_len(bytes - 1).unwrap();
+    assert_eq!(resumed(&folder).1, 1, "cut");
+}
+
+#[test]
+fn a_layer_that_is_dropped_for_a_limit_is_not_in_the_diagram_on_disk() {
+    let torus = Grid::torus(3, 60);
+    let whole = runs::in_ram(&torus, DeadlockNotion::Off);
+    let folder = FaultyFolder::new(Faults::default());
+    for (most, begin) in [(100_000, Begin::Fresh), (150_000, Begin::Again), (1_000_000, Begin::Again)] {
+        let limits = Limits { max_states: Some(most), ..Limits::default() };
+        let setting = Setting { space: &torus, threads: 1, budget: 3 << 20, limits };
+        let report = search(&setting, Arc::new(folder.clone()), begin).unwrap();
+        let diagrams = folder.list().unwrap().iter().filter(|file| file.name.starts_with("diagram-")).count();
+        if most < whole.states {
+            assert_eq!(report.verdict, Verdict::Stopped(StopReason::StateLimit));
+            assert_eq!(diagrams, 1, "{most}");
+        } else {
+            runs::assert_same(&report, &whole, "in the end");
+        }
+    }
+}
+
+#[test]
+fn diagrams_of_every_commit_survive_kills_anywhere() {
+    // Commits at each layer, each with a diagram; the run is killed, resumed with another budget, and killed again.
+    let torus = Grid::torus(3, 32);
+    let whole = runs::in_ram(&torus, DeadlockNotion::Off);
+    let search = |folder: FaultyFolder, begin, budget| {
+        let (question, governor) =
+            (Question::everything(torus.properties(), DeadlockNotion::Off), Governor::new(budget));
+        let control = Control::new(Limits::default());
+        let task = SearchTask { space: &torus, question: &question, control: &control };
+        let ledger = || {
+            let vfs: Arc<dyn Vfs> = Arc::new(folder.clone());
+            Ok(runs::ledger(vfs, begin, &governor, &torus)?.spaced(Duration::ZERO))
+        };
+        let setting = explore::Setting { task, governor: &governor, threads: 1, run: begin.run(&ledger) };
+        explore::explore(&Auto, setting).map(|explored| explored.report)
+    };
+    let folder = FaultyFolder::new(Faults::default());
+    let report = search(folder.clone(), Begin::Fresh, 1 << 20).unwrap();
+    runs::assert_same(&report, &whole, "not killed");
+    assert_eq!(storages(&report), ["table", "diagram"]);
+    let operations = folder.operations();
+    let mut resumed = 0;
+    for die_at in (1..operations).step_by((operations / 24).max(1) as usize) {
+        let folder = FaultyFolder::new(Faults { die_at: Some(die_at), ..Faults::default() });
+        if let Ok(report) = search(folder.clone(), Begin::Fresh, 1 << 20) {
+            // Diagrams come by the clock, so this time it took fewer operations.
+            runs::assert_same(&report, &whole, "not killed");
+            continue;
+        }
+        let after = folder.after_crash(Survival::Synced);
+        after.set_faults(Faults { die_at: Some(die_at / 4 + 20), ..Faults::default() });
+        let second = search(after.clone(), Begin::Again, 2 << 20);
+        let after = if second.is_ok() { after } else { after.after_crash(Survival::Synced) };
+        match second.or_else(|_| search(after, Begin::Again, 1 << 20)) {
+            Ok(report) => {
+                runs::assert_same(&report, &whole, &format!("killed at {die_at}"));
+                resumed += 1;
+            }
+            Err(Trouble::Open(_)) => {}
+            Err(other) => panic!("killed at {die_at}: {other}"),
+        }
+    }
+    assert!(resumed > 5, "most kills come after a commit");
 }
 
 #[test]

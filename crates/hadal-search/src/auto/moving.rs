@@ -11,6 +11,7 @@ use crate::layered::detector::{Detector, Nothing};
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord, Tally};
 use crate::layered::room::{self, make_fit};
+use crate::layered::snapshot::Snapshot;
 use crate::layered::sweep::{Fallback, Keep, Means, Origin, Partly, Sweep};
 use crate::ram::breadth::{Begun, TABLE};
 use crate::ram::layer::Range;
@@ -169,7 +170,7 @@ impl<'a> Moving<'a> {
     ) -> Result<Offered<'a>, Trouble> {
         let control = self.setting.task.control;
         let _armed = control.brake(disk);
-        let (mut made, mut stage) = self.detector(disk, journal, elastic)?;
+        let (mut made, mut stage) = self.detector(None, journal, elastic)?;
         let offer = |detector: &mut dyn Detector| -> Result<(), Trouble> {
             for batch in next.flat.chunks(OFFERED * next.stride) {
                 if control.must_stop(0).is_some() {
@@ -237,8 +238,9 @@ impl<'a> Moving<'a> {
         let when_full = task.control.limits.when_full;
         let armed = task.control.brake_reading_back(&disk);
         let cached = elastic.try_reserve(self.share(LEAST_CACHE_SHARE), "candidates")?;
+        let snapshot = ledger.snapshot().cloned();
         let fitted = make_fit(&mut ledger, self.options(), record, (known, when_full), |journal| {
-            self.detector(&disk, journal, &elastic)
+            self.detector(snapshot.as_ref(), journal, &elastic)
         })?;
         drop((armed, cached));
         let made = fitted.made.map(|(made, stage)| {
@@ -250,10 +252,10 @@ impl<'a> Moving<'a> {
         self.sweep(Outfit { lanes, elastic, made }, origin)
     }
 
-    /// A diagram that knows the journal's layers, or sorted runs where that does not fit.
+    /// A diagram that knows the journal's layers, from what is on disk where there is one; or sorted runs where that does not fit.
     fn detector(
         &self,
-        disk: &Disk,
+        snapshot: Option<&Snapshot>,
         journal: &Journal,
         elastic: &Governor,
     ) -> Result<(Made<'a>, Stage), Trouble> {
@@ -263,7 +265,9 @@ impl<'a> Moving<'a> {
         let states = (0..journal.depth()).map(|d| journal.states(d)).sum();
         let depth = journal.depth() as u64 - 1;
         let room = Room {
-            disk,
+            disk: journal.disk(),
+            control: self.setting.task.control,
+            snapshot,
             options: self.options(),
             diagram: elastic.part(self.share(DIAGRAM_SHARE)),
             screen: self.share(SCREEN_SHARE),

@@ -6,7 +6,7 @@ use super::journal::LayerWriter;
 use super::settling::Settling;
 use crate::lane::Lane;
 use crate::report::{Buckets, CoverFigures, Distance};
-use hadal_store::diagram::RankedDiagram;
+use hadal_store::diagram::{ClosedDiagram, RankedDiagram};
 use hadal_store::run::RunFile;
 use hadal_system::Ascending;
 
@@ -117,6 +117,18 @@ pub(crate) trait Detector {
     /// asked of it any more.
     fn numbered(self: Box<Self>) -> Option<RankedDiagram> {
         None
+    }
+
+    /// The states of complete layers, where it keeps them in a diagram. What was found of the layer after them is forgotten.
+    fn complete_layers(&mut self) -> Option<&ClosedDiagram> {
+        None
+    }
+
+    /// Takes back states of the layer finished last, which does not become one of the journal's; whether it cares. The search
+    /// is over then: what is asked is [`Detector::complete_layers`] at most.
+    fn take_back(&mut self, states: Ascending) -> Result<bool, Trouble> {
+        let _ = states;
+        Ok(false)
     }
 
     /// What a person calls it.

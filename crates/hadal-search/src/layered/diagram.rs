@@ -60,11 +60,22 @@ const NEARLY_FREE: u64 = 1 << 20;
 
 impl DiagramDetector {
     pub(crate) fn new(words: usize, bits: u32, threads: usize, governor: &Governor) -> Result<Self, Trouble> {
-        let mut closed = ClosedDiagram::new(words, bits as usize, governor)?;
+        let closed = ClosedDiagram::new(words, bits as usize, governor)?;
+        Self::over(closed, bits, threads, governor)
+    }
+
+    /// Over a diagram of complete layers, whose memory is of `governor`.
+    pub(crate) fn over(
+        mut closed: ClosedDiagram,
+        bits: u32,
+        threads: usize,
+        governor: &Governor,
+    ) -> Result<Self, Trouble> {
         closed.set_threads(threads);
+        let bytes = recent_bytes(governor, closed.statistics().live_bytes);
         Ok(DiagramDetector {
+            recent: Recent::new(closed.levels().words(), bytes, governor)?,
             closed,
-            recent: Recent::new(words, recent_bytes(governor, 0), governor)?,
             direct: false,
             fresh: Bitmap::default(),
             packed_bytes: f64::from(bits) / 8.0,
@@ -242,6 +253,20 @@ impl Detector for DiagramDetector {
         drop(recent);
         let least = closed.len() * HASH_BITS / 8 + NEARLY_FREE;
         RankedDiagram::new(closed, &governor).ok().filter(|ranked| ranked.bytes() <= least)
+    }
+
+    fn complete_layers(&mut self) -> Option<&ClosedDiagram> {
+        self.unite().ok()?;
+        if !self.closed.is_empty_set(Set::Next) {
+            self.closed.forget_next().ok()?;
+        }
+        Some(&self.closed)
+    }
+
+    fn take_back(&mut self, states: Ascending) -> Result<bool, Trouble> {
+        self.unite()?;
+        self.closed.remove(states.flat())?;
+        Ok(true)
     }
 
     fn name(&self) -> &'static str {

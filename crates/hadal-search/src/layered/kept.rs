@@ -90,10 +90,9 @@ impl Ledger {
             _ => WriteError::Io { file: name.clone(), source },
         };
         let file = disk.vfs.create(&name, Caching::Buffered).map_err(failed)?;
-        let mut out = Appending { file, bytes: 0, tail: Vec::new() };
+        let mut out = Appending::to(file);
         write(&mut out).map_err(failed)?;
-        out.file.sync().map_err(failed)?;
-        let kept = ManifestFile::other(name.clone(), out.bytes, states, &out.tail);
+        let kept = out.finish(&name, states).map_err(failed)?;
         let standing = Standing {
             status: "stopped, resumable",
             states,
@@ -113,15 +112,29 @@ impl Ledger {
         let failed = |source| ReadError::Io { file: name.to_owned(), source };
         let file = self.disk().vfs.open(name, Caching::Buffered).map_err(failed)?;
         let bytes = file.len().map_err(failed)?;
-        Ok(Some((BufReader::with_capacity(1 << 18, Reading { file, at: 0 }), bytes)))
+        Ok(Some((BufReader::with_capacity(1 << 18, Reading::of(file)), bytes)))
     }
 }
 
-struct Appending {
+/// A file that is written from front to back.
+pub(super) struct Appending {
     file: Arc<dyn VfsFile>,
     bytes: u64,
     /// The last bytes written.
     tail: Vec<u8>,
+}
+
+impl Appending {
+    /// To an empty file.
+    pub(super) fn to(file: Arc<dyn VfsFile>) -> Self {
+        Appending { file, bytes: 0, tail: Vec::new() }
+    }
+
+    /// Makes it durable; it has so many records, for a manifest.
+    pub(super) fn finish(self, name: &str, records: u64) -> io::Result<ManifestFile> {
+        self.file.sync()?;
+        Ok(ManifestFile::other(name.to_owned(), self.bytes, records, &self.tail))
+    }
 }
 
 impl Write for Appending {
@@ -138,9 +151,17 @@ impl Write for Appending {
     }
 }
 
-struct Reading {
+/// A file that is read from front to back.
+pub(super) struct Reading {
     file: Arc<dyn VfsFile>,
     at: u64,
+}
+
+impl Reading {
+    /// From its beginning.
+    pub(super) fn of(file: Arc<dyn VfsFile>) -> Self {
+        Reading { file, at: 0 }
+    }
 }
 
 impl Read for Reading {

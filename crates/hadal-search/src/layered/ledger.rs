@@ -5,9 +5,11 @@
 //! each waits for the disk; deep graphs have thousands of layers a second.
 
 use super::journal::{Journal, JournalRecord};
+use super::snapshot::{Snapshot, Snapshots};
 use super::{Trouble, room};
 use crate::firings::ActionFirings;
 use crate::report::{Layer, Stage};
+use hadal_store::diagram::ClosedDiagram;
 use hadal_store::manifest::{Commit, CommitError, ManifestFile, RunFolder};
 use hadal_store::run::{RunFile, RunOptions};
 use serde::{Deserialize, Serialize};
@@ -38,6 +40,8 @@ pub struct Ledger {
     foretold: bool,
     /// What is kept beside the layers once all of them are known.
     beside: Option<Beside>,
+    /// The diagram of the layers.
+    snapshots: Snapshots,
     /// The depth of the last layer that was committed.
     depth: Option<u64>,
 }
@@ -196,6 +200,7 @@ impl Ledger {
         let (samples, stages_before) =
             record.map_or((Vec::new(), Vec::new()), |(record, _)| (record.samples, record.stages));
         Ledger {
+            snapshots: Snapshots::of(folder.manifest()),
             folder,
             about,
             samples,
@@ -263,15 +268,40 @@ impl Ledger {
         let mut sections = BTreeMap::new();
         sections.insert(SECTION.to_owned(), serde_json::to_vec(&record)?);
         sections.insert(ABOUT.to_owned(), serde_json::to_vec(&self.about)?);
-        let beside = self.beside.clone().unwrap_or_default();
+        let mut beside = self.beside.clone().unwrap_or_default();
+        if let Some((file, (name, section))) = self.snapshots.beside(journal) {
+            beside.files.push(file);
+            sections.insert(name, section);
+        }
         if !beside.section.is_empty() {
             sections.insert(BESIDE.to_owned(), beside.section);
         }
         let runs = journal.runs().collect();
         self.folder.commit(Commit { runs, files: beside.files, sections })?;
+        self.snapshots.remove_gone(self.folder.disk());
         self.committed = Some(Instant::now());
         self.depth = (journal.depth() as u64).checked_sub(1);
         Ok(())
+    }
+
+    /// Whether a diagram of the layers should be written before the next commit.
+    pub(crate) fn wants_snapshot(&self) -> bool {
+        self.snapshots.is_due(self.spacing)
+    }
+
+    /// Writes down a diagram of the journal's layers, for the next commit; in vain where that does not work.
+    pub(crate) fn keep_snapshot(&mut self, closed: &ClosedDiagram, journal: &Journal) {
+        self.snapshots.renew(closed, journal);
+    }
+
+    /// Lets the next commit do without a diagram.
+    pub(crate) fn drop_snapshot(&mut self) {
+        self.snapshots.drop();
+    }
+
+    /// The diagram that was committed.
+    pub(crate) fn snapshot(&self) -> Option<&Snapshot> {
+        self.snapshots.newest()
     }
 
     /// The depth of the last layer that was committed in this sitting.
@@ -301,6 +331,7 @@ impl Ledger {
         if let Some(record) = self.record() {
             (self.samples, self.stages_before) = (record.samples, record.stages);
         }
+        self.snapshots = Snapshots::of(self.folder.manifest());
         gone
     }
 

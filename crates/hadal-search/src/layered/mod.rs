@@ -27,6 +27,7 @@ mod runs;
 mod screen;
 mod settle;
 mod settling;
+pub(crate) mod snapshot;
 pub(crate) mod sorted;
 pub(crate) mod sweep;
 pub(crate) mod tally;
@@ -100,6 +101,17 @@ impl Trouble {
 }
 
 impl Trouble {
+    /// The request that does not fit the budget, where that is it.
+    pub fn over_budget(&self) -> Option<&OverBudget> {
+        match self {
+            Trouble::OverBudget(over)
+            | Trouble::Read(ReadError::OverBudget(over))
+            | Trouble::Write(WriteError::OverBudget(over))
+            | Trouble::Setup(SetupError::OverBudget(over)) => Some(over),
+            _ => None,
+        }
+    }
+
     /// Whether reading was ended by a limit or an interrupt.
     pub(crate) fn is_stop(&self) -> bool {
         matches!(self, Trouble::Read(ReadError::Stopped))

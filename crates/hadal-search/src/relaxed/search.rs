@@ -145,6 +145,8 @@ impl<'a> Exploration<'a> {
             diagram: self.governor.part(self.governor.limit() / 100 * DIAGRAM_SHARE),
             screen: 0,
             threads: self.threads,
+            control: self.task.control,
+            snapshot: None,
         };
         let (detector, tier) = closed_set(self.task.space, &journal, room)?;
         let on_disk = tier == Tier::SortedRuns;

@@ -1,11 +1,14 @@
 //! The closed set behind a journal: a decision diagram in RAM, or sorted runs on disk where that does not fit.
 
+use crate::control::Control;
 use crate::layered::Trouble;
 use crate::layered::detector::Detector;
 use crate::layered::diagram::DiagramDetector;
 use crate::layered::journal::Journal;
+use crate::layered::snapshot::{Snapshot, Unread};
 use crate::layered::sorted::{SortedDetector, Sorting};
 use hadal_store::Governor;
+use hadal_store::diagram::DiagramReadError;
 use hadal_store::run::RunOptions;
 use hadal_store::vfs::Disk;
 use hadal_system::StateSpace;
@@ -31,6 +34,7 @@ impl Tier {
 
 /// What a closed set is made in.
 pub(crate) struct Room<'r> {
+    pub(crate) control: &'r Control,
     pub(crate) disk: &'r Disk,
     pub(crate) options: RunOptions,
     /// Memory of the diagram.
@@ -38,6 +42,29 @@ pub(crate) struct Room<'r> {
     /// The most bytes of the filter before sorted runs.
     pub(crate) screen: u64,
     pub(crate) threads: usize,
+    /// A diagram on disk that knows some of the layers.
+    pub(crate) snapshot: Option<&'r Snapshot>,
+}
+
+impl Room<'_> {
+    /// The diagram on disk and how many layers it knows; otherwise an empty one.
+    fn diagram(&self, space: &dyn StateSpace, journal: &Journal) -> Result<(DiagramDetector, u64), Trouble> {
+        let (words, bits) = (space.words(), space.bits());
+        if let Some(snapshot) = self.snapshot {
+            match snapshot.read(journal, (words, bits), &self.diagram) {
+                Ok((closed, layers)) => {
+                    let detector = DiagramDetector::over(closed, bits, self.threads, &self.diagram);
+                    return detector.map(|detector| (detector, layers));
+                }
+                // The layers say the same.
+                Err(Unread::Diagram(DiagramReadError::OverBudget(_))) => {}
+                Err(damaged) => self.control.warn(format!(
+                    "the diagram on disk cannot be used, and is built from the layers again: {damaged}"
+                )),
+            }
+        }
+        Ok((DiagramDetector::new(words, bits, self.threads, &self.diagram)?, 0))
+    }
 }
 
 /// A diagram that knows the journal's layers, or sorted runs where that does not fit or does not suit the states.
@@ -50,9 +77,9 @@ pub(crate) fn closed_set<'a>(
         // A diagram has no place for payloads.
         return Ok((on_disk(room.disk, room.options, journal, room.screen)?, Tier::SortedRuns));
     }
-    let made = DiagramDetector::new(space.words(), space.bits(), room.threads, &room.diagram);
-    let diagram = made.and_then(|mut diagram| {
-        journal.view_all(&mut |depth, layer| diagram.adopt(depth, layer))?;
+    let made = room.diagram(space, journal);
+    let diagram = made.and_then(|(mut diagram, known)| {
+        journal.view_from(known as usize, &mut |depth, layer| diagram.adopt(depth, layer))?;
         Ok(diagram)
     });
     match diagram {

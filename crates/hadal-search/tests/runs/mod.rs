@@ -45,14 +45,25 @@ pub fn search(
     vfs: Arc<dyn Vfs>,
     begin: Begin,
 ) -> Result<Explored, Trouble> {
-    let &Setting { space, threads, budget, limits } = setting;
+    let control = Control::new(setting.limits);
+    searched(method, setting, (vfs, begin), &control, |method, setting| explore::explore(method, setting))
+}
+
+/// The same under reins of the caller's, in a way of the caller's.
+pub fn searched(
+    method: &dyn Method,
+    setting: &Setting,
+    (vfs, begin): (Arc<dyn Vfs>, Begin),
+    control: &Control,
+    explored: impl FnOnce(&dyn Method, explore::Setting) -> Result<Explored, Trouble>,
+) -> Result<Explored, Trouble> {
+    let &Setting { space, threads, budget, .. } = setting;
     let question = Question::everything(space.properties(), DeadlockNotion::Off);
     let governor = Governor::new(budget);
     let ledger = || ledger(vfs.clone(), begin, &governor, space);
-    let control = Control::new(limits);
-    let task = SearchTask { space, question: &question, control: &control };
+    let task = SearchTask { space, question: &question, control };
     let setting = explore::Setting { task, governor: &governor, threads, run: begin.run(&ledger) };
-    let explored = explore::explore(method, setting);
+    let explored = explored(method, setting);
     assert!(governor.peak() <= budget, "peak {} of {budget}", governor.peak());
     explored
 }

@@ -46,7 +46,12 @@ pub struct ClosedDiagram {
 impl ClosedDiagram {
     /// An empty set of states of `words` words with `bits` used bits. `governor` bounds all its memory.
     pub fn new(words: usize, bits: usize, governor: &Governor) -> Result<Self, SetupError> {
-        Ok(Self::with_levels(Levels::even(words, bits, LEVEL_BITS)?, governor)?)
+        Ok(Self::with_levels(Self::usual_levels(words, bits)?, governor)?)
+    }
+
+    /// How [`ClosedDiagram::new`] cuts such states.
+    pub fn usual_levels(words: usize, bits: usize) -> Result<Levels, LevelsError> {
+        Levels::even(words, bits, LEVEL_BITS)
     }
 
     /// An empty set over states cut by `levels`.
@@ -160,6 +165,26 @@ impl ClosedDiagram {
     /// The next layer becomes the frontier; the next layer becomes empty.
     pub fn turn_layer(&mut self) {
         self.shards.iter_mut().for_each(Shard::turn_layer);
+    }
+
+    /// Takes the next layer out of the closed set, and forgets it. On [`OverBudget`] the set is of no use any more.
+    pub fn forget_next(&mut self) -> Result<(), OverBudget> {
+        self.shards.iter_mut().try_for_each(Shard::forget_next)
+    }
+
+    /// Takes the ascending states of `batch`, which must be there, out of the closed set. On [`OverBudget`] the set is of no
+    /// use any more.
+    pub fn remove(&mut self, batch: &[u64]) -> Result<(), OverBudget> {
+        let (words, cuts) = (self.levels.words(), self.cut(batch));
+        for (shard, range) in self.shards.iter_mut().zip(&cuts).filter(|(_, range)| !range.is_empty()) {
+            shard.remove(&batch[range.start * words..range.end * words])?;
+        }
+        Ok(())
+    }
+
+    /// How states are cut.
+    pub fn levels(&self) -> &Levels {
+        &self.levels
     }
 
     /// Drops what no set reaches, and spare capacity.

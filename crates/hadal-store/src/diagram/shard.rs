@@ -123,6 +123,25 @@ impl Shard {
         self.diagram.clear(self.root(Set::Next));
     }
 
+    /// Takes the next layer out of the closed set, and forgets it.
+    pub(super) fn forget_next(&mut self) -> Result<(), OverBudget> {
+        let (closed, next) = (self.root(Set::Closed), self.root(Set::Next));
+        self.len -= self.diagram.count(next)?;
+        self.diagram.subtract(closed, closed, next)?;
+        self.diagram.clear(next);
+        Ok(())
+    }
+
+    /// Takes states that are there out of the closed set.
+    pub(super) fn remove(&mut self, batch: &[u64]) -> Result<(), OverBudget> {
+        let closed = self.root(Set::Closed);
+        self.diagram.build(self.layer, batch)?;
+        self.diagram.subtract(closed, closed, self.layer)?;
+        self.diagram.clear(self.layer);
+        self.len -= (batch.len() / self.diagram.levels().words()) as u64;
+        Ok(())
+    }
+
     /// Copies of the lower and the upper half, and the first state of the upper.
     pub(super) fn halves(&self, governor: &Governor) -> Result<(Shard, Shard, Vec<u64>), OverBudget> {
         let levels = self.diagram.levels();

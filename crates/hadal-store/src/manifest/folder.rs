@@ -19,7 +19,8 @@ const TEMPORARY: &str = "manifest.tmp";
 /// How closely files are looked at when a run is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
-    /// Their existence, length and last bytes. Damage inside is found when a block is read.
+    /// Their existence, length and last bytes. Damage inside is found when a block is read, damage of a file that can be made
+    /// again when it is.
     Tails,
     /// Every block of every sorted run.
     EveryBlock,
@@ -391,7 +392,7 @@ enum CheckError {
 
 fn check_files(disk: &Disk, manifest: &Manifest, verify: Verify) -> Result<(), CheckError> {
     let wrong = |file: &ManifestFile, what| CheckError::Corrupted(Corrupted::file(&file.name, what));
-    for file in &manifest.files {
+    for file in manifest.files.iter().filter(|file| !file.is_spare()) {
         let open = match disk.vfs.open(&file.name, Caching::Buffered) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(wrong(file, "it is missing"));

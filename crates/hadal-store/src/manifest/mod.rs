@@ -48,6 +48,14 @@ impl ManifestFile {
     /// How many of a file's last bytes have a checksum.
     pub const TAIL_BYTES: usize = 64;
 
+    /// Files that can be made again from the others are of this kind: a run is whole without them.
+    pub const SPARE_KIND: &str = "diagram";
+
+    /// Whether the run is whole without it.
+    pub(crate) fn is_spare(&self) -> bool {
+        self.name.strip_prefix(Self::SPARE_KIND).is_some_and(|rest| rest.starts_with('-'))
+    }
+
     /// A file that is no sorted run; `tail` is its last bytes, [`Self::TAIL_BYTES`] unless it is shorter.
     pub fn other(name: String, bytes: u64, records: u64, tail: &[u8]) -> Self {
         ManifestFile { name, bytes, records, tail_checksum: xxh3_64(tail) }

@@ -144,11 +144,13 @@ impl Traffic {
         self.written.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn add_read(&self, bytes: u64) {
+    /// Counts bytes that somebody reads past the streams of runs.
+    pub fn add_read(&self, bytes: u64) {
         self.read.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn add_written(&self, bytes: u64) {
+    /// Counts bytes that somebody writes past the streams of runs.
+    pub fn add_written(&self, bytes: u64) {
         self.written.fetch_add(bytes, Ordering::Relaxed);
     }
 }

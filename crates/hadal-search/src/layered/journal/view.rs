@@ -101,7 +101,15 @@ impl Journal {
         &self,
         take: &mut dyn FnMut(u64, LayerView) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
-        let mut depth = 0;
+        self.view_from(0, take)
+    }
+
+    /// The same of layers from `depth` on.
+    pub(crate) fn view_from(
+        &self,
+        mut depth: usize,
+        take: &mut dyn FnMut(u64, LayerView) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
         while depth < self.layers.len() {
             let together = match &self.layers[depth].body {
                 Body::Bundled(bundle) => self.view_bundle(*bundle, depth, take)?,

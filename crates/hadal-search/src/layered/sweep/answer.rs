@@ -7,6 +7,7 @@ use crate::finding::Finding;
 use crate::fixpoint::{JournalClosed, Keeper, Pass, Seeing, knows_a_run};
 use crate::lane::has_found;
 use crate::layered::detector::{Detector, Nothing};
+use crate::layered::journal::LayerWriter;
 use crate::layered::ledger::{Ledger, RunRecord, Tally};
 use crate::layered::{Trouble, path};
 use crate::report::{
@@ -14,6 +15,7 @@ use crate::report::{
 };
 use crate::resting::{Early, Reins};
 use crate::run::{Answer, LOOKING_FOR_RUNS, covered, out_of_memory, status};
+use hadal_system::Ascending;
 use std::sync::Arc;
 
 impl<'a> Seeing<'a> for Sweep<'a> {
@@ -93,6 +95,11 @@ impl Sweep<'_> {
             // What detection needs can be made again from the layers, and its room is needed to commit them.
             self.detector = Box::new(Nothing);
         }
+        match &answered.verdict {
+            Verdict::Stopped(reason) if *reason != StopReason::DiskFull => self.keep_snapshot(),
+            // It goes no further, or its room is needed.
+            _ => self.ledger.iter_mut().for_each(Ledger::drop_snapshot),
+        }
         let violated_at = answered.violated_at();
         match self.commit_answer(&status(&answered.verdict), violated_at) {
             // What was committed before stands, and the reason is the same.
@@ -102,7 +109,29 @@ impl Sweep<'_> {
         Ok(Some(answered))
     }
 
+    /// Writes down the closed set, where it is a diagram. Nothing more can be found of a layer that is not complete.
+    fn keep_snapshot(&mut self) {
+        let Some(ledger) = self.ledger.as_mut().filter(|_| self.mailbox.is_alone()) else { return };
+        if let Some(closed) = self.detector.complete_layers() {
+            ledger.keep_snapshot(closed, &self.journal);
+        }
+    }
+
+    /// Lets the detector forget a layer that is dropped, so that what it knows can be written down.
+    pub(super) fn take_back(&mut self, layer: LayerWriter) {
+        let (Ok(mut reader), mut block) = (self.journal.read_aside(layer), Vec::new()) else { return };
+        while let Ok(true) = reader.next_records(&mut block) {
+            let states = Ascending::new(self.journal.shape().stride(), &block);
+            // Where it fails, or does not care, nothing is written.
+            let Ok(true) = self.detector.take_back(states) else { return };
+        }
+    }
+
+    /// Commits complete layers.
     pub(super) fn commit(&mut self, status: &str) -> Result<(), Trouble> {
+        if self.ledger.as_ref().is_some_and(Ledger::wants_snapshot) {
+            self.keep_snapshot();
+        }
         self.commit_answer(status, None)
     }
 

@@ -5,6 +5,7 @@ use crate::lane::has_found;
 use crate::layered::Trouble;
 use crate::layered::block::{BlockEnd, Left};
 use crate::layered::detector::{Detector, Nothing};
+use crate::layered::ledger::Ledger;
 use crate::report::{Stage, StopReason};
 use hadal_system::States;
 use std::sync::atomic::Ordering;
@@ -117,6 +118,8 @@ impl<'a> Sweep<'a> {
         self.journal.view_all(&mut |depth, layer| next.adopt(depth, layer))?;
         self.detector = next;
         self.suit_journal();
+        // There is no diagram to go on with any more.
+        self.ledger.iter_mut().for_each(Ledger::drop_snapshot);
         Ok(true)
     }
 

@@ -404,6 +404,7 @@ impl<'a> Sweep<'a> {
                 grouped(self.states() + unique),
                 grouped(most),
             ));
+            self.take_back(layer);
             return Ok(Some(Verdict::Stopped(StopReason::StateLimit).into()));
         }
         if let Some(settling) = self.detector.settling() {
