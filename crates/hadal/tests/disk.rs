@@ -130,6 +130,28 @@ fn the_bytes_of_a_run_are_those_of_all_its_files() {
 }
 
 #[test]
+fn successors_of_one_state_that_fill_the_table_are_all_one_layer() {
+    // The table is left while the last states of a layer are expanded: what waits still belongs to the next layer.
+    let star = "\
+var x: 0 .. 6000;
+var pad: array [0 .. 19] of 0 .. 1000000000;
+startstate begin x := 0; for i: 0 .. 19 do pad[i] := 0; end; end;
+ruleset i: 1 .. 6000 do rule \"out\" x = 0 ==> begin x := i; pad[i % 20] := i; end; end;
+rule \"back\" x > 0 ==> begin pad[x % 20] := 0; x := 0; end;
+";
+    let place = Place::with_model(star);
+    for memory in ["1M", "64M"] {
+        let flags =
+            ["check", &place.model, "--disk", &place.runs, "--memory", memory, "--deadlock", "off", "--json"];
+        let flags = [&flags[..], &["--threads", "1", "--symmetry", "off"]].concat();
+        let whole = hadal(&flags).expect_code(0).json();
+        assert_eq!((counts(&whole), &whole["depth"]), ((6001, 12_000), &Value::from(1)), "{memory}");
+        let limited = hadal(&[&flags[..], &["--max-depth", "1"]].concat()).expect_code(3).json();
+        assert_eq!((counts(&limited), &limited["depth"]), ((6001, 6000), &Value::from(1)), "{memory}");
+    }
+}
+
+#[test]
 fn options_of_the_disk_that_would_do_nothing_are_refused() {
     let place = Place::new();
     for flags in [

@@ -349,7 +349,11 @@ impl<'a> Sweep<'a> {
                     let from = std::mem::replace(next, flat.len().min(*next + REST_BLOCK * words));
                     (self.expand_block(&flat[from..*next])?, *next - from)
                 }
-                Source::Rest { .. } => return Ok(Expanded::Whole),
+                Source::Rest { .. } => {
+                    // Successors of states that were expanded before may wait in the lanes, and they belong to this layer.
+                    let stopped = self.expand_block(&[])?;
+                    return Ok(stopped.map_or(Expanded::Whole, Expanded::Stopped));
+                }
             };
             if let Some(reason) = stopped {
                 self.begun = self.begun.max(layer.done);
