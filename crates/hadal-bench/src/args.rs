@@ -55,6 +55,9 @@ pub struct BenchArgs {
     /// 10,5,2,1.
     #[arg(long, value_name = "LIST")]
     pub budgets: Option<String>,
+    /// With disk and partition: the least memory a search is given, whatever its share.
+    #[arg(long, value_name = "SIZE", value_parser = hadal_check::options::parse_size, default_value = "24M")]
+    pub least: u64,
     /// Folder for runs and generated files meanwhile; it should be on a real disk. Default: the system's temporary
     /// folder.
     #[arg(long, value_name = "DIR")]

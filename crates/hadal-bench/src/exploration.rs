@@ -185,14 +185,14 @@ impl Exploration {
         self.state_bits.div_ceil(8).max(1)
     }
 
-    /// A share of (states x packed bytes), in per cent, and never less than hadal needs.
-    pub fn budget(&self, percent: f64) -> u64 {
+    /// A share of (states x packed bytes), in per cent, and never less than `least`.
+    pub fn budget(&self, percent: f64, least: u64) -> u64 {
         let all = (self.states * self.packed_bytes()) as f64;
-        ((all * percent / 100.0) as u64).max(LEAST_BUDGET)
+        ((all * percent / 100.0) as u64).max(least)
     }
 }
 
-/// The least memory a search is given, whatever its share.
+/// The least memory a search is given unless the command says otherwise.
 pub const LEAST_BUDGET: u64 = 24 << 20;
 
 #[cfg(test)]
@@ -211,7 +211,11 @@ mod tests {
         let run = exploration(text);
         assert_eq!((run.time.wall_seconds, run.time.cpu_seconds, run.reason.as_deref()), (2.0, 1.5, None));
         assert_eq!((run.packed_bytes(), run.storage.len()), (10, 2));
-        assert_eq!((run.budget(50.0), run.budget(1.0)), (50_000_000, LEAST_BUDGET));
+        assert_eq!(
+            (run.budget(50.0, LEAST_BUDGET), run.budget(1.0, LEAST_BUDGET)),
+            (50_000_000, LEAST_BUDGET)
+        );
+        assert_eq!(run.budget(5.0, 1 << 20), 5_000_000);
         assert_eq!(run.ratio(&run, Clock::Wall), Some(1.0));
     }
 

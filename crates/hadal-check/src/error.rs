@@ -29,11 +29,14 @@ pub enum CheckError {
 
 impl From<Trouble> for CheckError {
     fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::OverBudget(over) => CheckError::Question(format!(
+        if let Some(over) = trouble.over_budget() {
+            return CheckError::Question(format!(
                 "{over}; give it more with --memory ({} at least)",
                 size(over.limit + over.asked)
-            )),
+            ));
+        }
+        match trouble {
+            Trouble::OverBudget(over) => CheckError::Question(over.to_string()),
             Trouble::Write(error) => CheckError::Question(error.to_string()),
             Trouble::Commit(error) => CheckError::Question(error.to_string()),
             Trouble::Setup(error) => CheckError::Question(error.to_string()),

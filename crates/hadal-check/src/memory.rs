@@ -3,13 +3,15 @@
 use crate::error::CheckError;
 use hadal_system::units::size;
 
-/// The least budget in which every strategy works.
-pub const LEAST_MEMORY: u64 = 16 << 20;
+/// The least budget that may be asked for; a search of a small model goes far in it, others say what they need.
+pub const LEAST_MEMORY: u64 = 1 << 20;
+/// The budget in which every strategy works.
+pub const ENOUGH_MEMORY: u64 = 16 << 20;
 /// What the program and a small model take besides the budget: most of the fixed overhead. Resident, and of that from the
 /// allocator.
 const PROGRAM_ALLOWANCE: u64 = 14 << 20;
 const ALLOCATED_ALLOWANCE: u64 = 6 << 20;
-/// A search has this much left beside a large model.
+/// A search has this much left beside a large model, or three quarters of a small budget.
 const LEAST_LEFT: u64 = 12 << 20;
 
 /// Three quarters of what the machine has free, or 1 GiB where it does not say.
@@ -75,16 +77,25 @@ fn beyond(bytes: u64, allowance: u64) -> u64 {
 /// What is left of the budget for the search: a model of more than a few megabytes counts.
 pub(crate) fn search_budget(memory: u64) -> Result<u64, CheckError> {
     let model = model_bytes();
-    match memory.checked_sub(model).filter(|&left| left >= memory.min(LEAST_LEFT)) {
-        Some(left) => Ok(left),
-        None => Err(CheckError::Question(format!(
+    left_beside(model, memory).ok_or_else(|| {
+        CheckError::Question(format!(
             "the model itself takes {} of memory, which leaves too little of {} to search with; give it --memory {}M at \
              least",
             size(model),
             size(memory),
-            (model + LEAST_LEFT).div_ceil(4 << 20) * 4 + 4,
-        ))),
-    }
+            least_beside(model) >> 20,
+        ))
+    })
+}
+
+/// What a model of so many bytes leaves of the budget, where that is enough.
+fn left_beside(model: u64, memory: u64) -> Option<u64> {
+    memory.checked_sub(model).filter(|&left| left >= LEAST_LEFT.min(memory / 4 * 3))
+}
+
+/// The least whole megabytes that are enough beside a model of so many bytes.
+fn least_beside(model: u64) -> u64 {
+    (model + LEAST_LEFT).min(model * 4).max(LEAST_MEMORY).next_multiple_of(1 << 20)
 }
 
 #[cfg(test)]
@@ -98,6 +109,16 @@ mod tests {
         // Whole megabytes: a few bytes more or less do not make another budget.
         assert_eq!(beyond(ALLOCATED_ALLOWANCE + 100, ALLOCATED_ALLOWANCE), 1 << 20);
         assert_eq!(beyond(ALLOCATED_ALLOWANCE + 900, ALLOCATED_ALLOWANCE), 1 << 20);
+    }
+
+    #[test]
+    fn what_is_said_to_be_enough_beside_a_model_is() {
+        for model in 0..64u64 {
+            let model = model << 20;
+            let enough = least_beside(model);
+            assert!(left_beside(model, enough).is_some(), "{model} bytes of {enough}");
+            assert_eq!(left_beside(model, enough - (1 << 20)).filter(|_| enough > LEAST_MEMORY), None);
+        }
     }
 
     #[test]

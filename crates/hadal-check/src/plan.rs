@@ -81,7 +81,7 @@ impl Plan {
         let memory = options.budget.memory.unwrap_or_else(default_memory);
         if memory < LEAST_MEMORY {
             return Err(CheckError::Question(format!(
-                "--memory {memory} is too small: buffers alone take some megabytes; give at least {}M",
+                "--memory {memory} is too small: buffers alone take several hundred kilobytes; give at least {}M",
                 LEAST_MEMORY >> 20
             )));
         }

@@ -105,7 +105,7 @@ impl Bench<'_> {
 
     /// A strategy at a share. Shares below the least budget are the same run.
     fn under(&self, strategy: &str, percent: f64, model: &DiskModel) -> Result<DiskRun, BenchError> {
-        let budget = model.ram.budget(percent);
+        let budget = model.ram.budget(percent, self.args.least);
         let same = model.runs.iter().find(|run| run.strategy == strategy && run.budget_bytes == budget);
         if let Some(same) = same {
             let of = same.same_as.unwrap_or(same.percent);

@@ -10,11 +10,12 @@ pub fn render(report: &DiskReport) -> String {
     let clock = report.chosen_clock.unwrap_or(Clock::Wall);
     let about = format!(
         "hadal {}; {}, best of {}, {} clock. Times over hadal's own table in RAM, without start-up, under a share of \
-         (states x packed bytes), at least 24 MiB. Page cache kept out by {}.",
+         (states x packed bytes), at least {}. Page cache kept out by {}.",
         report.hadal,
         counted(report.threads as u64, "thread"),
         report.repeat,
         report.clock,
+        size(report.least_bytes),
         report.memory_limit
     );
     let mut page = html::begin("disk", &about);

@@ -31,6 +31,8 @@ pub struct DiskReport {
     pub memory_limit: &'static str,
     /// Shares in per cent.
     pub budgets: Vec<f64>,
+    /// The least budget, whatever the share.
+    pub least_bytes: u64,
     /// Strategies.
     pub strategies: Vec<String>,
     /// One for each model.
@@ -159,6 +161,7 @@ impl DiskReport {
                 false => "direct I/O (no control group can be made here)",
             },
             budgets: choice.budgets.clone(),
+            least_bytes: args.least,
             strategies: strategies.to_vec(),
             models: Vec::new(),
             left_out: Vec::new(),

@@ -122,7 +122,7 @@ impl Bench<'_> {
             }
         }
         for strategy in OTHERS {
-            let mut budget_bytes = model.ram.budget(report.smallest());
+            let mut budget_bytes = model.ram.budget(report.smallest(), self.args.least);
             let mut run = self.best(&["--strategy", strategy, "--memory", &budget_bytes.to_string()])?;
             if let Some(asked) = run.asks_for() {
                 budget_bytes = asked;
@@ -142,7 +142,7 @@ impl Bench<'_> {
             let part = ["--strategy", "part", "--part-heuristic", heuristic, "--part-states", &states];
             self.best(&[&part[..], &["--memory", &budget.to_string()]].concat())
         };
-        let mut run = under(ram.budget(percent))?;
+        let mut run = under(ram.budget(percent, self.args.least))?;
         if let Some(asked) = run.asks_for() {
             run = under(asked)?;
         }

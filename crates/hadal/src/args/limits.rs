@@ -10,7 +10,7 @@ use std::time::Duration;
 /// How much a search may take.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LimitArgs {
-    /// Memory budget, e.g. 500M or 8G, at least 16M. Default: three quarters of what the machine has free.
+    /// Memory budget, e.g. 500M or 8G, at least 1M. Default: three quarters of what the machine has free.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
     /// Threads. Default: as many as there are cores.

@@ -5,7 +5,7 @@ use super::check;
 use crate::args::{CheckArgs, WorkerArgs};
 use crate::cluster::read_token;
 use crate::failure::Failure;
-use hadal_check::memory::{LEAST_MEMORY, default_memory, default_threads};
+use hadal_check::memory::{ENOUGH_MEMORY, default_memory, default_threads};
 use hadal_check::usage::cpu_seconds;
 use hadal_check::{Check, CheckError, Prepared, RunPlace};
 use hadal_cluster::connect::{Listening, Pass};
@@ -67,7 +67,7 @@ fn prepare(job: &Job) -> Result<(CheckArgs, Prepared), Failure> {
     let limits = &job.limits;
     let sharing = limits.sharing.max(1);
     args.limits.memory =
-        Some(limits.memory.unwrap_or_else(|| (default_memory() / sharing as u64).max(LEAST_MEMORY)));
+        Some(limits.memory.unwrap_or_else(|| (default_memory() / sharing as u64).max(ENOUGH_MEMORY)));
     let threads = limits.threads.unwrap_or_else(|| (default_threads() / sharing).max(1));
     args.limits.threads = u16::try_from(threads).ok();
     args.limits.disk_limit = limits.disk;

@@ -118,7 +118,7 @@ impl JournalRecord {
 impl Journal {
     /// No layers yet.
     pub(crate) fn new(disk: &Disk, options: RunOptions) -> Result<Self, Trouble> {
-        let most = (disk.governor.limit() / 40).clamp(64 << 10, 16 << 20);
+        let most = (disk.governor.limit() / 40).clamp(16 << 10, 16 << 20);
         Ok(Journal {
             disk: disk.clone(),
             options,
