@@ -2,7 +2,6 @@
 
 use hadal_search::layered::Trouble;
 use hadal_store::manifest::OpenError;
-use hadal_system::units::size;
 use std::path::PathBuf;
 
 /// A check that could not be carried out.
@@ -31,8 +30,8 @@ impl From<Trouble> for CheckError {
     fn from(trouble: Trouble) -> Self {
         if let Some(over) = trouble.over_budget() {
             return CheckError::Question(format!(
-                "{over}; give it more with --memory ({} at least)",
-                size(over.limit + over.asked)
+                "{over}; give it --memory {}M at least",
+                (over.limit.saturating_add(over.asked)).div_ceil(1 << 20)
             ));
         }
         match trouble {

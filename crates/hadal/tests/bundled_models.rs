@@ -127,7 +127,7 @@ ruleset i: 0 .. 2999 do rule \"back\" out & x[i] = 1 ==> begin out := false; x[i
         hadal(&[&["check", &path], &flags[..]].concat())
     };
     let refused = sorted("1M").expect_code(2);
-    assert!(refused.stderr.contains("give it more with --memory (1."), "{refused:#?}");
+    assert!(refused.stderr.contains("give it --memory 2M at least"), "{refused:#?}");
     let result = sorted("2M").expect_code(0).json();
     assert_eq!((&result["states"], &result["transitions"]), (&3001.into(), &6000.into()));
 }

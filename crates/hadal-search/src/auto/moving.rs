@@ -46,6 +46,8 @@ const SCREEN_SHARE: u64 = 25;
 /// while it stands.
 const LEAVING_PART: u64 = 14;
 const LEAVING_LEAST: u64 = 160 << 10;
+/// Buffers to write a layer while another is read: a large part of a budget of a megabyte or two.
+const BUFFERS: u64 = 112 << 10;
 /// States that a new detector is offered at a time: limits are looked at in between.
 const OFFERED: usize = 1 << 17;
 
@@ -90,6 +92,17 @@ impl<'a> Moving<'a> {
         self.setting.governor.limit() / 100 * percent
     }
 
+    fn leaving_bytes(&self) -> u64 {
+        (self.setting.governor.limit() / LEAVING_PART).max(LEAVING_LEAST)
+    }
+
+    /// What the cache and the diagram may take together.
+    fn elastic_bytes(&self) -> u64 {
+        let limit = self.setting.governor.limit();
+        let others = self.leaving_bytes() + Journal::resident_bytes(limit) + BUFFERS;
+        self.share(ELASTIC_SHARE).min(limit.saturating_sub(others))
+    }
+
     /// What the table may take: of wide states nearly all is states, which stay while it is left. Those of a layer are then
     /// sorted as whole words, so it is words that must not be too many.
     pub(super) fn table_bytes(&self) -> u64 {
@@ -120,7 +133,7 @@ impl<'a> Moving<'a> {
         let found = ranges.len() - 1;
         let mut journal = self.journal_of(&table, &ranges[..found], &disk)?;
         // The table goes before the detector comes; what is still to be expanded takes of the same memory as that.
-        let elastic = governor.part(self.share(ELASTIC_SHARE));
+        let elastic = governor.part(self.elastic_bytes());
         let next = sorted_records(&table, &ranges[found], &elastic)?;
         let rest = sorted_records(&table, left, &elastic)?;
         drop(table);
@@ -234,7 +247,7 @@ impl<'a> Moving<'a> {
     ) -> Result<Sweep<'a>, Trouble> {
         let Setting { task, governor, threads, .. } = self.setting;
         let disk = ledger.disk().clone();
-        let elastic = governor.part(self.share(ELASTIC_SHARE));
+        let elastic = governor.part(self.elastic_bytes());
         let when_full = task.control.limits.when_full;
         let armed = task.control.brake_reading_back(&disk);
         let cached = elastic.try_reserve(self.share(LEAST_CACHE_SHARE), "candidates")?;
@@ -260,8 +273,7 @@ impl<'a> Moving<'a> {
         elastic: &Governor,
     ) -> Result<(Made<'a>, Stage), Trouble> {
         let governor = self.setting.governor;
-        let leaving = governor
-            .try_reserve((governor.limit() / LEAVING_PART).max(LEAVING_LEAST), "leaving the diagram")?;
+        let leaving = governor.try_reserve(self.leaving_bytes(), "leaving the diagram")?;
         let states = (0..journal.depth()).map(|d| journal.states(d)).sum();
         let depth = journal.depth() as u64 - 1;
         let room = Room {

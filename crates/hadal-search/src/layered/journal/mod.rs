@@ -21,6 +21,9 @@ use hadal_store::vfs::Disk;
 use layer::Written;
 use serde::{Deserialize, Serialize};
 
+/// Held layers, and the copy made while they are bundled, which also has depths.
+const COPIES: u64 = 3;
+
 /// All layers found so far.
 pub(crate) struct Journal {
     disk: Disk,
@@ -118,7 +121,7 @@ impl JournalRecord {
 impl Journal {
     /// No layers yet.
     pub(crate) fn new(disk: &Disk, options: RunOptions) -> Result<Self, Trouble> {
-        let most = (disk.governor.limit() / 40).clamp(16 << 10, 16 << 20);
+        let memory = Journal::resident_bytes(disk.governor.limit());
         Ok(Journal {
             disk: disk.clone(),
             options,
@@ -128,10 +131,14 @@ impl Journal {
             resident_words: 0,
             first_kept: 0,
             apart_from: usize::MAX,
-            most_resident: most as usize / 8,
-            // Held layers, and the copy made while they are bundled.
-            memory: disk.governor.try_reserve(3 * most, "small layers")?,
+            most_resident: (memory / COPIES) as usize / 8,
+            memory: disk.governor.try_reserve(memory, "small layers")?,
         })
+    }
+
+    /// What small layers take of a budget of so many bytes.
+    pub(crate) fn resident_bytes(limit: u64) -> u64 {
+        COPIES * (limit / 40).clamp(16 << 10, 16 << 20)
     }
 
     /// The journal that `record` describes, which must have been written with such payloads.
