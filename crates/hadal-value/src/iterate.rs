@@ -3,6 +3,7 @@
 
 use crate::table::StateNumbers;
 use crate::task::{Actions, Kind, Task, backup};
+use crate::trial::{Found, Stop};
 
 /// The states of a task with everything that can be done in them.
 #[derive(Debug)]
@@ -60,6 +61,17 @@ impl Iterated {
     pub fn sweeps(&self) -> u64 {
         self.residuals.len() as u64
     }
+}
+
+/// Value iteration of all states that can be reached, until values hardly change; none where there are too many states.
+pub fn iterate(task: &dyn Task, order: Order, stop: Stop) -> Option<Found> {
+    let explicit = Explicit::explore(task)?;
+    let states = explicit.states.len() as u64;
+    let most_sweeps = (stop.most_updates / states.max(1)).max(1);
+    let iteration = Iteration { residual: stop.residual, order, dead_end: stop.dead_end, most_sweeps };
+    let iterated = explicit.iterate(task, iteration);
+    let converged = iterated.residuals.last().is_none_or(|last| *last <= stop.residual);
+    Some(Found { value: iterated.values[0], states, updates: iterated.sweeps() * states, converged })
 }
 
 impl Explicit {

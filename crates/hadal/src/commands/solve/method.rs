@@ -6,9 +6,9 @@ use crate::output;
 use clap::ValueEnum;
 use hadal_system::chance::{Asked, Formula, Horizon, Measure, Objective, Sense};
 use hadal_system::{StateSpace, System};
-use hadal_value::iterate::{Explicit, Iteration, Order};
+use hadal_value::iterate::{Order, iterate};
 use hadal_value::task::ModelTask;
-use hadal_value::trial::{Found, Stop, ldfs, lrtdp, rtdp};
+use hadal_value::trial::{Stop, ldfs, lrtdp, rtdp};
 use std::time::Instant;
 
 /// How values are found.
@@ -62,15 +62,7 @@ pub(super) fn run(
         Method::Ldfs => ldfs(&task, stop),
         Method::Jacobi | Method::GaussSeidel | Method::Lao | Method::Intervals => {
             let order = if args.method.method == Method::Jacobi { Order::Jacobi } else { Order::GaussSeidel };
-            let explicit = Explicit::explore(&task).ok_or_else(|| refused("there are too many states"))?;
-            let states = explicit.states.len() as u64;
-            let most_sweeps = (MOST_UPDATES / states.max(1)).max(1);
-            let iteration =
-                Iteration { residual: args.method.precision, order, dead_end: ENDLESS, most_sweeps };
-            let iterated = explicit.iterate(&task, iteration);
-            let still = iterated.residuals.last().is_none_or(|last| *last <= args.method.precision);
-            let updates = iterated.sweeps() * states;
-            Found { value: iterated.values[0], states, updates, converged: still }
+            iterate(&task, order, stop).ok_or_else(|| refused("there are too many states"))?
         }
     };
     if let Some(trouble) = task.trouble() {
