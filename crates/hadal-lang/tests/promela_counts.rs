@@ -357,6 +357,18 @@ fn small_models_have_the_states_that_spin_counts() {
     }
 }
 
+/// What a process compares numbers with says nothing about how often it starts itself.
+#[test]
+fn a_process_that_starts_itself_gets_little_room_at_first() {
+    let text = "proctype f(chan up; byte n) { chan me = [0] of { byte }; byte r;
+            if :: n == '+' -> up!1 :: n >= 2 -> up!n :: else -> run f(me, n + 1); me?r; up!r fi }
+        init { chan me = [0] of { byte }; byte r; run f(me, 0); me?r }";
+    let system = load("recursive.pml", text, Path::new(".")).unwrap_or_else(|why| panic!("{why}"));
+    assert!(system.processes.len() <= 10, "{} processes", system.processes.len());
+    let found = count(system, Engine::Compiled, usize::MAX);
+    assert_eq!((found.states, found.transitions, found.faults), (17, 19, 0));
+}
+
 /// Rows of the table up to this many states are counted by compiled code, and by the interpreter up to the second.
 const LARGEST: usize = 100_000;
 const LARGEST_INTERPRETED: usize = 300;

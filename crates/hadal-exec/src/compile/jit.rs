@@ -4,7 +4,7 @@
 use cranelift_codegen::Context as CodegenContext;
 use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
 use cranelift_codegen::settings::{self, Configurable};
-use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 
 use super::CompileError;
@@ -32,6 +32,9 @@ pub(super) struct Jit {
     pub all_frames: usize,
 }
 
+/// Addresses that are set aside for code; pages are taken as they are needed.
+const MOST_CODE: usize = 1 << 29;
+
 impl Jit {
     pub fn new() -> Result<Self, CompileError> {
         if cfg!(target_endian = "big") {
@@ -54,6 +57,9 @@ impl Jit {
         for helper in Helper::ALL {
             builder.symbol(helper.name(), helper.address());
         }
+        // Functions call each other over less than 2 GiB: in a process with much memory, pages found one by one may lie further apart.
+        let room = ArenaMemoryProvider::new_with_size(MOST_CODE);
+        builder.memory_provider(Box::new(room.map_err(|e| CompileError::Host(e.to_string()))?));
         let module = JITModule::new(builder);
         let context = module.make_context();
         let mut jit = Jit { module, context, helpers: Vec::new(), largest_frame: 0, all_frames: 0 };

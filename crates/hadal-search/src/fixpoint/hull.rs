@@ -12,6 +12,7 @@ use super::pass::{Early, Pass, Seen};
 use super::{Answer, lasso};
 use crate::layered::Trouble;
 use hadal_system::Acceptance;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Steps of the fixpoint, as they are kept.
 const BEGIN: u32 = 0;
@@ -54,6 +55,9 @@ impl<'a, C: Closed> Pass<'a, C> {
                 })
                 .await?;
             }
+            if !acceptance.weak && !self.all_occur(acceptance).await? {
+                return Ok(None);
+            }
             point.step = TRIM;
         }
         while point.step != LOOP {
@@ -79,6 +83,39 @@ impl<'a, C: Closed> Pass<'a, C> {
             self.keep(point, &[&hull], Due::Always)?;
         }
         Ok(Some(hull))
+    }
+
+    /// Whether some transition inside a component belongs to each acceptance set; otherwise no cycle is accepted. The states of
+    /// components are all reachable, so this takes no look-ups.
+    async fn all_occur(&self, acceptance: Acceptance) -> Result<bool, Early> {
+        let all = (0..acceptance.sets).fold(0, |all, set| all | 1u64 << set);
+        if all == 0 {
+            return Ok(true);
+        }
+        let met = AtomicU64::new(0);
+        for group in 0..self.closed.groups() {
+            self.over_group(group, &|look, state, _| {
+                let own = look.worker.component(state);
+                if own.is_none() {
+                    return false;
+                }
+                look.expand(state);
+                let mut marks = std::mem::take(&mut look.marks);
+                look.worker.marks(state, &look.out, &mut marks);
+                let inside =
+                    look.out.iter().zip(&marks).filter(|((_, to), _)| look.worker.component(to) == own);
+                let here = inside.fold(0, |here, (_, marks)| here | marks);
+                look.marks = marks;
+                met.fetch_or(here, Ordering::Relaxed);
+                false
+            })
+            .await?;
+            // Between groups, so that the work is the same for any number of threads.
+            if met.load(Ordering::Relaxed) & all == all {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Drops states without a successor in the hull and the same component, until all have one.

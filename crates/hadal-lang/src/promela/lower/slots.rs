@@ -76,10 +76,12 @@ fn counts(processes: &[Process], instances: &Instances) -> Vec<usize> {
                     if runs == 0 {
                         continue;
                     }
-                    let turns = match in_loop(process, element) || starter == class {
-                        true if starter == class => loop_bound(process).unwrap_or(0).max(IN_LOOP),
-                        true => loop_bound(process).unwrap_or(IN_LOOP),
-                        false => 1,
+                    let turns = match (in_loop(process, element), starter == class) {
+                        (true, true) => loop_bound(process).unwrap_or(0).max(IN_LOOP),
+                        (true, false) => loop_bound(process).unwrap_or(IN_LOOP),
+                        // Nothing in the text says how deep the recursion goes.
+                        (false, true) => IN_LOOP,
+                        (false, false) => 1,
                     };
                     *count = count.saturating_add(times.saturating_mul(runs).saturating_mul(turns));
                 }
