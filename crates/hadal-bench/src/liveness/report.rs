@@ -159,8 +159,11 @@ pub(super) struct Ratio {
     pub spread: Spread,
 }
 
+/// What a ratio is of a row that has it.
+type OfRow = fn(&Row) -> Option<f64>;
+
 /// The ratios by name.
-const RATIOS: [(&str, fn(&Row) -> Option<f64>); 9] = [
+const RATIOS: [(&str, OfRow); 9] = [
     ("states per second over SPIN's, equal graphs", Row::rate),
     ("packed state over SPIN's states, equal graphs", Row::packed),
     ("resident bytes per state over SPIN's states and a slot each, equal graphs", Row::resident),
