@@ -9,6 +9,7 @@ use crate::layered::snapshot::{Snapshot, Unread};
 use crate::layered::sorted::{SortedDetector, Sorting};
 use hadal_store::Governor;
 use hadal_store::diagram::DiagramReadError;
+use hadal_store::error::ReadError;
 use hadal_store::run::RunOptions;
 use hadal_store::vfs::Disk;
 use hadal_system::StateSpace;
@@ -51,7 +52,11 @@ impl Room<'_> {
     fn diagram(&self, space: &dyn StateSpace, journal: &Journal) -> Result<(DiagramDetector, u64), Trouble> {
         let (words, bits) = (space.words(), space.bits());
         if let Some(snapshot) = self.snapshot {
-            match snapshot.read(journal, (words, bits), &self.diagram) {
+            let read = snapshot.read(journal, (words, bits), &self.diagram);
+            if self.control.is_interrupted() {
+                return Err(ReadError::Stopped.into());
+            }
+            match read {
                 Ok((closed, layers)) => {
                     let detector = DiagramDetector::over(closed, bits, self.threads, &self.diagram);
                     return detector.map(|detector| (detector, layers));
