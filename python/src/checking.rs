@@ -117,7 +117,7 @@ pub fn check<'py>(
         }
     })?;
     let result = of_report(py, &outcome.report)?;
-    let coverage = prepared.coverage(&outcome.report).map_err(of_checking)?;
+    let coverage = prepared.coverage(&outcome.report, &outcome.answers).map_err(of_checking)?;
     let properties = PyDict::new(py);
     for answered in &coverage.properties {
         properties.set_item(&answered.name, answered.verdict)?;
