@@ -20,12 +20,8 @@ pub(super) struct Row {
     pub states: u64,
     pub trace: Option<u64>,
     pub loop_length: Option<u64>,
-    pub cpu_seconds: f64,
-    pub startup_cpu_seconds: f64,
-    /// A packed state.
-    pub packed_bytes: u64,
-    /// Resident memory beyond what the program takes to start, over states.
-    pub bytes_per_state: f64,
+    #[serde(flatten)]
+    pub taken: Taken,
     /// The pass for accepted cycles over the exploration.
     pub pass: Option<f64>,
     /// The same question without reduction.
@@ -33,6 +29,17 @@ pub(super) struct Row {
     pub peer: Option<Beside>,
     /// What contradicts the table.
     pub wrong: Option<String>,
+}
+
+/// What a search took.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Taken {
+    pub cpu_seconds: f64,
+    pub startup_cpu_seconds: f64,
+    /// A packed state.
+    pub packed_bytes: u64,
+    /// Resident memory beyond that of a search of one state, over states; of graphs.
+    pub bytes_per_state: Option<f64>,
 }
 
 /// What a search without reduction took.
@@ -45,7 +52,7 @@ pub(super) struct Whole {
 impl Row {
     /// Processor time of the search alone.
     fn search_seconds(&self) -> f64 {
-        (self.cpu_seconds - self.startup_cpu_seconds).max(TICK)
+        (self.taken.cpu_seconds - self.taken.startup_cpu_seconds).max(TICK)
     }
 
     /// SPIN's search of the same graph.
@@ -58,28 +65,28 @@ impl Row {
     }
 
     fn packed(&self) -> Option<f64> {
-        Some(self.packed_bytes as f64 / self.equal()?.state_bytes)
+        Some(self.taken.packed_bytes as f64 / self.equal()?.state_bytes)
     }
 
     fn resident(&self) -> Option<f64> {
         let peer = self.equal()?;
-        Some(self.bytes_per_state / (peer.state_bytes + peer.slot_bytes))
+        Some(self.taken.bytes_per_state? / (peer.state_bytes + peer.slot_bytes))
     }
 
     fn startup(&self) -> Option<f64> {
-        Some(self.startup_cpu_seconds / self.equal()?.build_cpu_seconds.max(TICK))
+        Some(self.taken.startup_cpu_seconds / self.equal()?.build_cpu_seconds.max(TICK))
     }
 
     /// The whole run over SPIN's search, where both say that the claim holds.
     fn claim(&self) -> Option<f64> {
         let peer = self.peer.as_ref().filter(|peer| self.part == "claim" && peer.depth.is_none())?;
-        (self.verdict == "holds").then(|| self.cpu_seconds / peer.cpu_seconds.max(TICK))
+        (self.verdict == "holds").then(|| self.taken.cpu_seconds / peer.cpu_seconds.max(TICK))
     }
 
     /// The same with what SPIN takes to make its verifier.
     fn claim_with_build(&self) -> Option<f64> {
         let peer = self.peer.as_ref()?;
-        self.claim().map(|_| self.cpu_seconds / (peer.cpu_seconds + peer.build_cpu_seconds).max(TICK))
+        self.claim().map(|_| self.taken.cpu_seconds / (peer.cpu_seconds + peer.build_cpu_seconds).max(TICK))
     }
 
     fn reduced(&self) -> Option<f64> {
@@ -89,13 +96,13 @@ impl Row {
 
     /// Processor time with reduction over that without.
     fn saving(&self) -> Option<f64> {
-        Some(self.cpu_seconds.max(TICK) / self.whole.as_ref()?.cpu_seconds.max(TICK))
+        Some(self.taken.cpu_seconds.max(TICK) / self.whole.as_ref()?.cpu_seconds.max(TICK))
     }
 }
 
 impl Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Row { part, model, flags, verdict, states, cpu_seconds, .. } = self;
+        let Row { part, model, flags, verdict, states, .. } = self;
         let states = counted(*states, "state");
         write!(f, "{part}: {model} {flags}: {verdict}, {states}")?;
         match (self.trace, self.loop_length) {
@@ -103,7 +110,7 @@ impl Display for Row {
             (Some(trace), None) => write!(f, ", {}", counted(trace, "step"))?,
             _ => {}
         }
-        write!(f, "; {}", span(*cpu_seconds))?;
+        write!(f, "; {}", span(self.taken.cpu_seconds))?;
         if let Some(whole) = &self.whole {
             let states = counted(whole.states, "state");
             write!(f, "; without reduction {states}, {}", span(whole.cpu_seconds))?;
@@ -118,10 +125,10 @@ impl Display for Row {
             let own = per_second(self.states, self.search_seconds());
             let theirs = per_second(peer.states, peer.cpu_seconds.max(TICK));
             write!(f, "; search alone: {own}, SPIN {theirs}")?;
-            let (packed, state) = (self.packed_bytes, peer.state_bytes);
-            let resident = decimal(self.bytes_per_state);
+            let (packed, state) = (self.taken.packed_bytes, peer.state_bytes);
+            let resident = self.taken.bytes_per_state.map_or("not measured".into(), decimal);
             write!(f, "; {packed} bytes per state (resident {resident}), SPIN {}", decimal(state))?;
-            let (own, theirs) = (span(self.startup_cpu_seconds), span(peer.build_cpu_seconds));
+            let (own, theirs) = (span(self.taken.startup_cpu_seconds), span(peer.build_cpu_seconds));
             write!(f, "; start-up {own}, SPIN {theirs}")?;
         }
         let ratios = [
@@ -222,10 +229,12 @@ mod tests {
             states,
             trace: None,
             loop_length: None,
-            cpu_seconds: seconds,
-            startup_cpu_seconds: 1.0,
-            packed_bytes: 10,
-            bytes_per_state: 30.0,
+            taken: Taken {
+                cpu_seconds: seconds,
+                startup_cpu_seconds: 1.0,
+                packed_bytes: 10,
+                bytes_per_state: Some(30.0),
+            },
             pass: None,
             whole: None,
             peer: Some(Beside {
