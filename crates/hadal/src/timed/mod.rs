@@ -182,10 +182,9 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     }
     let asks_nothing = !searches.about_runs() && extremes.is_empty() && !searches.about_states();
     if let (Some(file), true) = (&args.timed.queries, asks_nothing) {
-        return Err(Failure::Usage(format!(
-            "{}: none of these queries can be asked\n{warnings}",
-            file.display()
-        )));
+        // Why not was said already, where a person reads it.
+        let why = if args.output.quiet || args.output.json { format!("\n{warnings}") } else { String::new() };
+        return Err(Failure::Usage(format!("{}: none of these queries can be asked{why}", file.display())));
     }
     let failed = |error| failure(&timed.system.source, error);
     let answers = searches.answers().map_err(failed)?;
