@@ -17,7 +17,7 @@ use dashu_ratio::RBig;
 use hadal_ltl::Ltl;
 use hadal_system::chance::{Asked, Formula, Horizon, Limit, Measure, Objective, Path, Sense, Summary};
 use hadal_system::{Label, PropertyId, StateSpace, System};
-use summary::{compare, summarise};
+pub(crate) use summary::{compare, summarise};
 
 /// What was found.
 #[derive(Clone, Debug, Default)]

@@ -35,6 +35,17 @@ impl RowChances {
     ) -> Self {
         RowChances { space, outcome_of, weights, rewards }
     }
+
+    /// The rows, each an outcome of its own: whoever may choose outcomes pays no more.
+    pub fn rows(&self) -> &RowSpace {
+        &self.space
+    }
+
+    /// What a step costs at least, of a reward.
+    pub fn least_cost(&self, reward: usize) -> Rational {
+        let costs = self.rewards.get(reward).into_iter().flatten();
+        costs.min().copied().unwrap_or_else(|| Rational::from_integer(0))
+    }
 }
 
 impl StateSpace for RowChances {

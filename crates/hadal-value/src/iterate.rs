@@ -3,7 +3,7 @@
 
 use crate::table::StateNumbers;
 use crate::task::{Actions, Kind, Task, backup};
-use crate::trial::{Found, Stop};
+use crate::trial::{Found, Stop, has_circle};
 
 /// The states of a task with everything that can be done in them.
 #[derive(Debug)]
@@ -71,7 +71,14 @@ pub fn iterate(task: &dyn Task, order: Order, stop: Stop) -> Option<Found> {
     let iteration = Iteration { residual: stop.residual, order, dead_end: stop.dead_end, most_sweeps };
     let iterated = explicit.iterate(task, iteration);
     let converged = iterated.residuals.last().is_none_or(|last| *last <= stop.residual);
-    Some(Found { value: iterated.values[0], states, updates: iterated.sweeps() * states, converged })
+    let updates = iterated.sweeps() * states;
+    Some(Found {
+        value: iterated.values[0],
+        states,
+        updates,
+        converged,
+        idles: explicit.idles(stop.residual),
+    })
 }
 
 impl Explicit {
@@ -115,6 +122,20 @@ impl Explicit {
     /// Edges as the external algorithm counts them: one per state, action and outcome, and one to the initial state.
     pub fn edges(&self) -> u64 {
         self.targets.len() as u64 + 1
+    }
+
+    /// Whether steps that cost no more than `residual` lead in a circle.
+    pub fn idles(&self, residual: f64) -> bool {
+        let free = |state: usize| {
+            let actions = self.first_action[state] as usize..self.first_action[state + 1] as usize;
+            let outcomes = |a: usize| self.first_outcome[a] as usize..self.first_outcome[a + 1] as usize;
+            actions
+                .filter(|&a| self.costs[a] <= residual)
+                .flat_map(outcomes)
+                .map(|n| self.targets[n])
+                .collect()
+        };
+        has_circle(self.states.len(), free)
     }
 
     /// The value of a state by its best action under `values`, and which action that is.

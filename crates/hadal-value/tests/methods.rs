@@ -2,12 +2,12 @@
 
 use hadal_exec::{Model, ModelOptions};
 use hadal_lang::prism;
-use hadal_system::chance::{Asked, Horizon, Measure};
+use hadal_system::chance::{Asked, Formula, Horizon, Measure, Path};
 use hadal_system::{Source, StateSpace};
 use hadal_testkit::Random;
 use hadal_value::iterate::{Explicit, Iteration, Order};
-use hadal_value::task::ModelTask;
-use hadal_value::trial::{Stop, lao_star, ldfs, lrtdp, rtdp};
+use hadal_value::task::{Aim, Kind, ModelTask};
+use hadal_value::trial::{Stop, fret, lao_star, ldfs, lrtdp, rtdp};
 use hadal_value::{Options, Precision, answer, growing};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -45,6 +45,42 @@ fn model(text: &str, question: &str) -> (Model, hadal_system::chance::Objective)
     let mut loaded = prism::load(Source::new("random", text), &HashMap::new()).expect("a model");
     let objective = loaded.formula(question).expect("a question");
     (Model::new(loaded.into_system(), ModelOptions::default()).expect("a model that runs"), objective)
+}
+
+/// Getting to a target at the least cost on the average.
+fn paid(target: &Formula, reward: usize) -> Aim<'_> {
+    let through = &Formula::Constant(true);
+    Aim { target, through, reward: Some(reward), kind: Kind::Expected, estimates: None }
+}
+
+#[test]
+fn fret_finds_greatest_probabilities_where_waiting_costs_nothing() {
+    let mut traps = 0;
+    for seed in 0..120 {
+        let text = random_model(seed, true);
+        for question in ["Pmax=? [ F \"out\" ]", "Pmax=? [ x!=3 U \"out\" ]"] {
+            let (model, objective) = model(&text, question);
+            let options = Options { precision: Precision::default(), memory: None, max_states: None };
+            let (low, high) = answer(&model, model.system(), &objective, options)
+                .expect("an answer")
+                .value
+                .expect("bounds");
+            let Asked::Value(Measure::Probability(Path::Until(through, target, _)), _) = &objective.asked
+            else {
+                panic!("another question")
+            };
+            let aim = Aim { target, through, reward: None, kind: Kind::Expected, estimates: None };
+            let task = ModelTask::new(&model, model.system().property_bases(), aim).expect("a task");
+            let found = fret(&task, Stop { residual: 1e-10, dead_end: 1.0, most_updates: 10_000_000 });
+            let value = 1.0 - found.value;
+            assert!(
+                found.converged && low - 1e-6 <= value && value <= high + 1e-6,
+                "{value} {low} {high}\n{text}"
+            );
+            traps += u64::from(low > 0.0 && low < 1.0);
+        }
+    }
+    assert!(traps > 60, "{traps}");
 }
 
 #[test]
@@ -88,7 +124,7 @@ fn trials_find_least_rewards() {
             panic!("another question")
         };
         let task = || {
-            ModelTask::new(&model as &dyn StateSpace, model.system().property_bases(), target, *reward)
+            ModelTask::new(&model as &dyn StateSpace, model.system().property_bases(), paid(target, *reward))
                 .expect("a task")
         };
         let stop = Stop { residual: 1e-9, most_updates: 10_000_000, ..Stop::default() };
@@ -119,7 +155,7 @@ fn trials_find_least_rewards() {
         "Rmin=? [ F x=1 ]",
     );
     let Asked::Value(Measure::Earned(reward, Horizon::Reach(target)), _) = &objective.asked else { panic!() };
-    let task = ModelTask::new(&model, model.system().property_bases(), target, *reward).expect("a task");
-    let _ = lrtdp(&task, Stop { most_updates: 1000, ..Stop::default() });
-    assert!(task.trouble().is_some());
+    let task =
+        ModelTask::new(&model, model.system().property_bases(), paid(target, *reward)).expect("a task");
+    assert!(lrtdp(&task, Stop::default()).idles);
 }

@@ -102,6 +102,33 @@ fn tiers_agree_on_a_walk() {
     }
 }
 
+/// Rounds that are never played again, each a walk of its own: blocks of nodes that can be solved one after the other.
+const ROUNDS: &str = "mdp const int N; module walk
+        round : [0..N]; x : [0..20] init 10;
+        [up] round<N & x>0 & x<20 -> 0.5 : (x'=x+1) + 0.5 : (x'=x-1);
+        [safe] round<N & x>0 & x<20 -> 0.3 : (x'=x+1) + 0.6 : (x'=x-1) + 0.1 : true;
+        [next] round<N & x=20 -> 0.9 : (round'=round+1) & (x'=10) + 0.1 : (x'=0);
+        [] x=0 -> true;
+        [] round=N -> true;
+    endmodule
+    rewards true : 1; endrewards
+    label \"out\" = round=N; label \"home\" = x=0;";
+
+#[test]
+fn tiers_agree_where_blocks_are_solved_one_after_the_other() {
+    for question in QUESTIONS {
+        if !question.contains('k') {
+            agree(ROUNDS, 9, question);
+        }
+    }
+    // Rounds are solved from the last one on, each by its own sweeps and not by those of all.
+    let (model, objective) = ask(ROUNDS, 9, "Pmax=? [ F \"out\" ]");
+    let many = answer_in_ram(&model, model.system(), &objective, OPTIONS).expect("an answer");
+    let (model, objective) = ask(ROUNDS, 1, "Pmax=? [ F \"out\" ]");
+    let one = answer_in_ram(&model, model.system(), &objective, OPTIONS).expect("an answer");
+    assert!(many.sweeps > 2 * one.sweeps, "{} {}", many.sweeps, one.sweeps);
+}
+
 /// A decision process with few states, many loops, and choices that earn nothing.
 fn random_model(seed: u64) -> String {
     let mut random = Random::new(seed);

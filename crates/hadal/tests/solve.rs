@@ -326,14 +326,84 @@ fn what_has_no_certificate_or_is_not_on_disk_says_why() {
     let on_disk = ["--tier", "semi-external", "--disk", &folder, "--formula"];
     for (formula, more, reason) in [
         ("Pmax=? [ F \"rich\" ]", &["--exact"][..], "fractions"),
-        ("Pmax=? [ F \"rich\" ]", &["--policy", &file], "--memory"),
-        ("Pmax=? [ F \"rich\" ]", &["--certificate", &file], "--memory"),
-        ("Pmax=? [ F (P>=0.5 [ F \"rich\" ]) ]", &[], "inside a question"),
         ("Pmax=? [ (F \"rich\") & (F \"ruined\") ]", &[], "one temporal operator"),
-        ("filter(avg, Pmax=? [ F \"rich\" ], true)", &[], "filter"),
+        ("R{\"games\"}max=? [ C ]", &[], "before a target"),
     ] {
         refused(&[&on_disk[..], &[formula], more].concat(), reason);
     }
+}
+
+#[test]
+fn tiers_on_disk_answer_nested_questions_and_filters_and_write_policies_and_certificates() {
+    let place = tempfile::tempdir().expect("a place");
+    let folder = place.path().display().to_string();
+    let gambler = model("gambler.prism");
+    let bounds = |found: &serde_json::Value| {
+        (found["lower"].as_f64().expect("a bound"), found["upper"].as_f64().expect("a bound"))
+    };
+    for formula in [
+        "Pmax=? [ F (P>=0.3 [ F \"rich\" ]) ]",
+        "Pmin=? [ F \"deadlock\" | \"ruined\" ]",
+        "filter(avg, Pmax=? [ F \"rich\" ], coins>0)",
+        "filter(min, R{\"games\"}max=? [ F \"rich\" | \"ruined\" ], coins=3)",
+        "filter(max, Pmax=? [ F<=3 \"rich\" ], coins<8)",
+    ] {
+        let ask = |more: &[&str]| {
+            hadal(&[&["solve", &gambler, "--formula", formula, "--json"], more].concat())
+                .expect_code(0)
+                .json()
+        };
+        let (low, high) = bounds(&ask(&[]));
+        let kept = ask(&["--tier", "ram"]);
+        for tier in ["semi-external", "blocks", "faithful"] {
+            let found = ask(&["--tier", tier, "--disk", &folder]);
+            assert_eq!(bounds(&found), bounds(&kept), "{formula} {tier}");
+        }
+        let (other_low, other_high) = bounds(&kept);
+        assert!(low <= other_high + 1e-12 && other_low <= high + 1e-12, "{formula}: {kept} {low} {high}");
+    }
+    let count = |more: &[&str]| {
+        let formula = "filter(count, P>=0.4 [ F \"rich\" ], true)";
+        hadal(&[&["solve", &gambler, "--formula", formula, "--json"], more].concat()).expect_code(0).json()
+            ["count"]
+            .clone()
+    };
+    assert_eq!(count(&[]), count(&["--tier", "blocks", "--disk", &folder]));
+    for (number, formula) in [
+        "Pmax=? [ F \"rich\" ]",
+        "Pmin=? [ F \"rich\" ]",
+        "Pmax=? [ G !\"rich\" ]",
+        "R{\"games\"}max=? [ F \"rich\" | \"ruined\" ]",
+        "R{\"games\"}min=? [ F \"rich\" | \"ruined\" ]",
+        "R{\"games\"}max=? [ F \"rich\" ]",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (policy, certificate) = (place.path().join("policy"), place.path().join(format!("c{number}")));
+        let (policy, certificate) = (policy.display().to_string(), certificate.display().to_string());
+        let written = ["--policy", &policy, "--certificate", &certificate];
+        let disk = ["--tier", "semi-external", "--disk", &folder, "--json"];
+        let run = hadal(&[&["solve", &gambler, "--formula", formula], &disk[..], &written[..]].concat());
+        let found = run.expect_code(0).json();
+        hadal(&["check-certificate", &certificate, &gambler]).expect_code(0);
+        if found["lower"] != "infinity" {
+            let (low, high) = bounds(&found);
+            let gives = (
+                found["policy_lower"].as_f64().expect("a bound"),
+                found["policy_upper"].as_f64().expect("a bound"),
+            );
+            assert!(gives.0 <= high * (1.0 + 1e-4) && gives.1 >= low * (1.0 - 1e-4), "{formula}: {found}");
+        }
+        let lines = std::fs::read_to_string(&policy).expect("a policy").lines().count();
+        assert_eq!(found["policy_states"], lines, "{found}");
+    }
+    // A certificate that was changed is refused.
+    let certificate = place.path().join("c0").display().to_string();
+    let text =
+        std::fs::read_to_string(&certificate).expect("a certificate").replace("between 0.5", "between 0.6");
+    std::fs::write(&certificate, text).expect("written");
+    hadal(&["check-certificate", &certificate, &gambler]).expect_code(1);
 }
 
 #[test]
@@ -356,6 +426,8 @@ fn methods_of_the_literature_agree() {
         grown["lower"].as_f64() <= Some(upper) && grown["upper"].as_f64() >= Some(lower),
         "{grown} {proved}"
     );
+    let refused = ask("ao", least);
+    assert!(refused.code == 2 && refused.stderr.contains("circle"), "{refused:?}");
     for method in ["jacobi", "gauss-seidel", "rtdp", "lrtdp", "ldfs"] {
         let found = ask(method, least).expect_code(0).json();
         let value = found["value"].as_f64().expect("a value");
@@ -363,7 +435,7 @@ fn methods_of_the_literature_agree() {
             (value - lower).abs() < 1e-3 && found["lower"].is_null() && found["method"] == method,
             "{found}"
         );
-        let refused = ask(method, "Pmax=? [ F x=9 ]");
+        let refused = ask(method, "Pmax=? [ F x=9 & x>0 ]");
         assert!(refused.code == 2 && refused.stderr.contains("lao"), "{refused:?}");
     }
     // What never arrives is not said to have a value.
@@ -375,4 +447,120 @@ fn methods_of_the_literature_agree() {
     )
     .expect("written");
     assert_eq!(ask("lao", least).json()["lower"], "infinity");
+}
+
+/// The value that a method finds, `infinity` included.
+fn value(run: &support::Run) -> f64 {
+    let found = &run.json()["value"];
+    found.as_f64().unwrap_or_else(|| if found == "infinity" { f64::INFINITY } else { panic!("{run:?}") })
+}
+
+#[test]
+fn parts_that_are_all_needed_add_up_or_wait_for_the_slowest() {
+    let assembly = model("assembly.prism");
+    for method in ["ao", "ldfs", "lrtdp", "lao", "jacobi", "gauss-seidel"] {
+        let ask = |property: &str, outcomes: &str| {
+            let outcomes = ["--outcomes", outcomes, "--method", method, "--json"];
+            value(
+                &hadal(&[&["solve", &assembly, "--property", property], &outcomes[..]].concat())
+                    .expect_code(0),
+            )
+        };
+        assert_eq!((ask("money", "sum"), ask("days", "worst")), (77.0, 9.0), "{method}");
+    }
+    let refused = hadal(&["solve", &assembly, "--property", "money", "--outcomes", "sum"]);
+    assert!(refused.code == 2 && refused.stderr.contains("--method ao"), "{refused:?}");
+}
+
+#[test]
+fn a_game_is_won_in_as_many_moves_as_it_takes_against_the_best_answers() {
+    let game = model("take_away.prism");
+    for matches in 1..=23u32 {
+        let expected = if matches % 4 == 0 { f64::INFINITY } else { f64::from(matches.div_ceil(4)) };
+        for method in ["ao", "ldfs"] {
+            let given = format!("N={matches}");
+            let run = hadal(&[
+                "solve",
+                &game,
+                "-D",
+                &given,
+                "--property",
+                "moves",
+                "--outcomes",
+                "worst",
+                "--method",
+                method,
+                "--json",
+            ]);
+            assert_eq!(value(&run.expect_code(0)), expected, "{matches} {method}");
+        }
+    }
+}
+
+#[test]
+fn fret_and_guided_trials_agree_with_proved_bounds() {
+    for (file, property) in
+        [("gambler.prism", "rich"), ("take_away.prism", "chance"), ("agreement.prism", "disagree")]
+    {
+        let file = model(file);
+        let proved = hadal(&["solve", &file, "--property", property, "--json"]).expect_code(0).json();
+        let found = value(
+            &hadal(&[
+                "solve",
+                &file,
+                "--property",
+                property,
+                "--method",
+                "fret",
+                "--precision",
+                "1e-9",
+                "--json",
+            ])
+            .expect_code(0),
+        );
+        let lower = proved["lower"].as_f64().expect("a bound");
+        assert!((found - lower).abs() < 1e-4, "{file}: {found} {proved}");
+    }
+    // A guide leaves the value as it is and makes less of the graph.
+    let floor = model("wet_floor.prism");
+    let ask = |guide: &str| {
+        let run =
+            hadal(&["solve", &floor, "--property", "steps", "--method", "lrtdp", "--guide", guide, "--json"]);
+        let found = run.expect_code(0).json();
+        (found["value"].as_f64().expect("a value"), found["updates"].as_u64().expect("a count"))
+    };
+    let (blind, guided) = (ask("blind"), ask("pdb"));
+    assert!((blind.0 - guided.0).abs() < 1e-4 && guided.1 < blind.1, "{blind:?} {guided:?}");
+    let refused = hadal(&["solve", &floor, "--property", "steps", "--method", "lrtdp", "--guide", "hadd"]);
+    assert!(refused.code == 2 && refused.stderr.contains("too high"), "{refused:?}");
+}
+
+#[test]
+fn the_time_limit_ends_every_method_as_stopped() {
+    let floor = model("wet_floor.prism");
+    for more in
+        [&["--method", "intervals"][..], &["--method", "jacobi"], &["--method", "lrtdp"], &["--exact"]]
+    {
+        let size = ["-D", "N=3000", "--time-limit", "1s", "--json"];
+        let run = hadal(&[&["solve", &floor, "--property", "steps"], &size[..], more].concat());
+        assert_eq!((run.code, run.json()["verdict"].as_str()), (3, Some("stopped")), "{more:?} {run:?}");
+    }
+}
+
+#[test]
+fn shortest_paths_under_chance_have_their_values() {
+    for (file, given, property, value) in [
+        ("wet_floor.prism", "N=10", "steps", 18.398601),
+        ("wet_floor.prism", "N=20", "steps", 39.291859),
+        ("wet_floor.prism", "N=50", "steps", 100.661557),
+        ("noisy_tiles.prism", "p=0.9", "moves", 14.0 / 0.9),
+        ("racetrack.prism", "p=1", "time", 7.0),
+    ] {
+        let run = hadal(&["solve", &model(file), "-D", given, "--property", property, "--json"]);
+        let found = run.expect_code(0).json();
+        let (lower, upper) =
+            (found["lower"].as_f64().expect("a bound"), found["upper"].as_f64().expect("a bound"));
+        // The known values are those of an iteration that stopped at a change of 1e-4.
+        assert!(lower <= value + 1e-4 && value - 1e-4 <= upper, "{file} {given}: {found}");
+    }
 }

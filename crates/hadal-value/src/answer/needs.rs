@@ -10,6 +10,8 @@ pub(crate) struct Needs {
     pub rewards: BTreeSet<usize>,
     /// Whether it matters how long states last.
     pub timed: bool,
+    /// Whether it matters which states have no choice of their own.
+    pub deadlock: bool,
 }
 
 impl Needs {
@@ -31,7 +33,8 @@ impl Needs {
                 self.formula(r);
             }
             Formula::Compares { value, .. } => self.measure(value),
-            Formula::Constant(_) | Formula::Initial | Formula::Deadlock => {}
+            Formula::Deadlock => self.deadlock = true,
+            Formula::Constant(_) | Formula::Initial => {}
         }
     }
 

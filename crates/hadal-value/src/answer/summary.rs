@@ -8,7 +8,7 @@ use hadal_system::chance::{Relation, Summary};
 use hadal_system::rows::Rational;
 
 /// Whether the value of a state compares so with the bound; `None` where its bounds leave that open.
-pub(super) fn compare(values: &Values, state: usize, relation: Relation, bound: &Rational) -> Option<bool> {
+pub(crate) fn compare(values: &Values, state: usize, relation: Relation, bound: &Rational) -> Option<bool> {
     if let Some(exact) = &values.exact {
         let bound = crate::exact::fraction(bound);
         let order = match &exact[state] {
@@ -39,7 +39,7 @@ pub(super) fn compare(values: &Values, state: usize, relation: Relation, bound: 
 }
 
 /// Makes one value of those of several states.
-pub(super) fn summarise(
+pub(crate) fn summarise(
     values: &Values,
     states: &[usize],
     summary: Summary,

@@ -1,19 +1,21 @@
 //! Bounds on disk, a block of nodes in RAM at a time (Hartmanns, Hensel 2015; time-forward processing, Chiang et al. 1995).
 //!
-//! A block is a range of nodes. It keeps its bounds in one file and, in another, those that other blocks need: their inboxes. A
-//! block is visited again only where one that it leads to has changed, so work goes from the targets backwards and ends
-//! block by block. Every visit may be committed.
+//! A block is a range of nodes of one stage. It keeps its bounds in one file and, in another, those that other blocks need:
+//! their inboxes. Stages are solved from the targets backwards; in a stage a block is visited again only where one that it
+//! leads to has changed. Every visit may be committed.
 
 use super::DiskError;
-use super::equations::{Assembler, Equations, Kept, STRIDE};
+use super::equations::{Equations, Kept};
 use super::graph::{Cursor, run_options};
 use super::journal::Journal;
+use super::stages::Stages;
 use super::sweep::{Bounds, Course, Mode, Seen, Step};
 use super::vector::{read_bounds, write_bounds};
 use hadal_store::run::BlockIndex;
 use hadal_store::sort::Sorter;
 use hadal_store::{RunFile, RunKind, RunReader, RunWriter};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// A node takes at most this part of the budget.
 const PART: u64 = 1024;
@@ -34,38 +36,55 @@ struct Block {
 }
 
 pub(super) struct Blocks {
-    /// Nodes of a block.
+    /// Nodes of a block at most.
     size: u64,
+    /// The nodes of each block, in their order.
+    ranges: Vec<Range<u64>>,
+    /// By block.
+    stage_of: Vec<u32>,
     /// Whom each block hears from.
     inputs: Vec<BTreeSet<usize>>,
     /// Node, receiver, sender: sorted by sender, then receiver.
     exports: RunFile,
-    index: BlockIndex,
     /// After the last sweep.
     old: Vec<Block>,
     /// Visited in this sweep.
     new: Vec<Block>,
-    last_mode: Option<Mode>,
+    /// The stage and the mode of the last sweep.
+    last: Option<(u32, Mode)>,
 }
 
 impl Blocks {
     /// Blocks with the bounds known before anything is solved, or as they were committed.
-    pub fn new(equations: &Equations, course: &mut Course, journal: &mut Journal) -> Result<Self, DiskError> {
-        let Kept::Run(run) = &equations.kept else {
+    pub fn new(
+        equations: &Equations,
+        stages: &Stages,
+        course: &mut Course,
+        journal: &mut Journal,
+    ) -> Result<Self, DiskError> {
+        let Kept::Run(run, _) = &equations.kept else {
             return Err(DiskError::Damaged("blocks are cut from a file".into()));
         };
         let limit = journal.disk().governor.limit();
         let size = (limit / PART).max(64);
-        let count = equations.nodes.div_ceil(size) as usize;
-        let index = BlockIndex::load(run)?;
+        let mut cut: Vec<(Range<u64>, u32)> = Vec::new();
+        for stage in 0..stages.count() {
+            for range in stages.ranges(stage) {
+                let starts = (range.start..range.end).step_by(size as usize);
+                cut.extend(starts.map(|first| (first..(first + size).min(range.end), stage)));
+            }
+        }
+        cut.sort_unstable_by_key(|(range, _)| range.start);
+        let (ranges, stage_of): (Vec<_>, Vec<_>) = cut.into_iter().unzip();
         let mut blocks = Blocks {
             size,
-            inputs: vec![BTreeSet::new(); count],
+            inputs: vec![BTreeSet::new(); ranges.len()],
+            ranges,
+            stage_of,
             exports: run.clone(),
-            index,
             old: Vec::new(),
             new: Vec::new(),
-            last_mode: None,
+            last: None,
         };
         blocks.exports = match journal.run(EXPORTS, &run_options(3, 0, limit))? {
             Some(exports) if journal.words(STATE).is_some_and(|w| w[0] == size) => exports,
@@ -85,9 +104,9 @@ impl Blocks {
         Ok(blocks)
     }
 
-    fn range(&self, block: usize, nodes: u64) -> std::ops::Range<u64> {
-        let first = block as u64 * self.size;
-        first..(first + self.size).min(nodes)
+    /// The block of a node.
+    fn of_node(&self, node: u64) -> u64 {
+        self.ranges.partition_point(|range| range.end <= node) as u64
     }
 
     /// Which nodes of each block other blocks need.
@@ -96,9 +115,12 @@ impl Blocks {
         let mut sorter = Sorter::new(journal.disk(), run_options(3, 0, limit), limit / 8);
         let mut failed = None;
         equations.scan(|node, row| {
-            let me = node / self.size;
-            for &(to, _) in row.branches.iter().filter(|b| b.0 < equations.nodes && b.0 / self.size != me) {
-                failed = failed.take().or(sorter.push(&[to, me, to / self.size]).err());
+            let me = self.of_node(node);
+            for &(to, _) in row.branches.iter().filter(|b| b.0 < equations.nodes) {
+                let sender = self.of_node(to);
+                if sender != me {
+                    failed = failed.take().or(sorter.push(&[to, me, sender]).err());
+                }
             }
         })?;
         match failed {
@@ -110,7 +132,7 @@ impl Blocks {
     fn begin(&mut self, equations: &Equations, journal: &Journal) -> Result<(), DiskError> {
         let mut exports = Cursor::open(&self.exports, 3)?;
         for block in 0..self.inputs.len() {
-            let range = self.range(block, equations.nodes);
+            let range = self.ranges[block].clone();
             let bounds = vec![(0.0, equations.most()); (range.end - range.start) as usize];
             let (values, outbox) = self.write(journal, block, &bounds, &mut exports)?;
             self.old.push(Block { values, outbox, changed: true, seen: Seen::default() });
@@ -126,7 +148,7 @@ impl Blocks {
         bounds: &[Bounds],
         exports: &mut Cursor,
     ) -> Result<(RunFile, RunFile), DiskError> {
-        let first = block as u64 * self.size;
+        let first = self.ranges[block].start;
         let values = write_bounds(journal, bounds.iter().enumerate().map(|(n, &b)| (first + n as u64, b)))?;
         let options = run_options(MESSAGE, 0, journal.disk().governor.limit());
         let mut outbox = RunWriter::create(journal.disk(), RunKind::Closed, &options)?;
@@ -140,20 +162,22 @@ impl Blocks {
         Ok((values, outbox.finish()?))
     }
 
-    /// One sweep over all blocks, from where it was left.
+    /// One sweep over the blocks of a stage, from where it was left.
     pub fn sweep(&mut self, step: &Step, course: &Course, journal: &mut Journal) -> Result<Seen, DiskError> {
         let mut exports = Cursor::open(&self.exports, 3)?;
         for block in self.new.len()..self.old.len() {
             let heard = |&sender: &usize| self.old[sender].changed;
-            let dirty = self.last_mode != Some(step.mode)
+            let dirty = self.last != Some((step.stage, step.mode))
                 || self.old[block].changed
                 || self.inputs[block].iter().any(heard);
-            let next = match dirty {
-                true => self.visit(block, step, journal, &mut exports)?,
-                false => {
+            let next = match (self.stage_of[block] == step.stage, dirty) {
+                (true, true) => self.visit(block, step, journal, &mut exports)?,
+                (true, false) => {
                     let seen = Seen { growth: 0.0, ..self.old[block].seen };
                     Block { changed: false, seen, ..self.old[block].clone() }
                 }
+                // Solved, or not yet its turn.
+                (false, _) => Block { changed: false, seen: Seen::default(), ..self.old[block].clone() },
             };
             self.new.push(next);
             if journal.is_due() {
@@ -161,7 +185,7 @@ impl Blocks {
             }
         }
         self.old = std::mem::take(&mut self.new);
-        self.last_mode = Some(step.mode);
+        self.last = Some((step.stage, step.mode));
         Ok(self.old.iter().fold(Seen::default(), |all, block| all.and(block.seen)))
     }
 
@@ -172,8 +196,7 @@ impl Blocks {
         journal: &Journal,
         exports: &mut Cursor,
     ) -> Result<Block, DiskError> {
-        let nodes = step.equations.nodes;
-        let range = self.range(block, nodes);
+        let range = self.ranges[block].clone();
         let mut own = Vec::with_capacity((range.end - range.start) as usize);
         read_bounds(&self.old[block].values, |_, bounds| own.push(bounds))?;
         let inbox = self.inbox(block)?;
@@ -186,28 +209,10 @@ impl Blocks {
             false => inbox[inbox.partition_point(|m| m.0 < node)].1,
         };
         let (mut new, mut seen) = (own.clone(), Seen::default());
-        let Kept::Run(run) = &step.equations.kept else {
-            return Err(DiskError::Damaged("blocks are cut from a file".into()));
-        };
-        let mut each = |node: u64, row: &super::rows::Row| {
+        step.equations.scan_within(&range, |node, row| {
             let at = (node - range.start) as usize;
             new[at] = step.node(row, own[at], of, &mut seen);
-        };
-        let before =
-            (0..self.index.blocks()).take_while(|&b| self.index.first_key(b)[3] < range.start).count();
-        let mut reader = RunReader::open_at(run, &self.index, before.saturating_sub(1))?;
-        let (mut flat, mut assembler) = (Vec::new(), Assembler::default());
-        while reader.next_block(&mut flat)? {
-            let records: Vec<&[u64]> = flat.chunks_exact(STRIDE).collect();
-            let first = records.partition_point(|r| r[3] < range.start);
-            let end = records.partition_point(|r| r[3] < range.end);
-            assembler.add(&flat[first * STRIDE..end * STRIDE], &mut each);
-            if end < records.len() {
-                break;
-            }
-        }
-        assembler.finish(&mut each);
-        drop(reader);
+        })?;
         let same =
             |(l, r): (&Bounds, &Bounds)| l.0.to_bits() == r.0.to_bits() && l.1.to_bits() == r.1.to_bits();
         let changed = !own.iter().zip(&new).all(same);
@@ -240,13 +245,15 @@ impl Blocks {
     /// Commits what was done, also in the middle of a sweep.
     pub fn commit(&self, course: &Course, journal: &mut Journal) -> Result<(), DiskError> {
         journal.forget("block-");
-        let mode = match self.last_mode {
-            None => 0,
-            Some(Mode::Climb) => 1,
-            Some(Mode::Guess) => 2,
-            Some(Mode::Prove) => 3,
-        };
-        let mut words = vec![self.size, mode, self.new.len() as u64];
+        let last = self.last.map_or(0, |(stage, mode)| {
+            let mode = match mode {
+                Mode::Climb => 1,
+                Mode::Guess => 2,
+                Mode::Prove => 3,
+            };
+            u64::from(stage) << 2 | mode
+        });
+        let mut words = vec![self.size, last, self.new.len() as u64];
         for (name, list) in [("old", &self.old), ("new", &self.new)] {
             for (number, block) in list.iter().enumerate() {
                 journal.put_run(format!("block-{name}-{number}-values"), &block.values);
@@ -267,11 +274,12 @@ impl Blocks {
         };
         let lost = || DiskError::Damaged("blocks are missing".into());
         *course = journal.words("course").and_then(Course::decode).ok_or_else(lost)?;
-        self.last_mode = match words[1] {
+        let stage = (words[1] >> 2) as u32;
+        self.last = match words[1] & 3 {
             0 => None,
-            1 => Some(Mode::Climb),
-            2 => Some(Mode::Guess),
-            _ => Some(Mode::Prove),
+            1 => Some((stage, Mode::Climb)),
+            2 => Some((stage, Mode::Guess)),
+            _ => Some((stage, Mode::Prove)),
         };
         let limit = journal.disk().governor.limit();
         let mut facts = words[3..].chunks_exact(3);
@@ -288,14 +296,8 @@ impl Blocks {
         Ok(true)
     }
 
-    /// The bounds of a node.
-    pub fn bounds(&self, node: u64) -> Result<Bounds, DiskError> {
-        let mut found = (0.0, f64::INFINITY);
-        read_bounds(&self.old[(node / self.size) as usize].values, |other, bounds| {
-            if other == node {
-                found = bounds;
-            }
-        })?;
-        Ok(found)
+    /// Tells the bounds of every node.
+    pub fn tell(&self, mut each: impl FnMut(u64, Bounds)) -> Result<(), DiskError> {
+        self.old.iter().try_for_each(|block| read_bounds(&block.values, &mut each))
     }
 }

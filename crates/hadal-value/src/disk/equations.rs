@@ -8,9 +8,11 @@ use super::rows::{Row, Rows, payload};
 use crate::components::NONE;
 use crate::numbers::Numbers;
 use crate::problem::Known;
+use hadal_store::run::BlockIndex;
 use hadal_store::sort::Sorter;
 use hadal_store::{RunFile, RunReader};
 use hadal_system::chance::Sense;
+use std::ops::Range;
 
 /// Words of a record: weight, reward and whether it ends its choice; where it leads; its position; its node.
 pub(super) const STRIDE: usize = 4;
@@ -31,7 +33,15 @@ pub(super) struct Equations {
 /// Where records are.
 pub(super) enum Kept {
     Ram(Vec<u64>),
-    Run(RunFile),
+    Run(RunFile, BlockIndex),
+}
+
+impl Kept {
+    /// Records in a file.
+    pub fn on_disk(run: RunFile) -> Result<Self, DiskError> {
+        let index = BlockIndex::load(&run)?;
+        Ok(Kept::Run(run, index))
+    }
 }
 
 /// What is known of a state.
@@ -130,7 +140,7 @@ impl Equations {
         let mut assembler = Assembler::default();
         match &self.kept {
             Kept::Ram(flat) => assembler.add(flat, &mut each),
-            Kept::Run(run) => {
+            Kept::Run(run, _) => {
                 let (mut reader, mut block) = (RunReader::open(run)?, Vec::new());
                 while reader.next_block(&mut block)? {
                     assembler.add(&block, &mut each);
@@ -140,6 +150,42 @@ impl Equations {
         assembler.finish(&mut each);
         Ok(())
     }
+
+    /// Tells the nodes of a range, in order.
+    pub fn scan_within(&self, range: &Range<u64>, mut each: impl FnMut(u64, &Row)) -> Result<(), DiskError> {
+        let mut assembler = Assembler::default();
+        match &self.kept {
+            Kept::Ram(flat) => assembler.add(within(flat, range).0, &mut each),
+            Kept::Run(run, index) => {
+                let before = (0..index.blocks()).take_while(|&b| index.first_key(b)[3] < range.start).count();
+                let mut reader = RunReader::open_at(run, index, before.saturating_sub(1))?;
+                let mut block = Vec::new();
+                while reader.next_block(&mut block)? {
+                    let (records, goes_on) = within(&block, range);
+                    assembler.add(records, &mut each);
+                    if !goes_on {
+                        break;
+                    }
+                }
+            }
+        }
+        assembler.finish(&mut each);
+        Ok(())
+    }
+}
+
+/// The records of nodes of a range, and whether there may be more behind these.
+fn within<'r>(flat: &'r [u64], range: &Range<u64>) -> (&'r [u64], bool) {
+    let before = |bound: u64| {
+        let (mut low, mut high) = (0, flat.len() / STRIDE);
+        while low < high {
+            let middle = (low + high) / 2;
+            if flat[middle * STRIDE + 3] < bound { low = middle + 1 } else { high = middle }
+        }
+        low * STRIDE
+    };
+    let end = before(range.end);
+    (&flat[before(range.start)..end], end == flat.len())
 }
 
 /// Puts records of one node together.
@@ -169,7 +215,7 @@ impl Assembler {
 }
 
 /// The node of each open state, and how many nodes there are.
-fn number(settled: &Settled) -> (Vec<u32>, u64) {
+pub(super) fn number(settled: &Settled) -> (Vec<u32>, u64) {
     let mut node_of = vec![NONE; settled.known.len()];
     let mut nodes = 0;
     for state in 0..settled.known.len() {
@@ -220,7 +266,7 @@ impl<'j> Sink<'j> {
                 list.sort_unstable_by_key(|r| (r[3], r[2]));
                 Kept::Ram(list.into_flattened())
             }
-            Sink::Disk(sorter) => Kept::Run(sorter.into_run()?),
+            Sink::Disk(sorter) => Kept::on_disk(sorter.into_run()?)?,
         })
     }
 }

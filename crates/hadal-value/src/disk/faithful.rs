@@ -86,14 +86,14 @@ impl Faithful {
         Ok(Faithful { open: open.finish()? })
     }
 
-    /// One iteration: three files.
+    /// One iteration over a stage: three files.
     pub fn sweep(&mut self, step: &Step, journal: &Journal) -> Result<Seen, DiskError> {
         let disk = journal.disk();
         let limit = disk.governor.limit();
         let mut by_predecessor = Sorter::new(disk, run_options(TEMP, 0, limit), limit / 4);
         let mut edges = Cursor::open(&self.open, OPEN)?;
         while let Some(edge) = edges.head()? {
-            if edge[4] != NOBODY {
+            if edge[4] != NOBODY && step.sweeps(edge[4]) {
                 by_predecessor.push(&[edge[0], edge[1], edge[2], edge[5], edge[3], edge[4]])?;
             }
             edges.step();
@@ -109,7 +109,7 @@ impl Faithful {
             let (node, own) = (edge[5], bounds(edge[1], edge[0]));
             let value = match done {
                 Some((last, value)) if last == node => value,
-                _ if node >= step.equations.nodes => own,
+                _ if node >= step.equations.nodes || !step.sweeps(node) => own,
                 _ => {
                     row.clear();
                     known.clear();
@@ -141,16 +141,13 @@ impl Faithful {
         journal.commit()
     }
 
-    /// The bounds of some nodes.
-    pub fn bounds(&self, nodes: &[u64]) -> Result<HashMap<u64, Bounds>, DiskError> {
-        let mut found = HashMap::new();
+    /// Tells the bounds of every node, some of them several times.
+    pub fn tell(&self, mut each: impl FnMut(u64, Bounds)) -> Result<(), DiskError> {
         let mut edges = Cursor::open(&self.open, OPEN)?;
         while let Some(edge) = edges.head()? {
-            if nodes.contains(&edge[5]) {
-                found.insert(edge[5], bounds(edge[1], edge[0]));
-            }
+            each(edge[5], bounds(edge[1], edge[0]));
             edges.step();
         }
-        Ok(found)
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@
 
 use super::explore::explore;
 use super::journal::Journal;
-use super::rows::{Row, Rows, payload};
+use super::rows::{Row, Rows, States, payload};
 use crate::numbers::Numbers;
 use hadal_store::error::{MergeError, ReadError, WriteError};
 use hadal_store::sort::Sorter;
@@ -94,6 +94,8 @@ pub struct DiskOptions {
     pub reward: Option<usize>,
     /// The propositions whose states are marked.
     pub marks: Vec<PropertyId>,
+    /// Whether states without a choice of their own are marked, too, behind all others.
+    pub deadlock: bool,
 }
 
 impl DiskGraph {
@@ -117,7 +119,7 @@ impl DiskGraph {
             numbers: Numbers::default(),
             deadlocks: 0,
             initial: Vec::new(),
-            marks: vec![Vec::new(); wanted.marks.len()],
+            marks: vec![Vec::new(); wanted.marks.len() + usize::from(wanted.deadlock)],
             edges: ranks.clone(),
             ranks,
         };
@@ -198,6 +200,9 @@ impl DiskGraph {
                 }
                 choices.clear();
                 worker.choices(state, &mut choices).map_err(told)?;
+                if let (true, Some(mark)) = (wanted.deadlock, self.marks.last_mut()) {
+                    mark.push(choices.is_empty());
+                }
                 for number in &choices.numbers[known.len()..] {
                     known.push(self.numbers.add(*number));
                 }
@@ -290,6 +295,21 @@ impl DiskGraph {
     /// What the files take, in bytes.
     pub fn bytes(&self) -> u64 {
         self.ranks.bytes() + self.edges.bytes()
+    }
+}
+
+impl States for DiskGraph {
+    fn tell(&self, mut each: impl FnMut(u64, &[u64])) -> Result<(), DiskError> {
+        let words = self.ranks.options().shape.words();
+        let (mut reader, mut block) = (RunReader::open(&self.ranks)?, Vec::new());
+        let mut rank = 0;
+        while reader.next_block(&mut block)? {
+            for state in block.chunks_exact(words) {
+                each(rank, state);
+                rank += 1;
+            }
+        }
+        Ok(())
     }
 }
 

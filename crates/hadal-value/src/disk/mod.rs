@@ -3,17 +3,21 @@
 //! on from its last commit.
 
 mod answer;
+mod asked;
 mod blocks;
 mod bounded;
 mod certain;
+mod certify;
 mod equations;
 mod explore;
 mod faithful;
 mod graph;
 mod jacobi;
 mod journal;
+mod policy;
 mod rows;
 mod solve;
+mod stages;
 mod sweep;
 mod vector;
 
@@ -21,5 +25,5 @@ pub use answer::{Place, answer, answer_in_ram, answer_with};
 pub use graph::{DiskError, DiskGraph, DiskOptions};
 pub use jacobi::{Jacobi, jacobi};
 pub use journal::Journal;
-pub use rows::{Row, Rows};
-pub use solve::{Found, How, Question, Tier, solve};
+pub use rows::{Row, Rows, States};
+pub use solve::{Everywhere, Found, How, Question, Tier, solve, solve_everywhere};

@@ -1,6 +1,7 @@
 //! Choices of states, told one state after the other from wherever they are kept.
 
 use super::DiskError;
+use crate::build::Built;
 use crate::graph::Graph;
 use crate::numbers::Numbers;
 
@@ -79,6 +80,33 @@ impl Rows for Graph {
             }
             each(state as u64, &row);
         }
+        Ok(())
+    }
+}
+
+/// Something that knows its states.
+pub trait States {
+    /// Tells every state by its number, in order.
+    fn tell(&self, each: impl FnMut(u64, &[u64])) -> Result<(), DiskError>;
+}
+
+impl Rows for Built {
+    fn states(&self) -> u64 {
+        Rows::states(&self.graph)
+    }
+
+    fn numbers(&self) -> &Numbers {
+        &self.graph.numbers
+    }
+
+    fn scan(&self, each: impl FnMut(u64, &Row)) -> Result<(), DiskError> {
+        self.graph.scan(each)
+    }
+}
+
+impl States for Built {
+    fn tell(&self, mut each: impl FnMut(u64, &[u64])) -> Result<(), DiskError> {
+        (0..self.states.len()).for_each(|number| each(number as u64, self.states.state(number)));
         Ok(())
     }
 }

@@ -5,6 +5,7 @@
 
 use super::equations::Equations;
 use super::rows::Row;
+use super::stages::Stages;
 use crate::optimistic::{lowered, raised};
 use hadal_system::chance::Sense;
 
@@ -70,12 +71,21 @@ impl Seen {
 /// One step of every node.
 pub(super) struct Step<'e> {
     pub equations: &'e Equations,
+    pub stages: &'e Stages,
+    /// The stage that is solved now.
+    pub stage: u32,
     pub mode: Mode,
     /// How far bounds may lie apart.
     pub precision: f64,
 }
 
 impl Step<'_> {
+    /// Whether a node is swept now.
+    #[inline]
+    pub fn sweeps(&self, node: u64) -> bool {
+        self.stages.of_node(node) == self.stage
+    }
+
     /// The bounds of a place before the sweep, as they count for it.
     #[inline]
     pub fn read(&self, (low, high): Bounds) -> Bounds {
@@ -90,6 +100,8 @@ impl Step<'_> {
     pub fn node(&self, row: &Row, own: Bounds, of: impl Fn(u64) -> Bounds, seen: &mut Seen) -> Bounds {
         let (nodes, own) = (self.equations.nodes, self.read(own));
         let value = |place: u64| match place {
+            // What was solved before is proved, not guessed.
+            place if place < nodes && self.mode == Mode::Guess && !self.sweeps(place) => of(place),
             place if place < nodes => self.read(of(place)),
             place => {
                 if place == nodes {
@@ -151,7 +163,12 @@ impl Step<'_> {
 /// Which sweep comes next.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Course {
+    /// Of all stages.
     pub sweeps: u64,
+    /// The stage that is solved now.
+    pub stage: u32,
+    /// Sweeps over it.
+    here: u64,
     mode: Option<Mode>,
     step: f64,
     before: [f64; MEMORY],
@@ -163,20 +180,28 @@ impl Course {
     pub fn new(precision: f64) -> Self {
         Course {
             sweeps: 0,
+            stage: 0,
+            here: 0,
             mode: Some(Mode::Climb),
             step: precision / 2.0,
             before: [f64::INFINITY; MEMORY],
             tries: 0,
-            proved: false,
+            proved: true,
         }
     }
 
-    /// What the next sweep does; `None` at the end.
+    /// Goes on to the next stage.
+    pub fn next_stage(&mut self, precision: f64) {
+        let (sweeps, stage, proved) = (self.sweeps, self.stage + 1, self.proved);
+        *self = Course { sweeps, stage, proved, ..Course::new(precision) };
+    }
+
+    /// What the next sweep does; `None` at the end of the stage.
     pub fn mode(&self) -> Option<Mode> {
         self.mode
     }
 
-    /// Whether the upper bounds hold.
+    /// Whether the upper bounds of all stages so far hold.
     pub fn proved(&self) -> bool {
         self.proved
     }
@@ -184,10 +209,11 @@ impl Course {
     /// Takes what a sweep found.
     pub fn after(&mut self, seen: Seen, precision: f64) {
         self.sweeps += 1;
+        self.here += 1;
         match self.mode {
             Some(Mode::Climb) => {
-                let earlier = std::mem::replace(&mut self.before[self.sweeps as usize % MEMORY], seen.growth);
-                if seen.growth > self.step && self.sweeps <= MAX_SWEEPS {
+                let earlier = std::mem::replace(&mut self.before[self.here as usize % MEMORY], seen.growth);
+                if seen.growth > self.step && self.here <= MAX_SWEEPS {
                     return;
                 }
                 // Growth that shrinks by `rate` a sweep adds up to growth / (1 - rate): a guess before that is small would be
@@ -198,8 +224,8 @@ impl Course {
                     (seen.growth / earlier).powf(1.0 / MEMORY as f64).min(0.999_999)
                 };
                 let enough = precision * (1.0 - rate) / 2.0;
-                if seen.growth <= enough || self.sweeps > MAX_SWEEPS {
-                    self.tries = 20 + self.sweeps / 4;
+                if seen.growth <= enough || self.here > MAX_SWEEPS {
+                    self.tries = 20 + self.here / 4;
                     self.mode = Some(Mode::Guess);
                 } else {
                     self.step = enough;
@@ -207,12 +233,12 @@ impl Course {
             }
             Some(Mode::Guess | Mode::Prove) => {
                 if seen.falls && !seen.refuted {
-                    self.proved = true;
                     self.mode = None;
                 } else if seen.refuted || seen.rests || self.tries == 0 {
                     // Lower bounds that do not grow any more make no better guess.
-                    let spent = self.step == 0.0 || self.sweeps > MAX_SWEEPS;
+                    let spent = self.step == 0.0 || self.here > MAX_SWEEPS;
                     self.mode = if spent { None } else { Some(Mode::Climb) };
+                    self.proved &= !spent;
                     self.step = if self.step < 4e-17 { 0.0 } else { self.step / 4.0 };
                 } else {
                     self.tries -= 1;
@@ -230,15 +256,19 @@ impl Course {
             Some(Mode::Guess) => 2,
             Some(Mode::Prove) => 3,
         };
-        let mut words = vec![self.sweeps, mode, self.step.to_bits(), self.tries, u64::from(self.proved)];
+        let place = self.here << 32 | u64::from(self.stage);
+        let mut words =
+            vec![self.sweeps, mode, self.step.to_bits(), self.tries, u64::from(self.proved), place];
         words.extend(self.before.iter().map(|b| b.to_bits()));
         words
     }
 
     pub fn decode(words: &[u64]) -> Option<Self> {
-        let before = words.get(5..5 + MEMORY)?;
+        let before = words.get(6..6 + MEMORY)?;
         Some(Course {
             sweeps: words[0],
+            stage: words[5] as u32,
+            here: words[5] >> 32,
             mode: match words[1] {
                 0 => None,
                 1 => Some(Mode::Climb),

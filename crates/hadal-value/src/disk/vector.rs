@@ -50,14 +50,24 @@ impl Vector {
         Ok(Vector { new: old.clone(), old, _memory: memory })
     }
 
-    /// One sweep.
+    /// One sweep over a stage.
     pub fn sweep(&mut self, step: &Step) -> Result<Seen, DiskError> {
         let (old, new) = (&self.old, &mut self.new);
         let mut seen = Seen::default();
-        step.equations.scan(|node, row| {
-            new[node as usize] = step.node(row, old[node as usize], |n| old[n as usize], &mut seen);
-        })?;
-        std::mem::swap(&mut self.old, &mut self.new);
+        let ranges = step.stages.ranges(step.stage);
+        for range in &ranges {
+            step.equations.scan_within(range, |node, row| {
+                new[node as usize] = step.node(row, old[node as usize], |n| old[n as usize], &mut seen);
+            })?;
+        }
+        if step.stages.count() == 1 {
+            std::mem::swap(&mut self.old, &mut self.new);
+        } else {
+            for range in ranges {
+                let range = range.start as usize..range.end as usize;
+                self.old[range.clone()].copy_from_slice(&self.new[range]);
+            }
+        }
         Ok(seen)
     }
 
@@ -70,9 +80,9 @@ impl Vector {
         journal.commit()
     }
 
-    /// The bounds of a node.
-    pub fn bounds(&self, node: u64) -> Bounds {
-        self.old[node as usize]
+    /// Tells the bounds of every node.
+    pub fn tell(&self, mut each: impl FnMut(u64, Bounds)) {
+        self.old.iter().enumerate().for_each(|(node, &bounds)| each(node as u64, bounds));
     }
 }
 

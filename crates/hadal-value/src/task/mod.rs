@@ -8,7 +8,7 @@ mod space;
 mod tiles;
 
 pub use floor::WetFloor;
-pub use model::ModelTask;
+pub use model::{Aim, Estimates, ModelTask};
 pub use racetrack::{Racetrack, TrackError};
 pub use space::TaskSpace;
 pub use tiles::Tiles;
@@ -35,6 +35,10 @@ pub trait Task: Sync {
     /// What the values of several outcomes become.
     fn kind(&self) -> Kind {
         Kind::Expected
+    }
+    /// Whether something was met that makes every answer worthless: searches end then.
+    fn failed(&self) -> bool {
+        false
     }
     /// Not more than the least cost from here.
     fn estimate(&self, state: u64) -> f64 {

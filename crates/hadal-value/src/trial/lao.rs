@@ -8,7 +8,7 @@ use crate::task::Task;
 pub fn lao_star(task: &dyn Task, stop: Stop) -> Found {
     let mut envelope = Envelope::new(task, stop);
     loop {
-        let (order, tips) = policy_states(&mut envelope);
+        let Policy { order, tips, .. } = policy_states(&mut envelope);
         let mut change = 0.0f64;
         for &at in &order {
             change = change.max(envelope.update(at));
@@ -26,11 +26,12 @@ pub fn lao_star(task: &dyn Task, stop: Stop) -> Found {
                 change = change.max(envelope.update(at));
             }
         }
-        let (after, tips) = policy_states(&mut envelope);
+        let Policy { order: after, tips, .. } = policy_states(&mut envelope);
         if !tips {
             let still = after.iter().all(|&at| {
                 let (value, _) = envelope.greedy(at);
-                (value - envelope.nodes[at as usize].value).abs() <= stop.residual
+                let own = envelope.nodes[at as usize].value;
+                value == own || (value - own).abs() <= stop.residual
             });
             if still {
                 return envelope.found(true);
@@ -39,57 +40,70 @@ pub fn lao_star(task: &dyn Task, stop: Stop) -> Found {
     }
 }
 
-/// The states of the greedy policy, each after those it leads to where there is no cycle; whether some were expanded now.
-fn policy_states(envelope: &mut Envelope) -> (Vec<u32>, bool) {
-    let mut order = Vec::new();
-    let mut tips = false;
-    let mut seen = vec![false; envelope.nodes.len()];
-    let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
-    let mut enter =
-        |at: u32, envelope: &mut Envelope, seen: &mut Vec<bool>, path: &mut Vec<(u32, Vec<u32>)>| {
-            if seen.len() < envelope.nodes.len() {
-                seen.resize(envelope.nodes.len(), false);
-            }
-            if std::mem::replace(&mut seen[at as usize], true) || envelope.nodes[at as usize].terminal {
-                return;
-            }
-            let next = if envelope.expand(at) {
-                tips = true;
-                Vec::new()
-            } else {
-                envelope.followed(at)
-            };
-            path.push((at, next));
-        };
-    enter(0, envelope, &mut seen, &mut path);
-    while let Some((at, next)) = path.last_mut() {
-        match next.pop() {
-            Some(to) => enter(to, envelope, &mut seen, &mut path),
-            None => {
-                order.push(*at);
-                path.pop();
-            }
-        }
-    }
-    (order, tips)
+/// What the greedy policy reaches.
+pub(super) struct Policy {
+    /// Its states, each after those it leads to where there is no circle.
+    pub order: Vec<u32>,
+    /// Whether some were expanded now.
+    pub tips: bool,
+    /// Whether it leads in a circle.
+    pub circle: bool,
 }
 
-/// AO*: one expansion of the best partial solution at a time, values revised and solved parts labelled from the end. The
-/// graph has no cycles.
-pub fn ao_star(task: &dyn Task, stop: Stop) -> Found {
+/// Follows the greedy policy from the initial state to what is solved, and expands its tips.
+pub(super) fn policy_states(envelope: &mut Envelope) -> Policy {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Done,
+    }
+    let mut policy = Policy { order: Vec::new(), tips: false, circle: false };
+    let mut marks = vec![Mark::New; envelope.nodes.len()];
+    let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
+    let mut next = Some(envelope.place[0]);
+    loop {
+        if let Some(at) = next.take().filter(|&at| !envelope.nodes[at as usize].solved) {
+            match marks[at as usize] {
+                Mark::New => {
+                    let tip = envelope.expand(at);
+                    policy.tips |= tip;
+                    marks.resize(envelope.nodes.len(), Mark::New);
+                    marks[at as usize] = Mark::Open;
+                    path.push((at, if tip { Vec::new() } else { envelope.followed(at) }));
+                }
+                Mark::Open => policy.circle = true,
+                Mark::Done => {}
+            }
+        }
+        let Some((at, rest)) = path.last_mut() else { return policy };
+        next = rest.pop();
+        if next.is_none() {
+            marks[*at as usize] = Mark::Done;
+            policy.order.push(*at);
+            path.pop();
+        }
+    }
+}
+
+/// AO*: one expansion of the best partial solution at a time, values revised and solved parts labelled from the end. `None`
+/// where that solution leads in a circle: AO* is for graphs without cycles.
+pub fn ao_star(task: &dyn Task, stop: Stop) -> Option<Found> {
     let mut envelope = Envelope::new(task, stop);
     while !envelope.nodes[0].solved {
-        let (order, _) = policy_states(&mut envelope);
-        for &at in &order {
+        let policy = policy_states(&mut envelope);
+        if policy.circle {
+            return None;
+        }
+        for &at in &policy.order {
             envelope.update(at);
             let next = envelope.followed(at);
             let complete = !next.is_empty() && next.iter().all(|&to| envelope.nodes[to as usize].solved);
-            let stuck = envelope.nodes[at as usize].actions.as_ref().is_some_and(|list| list.is_empty());
-            envelope.nodes[at as usize].solved = complete || stuck;
+            envelope.nodes[at as usize].solved |= complete;
         }
         if envelope.exhausted() {
-            return envelope.found(false);
+            return Some(envelope.found(false));
         }
     }
-    envelope.found(true)
+    Some(envelope.found(true))
 }

@@ -109,7 +109,10 @@ impl Search<'_> {
     /// By how much the n-th action is worse than the node's value.
     fn distance(&self, at: u32, n: usize) -> f64 {
         match &self.envelope.nodes[at as usize].actions {
-            Some(list) => self.envelope.value_of(&list[n]) - self.envelope.nodes[at as usize].value,
+            Some(list) => {
+                let (value, own) = (self.envelope.value_of(&list[n]), self.envelope.nodes[at as usize].value);
+                if value == own { 0.0 } else { value - own }
+            }
             None => f64::INFINITY,
         }
     }

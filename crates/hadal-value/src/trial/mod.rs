@@ -1,10 +1,12 @@
-//! Solvers that visit only what good policies need: RTDP and LRTDP, LAO*, AO*, LDFS. All begin with estimates that are
-//! never too high and end with the least cost from the initial state, up to a residual.
+//! Solvers that visit only what good policies need: RTDP and LRTDP, LAO*, AO*, LDFS, and FRET where steps cost nothing. All
+//! begin with estimates that are never too high and end with the least cost from the initial state, up to a residual.
 
+mod fret;
 mod lao;
 mod ldfs;
 mod rtdp;
 
+pub use fret::fret;
 pub use lao::{ao_star, lao_star};
 pub use ldfs::ldfs;
 pub use rtdp::{lrtdp, rtdp};
@@ -25,7 +27,7 @@ pub struct Stop {
 
 impl Default for Stop {
     fn default() -> Self {
-        Stop { residual: 1e-4, dead_end: 1e9, most_updates: u64::MAX }
+        Stop { residual: 1e-4, dead_end: f64::INFINITY, most_updates: u64::MAX }
     }
 }
 
@@ -40,6 +42,20 @@ pub struct Found {
     pub updates: u64,
     /// Whether it ended by itself.
     pub converged: bool,
+    /// Whether steps that cost no more than the residual lead in a circle: then nothing keeps values from being too low.
+    pub idles: bool,
+}
+
+/// After so many updates it is looked whether walks can go round for ever.
+const LOOK: u64 = 1 << 14;
+
+/// What steps that cost next to nothing and lead in a circle mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Idling {
+    /// The end: walks would never leave them.
+    Ends,
+    /// Nothing: every step costs nothing.
+    Allowed,
 }
 
 /// The states met so far.
@@ -48,8 +64,13 @@ pub(super) struct Envelope<'t> {
     kind: Kind,
     stop: Stop,
     numbers: StateNumbers,
+    /// The node that each state stands in: its own, unless several became one.
+    place: Vec<u32>,
     pub nodes: Vec<Node>,
     pub updates: u64,
+    /// Whether it was seen that steps that cost next to nothing lead in a circle, and that this matters.
+    endless: bool,
+    pub idling: Idling,
     scratch: Actions,
 }
 
@@ -74,8 +95,11 @@ impl<'t> Envelope<'t> {
             kind: task.kind(),
             stop,
             numbers: StateNumbers::new(1),
+            place: Vec::new(),
             nodes: Vec::new(),
             updates: 0,
+            endless: false,
+            idling: Idling::Ends,
             scratch: Actions::default(),
         };
         this.node(task.initial());
@@ -87,14 +111,13 @@ impl<'t> Envelope<'t> {
         let number = self.numbers.number(&[state]).unwrap_or(u32::MAX);
         if number as usize == self.nodes.len() {
             let terminal = self.task.terminal(state);
-            self.nodes.push(Node {
-                value: terminal.unwrap_or_else(|| self.task.estimate(state)),
-                solved: terminal.is_some(),
-                terminal: terminal.is_some(),
-                actions: None,
-            });
+            let value = terminal.unwrap_or_else(|| self.task.estimate(state));
+            // What cannot arrive, by an estimate that is never too high, is not looked into.
+            let done = terminal.is_some() || value >= self.stop.dead_end;
+            self.nodes.push(Node { value, solved: done, terminal: done, actions: None });
+            self.place.push(number);
         }
-        number
+        self.place.get(number as usize).copied().unwrap_or(number)
     }
 
     /// Makes the actions of a node; whether they were not there yet.
@@ -142,9 +165,16 @@ impl<'t> Envelope<'t> {
     pub fn update(&mut self, at: u32) -> f64 {
         self.expand(at);
         let (value, _) = self.greedy(at);
-        let change = (value - self.nodes[at as usize].value).abs();
-        self.nodes[at as usize].value = value;
+        let node = &mut self.nodes[at as usize];
+        // Infinity less infinity is no change.
+        let change = if value == node.value { 0.0 } else { (value - node.value).abs() };
+        node.value = value;
+        // Values only grow: nothing is left to find out.
+        node.solved |= value >= self.stop.dead_end;
         self.updates += 1;
+        if self.updates >= LOOK && self.updates.is_power_of_two() && self.idling == Idling::Ends {
+            self.endless = self.idles();
+        }
         change
     }
 
@@ -157,15 +187,61 @@ impl<'t> Envelope<'t> {
     }
 
     pub fn exhausted(&self) -> bool {
-        self.updates >= self.stop.most_updates
+        self.endless || self.updates >= self.stop.most_updates || self.task.failed()
+    }
+
+    /// Whether steps that cost no more than the residual lead in a circle.
+    fn idles(&self) -> bool {
+        let free = |at: usize| {
+            let acts = self.nodes[at].actions.iter().flatten().filter(|act| act.cost <= self.stop.residual);
+            acts.flat_map(|act| act.outcomes.iter().map(|o| o.0)).collect()
+        };
+        has_circle(self.nodes.len(), free)
     }
 
     pub fn found(&self, converged: bool) -> Found {
         Found {
-            value: self.nodes[0].value,
+            value: self.nodes[self.place[0] as usize].value,
             states: self.nodes.len() as u64,
             updates: self.updates,
             converged,
+            idles: self.idles(),
         }
     }
+}
+
+/// Whether the graph of nodes `0..count` with these successors has a circle.
+pub(crate) fn has_circle(count: usize, next: impl Fn(usize) -> Vec<u32>) -> bool {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Done,
+    }
+    let mut marks = vec![Mark::New; count];
+    let mut path: Vec<(usize, Vec<u32>)> = Vec::new();
+    for root in 0..count {
+        if marks[root] != Mark::New {
+            continue;
+        }
+        marks[root] = Mark::Open;
+        path.push((root, next(root)));
+        while let Some((at, rest)) = path.last_mut() {
+            match rest.pop().map(|to| to as usize) {
+                Some(to) => match marks[to] {
+                    Mark::Open => return true,
+                    Mark::Done => {}
+                    Mark::New => {
+                        marks[to] = Mark::Open;
+                        path.push((to, next(to)));
+                    }
+                },
+                None => {
+                    marks[*at] = Mark::Done;
+                    path.pop();
+                }
+            }
+        }
+    }
+    false
 }

@@ -75,7 +75,10 @@ fn check_solved(envelope: &mut Envelope, at: u32, residual: f64) -> bool {
         closed.push(state);
         envelope.expand(state);
         let (value, _) = envelope.greedy(state);
-        if (value - envelope.nodes[state as usize].value).abs() > residual {
+        // Infinity less infinity is no change.
+        if value != envelope.nodes[state as usize].value
+            && (value - envelope.nodes[state as usize].value).abs() > residual
+        {
             solved = false;
             continue;
         }

@@ -3,11 +3,13 @@
 mod arguments;
 mod asking;
 mod certificate;
+mod guide;
 mod method;
 mod show;
 mod threshold;
+mod watch;
 
-use arguments::{MethodArgs, QuestionArgs, RoomArgs, SourceArgs, TierName, WrittenArgs};
+use arguments::{MethodArgs, Outcomes, QuestionArgs, RoomArgs, SourceArgs, TierName, WrittenArgs};
 pub(super) use asking::{Asking, load, ppddl, questions};
 pub use certificate::{CheckCertificateArgs, check_certificate};
 
@@ -15,9 +17,10 @@ use crate::failure::Failure;
 use crate::output;
 use crate::reading::{Reading, Room};
 use clap::Args;
+use guide::Origin;
 use hadal_exec::{Model, ModelOptions};
 use hadal_system::chance::Objective;
-use hadal_system::{PropertyId, StateSpace, System};
+use hadal_system::{PropertyId, StateSpace};
 use hadal_value::asking::Way;
 use hadal_value::build::{BuildError, BuildOptions};
 use hadal_value::disk::Tier;
@@ -30,6 +33,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use threshold::threshold;
+use watch::Watch;
 
 /// Arguments of `solve`.
 #[derive(Args, Clone, Debug)]
@@ -73,7 +77,7 @@ pub fn run(args: &SolveArgs) -> Result<u8, Failure> {
         }
         let (space, system, objective) = ppddl(&asking)?;
         drop(reading);
-        return solve_all(args, &space, &system, &[objective], started);
+        return solve_all(args, Origin::Task(&space, &system), &[objective], started);
     }
     if let Some(stem) = &args.written.export {
         return export(args, stem);
@@ -82,7 +86,7 @@ pub fn run(args: &SolveArgs) -> Result<u8, Failure> {
     let model = Model::new(loaded.into_system(), ModelOptions::default())
         .map_err(|error| Failure::Usage(format!("{}: {error}", args.model.model.display())))?;
     drop(reading);
-    solve_all(args, &model, model.system(), &objectives, started)
+    solve_all(args, Origin::Model(&model), &objectives, started)
 }
 
 impl SolveArgs {
@@ -97,7 +101,7 @@ impl SolveArgs {
             // The exit code says the same where nobody reads.
             drop(output::line(&text));
         };
-        Reading::begin(&files, Room { memory: self.room.memory, time: None }, stop)
+        Reading::begin(&files, Room { memory: self.room.memory, time: self.room.time_limit }, stop)
     }
 
     fn asking(&self) -> Asking<'_> {
@@ -114,11 +118,11 @@ impl SolveArgs {
 
 fn solve_all(
     args: &SolveArgs,
-    space: &dyn StateSpace,
-    system: &System,
+    origin: Origin,
     objectives: &[Objective],
     started: Instant,
 ) -> Result<u8, Failure> {
+    let (space, system) = (origin.space(), origin.system());
     let options = Options {
         precision: Precision {
             relative: args.method.precision,
@@ -141,7 +145,13 @@ fn solve_all(
     let threshold = args.asked.threshold.as_deref().map(threshold).transpose()?;
     let asking = hadal_value::asking::Asking { options, way, folder: args.room.disk.as_deref(), threshold };
     let mut code = 0;
-    let proved = matches!(args.method.method, Method::Intervals | Method::Lao);
+    let (method, outcomes) = (args.method.method, args.method.outcomes);
+    let proved = method.proves(outcomes);
+    if method == Method::Intervals && outcomes != Outcomes::Mean {
+        return Err(Failure::Usage(
+            "intervals are of means: with --outcomes sum or worst use --method ao, ldfs, lrtdp, lao, jacobi or gauss-seidel".into(),
+        ));
+    }
     if !proved
         && (args.method.exact
             || args.written.policy.is_some()
@@ -150,16 +160,21 @@ fn solve_all(
     {
         return Err(Failure::Usage("this method proves nothing: use --method intervals".into()));
     }
-    if args.method.method != Method::Intervals && args.method.tier != TierName::Auto {
+    if proved && args.method.guide != "blind" {
+        return Err(Failure::Usage("guides are of rtdp, lrtdp, ldfs, ao and fret".into()));
+    }
+    if method != Method::Intervals && args.method.tier != TierName::Auto {
         return Err(Failure::Usage("tiers are of --method intervals".into()));
     }
+    let watch = Watch::begin(args, started)?;
     for objective in objectives {
         if !proved {
-            code = code.max(method::run(args, (space, system), objective, started)?);
+            code = code.max(method::run(args, origin, objective, started)?);
             continue;
         }
         match asking.answer(space, system, objective) {
             Ok(answer) => {
+                let _alone = watch.speak();
                 code = code.max(u8::from(answer.verdict == Some(false)));
                 if let Some(path) = &args.written.policy {
                     write_policy(path, space, &answer)?;

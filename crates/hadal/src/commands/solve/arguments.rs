@@ -4,7 +4,9 @@ use super::method::Method;
 use crate::args::{Given, parse_override};
 use clap::{Args, ValueEnum};
 use hadal_check::options::parse_size;
+use hadal_check::units::parse_time;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Which model.
 #[derive(Args, Clone, Debug)]
@@ -45,9 +47,17 @@ pub struct MethodArgs {
     #[arg(long)]
     pub exact: bool,
     /// How to compute values. Methods other than intervals and lao prove nothing: they compute least rewards until a
-    /// target and end when no value changes by more than the precision.
+    /// target (fret: the greatest probability of one) and end when no value changes by more than the precision.
     #[arg(long, value_enum, default_value_t = Method::Intervals, value_name = "NAME")]
     pub method: Method,
+    /// What the outcomes of a choice are worth together: their mean, as chance has it; their sum or the worst of them, as
+    /// in AND/OR graphs and games, whatever their probabilities.
+    #[arg(long, value_enum, default_value_t = Outcomes::Mean, value_name = "NAME")]
+    pub outcomes: Outcomes,
+    /// Estimates to begin with, for rtdp, lrtdp, ldfs, ao and fret: hmax, pdb or another guide that is never too high (`hadal
+    /// guides`); for PPDDL hmax or lmcut. They let each choice pick its outcome.
+    #[arg(long, value_name = "NAME", default_value = "blind")]
+    pub guide: String,
     /// How far apart the bounds may be, relative to the value.
     #[arg(long, value_name = "WIDTH", default_value_t = 1e-6)]
     pub precision: f64,
@@ -69,6 +79,9 @@ pub struct RoomArgs {
     /// Threads that sweep large components. The values are the same to the bit for any number.
     #[arg(long, value_name = "N", default_value_t = hadal_check::memory::default_threads())]
     pub threads: usize,
+    /// Stop after this time, e.g. 90s, 10m, 2h. A run on disk goes on from its last commit when it is asked again.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub time_limit: Option<Duration>,
     /// Stop when more states are found.
     #[arg(long, value_name = "N")]
     pub max_states: Option<u64>,
@@ -91,6 +104,17 @@ pub struct WrittenArgs {
     /// Print one JSON object instead of text.
     #[arg(long)]
     pub json: bool,
+}
+
+/// What the values of several outcomes become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Outcomes {
+    /// Their mean: chance decides.
+    Mean,
+    /// Their sum: all have to be dealt with (AND/OR graphs, additive).
+    Sum,
+    /// The worst: an opponent decides, or all are dealt with at once (AND/OR graphs, max; games).
+    Worst,
 }
 
 /// Where values are kept.

@@ -1,14 +1,15 @@
 //! `hadal solve --method`: the algorithms of the literature by name.
 
 use super::SolveArgs;
+use super::arguments::Outcomes;
+use super::guide::Origin;
 use crate::failure::Failure;
 use crate::output;
 use clap::ValueEnum;
-use hadal_system::chance::{Asked, Formula, Horizon, Measure, Objective, Sense};
-use hadal_system::{StateSpace, System};
+use hadal_system::chance::{Asked, Formula, Horizon, Limit, Measure, Objective, Path, Sense};
 use hadal_value::iterate::{Order, iterate};
-use hadal_value::task::ModelTask;
-use hadal_value::trial::{Stop, ldfs, lrtdp, rtdp};
+use hadal_value::task::{Aim, Kind, ModelTask};
+use hadal_value::trial::{Found, Stop, ao_star, fret, lao_star, ldfs, lrtdp, rtdp};
 use std::time::Instant;
 
 /// How values are found.
@@ -28,54 +29,135 @@ pub enum Method {
     Lrtdp,
     /// Learning depth-first search.
     Ldfs,
+    /// AO*, of graphs without cycles: the best partial solution grows tip by tip.
+    Ao,
+    /// FRET, for greatest probabilities: as lao without proof, and traps are eliminated.
+    Fret,
+}
+
+impl Method {
+    /// Whether it answers between proved bounds.
+    pub fn proves(self, outcomes: Outcomes) -> bool {
+        matches!(self, Method::Intervals) || self == Method::Lao && outcomes == Outcomes::Mean
+    }
+
+    fn name(self) -> String {
+        self.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default()
+    }
 }
 
 /// So many walks of RTDP, which does not know when it is done.
 const WALKS: u64 = 20_000;
 /// After so many updates a method gives up.
 const MOST_UPDATES: u64 = 200_000_000;
-/// What is dearer is infinite.
-const ENDLESS: f64 = 1e9;
+
+/// What a method without proof is asked.
+struct Question<'o> {
+    through: &'o Formula,
+    target: &'o Formula,
+    reward: Option<usize>,
+}
+
+impl<'o> Question<'o> {
+    fn of(objective: &'o Objective, method: Method) -> Result<Self, &'static str> {
+        if !matches!(objective.states, Formula::Initial) {
+            return Err("this method answers for the initial state: leave the filter out");
+        }
+        match (&objective.asked, method) {
+            (
+                Asked::Value(
+                    Measure::Probability(Path::Until(through, target, Limit::None)),
+                    Sense::Greatest,
+                ),
+                Method::Fret,
+            ) => Ok(Question { through, target, reward: None }),
+            (_, Method::Fret) => Err(
+                "FRET finds greatest probabilities, such as Pmax=? [ F goal ]; --method lao and intervals answer more",
+            ),
+            (Asked::Value(Measure::Earned(reward, Horizon::Reach(target)), Sense::Least), _) => {
+                Ok(Question { through: &Formula::Constant(true), target, reward: Some(*reward) })
+            }
+            _ => Err(
+                "this method finds least rewards before a target, such as Rmin=? [ F goal ]; --method lao, fret and intervals \
+                 answer more",
+            ),
+        }
+    }
+}
 
 /// Solves by a method without proof and says what it found; returns the exit code.
 pub(super) fn run(
     args: &SolveArgs,
-    (space, system): (&dyn StateSpace, &System),
+    origin: Origin,
     objective: &Objective,
     started: Instant,
 ) -> Result<u8, Failure> {
-    let (Asked::Value(Measure::Earned(reward, Horizon::Reach(target)), Sense::Least), Formula::Initial) =
-        (&objective.asked, &objective.states)
-    else {
-        return Err(Failure::Usage(
-            "this method finds least rewards before a target, such as Rmin=? [ F goal ]; --method lao and intervals \
-             answer more"
-                .into(),
-        ));
-    };
     let refused = |reason: &str| Failure::Usage(format!("{}: {reason}", objective.text));
-    let task = ModelTask::new(space, system.property_bases(), target, *reward).map_err(&refused)?;
-    let stop = Stop { residual: args.method.precision, dead_end: ENDLESS, most_updates: MOST_UPDATES };
-    let found = match args.method.method {
+    let (method, outcomes) = (args.method.method, args.method.outcomes);
+    let question = Question::of(objective, method).map_err(&refused)?;
+    if method == Method::Fret && outcomes != Outcomes::Mean {
+        return Err(refused(
+            "probabilities are means of outcomes: leave --outcomes out, or ask Rmin=? [ F goal ]",
+        ));
+    }
+    if matches!(method, Method::Lao | Method::Jacobi | Method::GaussSeidel) && args.method.guide != "blind" {
+        return Err(refused("guides are of rtdp, lrtdp, ldfs, ao and fret"));
+    }
+    let guide = origin.guide(&args.method.guide, question.target)?;
+    let aim = Aim {
+        target: question.target,
+        through: question.through,
+        reward: question.reward,
+        kind: match outcomes {
+            Outcomes::Mean => Kind::Expected,
+            Outcomes::Sum => Kind::Additive,
+            Outcomes::Worst => Kind::Worst,
+        },
+        estimates: Some(origin.estimates(&*guide, question.reward)),
+    };
+    let task = ModelTask::new(origin.space(), origin.system().property_bases(), aim).map_err(&refused)?;
+    let stop = Stop {
+        residual: args.method.precision,
+        dead_end: if question.reward.is_some() { f64::INFINITY } else { 1.0 },
+        most_updates: MOST_UPDATES,
+    };
+    let circle = "AO* is for graphs without cycles, and its best partial solution leads in a circle: use ldfs or lrtdp";
+    let too_many = "there are too many states";
+    let found = match method {
         Method::Rtdp => rtdp(&task, WALKS, stop),
         Method::Lrtdp => lrtdp(&task, stop),
         Method::Ldfs => ldfs(&task, stop),
-        Method::Jacobi | Method::GaussSeidel | Method::Lao | Method::Intervals => {
-            let order = if args.method.method == Method::Jacobi { Order::Jacobi } else { Order::GaussSeidel };
-            iterate(&task, order, stop).ok_or_else(|| refused("there are too many states"))?
+        Method::Fret => fret(&task, stop),
+        Method::Lao => lao_star(&task, stop),
+        Method::Ao => ao_star(&task, stop).ok_or_else(|| refused(task.trouble().unwrap_or(circle)))?,
+        Method::GaussSeidel => iterate(&task, Order::GaussSeidel, stop).ok_or_else(|| refused(too_many))?,
+        Method::Jacobi | Method::Intervals => {
+            iterate(&task, Order::Jacobi, stop).ok_or_else(|| refused(too_many))?
         }
     };
     if let Some(trouble) = task.trouble() {
         return Err(refused(trouble));
     }
-    let done = found.converged && found.value < ENDLESS / 2.0;
-    let name = args.method.method.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default();
+    if found.idles {
+        return Err(refused(
+            "steps that cost nothing, or no more than the precision, lead in a circle, and values may be too low: use \
+             --method intervals or lao, or make every step cost something",
+        ));
+    }
+    let found =
+        Found { value: if question.reward.is_some() { found.value } else { 1.0 - found.value }, ..found };
+    show(args, objective, &found, started)
+}
+
+fn show(args: &SolveArgs, objective: &Objective, found: &Found, started: Instant) -> Result<u8, Failure> {
+    let (name, residual) = (args.method.method.name(), args.method.precision);
     if args.written.json {
         let mut object = serde_json::json!({
             "property": objective.name, "formula": objective.text, "method": name, "states": found.states,
-            "updates": found.updates, "residual": args.method.precision, "seconds": started.elapsed().as_secs_f64(),
+            "updates": found.updates, "residual": residual, "seconds": started.elapsed().as_secs_f64(),
         });
-        match done {
+        match found.converged {
+            true if found.value == f64::INFINITY => object["value"] = "infinity".into(),
             true => object["value"] = found.value.into(),
             false => {
                 object["verdict"] = "stopped".into();
@@ -84,8 +166,9 @@ pub(super) fn run(
         }
         output::line(&object.to_string())?;
     } else {
-        let text = match done {
-            true => format!("about     {} (residual {}, not proved)", found.value, args.method.precision),
+        let text = match found.converged {
+            true if found.value == f64::INFINITY => "infinity (not proved)".to_owned(),
+            true => format!("about     {} (residual {residual}, not proved)", found.value),
             false => "stopped: values still change, or grow without end".to_owned(),
         };
         output::line(&format!(
@@ -93,5 +176,5 @@ pub(super) fn run(
             objective.text, found.states, found.updates
         ))?;
     }
-    Ok(if done { 0 } else { 3 })
+    Ok(if found.converged { 0 } else { 3 })
 }
