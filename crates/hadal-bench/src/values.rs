@@ -1,6 +1,8 @@
 //! `hadal bench values`: the published tables of value iteration (Jabbar 2008, ch. 10), and every question of the corpus whose
 //! value is known, beside Storm where it is installed (`pip install stormpy`; `HADAL_STORM` names its interpreter).
 
+mod large;
+
 use crate::args::BenchArgs;
 use crate::corpus::Corpus;
 use crate::error::BenchError;
@@ -68,6 +70,7 @@ struct QuestionRow {
 #[derive(Debug, Serialize)]
 struct ValuesReport {
     seeds: Vec<SeedRow>,
+    large: Vec<large::LargeRow>,
     questions: Vec<QuestionRow>,
     storm: bool,
     /// Storm's processor time over ours, the geometric mean.
@@ -95,6 +98,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         );
         seeds.push(row);
     }
+    let large = large::rows(args);
     let storm = if args.no_peers { None } else { Storm::find() };
     let peer = if storm.is_some() { "Storm, sound" } else { "no peer" };
     println!("questions: model, states, [lower, upper], known, cpu seconds ({peer})");
@@ -127,9 +131,9 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
             decimal(speed)
         );
     }
-    let met = seeds.iter().all(|r| r.met) && questions.iter().all(|r| r.met);
+    let met = seeds.iter().all(|r| r.met) && large.iter().all(|r| r.met) && questions.iter().all(|r| r.met);
     println!("{}", if met { "all as known" } else { "NOT as known" });
-    let report = ValuesReport { seeds, questions, storm: storm.is_some(), speed };
+    let report = ValuesReport { seeds, large, questions, storm: storm.is_some(), speed };
     write_results(args, &report, || page(&report))?;
     Ok(u8::from(!met))
 }
@@ -342,6 +346,7 @@ fn page(report: &ValuesReport) -> String {
         html::begin(SUITE, "Values of decision processes: published tables, and questions beside Storm.");
     let heads = ["task", "states", "edges", "sweeps", "value", "seconds", "published"];
     page.push_str(&html::table("Published tables", &heads, &seeds));
+    page.push_str(&large::table(&report.large));
     let heads = ["model", "formula", "states", "lower", "upper", "cpu seconds", "Storm"];
     page.push_str(&html::table("Questions", &heads, &questions));
     page.push_str(html::END);

@@ -10,6 +10,7 @@ pub(crate) use needs::Needs;
 use crate::bounded::{Rule, Sweep, indicator, unfold};
 use crate::build::{BuildError, BuildOptions, Built, build};
 use crate::certificate::Certificate;
+use crate::evidence::{Evidence, Needed, Wanted};
 use crate::graph::Graph;
 use crate::values::{Exact, Values};
 use crate::{Precision, SolveError, ltl, reach};
@@ -38,6 +39,8 @@ pub struct Answer {
     pub policy: Option<Policy>,
     /// The certificate, where one was asked for.
     pub certificate: Option<Certificate>,
+    /// Paths that show how the value compares with a bound, where they were asked for.
+    pub evidence: Option<Evidence>,
     /// Where the values were kept.
     pub tier: &'static str,
     /// Whether it goes on from what an earlier run did.
@@ -183,6 +186,14 @@ impl Solver<'_> {
                     answer.policy = Some(self.follow(value, sense, policy)?);
                 }
                 let count = states.iter().filter(|&&s| holds[s]).count();
+                if self.options.precision.paths != Wanted::Nothing {
+                    let Formula::Compares { value, relation, bound } = formula else {
+                        return Err(SolveError::NoPaths("the formula is not one bound on one probability"));
+                    };
+                    let sense = relation.hardest();
+                    let needed = Needed::of(sense, *relation, bound, count == states.len());
+                    answer.evidence = Some(self.evidence(value, sense, needed)?);
+                }
                 match objective.summary {
                     Summary::Some => answer.verdict = Some(count > 0),
                     Summary::Count => answer.count = Some(count as u64),
@@ -197,6 +208,12 @@ impl Solver<'_> {
                 summarise(&values, &states, objective.summary, &mut answer)?;
                 if let Some(policy) = &values.policy {
                     answer.policy = Some(self.follow(measure, *sense, policy)?);
+                }
+                if let Wanted::Of(relation, bound) = self.options.precision.paths {
+                    let holds = states.iter().map(|&s| compare(&values, s, relation, &bound));
+                    let holds = holds.collect::<Option<Vec<bool>>>().ok_or(SolveError::Undecided)?;
+                    let needed = Needed::of(*sense, relation, &bound, holds.iter().all(|holds| *holds));
+                    answer.evidence = Some(self.evidence(measure, *sense, needed)?);
                 }
                 if self.options.precision.certificate {
                     if !matches!(objective.states, Formula::Initial) {

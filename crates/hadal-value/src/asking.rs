@@ -2,6 +2,7 @@
 
 use crate::build::BuildError;
 use crate::disk::{self, Place, Tier};
+use crate::evidence::Wanted;
 use crate::values::Exact;
 use crate::{Answer, Options, Precision, SolveError, answer, exact, growing, numbers};
 use hadal_system::chance::{Objective, Relation};
@@ -19,8 +20,10 @@ pub enum Way {
     /// In RAM, component by component; on disk where memory does not suffice and there is a folder.
     #[default]
     Anywhere,
-    /// From the states that matter, in RAM (LAO*).
+    /// From the states that matter (LAO*); on disk where memory does not suffice and there is a folder.
     Growing,
+    /// The same, on disk.
+    GrowingOnDisk,
     /// In RAM, by the sweeps of the tiers on disk.
     SweptInRam,
     /// On disk.
@@ -77,7 +80,26 @@ impl Asking<'_> {
             disk::answer(space, system, objective, options.precision, &place)
         };
         match self.way {
-            Way::Growing => growing::answer(space, system, objective, options),
+            Way::Growing | Way::GrowingOnDisk => {
+                let wanted = options.precision;
+                if wanted.exact || wanted.policy || wanted.certificate || wanted.paths != Wanted::Nothing {
+                    return Err(SolveError::Method(
+                        "LAO* gives bounds: fractions, policies, paths and certificates need all states",
+                    ));
+                }
+                let on_disk = |folder: &Path| {
+                    let memory = options.memory.unwrap_or(USUAL_MEMORY);
+                    let place = Place { folder, memory, tier: None };
+                    disk::answer_growing(space, system, objective, options, &place)
+                };
+                match (self.way, self.folder) {
+                    (Way::GrowingOnDisk, Some(folder)) => on_disk(folder),
+                    (_, folder) => match (growing::answer(space, system, objective, options), folder) {
+                        (Err(SolveError::Build(BuildError::Memory { .. })), Some(folder)) => on_disk(folder),
+                        (found, _) => found,
+                    },
+                }
+            }
             Way::SweptInRam => disk::answer_in_ram(space, system, objective, options),
             Way::OnDisk(tier) => match self.folder {
                 Some(folder) => on_disk(folder, Some(tier)),

@@ -17,19 +17,28 @@ use hadal_system::{Choices, StateSpace, Successors, System, Worker};
 
 /// A part grows by at least one state in so many before it is solved again.
 const PART: usize = 8;
+/// Bounds of the part are made at most so much sharper than asked for.
+const SHARPEST: f64 = 1e-4;
+
+/// Why a question is not answered.
+pub(crate) const METHOD: &str =
+    "LAO* answers unbounded probabilities and least rewards before a target, of the initial states";
+/// Why a formula of states is not.
+pub(crate) const NESTED: &str =
+    "LAO* tells states apart by their variables, not by questions inside a question";
 
 /// What is asked, in parts.
-struct Question<'o> {
-    through: &'o Formula,
-    target: &'o Formula,
-    reward: Option<usize>,
-    sense: Sense,
+pub(crate) struct Question<'o> {
+    pub through: &'o Formula,
+    pub target: &'o Formula,
+    pub reward: Option<usize>,
+    pub sense: Sense,
     /// Whether the value is 1 less what is solved.
-    negated: bool,
+    pub negated: bool,
 }
 
 impl<'o> Question<'o> {
-    fn of(objective: &'o Objective) -> Option<Self> {
+    pub fn of(objective: &'o Objective) -> Option<Self> {
         let Asked::Value(measure, sense) = &objective.asked else { return None };
         if !matches!(objective.states, Formula::Initial) {
             return None;
@@ -62,20 +71,12 @@ pub fn answer(
     objective: &Objective,
     options: Options,
 ) -> Result<Answer, SolveError> {
-    let refused = SolveError::Method(
-        "LAO* answers unbounded probabilities and least rewards before a target, of the initial states",
-    );
-    let wanted = options.precision;
-    if wanted.exact || wanted.policy || wanted.certificate {
-        return Err(SolveError::Method(
-            "LAO* gives bounds: fractions, policies and certificates need all states",
-        ));
-    }
-    let question = Question::of(objective).ok_or(refused)?;
+    let (wanted, mut sharper) = (options.precision, options.precision);
+    let question = Question::of(objective).ok_or(SolveError::Method(METHOD))?;
     let mut part = Part::new(space, system, &question)?;
     let mut answer = Answer { tier: "ram", ..Answer::default() };
     loop {
-        let (tips_win, tips_lose) = (part.solve(true, wanted)?, part.solve(false, wanted)?);
+        let (tips_win, tips_lose) = (part.solve(true, sharper)?, part.solve(false, sharper)?);
         // A reward ends at a target, and is infinite where none is reached.
         let (low, high, guide) = match (question.reward, question.sense) {
             (None, Sense::Greatest) => (&tips_lose, &tips_win, &tips_win),
@@ -84,21 +85,23 @@ pub fn answer(
         };
         answer.sweeps += tips_win.sweeps + tips_lose.sweeps;
         let tips = part.tips(guide);
+        let starts = part.graph.initial.iter().map(|&s| (low.lower[s as usize], high.upper[s as usize]));
         let bounds: Vec<(f64, f64)> =
-            part.graph.initial.iter().map(|&s| (low.lower[s as usize], high.upper[s as usize])).collect();
+            starts.map(|bounds| if question.negated { other_probability(bounds) } else { bounds }).collect();
         let sharp = bounds
             .iter()
             .all(|&(low, high)| low == high || high.is_finite() && high - low <= wanted.relative * high);
+        if !sharp && tips.is_empty() && sharper.relative > wanted.relative * SHARPEST {
+            sharper.relative /= 8.0;
+            continue;
+        }
         if sharp || tips.is_empty() {
-            let pick = |of: fn(&(f64, f64)) -> f64| match question.sense {
-                Sense::Least => bounds.iter().map(of).fold(f64::INFINITY, f64::min),
-                Sense::Greatest => bounds.iter().map(of).fold(0.0, f64::max),
+            let least = (question.sense == Sense::Least) != question.negated;
+            let pick = |of: fn(&(f64, f64)) -> f64| match least {
+                true => bounds.iter().map(of).fold(f64::INFINITY, f64::min),
+                false => bounds.iter().map(of).fold(0.0, f64::max),
             };
-            let (low, high) = (pick(|b| b.0), pick(|b| b.1));
-            answer.value = Some(match question.negated {
-                true => other_probability((low, high)),
-                false => (low, high),
-            });
+            answer.value = Some((pick(|b| b.0), pick(|b| b.1)));
             answer.size = Size {
                 states: part.expanded.len() as u64,
                 choices: part.graph.choices() as u64,
@@ -174,9 +177,7 @@ impl<'s> Part<'s> {
     fn number(&mut self, state: &[u64]) -> Result<u32, SolveError> {
         let number = self.states.number(state).ok_or(BuildError::TooLarge)?;
         if number as usize == self.nodes.len() {
-            let nested = SolveError::Method(
-                "LAO* tells states apart by their variables, not by questions inside a question",
-            );
+            let nested = SolveError::Method(NESTED);
             let mut asks = |formula| holds(formula, &self.bases, &mut *self.worker, state);
             let (target, through) = (asks(self.question.target), asks(self.question.through));
             let (target, through) = target.zip(through).ok_or(nested)?;

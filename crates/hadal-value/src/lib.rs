@@ -14,11 +14,13 @@ pub mod certificate;
 pub mod chances;
 pub mod components;
 pub mod disk;
+pub mod evidence;
 pub mod exact;
 pub mod explicit;
 pub mod follow;
 pub mod graph;
 pub mod growing;
+pub mod implicit;
 pub mod iterate;
 mod ltl;
 pub mod numbers;
@@ -48,11 +50,20 @@ pub struct Precision {
     pub certificate: bool,
     /// How many threads sweep; values do not depend on it.
     pub threads: usize,
+    /// Which paths are wanted.
+    pub paths: evidence::Wanted,
 }
 
 impl Default for Precision {
     fn default() -> Self {
-        Precision { relative: 1e-6, exact: false, policy: false, certificate: false, threads: 1 }
+        Precision {
+            relative: 1e-6,
+            exact: false,
+            policy: false,
+            certificate: false,
+            threads: 1,
+            paths: evidence::Wanted::Nothing,
+        }
     }
 }
 
@@ -89,6 +100,9 @@ pub enum SolveError {
     /// The best choice depends on more than the state.
     #[error("this question has no policy of states alone")]
     NoPolicy,
+    /// There is no set of paths that shows it.
+    #[error("there are no paths to show: {0}")]
+    NoPaths(&'static str),
     /// The bounds cannot be shown to be right.
     #[error("there is no certificate: {0}")]
     NoCertificate(&'static str),

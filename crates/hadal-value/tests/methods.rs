@@ -2,15 +2,19 @@
 
 use hadal_exec::{Model, ModelOptions};
 use hadal_lang::prism;
+use hadal_store::Governor;
 use hadal_system::chance::{Asked, Formula, Horizon, Measure, Path};
 use hadal_system::{Source, StateSpace};
-use hadal_testkit::Random;
+use hadal_testkit::{Faults, FaultyFolder, Random, Survival};
+use hadal_value::disk::{Journal, answer_growing_with};
+use hadal_value::evidence::Wanted;
 use hadal_value::iterate::{Explicit, Iteration, Order};
 use hadal_value::task::{Aim, Kind, ModelTask};
 use hadal_value::trial::{Stop, fret, lao_star, ldfs, lrtdp, rtdp};
 use hadal_value::{Options, Precision, answer, growing};
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// States lead on, back, and to a place that nothing leaves; some choices cost nothing where `free`.
 fn random_model(seed: u64, free: bool) -> String {
@@ -45,6 +49,58 @@ fn model(text: &str, question: &str) -> (Model, hadal_system::chance::Objective)
     let mut loaded = prism::load(Source::new("random", text), &HashMap::new()).expect("a model");
     let objective = loaded.formula(question).expect("a question");
     (Model::new(loaded.into_system(), ModelOptions::default()).expect("a model that runs"), objective)
+}
+
+const ANY: Options = Options {
+    precision: Precision {
+        relative: 1e-6,
+        exact: false,
+        policy: false,
+        certificate: false,
+        threads: 1,
+        paths: Wanted::Nothing,
+    },
+    memory: None,
+    max_states: None,
+};
+
+#[test]
+fn a_part_that_grows_on_disk_has_the_bounds_of_all_of_it_even_after_kills() {
+    let (mut fewer, mut all, mut resumed) = (0, 0, 0);
+    for seed in 0..24 {
+        let text = random_model(seed, true);
+        for question in
+            ["Pmax=? [ F \"out\" ]", "Pmin=? [ F \"out\" ]", "Pmax=? [ G !\"out\" ]", "Rmin=? [ F \"out\" ]"]
+        {
+            let (model, objective) = model(&text, question);
+            let whole = answer(&model, model.system(), &objective, ANY).expect("an answer");
+            let on_disk = |folder: &FaultyFolder| {
+                let mut journal = Journal::on(Arc::new(folder.clone()), 7, &Governor::new(1 << 20)).ok()?;
+                match answer_growing_with(&model, model.system(), &objective, ANY, &mut journal) {
+                    Ok(answer) => Some(answer),
+                    Err(_) if folder.is_dead() => None,
+                    Err(error) => panic!("{error}"),
+                }
+            };
+            let calm = FaultyFolder::default();
+            let part = on_disk(&calm).expect("an answer");
+            let ((low, high), (other_low, other_high)) =
+                (whole.value.expect("bounds"), part.value.expect("bounds"));
+            assert!(low <= other_high && other_low <= high, "{question}: {whole:?} {part:?}\n{text}");
+            let width = if other_low == other_high { 0.0 } else { other_high - other_low };
+            assert!(width <= 2e-6 * other_high.min(1e9), "{question}: {part:?}\n{text}");
+            fewer += u64::from(part.size.states < whole.size.states - 2);
+            all += 1;
+            let torn = FaultyFolder::new(Faults { die_at: Some(calm.operations() * 2 / 3), capacity: None });
+            if on_disk(&torn).is_none() {
+                let found = on_disk(&torn.after_crash(Survival::TornLastWrite)).expect("an answer");
+                assert_eq!(found.value, part.value, "{question}\n{text}");
+                resumed += u64::from(found.resumed);
+            }
+        }
+    }
+    println!("{fewer} of {all} questions needed a part of the states only, {resumed} runs went on");
+    assert!(fewer > all / 8 && resumed > 10, "{fewer} of {all}, {resumed}");
 }
 
 /// Getting to a target at the least cost on the average.

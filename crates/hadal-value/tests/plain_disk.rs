@@ -66,7 +66,7 @@ fn sweeps_on_disk_are_those_in_ram_bit_by_bit_and_go_on_after_a_stop() {
     let space = TaskSpace::new(&floor).expect("a decision task");
     let place = tempfile::tempdir().expect("a place");
     let disk = folder(place.path(), 1 << 20);
-    let wanted = DiskOptions { reward: Some(0), marks: vec![PropertyId(0)] };
+    let wanted = DiskOptions { reward: Some(0), marks: vec![PropertyId(0)], deadlock: false };
     let graph = DiskGraph::build(&space, &wanted, &disk).expect("a graph");
     assert_eq!(graph.states, 900);
     let target = graph.marks[0].clone();
@@ -99,7 +99,7 @@ fn the_floor_on_disk_takes_the_sweeps_of_the_table() {
         let space = TaskSpace::new(&floor).expect("a decision task");
         let place = tempfile::tempdir().expect("a place");
         let disk = folder(place.path(), 1 << 20);
-        let wanted = DiskOptions { reward: Some(0), marks: vec![PropertyId(0)] };
+        let wanted = DiskOptions { reward: Some(0), marks: vec![PropertyId(0)], deadlock: false };
         let graph = DiskGraph::build(&space, &wanted, &disk).expect("a graph");
         let target = graph.marks[0].clone();
         let how = Jacobi { target: &target, residual: 1e-4, most_sweeps: u64::MAX, file: None };

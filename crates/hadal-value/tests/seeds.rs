@@ -1,5 +1,6 @@
 //! Racetracks, puzzles and floors against the published tables, and every solver against value iteration.
 
+use hadal_value::implicit::{Implicit, Ranked, Tabled};
 use hadal_value::iterate::{Explicit, Iteration, Order};
 use hadal_value::task::{Actions, Kind, Racetrack, Task, Tiles, WetFloor};
 use hadal_value::trial::{Found, Stop, ao_star, lao_star, ldfs, lrtdp, rtdp};
@@ -107,6 +108,35 @@ fn the_eight_puzzle_takes_the_sweeps_of_the_table() {
         let found = solve(&tiles);
         assert_eq!((found.0, found.1, found.2), (181_440, edges, sweeps));
         assert!((found.3 - value).abs() < 1e-3, "{}", found.3);
+    }
+}
+
+#[test]
+fn sweeps_that_keep_nothing_but_values_are_those_of_the_table() {
+    let tiles = Tiles::new(3, 3, 0.9, puzzle(14, 10));
+    for rank in 0..tiles.states() {
+        let state = tiles.state(rank);
+        assert_eq!(tiles.rank(state), rank);
+        assert!(tiles.moves(state).all(|to| tiles.state(tiles.rank(to)) == to), "{state:x}");
+    }
+    assert_eq!(tiles.states(), 181_440);
+    let mut sweeps = 0;
+    let mut implicit = Implicit::from_zero(&tiles);
+    while implicit.sweep(2) > 1e-4 {
+        sweeps += 1;
+    }
+    assert_eq!((sweeps + 1, implicit.edges), (45, 967_677));
+    assert!((implicit.value() - 14.0 / 0.9).abs() < 1e-3, "{}", implicit.value());
+    let floor = WetFloor::new(20, 0.3);
+    let mut implicit = Implicit::from_zero(&floor);
+    let swept = (1..).find(|_| implicit.sweep(1) <= 1e-4);
+    assert_eq!((swept, implicit.edges), (Some(55), 3238));
+    if let Some(track) = track("tiny") {
+        let tabled = Tabled::explore(track).expect("few states");
+        let mut implicit = Implicit::from_zero(&tabled);
+        let swept = (1..).find(|_| implicit.sweep(2) <= 1e-4);
+        assert_eq!((tabled.states(), swept, implicit.edges), (190, Some(17), 2502));
+        assert!((implicit.value() - 6.4924).abs() < 1e-4, "{}", implicit.value());
     }
 }
 

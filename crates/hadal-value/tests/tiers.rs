@@ -9,6 +9,7 @@ use hadal_system::rows::Rational;
 use hadal_testkit::random::Random;
 use hadal_testkit::{Faults, FaultyFolder, Survival};
 use hadal_value::disk::{Journal, Tier, answer_in_ram, answer_with};
+use hadal_value::evidence::Wanted;
 use hadal_value::values::Exact;
 use hadal_value::{Answer, Options, Precision, answer};
 use std::collections::HashMap;
@@ -36,7 +37,14 @@ fn ask(text: &str, n: i128, question: &str) -> (Model, Objective) {
 }
 
 const OPTIONS: Options = Options {
-    precision: Precision { relative: 1e-6, exact: false, policy: false, certificate: false, threads: 1 },
+    precision: Precision {
+        relative: 1e-6,
+        exact: false,
+        policy: false,
+        certificate: false,
+        threads: 1,
+        paths: Wanted::Nothing,
+    },
     memory: None,
     max_states: None,
 };

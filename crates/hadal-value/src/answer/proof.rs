@@ -1,10 +1,18 @@
 //! What stands behind an answer: its certificate, and what comes of its policy.
 
 use super::{Policy, Solver};
-use crate::certificate::{Certificate, Solved};
+use crate::bounded::{Rule, Sweep, indicator};
+use crate::certificate::{Certificate, Claim, Kind, Solved, Steps};
+use crate::evidence::{Evidence, Needed, most_likely};
+use crate::graph::Reverse;
 use crate::policy::induced;
+use crate::qualitative::can_reach;
+use crate::values::{Values, other_probability};
 use crate::{Precision, SolveError, reach};
 use hadal_system::chance::{Horizon, Limit, Measure, Path, Sense};
+
+/// A certificate says something of at most so many states, each with its steps left.
+const MOST_CLAIMS: u64 = 20_000_000;
 
 impl Solver<'_> {
     /// Everything that shows the bounds of the initial states to be right.
@@ -14,6 +22,9 @@ impl Solver<'_> {
         sense: Sense,
         text: &str,
     ) -> Result<Certificate, SolveError> {
+        if let Some(steps) = Steps::of(measure, sense) {
+            return self.certify_steps(&steps, text);
+        }
         // What was answered may have been sharpened: bounds of that width at least.
         let precision = Precision { exact: false, policy: false, ..self.options.precision };
         let precision = Precision { relative: precision.relative / 8.0, ..precision };
@@ -41,10 +52,7 @@ impl Solver<'_> {
                 return refused("what is earned without a target has no rank to show progress with");
             }
             Measure::Probability(_) | Measure::Earned(..) => {
-                return refused(
-                    "with a bound the value is what so many sweeps give, and nothing is shorter than computing it again: \
-                     --exact does that in fractions",
-                );
+                return refused("bounds on rewards and on time have none: --exact computes in fractions");
             }
         };
         let values = self.measure(&inner, sense, precision)?;
@@ -73,6 +81,78 @@ impl Solver<'_> {
             false => (a.0.max(b.0), a.1.max(b.1)),
         });
         solved.certify(self.built, text, value.unwrap_or((0.0, f64::INFINITY)))
+    }
+
+    /// The same for a bound on steps: claims for every number of steps that may be left.
+    fn certify_steps(&mut self, steps: &Steps, text: &str) -> Result<Certificate, SolveError> {
+        let n = self.graph().states();
+        let (through, target) = match steps.kind {
+            Kind::Until { through, target, .. } => (self.formula(through)?, self.formula(target)?),
+            Kind::Earned(_) | Kind::Instant(_) => (vec![true; n], vec![false; n]),
+        };
+        if let Kind::Instant(reward) = steps.kind {
+            self.of_states(reward)?;
+        }
+        let graph = steps.reward().map_or_else(|| self.graph(), |reward| self.graph_with(reward));
+        let settled =
+            |state: u32, left: u64| steps.settled(left, through[state as usize], target[state as usize]);
+        // Which states matter with so many steps left.
+        let mut layers = vec![graph.initial.clone()];
+        let (mut claims, mut seen) = (0, vec![u64::MAX; n]);
+        for left in (1..=steps.total).rev() {
+            let mut next = Vec::new();
+            let open = layers[layers.len() - 1].iter().filter(|&&s| settled(s, left).is_none());
+            for &state in open {
+                claims += 1;
+                for &to in graph.choices_of(state as usize).flat_map(|choice| graph.targets_of(choice)) {
+                    if std::mem::replace(&mut seen[to as usize], left) != left {
+                        next.push(to);
+                    }
+                }
+            }
+            if claims > MOST_CLAIMS {
+                return Err(SolveError::NoCertificate(
+                    "there are too many states and steps to claim something of each",
+                ));
+            }
+            layers.push(next);
+        }
+        let numbers = &graph.numbers;
+        let mut values = match steps.kind {
+            Kind::Until { .. } => indicator(&target, false),
+            Kind::Earned(_) => indicator(&vec![false; n], false),
+            Kind::Instant(_) => {
+                let at = |s: usize| graph.reward_of(graph.choices_of(s).start) as usize;
+                let lower = (0..n).map(|s| numbers.below()[at(s)]).collect();
+                let upper = (0..n).map(|s| numbers.above()[at(s)]).collect();
+                Values { lower, upper, ..indicator(&[], false) }
+            }
+        };
+        let sweep = Sweep { graph, sense: steps.sense, rewards: matches!(steps.kind, Kind::Earned(_)) };
+        let mut certificate = Certificate { formula: text.to_owned(), value: (0.0, 0.0), claims: Vec::new() };
+        for left in 1..=steps.total {
+            values = sweep.run(values, 1, |state| match settled(state as u32, left) {
+                Some(true) => Rule::One,
+                Some(false) => Rule::Zero,
+                None => Rule::Best,
+            });
+            let layer = &layers[(steps.total - left) as usize];
+            for &state in layer.iter().filter(|&&s| settled(s, left).is_none()) {
+                let at = state as usize;
+                let (lower, upper) = (values.lower[at], values.upper[at]);
+                let state = self.built.states.state(at).to_vec();
+                certificate.claims.push(Claim { state, lower, upper, rank: left as u32, escape: None });
+            }
+        }
+        let least = (steps.sense == Sense::Least) != steps.negated;
+        let starts = graph.initial.iter().map(|&s| (values.lower[s as usize], values.upper[s as usize]));
+        let starts = starts.map(|bounds| if steps.negated { other_probability(bounds) } else { bounds });
+        let value = starts.reduce(|a, b| match least {
+            true => (a.0.min(b.0), a.1.min(b.1)),
+            false => (a.0.max(b.0), a.1.max(b.1)),
+        });
+        certificate.value = value.unwrap_or((0.0, f64::INFINITY));
+        Ok(certificate)
     }
 
     /// What comes of a policy from the initial states.
@@ -117,5 +197,65 @@ impl Solver<'_> {
         };
         let steps = states.iter().map(step).collect();
         Ok(Policy { steps, value: (at(&values.lower), most) })
+    }
+
+    /// Paths of the chain under the best policy that show what is needed.
+    pub(super) fn evidence(
+        &mut self,
+        measure: &Measure,
+        sense: Sense,
+        needed: Option<Needed>,
+    ) -> Result<Evidence, SolveError> {
+        let needed = needed.ok_or(SolveError::NoPaths(
+            "it is so whatever is chosen, which paths of one policy do not show: --certificate does",
+        ))?;
+        let (through, target, sense, needed) = match measure {
+            Measure::Probability(Path::Until(through, target, Limit::None)) => {
+                (through, target, sense, needed)
+            }
+            Measure::Probability(Path::Not(path)) => match &**path {
+                // Whoever fails one reaches the other.
+                Path::Until(through, target, Limit::None) => {
+                    (through, target, sense.opposite(), Needed { fails: !needed.fails, ..needed })
+                }
+                _ => return Err(SolveError::NoPaths("paths are of one U, F or G without a bound")),
+            },
+            _ => return Err(SolveError::NoPaths("paths are of one U, F or G without a bound")),
+        };
+        if self.graph().initial.len() != 1 {
+            return Err(SolveError::NoPaths("paths begin in the initial state: this model has several"));
+        }
+        let (through, target) = (self.formula(through)?, self.formula(target)?);
+        let precision = Precision { policy: true, exact: false, ..self.options.precision };
+        let values = reach::until(self.graph(), &through, &target, sense, precision)?;
+        let policy = values.policy.ok_or(SolveError::NoPolicy)?;
+        let (chain, states) = induced(self.graph(), &policy);
+        let of = |list: &[bool]| -> Vec<bool> { states.iter().map(|&s| list[s as usize]).collect() };
+        let (mut through, target) = (of(&through), of(&target));
+        let goal: Vec<bool> = match needed.fails {
+            true => {
+                let reverse = Reverse::of(&chain);
+                let reaches = can_reach(&chain, &reverse, &through, &target);
+                // A path that meets the target does not fail.
+                through.iter_mut().zip(&target).for_each(|(through, target)| *through &= !target);
+                reaches.into_iter().map(|reaches| !reaches).collect()
+            }
+            false => target,
+        };
+        let (paths, probability) = most_likely(&chain, (&through, &goal), &needed).ok_or(SolveError::NoPaths(
+            "it takes too many, or the policy is too near to the bound: --policy writes the chain, which shows it as well",
+        ))?;
+        let told = |(path, probability): (Vec<u32>, _)| {
+            let of = |&s: &u32| states[s as usize] as usize;
+            crate::evidence::Path {
+                states: path.iter().map(|s| self.built.states.state(of(s)).to_vec()).collect(),
+                labels: path[..path.len() - 1]
+                    .iter()
+                    .map(|s| self.built.labels[policy[of(s)] as usize])
+                    .collect(),
+                probability,
+            }
+        };
+        Ok(Evidence { paths: paths.into_iter().map(told).collect(), probability, fails: needed.fails })
     }
 }

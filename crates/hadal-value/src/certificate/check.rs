@@ -5,7 +5,7 @@
 //! solutions. A lower bound needs progress: choices that attain it lead to states of lower rank, so the target is reached with
 //! some probability from wherever something is claimed. Of rewards the same holds with upper and lower changed.
 
-use super::{Certificate, Claim};
+use super::{Certificate, Claim, Steps, steps};
 use crate::follow::{holds, state_text};
 use crate::table::StateNumbers;
 use dashu_int::IBig;
@@ -36,7 +36,7 @@ pub enum Flaw {
     Model(String),
     /// Certificates are of other questions.
     #[error(
-        "certificates are of unbounded probabilities and of rewards before a target, of the initial states"
+        "certificates are of probabilities and rewards before a target or with a bound on steps, of the initial states"
     )]
     Question,
 }
@@ -85,6 +85,11 @@ pub fn check(
     objective: &Objective,
     certificate: &Certificate,
 ) -> Result<(), Flaw> {
+    if let (Asked::Value(measure, sense), Formula::Initial) = (&objective.asked, &objective.states)
+        && let Some(steps) = Steps::of(measure, *sense)
+    {
+        return steps::check(space, system, (&steps, objective.summary), certificate);
+    }
     let question = Question::of(objective).ok_or(Flaw::Question)?;
     let mut known = StateNumbers::new(space.words());
     for (n, claim) in certificate.claims.iter().enumerate() {

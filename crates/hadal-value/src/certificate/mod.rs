@@ -7,9 +7,11 @@
 
 mod check;
 mod make;
+mod steps;
 
 pub use check::{Flaw, check};
 pub(crate) use make::Solved;
+pub(crate) use steps::{Kind, Steps};
 
 use std::io::{self, BufRead, Write};
 
@@ -24,7 +26,7 @@ pub struct Claim {
     pub lower: f64,
     /// Its value is not above this.
     pub upper: f64,
-    /// Progress to the target.
+    /// Progress to the target; of a question with a bound on steps, how many are left.
     pub rank: u32,
     /// Where the reward is infinite: the target is reached with at most this probability, which is below 1.
     pub escape: Option<f64>,

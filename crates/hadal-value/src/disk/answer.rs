@@ -6,6 +6,7 @@ use super::journal::Journal;
 use super::solve::Tier;
 use crate::answer::{Answer, Needs, Size};
 use crate::build::{BuildOptions, build};
+use crate::evidence::Wanted::Nothing;
 use crate::{Precision, SolveError};
 use hadal_store::Governor;
 use hadal_system::chance::Objective;
@@ -41,6 +42,9 @@ impl Wanted {
                 "values are bounds, not fractions, which eliminating unknowns needs all equations in RAM for: give more --memory \
                  with --tier auto, or a smaller --precision",
             );
+        }
+        if precision.paths != Nothing {
+            return refused("paths are looked for in RAM: give more --memory with --tier auto");
         }
         let mut needs = Needs::default();
         needs.asked(&objective.asked);
@@ -155,7 +159,7 @@ pub fn answer_in_ram(
 }
 
 /// A number that another model, question or way to answer it would not have.
-fn fingerprint(
+pub(super) fn fingerprint(
     space: &dyn StateSpace,
     system: &System,
     objective: &Objective,

@@ -69,12 +69,10 @@ impl Blocks {
         let size = (limit / PART).max(64);
         let mut cut: Vec<(Range<u64>, u32)> = Vec::new();
         for stage in 0..stages.count() {
-            for range in stages.ranges(stage) {
-                let starts = (range.start..range.end).step_by(size as usize);
-                cut.extend(starts.map(|first| (first..(first + size).min(range.end), stage)));
-            }
+            let range = stages.range(stage);
+            let starts = (range.start..range.end).step_by(size as usize);
+            cut.extend(starts.map(|first| (first..(first + size).min(range.end), stage)));
         }
-        cut.sort_unstable_by_key(|(range, _)| range.start);
         let (ranges, stage_of): (Vec<_>, Vec<_>) = cut.into_iter().unzip();
         let mut blocks = Blocks {
             size,

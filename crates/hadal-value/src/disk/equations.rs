@@ -5,6 +5,7 @@ use super::DiskError;
 use super::graph::{POSITIONS, run_options};
 use super::journal::Journal;
 use super::rows::{Row, Rows, payload};
+use super::stages::Stages;
 use crate::components::NONE;
 use crate::numbers::Numbers;
 use crate::problem::Known;
@@ -69,7 +70,10 @@ impl Equations {
         journal: Option<&Journal>,
     ) -> Result<Self, DiskError> {
         let (node_of, nodes) = number(settled);
-        let mut sink = Sink::new(journal, rows)?;
+        if rows.states() >= u64::from(NONE) {
+            return Err(DiskError::TooLarge);
+        }
+        let mut sink = Sink::new(journal);
         let (mut failed, mut chooses) = (None, vec![false; nodes as usize]);
         rows.scan(|state, row| {
             let me = node_of[state as usize];
@@ -128,6 +132,36 @@ impl Equations {
             starts: settled.initial.iter().map(start).collect(),
             kept: sink.finish()?,
         })
+    }
+
+    /// The same equations with nodes numbered stage by stage, and the stages.
+    pub fn in_stages(self, journal: Option<&Journal>) -> Result<(Self, Stages), DiskError> {
+        let stages = Stages::of(&self)?;
+        if stages.count() <= 1 {
+            return Ok((self, stages));
+        }
+        let mut sink = Sink::new(journal);
+        let (nodes, mut failed) = (self.nodes, None);
+        self.scan(|node, row| {
+            let (node, mut position) = (stages.renumbered(node), 0);
+            for (branches, reward) in row.choices() {
+                for (n, &(to, weight)) in branches.iter().enumerate() {
+                    let place = if to < nodes { stages.renumbered(to) } else { to };
+                    let payload = payload(weight, reward, n + 1 == branches.len());
+                    failed = failed.take().or(sink.push(&[payload, place, position, node]).err());
+                    position += 1;
+                }
+            }
+        })?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let start = |start: &Start| match start {
+            Start::Node(node) => Start::Node(stages.renumbered(*node)),
+            known => *known,
+        };
+        let starts = self.starts.iter().map(start).collect();
+        Ok((Equations { kept: sink.finish()?, starts, ..self }, stages))
     }
 
     /// The value that nothing exceeds.
@@ -239,17 +273,14 @@ enum Sink<'j> {
 }
 
 impl<'j> Sink<'j> {
-    fn new(journal: Option<&'j Journal>, rows: &impl Rows) -> Result<Self, DiskError> {
-        if rows.states() >= u64::from(NONE) {
-            return Err(DiskError::TooLarge);
-        }
-        Ok(match journal {
+    fn new(journal: Option<&'j Journal>) -> Self {
+        match journal {
             None => Sink::Ram(Vec::new()),
             Some(journal) => {
                 let limit = journal.disk().governor.limit();
                 Sink::Disk(Sorter::new(journal.disk(), run_options(STRIDE, 0, limit), limit / 4))
             }
-        })
+        }
     }
 
     fn push(&mut self, record: &[u64; STRIDE]) -> Result<(), DiskError> {

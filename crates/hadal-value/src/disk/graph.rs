@@ -112,7 +112,34 @@ impl DiskGraph {
     ) -> Result<Self, DiskError> {
         let limit = journal.disk().governor.limit();
         let ranks = explore(space, journal)?;
-        let mut graph = DiskGraph {
+        let mut graph = DiskGraph::over(ranks, wanted);
+        if let Some(edges) = journal.run("edges", &run_options(3, space.fingerprint(), limit))? {
+            graph.edges = edges;
+            graph.recall(journal)?;
+            return Ok(graph);
+        }
+        graph.edges = graph.write_edges(space, wanted, journal, |_| true)?;
+        graph.note(journal);
+        journal.put_run("edges", &graph.edges);
+        journal.commit()?;
+        Ok(graph)
+    }
+
+    /// The graph of some states, of which those that are not `expanded` rest.
+    pub(super) fn of_part(
+        space: &dyn StateSpace,
+        wanted: &DiskOptions,
+        (states, expanded): (&RunFile, &[bool]),
+        journal: &Journal,
+    ) -> Result<Self, DiskError> {
+        let mut graph = DiskGraph::over(states.clone(), wanted);
+        graph.edges = graph.write_edges(space, wanted, journal, |rank| expanded[rank as usize])?;
+        Ok(graph)
+    }
+
+    /// One without edges.
+    fn over(ranks: RunFile, wanted: &DiskOptions) -> Self {
+        DiskGraph {
             states: ranks.records(),
             choices: 0,
             branches: 0,
@@ -122,17 +149,7 @@ impl DiskGraph {
             marks: vec![Vec::new(); wanted.marks.len() + usize::from(wanted.deadlock)],
             edges: ranks.clone(),
             ranks,
-        };
-        if let Some(edges) = journal.run("edges", &run_options(3, space.fingerprint(), limit))? {
-            graph.edges = edges;
-            graph.recall(journal)?;
-            return Ok(graph);
         }
-        graph.edges = graph.write_edges(space, wanted, journal)?;
-        graph.note(journal);
-        journal.put_run("edges", &graph.edges);
-        journal.commit()?;
-        Ok(graph)
     }
 
     /// Writes down what is not in files.
@@ -170,6 +187,7 @@ impl DiskGraph {
         space: &dyn StateSpace,
         wanted: &DiskOptions,
         journal: &Journal,
+        expands: impl Fn(u64) -> bool,
     ) -> Result<RunFile, DiskError> {
         let disk = journal.disk().clone();
         let (words, limit) = (space.words(), disk.governor.limit());
@@ -199,7 +217,10 @@ impl DiskGraph {
                     mark.push(worker.satisfies(state, property).ok_or_else(|| told(wrong))?);
                 }
                 choices.clear();
-                worker.choices(state, &mut choices).map_err(told)?;
+                let expanded = expands(rank);
+                if expanded {
+                    worker.choices(state, &mut choices).map_err(told)?;
+                }
                 if let (true, Some(mark)) = (wanted.deadlock, self.marks.last_mut()) {
                     mark.push(choices.is_empty());
                 }
@@ -247,11 +268,12 @@ impl DiskGraph {
                     self.branches += kept.len() as u64;
                 }
                 if choices.is_empty() {
-                    push(0, state, 1, known[choices.resting as usize], true)?;
-                    self.branches += 1;
-                    self.deadlocks += 1;
+                    let earned = if expanded { known[choices.resting as usize] } else { 0 };
+                    push(0, state, 1, earned, true)?;
+                    self.branches += u64::from(expanded);
+                    self.deadlocks += u64::from(expanded);
                 }
-                self.choices += choices.len().max(1) as u64;
+                self.choices += if expanded { choices.len().max(1) as u64 } else { 0 };
                 rank += 1;
             }
         }

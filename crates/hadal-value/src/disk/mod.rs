@@ -8,6 +8,7 @@ mod blocks;
 mod bounded;
 mod certain;
 mod certify;
+mod envelope;
 mod equations;
 mod explore;
 mod faithful;
@@ -22,6 +23,7 @@ mod sweep;
 mod vector;
 
 pub use answer::{Place, answer, answer_in_ram, answer_with};
+pub use envelope::{answer_growing, answer_growing_with};
 pub use graph::{DiskError, DiskGraph, DiskOptions};
 pub use jacobi::{Jacobi, jacobi};
 pub use journal::Journal;

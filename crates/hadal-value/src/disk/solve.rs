@@ -80,7 +80,7 @@ pub fn solve<R: Rows>(
     how: How,
     mut journal: Option<&mut Journal>,
 ) -> Result<Found, DiskError> {
-    let equations = match journal.as_deref_mut().map(recall).transpose()?.flatten() {
+    let (equations, stages) = match journal.as_deref_mut().map(recall).transpose()?.flatten() {
         Some(kept) => kept,
         None => {
             let settling = settle(rows, question, how.sense, journal.as_deref().map(governor))?;
@@ -99,7 +99,7 @@ pub fn solve<R: Rows>(
         }
     };
     let open = equations.starts.iter().any(|start| matches!(start, Start::Node(_)));
-    let (sweeps, tier) = iterate(&equations, how, open, journal, keep)?;
+    let (sweeps, tier) = iterate((&equations, &stages), how, open, journal, keep)?;
     let found = |start: &Start| match start {
         Start::Value(value) => (*value, *value),
         Start::Node(node) => values[node],
@@ -137,7 +137,7 @@ pub fn solve_everywhere<R: Rows>(
     let Settling { known, groups, rewards } =
         settle(rows, question, how.sense, journal.as_deref().map(governor))?;
     let memory = reserve(rows.states(), EVERYWHERE, journal.as_deref().map(governor))?;
-    let equations = match journal.as_deref_mut().map(recall).transpose()?.flatten() {
+    let (equations, stages) = match journal.as_deref_mut().map(recall).transpose()?.flatten() {
         Some(kept) => kept,
         None => {
             let settling = Settling { known: known.clone(), groups: groups.clone(), rewards };
@@ -151,12 +151,12 @@ pub fn solve_everywhere<R: Rows>(
             *value = bounds;
         }
     };
-    let (sweeps, tier) = iterate(&equations, how, nodes > 0, journal, keep)?;
+    let (sweeps, tier) = iterate((&equations, &stages), how, nodes > 0, journal, keep)?;
     let bounds = known.iter().zip(&node_of).map(|(known, &node)| match known {
         Known::Zero => (0.0, 0.0),
         Known::One => (1.0, 1.0),
         Known::Infinite => (f64::INFINITY, f64::INFINITY),
-        Known::Open => values[node as usize],
+        Known::Open => values[stages.renumbered(u64::from(node)) as usize],
     });
     let bounds = bounds.collect();
     Ok(Everywhere { bounds, known, groups, sweeps, tier, _memory: memory })
@@ -242,18 +242,19 @@ fn write_down<R: Rows>(
     initial: &[u64],
     sense: Sense,
     journal: Option<&mut Journal>,
-) -> Result<Equations, DiskError> {
+) -> Result<(Equations, Stages), DiskError> {
     let bytes = if settling.groups.is_empty() { NODES } else { NODES + 4 };
     let _memory = reserve(rows.states(), bytes, journal.as_deref().map(governor))?;
     let settled = Settled { known: &settling.known, groups: &settling.groups, initial };
     let equations = Equations::new(rows, &settled, sense, settling.rewards, journal.as_deref())?;
+    let (equations, stages) = equations.in_stages(journal.as_deref())?;
     if let Some(journal) = journal {
-        note(&equations, journal)?;
+        note(&equations, &stages, journal)?;
     }
-    Ok(equations)
+    Ok((equations, stages))
 }
 
-fn note(equations: &Equations, journal: &mut Journal) -> Result<(), DiskError> {
+fn note(equations: &Equations, stages: &Stages, journal: &mut Journal) -> Result<(), DiskError> {
     let Kept::Run(run, _) = &equations.kept else { return Ok(()) };
     let mut words =
         vec![equations.nodes, u64::from(equations.sense == Sense::Greatest), u64::from(equations.rewards)];
@@ -264,17 +265,19 @@ fn note(equations: &Equations, journal: &mut Journal) -> Result<(), DiskError> {
         });
     }
     journal.put_words("equations", words);
+    journal.put_words("stages", stages.encode());
     journal.put_words("numbers", equations.numbers.encode());
     journal.put_run("equations", run);
     journal.commit()
 }
 
-fn recall(journal: &mut Journal) -> Result<Option<Equations>, DiskError> {
+fn recall(journal: &mut Journal) -> Result<Option<(Equations, Stages)>, DiskError> {
     let options = run_options(super::equations::STRIDE, 0, journal.disk().governor.limit());
     let Some(run) = journal.run("equations", &options)? else { return Ok(None) };
     let lost = || DiskError::Damaged("the equations on disk are not whole".into());
     let words = journal.words("equations").filter(|w| w.len() >= 3).ok_or_else(lost)?;
     let numbers = journal.words("numbers").and_then(Numbers::decode).ok_or_else(lost)?;
+    let stages = journal.words("stages").and_then(Stages::decode).ok_or_else(lost)?;
     let start = |pair: &[u64]| match pair[0] {
         0 => Start::Value(f64::from_bits(pair[1])),
         _ => Start::Node(pair[1]),
@@ -287,12 +290,12 @@ fn recall(journal: &mut Journal) -> Result<Option<Equations>, DiskError> {
         starts: words[3..].chunks_exact(2).map(start).collect(),
         kept: Kept::on_disk(run)?,
     };
-    Ok(Some(equations))
+    Ok(Some((equations, stages)))
 }
 
 /// Sweeps stage after stage to the end and tells the bounds of every node; how many sweeps, and where values were kept.
 fn iterate(
-    equations: &Equations,
+    (equations, stages): (&Equations, &Stages),
     how: How,
     open: bool,
     journal: Option<&mut Journal>,
@@ -307,12 +310,11 @@ fn iterate(
     if !open {
         return Ok((0, tier));
     }
-    let stages = Stages::of(equations)?;
     let precision = |stage: u32| stages.precision(stage, how.precision);
     let mut course = Course::new(precision(0));
     let step = |course: &Course, mode| {
         let stage = course.stage;
-        Step { equations, stages: &stages, stage, mode, precision: precision(stage) }
+        Step { equations, stage, range: stages.range(stage), mode, precision: precision(stage) }
     };
     // The next sweep; a stage that is done makes way for the next.
     let next = |course: &mut Course| loop {
@@ -337,7 +339,7 @@ fn iterate(
         }
         (Tier::Blocks, journal) => {
             let journal = journal.ok_or_else(needs)?;
-            let mut tier = Blocks::new(equations, &stages, &mut course, journal)?;
+            let mut tier = Blocks::new(equations, stages, &mut course, journal)?;
             while let Some(mode) = next(&mut course) {
                 let seen = tier.sweep(&step(&course, mode), &course, journal)?;
                 course.after(seen, precision(course.stage));

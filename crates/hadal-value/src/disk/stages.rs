@@ -1,6 +1,6 @@
 //! In which order equations are solved: nodes are cut into cells, and cells that lead to each other are one stage (Tarjan 1972).
-//! A stage is solved when everything that it leads to is (topological value iteration; Dai, Goldsmith 2007). Cells depend on
-//! the equations alone, so all tiers have the same stages.
+//! A stage is solved when everything that it leads to is (topological value iteration; Dai, Goldsmith 2007). Nodes are numbered
+//! anew, stage by stage. Cells depend on the equations alone, so all tiers have the same stages.
 
 use super::DiskError;
 use super::equations::Equations;
@@ -10,14 +10,19 @@ use std::ops::Range;
 const CELLS: u64 = 512;
 /// So many such places are remembered at most.
 const PLACES: usize = 1 << 20;
+/// A stage has at least one node in so many, and at least this many, unless it is the last: every stage costs some sweeps.
+const PART: u64 = 32;
+const LEAST: u64 = 64;
 
-/// Cells of nodes and their stages.
-#[derive(Debug)]
+/// Stages of nodes, which are numbered anew so that the nodes of a stage stand together.
+#[derive(Clone, Debug)]
 pub(super) struct Stages {
-    /// Where each cell begins, and the end.
+    /// Where each cell began before, and the end.
+    cells: Vec<u64>,
+    /// Where each cell begins now.
+    places: Vec<u64>,
+    /// Where each stage begins now, and the end.
     begins: Vec<u64>,
-    /// By cell.
-    stage_of: Vec<u32>,
     /// By stage: how many stages it leads to, one after the other.
     depth: Vec<u32>,
 }
@@ -49,17 +54,23 @@ impl Stages {
                 search.visit(cell);
             }
         }
-        let (stage_of, stages) = (search.stage_of, search.stages);
-        let mut depth = vec![0u32; stages as usize];
+        let (mut stage_of, components) = (search.stage_of, search.stages);
+        let stages = join_small(&mut stage_of, components, &begins);
+        let mut this = Stages { places: vec![0; cells], begins: vec![0], depth: Vec::new(), cells: begins };
+        let mut place = 0;
         // Stages are numbered from the end: what a stage leads to has lower numbers.
         for stage in 0..stages {
+            let mut depth = 0;
             for from in (0..cells).filter(|&c| stage_of[c] == stage) {
-                for to in (0..cells).filter(|&to| leads[from * cells + to] && stage_of[to] != stage) {
-                    depth[stage as usize] = depth[stage as usize].max(depth[stage_of[to] as usize] + 1);
-                }
+                this.places[from] = place;
+                place += this.cells[from + 1] - this.cells[from];
+                let others = (0..cells).filter(|&to| leads[from * cells + to] && stage_of[to] != stage);
+                depth = others.map(|to| this.depth[stage_of[to] as usize] + 1).fold(depth, u32::max);
             }
+            this.begins.push(place);
+            this.depth.push(depth);
         }
-        Ok(Stages { begins, stage_of, depth })
+        Ok(this)
     }
 
     /// How many.
@@ -67,23 +78,40 @@ impl Stages {
         self.depth.len() as u32
     }
 
-    /// The stage of a node.
-    #[inline]
-    pub fn of_node(&self, node: u64) -> u32 {
-        self.stage_of[cell_of(&self.begins, node)]
+    /// The number of a node now.
+    pub fn renumbered(&self, node: u64) -> u64 {
+        let cell = cell_of(&self.cells, node);
+        self.places[cell] + (node - self.cells[cell])
     }
 
-    /// The nodes of a stage, as ranges in their order.
-    pub fn ranges(&self, stage: u32) -> Vec<Range<u64>> {
-        let mut ranges: Vec<Range<u64>> = Vec::new();
-        for cell in (0..self.stage_of.len()).filter(|&c| self.stage_of[c] == stage) {
-            let (first, end) = (self.begins[cell], self.begins[cell + 1]);
-            match ranges.last_mut() {
-                Some(last) if last.end == first => last.end = end,
-                _ => ranges.push(first..end),
-            }
+    /// The nodes of a stage.
+    #[inline]
+    pub fn range(&self, stage: u32) -> Range<u64> {
+        self.begins[stage as usize]..self.begins[stage as usize + 1]
+    }
+
+    pub fn encode(&self) -> Vec<u64> {
+        let counts = [self.places.len() as u64, self.depth.len() as u64];
+        let depth = self.depth.iter().map(|&d| u64::from(d));
+        let lists = self.cells.iter().chain(&self.places).chain(&self.begins).copied();
+        counts.into_iter().chain(lists).chain(depth).collect()
+    }
+
+    pub fn decode(words: &[u64]) -> Option<Self> {
+        let (&[cells, stages], rest) = words.split_first_chunk::<2>()?;
+        let (cells, stages) = (cells as usize, stages as usize);
+        if rest.len() != 2 * cells + 1 + 2 * stages + 1 {
+            return None;
         }
-        ranges
+        let (bounds, rest) = rest.split_at(cells + 1);
+        let (places, rest) = rest.split_at(cells);
+        let (begins, depth) = rest.split_at(stages + 1);
+        Some(Stages {
+            cells: bounds.to_vec(),
+            places: places.to_vec(),
+            begins: begins.to_vec(),
+            depth: depth.iter().map(|&d| d as u32).collect(),
+        })
     }
 
     /// How far bounds may lie apart in a stage so that those of all stages are as near as `wanted`: a guess needs room beyond
@@ -141,6 +169,26 @@ fn cells(equations: &Equations) -> Result<Vec<u64>, DiskError> {
     begins.sort_unstable();
     begins.dedup();
     Ok(begins)
+}
+
+/// Makes components, in their order, one stage until it is large enough; how many stages there are.
+fn join_small(stage_of: &mut [u32], components: u32, begins: &[u64]) -> u32 {
+    let mut nodes = vec![0u64; components as usize];
+    for (cell, &component) in stage_of.iter().enumerate() {
+        nodes[component as usize] += begins[cell + 1] - begins[cell];
+    }
+    let least = (nodes.iter().sum::<u64>() / PART).max(LEAST);
+    let (mut stage, mut sum, mut becomes) = (0, 0, Vec::with_capacity(nodes.len()));
+    for nodes in nodes {
+        if sum >= least {
+            stage += 1;
+            sum = 0;
+        }
+        sum += nodes;
+        becomes.push(stage);
+    }
+    stage_of.iter_mut().for_each(|component| *component = becomes[*component as usize]);
+    stage + 1
 }
 
 struct Search<'l> {

@@ -5,9 +5,9 @@
 
 use super::equations::Equations;
 use super::rows::Row;
-use super::stages::Stages;
 use crate::optimistic::{lowered, raised};
 use hadal_system::chance::Sense;
+use std::ops::Range;
 
 /// Over how many sweeps the rate of convergence is measured.
 const MEMORY: usize = 8;
@@ -71,9 +71,9 @@ impl Seen {
 /// One step of every node.
 pub(super) struct Step<'e> {
     pub equations: &'e Equations,
-    pub stages: &'e Stages,
-    /// The stage that is solved now.
+    /// The stage that is solved now, and its nodes.
     pub stage: u32,
+    pub range: Range<u64>,
     pub mode: Mode,
     /// How far bounds may lie apart.
     pub precision: f64,
@@ -83,7 +83,7 @@ impl Step<'_> {
     /// Whether a node is swept now.
     #[inline]
     pub fn sweeps(&self, node: u64) -> bool {
-        self.stages.of_node(node) == self.stage
+        self.range.contains(&node)
     }
 
     /// The bounds of a place before the sweep, as they count for it.

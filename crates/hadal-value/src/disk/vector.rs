@@ -54,19 +54,14 @@ impl Vector {
     pub fn sweep(&mut self, step: &Step) -> Result<Seen, DiskError> {
         let (old, new) = (&self.old, &mut self.new);
         let mut seen = Seen::default();
-        let ranges = step.stages.ranges(step.stage);
-        for range in &ranges {
-            step.equations.scan_within(range, |node, row| {
-                new[node as usize] = step.node(row, old[node as usize], |n| old[n as usize], &mut seen);
-            })?;
-        }
-        if step.stages.count() == 1 {
+        step.equations.scan_within(&step.range, |node, row| {
+            new[node as usize] = step.node(row, old[node as usize], |n| old[n as usize], &mut seen);
+        })?;
+        let range = step.range.start as usize..step.range.end as usize;
+        if range.len() == old.len() {
             std::mem::swap(&mut self.old, &mut self.new);
         } else {
-            for range in ranges {
-                let range = range.start as usize..range.end as usize;
-                self.old[range.clone()].copy_from_slice(&self.new[range]);
-            }
+            self.old[range.clone()].copy_from_slice(&self.new[range]);
         }
         Ok(seen)
     }

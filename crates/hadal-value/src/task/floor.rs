@@ -4,6 +4,7 @@
 //! `(e - e²)/2` each, and nowhere with `2e²`. Bumping into the wall is staying.
 
 use super::{Actions, Task};
+use crate::implicit::Ranked;
 
 /// A floor of `side` times `side` cells.
 #[derive(Clone, Debug)]
@@ -60,5 +61,19 @@ impl Task for WetFloor {
     fn estimate(&self, state: u64) -> f64 {
         let (x, y) = (state as i64 / self.side, state as i64 % self.side);
         (2 * (self.side - 1) - x - y) as f64
+    }
+}
+
+impl Ranked for WetFloor {
+    fn states(&self) -> u64 {
+        (self.side * self.side) as u64
+    }
+
+    fn state(&self, rank: u64) -> u64 {
+        rank
+    }
+
+    fn rank(&self, state: u64) -> u64 {
+        state
     }
 }

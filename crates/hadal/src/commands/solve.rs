@@ -24,6 +24,7 @@ use hadal_system::{PropertyId, StateSpace};
 use hadal_value::asking::Way;
 use hadal_value::build::{BuildError, BuildOptions};
 use hadal_value::disk::Tier;
+use hadal_value::evidence::Wanted;
 use hadal_value::explicit::{self, Described, ExportError};
 use hadal_value::follow::state_text;
 use hadal_value::{Answer, Options, Precision, SolveError};
@@ -123,6 +124,12 @@ fn solve_all(
     started: Instant,
 ) -> Result<u8, Failure> {
     let (space, system) = (origin.space(), origin.system());
+    let threshold = args.asked.threshold.as_deref().map(threshold).transpose()?;
+    let paths = match (&args.written.paths, &threshold) {
+        (None, _) => Wanted::Nothing,
+        (Some(_), Some(threshold)) => Wanted::Of(threshold.relation, threshold.bound),
+        (Some(_), None) => Wanted::OfFormula,
+    };
     let options = Options {
         precision: Precision {
             relative: args.method.precision,
@@ -130,6 +137,7 @@ fn solve_all(
             policy: args.written.policy.is_some(),
             certificate: args.written.certificate.is_some(),
             threads: args.room.threads.max(1),
+            paths,
         },
         memory: args.room.memory,
         max_states: args.room.max_states,
@@ -138,11 +146,11 @@ fn solve_all(
         TierName::Auto if args.method.method == Method::Lao => Way::Growing,
         TierName::Auto => Way::Anywhere,
         TierName::Ram => Way::SweptInRam,
+        TierName::SemiExternal if args.method.method == Method::Lao => Way::GrowingOnDisk,
         TierName::SemiExternal => Way::OnDisk(Tier::SemiExternal),
         TierName::Blocks => Way::OnDisk(Tier::Blocks),
         TierName::Faithful => Way::OnDisk(Tier::Faithful),
     };
-    let threshold = args.asked.threshold.as_deref().map(threshold).transpose()?;
     let asking = hadal_value::asking::Asking { options, way, folder: args.room.disk.as_deref(), threshold };
     let mut code = 0;
     let (method, outcomes) = (args.method.method, args.method.outcomes);
@@ -156,6 +164,7 @@ fn solve_all(
         && (args.method.exact
             || args.written.policy.is_some()
             || args.written.certificate.is_some()
+            || args.written.paths.is_some()
             || asking.threshold.is_some())
     {
         return Err(Failure::Usage("this method proves nothing: use --method intervals".into()));
@@ -163,8 +172,9 @@ fn solve_all(
     if proved && args.method.guide != "blind" {
         return Err(Failure::Usage("guides are of rtdp, lrtdp, ldfs, ao and fret".into()));
     }
-    if method != Method::Intervals && args.method.tier != TierName::Auto {
-        return Err(Failure::Usage("tiers are of --method intervals".into()));
+    let grows = method == Method::Lao && proved && args.method.tier == TierName::SemiExternal;
+    if method != Method::Intervals && args.method.tier != TierName::Auto && !grows {
+        return Err(Failure::Usage("tiers are of --method intervals; lao also has semi-external".into()));
     }
     let watch = Watch::begin(args, started)?;
     for objective in objectives {
@@ -178,6 +188,9 @@ fn solve_all(
                 code = code.max(u8::from(answer.verdict == Some(false)));
                 if let Some(path) = &args.written.policy {
                     write_policy(path, space, &answer)?;
+                }
+                if let Some(path) = &args.written.paths {
+                    write_paths(path, space, objective, &answer)?;
                 }
                 if let (Some(path), Some(certificate)) = (&args.written.certificate, &answer.certificate) {
                     let failed = |error| Failure::File { path: path.clone(), error };
@@ -258,6 +271,42 @@ fn write_policy(path: &Path, space: &dyn StateSpace, answer: &Answer) -> Result<
         // The first outcome stands for the choice.
         let action = action.split(", outcome:").next().unwrap_or_default();
         text.push_str(&format!("{}\t{action}\t{number}\n", state_text(space, state)));
+    }
+    std::fs::write(path, text).map_err(|error| Failure::File { path: path.to_owned(), error })
+}
+
+/// Writes paths, each with its probability and its steps.
+fn write_paths(
+    path: &Path,
+    space: &dyn StateSpace,
+    objective: &Objective,
+    answer: &Answer,
+) -> Result<(), Failure> {
+    let Some(evidence) = &answer.evidence else {
+        return Err(Failure::Usage(format!(
+            "{}: paths show how a probability compares with a bound: write P<=0.5 [ ... ], or --threshold",
+            objective.text
+        )));
+    };
+    let end = if evidence.fails { "where the target is out of reach" } else { "in the target" };
+    let mut text = format!(
+        "{}\nprobability {} of the paths below, which end {end}\n",
+        objective.text, evidence.probability
+    );
+    for (n, found) in evidence.paths.iter().enumerate() {
+        text.push_str(&format!("\npath {} probability {}\n", n + 1, found.probability));
+        for (at, state) in found.states.iter().enumerate() {
+            let action = match at.checked_sub(1).map(|before| found.labels[before]) {
+                None => String::new(),
+                Some(label) if label.0 == u32::MAX => "rest: ".into(),
+                // The first outcome stands for the choice.
+                Some(label) => {
+                    let name = space.render_label(label);
+                    format!("{}: ", name.split(", outcome:").next().unwrap_or_default())
+                }
+            };
+            text.push_str(&format!("  {action}{}\n", state_text(space, state)));
+        }
     }
     std::fs::write(path, text).map_err(|error| Failure::File { path: path.to_owned(), error })
 }

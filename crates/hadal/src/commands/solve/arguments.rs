@@ -94,12 +94,16 @@ pub struct WrittenArgs {
     /// and the choice.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
+    /// Write paths to this file that show how a probability compares with a bound (of the formula, or --threshold): the most
+    /// likely ones under the best policy, until they are likely enough together.
+    #[arg(long, value_name = "FILE")]
+    pub paths: Option<PathBuf>,
     /// Write a certificate to this file; `hadal check-certificate` checks it without solving anything.
     #[arg(long, value_name = "FILE", conflicts_with = "exact")]
     pub certificate: Option<PathBuf>,
     /// Write the graph as explicit files for PRISM and Storm instead of answering: STEM.tra, STEM.sta, STEM.lab, and
     /// STEM.NAME.trew for each reward.
-    #[arg(long, value_name = "STEM", conflicts_with_all = ["formula", "property", "exact", "policy", "disk"])]
+    #[arg(long, value_name = "STEM", conflicts_with_all = ["formula", "property", "exact", "policy", "paths", "disk"])]
     pub export: Option<PathBuf>,
     /// Print one JSON object instead of text.
     #[arg(long)]

@@ -60,6 +60,10 @@ pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, st
             object["policy_lower"] = number(policy.value.0);
             object["policy_upper"] = number(policy.value.1);
         }
+        if let Some(evidence) = &answer.evidence {
+            object["paths"] = evidence.paths.len().into();
+            object["paths_probability"] = evidence.probability.to_string().into();
+        }
         if let Some(exact) = &answer.exact {
             object["exact"] = exact_text(exact).into();
         }
@@ -90,6 +94,14 @@ pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, st
     if let Some(policy) = &answer.policy {
         let (states, (lower, upper)) = (counted(policy.steps.len() as u64, "state"), policy.value);
         lines.push(format!("  policy    of {states} gives between {lower:?} and {upper:?}"));
+    }
+    if let Some(evidence) = &answer.evidence {
+        let paths = counted(evidence.paths.len() as u64, "path");
+        let end = if evidence.fails { "miss the target" } else { "reach the target" };
+        lines.push(format!(
+            "  evidence  {paths} of probability {} {end}",
+            evidence.probability.to_f64().value()
+        ));
     }
     lines.extend(verdict.map(|verdict| format!("  {verdict}")));
     lines.extend(answer.count.map(|count| format!("  {}", counted(count, "state"))));
