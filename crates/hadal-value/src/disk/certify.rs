@@ -1,6 +1,6 @@
 //! Certificates by scans: the states that matter, and ranks that grow from the target (Chatterjee et al. 2025).
 
-use super::asked::Sets;
+use super::parts::Sets;
 use super::rows::{Rows, States};
 use crate::SolveError;
 use crate::certificate::{Certificate, Claim};

@@ -6,9 +6,9 @@
 //! again, so the rounds together cost little more than the last one. Rounds are committed.
 
 use super::answer::Place;
-use super::asked::Sets;
 use super::graph::{Cursor, DiskError, DiskGraph, DiskOptions, run_options};
 use super::journal::Journal;
+use super::parts::Sets;
 use super::policy::{self, Induced};
 use super::solve::{Everywhere, How, Tier, solve_everywhere};
 use crate::answer::{Answer, Size};
@@ -191,7 +191,7 @@ impl<'s> Part<'s> {
         journal: &mut Journal,
     ) -> Result<(), SolveError> {
         let count = |set: &[bool]| set.iter().filter(|s| **s).count();
-        let enough = count(&self.expanded) * 3 / 2 + 16;
+        let enough = count(&self.expanded) * 3 / 2 + 1;
         while next.contains(&true) {
             let old = self.known.clone();
             self.add_successors(&next, journal)?;

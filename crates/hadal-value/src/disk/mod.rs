@@ -15,6 +15,7 @@ mod faithful;
 mod graph;
 mod jacobi;
 mod journal;
+mod parts;
 mod policy;
 mod rows;
 mod solve;

@@ -1,7 +1,7 @@
 //! Policies by scans: one choice per state that attains the values up to the precision, and the chain under it.
 
 use super::DiskError;
-use super::asked::Sets;
+use super::parts::Sets;
 use super::rows::{Row, Rows};
 use super::solve::Everywhere;
 use crate::components::NONE;
