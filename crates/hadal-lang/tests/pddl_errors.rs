@@ -114,6 +114,8 @@ fn doubts_are_warnings() {
     assert!(text.contains("warning: `:typing` is used but not declared"), "{text}");
     let text = findings(DOMAIN, &PROBLEM.replace("(= (f) 0)", "(= (h) 0)"));
     assert!(text.contains("the domain has no function `h`"), "{text}");
+    let text = findings(&DOMAIN.replace("(q)) (:functions", "(q) (between ?x ?x)) (:functions"), PROBLEM);
+    assert!(text.contains("warning: `?x` is declared twice"), "{text}");
 }
 
 #[test]

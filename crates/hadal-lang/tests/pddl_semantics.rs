@@ -221,6 +221,23 @@ fn conditions_and_effects_mean_the_same_lifted_and_as_rows() {
 }
 
 #[test]
+fn deletes_of_facts_that_a_step_does_not_need_have_no_condition() {
+    // Both facts of a wall can be true: they are no values of one variable.
+    let domain = "(define (domain d) (:predicates (wet ?w) (red ?w) (dry ?w) (here ?w) (next ?v ?w))
+      (:action paint :parameters (?w) :precondition (and (here ?w) (dry ?w)) :effect (and (red ?w) (wet ?w)))
+      (:action wash :parameters (?w) :precondition (here ?w) :effect (and (wet ?w) (not (red ?w)) (not (dry ?w))))
+      (:action wait :parameters (?w) :precondition (here ?w) :effect (and (dry ?w) (not (wet ?w))))
+      (:action go :parameters (?v ?w) :precondition (and (here ?v) (next ?v ?w)) :effect (and (here ?w) (not (here ?v)))))";
+    let problem = "(define (problem p) (:domain d) (:objects a b)
+      (:init (here a) (wet a) (next a b) (next b a)) (:goal (and (red a) (red b) (here a))))";
+    let task = load(domain, problem, SoftGoals::Collect);
+    assert!(task.rows.len() >= 8 && task.variables.iter().any(|variable| variable.values.len() == 2));
+    assert!(task.rows.iter().flat_map(|row| &row.effects).all(|effect| effect.when.is_empty()), "{task:?}");
+    let compared = Comparison::run(domain, problem, SoftGoals::Collect, 7);
+    assert!(compared > 30, "{compared}");
+}
+
+#[test]
 fn preferences_and_recursive_rules_mean_the_same_lifted_and_as_rows() {
     let domain = "(define (domain d) (:requirements :adl :preferences :derived-predicates)
       (:types node)

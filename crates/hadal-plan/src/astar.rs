@@ -22,6 +22,9 @@ const CLOSED: u32 = 2;
 /// Expansions before the two ways are weighed.
 const TRIED: u64 = 64;
 
+/// Which rows interfere is kept in at most one part in so many of the memory.
+pub(crate) const PRUNING_SHARE: u64 = 16;
+
 /// What making a successor and looking it up counts as, beside estimates.
 const STEP: u64 = 150;
 
@@ -175,7 +178,7 @@ impl AStar {
     ) -> End {
         let AStar { states, nodes, flags, open, pruned } = self;
         let mut worker = space.row_worker();
-        let mut stubborn = Stubborn::new(space);
+        let mut stubborn = Stubborn::new(space, watch.limit() / PRUNING_SHARE);
         let (mut rows, mut next) = (Vec::new(), space.initial().to_vec());
         let mut state = space.initial().to_vec();
         // Successors that wait to be estimated, and the state that was estimated last.
@@ -289,7 +292,7 @@ impl AStar {
             }
             let count = u64::from(states.len());
             let held = || states.bytes() + nodes.bytes() + flags.bytes() + open.bytes();
-            let bytes = || held() + estimator.bytes();
+            let bytes = || held() + estimator.bytes() + stubborn.as_ref().map_or(0, Stubborn::bytes);
             if let Some(reason) = watch.must_stop(estimator.work() + figures.generated * STEP, count, bytes) {
                 figures.states = count;
                 return End::Stopped(reason);

@@ -2,6 +2,7 @@
 
 use crate::astar::End;
 use crate::disk::{Opening, Stage};
+use crate::pruning::Pruning;
 use crate::sitting::{Sitting, question};
 use hadal_exec::rows::{Firing, RowSpace};
 use hadal_guide::plan::NoOps;
@@ -49,8 +50,16 @@ impl Sitting<'_> {
         counting: Counting,
     ) -> Result<ExternalEnd, Trouble> {
         let (planner, space) = (self.planner, self.space);
-        let undirected = self.undirected().filter(|_| counting == Counting::Costs);
-        let priced = Priced { space, counting, undirected, overflowed: planner.disk.overflowed };
+        let pruning = match counting {
+            Counting::Costs => Pruning::that_pays(space, planner.disk.threads, planner.governor.limit()),
+            Counting::Nothing => None,
+        };
+        // What is pruned may be the way back.
+        let undirected = self.undirected().filter(|_| counting == Counting::Costs && pruning.is_none());
+        if pruning.is_some() {
+            self.say("stubborn sets prune transitions");
+        }
+        let priced = Priced { space, counting, undirected, pruning, overflowed: planner.disk.overflowed };
         let remembering = Remembering::new(guide, space.words(), planner.disk.threads, planner.governor);
         // Tables of guides stay: the search plans with what is left beside them.
         let left = planner.governor.part(planner.governor.available());
@@ -131,6 +140,8 @@ struct Priced<'s> {
     space: &'s RowSpace,
     counting: Counting,
     undirected: Option<u32>,
+    /// Leaves what suffices for a cheapest plan.
+    pruning: Option<Pruning>,
     /// Told before anything is committed that a number had no room.
     overflowed: &'s (dyn Fn() + Sync),
 }
@@ -149,7 +160,7 @@ impl StateSpace for Priced<'_> {
     }
 
     fn fingerprint(&self) -> u64 {
-        hash(&[self.space.fingerprint(), self.counting as u64])
+        hash(&[self.space.fingerprint(), self.counting as u64 | u64::from(self.pruning.is_some()) << 1])
     }
 
     fn properties(&self) -> &[PropertyInfo] {
@@ -161,7 +172,8 @@ impl StateSpace for Priced<'_> {
     }
 
     fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(PricedWorker { priced: self, worker: self.space.row_worker() })
+        let pruning = self.pruning.as_ref().map(Pruning::another);
+        Box::new(PricedWorker { priced: self, worker: self.space.row_worker(), pruning })
     }
 
     fn costs(&self) -> CostRange {
@@ -187,6 +199,7 @@ impl StateSpace for Priced<'_> {
 struct PricedWorker<'p> {
     priced: &'p Priced<'p>,
     worker: hadal_exec::rows::RowWorker<'p>,
+    pruning: Option<Pruning>,
 }
 
 impl Worker for PricedWorker<'_> {
@@ -197,11 +210,15 @@ impl Worker for PricedWorker<'_> {
     fn successors(&mut self, state: &[u64], out: &mut Successors) {
         let priced = self.priced;
         let mut overflowed = false;
-        self.worker.expand(state, |row, firing, next| match firing {
+        let mut found = |row, firing, next: &[u64]| match firing {
             Firing::Reached(_) => out.push(Label(row), next),
             // The space notes it as well, and whoever planned begins again.
             _ => overflowed = true,
-        });
+        };
+        match &mut self.pruning {
+            Some(pruning) => pruning.expand(&mut self.worker, state, found),
+            None => self.worker.expand(state, &mut found),
+        }
         if overflowed {
             (priced.overflowed)();
         }

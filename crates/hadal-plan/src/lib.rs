@@ -22,6 +22,7 @@ mod optimal;
 mod page;
 mod plan;
 mod planner;
+mod pruning;
 mod satisficing;
 mod sitting;
 mod snapshot;

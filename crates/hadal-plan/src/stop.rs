@@ -28,6 +28,11 @@ impl<'a> Watch<'a> {
         Watch { most_states: states, ..Watch::new(control, governor, work) }
     }
 
+    /// The memory budget.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
     /// Whether the search must stop. `bytes` tells what it holds; asked only now and then.
     #[inline]
     pub(crate) fn must_stop(

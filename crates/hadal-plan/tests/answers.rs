@@ -2,7 +2,7 @@
 
 mod truth;
 
-use hadal_guide::plan::Safe;
+use hadal_guide::plan::{Pruned, Safe, Stubborn};
 use hadal_plan::{
     Abstraction, Answer, ENGINES, Engine, Found, GUIDES, GuideChoice, Kept, OnDisk, Opening, Outcome,
     Planner, Resumed,
@@ -209,6 +209,34 @@ fn searches_on_disk_answer_as_those_in_memory() {
         }
     }
     assert!(on_disk > 40, "{on_disk}");
+}
+
+/// Whether stubborn sets leave out a fifth of the transitions of all states.
+fn is_worth_pruning(truth: &Truth) -> bool {
+    let mut stubborn = Stubborn::new(&truth.space, 1 << 16).expect("a plain task");
+    let mut worker = truth.space.row_worker();
+    let (mut rows, mut pruned) = (Vec::new(), Pruned::default());
+    for state in &truth.states {
+        worker.applicable(state, &mut rows);
+        stubborn.prune(state, &mut rows, &mut pruned);
+    }
+    pruned.seen > 0 && pruned.pays()
+}
+
+#[test]
+fn stubborn_sets_on_disk_keep_costs_in_one_sitting_and_in_many() {
+    let (mut pruned, mut solved) = (0, 0);
+    for drawing in drawings(400).filter(|d| !(d.conditional || d.derived || d.numbers || d.monitors)) {
+        let Some(truth) = Truth::of(drawing).filter(is_worth_pruning) else { continue };
+        let how = How { on_disk: true, guide: "blind", ..BEST };
+        for outcome in [plan(truth.space.task().clone(), how), plan_in_sittings(truth.space.task(), how).0] {
+            assert_eq!(units(&truth, &outcome), truth.distances[0], "{drawing:?}");
+            assert_eq!(outcome.optimal, truth.distances[0].is_some(), "{drawing:?}");
+            pruned += u32::from(outcome.searches.iter().any(|search| search.starts_with("stubborn sets")));
+            solved += u32::from(outcome.optimal);
+        }
+    }
+    assert!(pruned > 5 && solved > 5, "{pruned} {solved}");
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn stubborn_sets_leave_a_cheapest_plan_of_every_state() {
     let (mut tasks, mut pruned, mut looked_at) = (0u64, 0u64, 0u64);
     for drawing in drawings(400).filter(|d| !(d.conditional || d.derived || d.numbers || d.monitors)) {
         let Some(truth) = Truth::of(drawing) else { continue };
-        let mut stubborn = Stubborn::new(&truth.space).expect("a plain task");
+        let mut stubborn = Stubborn::new(&truth.space, 1 << 16).expect("a plain task");
         let mut worker = truth.space.row_worker();
         let mut rows = Vec::new();
         let mut kept: Vec<Vec<u32>> = Vec::new();
@@ -127,6 +127,13 @@ fn stubborn_sets_leave_a_cheapest_plan_of_every_state() {
             looked_at += before as u64;
             pruned += (before - rows.len()) as u64;
             kept.push(rows.clone());
+        }
+        // A state keeps the same rows whatever was pruned before, on every thread and with any memory.
+        let mut another = Stubborn::new(&truth.space, 0).expect("a plain task").another();
+        for (state, kept) in truth.states.iter().zip(&kept).rev() {
+            worker.applicable(state, &mut rows);
+            another.prune(state, &mut rows, &mut Pruned::default());
+            assert_eq!(rows, *kept, "{drawing:?}");
         }
         // What is left must connect every state with the goal at the same cost.
         let edges: Vec<_> =

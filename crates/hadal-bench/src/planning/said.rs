@@ -126,15 +126,13 @@ pub fn ask((domain, problem): (&Path, &Path), options: &[&str], limit: Limit) ->
     if limit.clock == Clock::Wall {
         command.args(["--time-limit", &format!("{}s", limit.time.as_secs().max(1))]);
     }
-    let scratch = std::env::temp_dir();
-    let Ok(output) = command.current_dir(&scratch).stdin(Stdio::null()).output() else {
-        return Said::default();
-    };
+    let scratch = std::env::temp_dir().join(format!("hadal-bench-{}-runs", std::process::id()));
+    let output = std::fs::create_dir_all(&scratch)
+        .and_then(|()| command.current_dir(&scratch).stdin(Stdio::null()).output());
+    // Nobody resumes what a benchmark left, nor what was killed.
+    let _ = std::fs::remove_dir_all(&scratch);
+    let Ok(output) = output else { return Said::default() };
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    if let Some(run) = json["run"].as_str() {
-        // Nobody resumes what a benchmark left.
-        let _ = std::fs::remove_dir_all(scratch.join(run));
-    }
     let improvements = json["costs"].as_array().into_iter().flatten();
     Said {
         verdict: json["verdict"].as_str().map_or_else(

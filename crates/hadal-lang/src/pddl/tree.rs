@@ -91,7 +91,11 @@ pub fn read<'a>(text: &'a str, findings: &mut Diagnostics) -> Vec<Tree<'a>> {
                 open.last_mut().map_or(&mut top, |(_, items)| items).push(hyphen);
             }
             _ => {
-                while at < bytes.len() && !ends_word(bytes[at]) {
+                at += 1;
+                // A variable needs no blank before it: published domains have `(city?c)`.
+                let variable =
+                    |at: usize| bytes[at] == b'?' && bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
+                while at < bytes.len() && !ends_word(bytes[at]) && !variable(at) {
                     at += 1;
                 }
                 let word = Tree { span: Span::new(start, at), kind: Kind::Word(&text[start..at]) };
@@ -136,6 +140,14 @@ mod tests {
         let trees = read("(a-b -place - c -5)", &mut findings);
         let words: Vec<_> = trees[0].list().unwrap().iter().filter_map(Tree::word).collect();
         assert_eq!(words, ["a-b", "-", "place", "-", "c", "-5"]);
+    }
+
+    #[test]
+    fn a_variable_needs_no_blank_before_it() {
+        let mut findings = Diagnostics::default();
+        let trees = read("(city?c ?d sure? ?)", &mut findings);
+        let words: Vec<_> = trees[0].list().unwrap().iter().filter_map(Tree::word).collect();
+        assert_eq!(words, ["city", "?c", "?d", "sure?", "?"]);
     }
 
     #[test]

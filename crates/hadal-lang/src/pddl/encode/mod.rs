@@ -58,6 +58,7 @@ fn lowered(
     keep: Rows,
 ) -> Result<(RowTask, Option<Groups>), RowError> {
     let mut rows = lower::lower(task, variables, goals)?;
+    values::drop_own_conditions(&mut rows);
     let mut wider = None;
     // Where steps are counted, one that changes nothing else may matter.
     if keep == Rows::Relevant && !task.soft.monitors.iter().any(|monitor| monitor.counts) {
@@ -71,5 +72,6 @@ fn lowered(
         }
     }
     values::drop_unused(&mut rows);
+    values::drop_own_conditions(&mut rows);
     Ok((rows, wider))
 }

@@ -1,6 +1,6 @@
 //! Drops values that no variable ever takes, so that conditions name as few as possible.
 
-use hadal_system::rows::{Change, Need, RowTask, Term};
+use hadal_system::rows::{Change, Effect, Need, RowTask, Term};
 
 /// Drops values that no variable ever takes and no condition asks for; excluding one of two values is having the other.
 pub(crate) fn drop_unused(task: &mut RowTask) {
@@ -85,6 +85,26 @@ pub(crate) fn drop_unused(task: &mut RowTask) {
             *need = Need::Is(variable, 1 - value);
         }
     });
+}
+
+/// A variable of two values that is set to one of them where it has the other is set in any case: such are deletes of facts
+/// that a row does not need.
+pub(crate) fn drop_own_conditions(task: &mut RowTask) {
+    for row in &mut task.rows {
+        for at in 0..row.effects.len() {
+            let (earlier, rest) = row.effects.split_at_mut(at);
+            let Change::Set(variable, value) = rest[0].change else { continue };
+            // What an earlier effect sets must stay where this one does not happen.
+            let is_set = |effect: &Effect| matches!(effect.change, Change::Set(of, to) if of == variable && to != value);
+            if task.variables[variable as usize].values.len() == 2 && !earlier.iter().any(is_set) {
+                rest[0].when.retain(|need| match *need {
+                    Need::Is(of, had) => of != variable || had == value,
+                    Need::IsNot(of, had) => of != variable || had != value,
+                    _ => true,
+                });
+            }
+        }
+    }
 }
 
 /// Every conjunct of every condition.

@@ -114,11 +114,7 @@ impl Reader {
 
     /// Declares variables at the end of `scope` and returns them.
     pub(super) fn declare_variables(&mut self, items: &[Tree], scope: &mut Scope) -> Vec<Variable> {
-        let mut list = self.typed_list(items, true);
-        if let Some((_, span, _)) = list.get(MAX_VARIABLES) {
-            self.error(*span, format!("a list has more than {MAX_VARIABLES} variables"));
-            list.truncate(MAX_VARIABLES);
-        }
+        let list = self.variable_list(items);
         let mut declared: Vec<Variable> = Vec::with_capacity(list.len());
         let first = scope.names.len();
         for (name, span, types) in list {
@@ -130,6 +126,15 @@ impl Reader {
             declared.push(variable);
         }
         declared
+    }
+
+    fn variable_list<'a>(&mut self, items: &[Tree<'a>]) -> Vec<Typed<'a>> {
+        let mut list = self.typed_list(items, true);
+        if let Some((_, span, _)) = list.get(MAX_VARIABLES) {
+            self.error(*span, format!("a list has more than {MAX_VARIABLES} variables"));
+            list.truncate(MAX_VARIABLES);
+        }
+        list
     }
 
     /// The number of a set of types.
@@ -204,9 +209,17 @@ impl Reader {
             self.expected(item, "`(name ?parameter ...)`");
             return None;
         };
-        let mut scope = Scope::default();
-        let parameters = self.declare_variables(&item.list().unwrap_or_default()[1..], &mut scope);
-        let sorts = parameters.iter().map(|variable| variable.sort).collect();
+        let list = self.variable_list(&item.list().unwrap_or_default()[1..]);
+        let mut sorts = Vec::with_capacity(list.len());
+        for (at, (variable, span, _)) in list.iter().enumerate() {
+            // Nothing refers to these names; published domains repeat them.
+            if list[..at].iter().any(|(known, ..)| known == variable) {
+                self.findings.push(Diagnostic::warning(*span, format!("`{variable}` is declared twice")));
+            }
+        }
+        for (.., types) in list {
+            sorts.push(self.sort_of(types));
+        }
         Some(Symbol { name: name.to_string(), sorts, derived: false })
     }
 
