@@ -54,11 +54,14 @@ impl Sitting<'_> {
             Counting::Costs => Pruning::that_pays(space, planner.disk.threads, planner.governor.limit()),
             Counting::Nothing => None,
         };
-        // What is pruned may be the way back.
-        let undirected = self.undirected().filter(|_| counting == Counting::Costs && pruning.is_none());
-        if pruning.is_some() {
-            self.say("stubborn sets prune transitions");
-        }
+        let undirected = match &pruning {
+            // What is pruned may be the way back.
+            Some(_) => {
+                self.say("stubborn sets prune transitions");
+                None
+            }
+            None => self.undirected().filter(|_| counting == Counting::Costs),
+        };
         let priced = Priced { space, counting, undirected, pruning, overflowed: planner.disk.overflowed };
         let remembering = Remembering::new(guide, space.words(), planner.disk.threads, planner.governor);
         // Tables of guides stay: the search plans with what is left beside them.

@@ -220,7 +220,7 @@ fn is_worth_pruning(truth: &Truth) -> bool {
         worker.applicable(state, &mut rows);
         stubborn.prune(state, &mut rows, &mut pruned);
     }
-    pruned.seen > 0 && pruned.pays()
+    pruned.pays()
 }
 
 #[test]

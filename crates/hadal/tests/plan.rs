@@ -399,12 +399,17 @@ fn every_guide_proves_the_same_cost_and_problems_are_models_of_check() {
 
 #[test]
 fn steps_that_can_be_taken_back_bound_where_duplicates_lie() {
-    let (domain, problem) = tokens(4);
-    let (domain, problem) = task("undirected", &domain, &problem);
-    let (_, whole) = plan(&domain, &problem, &["--optimal"]);
-    let (_, json) = plan(&domain, &problem, &["--optimal", "--external"]);
-    assert_eq!((&json["cost"], &json["optimal"]), (&whole["cost"], &true.into()), "{json:#}");
-    assert_eq!(json["locality_bound"], 2, "{json:#}");
+    // Three tokens get in each other's way; the lamp gets in nobody's, so that stubborn sets prune and bound nothing.
+    for (name, lamp, bound) in [("undirected", false, 2.into()), ("pruned", true, serde_json::Value::Null)] {
+        let (domain, problem) = tokens(3);
+        let problem = if lamp { problem } else { problem.replace("(and (lit) ", "(and ") };
+        let (domain, problem) = task(name, &domain, &problem);
+        let (_, whole) = plan(&domain, &problem, &["--optimal"]);
+        let (_, json) = plan(&domain, &problem, &["--optimal", "--external"]);
+        assert_eq!((&json["cost"], &json["optimal"]), (&whole["cost"], &true.into()), "{json:#}");
+        assert_eq!(json["locality_bound"], bound, "{json:#}");
+        assert_eq!(json["searches"].to_string().contains("stubborn sets"), lamp, "{json:#}");
+    }
     // Lamps that pass their light on do not get it back.
     let one_way = "(define (problem three) (:domain lamps) (:objects a b c - lamp)
       (:init (first a) (next a b) (next b c) (= (total-cost) 0)) (:goal (and (on c) (on a))))";

@@ -178,7 +178,7 @@ impl Pruned {
 
     /// Whether a fifth goes.
     pub fn pays(&self) -> bool {
-        self.left * 5 <= self.seen * 4
+        self.seen > 0 && self.left * 5 <= self.seen * 4
     }
 
     fn is_given_up(&self) -> bool {
