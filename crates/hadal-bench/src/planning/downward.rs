@@ -2,9 +2,14 @@
 //! `HADAL_FAST_DOWNWARD` names, else `python3`.
 
 use super::said::{Asked, Limit, MEMORY_KIB, Said};
+use crate::args::Clock;
+use crate::measure::{Measured, measure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+/// Commands end by their own limits.
+const FOREVER: Duration = Duration::from_secs(1 << 30);
 
 /// LAMA's first search, A* with LM-cut, A* without a guide.
 const SEARCHES: [&str; 3] = [
@@ -40,7 +45,6 @@ impl Downward {
     /// All searches; the translator's time counts in each.
     pub fn run(&self, domain: &Path, problem: &Path, limit: Limit) -> Vec<Said> {
         let sas = std::env::temp_dir().join(format!("hadal-bench-{}.sas", std::process::id()));
-        let begun = Instant::now();
         let translate = format!(
             "{}'{}' -m fast_downward.translate '{}' '{}' --sas-file '{}'",
             limit.shell(Duration::ZERO),
@@ -49,11 +53,10 @@ impl Downward {
             problem.display(),
             sas.display()
         );
-        let translated = shell(&translate).is_some() && sas.is_file();
-        let taken = begun.elapsed();
-        let said = Asked::ALL.iter().zip(SEARCHES).map(|(&asked, search)| match translated {
-            true => self.search(asked, search, &sas, (limit, taken)),
-            false => Said { verdict: "not translated".to_owned(), ..Said::default() },
+        let translated = shell(&translate).filter(|_| sas.is_file());
+        let said = Asked::ALL.iter().zip(SEARCHES).map(|(&asked, search)| match &translated {
+            Some(translation) => self.search(asked, search, &sas, (limit, translation)),
+            None => Said { verdict: "not translated".to_owned(), ..Said::default() },
         });
         let said = said.collect();
         // A file that is left over is in nobody's way.
@@ -61,15 +64,25 @@ impl Downward {
         said
     }
 
-    fn search(&self, asked: Asked, search: &str, sas: &Path, (limit, taken): (Limit, Duration)) -> Said {
-        let begun = Instant::now();
+    fn search(
+        &self,
+        asked: Asked,
+        search: &str,
+        sas: &Path,
+        (limit, translation): (Limit, &Measured),
+    ) -> Said {
+        let taken = match limit.clock {
+            Clock::Wall => translation.wall_seconds,
+            Clock::Cpu => translation.cpu_seconds,
+        };
         let command = format!(
             "ulimit -v {MEMORY_KIB}; {}'{}' --search '{search}' --internal-plan-file /dev/null < '{}'",
-            limit.shell(taken),
+            limit.shell(Duration::from_secs_f64(taken)),
             self.binary.display(),
             sas.display()
         );
-        let text = shell(&command).unwrap_or_default();
+        let searched = shell(&command);
+        let (text, seconds) = searched.map_or((String::new(), 0.0), |it| (it.output, it.wall_seconds));
         let after = |mark: &str| {
             let rest = text.lines().find_map(|line| Some(line.split_once(mark)?.1.to_owned()))?;
             let number: String =
@@ -77,7 +90,9 @@ impl Downward {
             number.parse::<f64>().ok()
         };
         let cost = after("Plan cost: ");
-        let verdict = match (cost, text.contains("Completely explored state space")) {
+        let says = |mark| text.contains(mark);
+        let unsolvable = says("Task is provably unsolvable") || says("Completely explored state space");
+        let verdict = match (cost, unsolvable) {
             (Some(_), _) => "solved",
             (None, true) => "unsolvable",
             (None, false) => "stopped",
@@ -91,7 +106,7 @@ impl Downward {
             states: count("Number of registered states: ").or(count("Evaluated ")),
             expanded: count("Expanded "),
             evaluated: count("Evaluated "),
-            seconds: (taken + begun.elapsed()).as_secs_f64(),
+            seconds: translation.wall_seconds + seconds,
             search_seconds: after("Search time: "),
             peak_bytes: count("Peak memory: ").map(|kib| kib * 1024),
             levels: Vec::new(),
@@ -100,9 +115,8 @@ impl Downward {
     }
 }
 
-/// What a command prints, whatever its exit code; `None` where it cannot run or prints nothing.
-fn shell(command: &str) -> Option<String> {
-    let output = Command::new("bash").args(["-c", command]).stderr(Stdio::null()).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    (!text.is_empty()).then_some(text)
+/// What a command prints and takes, whatever its exit code; `None` where it cannot run or prints nothing.
+fn shell(command: &str) -> Option<Measured> {
+    let measured = measure(Command::new("bash").args(["-c", command]), FOREVER).ok()?;
+    (!measured.output.is_empty()).then_some(measured)
 }
