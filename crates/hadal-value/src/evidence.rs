@@ -82,13 +82,16 @@ impl Needed {
     }
 }
 
+/// A path as numbers of states, and how likely it is.
+pub(crate) type Numbered = (Vec<u32>, RBig);
+
 /// The most likely paths of a chain from its initial state to `goal` through `through`, each as its states, as many as are
 /// needed; `None` where it takes too many.
 pub(crate) fn most_likely(
     chain: &Graph,
     (through, goal): (&[bool], &[bool]),
     needed: &Needed,
-) -> Option<(Vec<(Vec<u32>, RBig)>, RBig)> {
+) -> Option<(Vec<Numbered>, RBig)> {
     let best = best_ends(chain, through, goal);
     let (mut beginnings, mut open) = (Vec::<(u32, u32, f64)>::new(), BinaryHeap::new());
     let start = *chain.initial.first()?;

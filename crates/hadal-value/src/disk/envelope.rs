@@ -22,6 +22,8 @@ use hadal_store::{Governor, RunFile};
 use hadal_system::chance::{Objective, Sense};
 use hadal_system::{StateSpace, Successors, System};
 
+/// Tells the folder from that of all states.
+const ENVELOPE: u64 = 0x004C_414F;
 /// Bounds of the part are made at most so much sharper than asked for.
 const SHARPEST: f64 = 1e-4;
 
@@ -40,7 +42,7 @@ pub fn answer_growing(
     // What is not answered leaves no folder behind.
     Question::of(objective).ok_or(SolveError::Method(METHOD))?;
     let fingerprint =
-        super::answer::fingerprint(space, system, objective, (options.precision, None)) ^ 0x4C41_4F;
+        super::answer::fingerprint(space, system, objective, (options.precision, None)) ^ ENVELOPE;
     let path = place.folder.join(format!("envelope-{fingerprint:016x}"));
     let mut journal = Journal::open(&path, fingerprint, &Governor::new(place.memory))?;
     let answer = answer_growing_with(space, system, objective, options, &mut journal)?;

@@ -150,7 +150,7 @@ fn cells(equations: &Equations) -> Result<Vec<u64>, DiskError> {
                 let mut nth = 0u64;
                 places.retain(|_| {
                     nth += 1;
-                    nth % 2 == 0
+                    nth.is_multiple_of(2)
                 });
             }
         }
