@@ -83,6 +83,18 @@ impl<B: Bucket> Index<B> {
         Ok(())
     }
 
+    /// Gives up every entry, keeps the memory.
+    pub(super) fn clear(&mut self) {
+        if let Some(pages) = &mut self.pages {
+            pages.clear();
+        }
+    }
+
+    /// How many buckets it has.
+    pub(super) fn buckets(&self) -> u64 {
+        self.buckets
+    }
+
     /// How many states it takes.
     pub(super) fn capacity(&self) -> u64 {
         self.buckets * B::ENTRIES as u64 / MAX_LOAD.1 * MAX_LOAD.0

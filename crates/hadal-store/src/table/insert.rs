@@ -17,21 +17,28 @@ use std::sync::atomic::Ordering;
 pub(super) const WINDOW: usize = 64;
 /// How many entries of the index a writer claims at a time, so that writers seldom meet.
 const CLAIM: u64 = 512;
-/// Fewer states are entered into a larger index by one thread: starting others costs more.
-const SHARED_FROM: u64 = if cfg!(test) { 1 << 10 } else { 1 << 18 };
 
 /// The index, in the form that the budget asks for.
 #[derive(Debug)]
 pub(super) enum AnyIndex {
-    Narrow(Index<Narrow>),
+    Narrow(Index<Narrow>, Entries),
     Wide(Index<Wide>),
+}
+
+/// What entries say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entries {
+    /// Where states lie.
+    Places,
+    /// What their buckets do not say of them.
+    Remainders,
 }
 
 /// Calls the same for either form.
 macro_rules! on_index {
     ($index:expr, $inner:ident => $call:expr) => {
         match $index {
-            AnyIndex::Narrow($inner) => $call,
+            AnyIndex::Narrow($inner, _) => $call,
             AnyIndex::Wide($inner) => $call,
         }
     };
@@ -40,12 +47,14 @@ pub(super) use on_index;
 
 /// What became of a window.
 #[derive(Default)]
-struct Taken {
+pub(super) struct Taken {
     /// A bit for each state that was new.
-    new: u64,
+    pub(super) new: u64,
     /// How many states are in the table now.
-    done: usize,
-    full: Option<OverBudget>,
+    pub(super) done: usize,
+    pub(super) full: Option<OverBudget>,
+    /// Whether the next one has no entry in an index of this kind.
+    pub(super) crowded: bool,
 }
 
 /// What the passes over a window leave each other.
@@ -87,7 +96,7 @@ impl StateTable {
         while done < total {
             let (index, room) = self.index_with_room(writer, total - done).map_err(|full| (done, full))?;
             let before = arena.len();
-            let mut outcome = Ok(());
+            let (mut outcome, mut crowded) = (Ok(()), false);
             for states in states[done * self.words..][..room * self.words].chunks(WINDOW * self.words) {
                 let mut number = arena.len();
                 let window = Window { states, first: done };
@@ -102,6 +111,9 @@ impl StateTable {
                 done += taken.done;
                 if let Some(full) = taken.full {
                     outcome = Err((done, full));
+                }
+                crowded = taken.crowded;
+                if outcome.is_err() || crowded {
                     break;
                 }
             }
@@ -110,6 +122,10 @@ impl StateTable {
             self.rights[writer].fetch_sub(new, Ordering::Relaxed);
             self.len.fetch_add(new, Ordering::Relaxed);
             outcome?;
+            if crowded {
+                drop(index);
+                self.name_places();
+            }
         }
         Ok(())
     }
@@ -150,6 +166,10 @@ impl StateTable {
         window: Window,
         beside: &mut Option<&mut dyn Beside>,
     ) -> Taken {
+        if let (AnyIndex::Narrow(index, Entries::Remainders), Some(remainders)) = (index, self.remainders) {
+            // SAFETY: as the caller promises.
+            return unsafe { self.add_remainders((&index.lines(), remainders), writer, window.states) };
+        }
         // SAFETY: as the caller promises; the width is that of the table.
         on_index!(index, index => unsafe {
             let target = Target { lines: index.lines(), writer };
@@ -313,70 +333,6 @@ impl StateTable {
                 beside.write(number, writer)?;
             }
             Ok(StateRef::new(writer, n))
-        }
-    }
-
-    /// Makes sure that `more` states fit the index.
-    pub(super) fn grow_for(&self, more: u64) -> Result<(), OverBudget> {
-        let mut index = self.index.write().unwrap_or_else(|e| e.into_inner());
-        // Nobody is adding: what was claimed and not used is free again.
-        self.rights.iter().for_each(|right| right.store(0, Ordering::Relaxed));
-        self.claimed.store(self.len(), Ordering::Relaxed);
-        let needed = self.len() + more;
-        on_index!(&mut *index, index => {
-            if needed <= index.capacity() {
-                return Ok(());
-            }
-            index.grow(needed, &self.governor)?;
-            let lines = index.lines();
-            match self.words {
-                1 => self.enter_all::<_, 1>(&lines),
-                2 => self.enter_all::<_, 2>(&lines),
-                _ => self.enter_all::<_, 0>(&lines),
-            }
-        });
-        Ok(())
-    }
-
-    /// Enters every state into an empty index. Where several threads write and there are many states, as many threads enter
-    /// them: the writers are waiting.
-    fn enter_all<B: Bucket, const W: usize>(&self, lines: &Lines<B>) {
-        let writers = 0..self.arenas.len();
-        if writers.len() == 1 || self.len() < SHARED_FROM {
-            writers
-                .for_each(|writer| self.enter_arena::<B, W>((lines, writer), |h, code| lines.enter(h, code)));
-        } else {
-            std::thread::scope(|scope| {
-                for writer in writers {
-                    let enter = |h, code| lines.enter_beside_others(h, code);
-                    scope.spawn(move || self.enter_arena::<B, W>((lines, writer), enter));
-                }
-            });
-        }
-    }
-
-    /// Enters the states of one arena.
-    fn enter_arena<B: Bucket, const W: usize>(
-        &self,
-        (lines, writer): (&Lines<B>, usize),
-        enter: impl Fn(u64, u64),
-    ) {
-        let arena = &self.arenas[writer];
-        let mut state = vec![0; self.words];
-        let mut hashes = [0; WINDOW];
-        let mut n = 0;
-        while n < arena.len() {
-            let count = (arena.len() - n).min(WINDOW as u64) as usize;
-            for (k, h) in hashes[..count].iter_mut().enumerate() {
-                // SAFETY: the arena has that many records.
-                unsafe { self.form.read::<W>(arena.address(n + k as u64), &mut state) };
-                *h = hash(if W == 0 { &state } else { &state[..W] });
-                prefetch(lines.at(lines.home(*h)));
-            }
-            for (k, &h) in hashes[..count].iter().enumerate() {
-                enter(h, self.code_of(StateRef::new(writer, n + k as u64)));
-            }
-            n += count as u64;
         }
     }
 }

@@ -4,7 +4,8 @@
 //! a breadth-first search is a range of each arena and needs no queue. The [index](index) holds where each state lies
 //! and a byte of its hash, which only ever *saves* a comparison; equality of whole states decides. Look-ups
 //! come in batches: all index lines are requested from memory before the first is needed, then all states, so the waits
-//! overlap ([insert]).
+//! overlap ([insert]). Where states have one word and the index is large enough, its entries [are](quotient) the states, and
+//! a state that is known takes one line.
 //!
 //! Threads insert at the same time without locks; growing the index stops them for a moment. Because the index can be
 //! rebuilt from the arenas, growing needs no second one beside the old.
@@ -12,11 +13,14 @@
 mod arena;
 mod bucket;
 mod form;
+mod growing;
 mod index;
 mod insert;
 mod pages;
 mod payloads;
+mod quotient;
 mod reference;
+mod remainder;
 mod taking;
 #[cfg(test)]
 mod tests;
@@ -33,10 +37,11 @@ use form::Form;
 use hadal_system::Payload;
 use hadal_system::state::hash;
 use index::{Index, Lines, byte_of};
-use insert::{AnyIndex, on_index};
+use insert::{AnyIndex, Entries, on_index};
 use payloads::Payloads;
+use remainder::Remainders;
 use std::sync::RwLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// An exact set of packed states in RAM.
 #[derive(Debug)]
@@ -49,6 +54,9 @@ pub struct StateTable {
     /// Bits that name a writer in the index.
     writer_bits: u32,
     payloads: Option<Payloads>,
+    /// How states are cut where the index may hold them instead of their places, and whether somebody needs the places.
+    remainders: Option<Remainders>,
+    places_asked: AtomicBool,
     index: RwLock<AnyIndex>,
     /// Entries of the index that writers may use or have used, and of them those that each may still use.
     claimed: AtomicU64,
@@ -76,7 +84,10 @@ impl StateTable {
         let table = StateTable::of_form((words, Form::of_bits(words, bits)), 0, writers, governor)?;
         let chunk_bytes = (governor.limit() / (64 * writers as u64)).clamp(16 << 10, 32 << 20) as usize;
         let payloads = (payload.words > 0).then(|| Payloads::new(payload, writers, chunk_bytes, governor));
-        Ok(StateTable { payloads, ..table })
+        let remainders = if payloads.is_none() { Remainders::of(words, bits) } else { None };
+        let mut table = StateTable { payloads, remainders, ..table };
+        table.choose_entries();
+        Ok(table)
     }
 
     /// Bytes that a state of `words` words of which the lowest `bits` are used takes in such a table, beside the index.
@@ -98,7 +109,7 @@ impl StateTable {
         // Writers need not find equally many states.
         let most = governor.limit() / (record as u64 + 5) * if writers == 1 { 1 } else { 2 };
         let index = match most < Narrow::MOST {
-            true => AnyIndex::Narrow(Index::new(governor)?),
+            true => AnyIndex::Narrow(Index::new(governor)?, Entries::Places),
             false => AnyIndex::Wide(Index::new(governor)?),
         };
         Ok(StateTable {
@@ -108,12 +119,23 @@ impl StateTable {
             arenas,
             writer_bits: writers.next_power_of_two().trailing_zeros(),
             payloads: None,
+            remainders: None,
+            places_asked: AtomicBool::new(false),
             index: RwLock::new(index),
             claimed: AtomicU64::new(0),
             rights: (0..writers).map(|_| AtomicU64::new(0)).collect(),
             len: AtomicU64::new(0),
             governor: governor.clone(),
         })
+    }
+
+    /// Lets entries of an index without states be what suits its size.
+    fn choose_entries(&mut self) {
+        let buckets = on_index!(&*self.read_index(), index => index.buckets());
+        let chosen = self.entries_for(buckets);
+        if let AnyIndex::Narrow(_, entries) = self.index.get_mut().unwrap_or_else(|e| e.into_inner()) {
+            *entries = chosen;
+        }
     }
 
     /// What is beside each state.
@@ -252,7 +274,12 @@ impl StateTable {
     /// Finds one state.
     pub fn find(&self, state: &[u64]) -> Option<StateRef> {
         assert_eq!(state.len(), self.words, "every state has the same width");
-        let index = self.read_index();
+        let mut index = self.read_index();
+        if let AnyIndex::Narrow(_, Entries::Remainders) = &*index {
+            drop(index);
+            self.name_places();
+            index = self.read_index();
+        }
         let at = on_index!(&*index, index => self.probe(&index.lines(), hash(state), state))?;
         self.arenas[at.writer()].reach(at.number());
         Some(at)
@@ -327,12 +354,18 @@ impl StateTable {
         *self.claimed.get_mut() = 0;
         self.rights.iter_mut().for_each(|right| *right.get_mut() = 0);
         let index = self.index.get_mut().unwrap_or_else(|e| e.into_inner());
-        on_index!(index, index => index.start_again(&self.governor))
+        on_index!(index, index => index.start_again(&self.governor))?;
+        self.choose_entries();
+        Ok(())
     }
 
     /// Gives up the index, so that only the states themselves are held: they can still be copied out, not found.
     pub fn drop_index(&mut self) {
-        on_index!(self.index.get_mut().unwrap_or_else(|e| e.into_inner()), index => index.give_up());
+        let index = self.index.get_mut().unwrap_or_else(|e| e.into_inner());
+        on_index!(index, index => index.give_up());
+        if let AnyIndex::Narrow(_, entries) = index {
+            *entries = Entries::Places;
+        }
     }
 
     fn read_index(&self) -> std::sync::RwLockReadGuard<'_, AnyIndex> {

@@ -57,11 +57,16 @@ impl Pages {
         if unsafe { libc::mprotect(self.start.as_ptr().cast(), bytes, USABLE) } != 0 {
             return false;
         }
-        // SAFETY: these bytes may be written, and nobody else has the region.
-        unsafe { self.start.as_ptr().cast::<u8>().write_bytes(0, self.used) };
+        self.clear();
         self.used = bytes;
         self.ask_for_huge();
         true
+    }
+
+    /// Makes all that may be used zero.
+    pub(super) fn clear(&mut self) {
+        // SAFETY: these bytes may be written, and nobody else has the region.
+        unsafe { self.start.as_ptr().cast::<u8>().write_bytes(0, self.used) };
     }
 
     fn map(bytes: usize, protection: libc::c_int) -> Option<Self> {

@@ -37,6 +37,85 @@ fn states_of_bits(seed: u64, n: usize, words: usize, bits: u32) -> Vec<u64> {
     states
 }
 
+/// Whether the entries of the index are remainders of states.
+fn holds_remainders(table: &StateTable) -> bool {
+    matches!(&*table.read_index(), AnyIndex::Narrow(_, Entries::Remainders))
+}
+
+#[test]
+fn an_index_of_remainders_holds_each_state_once_until_places_are_asked_for() {
+    let widths: &[u32] = if cfg!(miri) { &[9, 38] } else { &[1, 9, 31, 33, 38, 39, 42, 60] };
+    for &bits in widths {
+        let mut table = StateTable::keeping((1, bits), Payload::NONE, 1, &Governor::new(1 << 26)).unwrap();
+        assert_eq!(holds_remainders(&table), bits <= 38, "{bits} bits");
+        let states = states_of_bits(u64::from(bits), MANY, 1, bits);
+        let mut expected = HashSet::new();
+        let mut was_used = false;
+        for batch in states.chunks(777) {
+            let mut new = Vec::new();
+            table.insert_all(batch, |_, _| {}, |n, _| new.push(batch[n])).unwrap();
+            let firsts: Vec<u64> = batch.iter().copied().filter(|&state| expected.insert(state)).collect();
+            assert_eq!(new, firsts, "{bits} bits");
+            was_used |= holds_remainders(&table);
+        }
+        assert_eq!(was_used, bits <= 42, "{bits} bits");
+        table.insert_all(&states, |_, _| {}, |_, _| panic!("it was known")).unwrap();
+        assert_eq!(table.len(), expected.len() as u64);
+        let mut flat = Vec::new();
+        table.copy_states(0, 0, table.len(), &mut flat);
+        for (number, &state) in flat.iter().enumerate() {
+            assert_eq!(table.find(&[state]), Some(StateRef::new(0, number as u64)));
+        }
+        assert!(!holds_remainders(&table), "it says where states lie");
+        table.clear().unwrap();
+        assert!(!holds_remainders(&table) || !was_used, "and goes on to");
+    }
+}
+
+#[test]
+fn states_too_far_from_their_buckets_or_with_other_bits_end_an_index_of_remainders() {
+    let mut table = StateTable::keeping((1, 33), Payload::NONE, 1, &Governor::new(1 << 26)).unwrap();
+    let remainders = Remainders::of(1, 33).unwrap();
+    // States that all begin at the first of 128 buckets: the third is the last that tests allow.
+    let near = (0..).filter(|&state| remainders.hash(remainders.scatter(state)) >> 57 == 0);
+    let states: Vec<u64> = near.take(12 * 3 + 1).collect();
+    table.insert_all(&states[..36], |_, _| {}, |_, _| {}).unwrap();
+    assert!(holds_remainders(&table));
+    let mut new = 0;
+    table.insert_all(&states, |_, _| {}, |_, _| new += 1).unwrap();
+    assert_eq!((new, holds_remainders(&table)), (1, false));
+    assert!(states.iter().all(|&state| table.find(&[state]).is_some()));
+
+    let mut table = StateTable::keeping((1, 33), Payload::NONE, 1, &Governor::new(1 << 26)).unwrap();
+    table.insert_all(&[5, 5 | 1 << 38, 5], |_, _| {}, |_, _| {}).unwrap();
+    assert_eq!((table.len(), holds_remainders(&table)), (2, false));
+}
+
+#[test]
+fn threads_agree_on_states_in_an_index_of_remainders() {
+    let mut table = StateTable::keeping((1, 37), Payload::NONE, 4, &Governor::new(1 << 26)).unwrap();
+    let states = states_of_bits(8, MANY / 4, 1, 37);
+    let new = AtomicU64::new(0);
+    let (_, writers) = table.share();
+    std::thread::scope(|scope| {
+        for mut writer in writers {
+            let (states, new) = (&states, &new);
+            scope.spawn(move || {
+                let mut added = 0;
+                for batch in states.chunks(100) {
+                    writer.insert_all(batch, |_, _| {}, |_, _| added += 1).unwrap();
+                }
+                new.fetch_add(added, Ordering::Relaxed);
+            });
+        }
+    });
+    let expected: HashSet<u64> = states.iter().copied().collect();
+    assert_eq!((new.into_inner(), table.len()), (expected.len() as u64, expected.len() as u64));
+    let mut flat = Vec::new();
+    (0..4).for_each(|writer| table.copy_states(writer, 0, table.added_by(writer), &mut flat));
+    assert_eq!(flat.into_iter().collect::<HashSet<_>>(), expected);
+}
+
 /// A budget whose index has room for more than four billion states.
 fn gigantic() -> Governor {
     Governor::new(1 << 40)
