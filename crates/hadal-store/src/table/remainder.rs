@@ -104,7 +104,7 @@ mod tests {
             let bits = 32 + random.below(33) as u32;
             let remainders = Remainders::of(1, bits).unwrap();
             let buckets = remainders.least_buckets() + random.below(remainders.least_buckets());
-            let first = |x: Scattered| (u128::from(remainders.hash(x)) * u128::from(buckets) >> 64) as u64;
+            let first = |x: Scattered| ((u128::from(remainders.hash(x)) * u128::from(buckets)) >> 64) as u64;
             let one = Scattered(random.bits() & remainders.mask);
             // The nearest one with the same low bits.
             let Some(other) = one.0.checked_add(1 << KEPT).filter(|&other| remainders.holds(other)) else {
