@@ -10,11 +10,14 @@ use crate::layered::Trouble;
 use crate::report::{Proviso, StopReason, Verdict};
 use hadal_store::Governor;
 use hadal_store::error::ReadError;
+use hadal_store::vfs::Turn;
+pub(crate) use hadal_store::vfs::pause;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 /// How far a search that rests may go, and how it stands; its threads share it.
 pub(crate) struct Reins<'a> {
@@ -24,11 +27,7 @@ pub(crate) struct Reins<'a> {
     before: Progress,
     states: AtomicU64,
     transitions: AtomicU64,
-    work: AtomicU64,
-    /// The work at which it rests.
-    until: AtomicU64,
-    /// It is to end where it is.
-    ends: AtomicBool,
+    turn: Arc<Turn>,
     /// Something wrong is known to be there; what is left is the way to it.
     found: AtomicBool,
 }
@@ -42,9 +41,7 @@ impl<'a> Reins<'a> {
             before,
             states: AtomicU64::new(before.states),
             transitions: AtomicU64::new(before.transitions),
-            work: AtomicU64::new(before.work),
-            until: AtomicU64::new(0),
-            ends: AtomicBool::new(false),
+            turn: Arc::new(Turn::after(before.work)),
             found: AtomicBool::new(false),
         })
     }
@@ -52,7 +49,12 @@ impl<'a> Reins<'a> {
     /// Counts work, in units of about a nanosecond.
     #[inline]
     pub(crate) fn count(&self, work: u64) {
-        self.work.fetch_add(work, Ordering::Relaxed);
+        self.turn.count(work);
+    }
+
+    /// How much work it has until it rests.
+    pub(crate) fn turn(&self) -> &Arc<Turn> {
+        &self.turn
     }
 
     /// Takes note of how many states and transitions there are.
@@ -76,10 +78,8 @@ impl<'a> Reins<'a> {
 
     /// Lets the next step come, if this one's work is done; an error where the search must stop.
     pub(crate) async fn rest(&self) -> Result<(), StopReason> {
-        if self.work.load(Ordering::Relaxed) >= self.until.load(Ordering::Relaxed) {
-            pause().await;
-        }
-        if self.ends.load(Ordering::Relaxed) || self.control.is_interrupted() {
+        self.turn.rest().await;
+        if self.turn.ends() || self.control.is_interrupted() {
             return Err(StopReason::Interrupted);
         }
         if self.found.load(Ordering::Relaxed) {
@@ -90,8 +90,7 @@ impl<'a> Reins<'a> {
 
     /// How many pieces of this much work there are before the next rest; at most `most`, so that limits are looked at.
     pub(crate) fn allows(&self, piece: u64, most: u64) -> u64 {
-        let left = self.until.load(Ordering::Relaxed).saturating_sub(self.work.load(Ordering::Relaxed));
-        (left / piece).clamp(1, most)
+        (self.turn.left() / piece).clamp(1, most)
     }
 
     fn progress(&self, phase: Phase) -> Progress {
@@ -99,7 +98,7 @@ impl<'a> Reins<'a> {
             phase,
             states: self.states.load(Ordering::Relaxed),
             transitions: self.transitions.load(Ordering::Relaxed),
-            work: self.work.load(Ordering::Relaxed),
+            work: self.turn.done(),
             ahead: 0,
             memory: self.governor.current(),
             ..self.before
@@ -130,24 +129,16 @@ impl Early {
     }
 }
 
-/// Goes on with something that rests to its end: nobody asks for steps.
-pub(crate) fn to_its_end<T>(search: impl Future<Output = T>) -> T {
-    let mut search = std::pin::pin!(search);
-    loop {
-        if let Poll::Ready(ended) = search.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return ended;
-        }
-    }
-}
-
-/// Gives way once.
-pub(crate) async fn pause() {
-    let mut is_back = false;
-    std::future::poll_fn(|_| match std::mem::replace(&mut is_back, true) {
-        true => Poll::Ready(()),
-        false => Poll::Pending,
-    })
-    .await;
+/// What work comes to, and the seconds that it was at it: not those in which it rested.
+pub(crate) async fn busy<T>(work: impl Future<Output = T>) -> (T, f64) {
+    let (mut work, mut seconds) = (std::pin::pin!(work), 0.0);
+    let done = std::future::poll_fn(|context| {
+        let begun = Instant::now();
+        let polled = work.as_mut().poll(context);
+        seconds += begun.elapsed().as_secs_f64();
+        polled
+    });
+    (done.await, seconds)
 }
 
 /// One of several searches that go on together, on threads of their own.
@@ -199,8 +190,7 @@ impl<'a, T> Resting<'a, T> {
 
     /// Goes on for this much work; whether it is over.
     pub(crate) fn go_on(&mut self, work: u64) -> bool {
-        let done = self.reins.work.load(Ordering::Relaxed);
-        self.reins.until.store(done.saturating_add(work), Ordering::Relaxed);
+        self.reins.turn.give(work);
         if let At::Under(search) = &mut self.at
             && let Poll::Ready(ended) = search.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         {
@@ -218,7 +208,7 @@ impl<'a, T> Resting<'a, T> {
 
     /// What it came to; a search that is not over ends where it is.
     pub(crate) fn end(mut self) -> T {
-        self.reins.ends.store(true, Ordering::Relaxed);
+        self.reins.turn.end();
         loop {
             if let At::Over(ended) = self.at {
                 return ended;

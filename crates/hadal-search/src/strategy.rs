@@ -30,7 +30,7 @@ use crate::run::{Buffers, run_options};
 use crate::strategies::Resumes;
 use hadal_store::error::ReadError;
 use hadal_store::run::RunOptions;
-use hadal_store::vfs::Disk;
+use hadal_store::vfs::{Disk, at_once};
 
 /// Where a partition comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl<'a> Layering<'a> {
         let (options, strategy) = (self.options(), self.strategy);
         let making = Making { disk, options, space: task.space, governor, threads, strategy };
         let mut detector = (strategy.detection.make)(&making)?;
-        journal.view_all(&mut |depth, layer| detector.adopt(depth, layer))?;
+        at_once(journal.view_all(&mut async |depth, layer| detector.adopt(depth, layer).await))?;
         Ok(detector)
     }
 

@@ -345,3 +345,35 @@ fn no_step_counts_a_tenth_of_a_second_beyond_its_work() {
         assert!(before.states >= 200_000, "{name}: {before:?}");
     }
 }
+
+#[test]
+fn the_merge_of_a_layer_on_disk_rests() {
+    // Twice what a step is asked for, and the largest piece: what memory holds when it is written.
+    const WORK: u64 = 50_000;
+    const MOST: u64 = 2 * WORK + BUDGET;
+    let grid = Grid::torus(3, 60).with_fields();
+    for (name, method, _) in methods() {
+        if ["bfs", "dfs", "auto", "part"].contains(&&name[..]) {
+            continue;
+        }
+        let folder = FaultyFolder::new(Faults::default());
+        let question = Question::everything(grid.properties(), DeadlockNotion::Off);
+        let (control, governor) = (Control::new(Limits::default()), Governor::new(BUDGET));
+        let place = Place { folder, space: &grid, governor: governor.clone(), begin: Begin::Fresh };
+        let task = SearchTask { space: &grid, question: &question, control: &control };
+        let setting = Setting { task, governor: &governor, threads: 1, run: Run::New(&place) };
+        let mut explorer = method.explorer(setting).expect("it begins");
+        let (mut before, mut rests) = (explorer.progress(), 0);
+        while before.phase != Phase::Over {
+            let now = explorer.step(WORK).expect("it goes on");
+            assert!(now.work >= before.work, "{name}: {before:?} {now:?}");
+            assert!(now.work - before.work < MOST, "{name}: {}", now.work - before.work);
+            let merges = now.phase == Phase::Within && now.transitions == before.transitions;
+            rests += u64::from(merges && now.work > before.work);
+            before = now;
+        }
+        let explored = explorer.finish().expect("it is over");
+        assert_eq!((explored.report.states, explored.report.verdict), (216_000, Verdict::Holds), "{name}");
+        assert!(rests > 20, "{name}: {rests}");
+    }
+}

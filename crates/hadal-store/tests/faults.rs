@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hadal_store::levels::{LevelEntry, LevelPolicy, Levels};
 use hadal_store::manifest::{Commit, CommitError, Medium, OpenError, RunFolder, Verify};
 use hadal_store::merge::BlockSource;
-use hadal_store::vfs::{IoThreads, Vfs};
+use hadal_store::vfs::{IoThreads, Vfs, at_once};
 use hadal_store::{
     Bitmap, Governor, MergeError, ReadError, RecordShape, Records, RunFile, RunKind, RunOptions, RunReader,
     RunWriter, WriteError,
@@ -122,7 +122,7 @@ impl Explorer {
         let frontier = frontier.finish()?;
         let found = self.levels.filter_sorted(records, &mut Bitmap::new(records.len()))?;
         assert_eq!(found, 0);
-        self.levels.add_sorted(records)?;
+        at_once(self.levels.add_sorted(records))?;
         self.next += 1;
         let sections = BTreeMap::from([
             ("next".to_owned(), self.next.to_le_bytes().to_vec()),
@@ -361,7 +361,7 @@ fn a_run_on_a_real_folder_resumes() {
     .unwrap();
     let mut levels = Levels::new(folder.disk(), options(), LevelPolicy::FilePerLayer);
     for number in 0..LAYERS {
-        levels.add_sorted(Records::new(options().shape, &sorted_layer(number))).unwrap();
+        at_once(levels.add_sorted(Records::new(options().shape, &sorted_layer(number)))).unwrap();
     }
     let runs = levels.runs().collect();
     folder.commit(Commit { runs, ..Commit::default() }).unwrap();

@@ -8,7 +8,7 @@ use hadal_store::levels::{LevelPolicy, Levels};
 use hadal_store::merge::{BlockSource, MergeLimits, RunMerge, RunScan, merge_unique, subtract_closed};
 use hadal_store::run::BlockIndex;
 use hadal_store::sort::{sort_records, sort_unique};
-use hadal_store::vfs::IoThreads;
+use hadal_store::vfs::{IoThreads, at_once};
 use hadal_store::{
     Bitmap, Codec, Disk, Governor, RecordShape, Records, RunFile, RunKind, RunOptions, RunProbe, RunReader,
     RunWriter,
@@ -164,7 +164,7 @@ proptest! {
         prop_assert_eq!(drain(&mut merge), flat(&union));
         prop_assert_eq!(merge.duplicates() as usize, read - union.len());
         let limits = MergeLimits { fan_in };
-        let (merged, dropped) = merge_unique(&disk, runs, RunKind::Closed, &options, limits).unwrap();
+        let (merged, dropped) = at_once(merge_unique(&disk, runs, RunKind::Closed, &options, limits)).unwrap();
         prop_assert_eq!(drain(&mut RunReader::open(&merged).unwrap()), flat(&union));
         prop_assert_eq!(dropped as usize, read - union.len());
     }
@@ -195,10 +195,10 @@ proptest! {
             let mut fresh = Vec::new();
             let merge = RunMerge::of_runs(shape, &runs).unwrap().with_batch_records(11);
             let counts = if scan {
-                subtract_closed(merge, &mut RunScan::open(&closed_run).unwrap(), &mut fresh)
+                at_once(subtract_closed(&disk, merge, &mut RunScan::open(&closed_run).unwrap(), &mut fresh))
             } else {
                 let mut probe = RunProbe::open(&closed_run, Arc::clone(&index)).unwrap();
-                subtract_closed(merge, &mut probe, &mut fresh)
+                at_once(subtract_closed(&disk, merge, &mut probe, &mut fresh))
             }.unwrap();
             prop_assert_eq!(&fresh, &flat(&union));
             prop_assert_eq!(counts.fresh as usize, union.len());
@@ -234,7 +234,7 @@ proptest! {
                 }
             }
             prop_assert_eq!(found as usize, batch.len() - fresh.len());
-            levels.add_sorted(Records::new(shape, &flat(&fresh))).unwrap();
+            at_once(levels.add_sorted(Records::new(shape, &flat(&fresh)))).unwrap();
             all.extend(fresh);
         }
         prop_assert_eq!(levels.records() as usize, all.len());
@@ -255,7 +255,7 @@ proptest! {
         let records = Records::new(shape, &sorted);
         let found = levels.filter_sorted(records, &mut Bitmap::new(records.len())).unwrap();
         prop_assert_eq!(found as usize, all.len());
-        levels.compact().unwrap();
+        at_once(levels.compact()).unwrap();
         prop_assert!(levels.runs().count() <= 1);
         prop_assert_eq!(drain(&mut levels.scan().unwrap()), flat(&all));
     }
@@ -305,7 +305,7 @@ fn files_nobody_kept_are_gone_and_memory_is_given_back() {
     let mut levels = Levels::new(&disk, options, LevelPolicy::Merging { ratio: 2 });
     for layer in 0..20u64 {
         let states: Vec<u64> = (layer * 100..layer * 100 + 50).collect();
-        levels.add_sorted(Records::new(options.shape, &states)).unwrap();
+        at_once(levels.add_sorted(Records::new(options.shape, &states))).unwrap();
         assert!(levels.runs().count() <= 6);
     }
     use hadal_store::vfs::Vfs;

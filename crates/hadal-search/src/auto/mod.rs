@@ -145,7 +145,7 @@ impl AutoExplorer<'_> {
         let mut walk = walk.end()?;
         let moving = self.moving;
         self.payload = walk.take_payload();
-        if !matches!(walk.ended(), Some(LayerEnd::Whole | LayerEnd::Decided(_))) && !walk.has_questions() {
+        if !matches!(walk.ended(), Some(LayerEnd::Whole | LayerEnd::Decided(_))) && !walk.has_more() {
             walk.close_layer();
         }
         self.at = match walk.ended() {

@@ -15,6 +15,7 @@ use crate::run::{Buffers, COMPLETE, RUNNING, run_options};
 use hadal_store::Disk;
 use hadal_store::run::RunOptions;
 use hadal_store::sort::sort_unique;
+use hadal_store::vfs::at_once;
 use hadal_system::{Ascending, Cover, Successors, Worker};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -90,7 +91,7 @@ impl<'a> Engine<'a> {
         let most_batch = (setting.governor.limit() / BATCH_PART).clamp(64 << 10, 8 << 20);
         let memory = setting.governor.try_reserve(2 * most_batch, "successors")?;
         let mut detector = detector(cover, &disk, options)?;
-        journal.view_all(&mut |depth, layer| detector.adopt(depth, layer))?;
+        at_once(journal.view_all(&mut async |depth, layer| detector.adopt(depth, layer).await))?;
         Ok(Engine {
             costs,
             cover,
@@ -162,7 +163,7 @@ impl<'a> Engine<'a> {
         }
         self.offer()?;
         let mut found = self.journal.writer();
-        self.detector.finish_layer(&mut found)?;
+        at_once(self.detector.finish_layer(&mut found))?;
         if found.states() == 0 {
             return Ok(Ok(false));
         }
@@ -173,7 +174,7 @@ impl<'a> Engine<'a> {
             return Ok(Ok(false));
         }
         let detector = &mut self.detector;
-        self.journal.view(depth, &mut |layer| detector.closed(depth as u64, layer))?;
+        at_once(self.journal.view(depth, &mut async |layer| detector.closed(depth as u64, layer).await))?;
         self.record.now.stored += self.journal.states(depth);
         self.record.now.depth = depth as u64;
         let gauges = &self.setting.task.control.gauges;

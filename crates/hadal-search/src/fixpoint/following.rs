@@ -1,4 +1,5 @@
-//! A search of all states, and behind it the questions about infinite runs: both in steps.
+//! A search of all states, and behind it the questions about infinite runs: both in steps. What keeps its place in loops inside
+//! loops, the layers on disk and those questions, rests between the pieces of its work.
 
 use crate::explore::Progress;
 use crate::layered::Trouble;
@@ -13,12 +14,12 @@ pub(crate) trait Seeing<'a>: Sized + 'a {
 
     fn progress(&self) -> Progress;
 
-    /// Whether every state is known and questions are left.
-    fn has_questions(&self) -> bool;
+    /// Whether more is left than [`Seeing::go_on`] does: questions, or layers that rest.
+    fn has_more(&self) -> bool;
 
     fn reins(&self) -> Arc<Reins<'a>>;
 
-    /// Answers what is left, and is at its end.
+    /// Does what is left, or a layer of it.
     fn answer(self: Box<Self>, reins: Arc<Reins<'a>>) -> impl Future<Output = Answered<Self>> + 'a;
 }
 
@@ -41,25 +42,38 @@ impl<'a, S: Seeing<'a>> Following<'a, S> {
         Following { at: At::Seeing(Box::new(search)) }
     }
 
-    /// Goes on for this much work; whether it is at its end.
+    /// Goes on for this much work; whether it is at its end. A layer is not begun where its work would not be done by then.
     pub(crate) fn go_on(&mut self, work: u64) -> Result<bool, Trouble> {
-        let (at, is_over) = match std::mem::replace(&mut self.at, At::Nowhere) {
-            At::Seeing(mut search) => match search.go_on(work)? {
-                true if search.has_questions() => {
-                    let reins = search.reins();
-                    let answering = search.answer(Arc::clone(&reins));
-                    (At::Answering(Resting::new(reins, answering)), false)
+        let until = self.progress().work.saturating_add(work);
+        loop {
+            let left = until.saturating_sub(self.progress().work);
+            match std::mem::replace(&mut self.at, At::Nowhere) {
+                At::Seeing(mut search) => match search.go_on(left)? {
+                    true if search.has_more() => {
+                        let reins = search.reins();
+                        let answering = search.answer(Arc::clone(&reins));
+                        self.at = At::Answering(Resting::new(reins, answering));
+                    }
+                    is_over => {
+                        self.at = At::Seeing(search);
+                        return Ok(is_over);
+                    }
+                },
+                At::Answering(mut answering) => {
+                    if !answering.go_on(left) {
+                        self.at = At::Answering(answering);
+                        return Ok(false);
+                    }
+                    let search = answering.end()?;
+                    let (has_more, now) = (search.has_more(), search.progress());
+                    self.at = At::Seeing(search);
+                    if !has_more || now.work.saturating_add(now.ahead) >= until {
+                        return Ok(!has_more);
+                    }
                 }
-                is_over => (At::Seeing(search), is_over),
-            },
-            At::Answering(mut answering) => match answering.go_on(work) {
-                true => (At::Seeing(answering.end()?), true),
-                false => (At::Answering(answering), false),
-            },
-            At::Nowhere => (At::Nowhere, true),
-        };
-        self.at = at;
-        Ok(is_over)
+                At::Nowhere => return Ok(true),
+            }
+        }
     }
 
     pub(crate) fn progress(&self) -> Progress {

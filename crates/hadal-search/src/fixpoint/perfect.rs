@@ -126,7 +126,7 @@ fn place(seed: u64, level: usize, places: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resting::to_its_end;
+    use hadal_store::vfs::at_once;
 
     #[test]
     fn every_state_has_a_number_of_its_own() {
@@ -136,7 +136,7 @@ mod tests {
                 (0..count).for_each(|n| take(&state(n)));
                 Ok(())
             };
-            let numbers = to_its_end(Perfect::new(count, &Governor::unlimited(), &scan));
+            let numbers = at_once(Perfect::new(count, &Governor::unlimited(), &scan));
             let Ok(numbers) = numbers else { panic!("there is room") };
             assert_eq!(numbers.states(), count);
             let mut seen = vec![false; count as usize];

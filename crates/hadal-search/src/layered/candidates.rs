@@ -65,16 +65,16 @@ impl Candidates {
     }
 
     /// Makes as few runs of them as can be read at once.
-    pub(crate) fn reduce(&mut self) -> Result<(), Trouble> {
+    pub(crate) async fn reduce(&mut self) -> Result<(), Trouble> {
         let limits = MergeLimits::for_memory(&self.disk, &self.options);
         if self.runs.len() >= limits.fan_in {
-            self.unite()?;
+            self.unite().await?;
         }
         Ok(())
     }
 
     /// Makes one run of the runs: the first pass of separate merging (Lamborn 2014, sec. 3.3.3).
-    pub(crate) fn unite(&mut self) -> Result<(), Trouble> {
+    pub(crate) async fn unite(&mut self) -> Result<(), Trouble> {
         if self.runs.is_empty() || (self.runs.len() == 1 && self.held.is_empty()) {
             return Ok(());
         }
@@ -86,7 +86,8 @@ impl Candidates {
         }
         let runs = std::mem::take(&mut self.runs);
         let limits = MergeLimits::for_memory(&self.disk, &self.options);
-        let (run, duplicates) = merge_unique(&self.disk, runs, RunKind::Candidates, &self.options, limits)?;
+        let merged = merge_unique(&self.disk, runs, RunKind::Candidates, &self.options, limits);
+        let (run, duplicates) = merged.await?;
         self.runs.push(run);
         self.merged += duplicates;
         Ok(())
@@ -106,11 +107,12 @@ impl Candidates {
     }
 
     /// Offers all of them to another detector.
-    pub(crate) fn hand_over(&self, to: &mut dyn Detector) -> Result<(), Trouble> {
+    pub(crate) async fn hand_over(&self, to: &mut dyn Detector) -> Result<(), Trouble> {
         let mut merge = self.merge()?;
         let mut block = Vec::new();
         while merge.next_block(&mut block)? {
             to.offer(Ascending::new(self.options.shape.stride(), &block))?;
+            self.disk.rest().await?;
         }
         Ok(())
     }

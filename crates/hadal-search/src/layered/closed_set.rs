@@ -72,19 +72,19 @@ impl ClosedSet {
     }
 
     /// Adds a layer, or an ascending part of one, none of whose states is in the set.
-    pub(crate) fn add(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+    pub(crate) async fn add(&mut self, depth: u64, layer: LayerView<'_>) -> Result<(), Trouble> {
         match layer {
             LayerView::Run(run) => {
-                self.flush()?;
-                let run = askable(run, &self.options)?;
+                self.flush().await?;
+                let run = askable(run, &self.options).await?;
                 self.additions.push((depth, depth));
-                self.levels.add_run(run)?;
-                self.limit_runs()
+                self.levels.add_run(run).await?;
+                self.limit_runs().await
             }
             LayerView::States(states) => {
                 let states = states.flat();
                 if self.recent.len() + states.len() > self.most_recent {
-                    self.flush()?;
+                    self.flush().await?;
                 }
                 if self.recent.is_empty() {
                     self.recent_depths.0 = depth;
@@ -97,21 +97,21 @@ impl ClosedSet {
     }
 
     /// Moves the small layers to a run.
-    fn flush(&mut self) -> Result<(), Trouble> {
+    async fn flush(&mut self) -> Result<(), Trouble> {
         let mut recent = std::mem::take(&mut self.recent);
         if !recent.is_empty() {
             // Layers found by partial detection may share states.
             dedupe_sorted(self.options.shape, &mut recent);
             self.additions.push(self.recent_depths);
-            self.levels.add_sorted(Records::new(self.options.shape, &recent))?;
+            self.levels.add_sorted(Records::new(self.options.shape, &recent)).await?;
         }
-        self.limit_runs()
+        self.limit_runs().await
     }
 
     /// Merges the runs when there are more than can be open at once.
-    fn limit_runs(&mut self) -> Result<(), Trouble> {
+    async fn limit_runs(&mut self) -> Result<(), Trouble> {
         if self.merges && self.levels.runs().count() > self.most_runs {
-            self.levels.compact()?;
+            self.levels.compact().await?;
         }
         Ok(())
     }
@@ -177,7 +177,7 @@ impl ClosedSet {
 }
 
 /// The run, or a copy where its blocks are made to be streamed only.
-pub(super) fn askable(run: &RunFile, options: &RunOptions) -> Result<RunFile, Trouble> {
+pub(super) async fn askable(run: &RunFile, options: &RunOptions) -> Result<RunFile, Trouble> {
     if run.options().codec == options.codec {
         return Ok(run.clone());
     }
@@ -186,6 +186,7 @@ pub(super) fn askable(run: &RunFile, options: &RunOptions) -> Result<RunFile, Tr
     let mut block = Vec::new();
     while reader.next_block(&mut block)? {
         copy.push_all(Records::new(options.shape, &block))?;
+        run.disk().rest().await?;
     }
     Ok(copy.finish()?)
 }

@@ -9,6 +9,8 @@ use crate::report::{Buckets, CoverFigures, Distance};
 use hadal_store::diagram::{ClosedDiagram, RankedDiagram};
 use hadal_store::run::RunFile;
 use hadal_system::Ascending;
+use std::future::{Future, ready};
+use std::pin::Pin;
 
 /// States of a layer, ascending.
 #[derive(Clone, Copy)]
@@ -44,27 +46,40 @@ pub(crate) struct Found {
     pub(crate) window: u64,
 }
 
-/// Decides which candidates are new. All states found in earlier layers are closed.
+/// Work that rests between two blocks.
+pub(crate) type Rests<'s, T> = Pin<Box<dyn Future<Output = Result<T, Trouble>> + 's>>;
+
+/// Decides which candidates are new. What may move many blocks rests between them. All states found in earlier layers are closed.
 pub(crate) trait Detector {
     /// Takes candidates of the layer being found. They may repeat what was offered before or lies in earlier layers.
     ///
     /// When the detector runs out of its memory nothing of the batch is taken, and [`Detector::hand_over`] follows.
     fn offer(&mut self, batch: Ascending) -> Result<(), Trouble>;
 
+    /// Compares what was offered with the closed set, where that does not wait for the end of the layer.
+    fn compare(&mut self) -> Rests<'_, ()> {
+        Box::pin(ready(Ok(())))
+    }
+
     /// Writes the states of the layer that are new, each once and ascending; they are closed from now on.
-    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble>;
+    fn finish_layer<'s>(&'s mut self, layer: &'s mut LayerWriter) -> Rests<'s, Found>;
 
     /// Tells that the layer just finished now stands in the journal at this depth.
-    fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+    fn closed<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
         let _ = (depth, layer);
-        Ok(())
+        Box::pin(ready(Ok(())))
     }
 
     /// Takes states of the layer at this depth, or a part of them, that another detector found. Depths ascend.
-    fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble>;
+    fn adopt<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()>;
 
     /// As [`Detector::adopt`] of a whole layer whose states are also at hand.
-    fn adopt_at_hand(&mut self, depth: u64, states: Ascending, layer: LayerView) -> Result<(), Trouble> {
+    fn adopt_at_hand<'s>(
+        &'s mut self,
+        depth: u64,
+        states: Ascending<'s>,
+        layer: LayerView<'s>,
+    ) -> Rests<'s, ()> {
         let _ = states;
         self.adopt(depth, layer)
     }
@@ -90,8 +105,8 @@ pub(crate) trait Detector {
     }
 
     /// What is left of all closed states up to covering, where it tells them apart so.
-    fn covering(&mut self) -> Result<Option<CoverFigures>, Trouble> {
-        Ok(None)
+    fn covering(&mut self) -> Rests<'_, Option<CoverFigures>> {
+        Box::pin(ready(Ok(None)))
     }
 
     /// What there is to tell of its buckets, where it has some.
@@ -110,8 +125,8 @@ pub(crate) trait Detector {
     }
 
     /// Gives everything decided about the layer being found to another detector: states already known to be new are
-    /// offered to `to`, ascending in batches.
-    fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble>;
+    /// offered to `to`, ascending in batches. Nothing else may be asked of it any more.
+    fn hand_over<'s>(&'s mut self, to: &'s mut dyn Detector) -> Rests<'s, ()>;
 
     /// All closed states with numbers of their own, where its way to keep them gives them such for few bytes. Nothing may be
     /// asked of it any more.
@@ -141,13 +156,13 @@ pub(crate) trait Scopes {
     fn grouped(&mut self, block: &[u64]) -> Vec<(u32, u32)>;
 
     /// Takes what a group needs into RAM, as far as it fits.
-    fn enter(&mut self, group: usize) -> Result<(), Trouble>;
+    fn enter(&mut self, group: usize) -> Rests<'_, ()>;
 
     /// Expands what is left of a block of the group on all lanes.
     fn expand(&mut self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> BlockEnd;
 
     /// Makes room after a thread found none.
-    fn make_room(&mut self) -> Result<(), Trouble>;
+    fn make_room(&mut self) -> Rests<'_, ()>;
 }
 
 /// Stands in while one detector is exchanged for another; it is never asked anything.
@@ -157,14 +172,14 @@ impl Detector for Nothing {
     fn offer(&mut self, _: Ascending) -> Result<(), Trouble> {
         Ok(())
     }
-    fn finish_layer(&mut self, _: &mut LayerWriter) -> Result<Found, Trouble> {
-        Ok(Found::default())
+    fn finish_layer<'s>(&'s mut self, _: &'s mut LayerWriter) -> Rests<'s, Found> {
+        Box::pin(ready(Ok(Found::default())))
     }
-    fn adopt(&mut self, _: u64, _: LayerView) -> Result<(), Trouble> {
-        Ok(())
+    fn adopt<'s>(&'s mut self, _: u64, _: LayerView<'s>) -> Rests<'s, ()> {
+        Box::pin(ready(Ok(())))
     }
-    fn hand_over(self: Box<Self>, _: &mut dyn Detector) -> Result<(), Trouble> {
-        Ok(())
+    fn hand_over<'s>(&'s mut self, _: &'s mut dyn Detector) -> Rests<'s, ()> {
+        Box::pin(ready(Ok(())))
     }
     fn name(&self) -> &'static str {
         "none"

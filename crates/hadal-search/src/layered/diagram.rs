@@ -3,7 +3,7 @@
 //! Uniting a small layer with a large diagram costs far more than asking it, so the states of small layers wait in a table
 //! and join the diagram together: deep graphs have thousands of layers of a few hundred states.
 
-use super::detector::{Detector, Found, LayerView};
+use super::detector::{Detector, Found, LayerView, Rests};
 use super::journal::LayerWriter;
 use super::{BATCH_STATES, Trouble};
 use hadal_store::diagram::{ClosedDiagram, Keep, RankedDiagram, Set};
@@ -115,6 +115,57 @@ impl DiagramDetector {
         }
         Ok(())
     }
+
+    /// Writes the layer.
+    async fn write(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
+        if self.direct {
+            let disk = layer.disk().clone();
+            let mut states = self.closed.iter(Set::Next);
+            let mut batch = Vec::new();
+            while states.next_batch(&self.closed, BATCH_STATES, &mut batch) > 0 {
+                layer.push_all(Ascending::new(self.recent.table.words(), &batch))?;
+                batch.clear();
+                disk.rest().await?;
+            }
+            // The layer is written: the diagram need not keep it as a set of its own, so it is turned away twice.
+            self.closed.turn_layer();
+            self.closed.turn_layer();
+            self.direct = false;
+        } else {
+            self.recent.sort(self.recent.finished, self.recent.table.len());
+            layer.push_all(self.recent.ascending())?;
+        }
+        self.recent.finished = self.recent.table.len();
+        Ok(Found::default())
+    }
+
+    /// Closes states of an earlier layer.
+    async fn add(&mut self, layer: LayerView<'_>) -> Result<(), Trouble> {
+        match layer {
+            LayerView::States(states) => {
+                let count = states.len();
+                if !self.recent.has_room_for(count) {
+                    self.unite()?;
+                }
+                let fits = self.recent.has_room_for(count);
+                let taken = fits && self.recent.table.insert_all(states.flat(), |_, _| {}, |_, _| {}).is_ok();
+                // Also what was taken of a layer that did not fit: it is not of the layer being found.
+                self.recent.finished = self.recent.table.len();
+                if !taken {
+                    self.closed.filter_add(states.flat(), Keep::Closed, &mut self.fresh)?;
+                }
+            }
+            LayerView::Run(run) => {
+                let mut reader = RunReader::open(run)?;
+                let mut block = Vec::new();
+                while reader.next_block(&mut block)? {
+                    self.closed.filter_add(&block, Keep::Closed, &mut self.fresh)?;
+                    run.disk().rest().await?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What may wait beside a diagram whose live nodes take so many bytes.
@@ -186,48 +237,15 @@ impl Detector for DiagramDetector {
         Ok(())
     }
 
-    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
-        if self.direct {
-            stream(&self.closed, (Set::Next, self.recent.table.words()), |states| layer.push_all(states))?;
-            // The layer is written: the diagram need not keep it as a set of its own, so it is turned away twice.
-            self.closed.turn_layer();
-            self.closed.turn_layer();
-            self.direct = false;
-        } else {
-            self.recent.sort(self.recent.finished, self.recent.table.len());
-            layer.push_all(self.recent.ascending())?;
-        }
-        self.recent.finished = self.recent.table.len();
-        Ok(Found::default())
+    fn finish_layer<'s>(&'s mut self, layer: &'s mut LayerWriter) -> Rests<'s, Found> {
+        Box::pin(self.write(layer))
     }
 
-    fn adopt(&mut self, _: u64, layer: LayerView) -> Result<(), Trouble> {
-        match layer {
-            LayerView::States(states) => {
-                let count = states.len();
-                if !self.recent.has_room_for(count) {
-                    self.unite()?;
-                }
-                let fits = self.recent.has_room_for(count);
-                let taken = fits && self.recent.table.insert_all(states.flat(), |_, _| {}, |_, _| {}).is_ok();
-                // Also what was taken of a layer that did not fit: it is not of the layer being found.
-                self.recent.finished = self.recent.table.len();
-                if !taken {
-                    self.closed.filter_add(states.flat(), Keep::Closed, &mut self.fresh)?;
-                }
-            }
-            LayerView::Run(run) => {
-                let mut reader = RunReader::open(run)?;
-                let mut block = Vec::new();
-                while reader.next_block(&mut block)? {
-                    self.closed.filter_add(&block, Keep::Closed, &mut self.fresh)?;
-                }
-            }
-        }
-        Ok(())
+    fn adopt<'s>(&'s mut self, _: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
+        Box::pin(self.add(layer))
     }
 
-    fn adopt_at_hand(&mut self, depth: u64, states: Ascending, _: LayerView) -> Result<(), Trouble> {
+    fn adopt_at_hand<'s>(&'s mut self, depth: u64, states: Ascending<'s>, _: LayerView<'s>) -> Rests<'s, ()> {
         self.adopt(depth, LayerView::States(states))
     }
 
@@ -240,11 +258,18 @@ impl Detector for DiagramDetector {
             && self.closed.live_bytes_per_state() > self.packed_bytes / 2.0
     }
 
-    fn hand_over(mut self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
-        self.closed.release_tables();
-        stream(&self.closed, (Set::Next, self.recent.table.words()), |states| to.offer(states))?;
-        self.recent.sort(self.recent.finished, self.recent.table.len());
-        to.offer(self.recent.ascending())
+    fn hand_over<'s>(&'s mut self, to: &'s mut dyn Detector) -> Rests<'s, ()> {
+        Box::pin(async move {
+            self.closed.release_tables();
+            let mut states = self.closed.iter(Set::Next);
+            let mut batch = Vec::new();
+            while states.next_batch(&self.closed, BATCH_STATES, &mut batch) > 0 {
+                to.offer(Ascending::new(self.recent.table.words(), &batch))?;
+                batch.clear();
+            }
+            self.recent.sort(self.recent.finished, self.recent.table.len());
+            to.offer(self.recent.ascending())
+        })
     }
 
     fn numbered(mut self: Box<Self>) -> Option<RankedDiagram> {
@@ -274,26 +299,12 @@ impl Detector for DiagramDetector {
     }
 }
 
-fn stream(
-    closed: &ClosedDiagram,
-    (set, words): (Set, usize),
-    mut take: impl FnMut(Ascending) -> Result<(), Trouble>,
-) -> Result<(), Trouble> {
-    let mut states = closed.iter(set);
-    let mut batch = Vec::new();
-    while states.next_batch(closed, BATCH_STATES, &mut batch) > 0 {
-        take(Ascending::new(words, &batch))?;
-        batch.clear();
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::layered::journal::Journal;
     use hadal_store::run::RunOptions;
-    use hadal_store::vfs::{Disk, IoThreads};
+    use hadal_store::vfs::{Disk, IoThreads, at_once};
     use hadal_testkit::{Faults, FaultyFolder};
     use std::sync::Arc;
 
@@ -304,14 +315,13 @@ mod tests {
         let state = |n: u64| (0..words as u64).map(move |w| if w == 0 { n } else { w });
         let batch = |range: std::ops::Range<u64>| range.flat_map(state).collect::<Vec<u64>>();
         // The diagram has room for more, the table has not, although it holds less than it may.
-        detector.adopt(0, LayerView::States(Ascending::new(words, &batch(0..20_000)))).unwrap();
-        detector.adopt(1, LayerView::States(Ascending::new(words, &batch(20_000..20_010)))).unwrap();
+        at_once(detector.adopt(0, LayerView::States(Ascending::new(words, &batch(0..20_000))))).unwrap();
+        at_once(detector.adopt(1, LayerView::States(Ascending::new(words, &batch(20_000..20_010))))).unwrap();
         let others = governor.try_reserve(governor.available(), "others").unwrap();
         let (before, mut adopted) = (detector.closed.len(), 20_010);
         for depth in 2.. {
-            detector
-                .adopt(depth, LayerView::States(Ascending::new(words, &batch(adopted..adopted + 100))))
-                .unwrap();
+            let layer = batch(adopted..adopted + 100);
+            at_once(detector.adopt(depth, LayerView::States(Ascending::new(words, &layer)))).unwrap();
             adopted += 100;
             if detector.closed.len() > before {
                 break;
@@ -324,7 +334,7 @@ mod tests {
         let options = RunOptions::new(RecordShape::states(words), 1);
         let mut layer = Journal::new(&disk, options).unwrap().writer();
         detector.offer(Ascending::new(words, &batch(adopted - 10..adopted + 10))).unwrap();
-        detector.finish_layer(&mut layer).unwrap();
+        at_once(detector.finish_layer(&mut layer)).unwrap();
         assert_eq!(layer.states(), 10);
     }
 }

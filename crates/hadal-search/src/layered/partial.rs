@@ -5,7 +5,7 @@ use super::Trouble;
 use super::candidates::Candidates;
 use super::closed_set::{ClosedPass, ClosedSet};
 use super::detection::{CACHE_SHARE, Detection, Payloads};
-use super::detector::{Detector, Found, LayerView};
+use super::detector::{Detector, Found, LayerView, Rests};
 use super::journal::LayerWriter;
 use super::settling::Settling;
 use super::sorted::Sink;
@@ -36,6 +36,7 @@ pub(crate) struct PartialDetector {
     /// Layers one by one, as found.
     window: ClosedSet,
     settling: Settling,
+    disk: Disk,
     _memory: Reservation,
 }
 
@@ -47,25 +48,22 @@ impl PartialDetector {
             candidates: Candidates::new(disk, options, words),
             window: ClosedSet::new(disk, options, LevelPolicy::FilePerLayer, words),
             settling: Settling::new(disk, options, looking)?,
+            disk: disk.clone(),
             _memory: disk.governor.try_reserve(3 * most, "recent layers")?,
         })
     }
-}
 
-impl Detector for PartialDetector {
-    fn offer(&mut self, batch: Ascending) -> Result<(), Trouble> {
-        self.candidates.add(batch)
-    }
-
-    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
-        self.candidates.reduce()?;
+    /// Merges the candidates, frees them of the states of recent layers, or of all, and writes the rest.
+    async fn merge(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
+        self.candidates.reduce().await?;
         let since = self.settling.since(self.candidates.states());
         let all = match since {
             Some(_) => None,
             None => Some(self.settling.settled_pass()?),
         };
         let mut passes = Passes { window: self.window.filter(since.unwrap_or(0))?, all };
-        let done = subtract_closed(self.candidates.merge()?, &mut passes, &mut Sink(layer))?;
+        let merge = self.candidates.merge()?;
+        let done = subtract_closed(&self.disk, merge, &mut passes, &mut Sink(layer)).await?;
         let mut found = Found {
             within: done.duplicates_within + self.candidates.merged_away(),
             earlier: done.duplicates_closed,
@@ -82,24 +80,36 @@ impl Detector for PartialDetector {
         self.candidates.clear();
         Ok(found)
     }
+}
 
-    fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
-        self.settling.closed(depth, layer.states());
-        self.window.forget_before(self.settling.needed_from());
-        self.window.add(depth, layer)
+impl Detector for PartialDetector {
+    fn offer(&mut self, batch: Ascending) -> Result<(), Trouble> {
+        self.candidates.add(batch)
     }
 
-    fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
-        self.settling.adopt(depth, layer)?;
-        self.window.add(depth, layer)
+    fn finish_layer<'s>(&'s mut self, layer: &'s mut LayerWriter) -> Rests<'s, Found> {
+        Box::pin(self.merge(layer))
+    }
+
+    fn closed<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
+        self.settling.closed(depth, layer.states());
+        self.window.forget_before(self.settling.needed_from());
+        Box::pin(self.window.add(depth, layer))
+    }
+
+    fn adopt<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
+        Box::pin(async move {
+            self.settling.adopt(depth, layer).await?;
+            self.window.add(depth, layer).await
+        })
     }
 
     fn settling(&mut self) -> Option<&mut Settling> {
         Some(&mut self.settling)
     }
 
-    fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
-        self.candidates.hand_over(to)
+    fn hand_over<'s>(&'s mut self, to: &'s mut dyn Detector) -> Rests<'s, ()> {
+        Box::pin(self.candidates.hand_over(to))
     }
 
     fn name(&self) -> &'static str {

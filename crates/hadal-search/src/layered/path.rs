@@ -5,8 +5,9 @@ use super::journal::Journal;
 use crate::exchange::{Mailbox, Said, Stops, Words};
 use crate::explore::Progress;
 use crate::lane::SearchTask;
-use crate::resting::{Early, Reins, to_its_end};
+use crate::resting::{Early, Reins};
 use hadal_store::Governor;
+use hadal_store::vfs::at_once;
 use hadal_system::Successors;
 use hadal_system::state::compare;
 use std::cmp::Ordering::Less;
@@ -80,7 +81,7 @@ pub(crate) fn shortest_at_once(
 ) -> Result<Vec<Vec<u64>>, Trouble> {
     let reins = Reins::new(task.control, governor, Progress::NOTHING);
     reins.found();
-    to_its_end(shortest(task, (journal, threads), target, &reins)).map_err(Early::trouble)
+    at_once(shortest(task, (journal, threads), target, &reins)).map_err(Early::trouble)
 }
 
 /// The first state of the layer, in packed order, that leads to `target`.

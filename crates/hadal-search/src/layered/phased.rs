@@ -7,7 +7,7 @@
 use super::Trouble;
 use super::candidates::Candidates;
 use super::detection::{Detection, Payloads, SMALL_CACHE_SHARE, TABLE_SHARE};
-use super::detector::{Detector, Found, LayerView};
+use super::detector::{Detector, Found, LayerView, Rests};
 use super::journal::LayerWriter;
 use super::runs::ClosedRuns;
 use super::settling::{Looking, Settling};
@@ -77,7 +77,7 @@ impl PhasedDetector {
     }
 
     /// Removes from the table what `closed` has, as far as the last candidate; survivors go to the layer.
-    fn end_phase(
+    async fn end_phase(
         &mut self,
         closed: &mut [Cursor],
         last: &[u64],
@@ -101,7 +101,7 @@ impl PhasedDetector {
             found.by_distance.push(Distance::between(self.depth, self.closed.resident_depths(), hits));
         }
         for cursor in closed {
-            let hits = cursor.pass(last, self.shape, &mut strike)?;
+            let hits = cursor.pass(last, self.shape, &mut strike).await?;
             found.earlier += hits;
             cursor.found += hits;
         }
@@ -113,15 +113,10 @@ impl PhasedDetector {
         }
         Ok(self.table.clear()?)
     }
-}
 
-impl Detector for PhasedDetector {
-    fn offer(&mut self, batch: Ascending) -> Result<(), Trouble> {
-        self.candidates.add(batch)
-    }
-
-    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
-        self.candidates.reduce()?;
+    /// Fills the table with candidates and frees it of closed states, phase by phase.
+    async fn merge(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
+        self.candidates.reduce().await?;
         let mut candidates = std::mem::replace(&mut self.candidates, Candidates::none(&self.closed));
         let since = self.settling.as_mut().and_then(|settling| settling.since(candidates.states()));
         let mut found = Found::default();
@@ -135,12 +130,12 @@ impl Detector for PhasedDetector {
         while merge.next_block(&mut block)? {
             for record in block.chunks_exact(self.shape.stride()) {
                 if self.table.len() >= self.capacity {
-                    self.end_phase(&mut cursors, &last, layer, &mut found)?;
+                    self.end_phase(&mut cursors, &last, layer, &mut found).await?;
                 }
                 let one = Records::new(self.shape, record);
                 if self.table.insert_records(one).is_err() {
                     // The table is a little smaller than it was taken for.
-                    self.end_phase(&mut cursors, &last, layer, &mut found)?;
+                    self.end_phase(&mut cursors, &last, layer, &mut found).await?;
                     self.table.insert_records(one)?;
                 }
                 last.clear();
@@ -148,7 +143,7 @@ impl Detector for PhasedDetector {
             }
         }
         if !self.table.is_empty() {
-            self.end_phase(&mut cursors, &last, layer, &mut found)?;
+            self.end_phase(&mut cursors, &last, layer, &mut found).await?;
         }
         found.within = merge.duplicates() + candidates.merged_away();
         drop(merge);
@@ -163,29 +158,41 @@ impl Detector for PhasedDetector {
         self.candidates = candidates;
         Ok(found)
     }
+}
 
-    fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+impl Detector for PhasedDetector {
+    fn offer(&mut self, batch: Ascending) -> Result<(), Trouble> {
+        self.candidates.add(batch)
+    }
+
+    fn finish_layer<'s>(&'s mut self, layer: &'s mut LayerWriter) -> Rests<'s, Found> {
+        Box::pin(self.merge(layer))
+    }
+
+    fn closed<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
         self.depth = depth + 1;
         if let Some(settling) = &mut self.settling {
             settling.closed(depth, layer.states());
         }
-        self.closed.add(depth, layer)
+        Box::pin(self.closed.add(depth, layer))
     }
 
-    fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+    fn adopt<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
         self.depth = depth + 1;
-        if let Some(settling) = &mut self.settling {
-            settling.adopt(depth, layer)?;
-        }
-        self.closed.add(depth, layer)
+        Box::pin(async move {
+            if let Some(settling) = &mut self.settling {
+                settling.adopt(depth, layer).await?;
+            }
+            self.closed.add(depth, layer).await
+        })
     }
 
     fn settling(&mut self) -> Option<&mut Settling> {
         self.settling.as_mut()
     }
 
-    fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
-        self.candidates.hand_over(to)
+    fn hand_over<'s>(&'s mut self, to: &'s mut dyn Detector) -> Rests<'s, ()> {
+        Box::pin(self.candidates.hand_over(to))
     }
 
     fn name(&self) -> &'static str {
@@ -201,15 +208,17 @@ struct Cursor {
     next: usize,
     depths: (u64, u64),
     found: u64,
+    disk: Disk,
 }
 
 impl Cursor {
     fn open(run: &RunFile, depths: (u64, u64)) -> Result<Self, Trouble> {
-        Ok(Cursor { reader: RunReader::open(run)?, block: Vec::new(), next: 0, depths, found: 0 })
+        let (reader, disk) = (RunReader::open(run)?, run.disk().clone());
+        Ok(Cursor { reader, block: Vec::new(), next: 0, depths, found: 0, disk })
     }
 
     /// Shows every state up to `last` to `strike`; adds up what it returns.
-    fn pass(
+    async fn pass(
         &mut self,
         last: &[u64],
         shape: RecordShape,
@@ -231,6 +240,7 @@ impl Cursor {
                 self.block.clear();
                 return Ok(hits);
             }
+            self.disk.rest().await?;
         }
     }
 }

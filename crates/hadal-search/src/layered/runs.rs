@@ -36,22 +36,22 @@ impl ClosedRuns {
     }
 
     /// Adds a layer or a part of one.
-    pub(crate) fn add(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+    pub(crate) async fn add(&mut self, depth: u64, layer: LayerView<'_>) -> Result<(), Trouble> {
         match layer {
             LayerView::Run(run) => {
-                self.flush()?;
-                let run = askable(run, &self.options)?;
-                self.push((depth, depth), run)
+                self.flush().await?;
+                let run = askable(run, &self.options).await?;
+                self.push((depth, depth), run).await
             }
             LayerView::States(states) => {
                 let states = states.flat();
                 if self.resident.len() + states.len() > self.most_resident {
-                    self.flush()?;
+                    self.flush().await?;
                 }
                 if states.len() > self.most_resident {
                     let mut run = RunWriter::create(&self.disk, RunKind::Closed, &self.options)?;
                     run.push_all(Records::new(self.options.shape, states))?;
-                    return self.push((depth, depth), run.finish()?);
+                    return self.push((depth, depth), run.finish()?).await;
                 }
                 if self.resident.is_empty() {
                     self.resident_depths.0 = depth;
@@ -64,7 +64,7 @@ impl ClosedRuns {
     }
 
     /// Adds a run.
-    pub(crate) fn push(&mut self, depths: (u64, u64), run: RunFile) -> Result<(), Trouble> {
+    pub(crate) async fn push(&mut self, depths: (u64, u64), run: RunFile) -> Result<(), Trouble> {
         self.runs.push((depths, run));
         if self.runs.len() > self.most_runs {
             // The older half becomes one run: each state is rewritten logarithmically often.
@@ -73,14 +73,14 @@ impl ClosedRuns {
             let depths = (older[0].0.0, older[older.len() - 1].0.1);
             let runs = older.into_iter().map(|(_, run)| run).collect();
             let limits = MergeLimits::for_memory(&self.disk, &self.options);
-            let (run, _) = merge_unique(&self.disk, runs, RunKind::Closed, &self.options, limits)?;
+            let (run, _) = merge_unique(&self.disk, runs, RunKind::Closed, &self.options, limits).await?;
             self.runs.insert(0, (depths, run));
         }
         Ok(())
     }
 
     /// Moves what is in RAM to a run.
-    pub(crate) fn flush(&mut self) -> Result<(), Trouble> {
+    pub(crate) async fn flush(&mut self) -> Result<(), Trouble> {
         let mut resident = std::mem::take(&mut self.resident);
         if resident.is_empty() {
             return Ok(());
@@ -88,7 +88,7 @@ impl ClosedRuns {
         sort_records(self.options.shape, &mut resident);
         let mut run = RunWriter::create(&self.disk, RunKind::Closed, &self.options)?;
         run.push_all(Records::new(self.options.shape, &resident))?;
-        self.push(self.resident_depths, run.finish()?)
+        self.push(self.resident_depths, run.finish()?).await
     }
 
     /// The runs with their depths.

@@ -87,7 +87,7 @@ mod tests {
     use hadal_store::levels::LevelPolicy;
     use hadal_store::run::RunOptions;
     use hadal_store::shape::RecordShape;
-    use hadal_store::vfs::{Disk, Folder, IoThreads};
+    use hadal_store::vfs::{Disk, Folder, IoThreads, at_once};
     use hadal_system::Ascending;
     use std::sync::Arc;
 
@@ -105,7 +105,7 @@ mod tests {
         let mut closed = ClosedSet::new(&disk, RunOptions::new(shape, 7), policy, 1 << 10);
         let even: Vec<u64> = (0..20_000).map(|n| 2 * n).collect();
         for (depth, layer) in even.chunks(1000).enumerate() {
-            closed.add(depth as u64, LayerView::States(Ascending::new(1, layer))).unwrap();
+            at_once(closed.add(depth as u64, LayerView::States(Ascending::new(1, layer)))).unwrap();
         }
         let mut screen = Screen::of(&closed, 64 << 10, &disk.governor).unwrap().expect("there is room");
         let candidates: Vec<u64> = (30_000..50_000).collect();
@@ -129,10 +129,12 @@ mod tests {
         let shape = RecordShape::states(1);
         let policy = LevelPolicy::Merging { ratio: 3 };
         let mut closed = ClosedSet::new(&disk, RunOptions::new(shape, 7), policy, 1 << 10);
-        closed.add(0, LayerView::States(Ascending::new(1, &(0..1000).collect::<Vec<u64>>()))).unwrap();
+        at_once(closed.add(0, LayerView::States(Ascending::new(1, &(0..1000).collect::<Vec<u64>>()))))
+            .unwrap();
         assert!(Screen::of(&closed, 64 << 10, &disk.governor).unwrap().is_none(), "nothing is on disk");
-        closed.add(1, LayerView::States(Ascending::new(1, &(1000..21_000).collect::<Vec<u64>>()))).unwrap();
-        closed.add(2, LayerView::States(Ascending::new(1, &[21_000]))).unwrap();
+        at_once(closed.add(1, LayerView::States(Ascending::new(1, &(1000..21_000).collect::<Vec<u64>>()))))
+            .unwrap();
+        at_once(closed.add(2, LayerView::States(Ascending::new(1, &[21_000])))).unwrap();
         assert!(Screen::of(&closed, 8 << 10, &disk.governor).unwrap().is_none(), "three bits for each");
         let screen = Screen::of(&closed, 64 << 10, &disk.governor).unwrap().expect("enough for each");
         assert_eq!(screen.noted, 21_001);

@@ -5,6 +5,7 @@
 
 use super::Trouble;
 use super::closed_set::ClosedPass;
+use super::detector::LayerView;
 use super::journal::{Journal, LayerReader};
 use super::settling::Settling;
 use super::sweep::Sweep;
@@ -57,7 +58,7 @@ impl Sweep<'_> {
     /// Takes out of unsettled layers what an earlier one has, and out of the figures what was done for it.
     ///
     /// Transitions and covers of states explored again are found by firing from them once more.
-    pub(super) fn settle(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn settle(&mut self) -> Result<(), Trouble> {
         let end = self.journal.depth() as u64;
         let Some(settling) = self.detector.settling() else { return Ok(()) };
         if settling.is_trusted() {
@@ -73,7 +74,7 @@ impl Sweep<'_> {
         while next < self.journal.depth() {
             let together = self.together_from(next);
             states += together.clone().map(|depth| self.journal.states(depth)).sum::<u64>();
-            again += self.settle_layers(together.clone(), &mut lane)?;
+            again += self.settle_layers(together.clone(), &mut lane).await?;
             next = together.end;
         }
         // Only where the last layer was expanded: else it is still needed to go on from.
@@ -108,38 +109,47 @@ impl Sweep<'_> {
     }
 
     /// Settles these layers; returns how many states came again.
-    fn settle_layers(&mut self, depths: Range<usize>, lane: &mut Lane) -> Result<u64, Trouble> {
+    async fn settle_layers(&mut self, depths: Range<usize>, lane: &mut Lane<'_>) -> Result<u64, Trouble> {
         let mut again = 0;
         let Some(settling) = self.detector.settling() else { return Ok(0) };
         let alone = depths.len() == 1;
         let repeated = match alone {
             true => None,
-            false => repeated(&self.journal, settling, depths.clone())?,
+            false => repeated(&self.journal, settling, depths.clone()).await?,
         };
         for depth in depths.clone() {
             let known = repeated.as_ref().map(|repeated| &repeated[depth - depths.start][..]);
             let is_full = self.detector.settling().is_some_and(|it| it.was_full(depth as u64));
             again += match known {
                 Some([]) => 0,
-                Some(known) => self.settle_layer(depth, Again::Known(known), lane)?,
+                Some(known) => self.settle_layer(depth, Again::Known(known), lane).await?,
                 None if is_full => 0,
-                None => self.settle_layer(depth, Again::Asked, lane)?,
+                None => self.settle_layer(depth, Again::Asked, lane).await?,
             };
             let Some(settling) = self.detector.settling() else { return Ok(again) };
-            self.journal.view(depth, &mut |layer| settling.settle(depth as u64, layer))?;
+            let mut settle = async |layer: LayerView<'_>| settling.settle(depth as u64, layer).await;
+            self.journal.view(depth, &mut settle).await?;
         }
         Ok(again)
     }
 
     /// Returns how many states came again.
-    fn settle_layer(&mut self, depth: usize, known: Again, lane: &mut Lane) -> Result<u64, Trouble> {
+    async fn settle_layer(
+        &mut self,
+        depth: usize,
+        known: Again<'_>,
+        lane: &mut Lane<'_>,
+    ) -> Result<u64, Trouble> {
         let mut again = 0;
         match known {
             Again::Known(states) => again += (states.len() / self.journal.words()) as u64,
-            Again::Asked => self.each_block(depth, known, |_, _, present| {
-                again += present.count_ones() as u64;
-                Ok(())
-            })?,
+            Again::Asked => {
+                let mut count = |_, _: &[u64], present: &Bitmap| {
+                    again += present.count_ones() as u64;
+                    Ok(())
+                };
+                self.each_block(depth, known, &mut count).await?;
+            }
         }
         if again == 0 {
             return Ok(0);
@@ -149,7 +159,7 @@ impl Sweep<'_> {
         let expanded = depth < self.counted.layers.len();
         let before = lane.transitions;
         let mut layer = self.journal.writer();
-        self.each_block(depth, known, |begun, block, present| {
+        let mut keep = |begun, block: &[u64], present: &Bitmap| {
             if begun == Begun::Part {
                 layer.end_part()?;
             }
@@ -166,7 +176,8 @@ impl Sweep<'_> {
                 }
             }
             Ok(())
-        })?;
+        };
+        self.each_block(depth, known, &mut keep).await?;
         self.journal.replace(depth, layer)?;
         let fired = lane.transitions - before;
         if let Some(row) = self.counted.layers.get_mut(depth) {
@@ -184,11 +195,11 @@ impl Sweep<'_> {
 
     /// Calls `take` for each block of records of a layer, with the states marked that came again. A layer may lie in several
     /// ascending parts.
-    fn each_block(
+    async fn each_block(
         &mut self,
         depth: usize,
-        known: Again,
-        mut take: impl FnMut(Begun, &[u64], &Bitmap) -> Result<(), Trouble>,
+        known: Again<'_>,
+        take: &mut impl FnMut(Begun, &[u64], &Bitmap) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         let shape = self.journal.shape();
         let mut reader = self.journal.reader(depth)?;
@@ -207,6 +218,7 @@ impl Sweep<'_> {
             present.reset(records.len());
             marks.mark(records, &mut present)?;
             take(begun, &block, &present)?;
+            self.journal.disk().rest().await?;
         }
         Ok(())
     }
@@ -276,7 +288,7 @@ impl Stream {
 
 /// What each of these layers has that an earlier layer has as well, in one pass over them and the settled ones; nothing where
 /// that is too much to hold.
-fn repeated(
+async fn repeated(
     journal: &Journal,
     settling: &mut Settling,
     depths: Range<usize>,
@@ -292,7 +304,7 @@ fn repeated(
             Some(parts) => {
                 let options = journal.options();
                 let limits = MergeLimits::for_memory(disk, options);
-                let (one, _) = merge_unique(disk, parts.to_vec(), RunKind::Frontier, options, limits)?;
+                let (one, _) = merge_unique(disk, parts.to_vec(), RunKind::Frontier, options, limits).await?;
                 LayerReader::of_run(&one)?
             }
             None => journal.reader(depth)?,
@@ -335,6 +347,7 @@ fn repeated(
         let records = Records::new(shape, &batch);
         present.reset(records.len());
         pass.mark(records, &mut present)?;
+        disk.rest().await?;
         let mut keeper: Option<(usize, usize)> = None;
         for &(number, n) in &copies {
             let first = keeper.is_none_or(|(before, _)| before != number);

@@ -121,8 +121,8 @@ impl Settling {
     }
 
     /// Takes the settled layer at this depth, or a part of it.
-    pub(super) fn settle(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
-        self.all.add(depth, layer)
+    pub(super) async fn settle(&mut self, depth: u64, layer: LayerView<'_>) -> Result<(), Trouble> {
+        self.all.add(depth, layer).await
     }
 
     /// Whether the layer at this depth was compared with all layers, so that there is nothing to take out.
@@ -212,9 +212,9 @@ impl Settling {
     }
 
     /// Takes a layer, or a part of it, that is settled already.
-    pub(super) fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+    pub(super) async fn adopt(&mut self, depth: u64, layer: LayerView<'_>) -> Result<(), Trouble> {
         self.depth = depth + 1;
         self.settled = self.depth;
-        if self.trusted { Ok(()) } else { self.settle(depth, layer) }
+        if self.trusted { Ok(()) } else { self.settle(depth, layer).await }
     }
 }

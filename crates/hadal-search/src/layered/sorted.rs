@@ -5,13 +5,13 @@ use super::Trouble;
 use super::candidates::Candidates;
 use super::closed_set::ClosedSet;
 use super::detection::{CACHE_SHARE, Detection, Payloads};
-use super::detector::{Detector, Found, LayerView};
+use super::detector::{Detector, Found, LayerView, Rests};
 use super::journal::LayerWriter;
 use super::screen::Screen;
 use hadal_store::error::WriteError;
 use hadal_store::levels::LevelPolicy;
-use hadal_store::merge::{MemorySource, RecordSink, RunMerge, subtract_closed};
-use hadal_store::run::{RunKind, RunOptions, RunWriter};
+use hadal_store::merge::{RecordSink, RunMerge, subtract_closed};
+use hadal_store::run::{RunFile, RunKind, RunOptions, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::vfs::Disk;
 use hadal_store::{Governor, Reservation};
@@ -95,6 +95,8 @@ by_sorting! {
 pub(crate) struct SortedDetector {
     closed: ClosedSet,
     candidates: Candidates,
+    /// Batches that are compared with the closed set one by one.
+    offered: Vec<RunFile>,
     sorting: Sorting,
     disk: Disk,
     options: RunOptions,
@@ -121,6 +123,7 @@ impl SortedDetector {
         Ok(SortedDetector {
             closed,
             candidates: Candidates::new(disk, options, most_words),
+            offered: Vec::new(),
             sorting,
             disk: disk.clone(),
             options,
@@ -136,6 +139,50 @@ impl SortedDetector {
     /// The same with a filter of at most `bytes` in front of the closed set, where one pass a layer is made.
     pub(crate) fn screened(self, bytes: u64) -> Self {
         SortedDetector { screen_bytes: bytes, ..self }
+    }
+
+    /// Merges the candidates, frees them of closed states and writes the rest.
+    async fn merge(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
+        self.compare().await?;
+        match self.sorting.merging {
+            Merging::Combined => self.candidates.reduce().await?,
+            Merging::Separate => self.candidates.unite().await?,
+        }
+        self.see_to_screen()?;
+        let mut found = std::mem::take(&mut self.found);
+        let mut groups = match self.sorting.passes {
+            Passes::PerLayer => self.closed.groups(),
+            // All was asked before.
+            Passes::PerBatch => Vec::new(),
+        };
+        let last = groups.pop();
+        let mut merge = self.candidates.merge()?;
+        for group in groups {
+            // More runs than can be open at once: what these do not have is compared with the next.
+            let mut pass = self.closed.filter_group(group)?;
+            let mut left = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
+            let done = subtract_closed(&self.disk, merge, &mut pass, &mut left).await?;
+            found.within += done.duplicates_within;
+            found.earlier += done.duplicates_closed;
+            pass.by_distance(self.depth, &mut found.by_distance);
+            drop(pass);
+            merge = RunMerge::of_runs(self.options.shape, &[left.finish()?])?;
+        }
+        let mut pass = match last {
+            Some(group) => self.closed.filter_group(group)?,
+            None => self.closed.filter(u64::MAX)?,
+        };
+        let done = match &mut self.screen {
+            Some(screen) => {
+                subtract_closed(&self.disk, merge, &mut screen.over(&mut pass), &mut Sink(layer)).await?
+            }
+            None => subtract_closed(&self.disk, merge, &mut pass, &mut Sink(layer)).await?,
+        };
+        found.within += done.duplicates_within + self.candidates.merged_away();
+        found.earlier += done.duplicates_closed;
+        pass.by_distance(self.depth, &mut found.by_distance);
+        self.candidates.clear();
+        Ok(found)
     }
 
     /// Makes the filter, or gives it up.
@@ -164,75 +211,49 @@ impl Detector for SortedDetector {
         if self.sorting.passes == Passes::PerLayer {
             return self.candidates.add(batch);
         }
-        let shape = self.options.shape;
-        let merge =
-            RunMerge::new(shape, vec![Box::new(MemorySource::new(Records::new(shape, batch.flat())))]);
         let mut run = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
-        let mut pass = self.closed.filter(0)?;
-        self.found.earlier += subtract_closed(merge, &mut pass, &mut run)?.duplicates_closed;
-        pass.by_distance(self.depth, &mut self.found.by_distance);
-        self.candidates.add_run(run.finish()?);
+        run.push_all(Records::new(self.options.shape, batch.flat()))?;
+        self.offered.push(run.finish()?);
         Ok(())
     }
 
-    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
-        match self.sorting.merging {
-            Merging::Combined => self.candidates.reduce()?,
-            Merging::Separate => self.candidates.unite()?,
-        }
-        self.see_to_screen()?;
-        let mut found = std::mem::take(&mut self.found);
-        let mut groups = match self.sorting.passes {
-            Passes::PerLayer => self.closed.groups(),
-            // All was asked before.
-            Passes::PerBatch => Vec::new(),
-        };
-        let last = groups.pop();
-        let mut merge = self.candidates.merge()?;
-        for group in groups {
-            // More runs than can be open at once: what these do not have is compared with the next.
-            let mut pass = self.closed.filter_group(group)?;
-            let mut left = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
-            let done = subtract_closed(merge, &mut pass, &mut left)?;
-            found.within += done.duplicates_within;
-            found.earlier += done.duplicates_closed;
-            pass.by_distance(self.depth, &mut found.by_distance);
-            drop(pass);
-            merge = RunMerge::of_runs(self.options.shape, &[left.finish()?])?;
-        }
-        let mut pass = match last {
-            Some(group) => self.closed.filter_group(group)?,
-            None => self.closed.filter(u64::MAX)?,
-        };
-        let done = match &mut self.screen {
-            Some(screen) => subtract_closed(merge, &mut screen.over(&mut pass), &mut Sink(layer))?,
-            None => subtract_closed(merge, &mut pass, &mut Sink(layer))?,
-        };
-        found.within += done.duplicates_within + self.candidates.merged_away();
-        found.earlier += done.duplicates_closed;
-        pass.by_distance(self.depth, &mut found.by_distance);
-        self.candidates.clear();
-        Ok(found)
+    fn compare(&mut self) -> Rests<'_, ()> {
+        Box::pin(async {
+            for offered in std::mem::take(&mut self.offered) {
+                let merge = RunMerge::of_runs(self.options.shape, &[offered])?;
+                let mut run = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
+                let mut pass = self.closed.filter(0)?;
+                let done = subtract_closed(&self.disk, merge, &mut pass, &mut run).await?;
+                self.found.earlier += done.duplicates_closed;
+                pass.by_distance(self.depth, &mut self.found.by_distance);
+                self.candidates.add_run(run.finish()?);
+            }
+            Ok(())
+        })
     }
 
-    fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+    fn finish_layer<'s>(&'s mut self, layer: &'s mut LayerWriter) -> Rests<'s, Found> {
+        Box::pin(self.merge(layer))
+    }
+
+    fn closed<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
         self.depth = depth + 1;
-        self.closed.add(depth, layer)
+        Box::pin(self.closed.add(depth, layer))
     }
 
-    fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+    fn adopt<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
         // A filter made before does not know these states, and would call them new.
         self.screen = None;
         self.depth = depth + 1;
-        self.closed.add(depth, layer)
+        Box::pin(self.closed.add(depth, layer))
     }
 
     fn forget_before(&mut self, depth: u64) {
         self.closed.forget_before(depth);
     }
 
-    fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
-        self.candidates.hand_over(to)
+    fn hand_over<'s>(&'s mut self, to: &'s mut dyn Detector) -> Rests<'s, ()> {
+        Box::pin(self.candidates.hand_over(to))
     }
 
     fn name(&self) -> &'static str {

@@ -358,7 +358,7 @@ impl<'a> Seeing<'a> for BreadthWalk<'a> {
         Ok(self.go_on(work))
     }
 
-    fn has_questions(&self) -> bool {
+    fn has_more(&self) -> bool {
         matches!(self.at, At::Known | At::Found(_))
     }
 

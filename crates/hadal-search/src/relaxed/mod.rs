@@ -5,12 +5,14 @@
 //! thousands of small layers. Here the number of states, the transitions and the verdict are as exact, but depths are
 //! not known. A violation is therefore searched for once more, breadth-first, and reported with a shortest path.
 
+mod closed;
 mod pool;
 mod record;
 mod search;
 
 use crate::auto::Auto;
-use crate::explore::{Explored, Explorer, Method, Phase, Progress, Run, Setting};
+use crate::explore::{Explored, Explorer, Method, Progress, Run, Setting};
+use crate::fixpoint::Following;
 use crate::layered::Trouble;
 use crate::layered::ledger::Ledger;
 use crate::report::{Report, StopReason, Verdict};
@@ -34,7 +36,7 @@ impl Method for Relaxed {
             Run::Resumed(_) => Exploration::again(setting)?,
             _ => Exploration::begin(setting)?,
         };
-        Ok(Box::new(RelaxedExplorer { setting, at: At::Relaxed(Box::new(exploration), None) }))
+        Ok(Box::new(RelaxedExplorer { setting, at: At::Relaxed(Following::new(exploration)) }))
     }
 }
 
@@ -45,8 +47,8 @@ struct RelaxedExplorer<'a> {
 }
 
 enum At<'a> {
-    /// In any order; how it ended, if it did.
-    Relaxed(Box<Exploration<'a>>, Option<Verdict>),
+    /// In any order.
+    Relaxed(Following<'a, Exploration<'a>>),
     /// Breadth-first for what was found.
     Again(Box<First>, Option<Box<dyn Explorer + 'a>>),
 }
@@ -61,15 +63,13 @@ struct First {
 impl Explorer for RelaxedExplorer<'_> {
     fn step(&mut self, work: u64) -> Result<Progress, Trouble> {
         match &mut self.at {
-            At::Relaxed(exploration, verdict @ None) => {
-                let gone = exploration.go_on(work);
-                match exploration.conclude(gone)? {
-                    None => {}
-                    Some(RelaxedEnd::Decided(decided)) => *verdict = Some(decided),
-                    Some(RelaxedEnd::Found) => self.begin_again()?,
+            At::Relaxed(exploration) => {
+                let is_over = exploration.go_on(work)?;
+                let ended = exploration.search().and_then(|exploration| exploration.ended());
+                if is_over && matches!(ended, Some(RelaxedEnd::Found)) {
+                    self.begin_again()?;
                 }
             }
-            At::Relaxed(..) => {}
             At::Again(_, again) => {
                 if let Some(again) = again {
                     again.step(work)?;
@@ -81,19 +81,19 @@ impl Explorer for RelaxedExplorer<'_> {
 
     fn progress(&self) -> Progress {
         match &self.at {
-            At::Relaxed(exploration, None) => exploration.progress(),
-            At::Relaxed(exploration, Some(_)) => Progress { phase: Phase::Over, ..exploration.progress() },
+            At::Relaxed(exploration) => exploration.progress(),
             At::Again(_, again) => again.as_ref().map_or(Progress::NOTHING, |again| again.progress()),
         }
     }
 
     fn finish(self: Box<Self>) -> Result<Explored, Trouble> {
         match self.at {
-            At::Relaxed(exploration, Some(verdict)) => {
-                Ok(Explored::leaving(exploration.report(verdict), Resumes::ItsOwn))
-            }
-            At::Relaxed(mut exploration, None) => {
-                let verdict = exploration.stop(StopReason::Interrupted)?;
+            At::Relaxed(exploration) => {
+                let mut exploration = exploration.end()?;
+                let verdict = match exploration.ended() {
+                    Some(RelaxedEnd::Decided(verdict)) => verdict.clone(),
+                    _ => exploration.stop(StopReason::Interrupted)?,
+                };
                 Ok(Explored::leaving(exploration.report(verdict), Resumes::ItsOwn))
             }
             At::Again(first, again) => {
@@ -119,7 +119,9 @@ impl Explorer for RelaxedExplorer<'_> {
 impl RelaxedExplorer<'_> {
     /// Searches breadth-first for what was found. Of what comes only the end is committed: a run resumed meets it again.
     fn begin_again(&mut self) -> Result<(), Trouble> {
-        if let At::Relaxed(exploration, _) = &mut self.at {
+        if let At::Relaxed(exploration) = &mut self.at
+            && let Some(exploration) = exploration.search()
+        {
             let report = exploration.report(Verdict::Holds);
             // What it holds is needed for the next.
             self.at = At::Again(Box::new(First { report, ledger: exploration.take_ledger() }), None);

@@ -102,25 +102,25 @@ impl Pool {
     }
 
     /// Gives the states of one class to `take`, at most `most` at a time, in no order; each piece is handed over in `flat`.
-    pub(super) fn each<E>(
+    pub(super) async fn each<E>(
         &mut self,
         class: Class,
         most: usize,
         flat: &mut Vec<u64>,
-        mut take: impl FnMut(&mut Vec<u64>) -> Result<(), E>,
+        mut take: impl AsyncFnMut(&mut Vec<u64>) -> Result<(), E>,
     ) -> Result<(), E> {
         flat.clear();
         let words = self.table.words();
         for (writer, part) in self.parts.iter_mut().enumerate() {
             for n in (0..part.added).filter(|&n| part.class(n) == class) {
                 if flat.len() == most * words {
-                    take(flat)?;
+                    take(flat).await?;
                     flat.clear();
                 }
                 flat.extend_from_slice(self.table.nth(writer, n));
             }
         }
-        if flat.is_empty() { Ok(()) } else { take(flat) }
+        if flat.is_empty() { Ok(()) } else { take(flat).await }
     }
 
     /// Forgets the states; they are decided, and closed elsewhere.

@@ -1,24 +1,29 @@
 //! The loop of a search whose order is relaxed: expand what is certainly new, decide the rest, commit.
 
+use super::closed::Closed;
 use super::pool::{Class, Pool};
-use super::record::{RelaxedRecord, SECTION, WaitingSet};
+use super::record::{RelaxedRecord, SECTION};
 use crate::explore::{Phase, Progress, Run, Setting};
 use crate::firings::Counts;
+use crate::fixpoint::Seeing;
 use crate::lane::{Lane, Parents, SearchTask, total_counts};
 use crate::layered::Trouble;
 use crate::layered::block::{BlockEnd, Left};
-use crate::layered::detector::{Detector, LayerView};
-use crate::layered::journal::{Journal, LayerReader};
+use crate::layered::detector::LayerView;
+use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, Standing};
 use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict};
-use crate::run::storage::{Room, on_disk};
+use crate::resting::Reins;
+use crate::run::storage::Room;
 use crate::run::{Answer, Buffers, RUNNING, Tier, closed_set, complete, run_options, status};
 use hadal_store::run::RunOptions;
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::{scratch_bytes, sort_records};
+use hadal_store::vfs::at_once;
 use hadal_store::{Governor, Reservation};
 use hadal_system::{Ascending, States};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Shares of the budget, in percent; the rest is for small sets, buffers and leaving the diagram.
@@ -59,18 +64,35 @@ pub(super) struct Exploration<'a> {
     seconds_before: f64,
     /// Whether the initial states are found.
     is_begun: bool,
+    ended: Option<RelaxedEnd>,
 }
 
-/// What is closed and not in the pool.
-struct Closed<'a> {
-    ledger: Ledger,
-    journal: Journal,
-    detector: Box<dyn Detector + 'a>,
-    /// Whether the detector is the one on disk.
-    on_disk: bool,
-    waiting: VecDeque<WaitingSet>,
-    /// Reads the first waiting set.
-    reader: Option<LayerReader>,
+impl<'a> Seeing<'a> for Exploration<'a> {
+    fn go_on(&mut self, _: u64) -> Result<bool, Trouble> {
+        // All of it rests.
+        Ok(true)
+    }
+
+    fn progress(&self) -> Progress {
+        self.progress()
+    }
+
+    fn has_more(&self) -> bool {
+        self.ended.is_none()
+    }
+
+    fn reins(&self) -> Arc<Reins<'a>> {
+        Reins::new(self.task.control, &self.governor, self.progress())
+    }
+
+    async fn answer(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
+        let disk = self.closed.as_ref().map(|closed| closed.ledger.disk().clone());
+        let turns = disk.map(|disk| disk.brake.take_turns(reins.turn(), disk.traffic.bytes_moved()));
+        let gone = self.expand_some().await;
+        self.ended = self.conclude(gone).await?;
+        drop(turns);
+        Ok(self)
+    }
 }
 
 impl<'a> Exploration<'a> {
@@ -98,6 +120,7 @@ impl<'a> Exploration<'a> {
             counts_before: Counts::zero(task.space),
             seconds_before: 0.0,
             is_begun: false,
+            ended: None,
         })
     }
 
@@ -112,7 +135,7 @@ impl<'a> Exploration<'a> {
         let disk = ledger.disk().clone();
         let _armed = new.task.control.brake_reading_back(&disk);
         let words = new.task.space.words();
-        journal.view_all(&mut |_, layer| match layer {
+        let mut note = async |_, layer: LayerView<'_>| match layer {
             LayerView::States(states) => {
                 states.iter().for_each(|state| new.pool.note_closed(state));
                 Ok(())
@@ -125,7 +148,8 @@ impl<'a> Exploration<'a> {
                 }
                 Ok(())
             }
-        })?;
+        };
+        at_once(journal.view_all(&mut note))?;
         new.open_closed(ledger, journal)?;
         if let Some(closed) = &mut new.closed {
             closed.waiting = record.waiting.into();
@@ -157,13 +181,18 @@ impl<'a> Exploration<'a> {
     }
 
     /// Finds the initial states.
-    fn start(&mut self) -> Result<(), Trouble> {
+    async fn start(&mut self) -> Result<(), Trouble> {
         let mut taken = self.lanes[0].start(&mut self.pool.sinks()[0]);
         while taken.is_err() {
-            self.decide()?;
+            self.decide().await?;
             taken = self.lanes[0].finish_batch(&mut self.pool.sinks()[0]);
         }
         Ok(())
+    }
+
+    /// How it ended, if it did.
+    pub(super) fn ended(&self) -> Option<&RelaxedEnd> {
+        self.ended.as_ref()
     }
 
     /// Leaves its run's folder to whoever says how the search ended.
@@ -171,28 +200,18 @@ impl<'a> Exploration<'a> {
         self.closed.take().map(|closed| closed.ledger)
     }
 
-    /// Explores for this much work; how it ended, if everything is seen, something is wrong, or a limit is met.
-    pub(super) fn go_on(&mut self, work: u64) -> Result<Option<RelaxedEnd>, Trouble> {
-        if !std::mem::replace(&mut self.is_begun, true) {
-            self.start()?;
-        }
-        let until = self.work().saturating_add(work);
-        loop {
-            if let Some(ended) = self.expand_some()? {
-                return Ok(Some(ended));
-            }
-            if self.work() >= until {
-                return Ok(None);
-            }
-        }
-    }
-
+    /// Bytes that were moved, a unit of work each, and the transitions.
     fn work(&self) -> u64 {
-        self.lanes.iter().map(|lane| lane.transitions).sum::<u64>() * TRANSITION_WORK
+        let moved = self.closed.as_ref().map_or(0, |closed| closed.ledger.disk().traffic.bytes_moved());
+        moved + self.lanes.iter().map(|lane| lane.transitions).sum::<u64>() * TRANSITION_WORK
     }
 
-    /// Expands a block, or decides what waits.
-    fn expand_some(&mut self) -> Result<Option<RelaxedEnd>, Trouble> {
+    /// Expands a block, or decides what waits; how the search ended, if everything is seen, something is wrong, or a limit is
+    /// met.
+    async fn expand_some(&mut self) -> Result<Option<RelaxedEnd>, Trouble> {
+        if !std::mem::replace(&mut self.is_begun, true) {
+            self.start().await?;
+        }
         let mut block = Vec::new();
         if self.lanes.iter().any(|lane| lane.finding.is_some()) {
             return Ok(Some(RelaxedEnd::Found));
@@ -201,11 +220,11 @@ impl<'a> Exploration<'a> {
         let states = self.states();
         control.gauges.states.store(states, Ordering::Relaxed);
         if let Some(reason) = control.must_stop(states) {
-            self.decide()?;
+            self.decide().await?;
             return Ok(Some(RelaxedEnd::Decided(Verdict::Stopped(reason))));
         }
         if self.closed.as_ref().is_some_and(|closed| closed.ledger.is_due()) {
-            self.decide()?;
+            self.decide().await?;
             self.commit(RUNNING)?;
         }
         let from_set = match &mut self.closed {
@@ -213,30 +232,30 @@ impl<'a> Exploration<'a> {
             None => false,
         };
         if from_set || self.pool.take_certain(BLOCK, &mut block) {
-            self.expand(&block)?;
+            self.expand(&block).await?;
         } else if self.pool.len() == 0 || self.closed.is_none() {
             return Ok(Some(RelaxedEnd::Decided(complete(self.task, &self.counts().covers))));
         } else {
-            self.decide()?;
+            self.decide().await?;
         }
         Ok(None)
     }
 
     /// Expands a block of states, deciding what the pool holds whenever it is full.
-    fn expand(&mut self, block: &[u64]) -> Result<(), Trouble> {
+    async fn expand(&mut self, block: &[u64]) -> Result<(), Trouble> {
         let left = Left::all();
         let block = States::new(self.task.space.words(), block);
         loop {
             match left.expand(&mut self.lanes, &mut self.pool.sinks(), block, block.words()) {
                 BlockEnd::Whole => return Ok(()),
-                BlockEnd::Full => self.decide()?,
+                BlockEnd::Full => self.decide().await?,
                 BlockEnd::Stuck(over) => return Err(over.into()),
             }
         }
     }
 
     /// Moves everything from the pool to the closed set; what was undecided and is new waits to be expanded.
-    fn decide(&mut self) -> Result<(), Trouble> {
+    async fn decide(&mut self) -> Result<(), Trouble> {
         if self.closed.is_none() {
             let ledger = self.run.open()?;
             let journal = Journal::new(ledger.disk(), self.options)?;
@@ -246,19 +265,20 @@ impl<'a> Exploration<'a> {
         let shape = self.options.shape;
         for class in [Class::Expanded, Class::Waiting, Class::Undecided] {
             let options = self.options;
-            self.pool.each(class, self.most_sorted, &mut self.sorted, |states| {
+            let take = async |states: &mut Vec<u64>| {
                 sort_records(shape, states);
                 let states = Ascending::new(shape.words(), states);
                 match class {
-                    Class::Expanded => closed.add(states, options),
+                    Class::Expanded => closed.add(states, options).await,
                     Class::Waiting => {
-                        closed.add(states, options)?;
+                        closed.add(states, options).await?;
                         closed.wait();
                         Ok(())
                     }
-                    Class::Undecided => closed.add_new_of(states, options),
+                    Class::Undecided => closed.add_new_of(states, options).await,
                 }
-            })?;
+            };
+            self.pool.each(class, self.most_sorted, &mut self.sorted, take).await?;
         }
         if !closed.on_disk && closed.detector.struggles() {
             closed.move_to_disk(self.options)?;
@@ -293,7 +313,7 @@ impl<'a> Exploration<'a> {
     }
 
     /// Commits how the search ended, if it did; a full disk is a way to end it.
-    pub(super) fn conclude(
+    async fn conclude(
         &mut self,
         ended: Result<Option<RelaxedEnd>, Trouble>,
     ) -> Result<Option<RelaxedEnd>, Trouble> {
@@ -302,7 +322,10 @@ impl<'a> Exploration<'a> {
             // What was committed before stands.
             Err(trouble) if trouble.is_disk_full() => Ok(full()),
             Ok(Some(RelaxedEnd::Decided(verdict))) if self.closed.is_some() => {
-                let written = self.decide().and_then(|()| self.commit(&status(&verdict)));
+                let written = match self.decide().await {
+                    Ok(()) => self.commit(&status(&verdict)),
+                    failed => failed,
+                };
                 match written {
                     Err(trouble) if trouble.is_disk_full() => Ok(full()),
                     Err(other) => Err(other),
@@ -319,8 +342,8 @@ impl<'a> Exploration<'a> {
         if !self.is_begun || matches!(self.run, Run::Nowhere) {
             return Ok(verdict);
         }
-        let decided = self.decide().map(|()| Some(RelaxedEnd::Decided(verdict.clone())));
-        match self.conclude(decided)? {
+        let decided = at_once(self.decide()).map(|()| Some(RelaxedEnd::Decided(verdict.clone())));
+        match at_once(self.conclude(decided))? {
             Some(RelaxedEnd::Decided(verdict)) => Ok(verdict),
             _ => Ok(verdict),
         }
@@ -328,7 +351,11 @@ impl<'a> Exploration<'a> {
 
     pub(super) fn progress(&self) -> Progress {
         Progress {
-            phase: if self.is_begun { Phase::Within } else { Phase::Between },
+            phase: match (&self.ended, self.is_begun) {
+                (Some(RelaxedEnd::Decided(_)), _) => Phase::Over,
+                (_, true) => Phase::Within,
+                (_, false) => Phase::Between,
+            },
             depth: None,
             states: self.states(),
             transitions: self.transitions(),
@@ -370,85 +397,5 @@ impl<'a> Exploration<'a> {
             stages: self.stages.clone(),
         };
         Report { disk, ..answer.report(self.task, &self.governor) }
-    }
-}
-
-impl Closed<'_> {
-    fn states(&self) -> u64 {
-        (0..self.journal.depth()).map(|set| self.journal.states(set)).sum()
-    }
-
-    /// Adds states that are new: a set of their own in the journal.
-    fn add(&mut self, states: Ascending, options: RunOptions) -> Result<(), Trouble> {
-        let mut writer = self.journal.writer();
-        writer.push_all(states)?;
-        self.journal.push(writer)?;
-        let (detector, set) = (&mut self.detector, self.journal.depth() as u64 - 1);
-        let added = self.journal.view_last(&mut |layer| detector.adopt_at_hand(set, states, layer));
-        match added {
-            Err(Trouble::OverBudget(_)) if !self.on_disk => self.move_to_disk(options),
-            other => other,
-        }
-    }
-
-    /// Adds those of the candidates that are new; they wait to be expanded.
-    fn add_new_of(&mut self, candidates: Ascending, options: RunOptions) -> Result<(), Trouble> {
-        match self.detector.offer(candidates) {
-            Err(Trouble::OverBudget(_)) if !self.on_disk => {
-                self.move_to_disk(options)?;
-                self.detector.offer(candidates)?;
-            }
-            other => other?,
-        }
-        let mut writer = self.journal.writer();
-        self.detector.finish_layer(&mut writer)?;
-        if writer.states() > 0 {
-            self.journal.push(writer)?;
-            let (detector, set) = (&mut self.detector, self.journal.depth() as u64 - 1);
-            self.journal.view_last(&mut |layer| detector.closed(set, layer))?;
-            self.wait();
-        }
-        Ok(())
-    }
-
-    /// The last set of the journal waits to be expanded.
-    fn wait(&mut self) {
-        self.waiting.push_back(WaitingSet { set: self.journal.depth() - 1, expanded: 0 });
-    }
-
-    /// Replaces the detector by sorted runs: all that is closed stands in the journal.
-    fn move_to_disk(&mut self, options: RunOptions) -> Result<(), Trouble> {
-        self.detector = Box::new(crate::layered::detector::Nothing);
-        self.detector = on_disk(self.ledger.disk(), options, &self.journal, 0)?;
-        self.on_disk = true;
-        Ok(())
-    }
-
-    /// Replaces `block` by the next states that wait; `false` where none do. They count as expanded from now on.
-    fn next_block(&mut self, block: &mut Vec<u64>) -> Result<bool, Trouble> {
-        while let Some(first) = self.waiting.front_mut() {
-            let words = self.journal.words();
-            let mut skip = 0;
-            let reader = match &mut self.reader {
-                Some(reader) => reader,
-                None => {
-                    skip = first.expanded as usize;
-                    self.reader.insert(self.journal.reader(first.set)?)
-                }
-            };
-            while reader.next_block(block)? {
-                let states = block.len() / words;
-                if skip >= states {
-                    skip -= states;
-                    continue;
-                }
-                block.drain(..skip * words);
-                first.expanded += (block.len() / words) as u64;
-                return Ok(true);
-            }
-            self.reader = None;
-            self.waiting.pop_front();
-        }
-        Ok(false)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::control::Control;
 use crate::layered::Trouble;
-use crate::layered::detector::Detector;
+use crate::layered::detector::{Detector, LayerView};
 use crate::layered::diagram::DiagramDetector;
 use crate::layered::journal::Journal;
 use crate::layered::snapshot::{Snapshot, Unread};
@@ -11,7 +11,7 @@ use hadal_store::Governor;
 use hadal_store::diagram::DiagramReadError;
 use hadal_store::error::ReadError;
 use hadal_store::run::RunOptions;
-use hadal_store::vfs::Disk;
+use hadal_store::vfs::{Disk, at_once};
 use hadal_system::StateSpace;
 
 /// Where a closed set is kept.
@@ -84,7 +84,8 @@ pub(crate) fn closed_set<'a>(
     }
     let made = room.diagram(space, journal);
     let diagram = made.and_then(|(mut diagram, known)| {
-        journal.view_from(known as usize, &mut |depth, layer| diagram.adopt(depth, layer))?;
+        let mut adopt = async |depth, layer: LayerView<'_>| diagram.adopt(depth, layer).await;
+        at_once(journal.view_from(known as usize, &mut adopt))?;
         Ok(diagram)
     });
     match diagram {
@@ -112,6 +113,6 @@ pub(crate) fn on_disk<'a>(
     screen: u64,
 ) -> Result<Box<dyn Detector + 'a>, Trouble> {
     let mut detector = sorted_runs(disk, options, screen)?;
-    journal.view_all(&mut |depth, layer| detector.adopt(depth, layer))?;
+    at_once(journal.view_all(&mut async |depth, layer| detector.adopt(depth, layer).await))?;
     Ok(Box::new(detector))
 }

@@ -8,6 +8,7 @@ use crate::explore::{Explored, Explorer, Folders, Method, Payloads, Phase, Progr
 use crate::firings::{ActionFirings, Counts};
 use crate::fixpoint::Following;
 use crate::layered::Trouble;
+use crate::layered::detector::LayerView;
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord, Tally, layers_of};
 use crate::layered::room;
@@ -16,6 +17,7 @@ use crate::layered::sweep::{Keep, Sweep};
 use crate::report::{Layer, StopReason, Verdict};
 use crate::run::RUNNING;
 use crate::strategies::Resumes;
+use hadal_store::vfs::at_once;
 use serde::{Deserialize, Serialize};
 
 /// Ways of detection that look at nothing but the states a worker owns.
@@ -143,9 +145,10 @@ impl<'x> Distributed<'x> {
             }
             mailbox.agree(&[], &mut |batch| detector.offer(batch))?;
             let mut layer = journal.writer();
-            detector.finish_layer(&mut layer)?;
+            at_once(detector.finish_layer(&mut layer))?;
             journal.push(layer)?;
-            journal.view_last(&mut |layer| detector.closed(depth as u64, layer))?;
+            let mut close = async |layer: LayerView<'_>| detector.closed(depth as u64, layer).await;
+            at_once(journal.view_last(&mut close))?;
         }
         let rows: Vec<Layer> = layers_of(past.layers)?;
         let Past { covers, actions, seconds, .. } = past;

@@ -3,7 +3,7 @@
 //! The levels policy is a log-structured merge with one run per level: a run is merged with the larger one before
 //! it as soon as that is less than `ratio` times its size, so there are logarithmically many runs and every state is
 //! rewritten logarithmically often. The two layouts of Lamborn 2014, sec. 3.2.1 (one file; one file per layer) are
-//! policies too.
+//! policies too. What merges runs rests between two blocks ([`crate::vfs::at_once`] where nobody takes turns).
 
 mod filter;
 
@@ -104,29 +104,29 @@ impl Levels {
     }
 
     /// Adds strictly ascending records, none of whose states is in the set.
-    pub fn add_sorted(&mut self, records: Records<'_>) -> Result<(), MergeError> {
+    pub async fn add_sorted(&mut self, records: Records<'_>) -> Result<(), MergeError> {
         let mut writer = RunWriter::create(&self.disk, RunKind::Closed, &self.options)?;
         writer.push_all(records)?;
-        self.add_run(writer.finish()?)
+        self.add_run(writer.finish()?).await
     }
 
     /// Adds a whole run, none of whose states is in the set.
     ///
     /// On failure the run is in the set but not merged yet: the set is complete and the merge is tried again with
     /// the next addition.
-    pub fn add_run(&mut self, run: RunFile) -> Result<(), MergeError> {
+    pub async fn add_run(&mut self, run: RunFile) -> Result<(), MergeError> {
         let layer = self.next_layer;
         self.next_layer += 1;
         if run.records() > 0 || self.policy == LevelPolicy::FilePerLayer {
             self.levels.push(Level { run, layers: (layer, layer), index: None });
         }
-        self.merge_from(self.first_to_merge())?;
+        self.merge_from(self.first_to_merge()).await?;
         Ok(self.load_indexes()?)
     }
 
     /// Merges everything into one run.
-    pub fn compact(&mut self) -> Result<(), MergeError> {
-        self.merge_from(0)?;
+    pub async fn compact(&mut self) -> Result<(), MergeError> {
+        self.merge_from(0).await?;
         Ok(self.load_indexes()?)
     }
 
@@ -187,7 +187,7 @@ impl Levels {
         }
     }
 
-    fn merge_from(&mut self, first: usize) -> Result<(), MergeError> {
+    async fn merge_from(&mut self, first: usize) -> Result<(), MergeError> {
         if self.levels.len() < first + 2 {
             return Ok(());
         }
@@ -197,7 +197,7 @@ impl Levels {
         }
         let runs: Vec<RunFile> = self.runs().skip(first).cloned().collect();
         let limits = MergeLimits::for_memory(&self.disk, &self.options);
-        let (run, _) = merge_unique(&self.disk, runs, RunKind::Closed, &self.options, limits)?;
+        let (run, _) = merge_unique(&self.disk, runs, RunKind::Closed, &self.options, limits).await?;
         let layers = (self.levels[first].layers.0, self.levels[self.levels.len() - 1].layers.1);
         self.levels.truncate(first);
         self.levels.push(Level { run, layers, index: None });

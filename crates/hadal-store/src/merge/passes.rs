@@ -27,8 +27,9 @@ impl MergeLimits {
 
 /// Merges `runs` into one run of `kind` without duplicates; also says how many duplicates there were.
 ///
-/// With more runs than `limits` allow, the smallest are merged first, so that large ones are copied least.
-pub fn merge_unique(
+/// With more runs than `limits` allow, the smallest are merged first, so that large ones are copied least. Rests between two
+/// blocks ([`crate::vfs::at_once`] where nobody takes turns).
+pub async fn merge_unique(
     disk: &Disk,
     runs: Vec<RunFile>,
     kind: RunKind,
@@ -36,8 +37,8 @@ pub fn merge_unique(
     limits: MergeLimits,
 ) -> Result<(RunFile, u64), MergeError> {
     let mut passes = Passes { disk, kind, options, duplicates: 0 };
-    let runs = passes.reduce(runs, limits)?;
-    let merged = passes.merge_once(&runs)?;
+    let runs = passes.reduce(runs, limits).await?;
+    let merged = passes.merge_once(&runs).await?;
     Ok((merged, passes.duplicates))
 }
 
@@ -51,7 +52,11 @@ struct Passes<'a> {
 
 impl Passes<'_> {
     /// Merges the smallest runs until `limits` allow all of them to be read together.
-    fn reduce(&mut self, mut runs: Vec<RunFile>, limits: MergeLimits) -> Result<Vec<RunFile>, MergeError> {
+    async fn reduce(
+        &mut self,
+        mut runs: Vec<RunFile>,
+        limits: MergeLimits,
+    ) -> Result<Vec<RunFile>, MergeError> {
         // Long runs of wide states have larger blocks than the usual ones.
         let largest = runs.iter().map(RunReader::footprint_of).max().unwrap_or(0);
         let affordable = MergeLimits::of_footprint(self.disk, largest).fan_in;
@@ -61,12 +66,12 @@ impl Passes<'_> {
             // Just enough to come down to the limit, or a full merge of the smallest.
             let now = (runs.len() - fan_in + 1).clamp(2, fan_in);
             let smallest = runs.split_off(runs.len() - now);
-            runs.push(self.merge_once(&smallest)?);
+            runs.push(self.merge_once(&smallest).await?);
         }
         Ok(runs)
     }
 
-    fn merge_once(&mut self, runs: &[RunFile]) -> Result<RunFile, MergeError> {
+    async fn merge_once(&mut self, runs: &[RunFile]) -> Result<RunFile, MergeError> {
         let (disk, shape) = (self.disk, self.options.shape);
         let mut merge = RunMerge::of_runs(shape, runs)?;
         let records = runs.iter().map(RunFile::records).sum();
@@ -75,6 +80,7 @@ impl Passes<'_> {
         let mut batch = Vec::new();
         while merge.next_block(&mut batch)? {
             writer.push_all(Records::new(shape, &batch))?;
+            disk.rest().await?;
         }
         self.duplicates += merge.duplicates();
         Ok(writer.finish()?)

@@ -6,6 +6,7 @@ use crate::bitmap::Bitmap;
 use crate::error::{MergeError, ReadError, WriteError};
 use crate::run::{RunProbe, RunWriter};
 use crate::shape::Records;
+use crate::vfs::Disk;
 
 /// A set of closed states that can be asked about many ascending candidates at once.
 pub trait ClosedFilter {
@@ -32,8 +33,9 @@ pub struct Subtracted {
 }
 
 /// Removes from `candidates` every state already in `closed`, in one pass over both, and gives the others, once
-/// each and ascending, to `fresh`.
-pub fn subtract_closed(
+/// each and ascending, to `fresh`. Rests between two blocks ([`crate::vfs::at_once`] where nobody takes turns).
+pub async fn subtract_closed(
+    disk: &Disk,
     mut candidates: RunMerge<'_>,
     closed: &mut dyn ClosedFilter,
     fresh: &mut dyn RecordSink,
@@ -60,6 +62,7 @@ pub fn subtract_closed(
             batch.truncate(kept);
         }
         fresh.accept(Records::new(shape, &batch))?;
+        disk.rest().await?;
     }
     subtracted.duplicates_within = candidates.duplicates();
     Ok(subtracted)

@@ -6,6 +6,7 @@ use crate::levels::Levels;
 use crate::merge::{BlockSource, MemorySource, MergeLimits, RunMerge, merge_unique, subtract_closed};
 use crate::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use crate::shape::Records;
+use crate::vfs::at_once;
 use crate::{Disk, Reservation};
 
 /// Sorts records; equal ones are one.
@@ -78,7 +79,8 @@ impl<'d> Sorter<'d> {
         if self.runs.len() > most {
             let limits = MergeLimits::for_memory(self.disk, &self.options);
             let runs = std::mem::take(&mut self.runs);
-            self.runs.push(merge_unique(self.disk, runs, RunKind::Candidates, &self.options, limits)?.0);
+            let merged = merge_unique(self.disk, runs, RunKind::Candidates, &self.options, limits);
+            self.runs.push(at_once(merged)?.0);
         }
         // There is at least the one just made, or the ones that were few enough.
         Ok(self.runs[self.runs.len() - 1].clone())
@@ -98,7 +100,7 @@ impl<'d> Sorter<'d> {
             sources.push(Box::new(RunReader::open(run)?));
         }
         let merge = RunMerge::new(self.options.shape, sources);
-        subtract_closed(merge, &mut known.filter()?, &mut writer)?;
+        at_once(subtract_closed(self.disk, merge, &mut known.filter()?, &mut writer))?;
         self.held.clear();
         self.runs.clear();
         Ok(writer.finish()?)

@@ -14,18 +14,20 @@ mod limited;
 mod sequential;
 mod speed;
 mod threads;
+mod turn;
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub use brake::{Armed, Brake};
+pub use brake::{Armed, Brake, InTurns};
 pub use buffer::AlignedBuffer;
 pub use cached::CachedFolder;
 pub use folder::Folder;
 pub use limited::LimitedFolder;
 pub use speed::{ReadCost, ReadSpeed};
 pub use threads::{IoThreads, Pending};
+pub use turn::{Turn, at_once, pause};
 
 pub(crate) use append::{AppendError, AppendStream};
 pub(crate) use extent::{Extent, PendingExtent, read_extent, read_range, request_extent};
@@ -119,7 +121,7 @@ pub struct Disk {
     pub governor: Governor,
     /// Bytes moved so far.
     pub traffic: Arc<Traffic>,
-    /// Ends long readings.
+    /// Ends long readings, or lets them give way.
     pub brake: Arc<Brake>,
     next_file: Arc<AtomicU64>,
 }
@@ -142,6 +144,11 @@ impl Traffic {
     /// Bytes written so far.
     pub fn bytes_written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
+    }
+
+    /// Bytes read and written so far.
+    pub fn bytes_moved(&self) -> u64 {
+        self.bytes_read() + self.bytes_written()
     }
 
     /// Counts bytes that somebody reads past the streams of runs.

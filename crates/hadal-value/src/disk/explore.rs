@@ -5,6 +5,7 @@ use super::graph::run_options;
 use super::journal::Journal;
 use hadal_store::levels::LevelEntry;
 use hadal_store::sort::Sorter;
+use hadal_store::vfs::at_once;
 use hadal_store::{LevelPolicy, Levels, RunFile, RunKind, RunReader, RunWriter};
 use hadal_system::{StateSpace, Successors};
 
@@ -40,7 +41,7 @@ pub(super) fn explore(space: &dyn StateSpace, journal: &mut Journal) -> Result<R
         if journal.is_due() {
             commit(journal, &reached, &layer)?;
         }
-        reached.add_run(layer.clone())?;
+        at_once(reached.add_run(layer.clone()))?;
         let mut reader = RunReader::open(&layer)?;
         while reader.next_block(&mut block)? {
             for state in block.chunks_exact(words) {
@@ -61,7 +62,7 @@ pub(super) fn explore(space: &dyn StateSpace, journal: &mut Journal) -> Result<R
         drop(reader);
         layer = found.drain_into_new(&reached)?;
     }
-    reached.compact()?;
+    at_once(reached.compact())?;
     let ranks = match reached.runs().next() {
         Some(run) => run.clone(),
         None => RunWriter::create(&disk, RunKind::Closed, &options)?.finish()?,

@@ -9,6 +9,7 @@ use hadal_store::merge::{MergeLimits, merge_unique};
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::{scratch_bytes, sort_unique};
+use hadal_store::vfs::at_once;
 use hadal_store::{Disk, Reservation};
 use hadal_system::state::compare;
 use std::cmp::Ordering;
@@ -74,7 +75,7 @@ impl Files {
     fn merged(&self, shape: RecordShape, runs: Vec<RunFile>) -> Result<RunFile, Early> {
         let options = RunOptions { shape, ..self.options };
         let limits = MergeLimits::for_memory(&self.disk, &options);
-        Ok(merge_unique(&self.disk, runs, RunKind::Candidates, &options, limits)?.0)
+        Ok(at_once(merge_unique(&self.disk, runs, RunKind::Candidates, &options, limits))?.0)
     }
 
     /// Both.

@@ -13,6 +13,7 @@ use crate::layered::Trouble;
 use crate::report::StopReason;
 use hadal_store::merge::{MergeLimits, merge_unique};
 use hadal_store::run::{RunFile, RunKind, RunReader};
+use hadal_store::vfs::at_once;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -265,9 +266,9 @@ impl Engine<'_> {
         let need = |bucket: &OpenBucket| asked + footprint * (runs(bucket).len() as u64 + 3);
         if need(bucket) > free && runs(bucket).len() > 1 {
             let limits = MergeLimits::for_memory(&self.shelf.disk, &self.shelf.options);
-            let merged =
-                merge_unique(&self.shelf.disk, runs(bucket), RunKind::Frontier, &self.shelf.options, limits)?
-                    .0;
+            let (disk, options) = (&self.shelf.disk, &self.shelf.options);
+            let merged = merge_unique(disk, runs(bucket), RunKind::Frontier, options, limits);
+            let merged = at_once(merged)?.0;
             bucket.parts.retain(|part| !matches!(part.place, Place::Stored(Stored::Run(_))));
             bucket.parts.push(Part::run(merged, 0));
         }

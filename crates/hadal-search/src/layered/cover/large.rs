@@ -12,6 +12,8 @@ use hadal_system::Cover;
 
 /// The part of the budget that states of one key may take in RAM.
 const KEY_PART: u64 = 32;
+/// Keys between two rests.
+const KEYS_AT_ONCE: u64 = 256;
 
 /// Words of states of one key in RAM at a time.
 pub(super) fn most_of_key(disk: &Disk) -> usize {
@@ -41,6 +43,8 @@ pub(super) struct Maximal<'a> {
     /// Words of states of one key that are in RAM at a time.
     most: usize,
     group: Vec<u64>,
+    /// How many there were.
+    keys: u64,
 }
 
 impl<'a> Maximal<'a> {
@@ -54,14 +58,15 @@ impl<'a> Maximal<'a> {
             options,
             most: most.max(words),
             group: Vec::new(),
+            keys: 0,
         }
     }
 
     /// Gives the maximal states of the next key that no closed state covers to `take`, ascending; `None` at the end.
-    pub(super) fn next(
+    pub(super) async fn next(
         &mut self,
-        stream: &mut Stream,
-        pass: Option<&mut Pass>,
+        stream: &mut Stream<'_>,
+        pass: Option<&mut Pass<'_>>,
         take: &mut dyn FnMut(&[u64]) -> Result<(), Trouble>,
     ) -> Result<Option<Thinned>, Trouble> {
         let words = self.options.shape.words();
@@ -70,8 +75,12 @@ impl<'a> Maximal<'a> {
         if group.is_empty() {
             return Ok(None);
         }
+        self.keys += 1;
+        if self.keys.is_multiple_of(KEYS_AT_ONCE) {
+            self.disk.rest().await?;
+        }
         if !whole {
-            return self.next_large(stream, &group, pass, take).map(Some);
+            return self.next_large(stream, &group, pass, take).await.map(Some);
         }
         let mut thinned = Thinned { states: (group.len() / words) as u64, ..Thinned::default() };
         if let Some(pass) = pass {
@@ -86,11 +95,11 @@ impl<'a> Maximal<'a> {
     }
 
     /// The same for a key of which `first` is only the beginning.
-    fn next_large(
+    async fn next_large(
         &mut self,
-        stream: &mut Stream,
+        stream: &mut Stream<'_>,
         first: &[u64],
-        pass: Option<&mut Pass>,
+        pass: Option<&mut Pass<'_>>,
         take: &mut dyn FnMut(&[u64]) -> Result<(), Trouble>,
     ) -> Result<Thinned, Trouble> {
         let words = self.options.shape.words();
@@ -117,7 +126,8 @@ impl<'a> Maximal<'a> {
                     &closed,
                     |antichain, mine, theirs| antichain.subtract(mine, theirs),
                     &mut |states| Ok(left.push_all(Records::new(self.options.shape, states))?),
-                )?;
+                )
+                .await?;
                 left.finish()?
             }
         };
@@ -131,7 +141,8 @@ impl<'a> Maximal<'a> {
                 maximal += (states.len() / words) as u64;
                 take(states)
             },
-        )?;
+        )
+        .await?;
         thinned.maximal = maximal;
         Ok(thinned)
     }
@@ -141,7 +152,7 @@ impl<'a> Maximal<'a> {
     }
 
     /// Every block of one run against all blocks of another.
-    fn compare(
+    async fn compare(
         &self,
         run: &RunFile,
         with: &RunFile,
@@ -164,6 +175,7 @@ impl<'a> Maximal<'a> {
             let mut others = RunReader::open(with)?;
             while !mine.is_empty() && others.next_block(&mut block)? {
                 thin(&mut antichain, &mut mine, &block);
+                self.disk.rest().await?;
             }
             take(&mine)?;
         }
@@ -178,7 +190,7 @@ mod tests {
     use hadal_store::merge::{MemorySource, RunMerge};
     use hadal_store::shape::RecordShape;
     use hadal_store::sort::sort_unique;
-    use hadal_store::vfs::{Folder, IoThreads};
+    use hadal_store::vfs::{Folder, IoThreads, at_once};
     use hadal_system::Matcher;
     use hadal_testkit::Random;
 
@@ -224,7 +236,7 @@ mod tests {
             left.extend_from_slice(states);
             Ok(())
         };
-        while let Some(thinned) = maximal.next(&mut stream, None, &mut take).expect("it works") {
+        while let Some(thinned) = at_once(maximal.next(&mut stream, None, &mut take)).expect("it works") {
             counts.push(thinned);
         }
         (left, counts)

@@ -15,7 +15,7 @@ mod stream;
 use super::Trouble;
 use super::candidates::Candidates;
 use super::detection::{Detection, Payloads, SMALL_CACHE_SHARE};
-use super::detector::{Detector, Found, LayerView};
+use super::detector::{Detector, Found, LayerView, Rests};
 use super::journal::LayerWriter;
 use super::sorted::SORT;
 use crate::report::CoverFigures;
@@ -88,24 +88,25 @@ impl<'a> CoverDetector<'a> {
         })
     }
 
-    fn add(&mut self, layer: LayerView) -> Result<(), Trouble> {
+    async fn add(&mut self, layer: LayerView<'_>) -> Result<(), Trouble> {
         match layer {
-            LayerView::States(states) => self.add_states(states.flat()),
+            LayerView::States(states) => self.add_states(states.flat()).await,
             LayerView::Run(run) => {
                 if let Closed::Runs(closed) = &mut self.closed {
-                    return closed.add_run(run.clone());
+                    return closed.add_run(run.clone()).await;
                 }
                 let mut reader = RunReader::open(run)?;
                 let mut block = Vec::new();
                 while reader.next_block(&mut block)? {
-                    self.add_states(&block)?;
+                    self.add_states(&block).await?;
+                    self.disk.rest().await?;
                 }
                 Ok(())
             }
         }
     }
 
-    fn add_states(&mut self, states: &[u64]) -> Result<(), Trouble> {
+    async fn add_states(&mut self, states: &[u64]) -> Result<(), Trouble> {
         let words = self.options.shape.words();
         let mut done = 0;
         if let Closed::Ram(groups) = &mut self.closed {
@@ -120,13 +121,38 @@ impl<'a> CoverDetector<'a> {
             }
             let run = groups.write(&self.disk, &self.options)?;
             let mut closed = ClosedRuns::new(self.cover, &self.disk, self.options)?;
-            closed.add_run(run)?;
+            closed.add_run(run).await?;
             self.closed = Closed::Runs(closed);
         }
         match &mut self.closed {
-            Closed::Runs(closed) => closed.add_states(&states[done..]),
+            Closed::Runs(closed) => closed.add_states(&states[done..]).await,
             Closed::Ram(_) => Ok(()),
         }
+    }
+
+    /// Writes the maximal candidates that no closed state covers.
+    async fn thin(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
+        self.candidates.reduce().await?;
+        let mut found = Found { earlier: std::mem::take(&mut self.dropped), ..Found::default() };
+        {
+            let words = self.options.shape.words();
+            let mut merge = Stream::new(self.candidates.merge()?, words);
+            let mut pass = match &mut self.closed {
+                Closed::Ram(_) => None,
+                Closed::Runs(closed) => Some(closed.pass(self.candidates.states())?),
+            };
+            let most = large::most_of_key(&self.disk);
+            let mut maximal = Maximal::new(self.cover, &self.disk, self.options, most);
+            let mut take = |states: &[u64]| Ok(layer.write(states)?);
+            while let Some(thinned) = maximal.next(&mut merge, pass.as_mut(), &mut take).await? {
+                found.earlier += thinned.closed;
+                found.within += thinned.states - thinned.closed - thinned.maximal;
+            }
+        }
+        found.within += self.candidates.merged_away();
+        self.candidates.clear();
+        // What merging found equal is not told apart.
+        Ok(found)
     }
 }
 
@@ -148,51 +174,33 @@ impl Detector for CoverDetector<'_> {
         self.candidates.add(Ascending::new(words, &self.batch))
     }
 
-    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
-        self.candidates.reduce()?;
-        let mut found = Found { earlier: std::mem::take(&mut self.dropped), ..Found::default() };
-        {
-            let words = self.options.shape.words();
-            let mut merge = Stream::new(self.candidates.merge()?, words);
-            let mut pass = match &mut self.closed {
-                Closed::Ram(_) => None,
-                Closed::Runs(closed) => Some(closed.pass(self.candidates.states())?),
-            };
-            let most = large::most_of_key(&self.disk);
-            let mut maximal = Maximal::new(self.cover, &self.disk, self.options, most);
-            let mut take = |states: &[u64]| Ok(layer.write(states)?);
-            while let Some(thinned) = maximal.next(&mut merge, pass.as_mut(), &mut take)? {
-                found.earlier += thinned.closed;
-                found.within += thinned.states - thinned.closed - thinned.maximal;
-            }
-        }
-        found.within += self.candidates.merged_away();
-        self.candidates.clear();
-        // What merging found equal is not told apart.
-        Ok(found)
+    fn finish_layer<'s>(&'s mut self, layer: &'s mut LayerWriter) -> Rests<'s, Found> {
+        Box::pin(self.thin(layer))
     }
 
-    fn closed(&mut self, _: u64, layer: LayerView) -> Result<(), Trouble> {
-        self.add(layer)
+    fn closed<'s>(&'s mut self, _: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
+        Box::pin(self.add(layer))
     }
 
-    fn adopt(&mut self, _: u64, layer: LayerView) -> Result<(), Trouble> {
-        self.add(layer)
+    fn adopt<'s>(&'s mut self, _: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
+        Box::pin(self.add(layer))
     }
 
     fn asks_runs(&self) -> bool {
         matches!(self.closed, Closed::Runs(_))
     }
 
-    fn covering(&mut self) -> Result<Option<CoverFigures>, Trouble> {
-        Ok(Some(match &mut self.closed {
-            Closed::Ram(groups) => groups.figures(),
-            Closed::Runs(closed) => closed.figures()?,
-        }))
+    fn covering(&mut self) -> Rests<'_, Option<CoverFigures>> {
+        Box::pin(async {
+            Ok(Some(match &mut self.closed {
+                Closed::Ram(groups) => groups.figures(),
+                Closed::Runs(closed) => closed.figures().await?,
+            }))
+        })
     }
 
-    fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
-        self.candidates.hand_over(to)
+    fn hand_over<'s>(&'s mut self, to: &'s mut dyn Detector) -> Rests<'s, ()> {
+        Box::pin(self.candidates.hand_over(to))
     }
 
     fn name(&self) -> &'static str {

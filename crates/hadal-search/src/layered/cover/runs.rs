@@ -53,10 +53,10 @@ impl<'a> ClosedRuns<'a> {
         self.options.shape.words()
     }
 
-    pub(super) fn add_states(&mut self, states: &[u64]) -> Result<(), Trouble> {
+    pub(super) async fn add_states(&mut self, states: &[u64]) -> Result<(), Trouble> {
         for part in states.chunks(self.most_recent.max(self.words()) / self.words() * self.words()) {
             if self.recent.len() + part.len() > self.most_recent {
-                self.flush()?;
+                self.flush().await?;
             }
             self.recent.extend_from_slice(part);
             sort_records(self.options.shape, &mut self.recent);
@@ -64,22 +64,22 @@ impl<'a> ClosedRuns<'a> {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), Trouble> {
+    async fn flush(&mut self) -> Result<(), Trouble> {
         if self.recent.is_empty() {
             return Ok(());
         }
         let mut run = RunWriter::create(&self.disk, RunKind::Closed, &self.options)?;
         run.push_all(Records::new(self.options.shape, &self.recent))?;
         self.recent.clear();
-        self.add_run(run.finish()?)
+        self.add_run(run.finish()?).await
     }
 
-    pub(super) fn add_run(&mut self, run: RunFile) -> Result<(), Trouble> {
+    pub(super) async fn add_run(&mut self, run: RunFile) -> Result<(), Trouble> {
         self.runs.push(run);
         while let [.., long, short] = self.runs.as_slice()
             && long.records() < RATIO * short.records()
         {
-            let run = self.merge(&[long.clone(), short.clone()])?;
+            let run = self.merge(&[long.clone(), short.clone()]).await?;
             self.runs.truncate(self.runs.len() - 2);
             self.runs.push(run);
         }
@@ -87,12 +87,12 @@ impl<'a> ClosedRuns<'a> {
     }
 
     /// One run of the maximal states of several.
-    fn merge(&self, runs: &[RunFile]) -> Result<RunFile, Trouble> {
+    async fn merge(&self, runs: &[RunFile]) -> Result<RunFile, Trouble> {
         let mut stream = self.stream(runs, &[])?;
         let mut maximal = Maximal::new(self.cover, &self.disk, self.options, self.most_of_key);
         let mut run = RunWriter::create(&self.disk, RunKind::Closed, &self.options)?;
         let mut take = |states: &[u64]| Ok(run.push_all(Records::new(self.options.shape, states))?);
-        while maximal.next(&mut stream, None, &mut take)?.is_some() {}
+        while maximal.next(&mut stream, None, &mut take).await?.is_some() {}
         Ok(run.finish()?)
     }
 
@@ -118,11 +118,11 @@ impl<'a> ClosedRuns<'a> {
         })
     }
 
-    pub(super) fn figures(&self) -> Result<CoverFigures, Trouble> {
+    pub(super) async fn figures(&self) -> Result<CoverFigures, Trouble> {
         let mut stream = self.stream(&self.runs, &self.recent)?;
         let mut maximal = Maximal::new(self.cover, &self.disk, self.options, self.most_of_key);
         let mut figures = CoverFigures::default();
-        while let Some(thinned) = maximal.next(&mut stream, None, &mut |_| Ok(()))? {
+        while let Some(thinned) = maximal.next(&mut stream, None, &mut |_| Ok(())).await? {
             figures.discrete += 1;
             figures.maximal += thinned.maximal;
         }

@@ -45,7 +45,7 @@ impl Bucket {
         Ok(())
     }
 
-    pub(super) fn spill_closed(&mut self, disk: &Disk, options: &RunOptions) -> Result<(), Trouble> {
+    pub(super) async fn spill_closed(&mut self, disk: &Disk, options: &RunOptions) -> Result<(), Trouble> {
         let mut resident = std::mem::take(&mut self.resident);
         if resident.is_empty() {
             return Ok(());
@@ -68,7 +68,7 @@ impl Bucket {
             let newest = merged.iter().map(|(depths, _)| depths.1).max().unwrap_or(0);
             let merged = merged.into_iter().map(|(_, run)| run).collect();
             let limits = MergeLimits::for_memory(disk, options);
-            let run = merge_unique(disk, merged, RunKind::Closed, options, limits)?.0;
+            let run = merge_unique(disk, merged, RunKind::Closed, options, limits).await?.0;
             self.closed.push(((oldest, newest), run));
         }
         Ok(())
@@ -86,13 +86,13 @@ impl Bucket {
     }
 
     /// Makes one run of the candidates where there are too many to read at once; returns the duplicates met.
-    pub(super) fn reduce(&mut self, disk: &Disk, options: &RunOptions) -> Result<u64, Trouble> {
+    pub(super) async fn reduce(&mut self, disk: &Disk, options: &RunOptions) -> Result<u64, Trouble> {
         let limits = MergeLimits::for_memory(disk, options);
         if self.candidates.len() < limits.fan_in {
             return Ok(0);
         }
         let runs = std::mem::take(&mut self.candidates);
-        let (run, duplicates) = merge_unique(disk, runs, RunKind::Candidates, options, limits)?;
+        let (run, duplicates) = merge_unique(disk, runs, RunKind::Candidates, options, limits).await?;
         self.candidates.push(run);
         Ok(duplicates)
     }

@@ -15,7 +15,7 @@ pub use partition::{Partition, PartitionError, SplitBy};
 pub use sample::Sampling;
 
 use super::Trouble;
-use super::detector::{Detector, Found, LayerView};
+use super::detector::{Detector, Found, LayerView, Rests};
 use super::journal::LayerWriter;
 use super::settling::{Looking, Settling};
 use crate::report::{Buckets, Distance};
@@ -29,6 +29,7 @@ use hadal_store::vfs::{CachedFolder, Disk};
 use hadal_store::{Bitmap, Reservation};
 use hadal_system::Ascending;
 use hadal_system::random::Xorshift;
+use std::future::ready;
 use std::sync::Arc;
 
 /// A bucket is split when its candidates would take more of the table than this.
@@ -134,13 +135,13 @@ impl HashDetector {
         Ok(())
     }
 
-    fn add_closed(&mut self, records: &[u64], depths: Depths) -> Result<(), Trouble> {
+    async fn add_closed(&mut self, records: &[u64], depths: Depths) -> Result<(), Trouble> {
         for record in records.chunks_exact(self.shape.stride()) {
             let bucket = self.bucket_of(self.shape.state(record));
             self.buckets[bucket].hold_closed(record, depths);
             self.resident += record.len();
             if self.resident > self.most_held {
-                self.spill_closed()?;
+                self.spill_closed().await?;
             }
         }
         Ok(())
@@ -158,13 +159,13 @@ impl HashDetector {
         Ok(())
     }
 
-    fn spill_closed(&mut self) -> Result<(), Trouble> {
+    async fn spill_closed(&mut self) -> Result<(), Trouble> {
         for at in self.largest_first(|bucket| bucket.resident.len()) {
             if self.resident <= self.most_held / 2 {
                 break;
             }
             self.resident -= self.buckets[at].resident.len();
-            self.buckets[at].spill_closed(&self.disk, &self.options)?;
+            self.buckets[at].spill_closed(&self.disk, &self.options).await?;
         }
         Ok(())
     }
@@ -176,7 +177,7 @@ impl HashDetector {
     }
 
     /// Splits the bucket until each part's candidates fit the table; `false` where that cannot be.
-    fn split(&mut self, bucket: usize, found: &mut Found) -> Result<bool, Trouble> {
+    async fn split(&mut self, bucket: usize, found: &mut Found) -> Result<bool, Trouble> {
         let shape = self.shape;
         let mut sample = self.buckets[bucket].recent_states(SAMPLED * shape.stride())?;
         shape.strip_payloads(&mut sample);
@@ -195,20 +196,27 @@ impl HashDetector {
             let mut reader = RunReader::open(run)?;
             while reader.next_block(&mut block)? {
                 self.add_candidates(&block)?;
+                self.disk.rest().await?;
             }
         }
         for (depths, run) in &old.closed {
             let mut reader = RunReader::open(run)?;
             while reader.next_block(&mut block)? {
-                self.add_closed(&block, *depths)?;
+                self.add_closed(&block, *depths).await?;
+                self.disk.rest().await?;
             }
         }
-        self.add_closed(&old.resident, old.resident_depths)?;
+        self.add_closed(&old.resident, old.resident_depths).await?;
         Ok(true)
     }
 
     /// Frees one bucket of duplicates in the table; `false` (and nothing done) where it does not fit.
-    fn detect(&mut self, at: usize, layer: &mut LayerWriter, found: &mut Found) -> Result<bool, Trouble> {
+    async fn detect(
+        &mut self,
+        at: usize,
+        layer: &mut LayerWriter,
+        found: &mut Found,
+    ) -> Result<bool, Trouble> {
         let bucket = &self.buckets[at];
         let mut block = Vec::new();
         self.table.clear()?;
@@ -222,6 +230,7 @@ impl HashDetector {
                 if self.table.insert_records(Records::new(shape, &block)).is_err() {
                     return Ok(false);
                 }
+                self.disk.rest().await?;
             }
         }
         let distinct = self.table.len();
@@ -243,6 +252,7 @@ impl HashDetector {
             let mut hits = 0;
             while reader.next_block(&mut block)? {
                 hits += strike(&block);
+                self.disk.rest().await?;
             }
             note(found, self.depth, *depths, hits);
         }
@@ -257,12 +267,12 @@ impl HashDetector {
         found.within += offered - distinct;
         found.earlier += distinct - (fresh.len() / shape.stride()) as u64;
         self.forget_candidates(at);
-        self.add_closed(&fresh, (self.depth, self.depth))?;
+        self.add_closed(&fresh, (self.depth, self.depth)).await?;
         Ok(true)
     }
 
     /// Frees one bucket of duplicates by sorting.
-    fn detect_sorted(
+    async fn detect_sorted(
         &mut self,
         at: usize,
         layer: &mut LayerWriter,
@@ -272,8 +282,8 @@ impl HashDetector {
         self.held -= bucket.held.len();
         self.resident -= bucket.resident.len();
         bucket.spill_candidates(&self.disk, &self.options)?;
-        bucket.spill_closed(&self.disk, &self.options)?;
-        let merged = bucket.reduce(&self.disk, &self.options)?;
+        bucket.spill_closed(&self.disk, &self.options).await?;
+        let merged = bucket.reduce(&self.disk, &self.options).await?;
         let mut closed = Vec::new();
         for (_, run) in bucket.closed.iter().filter(|(depths, _)| depths.1 >= self.since) {
             closed.push(RunScan::open(run)?);
@@ -282,7 +292,7 @@ impl HashDetector {
         let copy = RunWriter::create(&self.disk, RunKind::Closed, &self.options)?;
         let mut both = Both { layer, copy };
         let mut filter = Scans(closed);
-        let done = subtract_closed(merge, &mut filter, &mut both)?;
+        let done = subtract_closed(&self.disk, merge, &mut filter, &mut both).await?;
         let copy = both.copy.finish()?;
         layer.end_part()?;
         found.within += bucket.within + merged + done.duplicates_within;
@@ -295,7 +305,7 @@ impl HashDetector {
     }
 
     /// Frees one bucket of duplicates, in parts where it is too large.
-    fn finish_bucket(
+    async fn finish_bucket(
         &mut self,
         at: usize,
         layer: &mut LayerWriter,
@@ -305,12 +315,33 @@ impl HashDetector {
             return Ok(());
         }
         let too_many = self.buckets[at].count * 100 > self.capacity * FULL_PERCENT;
-        let split = too_many && self.split(at, found)?;
-        if !split && (too_many || !self.detect(at, layer, found)?) {
+        let split = too_many && self.split(at, found).await?;
+        if !split && (too_many || !self.detect(at, layer, found).await?) {
             self.sorted += 1;
-            self.detect_sorted(at, layer, found)?;
+            self.detect_sorted(at, layer, found).await?;
         }
         Ok(())
+    }
+
+    /// Frees all buckets of duplicates, one after the other.
+    async fn detect_all(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
+        let since = self.settling.as_mut().and_then(|settling| {
+            let candidates = self.buckets.iter().map(|bucket| bucket.count).sum();
+            settling.since(candidates)
+        });
+        self.since = since.unwrap_or(0);
+        let mut found = Found::default();
+        let mut at = 0;
+        // Splits add buckets at the end, which are met later.
+        while at < self.buckets.len() {
+            self.finish_bucket(at, layer, &mut found).await?;
+            at += 1;
+        }
+        if let Some(settling) = &mut self.settling {
+            settling.checked(since, &found.by_distance);
+            found.window = settling.window(since);
+        }
+        Ok(found)
     }
 
     fn forget_candidates(&mut self, at: usize) {
@@ -330,50 +361,37 @@ impl Detector for HashDetector {
         self.add_candidates(batch.flat())
     }
 
-    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
-        let since = self.settling.as_mut().and_then(|settling| {
-            let candidates = self.buckets.iter().map(|bucket| bucket.count).sum();
-            settling.since(candidates)
-        });
-        self.since = since.unwrap_or(0);
-        let mut found = Found::default();
-        let mut at = 0;
-        // Splits add buckets at the end, which are met later.
-        while at < self.buckets.len() {
-            self.finish_bucket(at, layer, &mut found)?;
-            at += 1;
-        }
-        if let Some(settling) = &mut self.settling {
-            settling.checked(since, &found.by_distance);
-            found.window = settling.window(since);
-        }
-        Ok(found)
+    fn finish_layer<'s>(&'s mut self, layer: &'s mut LayerWriter) -> Rests<'s, Found> {
+        Box::pin(self.detect_all(layer))
     }
 
-    fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+    fn closed<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
         self.depth = depth + 1;
         if let Some(settling) = &mut self.settling {
             settling.closed(depth, layer.states());
         }
-        Ok(())
+        Box::pin(ready(Ok(())))
     }
 
-    fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+    fn adopt<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
         self.depth = depth + 1;
-        if let Some(settling) = &mut self.settling {
-            settling.adopt(depth, layer)?;
-        }
-        match layer {
-            LayerView::States(states) => self.add_closed(states.flat(), (depth, depth)),
-            LayerView::Run(run) => {
-                let mut reader = RunReader::open(run)?;
-                let mut block = Vec::new();
-                while reader.next_block(&mut block)? {
-                    self.add_closed(&block, (depth, depth))?;
-                }
-                Ok(())
+        Box::pin(async move {
+            if let Some(settling) = &mut self.settling {
+                settling.adopt(depth, layer).await?;
             }
-        }
+            match layer {
+                LayerView::States(states) => self.add_closed(states.flat(), (depth, depth)).await,
+                LayerView::Run(run) => {
+                    let mut reader = RunReader::open(run)?;
+                    let mut block = Vec::new();
+                    while reader.next_block(&mut block)? {
+                        self.add_closed(&block, (depth, depth)).await?;
+                        self.disk.rest().await?;
+                    }
+                    Ok(())
+                }
+            }
+        })
     }
 
     fn settling(&mut self) -> Option<&mut Settling> {
@@ -389,18 +407,21 @@ impl Detector for HashDetector {
         Some(Buckets { buckets, splits, sorted })
     }
 
-    fn hand_over(mut self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
-        let mut block = Vec::new();
-        for bucket in &mut self.buckets {
-            bucket.spill_candidates(&self.disk, &self.options)?;
-            for run in &bucket.candidates {
-                let mut reader = RunReader::open(run)?;
-                while reader.next_block(&mut block)? {
-                    to.offer(Ascending::new(self.shape.stride(), &block))?;
+    fn hand_over<'s>(&'s mut self, to: &'s mut dyn Detector) -> Rests<'s, ()> {
+        Box::pin(async move {
+            let mut block = Vec::new();
+            for bucket in &mut self.buckets {
+                bucket.spill_candidates(&self.disk, &self.options)?;
+                for run in &bucket.candidates {
+                    let mut reader = RunReader::open(run)?;
+                    while reader.next_block(&mut block)? {
+                        to.offer(Ascending::new(self.shape.stride(), &block))?;
+                        self.disk.rest().await?;
+                    }
                 }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn name(&self) -> &'static str {

@@ -8,7 +8,7 @@
 
 use super::super::Trouble;
 use super::super::block::{BlockEnd, Left};
-use super::super::detector::{Detector, Found, LayerView, Scopes};
+use super::super::detector::{Detector, Found, LayerView, Rests, Scopes};
 use super::super::journal::LayerWriter;
 use super::bucket::Depths;
 use super::projection::project;
@@ -121,7 +121,7 @@ impl StructuredDetector {
     }
 
     /// Takes a bucket's closed states into RAM, if they fit after others have left.
-    fn load(&mut self, bucket: usize) -> Result<(), Trouble> {
+    async fn load(&mut self, bucket: usize) -> Result<(), Trouble> {
         let states =
             self.hash.buckets.get(bucket).map_or(0, |bucket| bucket.closed_states(self.hash.shape.words()));
         // An index is at most half empty, and grows by doubling.
@@ -129,12 +129,12 @@ impl StructuredDetector {
         if need > self.tables.limit() / LARGE {
             // Its parts are met, and learned, as successors fall into them; where no scalar parts it, it stays on disk.
             let mut found = Found::default();
-            self.hash.split(bucket, &mut found)?;
+            self.hash.split(bucket, &mut found).await?;
             self.hash.within_split += found.within;
             return Ok(());
         }
-        while self.tables.available() < need && self.leave_oldest()? {}
-        match self.read(bucket, need) {
+        while self.tables.available() < need && self.leave_oldest().await? {}
+        match self.read(bucket, need).await {
             Ok(node) => self.nodes[bucket] = Some(node),
             Err(Trouble::OverBudget(_)) => {}
             Err(other) => return Err(other),
@@ -142,7 +142,7 @@ impl StructuredDetector {
         Ok(())
     }
 
-    fn read(&self, bucket: usize, need: u64) -> Result<Node, Trouble> {
+    async fn read(&self, bucket: usize, need: u64) -> Result<Node, Trouble> {
         let writers = self.waiting.len();
         let budget = self.tables.part((4 * need).max(1 << 20).min(self.tables.limit()));
         let mut table = StateTable::new(self.hash.shape.words(), 0, writers, &budget)?;
@@ -154,6 +154,7 @@ impl StructuredDetector {
                 let mut reader = RunReader::open(run)?;
                 while reader.next_block(&mut block)? {
                     table.insert_all(&block, |_, _| {}, |_, _| {})?;
+                    self.hash.disk.rest().await?;
                 }
             }
         }
@@ -162,16 +163,16 @@ impl StructuredDetector {
     }
 
     /// Lets the table leave that was in no scope for longest; says whether there was one outside the present scope.
-    fn leave_oldest(&mut self) -> Result<bool, Trouble> {
+    async fn leave_oldest(&mut self) -> Result<bool, Trouble> {
         let ages = self.nodes.iter().enumerate().filter_map(|(n, node)| Some((node.as_ref()?.used, n)));
         match ages.min().filter(|&(used, _)| used < self.clock) {
-            Some((_, oldest)) => self.leave(oldest).map(|()| true),
+            Some((_, oldest)) => self.leave(oldest).await.map(|()| true),
             None => Ok(false),
         }
     }
 
     /// Writes what a table has that the disk has not, and forgets the table.
-    fn leave(&mut self, bucket: usize) -> Result<(), Trouble> {
+    async fn leave(&mut self, bucket: usize) -> Result<(), Trouble> {
         let Some(node) = self.nodes[bucket].take() else { return Ok(()) };
         let (mut before, mut fresh) = (Vec::new(), Vec::new());
         for writer in 0..self.waiting.len() {
@@ -181,20 +182,20 @@ impl StructuredDetector {
         }
         drop(node);
         let depth = self.hash.depth;
-        self.close(bucket, before, (0, depth.saturating_sub(1)))?;
+        self.close(bucket, before, (0, depth.saturating_sub(1))).await?;
         self.next.extend_from_slice(&fresh);
         if self.next.len() > self.most_next {
             let mut next = std::mem::take(&mut self.next);
             let run = self.write(&mut next, RunKind::Frontier)?;
             self.written.push(run);
         }
-        self.close(bucket, fresh, (depth, depth))
+        self.close(bucket, fresh, (depth, depth)).await
     }
 
     /// Adds states to a bucket's closed ones: many as a run of their own.
-    fn close(&mut self, bucket: usize, mut states: Vec<u64>, depths: Depths) -> Result<(), Trouble> {
+    async fn close(&mut self, bucket: usize, mut states: Vec<u64>, depths: Depths) -> Result<(), Trouble> {
         if states.len() <= self.hash.most_held / 8 {
-            return self.hash.add_closed(&states, depths);
+            return self.hash.add_closed(&states, depths).await;
         }
         let run = self.write(&mut states, RunKind::Closed)?;
         self.hash.buckets[bucket].closed.push((depths, run));
@@ -227,7 +228,7 @@ impl StructuredDetector {
     }
 
     /// Decides what waits for a table in RAM; `false` where the table has no room for it.
-    fn decide_in_table(&mut self, bucket: usize, found: &mut Found) -> Result<bool, Trouble> {
+    async fn decide_in_table(&mut self, bucket: usize, found: &mut Found) -> Result<bool, Trouble> {
         let Some(node) = &mut self.nodes[bucket] else { return Ok(false) };
         let waiting = &self.hash.buckets[bucket];
         let (mut block, mut new) = (Vec::new(), 0);
@@ -236,6 +237,7 @@ impl StructuredDetector {
             let mut reader = RunReader::open(run)?;
             while has_room && reader.next_block(&mut block)? {
                 has_room = node.table.insert_all(&block, |_, _| {}, |_, _| new += 1).is_ok();
+                self.hash.disk.rest().await?;
             }
         }
         if !has_room {
@@ -264,6 +266,88 @@ impl StructuredDetector {
             }
         }
         sinks
+    }
+
+    /// Takes what a bucket's successors may equal into RAM, as far as it fits.
+    async fn enter_scope(&mut self, bucket: usize) -> Result<(), Trouble> {
+        self.decide_later()?;
+        self.learn();
+        (self.current, self.clock) = (bucket, self.clock + 1);
+        self.make_places();
+        let scope: Vec<usize> = std::iter::once(bucket).chain(self.edges[bucket].iter().copied()).collect();
+        for &member in &scope {
+            if let Some(node) = &mut self.nodes[member] {
+                node.used = self.clock;
+            }
+        }
+        for &member in &scope {
+            if self.nodes[member].is_none() {
+                self.load(member).await?;
+            }
+        }
+        self.make_places();
+        self.known.clear();
+        self.known.resize(self.nodes.len(), false);
+        for member in scope {
+            self.known[member] = true;
+        }
+        Ok(())
+    }
+
+    /// Makes room by letting tables leave.
+    async fn leave_some(&mut self) -> Result<(), Trouble> {
+        let least = self.most_waiting - self.hash.shape.words();
+        let many_wait = self.waiting.iter().any(|waiting| waiting.len() > least);
+        self.decide_later()?;
+        if many_wait || self.leave_oldest().await? {
+            return Ok(());
+        }
+        // The scope itself is too large: its largest part is decided later from here on.
+        let sizes =
+            self.nodes.iter().enumerate().filter_map(|(n, node)| Some((node.as_ref()?.table.len(), n)));
+        match sizes.max() {
+            Some((_, largest)) => self.leave(largest).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Decides what waits, and writes everything new.
+    async fn decide_rest(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
+        self.decide_later()?;
+        self.learn();
+        self.make_places();
+        let mut found = Found { within: std::mem::take(&mut self.hash.within_split), ..Found::default() };
+        let mut bucket = 0;
+        while bucket < self.hash.buckets.len() {
+            self.make_places();
+            if self.hash.buckets[bucket].count > 0 && !self.decide_in_table(bucket, &mut found).await? {
+                self.leave(bucket).await?;
+                self.hash.finish_bucket(bucket, layer, &mut found).await?;
+            }
+            bucket += 1;
+        }
+        for node in self.nodes.iter_mut().flatten() {
+            let mut fresh = Vec::new();
+            for writer in 0..self.waiting.len() {
+                let added = node.table.added_by(writer);
+                node.table.copy_states(writer, node.complete[writer], added, &mut fresh);
+                node.complete[writer] = added;
+            }
+            sort_records(self.hash.options.shape, &mut fresh);
+            layer.push_all(Ascending::new(self.hash.shape.words(), &fresh))?;
+            layer.end_part()?;
+        }
+        let mut next = std::mem::take(&mut self.next);
+        sort_records(self.hash.options.shape, &mut next);
+        layer.push_all(Ascending::new(self.hash.shape.words(), &next))?;
+        layer.end_part()?;
+        for run in self.written.drain(..) {
+            layer.push_run(run);
+        }
+        found.earlier -= std::mem::take(&mut self.repeated);
+        // Everything new, and everything that waited for nothing.
+        found.besides += layer.states() + found.within + found.earlier;
+        Ok(found)
     }
 }
 
@@ -313,29 +397,8 @@ impl Scopes for StructuredDetector {
         order
     }
 
-    fn enter(&mut self, bucket: usize) -> Result<(), Trouble> {
-        self.decide_later()?;
-        self.learn();
-        (self.current, self.clock) = (bucket, self.clock + 1);
-        self.make_places();
-        let scope: Vec<usize> = std::iter::once(bucket).chain(self.edges[bucket].iter().copied()).collect();
-        for &member in &scope {
-            if let Some(node) = &mut self.nodes[member] {
-                node.used = self.clock;
-            }
-        }
-        for &member in &scope {
-            if self.nodes[member].is_none() {
-                self.load(member)?;
-            }
-        }
-        self.make_places();
-        self.known.clear();
-        self.known.resize(self.nodes.len(), false);
-        for member in scope {
-            self.known[member] = true;
-        }
-        Ok(())
+    fn enter(&mut self, bucket: usize) -> Rests<'_, ()> {
+        Box::pin(self.enter_scope(bucket))
     }
 
     fn expand(&mut self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> BlockEnd {
@@ -343,20 +406,8 @@ impl Scopes for StructuredDetector {
         left.expand(lanes, &mut self.sinks(), block, block.words())
     }
 
-    fn make_room(&mut self) -> Result<(), Trouble> {
-        let least = self.most_waiting - self.hash.shape.words();
-        let many_wait = self.waiting.iter().any(|waiting| waiting.len() > least);
-        self.decide_later()?;
-        if many_wait || self.leave_oldest()? {
-            return Ok(());
-        }
-        // The scope itself is too large: its largest part is decided later from here on.
-        let sizes =
-            self.nodes.iter().enumerate().filter_map(|(n, node)| Some((node.as_ref()?.table.len(), n)));
-        match sizes.max() {
-            Some((_, largest)) => self.leave(largest),
-            None => Ok(()),
-        }
+    fn make_room(&mut self) -> Rests<'_, ()> {
+        Box::pin(self.leave_some())
     }
 }
 
@@ -366,49 +417,15 @@ impl Detector for StructuredDetector {
         self.hash.add_candidates(batch.flat())
     }
 
-    fn finish_layer(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
-        self.decide_later()?;
-        self.learn();
-        self.make_places();
-        let mut found = Found { within: std::mem::take(&mut self.hash.within_split), ..Found::default() };
-        let mut bucket = 0;
-        while bucket < self.hash.buckets.len() {
-            self.make_places();
-            if self.hash.buckets[bucket].count > 0 && !self.decide_in_table(bucket, &mut found)? {
-                self.leave(bucket)?;
-                self.hash.finish_bucket(bucket, layer, &mut found)?;
-            }
-            bucket += 1;
-        }
-        for node in self.nodes.iter_mut().flatten() {
-            let mut fresh = Vec::new();
-            for writer in 0..self.waiting.len() {
-                let added = node.table.added_by(writer);
-                node.table.copy_states(writer, node.complete[writer], added, &mut fresh);
-                node.complete[writer] = added;
-            }
-            sort_records(self.hash.options.shape, &mut fresh);
-            layer.push_all(Ascending::new(self.hash.shape.words(), &fresh))?;
-            layer.end_part()?;
-        }
-        let mut next = std::mem::take(&mut self.next);
-        sort_records(self.hash.options.shape, &mut next);
-        layer.push_all(Ascending::new(self.hash.shape.words(), &next))?;
-        layer.end_part()?;
-        for run in self.written.drain(..) {
-            layer.push_run(run);
-        }
-        found.earlier -= std::mem::take(&mut self.repeated);
-        // Everything new, and everything that waited for nothing.
-        found.besides += layer.states() + found.within + found.earlier;
-        Ok(found)
+    fn finish_layer<'s>(&'s mut self, layer: &'s mut LayerWriter) -> Rests<'s, Found> {
+        Box::pin(self.decide_rest(layer))
     }
 
-    fn closed(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+    fn closed<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
         self.hash.closed(depth, layer)
     }
 
-    fn adopt(&mut self, depth: u64, layer: LayerView) -> Result<(), Trouble> {
+    fn adopt<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
         self.hash.adopt(depth, layer)
     }
 
@@ -416,8 +433,8 @@ impl Detector for StructuredDetector {
         Some(self)
     }
 
-    fn hand_over(self: Box<Self>, to: &mut dyn Detector) -> Result<(), Trouble> {
-        Box::new(self.hash).hand_over(to)
+    fn hand_over<'s>(&'s mut self, to: &'s mut dyn Detector) -> Rests<'s, ()> {
+        self.hash.hand_over(to)
     }
 
     fn name(&self) -> &'static str {

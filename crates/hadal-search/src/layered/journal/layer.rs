@@ -100,6 +100,11 @@ impl LayerWriter {
         Ok(Written::Runs(self.parts))
     }
 
+    /// Where it is written.
+    pub(crate) fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
     /// States written so far.
     pub(crate) fn states(&self) -> u64 {
         self.states

@@ -67,56 +67,67 @@ impl GroupReader<'_> {
 
 impl Journal {
     /// Gives the last layer to `take`, as it stands.
-    pub(crate) fn view_last(
+    pub(crate) async fn view_last(
         &self,
-        take: &mut dyn FnMut(LayerView) -> Result<(), Trouble>,
+        take: &mut impl AsyncFnMut(LayerView<'_>) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
-        self.view(self.layers.len() - 1, take)
+        self.view(self.layers.len() - 1, take).await
     }
 
     /// Gives a layer to `take`: as it stands, or in ascending parts where it shares a run with others.
-    pub(crate) fn view(
+    pub(crate) async fn view(
         &self,
         depth: usize,
-        take: &mut dyn FnMut(LayerView) -> Result<(), Trouble>,
+        take: &mut impl AsyncFnMut(LayerView<'_>) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         match &self.layers[depth].body {
-            Body::Resident(states) => take(LayerView::States(Ascending::new(self.shape().stride(), states))),
-            Body::Run(run) => take(LayerView::Run(run)),
-            Body::Parts(runs) => runs.iter().try_for_each(|run| take(LayerView::Run(run))),
-            Body::Gone => Ok(()),
+            Body::Resident(states) => {
+                take(LayerView::States(Ascending::new(self.shape().stride(), states))).await?;
+            }
+            Body::Run(run) => take(LayerView::Run(run)).await?,
+            Body::Parts(runs) => {
+                for run in runs {
+                    take(LayerView::Run(run)).await?;
+                }
+            }
+            Body::Gone => {}
             Body::Bundled(_) => {
                 let mut reader = self.reader(depth)?;
                 let mut states = Vec::new();
                 while reader.next_records(&mut states)? {
-                    take(LayerView::States(Ascending::new(self.shape().stride(), &states)))?;
+                    take(LayerView::States(Ascending::new(self.shape().stride(), &states))).await?;
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// Gives every layer that is there to `take`, with its depth; layers that share a run are read together.
-    pub(crate) fn view_all(
+    pub(crate) async fn view_all(
         &self,
-        take: &mut dyn FnMut(u64, LayerView) -> Result<(), Trouble>,
+        take: &mut impl AsyncFnMut(u64, LayerView<'_>) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
-        self.view_from(0, take)
+        self.view_from(0, take).await
     }
 
     /// The same of layers from `depth` on.
-    pub(crate) fn view_from(
+    pub(crate) async fn view_from(
         &self,
         mut depth: usize,
-        take: &mut dyn FnMut(u64, LayerView) -> Result<(), Trouble>,
+        take: &mut impl AsyncFnMut(u64, LayerView<'_>) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         while depth < self.layers.len() {
             let together = match &self.layers[depth].body {
-                Body::Bundled(bundle) => self.view_bundle(*bundle, depth, take)?,
-                _ => 0,
+                Body::Bundled(bundle) => self.bundled(*bundle, depth)?,
+                _ => Vec::new(),
             };
+            let stride = self.shape().stride();
+            for (n, states) in together.iter().enumerate() {
+                take((depth + n) as u64, LayerView::States(Ascending::new(stride, states))).await?;
+            }
+            let together = together.len();
             if together == 0 {
-                self.view(depth, &mut |layer| take(depth as u64, layer))?;
+                self.view(depth, &mut async |layer| take(depth as u64, layer).await).await?;
             }
             depth += together.max(1);
         }
@@ -153,58 +164,37 @@ impl Journal {
         let mut held = VecDeque::new();
         let mut rest = group.clone();
         if let (Body::Bundled(bundle), true) = (&self.layers[group.start].body, group.len() > 1) {
-            self.view_bundle(*bundle, group.start, &mut |depth, layer| {
-                if let LayerView::States(states) = layer {
-                    let mut bare = states.flat().to_vec();
-                    self.shape().strip_payloads(&mut bare);
-                    held.push_back((depth as usize, bare));
-                }
-                Ok(())
-            })?;
+            for (n, mut layer) in self.bundled(*bundle, group.start)?.into_iter().enumerate() {
+                self.shape().strip_payloads(&mut layer);
+                held.push_back((group.start + n, layer));
+            }
             rest.start = rest.end;
         }
         Ok(GroupReader { journal: self, held, at: 0, rest, current: None, block: Vec::new() })
     }
 
-    /// Gives the layers from `first` on that stand one after the other in a bundle to `take`; says how many. A bundle
-    /// too large for the memory of small layers, written under a larger budget, is left to [`Journal::view`].
-    fn view_bundle(
-        &self,
-        bundle: usize,
-        first: usize,
-        take: &mut dyn FnMut(u64, LayerView) -> Result<(), Trouble>,
-    ) -> Result<usize, Trouble> {
-        let Some(run) = &self.bundles[bundle] else { return Ok(0) };
-        let words = self.shape().stride();
+    /// The layers from `first` on that stand one after the other in a bundle. None of a bundle too large for the memory of
+    /// small layers, written under a larger budget: [`Journal::view`] reads them.
+    fn bundled(&self, bundle: usize, first: usize) -> Result<Vec<Vec<u64>>, Trouble> {
+        let Some(run) = &self.bundles[bundle] else { return Ok(Vec::new()) };
         let count = self.bundled_from(bundle, first);
         if count == 0 {
-            return Ok(0);
+            return Ok(Vec::new());
         }
-        let mut ends = Vec::with_capacity(count);
-        let mut end = 0;
-        for entry in &self.layers[first..first + count] {
-            ends.push(end);
-            end += entry.states as usize * words;
-        }
-        let mut flat = vec![0; end];
+        let words = self.shape().stride();
+        let room = |entry: &Entry| Vec::with_capacity(entry.states as usize * words);
+        let mut layers: Vec<Vec<u64>> = self.layers[first..first + count].iter().map(room).collect();
         let mut reader = RunReader::open(run)?;
         let mut block = Vec::new();
         while reader.next_block(&mut block)? {
             for record in block.chunks_exact(words + 1) {
-                let Some(end) = (record[0] as usize).checked_sub(first).and_then(|at| ends.get_mut(at))
-                else {
-                    continue;
-                };
-                flat[*end..*end + words].copy_from_slice(&record[1..]);
-                *end += words;
+                if let Some(layer) = (record[0] as usize).checked_sub(first).and_then(|at| layers.get_mut(at))
+                {
+                    layer.extend_from_slice(&record[1..]);
+                }
             }
         }
-        let mut from = 0;
-        for (n, to) in ends.into_iter().enumerate() {
-            take((first + n) as u64, LayerView::States(Ascending::new(words, &flat[from..to])))?;
-            from = to;
-        }
-        Ok(count)
+        Ok(layers)
     }
 
     /// Reads a layer from its first state.

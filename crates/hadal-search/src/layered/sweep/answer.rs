@@ -15,20 +15,22 @@ use crate::report::{
 };
 use crate::resting::{Early, Reins};
 use crate::run::{Answer, LOOKING_FOR_RUNS, covered, out_of_memory, status};
+use hadal_store::vfs::at_once;
 use hadal_system::Ascending;
 use std::sync::Arc;
 
 impl<'a> Seeing<'a> for Sweep<'a> {
-    fn go_on(&mut self, work: u64) -> Result<bool, Trouble> {
-        self.go_on(work)
+    fn go_on(&mut self, _: u64) -> Result<bool, Trouble> {
+        // All of it rests.
+        Ok(true)
     }
 
     fn progress(&self) -> Progress {
         self.progress()
     }
 
-    fn has_questions(&self) -> bool {
-        matches!(self.at, At::Known | At::Found(..))
+    fn has_more(&self) -> bool {
+        !matches!(self.at, At::End(_))
     }
 
     fn reins(&self) -> Arc<Reins<'a>> {
@@ -36,18 +38,23 @@ impl<'a> Seeing<'a> for Sweep<'a> {
     }
 
     async fn answer(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
-        if let At::Found(finding, depth) = std::mem::replace(&mut self.at, At::Known) {
-            let violated = self.violated(finding, depth, &reins).await;
-            let answered = self.conclude(|_| violated.map(Some))?;
-            self.at = answered.map_or(At::Between(None), At::End);
-            return Ok(self);
-        }
-        let about_runs = self.about_runs(&reins).await;
-        if let Ok(Some(verdict)) = &about_runs {
-            self.proviso = reins.proviso(verdict).or(self.proviso);
-        }
-        let answered =
-            self.conclude(|sweep| Ok(Some(about_runs?.map_or_else(|| sweep.all_covered(), Answered::from))))?;
+        let disk = self.disk.clone();
+        let _turns = disk.brake.take_turns(reins.turn(), disk.traffic.bytes_moved());
+        let answered = match std::mem::replace(&mut self.at, At::Known) {
+            At::Found(finding, depth) => self.violated(finding, depth, &reins).await.map(Some),
+            At::Known => match self.about_runs(&reins).await {
+                Ok(Some(verdict)) => {
+                    self.proviso = reins.proviso(&verdict).or(self.proviso);
+                    Ok(Some(verdict.into()))
+                }
+                other => other.map(|_| Some(self.all_covered())),
+            },
+            at => {
+                self.at = at;
+                return self.advance(&reins).await.map(|()| self);
+            }
+        };
+        let answered = self.conclude(answered).await?;
         self.at = answered.map_or(At::Between(None), At::End);
         Ok(self)
     }
@@ -56,17 +63,17 @@ impl<'a> Seeing<'a> for Sweep<'a> {
 impl Sweep<'_> {
     /// Takes an answer that another search found, now that every state is known.
     pub(crate) fn decide(&mut self, verdict: Verdict) -> Result<(), Trouble> {
-        let answered = self.conclude(|_| Ok(Some(verdict.into())))?;
+        let answered = at_once(self.conclude(Ok(Some(verdict.into()))))?;
         self.at = answered.map_or(At::Between(None), At::End);
         Ok(())
     }
 
-    /// Does a part of the search. Once the answer is known, settles what is open and commits it.
-    pub(super) fn conclude(
+    /// After a part of the search that came to this: once the answer is known, settles what is open and commits it.
+    pub(super) async fn conclude(
         &mut self,
-        part: impl FnOnce(&mut Self) -> Result<Option<Answered>, Trouble>,
+        part: Result<Option<Answered>, Trouble>,
     ) -> Result<Option<Answered>, Trouble> {
-        let mut answered = match part(self) {
+        let mut answered = match part {
             Err(trouble) if trouble.is_disk_full() => Verdict::Stopped(StopReason::DiskFull).into(),
             // The layer being found is left; the one before it is expanded again when the run is resumed.
             Err(trouble) if trouble.is_stop() => {
@@ -78,14 +85,14 @@ impl Sweep<'_> {
         };
         let verdict = &mut answered.verdict;
         if *verdict != Verdict::Stopped(StopReason::DiskFull) {
-            match self.settle() {
+            match self.settle().await {
                 Err(trouble) if trouble.is_disk_full() && matches!(verdict, Verdict::Violated(_)) => {}
                 Err(trouble) if trouble.is_disk_full() => *verdict = Verdict::Stopped(StopReason::DiskFull),
                 other => other?,
             }
         }
         if *verdict == Verdict::Holds {
-            answered.covering = self.detector.covering()?;
+            answered.covering = self.detector.covering().await?;
         }
         if self.is_unsettled() {
             // The last commit stands.
@@ -190,12 +197,12 @@ impl Sweep<'_> {
     }
 
     /// The whole space has been seen.
-    pub(super) fn complete(&mut self) -> Result<Option<Answered>, Trouble> {
+    pub(super) fn complete(&mut self) -> Option<Answered> {
         if self.task.question.asks_about_runs(self.task.space) {
             self.at = At::Known;
-            return Ok(None);
+            return None;
         }
-        Ok(Some(self.all_covered()))
+        Some(self.all_covered())
     }
 
     fn all_covered(&self) -> Answered {
@@ -250,7 +257,7 @@ impl Sweep<'_> {
             _ => depth + 1,
         };
         reins.found();
-        let payload = self.payload_of(at, &finding.state)?;
+        let payload = self.payload_of(at, &finding.state).await?;
         let (task, threads) = (self.task, self.lanes.len());
         let path = match self.mailbox.is_alone() {
             true => path::shortest(task, (&self.journal, threads), (at, finding.state), reins).await,
@@ -274,7 +281,11 @@ impl Sweep<'_> {
     }
 
     /// What is kept beside a state at this depth, which may be in the layer being found: its payloads come together first.
-    pub(super) fn payload_of(&mut self, depth: usize, state: &[u64]) -> Result<Option<Vec<u64>>, Trouble> {
+    pub(super) async fn payload_of(
+        &mut self,
+        depth: usize,
+        state: &[u64],
+    ) -> Result<Option<Vec<u64>>, Trouble> {
         let shape = self.journal.shape();
         if shape.payload_words() == 0 || state.is_empty() {
             return Ok(None);
@@ -283,7 +294,7 @@ impl Sweep<'_> {
             self.journal.reader(depth)?
         } else {
             let mut layer = self.journal.writer();
-            match self.detector.finish_layer(&mut layer) {
+            match self.detector.finish_layer(&mut layer).await {
                 // What is wrong is known without it.
                 Err(trouble) if trouble.is_disk_full() => return Ok(None),
                 other => other?,

@@ -7,13 +7,14 @@ use crate::layered::block::{BlockEnd, Left};
 use crate::layered::detector::{Detector, Nothing};
 use crate::layered::ledger::Ledger;
 use crate::report::{Stage, StopReason};
+use crate::resting::busy;
 use hadal_system::States;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 impl<'a> Sweep<'a> {
     /// Expands a block of states group by group, each with its scope in RAM.
-    pub(super) fn expand_scoped(&mut self, block: &[u64]) -> Result<Option<StopReason>, Trouble> {
+    pub(super) async fn expand_scoped(&mut self, block: &[u64]) -> Result<Option<StopReason>, Trouble> {
         let words = self.task.space.words();
         let Some(order) = self.detector.scopes().map(|scopes| scopes.grouped(block)) else {
             return Ok(None);
@@ -24,10 +25,11 @@ impl<'a> Sweep<'a> {
             for &(_, n) in same {
                 group.extend_from_slice(&block[n as usize * words..(n as usize + 1) * words]);
             }
-            let (left, begun) = (Left::all(), Instant::now());
+            let left = Left::all();
             let Some(scopes) = self.detector.scopes() else { return Ok(None) };
-            scopes.enter(same[0].0 as usize)?;
-            self.counted.row.seconds.detecting += begun.elapsed().as_secs_f64();
+            let (entered, seconds) = busy(scopes.enter(same[0].0 as usize)).await;
+            self.counted.row.seconds.detecting += seconds;
+            entered?;
             loop {
                 if let Some(reason) = self.limit() {
                     return Ok(Some(reason));
@@ -38,7 +40,7 @@ impl<'a> Sweep<'a> {
                 self.counted.row.seconds.expanding += begun.elapsed().as_secs_f64();
                 match ended {
                     BlockEnd::Whole => break,
-                    BlockEnd::Full => scopes.make_room()?,
+                    BlockEnd::Full => scopes.make_room().await?,
                     BlockEnd::Stuck(over) => return Err(over.into()),
                 }
             }
@@ -54,9 +56,9 @@ impl<'a> Sweep<'a> {
     }
 
     /// Expands a block of records, draining the cache whenever it is full.
-    pub(super) fn expand_block(&mut self, block: &[u64]) -> Result<Option<StopReason>, Trouble> {
+    pub(super) async fn expand_block(&mut self, block: &[u64]) -> Result<Option<StopReason>, Trouble> {
         if self.detector.scopes().is_some() {
-            return self.expand_scoped(block);
+            return self.expand_scoped(block).await;
         }
         let left = Left::all();
         loop {
@@ -72,16 +74,16 @@ impl<'a> Sweep<'a> {
                 BlockEnd::Whole => return Ok(None),
                 BlockEnd::Full => {}
                 // Without the diagram there is room.
-                BlockEnd::Stuck(over) if !self.fall_back()? => return Err(over.into()),
+                BlockEnd::Stuck(over) if !self.fall_back().await? => return Err(over.into()),
                 BlockEnd::Stuck(_) => {}
             }
-            self.drain()?;
+            self.drain().await?;
             self.cache.make_room()?;
         }
     }
 
     /// Offers what the cache learned to the detector.
-    pub(super) fn drain(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn drain(&mut self) -> Result<(), Trouble> {
         loop {
             let begun = Instant::now();
             let batch = self.cache.sort_new()?;
@@ -93,29 +95,37 @@ impl<'a> Sweep<'a> {
                 true => self.counted.row.candidates += batch.len() as u64,
                 false => self.sort_out()?,
             }
-            let begun = Instant::now();
-            let mut offered = self.detector.offer(self.cache.sorted());
-            while let Err(Trouble::OverBudget(_)) = offered {
-                if !self.cache.give_way()? && !self.fall_back()? {
-                    break;
-                }
-                offered = self.detector.offer(self.cache.sorted());
-            }
-            self.counted.row.seconds.detecting += begun.elapsed().as_secs_f64();
+            let (offered, seconds) = busy(self.offer()).await;
+            self.counted.row.seconds.detecting += seconds;
             offered?;
         }
     }
 
+    /// Offers what was sorted last to the detector, or to the next one where it has no memory for it.
+    async fn offer(&mut self) -> Result<(), Trouble> {
+        let mut offered = self.detector.offer(self.cache.sorted());
+        while let Err(Trouble::OverBudget(_)) = offered {
+            if !self.cache.give_way()? && !self.fall_back().await? {
+                break;
+            }
+            offered = self.detector.offer(self.cache.sorted());
+        }
+        offered?;
+        self.detector.compare().await
+    }
+
     /// Exchanges the detector for the next one, if there is one; says whether.
-    pub(super) fn fall_back(&mut self) -> Result<bool, Trouble> {
+    pub(super) async fn fall_back(&mut self) -> Result<bool, Trouble> {
         let Some(make) = self.fallback.take() else { return Ok(false) };
         let mut next = make()?;
         let idle: Box<dyn Detector + 'a> = Box::new(Nothing);
         let (storage, depth) = (next.name(), self.journal.depth() as u64 - 1);
         self.counted.stages.push(Stage { storage, states: self.states(), depth });
-        std::mem::replace(&mut self.detector, idle).hand_over(&mut *next)?;
+        let mut before = std::mem::replace(&mut self.detector, idle);
+        before.hand_over(&mut *next).await?;
+        drop(before);
         // The one before is gone, and with it what it held of the budget.
-        self.journal.view_all(&mut |depth, layer| next.adopt(depth, layer))?;
+        self.journal.view_all(&mut async |depth, layer| next.adopt(depth, layer).await).await?;
         self.detector = next;
         self.suit_journal();
         // There is no diagram to go on with any more.

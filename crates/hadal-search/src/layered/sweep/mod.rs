@@ -9,7 +9,7 @@ pub(crate) use parts::{Keep, Means, Origin, Partly};
 
 use super::Trouble;
 use super::cache::Cache;
-use super::detector::{Detector, Nothing};
+use super::detector::{Detector, LayerView, Nothing};
 use super::journal::Journal;
 use super::ledger::Ledger;
 use super::round::Round;
@@ -18,20 +18,20 @@ use crate::exchange::Mailbox;
 use crate::explore::{Phase, Progress};
 use crate::lane::{Lane, SearchTask, take_finding, total_counts};
 use crate::report::{Layer, Proviso, Stage, StopReason, Verdict, Violation};
+use crate::resting::{Reins, busy};
 use crate::run::RUNNING;
 use hadal_store::Governor;
-use hadal_store::vfs::Disk;
+use hadal_store::vfs::{Disk, at_once};
 use hadal_system::units::grouped;
 pub(crate) use parts::Fallback;
-use parts::{Answered, At, Expanded, Expanding, Source};
+use parts::{Answered, At, Expanding, Source};
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 use together::Met;
 
-/// What a transition counts as, its part in detection included: about nanoseconds.
+/// What a transition counts as, its part in detection included: about nanoseconds. A byte that is read or written counts as one,
+/// its part in merging included.
 const TRANSITION_WORK: u64 = 120;
-/// What a byte that is read or written counts as, its part in merging included.
-const BYTE_WORK: u64 = 1;
 /// States of another search's layer that are expanded at a time.
 const REST_BLOCK: usize = 1 << 16;
 
@@ -97,7 +97,7 @@ impl<'a> Sweep<'a> {
             round: Round::default(),
             journal,
             counted,
-            moved_before: moved_bytes(&disk),
+            moved_before: disk.traffic.bytes_moved(),
             disk,
             keep,
             begun,
@@ -108,34 +108,23 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Goes on for this much work until everything is seen, something is wrong, or a limit is met; a full disk is such a
-    /// limit. Whether it is at its end.
-    pub(crate) fn go_on(&mut self, work: u64) -> Result<bool, Trouble> {
-        let until = self.work().saturating_add(work);
-        let mut has_gone = false;
-        loop {
-            let answered = match std::mem::replace(&mut self.at, At::Between(None)) {
-                at @ (At::End(_) | At::Known | At::Found(..)) => {
-                    self.at = at;
-                    return Ok(true);
-                }
-                At::Start => self.start()?,
-                At::Between(partly) if has_gone && self.work().saturating_add(self.ahead()) >= until => {
-                    self.at = At::Between(partly);
-                    return Ok(false);
-                }
-                At::Layer(layer) if has_gone && self.work() >= until => {
-                    self.at = At::Layer(layer);
-                    return Ok(false);
-                }
-                At::Between(partly) => self.conclude(|sweep| sweep.begin_layer(partly))?,
-                At::Layer(layer) => self.conclude(|sweep| sweep.expand_layer(layer, until))?,
-            };
-            if let Some(answered) = answered {
-                self.at = At::End(answered);
+    /// Goes on by a layer, unless everything is seen, something is wrong, or a limit is met; a full disk is such a limit.
+    async fn advance(&mut self, reins: &Reins<'a>) -> Result<(), Trouble> {
+        let answered = match std::mem::replace(&mut self.at, At::Between(None)) {
+            at @ (At::End(_) | At::Known | At::Found(..)) => {
+                self.at = at;
+                return Ok(());
             }
-            has_gone = true;
+            At::Start => self.start().await?,
+            At::Between(partly) => {
+                let part = self.layer(partly, reins).await;
+                self.conclude(part).await?
+            }
+        };
+        if let Some(answered) = answered {
+            self.at = At::End(answered);
         }
+        Ok(())
     }
 
     /// With other layers kept.
@@ -151,14 +140,17 @@ impl<'a> Sweep<'a> {
 
     /// Goes on to the end.
     pub(crate) fn run(&mut self) -> Result<(), Trouble> {
-        self.go_on(u64::MAX).map(|_| ())
+        let reins = Reins::new(self.task.control, &self.governor, self.progress());
+        while matches!(self.at, At::Start | At::Between(_)) {
+            at_once(self.advance(&reins))?;
+        }
+        Ok(())
     }
 
     /// Ends the search where it stands, if it is not at its end.
     pub(crate) fn interrupt(&mut self) -> Result<(), Trouble> {
         if !matches!(self.at, At::End(_) | At::Start) {
-            let stopped = self.conclude(|_| Ok(Some(Verdict::Stopped(StopReason::Interrupted).into())))?;
-            self.at = stopped.map_or(At::Between(None), At::End);
+            self.decide(Verdict::Stopped(StopReason::Interrupted))?;
         }
         Ok(())
     }
@@ -191,19 +183,14 @@ impl<'a> Sweep<'a> {
         let (phase, ahead) = match &self.at {
             At::Start | At::Known | At::Found(..) => (Phase::Between, 0),
             At::Between(_) => (Phase::Between, self.ahead()),
-            At::Layer(_) => (Phase::Within, 0),
             At::End(_) => (Phase::Over, 0),
-        };
-        let here = match &self.at {
-            At::Layer(layer) => self.fired() - layer.fired,
-            _ => 0,
         };
         let gauges = &self.task.control.gauges;
         Progress {
             phase,
             depth: Some((self.journal.depth() as u64).saturating_sub(1)),
             states: gauges.states.load(Ordering::Relaxed),
-            transitions: self.counted.transitions() + here,
+            transitions: self.counted.transitions(),
             work: self.work(),
             ahead,
             memory: self.governor.current(),
@@ -229,8 +216,8 @@ impl<'a> Sweep<'a> {
     }
 
     fn work(&self) -> u64 {
-        let moved = moved_bytes(&self.disk) - self.moved_before;
-        self.fired() * TRANSITION_WORK + moved * BYTE_WORK
+        let moved = self.disk.traffic.bytes_moved() - self.moved_before;
+        self.fired() * TRANSITION_WORK + moved
     }
 
     /// What the next layer will take, if its states are like those before.
@@ -243,25 +230,28 @@ impl<'a> Sweep<'a> {
     }
 
     /// Begins the journal's last layer, unless there is nothing to expand.
-    fn begin_layer(&mut self, partly: Option<Partly>) -> Result<Option<Answered>, Trouble> {
+    fn begin_layer(
+        &mut self,
+        partly: Option<Partly>,
+    ) -> Result<ControlFlow<Option<Answered>, Expanding>, Trouble> {
         let depth = self.journal.depth() - 1;
         if self.counted.layers.len() > depth {
             // The run was committed when its last layer was expanded: there is nothing left to do.
-            return self.complete();
+            return Ok(ControlFlow::Break(self.complete()));
         }
         let limits = &self.task.control.limits;
         if limits.max_depth.is_some_and(|max| depth as u64 >= max) && partly.is_none() {
-            return Ok(Some(Verdict::Stopped(StopReason::DepthLimit).into()));
+            return Ok(ControlFlow::Break(Some(Verdict::Stopped(StopReason::DepthLimit).into())));
         }
         if let Some(bound) = self.keep.diameter.filter(|&bound| depth as u64 > bound) {
             self.proviso = Some(Proviso::Diameter { bound });
-            return self.complete_before(depth);
+            return Ok(ControlFlow::Break(self.complete_before(depth)));
         }
         let counts_again =
             matches!(self.proviso, Some(Proviso::LayersDeleted { .. } | Proviso::BoundTrusted));
         let may_end = partly.is_none() && self.mailbox.is_alone();
         if counts_again && may_end && self.round.closes_with(&self.journal, depth)? {
-            return self.complete_before(depth);
+            return Ok(ControlFlow::Break(self.complete_before(depth)));
         }
         let gauges = &self.task.control.gauges;
         gauges.begin_layer(depth as u64, self.journal.states(depth));
@@ -276,13 +266,12 @@ impl<'a> Sweep<'a> {
             }
             None => Source::Journal(self.journal.reader(depth)?),
         };
-        self.at = At::Layer(Expanding { depth, fired, mark, source, done: 0 });
-        Ok(None)
+        Ok(ControlFlow::Continue(Expanding { depth, fired, mark, source, done: 0 }))
     }
 
     /// Ends the search before this layer, the last: whatever is in it was met before, in a layer that is gone, so it is no layer
     /// of its own.
-    fn complete_before(&mut self, depth: usize) -> Result<Option<Answered>, Trouble> {
+    fn complete_before(&mut self, depth: usize) -> Option<Answered> {
         let again = self.journal.states(depth);
         self.journal.pop();
         if let Some(row) = self.counted.layers.last_mut() {
@@ -293,15 +282,18 @@ impl<'a> Sweep<'a> {
         self.complete()
     }
 
-    /// Expands more of a layer; at its end, finds the next.
-    fn expand_layer(&mut self, mut layer: Expanding, until: u64) -> Result<Option<Answered>, Trouble> {
-        let mut stopped = match self.expand_rest(&mut layer, until) {
-            Ok(Expanded::Partly) => {
-                self.at = At::Layer(layer);
-                return Ok(None);
-            }
-            Ok(Expanded::Whole) => None,
-            Ok(Expanded::Stopped(reason)) => Some(reason),
+    /// Expands the journal's last layer, unless there is nothing to expand, and finds the next.
+    async fn layer(
+        &mut self,
+        partly: Option<Partly>,
+        reins: &Reins<'a>,
+    ) -> Result<Option<Answered>, Trouble> {
+        let mut layer = match self.begin_layer(partly)? {
+            ControlFlow::Continue(layer) => layer,
+            ControlFlow::Break(answered) => return Ok(answered),
+        };
+        let mut stopped = match self.expand(&mut layer, reins).await {
+            Ok(stopped) => stopped,
             Err(trouble) => Some(self.shared_stop(trouble)?),
         };
         let Expanding { depth, fired, mark, source, done } = layer;
@@ -309,7 +301,7 @@ impl<'a> Sweep<'a> {
         // Its memory is needed for what comes.
         drop(source);
         if stopped.is_none()
-            && let Err(trouble) = self.drain()
+            && let Err(trouble) = self.drain().await
         {
             stopped = Some(self.shared_stop(trouble)?);
         }
@@ -328,65 +320,75 @@ impl<'a> Sweep<'a> {
                 self.at = At::Found(finding, depth);
                 Ok(None)
             }
-            (None, None) => self.end_layer(depth, fired, &mark),
+            (None, None) => self.end_layer(depth, fired, &mark).await,
         }
     }
 
-    /// Expands what is left of a layer, or as much as makes this work.
-    fn expand_rest(&mut self, layer: &mut Expanding, until: u64) -> Result<Expanded, Trouble> {
-        if let Some(reason) = self.failed.take() {
-            return Ok(Expanded::Stopped(reason));
+    /// Expands a layer; the reason where it stops before its end.
+    async fn expand(
+        &mut self,
+        layer: &mut Expanding,
+        reins: &Reins<'a>,
+    ) -> Result<Option<StopReason>, Trouble> {
+        if self.failed.is_some() {
+            return Ok(self.failed.take());
         }
         let words = self.journal.shape().stride();
-        let mut block = Vec::new();
+        let (mut block, mut fired) = (Vec::new(), self.fired());
         loop {
-            let (stopped, block_len) = match &mut layer.source {
+            let (mut stopped, block_len) = match &mut layer.source {
                 Source::Journal(reader) => match reader.next_records(&mut block)? {
-                    true => (self.expand_block(&block)?, block.len()),
-                    false => return Ok(Expanded::Whole),
+                    true => (self.expand_block(&block).await?, block.len()),
+                    false => return Ok(None),
                 },
                 Source::Rest { flat, next, .. } if *next < flat.len() => {
                     let from = std::mem::replace(next, flat.len().min(*next + REST_BLOCK * words));
-                    (self.expand_block(&flat[from..*next])?, *next - from)
+                    (self.expand_block(&flat[from..*next]).await?, *next - from)
                 }
-                Source::Rest { .. } => {
-                    // Successors of states that were expanded before may wait in the lanes, and they belong to this layer.
-                    let stopped = self.expand_block(&[])?;
-                    return Ok(stopped.map_or(Expanded::Whole, Expanded::Stopped));
-                }
+                // Successors of states that were expanded before may wait in the lanes, and they belong to this layer.
+                Source::Rest { .. } => return self.expand_block(&[]).await,
             };
-            if let Some(reason) = stopped {
+            if stopped.is_none() {
+                if !self.mailbox.is_alone() {
+                    self.take_in()?;
+                }
+                layer.done += (block_len / words) as u64;
+                if layer.done > self.begun {
+                    // The first new work of this sitting: what an earlier one did in vain is behind it.
+                    self.task.control.count_time();
+                }
+                reins.count((self.fired() - fired) * TRANSITION_WORK);
+                fired = self.fired();
+                let here = fired - layer.fired;
+                reins.note(self.states(), self.counted.transitions() + here);
+                self.disk.rest().await?;
+                stopped = reins.turn().ends().then_some(StopReason::Interrupted);
+            }
+            if stopped.is_some() {
                 self.begun = self.begun.max(layer.done);
-                return Ok(Expanded::Stopped(reason));
-            }
-            if !self.mailbox.is_alone() {
-                self.take_in()?;
-            }
-            layer.done += (block_len / words) as u64;
-            if layer.done > self.begun {
-                // The first new work of this sitting: what an earlier one did in vain is behind it.
-                self.task.control.count_time();
-            }
-            if self.work() >= until {
-                return Ok(Expanded::Partly);
+                return Ok(stopped);
             }
         }
     }
 
     /// Lets the detector find the next layer.
-    fn end_layer(&mut self, depth: usize, fired: u64, mark: &DiskMark) -> Result<Option<Answered>, Trouble> {
+    async fn end_layer(
+        &mut self,
+        depth: usize,
+        fired: u64,
+        mark: &DiskMark,
+    ) -> Result<Option<Answered>, Trouble> {
         let mut layer = self.journal.writer();
-        let begun = Instant::now();
         let disk = self.disk.clone();
         let armed = self.task.control.brake(&disk);
-        let found = self.detector.finish_layer(&mut layer);
+        let (found, seconds) = busy(self.detector.finish_layer(&mut layer)).await;
         drop(armed);
         let own = layer.states();
         let fired = self.fired() - fired;
         let row = &mut self.counted.row;
         row.transitions = fired;
         row.states = self.journal.states(depth);
-        row.seconds.detecting += begun.elapsed().as_secs_f64();
+        row.seconds.detecting += seconds;
         let found = match found {
             Ok(found) => {
                 row.candidates += found.besides;
@@ -428,11 +430,14 @@ impl<'a> Sweep<'a> {
             self.counted.counts = counts;
         }
         if unique == 0 {
-            return self.complete();
+            return Ok(self.complete());
         }
         self.widths.push(unique);
         self.task.control.gauges.states.fetch_add(unique, Ordering::Relaxed);
-        let ended = pushed.and_then(|()| self.go_deeper(depth, commits));
+        let ended = match pushed {
+            Ok(()) => self.go_deeper(depth, commits).await,
+            failed => failed,
+        };
         if let Err(trouble) = ended {
             // The others go on: they hear of it when they meet again.
             self.failed = Some(self.shared_stop(trouble)?);
@@ -442,15 +447,17 @@ impl<'a> Sweep<'a> {
     }
 
     /// Closes the layer just found, and commits where that is due.
-    fn go_deeper(&mut self, depth: usize, commits: bool) -> Result<(), Trouble> {
-        let (detector, begun) = (&mut self.detector, Instant::now());
-        self.journal.view_last(&mut |layer| detector.closed(depth as u64 + 1, layer))?;
-        self.counted.row.seconds.detecting += begun.elapsed().as_secs_f64();
+    async fn go_deeper(&mut self, depth: usize, commits: bool) -> Result<(), Trouble> {
+        let detector = &mut self.detector;
+        let mut close = async |layer: LayerView<'_>| detector.closed(depth as u64 + 1, layer).await;
+        let (closed, seconds) = busy(self.journal.view_last(&mut close)).await;
+        self.counted.row.seconds.detecting += seconds;
+        closed?;
         if self.detector.struggles() {
-            self.fall_back()?;
+            self.fall_back().await?;
         }
         if self.detector.settling().is_some_and(|settling| settling.is_due()) {
-            self.settle()?;
+            self.settle().await?;
         }
         self.delete_old();
         if let Some(warning) = self.ledger.as_mut().and_then(|ledger| ledger.foresee(&self.journal)) {
@@ -493,36 +500,36 @@ impl<'a> Sweep<'a> {
     }
 
     /// Finds the initial states: the first layer.
-    fn start(&mut self) -> Result<Option<Answered>, Trouble> {
+    async fn start(&mut self) -> Result<Option<Answered>, Trouble> {
         if self.mailbox.is_first() {
             let mut taken = self.lanes[0].start(&mut self.cache.sinks()[0]);
             while taken.is_err() {
-                self.drain()?;
+                self.drain().await?;
                 self.cache.make_room()?;
                 taken = self.lanes[0].finish_batch(&mut self.cache.sinks()[0]);
             }
-            self.drain()?;
+            self.drain().await?;
         }
         let finding = take_finding(&mut self.lanes);
         let (_, finding) = self.meet(None, finding)?;
         (self.counted.row, self.counted.passed) = (Layer::default(), None);
         if let Some(finding) = finding {
-            let payload = self.payload_of(0, &finding.state)?;
+            let payload = self.payload_of(0, &finding.state).await?;
             let path = if finding.state.is_empty() { Vec::new() } else { vec![finding.state] };
             let verdict = Verdict::Violated(Violation { kind: finding.kind, path, shortest: true });
             return Ok(Some(Answered { payload, ..verdict.into() }));
         }
         let mut layer = self.journal.writer();
-        self.detector.finish_layer(&mut layer)?;
+        self.detector.finish_layer(&mut layer).await?;
         let (states, counts) = self.meet_at_start(layer.states())?;
         self.widths.push(states);
         self.task.control.gauges.states.store(states, Ordering::Relaxed);
         let empty = states == 0;
         self.journal.push(layer)?;
         let detector = &mut self.detector;
-        self.journal.view_last(&mut |layer| detector.closed(0, layer))?;
+        self.journal.view_last(&mut async |layer| detector.closed(0, layer).await).await?;
         self.counted.counts = counts;
-        if empty { self.complete() } else { Ok(None) }
+        Ok(if empty { self.complete() } else { None })
     }
 
     /// States of complete layers, of all workers.
@@ -537,9 +544,4 @@ impl<'a> Sweep<'a> {
     fn fired(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.transitions).sum()
     }
-}
-
-/// Bytes that were read from a disk and written to it.
-fn moved_bytes(disk: &Disk) -> u64 {
-    disk.traffic.bytes_read() + disk.traffic.bytes_written()
 }

@@ -10,7 +10,7 @@ use crate::layered::detector::Detector;
 use crate::layered::journal::{Journal, LayerReader};
 use crate::layered::ledger::{Ledger, RunRecord};
 use crate::layered::tally::DiskMark;
-use crate::report::{CoverFigures, Layer, Stage, StopReason, Verdict, Violation, ViolationKind};
+use crate::report::{CoverFigures, Layer, Stage, Verdict, Violation, ViolationKind};
 use hadal_store::Reservation;
 use hadal_store::vfs::Disk;
 
@@ -83,8 +83,6 @@ pub(super) enum At {
     Start,
     /// Before a layer; part of it may be expanded already.
     Between(Option<Partly>),
-    /// In a layer.
-    Layer(Expanding),
     /// Every state is known; questions about infinite runs are left.
     Known,
     /// Something is wrong that was found while the layer at this depth was expanded; the way there is left.
@@ -102,13 +100,6 @@ pub(super) struct Expanding {
     pub(super) source: Source,
     /// Records that were expanded.
     pub(super) done: u64,
-}
-
-/// How far a layer was expanded.
-pub(super) enum Expanded {
-    Whole,
-    Partly,
-    Stopped(StopReason),
 }
 
 /// Where the states of a layer come from.

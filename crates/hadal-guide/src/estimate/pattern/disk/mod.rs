@@ -13,6 +13,7 @@ use hadal_store::levels::{LevelPolicy, Levels};
 use hadal_store::run::{BlockIndex, Codec, RunFile, RunKind, RunLookup, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::Sorter;
+use hadal_store::vfs::at_once;
 use hadal_store::{Disk, Governor, Reservation};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -169,7 +170,7 @@ impl Builder<'_> {
         let (mut walk, mut block, mut count) = (self.projection.walk(), Vec::new(), 0);
         let (mut next, mut told) = (Vec::new(), 0);
         while layer.records() > 0 {
-            reached.add_run(layer.clone())?;
+            at_once(reached.add_run(layer.clone()))?;
             let mut reader = RunReader::open(&layer)?;
             while reader.next_block(&mut block)? {
                 self.room.spend((count - std::mem::replace(&mut told, count)) * EDGE_WORK)?;
@@ -189,7 +190,7 @@ impl Builder<'_> {
             drop(reader);
             layer = found.drain_into_new(&reached)?;
         }
-        reached.compact()?;
+        at_once(reached.compact())?;
         let reached = reached.runs().next().cloned().unwrap_or(layer);
         Ok((reached, edges.into_run()?))
     }
@@ -211,7 +212,7 @@ impl Builder<'_> {
         let edges = Edges::open(edges)?;
         let mut distance = 0;
         while layer.records() > 0 {
-            settled.add_run(layer.clone())?;
+            at_once(settled.add_run(layer.clone()))?;
             distance = (distance + 1).min(u64::from(UNREACHED) - 1);
             let mut cursor = edges.cursor();
             let mut reader = RunReader::open(&layer)?;
@@ -224,7 +225,7 @@ impl Builder<'_> {
             drop((reader, cursor));
             layer = found.drain_into_new(&settled)?;
         }
-        settled.compact()?;
+        at_once(settled.compact())?;
         Ok(settled.runs().next().cloned().unwrap_or(layer))
     }
 
