@@ -72,30 +72,47 @@ impl Left {
     }
 }
 
+/// A point from which a search can go on.
+pub(super) struct Reached {
+    step: Step,
+    runs: Vec<RunFile>,
+    states: u64,
+    transitions: u64,
+}
+
 impl OnDisk<'_, '_> {
     /// A point from which the search can go on: it is committed where that is due, and where the search must stop here.
     pub(super) async fn reach(&mut self, step: Step, runs: &[&RunFile]) -> Result<(), Early> {
+        let (runs, states, transitions) =
+            (runs.iter().copied().cloned().collect(), self.states, self.transitions);
+        self.reached = Some(Reached { step, runs, states, transitions });
         let rested = self.rest().await;
-        let status = match &rested {
-            Err(Early::Stopped(reason)) => status(&Verdict::Stopped(reason.clone())),
-            _ => RUNNING.to_owned(),
-        };
-        if rested.is_err() || self.ledger.is_due() {
-            let seconds = self.seconds_before + self.search.task.control.elapsed().as_secs_f64();
-            let kept = Kept {
-                map: self.engine == External::Map,
-                step,
-                states: self.states,
-                transitions: self.transitions,
-                seconds,
-                runs: runs.iter().map(|run| run.name().to_owned()).collect(),
-            };
-            let (states, transitions) = (self.states, self.transitions);
-            let (covers, actions) = (&[][..], Vec::new());
-            let standing = Standing { status: &status, states, transitions, covers, actions, seconds };
-            let section = serde_json::to_vec(&kept).map_err(Trouble::from)?;
-            self.ledger.commit_section((SECTION, section), runs.to_vec(), standing)?;
+        match &rested {
+            Err(Early::Stopped(reason)) => self.keep(&status(&Verdict::Stopped(reason.clone())))?,
+            Ok(()) if !self.ledger.is_due() => {}
+            _ => self.keep(RUNNING)?,
         }
         rested
+    }
+
+    /// Commits what was reached last.
+    pub(super) fn keep(&mut self, status: &str) -> Result<(), Early> {
+        let Some(&Reached { step, ref runs, states, transitions }) = self.reached.as_ref() else {
+            return Ok(());
+        };
+        let seconds = self.seconds_before + self.search.task.control.elapsed().as_secs_f64();
+        let kept = Kept {
+            map: self.engine == External::Map,
+            step,
+            states,
+            transitions,
+            seconds,
+            runs: runs.iter().map(|run| run.name().to_owned()).collect(),
+        };
+        let (covers, actions) = (&[][..], Vec::new());
+        let standing = Standing { status, states, transitions, covers, actions, seconds };
+        let section = serde_json::to_vec(&kept).map_err(Trouble::from)?;
+        self.ledger.commit_section((SECTION, section), runs.iter().collect(), standing)?;
+        Ok(())
     }
 }

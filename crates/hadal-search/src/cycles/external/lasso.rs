@@ -43,7 +43,7 @@ impl OnDisk<'_, '_> {
 
     /// The states on a shortest way from an initial one to `target`, which is not among them.
     async fn stem(&mut self, target: &[u64]) -> Result<Vec<Vec<u64>>, Early> {
-        let first = self.initial()?;
+        let first = self.initial().await?;
         match Stream::open(&first)?.has(target)? {
             true => Ok(Vec::new()),
             false => self.way(first, Along::Any, target).await,
@@ -69,16 +69,17 @@ impl OnDisk<'_, '_> {
                     gather.push(to)
                 })?;
                 before = is_before.then_some(state);
+                self.rest_within(&states).await?;
             }
             if let Some(before) = before {
                 break vec![before];
             }
-            let layer = files.without(&gather.finish()?, &seen)?;
+            let layer = files.without(&gather.finish().await?, &seen).await?;
             if layer.records() == 0 {
                 // What was found has changed on disk since.
                 return Err(Early::Trouble(Trouble::NothingToResume));
             }
-            seen = files.union(seen, layer.clone())?;
+            seen = files.union(seen, layer.clone()).await?;
             layers.push(layer);
             self.rest().await?;
         };
@@ -97,6 +98,7 @@ impl OnDisk<'_, '_> {
                 if is_before {
                     path.push(state);
                 }
+                self.rest_within(&states).await?;
             }
         }
         path.reverse();

@@ -39,7 +39,7 @@ impl OnDisk<'_, '_> {
                 pairs.step();
             }
             let before = removed.records();
-            removed = files.union(removed, gather.finish()?)?;
+            removed = files.union(removed, gather.finish().await?).await?;
             if removed.records() == before {
                 return Ok(None);
             }
@@ -55,19 +55,20 @@ impl OnDisk<'_, '_> {
         let files = self.files;
         let (mut largest, mut offered) = match left {
             Some((largest, risen)) => {
-                let offered = self.offers(&risen, removed)?;
+                let offered = self.offers(&risen, removed).await?;
                 (largest, offered)
             }
             None => {
                 let mut gather = files.gather(files.pairs())?;
-                let accepting = self.accepting(all, removed)?;
+                let accepting = self.accepting(all, removed).await?;
                 let mut states = Stream::open(&accepting)?;
                 while let Some(state) = states.peek()? {
                     let state = state.to_vec();
                     states.step();
                     self.along_cycles(&state, |to| gather.push_pair(to, &state))?;
+                    self.rest_within(&states).await?;
                 }
-                (files.empty(files.pairs())?, gather.finish()?)
+                (files.empty(files.pairs())?, gather.finish().await?)
             }
         };
         loop {
@@ -96,6 +97,7 @@ impl OnDisk<'_, '_> {
                 if rises {
                     risen.push(&pair)?;
                 }
+                self.rest_within(&offers).await?;
             }
             while let Some(pair) = before.peek()? {
                 known.push(pair)?;
@@ -107,12 +109,12 @@ impl OnDisk<'_, '_> {
                 return Ok(Spreading::Largest(largest));
             }
             self.reach(Step::Spread, &[all, removed, &largest, &risen]).await?;
-            offered = self.offers(&risen, removed)?;
+            offered = self.offers(&risen, removed).await?;
         }
     }
 
     /// What states that have risen offer to those they lead to.
-    fn offers(&mut self, risen: &RunFile, removed: &RunFile) -> Result<RunFile, Early> {
+    async fn offers(&mut self, risen: &RunFile, removed: &RunFile) -> Result<RunFile, Early> {
         let mut gather = self.files.gather(self.files.pairs())?;
         let (mut pairs, mut removed) = (Stream::open(risen)?, Stream::open(removed)?);
         while let Some(pair) = pairs.peek()? {
@@ -123,8 +125,9 @@ impl OnDisk<'_, '_> {
                 value.clone_from(&state);
             }
             self.along_cycles(&state, |to| gather.push_pair(to, &value))?;
+            self.rest_within(&pairs).await?;
         }
-        gather.finish()
+        gather.finish().await
     }
 }
 

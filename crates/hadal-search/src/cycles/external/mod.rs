@@ -20,10 +20,11 @@ use crate::layered::ledger::Ledger;
 use crate::ram::breadth::TRANSITION_WORK;
 use crate::report::{Report, Stage, StopReason, Verdict, Violation, ViolationKind};
 use crate::resting::{Reins, Resting};
+use crate::run::status;
 use crate::strategies::Resumes;
 use hadal_store::run::RunFile;
 use hadal_system::{PropertyId, Successors, Worker};
-use kept::{Left, Step};
+use kept::{Left, Reached, Step};
 use runs::{Files, Gather, Stream, precedes};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -81,8 +82,11 @@ impl Method for External {
                 transitions,
                 seconds_before: left.as_ref().map_or(0.0, |left| left.seconds),
                 fired: 0,
+                reached: None,
             };
+            let turns = files.in_turns(search.turn());
             let said = on.answer(acceptance.property, left).await;
+            drop(turns);
             Ok(Explored::leaving(on.report(said)?, Resumes::ItsOwn))
         })))
     }
@@ -103,6 +107,8 @@ pub(super) struct OnDisk<'s, 'a> {
     seconds_before: f64,
     /// Transitions fired since the last rest, and states expanded.
     fired: u64,
+    /// The point from which the search can go on.
+    reached: Option<Reached>,
 }
 
 impl OnDisk<'_, '_> {
@@ -185,6 +191,23 @@ impl OnDisk<'_, '_> {
         self.reins.rest().await.map_err(Early::Stopped)
     }
 
+    /// Rests within a pass, where a block of the stream is used up. Where the search is interrupted, what it reached last is
+    /// committed.
+    async fn rest_within(&mut self, states: &Stream) -> Result<(), Early> {
+        if !states.is_between() {
+            return Ok(());
+        }
+        self.reins.count(std::mem::take(&mut self.fired) * TRANSITION_WORK);
+        self.reins.note(self.states, self.transitions);
+        self.files.rest().await?;
+        if self.reins.turn().ends() || self.search.task.control.is_interrupted() {
+            let reason = StopReason::Interrupted;
+            self.keep(&status(&Verdict::Stopped(reason.clone())))?;
+            return Err(Early::Stopped(reason));
+        }
+        Ok(())
+    }
+
     fn is_accepting(&mut self, state: &[u64]) -> bool {
         self.worker.component(state).is_some() && self.worker.state_marks(state) & 1 == 1
     }
@@ -213,7 +236,7 @@ impl OnDisk<'_, '_> {
     }
 
     /// The initial states.
-    fn initial(&mut self) -> Result<RunFile, Early> {
+    async fn initial(&mut self) -> Result<RunFile, Early> {
         let mut gather = self.files.gather(self.files.shape())?;
         self.out.clear();
         self.worker.initial(&mut self.out);
@@ -223,7 +246,7 @@ impl OnDisk<'_, '_> {
         for (_, state) in self.out.iter() {
             gather.push(state)?;
         }
-        gather.finish()
+        gather.finish().await
     }
 
     /// Every state that can be reached: layer by layer, each freed of what is known by a scan of it. Begins with all states
@@ -233,7 +256,7 @@ impl OnDisk<'_, '_> {
         let (mut all, mut layer) = match left {
             Some(left) => left,
             None => {
-                let layer = self.initial()?;
+                let layer = self.initial().await?;
                 self.states = layer.records();
                 (layer.clone(), layer)
             }
@@ -253,10 +276,11 @@ impl OnDisk<'_, '_> {
                 for (_, to) in self.out.iter() {
                     gather.push(to)?;
                 }
+                self.rest_within(&states).await?;
             }
-            layer = files.without(&gather.finish()?, &all)?;
+            layer = files.without(&gather.finish().await?, &all).await?;
             self.states += layer.records();
-            all = files.union(all, layer.clone())?;
+            all = files.union(all, layer.clone()).await?;
             self.reach(Step::Explore, &[&all, &layer]).await?;
         }
         Ok(all)
@@ -272,7 +296,7 @@ impl OnDisk<'_, '_> {
     }
 
     /// The accepting states of a set that are not in another.
-    fn accepting(&mut self, set: &RunFile, removed: &RunFile) -> Result<RunFile, Early> {
+    async fn accepting(&mut self, set: &RunFile, removed: &RunFile) -> Result<RunFile, Early> {
         let files = self.files;
         let mut writer = files.writer(files.shape())?;
         let (mut states, mut removed) = (Stream::open(set)?, Stream::open(removed)?);
@@ -282,6 +306,7 @@ impl OnDisk<'_, '_> {
             if !removed.has(&state)? && self.is_accepting(&state) {
                 writer.push(&state)?;
             }
+            self.rest_within(&states).await?;
         }
         Ok(writer.finish()?)
     }

@@ -20,7 +20,7 @@ impl OnDisk<'_, '_> {
         loop {
             let before = kept.records();
             let reached = self.reached_from_accepting(&kept, left.take()).await?;
-            let counted = self.counted(&reached)?;
+            let counted = self.counted(&reached).await?;
             kept = self.with_predecessors(before, counted).await?;
             if is_fixed(before, &kept) {
                 return Ok(Some(kept).filter(|kept| kept.records() > 0));
@@ -51,7 +51,7 @@ impl OnDisk<'_, '_> {
         let (mut reached, mut layer) = match left {
             Some(left) => left,
             None => {
-                let layer = self.accepting(set, &files.empty(files.shape())?)?;
+                let layer = self.accepting(set, &files.empty(files.shape())?).await?;
                 (layer.clone(), layer)
             }
         };
@@ -63,19 +63,20 @@ impl OnDisk<'_, '_> {
                 let state = state.to_vec();
                 states.step();
                 self.along_cycles(&state, |to| gather.push(to))?;
+                self.rest_within(&states).await?;
             }
-            let inside = files.common(&gather.finish()?, set)?;
-            layer = files.without(&inside, &reached)?;
-            reached = files.union(reached, layer.clone())?;
+            let inside = files.common(&gather.finish().await?, set).await?;
+            layer = files.without(&inside, &reached).await?;
+            reached = files.union(reached, layer.clone()).await?;
         }
         Ok(reached)
     }
 
     /// The states of a set with the number of their predecessors in it, and those without any.
-    fn counted(&mut self, set: &RunFile) -> Result<(RunFile, RunFile), Early> {
+    async fn counted(&mut self, set: &RunFile) -> Result<(RunFile, RunFile), Early> {
         let files = self.files;
         // Whether a state leads into the set is told by the join with it.
-        let led = self.led_to(set)?;
+        let led = self.led_to(set).await?;
         let (mut counted, mut dropped) = (files.writer(files.counted())?, files.writer(files.shape())?);
         let (mut states, mut led) = (Stream::open(set)?, Stream::open(&led)?);
         while let Some(state) = states.peek()? {
@@ -84,6 +85,7 @@ impl OnDisk<'_, '_> {
                 count => counted.push(&[&[count], state].concat())?,
             }
             states.step();
+            self.rest_within(&states).await?;
         }
         Ok((counted.finish()?, dropped.finish()?))
     }
@@ -97,7 +99,7 @@ impl OnDisk<'_, '_> {
         let files = self.files;
         while dropped.records() > 0 {
             self.reach(Step::Drop { before }, &[&counted, &dropped]).await?;
-            let led = self.led_to(&dropped)?;
+            let led = self.led_to(&dropped).await?;
             let (mut fewer, mut next) = (files.writer(files.counted())?, files.writer(files.shape())?);
             let (mut states, mut led) = (Stream::open(&counted)?, Stream::open(&led)?);
             while let Some(record) = states.peek()? {
@@ -108,6 +110,7 @@ impl OnDisk<'_, '_> {
                     count => fewer.push(&[&[count], state].concat())?,
                 }
                 states.step();
+                self.rest_within(&states).await?;
             }
             (counted, dropped) = (fewer.finish()?, next.finish()?);
         }
@@ -116,12 +119,13 @@ impl OnDisk<'_, '_> {
         while let Some(record) = states.peek()? {
             writer.push(&record[1..])?;
             states.step();
+            self.rest_within(&states).await?;
         }
         Ok(writer.finish()?)
     }
 
     /// Where the states of a set lead, each target with its source.
-    fn led_to(&mut self, set: &RunFile) -> Result<RunFile, Early> {
+    async fn led_to(&mut self, set: &RunFile) -> Result<RunFile, Early> {
         let files = self.files;
         let mut gather = files.gather(files.pairs())?;
         let mut states = Stream::open(set)?;
@@ -129,8 +133,9 @@ impl OnDisk<'_, '_> {
             let state = state.to_vec();
             states.step();
             self.along_cycles(&state, |to| gather.push_pair(to, &state))?;
+            self.rest_within(&states).await?;
         }
-        gather.finish()
+        gather.finish().await
     }
 }
 

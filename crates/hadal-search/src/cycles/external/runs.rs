@@ -9,10 +9,11 @@ use hadal_store::merge::{MergeLimits, merge_unique};
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::{scratch_bytes, sort_unique};
-use hadal_store::vfs::at_once;
+use hadal_store::vfs::{InTurns, Turn};
 use hadal_store::{Disk, Reservation};
 use hadal_system::state::compare;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Where runs are written.
 pub(super) struct Files {
@@ -72,28 +73,28 @@ impl Files {
         Ok(Gather { files: self, shape, held: Vec::new(), runs: Vec::new(), _memory: memory })
     }
 
-    fn merged(&self, shape: RecordShape, runs: Vec<RunFile>) -> Result<RunFile, Early> {
+    async fn merged(&self, shape: RecordShape, runs: Vec<RunFile>) -> Result<RunFile, Early> {
         let options = RunOptions { shape, ..self.options };
         let limits = MergeLimits::for_memory(&self.disk, &options);
-        Ok(at_once(merge_unique(&self.disk, runs, RunKind::Candidates, &options, limits))?.0)
+        Ok(merge_unique(&self.disk, runs, RunKind::Candidates, &options, limits).await?.0)
     }
 
     /// Both.
-    pub(super) fn union(&self, a: RunFile, b: RunFile) -> Result<RunFile, Early> {
-        self.merged(self.shape(), vec![a, b])
+    pub(super) async fn union(&self, a: RunFile, b: RunFile) -> Result<RunFile, Early> {
+        self.merged(self.shape(), vec![a, b]).await
     }
 
     /// The first without the second.
-    pub(super) fn without(&self, set: &RunFile, other: &RunFile) -> Result<RunFile, Early> {
-        self.selected(set, |state, other| Ok(!other.has(state)?), other)
+    pub(super) async fn without(&self, set: &RunFile, other: &RunFile) -> Result<RunFile, Early> {
+        self.selected(set, |state, other| Ok(!other.has(state)?), other).await
     }
 
     /// What is in both.
-    pub(super) fn common(&self, set: &RunFile, other: &RunFile) -> Result<RunFile, Early> {
-        self.selected(set, |state, other| other.has(state), other)
+    pub(super) async fn common(&self, set: &RunFile, other: &RunFile) -> Result<RunFile, Early> {
+        self.selected(set, |state, other| other.has(state), other).await
     }
 
-    fn selected(
+    async fn selected(
         &self,
         set: &RunFile,
         wanted: impl Fn(&[u64], &mut Stream) -> Result<bool, Early>,
@@ -106,8 +107,21 @@ impl Files {
                 writer.push(state)?;
             }
             states.step();
+            if states.is_between() {
+                self.disk.rest().await?;
+            }
         }
         Ok(writer.finish()?)
+    }
+
+    /// What was moved on the disk counts as work.
+    pub(super) fn in_turns(&self, turn: &Arc<Turn>) -> InTurns {
+        self.disk.brake.take_turns(turn, self.disk.traffic.bytes_moved())
+    }
+
+    /// Rests between two blocks.
+    pub(super) async fn rest(&self) -> Result<(), Early> {
+        Ok(self.disk.rest().await?)
     }
 }
 
@@ -139,13 +153,13 @@ impl Gather<'_> {
     }
 
     /// All of them, each once, ascending.
-    pub(super) fn finish(mut self) -> Result<RunFile, Early> {
+    pub(super) async fn finish(mut self) -> Result<RunFile, Early> {
         self.spill()?;
         let Gather { files, shape, held, mut runs, _memory } = self;
         drop((held, _memory));
         match runs.len() {
             1 => Ok(runs.remove(0)),
-            _ => files.merged(shape, runs),
+            _ => files.merged(shape, runs).await,
         }
     }
 }
@@ -185,6 +199,11 @@ impl Stream {
 
     pub(super) fn step(&mut self) {
         self.at += self.shape.stride();
+    }
+
+    /// Whether the next record is the first of a block, or there is none: a place to rest.
+    pub(super) fn is_between(&self) -> bool {
+        self.at >= self.block.len()
     }
 
     /// Whether it has this state; asked for states that ascend.
