@@ -45,9 +45,12 @@ pub struct BenchArgs {
     /// Run only models whose names contain this text.
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
-    /// With disk, korf, lamborn, partition, peers and values: leave out models with more states than this.
+    /// With cluster, disk, korf, lamborn, partition, peers and values: leave out models with more states than this.
     #[arg(long, value_name = "N")]
     pub max_states: Option<u64>,
+    /// With cluster: add what a model of the exchange computes for 2, 4, 8 and so on up to P workers, labelled as such.
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(2..=1024))]
+    pub simulate: Option<u32>,
     /// With disk: the strategies, separated by commas, or all. With partition: the heuristics.
     #[arg(long, value_name = "LIST")]
     pub strategies: Option<String>,

@@ -8,6 +8,7 @@ pub mod args;
 mod bundled;
 mod cage;
 mod choice;
+mod cluster;
 mod corpus;
 mod directed;
 mod disk;
@@ -53,6 +54,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     }
     refuse_what_does_nothing(args)?;
     match args.suite.as_str() {
+        cluster::SUITE => return cluster::run(args),
         directed::SUITE => return directed::run(args),
         disk::SUITE => return disk::run(args),
         korf::SUITE => return korf::run(args),
@@ -83,14 +85,15 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
 /// Options that a suite would not look at.
 fn refuse_what_does_nothing(args: &BenchArgs) -> Result<(), BenchError> {
     let timed = ["quick", "small", "murphi", "dve", "peers", "korf", "ta", "planning", "liveness", "values"];
-    let given: [(&str, bool, &[&str]); 5] = [
+    let given: [(&str, bool, &[&str]); 6] = [
         ("--strategies", args.strategies.is_some(), &["disk", "partition"]),
         ("--budgets", args.budgets.is_some(), &["disk", "partition"]),
         (
             "--max-states",
             args.max_states.is_some(),
-            &["disk", "korf", "lamborn", "liveness", "partition", "peers", "values"],
+            &["cluster", "disk", "korf", "lamborn", "liveness", "partition", "peers", "values"],
         ),
+        ("--simulate", args.simulate.is_some(), &[cluster::SUITE]),
         ("--no-peers", args.no_peers, &timed),
         ("--threads", args.threads != 1, &["quick", "small", "murphi", "dve", "disk", "korf", "lamborn"]),
     ];

@@ -199,6 +199,11 @@ impl<'a, T> Resting<'a, T> {
         matches!(self.at, At::Over(_))
     }
 
+    /// The work done.
+    pub(crate) fn done(&self) -> u64 {
+        self.reins.turn.done()
+    }
+
     pub(crate) fn progress(&self) -> Progress {
         self.reins.progress(match self.at {
             At::Under(_) => Phase::Within,

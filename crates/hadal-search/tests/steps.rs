@@ -349,7 +349,7 @@ fn no_step_counts_a_tenth_of_a_second_beyond_its_work() {
 #[test]
 fn the_merge_of_a_layer_on_disk_rests() {
     // Twice what a step is asked for, and the largest piece: what memory holds when it is written.
-    const WORK: u64 = 50_000;
+    const WORK: u64 = 5_000;
     const MOST: u64 = 2 * WORK + BUDGET;
     let grid = Grid::torus(3, 40).with_fields();
     for (name, method, _) in methods() {
@@ -375,6 +375,6 @@ fn the_merge_of_a_layer_on_disk_rests() {
         let explored = explorer.finish().expect("it is over");
         assert_eq!((explored.report.states, explored.report.verdict), (64_000, Verdict::Holds), "{name}");
         // A diagram has room for all that the relaxed one closes.
-        assert!(rests > 20 || name == "relaxed", "{name}: {rests}");
+        assert!(rests > 10 || name == "relaxed", "{name}: {rests}");
     }
 }

@@ -14,6 +14,12 @@ pub(crate) trait Seeing<'a>: Sized + 'a {
 
     fn progress(&self) -> Progress;
 
+    /// The work done, and what is ahead up to the end of the next layer.
+    fn work(&self) -> (u64, u64) {
+        let now = self.progress();
+        (now.work, now.ahead)
+    }
+
     /// Whether more is left than [`Seeing::go_on`] does: questions, or layers that rest.
     fn has_more(&self) -> bool;
 
@@ -44,9 +50,9 @@ impl<'a, S: Seeing<'a>> Following<'a, S> {
 
     /// Goes on for this much work; whether it is at its end. A layer is not begun where its work would not be done by then.
     pub(crate) fn go_on(&mut self, work: u64) -> Result<bool, Trouble> {
-        let until = self.progress().work.saturating_add(work);
+        let until = self.done().saturating_add(work);
         loop {
-            let left = until.saturating_sub(self.progress().work);
+            let left = until.saturating_sub(self.done());
             match std::mem::replace(&mut self.at, At::Nowhere) {
                 At::Seeing(mut search) => match search.go_on(left)? {
                     true if search.has_more() => {
@@ -65,9 +71,9 @@ impl<'a, S: Seeing<'a>> Following<'a, S> {
                         return Ok(false);
                     }
                     let search = answering.end()?;
-                    let (has_more, now) = (search.has_more(), search.progress());
+                    let (has_more, (done, ahead)) = (search.has_more(), search.work());
                     self.at = At::Seeing(search);
-                    if !has_more || now.work.saturating_add(now.ahead) >= until {
+                    if !has_more || done.saturating_add(ahead) >= until {
                         return Ok(!has_more);
                     }
                 }
@@ -81,6 +87,14 @@ impl<'a, S: Seeing<'a>> Following<'a, S> {
             At::Seeing(search) => search.progress(),
             At::Answering(answering) => answering.progress(),
             At::Nowhere => Progress::NOTHING,
+        }
+    }
+
+    fn done(&self) -> u64 {
+        match &self.at {
+            At::Seeing(search) => search.work().0,
+            At::Answering(answering) => answering.done(),
+            At::Nowhere => 0,
         }
     }
 

@@ -29,12 +29,16 @@ impl<'a> Seeing<'a> for Sweep<'a> {
         self.progress()
     }
 
+    fn work(&self) -> (u64, u64) {
+        (self.work(), if matches!(self.at, At::Between(_)) { self.ahead() } else { 0 })
+    }
+
     fn has_more(&self) -> bool {
         !matches!(self.at, At::End(_))
     }
 
     fn reins(&self) -> Arc<Reins<'a>> {
-        Reins::new(self.task.control, &self.governor, self.progress())
+        Reins::new(self.task.control, &self.governor, self.standing())
     }
 
     async fn answer(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {

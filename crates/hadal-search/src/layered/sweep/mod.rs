@@ -61,6 +61,8 @@ pub(crate) struct Sweep<'a> {
     begun: u64,
     /// Bytes that had been read and written before it.
     moved_before: u64,
+    /// Transitions of earlier sittings and of other storage; what its lanes had fired then is not among them.
+    fired_before: u64,
     at: At,
 }
 
@@ -75,6 +77,9 @@ impl<'a> Sweep<'a> {
         if let Some(partly) = &partly {
             counted.go_on_with(task.space, partly.offered);
         }
+        let fired = lanes.iter().map(|lane| lane.transitions).sum::<u64>();
+        let partly_fired = partly.as_ref().map_or(0, |partly| partly.fired);
+        let fired_before = (counted.transitions() + partly_fired).wrapping_sub(fired);
         let own: Vec<u64> = (0..journal.depth()).map(|depth| journal.states(depth)).collect();
         task.control.gauges.states.store(own.iter().sum(), Ordering::Relaxed);
         task.control.gauges.disk.store(journal.bytes(), Ordering::Relaxed);
@@ -98,6 +103,7 @@ impl<'a> Sweep<'a> {
             journal,
             counted,
             moved_before: disk.traffic.bytes_moved(),
+            fired_before,
             disk,
             keep,
             begun,
@@ -180,6 +186,13 @@ impl<'a> Sweep<'a> {
     }
 
     pub(crate) fn progress(&self) -> Progress {
+        let transitions = self.counted.transitions();
+        Progress { transitions, disk: self.journal.bytes(), ..self.standing() }
+    }
+
+    /// How it stands as far as that is known without a look at every layer: settling may have taken transitions back, and the
+    /// disk may hold more since the last commit.
+    fn standing(&self) -> Progress {
         let (phase, ahead) = match &self.at {
             At::Start | At::Known | At::Found(..) => (Phase::Between, 0),
             At::Between(_) => (Phase::Between, self.ahead()),
@@ -190,11 +203,11 @@ impl<'a> Sweep<'a> {
             phase,
             depth: Some((self.journal.depth() as u64).saturating_sub(1)),
             states: gauges.states.load(Ordering::Relaxed),
-            transitions: self.counted.transitions(),
+            transitions: self.transitions_so_far(),
             work: self.work(),
             ahead,
             memory: self.governor.current(),
-            disk: self.journal.bytes(),
+            disk: gauges.disk.load(Ordering::Relaxed),
         }
     }
 
@@ -359,8 +372,8 @@ impl<'a> Sweep<'a> {
                 }
                 reins.count((self.fired() - fired) * TRANSITION_WORK);
                 fired = self.fired();
-                let here = fired - layer.fired;
-                reins.note(self.states(), self.counted.transitions() + here);
+                let states = self.task.control.gauges.states.load(Ordering::Relaxed);
+                reins.note(states, self.transitions_so_far());
                 self.disk.rest().await?;
                 stopped = reins.turn().ends().then_some(StopReason::Interrupted);
             }
@@ -538,6 +551,10 @@ impl<'a> Sweep<'a> {
             true => (0..self.journal.depth()).map(|depth| self.journal.states(depth)).sum(),
             false => self.widths.iter().sum(),
         }
+    }
+
+    fn transitions_so_far(&self) -> u64 {
+        self.fired_before.wrapping_add(self.fired())
     }
 
     /// Transitions fired in this sitting.
