@@ -283,6 +283,25 @@ fn ppddl_has_costs_and_initial_states_left_to_chance() {
     // Two thirds walk 2 steps at 2 each; then entering takes 4/3 steps at 1.
     assert_eq!(ask("steps"), "8/3");
     assert_eq!(ask("cost"), "4");
+    // Trials find the same, whatever they begin with.
+    for (property, method, expected) in [("cost", "lrtdp", 4.0), ("cost", "ldfs", 4.0), ("goal", "fret", 1.0)]
+    {
+        for guide in ["blind", "hmax", "lmcut"] {
+            let run = hadal(&[
+                "solve",
+                &file,
+                "--property",
+                property,
+                "--method",
+                method,
+                "--guide",
+                guide,
+                "--json",
+            ]);
+            let found = value(&run.expect_code(0));
+            assert!((found - expected).abs() < 1e-4, "{property} {method} {guide}: {found}");
+        }
+    }
     // What was found can be followed.
     let policy = place.path().join("policy").display().to_string();
     hadal(&["solve", &file, "--property", "cost", "--policy", &policy]).expect_code(0);
