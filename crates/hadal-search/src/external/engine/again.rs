@@ -4,8 +4,8 @@ use super::super::expand::{Again, Done, Pass, Strip, Strips};
 use super::super::figures::TargetFigures;
 use super::super::matrix::Cell;
 use super::super::spill::{Shared, lock};
+use super::Engine;
 use super::pass::on_all;
-use super::{Engine, STREAM_SHARE};
 use crate::layered::Trouble;
 use crate::report::StopReason;
 use hadal_store::run::RunReader;
@@ -71,9 +71,8 @@ impl Engine<'_> {
         let rows = self.matrix.columns.get(&cell.h).and_then(|column| column.rows.get(&cell.g));
         let parts = rows.into_iter().flatten().filter(|part| part.records > 0);
         let sources = parts.map(|part| self.shelf.ready(part)).collect::<Result<Vec<_>, _>>()?;
-        let free = self.search.governor.limit() / 100 * STREAM_SHARE;
         let need = RunReader::footprint(&self.shelf.options) * (sources.len() as u64 + 3);
-        let threads = (free / need).clamp(1, self.expanders.len() as u64) as usize;
+        let threads = (self.streams / need).clamp(1, self.expanders.len() as u64) as usize;
         let splitters = self.splitters(&sources, if threads == 1 { 1 } else { 4 * threads });
         let strips = Strip::cut(splitters.len() + 1, usize::MAX);
         let pass = Pass {

@@ -87,6 +87,8 @@ pub(super) struct Engine<'a> {
     start_finding: Option<Finding>,
     /// The bucket that is half expanded.
     begun: Option<pass::Begun>,
+    /// Bytes for streams.
+    streams: u64,
     _memory: Reservation,
 }
 
@@ -117,7 +119,9 @@ impl<'a> Engine<'a> {
     ) -> Result<Self, Trouble> {
         let (task, governor, options) = (search.task, search.governor, &search.options);
         let (promises, threads) = (search.guide.promises(), search.threads.max(1) as u64);
-        let share = |percent: u64| governor.limit() / 100 * percent;
+        // The task and the guide may have their part of the budget already.
+        let whole = governor.available().max(governor.limit() / 2);
+        let share = |percent: u64| whole / 100 * percent;
         let small =
             run_options_keeping(task.space, mode.payload(task.space.words()), governor, Buffers::Smallest);
         let (shape, usual) = (small.shape, RunOptions::new(small.shape, small.fingerprint));
@@ -179,6 +183,7 @@ impl<'a> Engine<'a> {
             commit_took: Duration::ZERO,
             start_finding: None,
             begun: None,
+            streams: share(STREAM_SHARE),
             _memory: memory,
             search,
         })

@@ -8,7 +8,7 @@ use super::super::order;
 use super::super::part::{Part, Place, Ready, Stored};
 use super::super::scope::ClosedPart;
 use super::super::spill::{Shared, lock};
-use super::{Engine, Found, STREAM_SHARE, TRANSITION_WORK};
+use super::{Engine, Found, TRANSITION_WORK};
 use crate::layered::Trouble;
 use crate::report::StopReason;
 use hadal_store::merge::{MergeLimits, merge_unique};
@@ -262,7 +262,7 @@ impl Engine<'_> {
             stored.collect::<Vec<RunFile>>()
         };
         // Besides the streams of a thread there are those of whoever writes buckets.
-        let free = self.search.governor.limit() / 100 * STREAM_SHARE;
+        let free = self.streams;
         let need = |bucket: &OpenBucket| asked + footprint * (runs(bucket).len() as u64 + 3);
         if need(bucket) > free && runs(bucket).len() > 1 {
             let limits = MergeLimits::for_memory(&self.shelf.disk, &self.shelf.options);
