@@ -24,24 +24,9 @@ pub struct ResultFiles {
     pub html: Option<PathBuf>,
 }
 
-/// Arguments of `bench`.
+/// Which models of a suite are run, and with what.
 #[derive(Args, Clone, Debug)]
-pub struct BenchArgs {
-    /// The suite; `list` names them.
-    #[arg(default_value = "list")]
-    pub suite: String,
-    /// Threads for hadal and the other tools.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub threads: u16,
-    /// How often to run each model; the best run counts.
-    #[arg(long, default_value_t = 1)]
-    pub repeat: u16,
-    /// The clock for rates and ratios. On a busy machine, the processor time of one thread is the fair one.
-    #[arg(long, value_enum, default_value_t = Clock::Wall)]
-    pub clock: Clock,
-    /// Give up on a model, or on another tool, after this time.
-    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "20m")]
-    pub time_limit: std::time::Duration,
+pub struct Chosen {
     /// Run only models whose names contain this text.
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
@@ -61,6 +46,29 @@ pub struct BenchArgs {
     /// With disk and partition: the least memory a search is given, whatever its share.
     #[arg(long, value_name = "SIZE", value_parser = hadal_check::options::parse_size, default_value = "24M")]
     pub least: u64,
+}
+
+/// Arguments of `bench`.
+#[derive(Args, Clone, Debug)]
+pub struct BenchArgs {
+    /// The suite; `list` names them.
+    #[arg(default_value = "list")]
+    pub suite: String,
+    /// Threads for hadal and the other tools.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub threads: u16,
+    /// How often to run each model; the best run counts.
+    #[arg(long, default_value_t = 1)]
+    pub repeat: u16,
+    /// The clock for rates and ratios. On a busy machine, the processor time of one thread is the fair one.
+    #[arg(long, value_enum, default_value_t = Clock::Wall)]
+    pub clock: Clock,
+    /// Give up on a model, or on another tool, after this time.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "20m")]
+    pub time_limit: std::time::Duration,
+    /// Which models, and how they are run.
+    #[command(flatten)]
+    pub chosen: Chosen,
     /// Folder for runs and generated files meanwhile; it should be on a real disk. Default: the system's temporary
     /// folder.
     #[arg(long, value_name = "DIR")]

@@ -18,11 +18,11 @@ pub struct Choice {
 impl Choice {
     /// As the command says.
     pub fn of(args: &BenchArgs) -> Result<Self, BenchError> {
-        let budgets = match &args.budgets {
+        let budgets = match &args.chosen.budgets {
             None => USUAL_BUDGETS.to_vec(),
             Some(list) => parse_budgets(list)?,
         };
-        Ok(Choice { budgets, most_states: args.max_states })
+        Ok(Choice { budgets, most_states: args.chosen.max_states })
     }
 
     /// Why a case is not run, if it is not.

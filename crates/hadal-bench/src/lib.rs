@@ -86,14 +86,14 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
 fn refuse_what_does_nothing(args: &BenchArgs) -> Result<(), BenchError> {
     let timed = ["quick", "small", "murphi", "dve", "peers", "korf", "ta", "planning", "liveness", "values"];
     let given: [(&str, bool, &[&str]); 6] = [
-        ("--strategies", args.strategies.is_some(), &["disk", "partition"]),
-        ("--budgets", args.budgets.is_some(), &["disk", "partition"]),
+        ("--strategies", args.chosen.strategies.is_some(), &["disk", "partition"]),
+        ("--budgets", args.chosen.budgets.is_some(), &["disk", "partition"]),
         (
             "--max-states",
-            args.max_states.is_some(),
+            args.chosen.max_states.is_some(),
             &["cluster", "disk", "korf", "lamborn", "liveness", "partition", "peers", "values"],
         ),
-        ("--simulate", args.simulate.is_some(), &[cluster::SUITE]),
+        ("--simulate", args.chosen.simulate.is_some(), &[cluster::SUITE]),
         ("--no-peers", args.no_peers, &timed),
         ("--threads", args.threads != 1, &["quick", "small", "murphi", "dve", "disk", "korf", "lamborn"]),
     ];

@@ -87,7 +87,7 @@ pub fn chosen(name: &str, args: &BenchArgs) -> Result<Vec<&'static Case>, BenchE
         let known: Vec<_> = suites.iter().map(|suite| suite.name.as_str()).collect();
         BenchError::Usage(format!("there is no suite `{name}`; there are {}", known.join(", ")))
     })?;
-    let only = args.only.as_deref();
+    let only = args.chosen.only.as_deref();
     let cases: Vec<_> =
         suite.cases.iter().filter(|case| only.is_none_or(|text| case.name().contains(text))).collect();
     match only {

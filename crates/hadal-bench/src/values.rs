@@ -80,7 +80,7 @@ struct ValuesReport {
 /// Runs the suite; 1 where a count, a number of sweeps or a value is not the known one.
 pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     let corpus = Corpus::find(&[])?;
-    let wanted = |name: &str| args.only.as_ref().is_none_or(|part| name.contains(part.as_str()));
+    let wanted = |name: &str| args.chosen.only.as_ref().is_none_or(|part| name.contains(part.as_str()));
     println!("published tables: task, states, edges (published), sweeps, value, seconds (published)");
     let mut seeds = Vec::new();
     for row in seed_rows(&corpus, &wanted) {
@@ -103,7 +103,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     let peer = if storm.is_some() { "Storm, sound" } else { "no peer" };
     println!("questions: model, states, [lower, upper], known, cpu seconds ({peer})");
     let mut questions = Vec::new();
-    for (model, constants, formula, known) in oracle_rows(&corpus, args.max_states)? {
+    for (model, constants, formula, known) in oracle_rows(&corpus, args.chosen.max_states)? {
         if wanted(&model) {
             let row = question(&corpus, (&model, &constants, &formula, &known), args, storm.as_ref())?;
             println!(

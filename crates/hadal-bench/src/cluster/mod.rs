@@ -70,7 +70,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     if args.files.html.is_some() {
         return Err(BenchError::Usage(format!("bench {SUITE} draws no page: leave out --html")));
     }
-    let most = args.max_states.unwrap_or(u64::MAX);
+    let most = args.chosen.max_states.unwrap_or(u64::MAX);
     let cases = suite::chosen(SUITE, args)?;
     let cases: Vec<&Case> = cases.into_iter().filter(|case| case.states <= most).collect();
     let scratch = Scratch::new(args.disk.as_deref())?;
@@ -117,7 +117,7 @@ fn measure_row(args: &BenchArgs, case: &Case, corpus: &Corpus, scratch: &Scratch
             && case.transitions.is_none_or(|transitions| taken.transitions == transitions)
     };
     let mut predicted = Vec::new();
-    if let Some(most) = args.simulate {
+    if let Some(most) = args.chosen.simulate {
         let mut workers_of = 2;
         while workers_of <= most {
             predicted.push(model::predict((&alone, &workers), workers_of, Network::ONE_MACHINE));

@@ -70,7 +70,7 @@ struct Found {
 pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     let scratch = Scratch::new(args.disk.as_deref())?;
     let hadal = Hadal::new(args.threads, args.time_limit, &scratch)?;
-    let chosen = |name: &str| args.only.as_deref().is_none_or(|text| name.contains(text));
+    let chosen = |name: &str| args.chosen.only.as_deref().is_none_or(|text| name.contains(text));
     let mut report = DirectedReport {
         hadal: env!("CARGO_PKG_VERSION"),
         rows: Vec::new(),
@@ -83,7 +83,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     println!("{}", ROWS_HEAD);
     for row in published::rows()?.into_iter().filter(|row| chosen(&row.name())) {
         let large = row.explored.is_none_or(|explored| explored > USUAL_MOST_EXPLORED);
-        if large && args.only.is_none() {
+        if large && args.chosen.only.is_none() {
             continue;
         }
         let compared = compare(&hadal, &scratch, row)?;

@@ -26,7 +26,7 @@ const USUAL: &str = "auto,sort,hash,part";
 
 /// Measures every chosen model; exit code 1 where a count is wrong.
 pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
-    let strategies = strategies(args.strategies.as_deref().unwrap_or(USUAL))?;
+    let strategies = strategies(args.chosen.strategies.as_deref().unwrap_or(USUAL))?;
     let choice = Choice::of(args)?;
     let cases = suite::chosen(SUITE, args)?;
     let corpus = Corpus::find(&cases)?;
@@ -105,7 +105,7 @@ impl Bench<'_> {
 
     /// A strategy at a share. Shares below the least budget are the same run.
     fn under(&self, strategy: &str, percent: f64, model: &DiskModel) -> Result<DiskRun, BenchError> {
-        let budget = model.ram.budget(percent, self.args.least);
+        let budget = model.ram.budget(percent, self.args.chosen.least);
         let same = model.runs.iter().find(|run| run.strategy == strategy && run.budget_bytes == budget);
         if let Some(same) = same {
             let of = same.same_as.unwrap_or(same.percent);
@@ -115,7 +115,8 @@ impl Bench<'_> {
             |budget: u64| self.best(&["--strategy", strategy, "--memory", &budget.to_string()], Some(budget));
         let mut found = run(budget)?;
         let mut raised_to = None;
-        if let Some(asked) = found.asks_for() {
+        // What it asks for is the next thing that does not fit: perhaps not the last.
+        while let Some(asked) = found.asks_for().filter(|&asked| asked > raised_to.unwrap_or(budget)) {
             raised_to = Some(asked);
             found = run(asked)?;
         }

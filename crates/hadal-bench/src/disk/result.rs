@@ -161,7 +161,7 @@ impl DiskReport {
                 false => "direct I/O (no control group can be made here)",
             },
             budgets: choice.budgets.clone(),
-            least_bytes: args.least,
+            least_bytes: args.chosen.least,
             strategies: strategies.to_vec(),
             models: Vec::new(),
             left_out: Vec::new(),

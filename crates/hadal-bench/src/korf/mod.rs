@@ -52,7 +52,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     if args.files.html.is_some() {
         return Err(BenchError::Usage(format!("bench {SUITE} draws no page: leave out --html")));
     }
-    let chosen = instances::chosen(args.only.as_deref(), args.max_states)?;
+    let chosen = instances::chosen(args.chosen.only.as_deref(), args.chosen.max_states)?;
     let scratch = Scratch::new(args.disk.as_deref())?;
     let mut report = KorfReport {
         hadal: env!("CARGO_PKG_VERSION"),

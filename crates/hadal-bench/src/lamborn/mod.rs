@@ -75,7 +75,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     let mut table = String::new();
     let only = |row: &&Row| {
         let name = format!("{} {}", row.table, row.model);
-        args.only.as_deref().is_none_or(|text| name.contains(text))
+        args.chosen.only.as_deref().is_none_or(|text| name.contains(text))
     };
     for row in published.rows.iter().filter(only) {
         if table != row.table {
@@ -129,7 +129,7 @@ impl Bench<'_> {
             seconds: None,
             values: Vec::new(),
         };
-        let most = self.args.max_states.unwrap_or(USUAL_MOST_STATES);
+        let most = self.args.chosen.max_states.unwrap_or(USUAL_MOST_STATES);
         if instance.case.states > most {
             ours.not_run = Some(format!("{} states, above --max-states {most}", instance.case.states));
             return Ok(ours);

@@ -39,9 +39,12 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     println!("part: model: answer, states, steps (stem+loop); processor seconds; SPIN beside it");
     let mut rows = Vec::new();
     for case in cases()? {
-        let few = args.max_states.is_none_or(|most| case.states.is_none_or(|states| states <= most));
-        let named =
-            args.only.as_ref().is_none_or(|text| case.model.contains(text) || case.part.contains(text));
+        let few = args.chosen.max_states.is_none_or(|most| case.states.is_none_or(|states| states <= most));
+        let named = args
+            .chosen
+            .only
+            .as_ref()
+            .is_none_or(|text| case.model.contains(text) || case.part.contains(text));
         if !few || !named {
             continue;
         }

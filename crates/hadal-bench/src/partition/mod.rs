@@ -29,7 +29,7 @@ const OTHERS: [&str; 2] = ["hash", "auto"];
 
 /// Measures every chosen model; exit code 1 where a count is wrong.
 pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
-    let heuristics = heuristics(args.strategies.as_deref())?;
+    let heuristics = heuristics(args.chosen.strategies.as_deref())?;
     let choice = Choice::of(args)?;
     let cases = suite::chosen(SUITE, args)?;
     let corpus = Corpus::find(&cases)?;
@@ -122,7 +122,7 @@ impl Bench<'_> {
             }
         }
         for strategy in OTHERS {
-            let mut budget_bytes = model.ram.budget(report.smallest(), self.args.least);
+            let mut budget_bytes = model.ram.budget(report.smallest(), self.args.chosen.least);
             let mut run = self.best(&["--strategy", strategy, "--memory", &budget_bytes.to_string()])?;
             if let Some(asked) = run.asks_for() {
                 budget_bytes = asked;
@@ -142,7 +142,7 @@ impl Bench<'_> {
             let part = ["--strategy", "part", "--part-heuristic", heuristic, "--part-states", &states];
             self.best(&[&part[..], &["--memory", &budget.to_string()]].concat())
         };
-        let mut run = under(ram.budget(percent, self.args.least))?;
+        let mut run = under(ram.budget(percent, self.args.chosen.least))?;
         if let Some(asked) = run.asks_for() {
             run = under(asked)?;
         }

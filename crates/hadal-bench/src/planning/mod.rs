@@ -58,7 +58,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     println!(
         "task: hadal any / best / blind; Fast Downward LAMA-first / LM-cut / blind (cost, * proved best, then seconds)"
     );
-    for (domain, problem) in tasks(&root, args.only.as_deref()) {
+    for (domain, problem) in tasks(&root, args.chosen.only.as_deref()) {
         let name = problem.strip_prefix(&root).unwrap_or(&problem).display().to_string();
         let ours = Asked::ALL.map(|asked| hadal((&domain, &problem), asked, limit)).to_vec();
         let peer = peer.as_ref().map(|peer| peer.run(&domain, &problem, limit)).unwrap_or_default();

@@ -89,7 +89,7 @@ pub fn landing(args: &BenchArgs) -> Result<u8, BenchError> {
         "file", "runways", "copies", "order", "in", "equal", "cost", "known", "expanded", "s", "peak"
     );
     for it in &LANDINGS {
-        if args.only.as_ref().is_some_and(|only| !it.file.contains(only.as_str())) {
+        if args.chosen.only.as_ref().is_some_and(|only| !it.file.contains(only.as_str())) {
             continue;
         }
         let listed = files.join(it.file);

@@ -127,7 +127,7 @@ pub fn mcta(args: &BenchArgs) -> Result<u8, BenchError> {
         "error", "guide", "priority", "explored", "length", "MCTA's", "length", "cpu s"
     );
     for case in &CASES {
-        if args.only.as_ref().is_some_and(|only| !case.name.contains(only.as_str())) {
+        if args.chosen.only.as_ref().is_some_and(|only| !case.name.contains(only.as_str())) {
             continue;
         }
         let model = if case.model == FISCHER { own.clone() } else { beside_corpus(case.model)? };

@@ -46,7 +46,7 @@ pub fn zones(args: &BenchArgs) -> Result<u8, BenchError> {
         "model", "covering", "zones", "maximal", "cpu s", "bytes", "TChecker"
     );
     for (model, by_equality, maximal) in MODELS {
-        if args.only.as_ref().is_some_and(|only| !model.contains(only.as_str())) {
+        if args.chosen.only.as_ref().is_some_and(|only| !model.contains(only.as_str())) {
             continue;
         }
         for (covering, algorithm) in [("off", "reach"), ("alu", "aLU-covreach")] {

@@ -53,7 +53,7 @@ pub(super) struct LargeRow {
 
 /// Sweeps what `--only` names.
 pub(super) fn rows(args: &BenchArgs) -> Vec<LargeRow> {
-    let wanted = |name: &str| args.only.as_ref().is_some_and(|part| name.contains(part.as_str()));
+    let wanted = |name: &str| args.chosen.only.as_ref().is_some_and(|part| name.contains(part.as_str()));
     let mut rows = Vec::new();
     let square = Known {
         name: "racetrack square-7",
