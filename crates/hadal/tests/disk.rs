@@ -261,3 +261,46 @@ fn shortest_paths_are_counted_by_a_run_that_is_stopped_and_resumed_on_threads() 
     let found = hadal(&["resume", &run, "--memory", "20M", "--json"]).expect_code(1).json();
     assert_eq!(found["shortest_paths"], 5_550_996_791_340_u64);
 }
+
+#[test]
+fn a_structured_search_lets_as_many_tables_leave_as_a_large_one_needs_to_grow() {
+    let Some(dve) = support::corpus("dve") else { return };
+    let model = dve.join("rether/rether.4.dve");
+    let folder = TempDir::new().expect("a folder");
+    let (model, disk) = (model.to_str().expect("a path"), folder.path().to_str().expect("a path"));
+    let begun = hadal(&[
+        "check",
+        model,
+        "--deadlock",
+        "off",
+        "--strategy",
+        "structured",
+        "--memory",
+        "24M",
+        "--threads",
+        "1",
+        "--disk",
+        disk,
+        "--max-depth",
+        "200",
+        "--json",
+    ]);
+    let run = begun.expect_code(3).json()["run"].as_str().expect("a run").to_owned();
+    // Its tables are read back, small ones first.
+    let resumed =
+        hadal(&["resume", &run, "--memory", "24M", "--threads", "1", "--max-depth", "210", "--json"]);
+    let known = hadal(&[
+        "check",
+        model,
+        "--deadlock",
+        "off",
+        "--strategy",
+        "bfs",
+        "--threads",
+        "1",
+        "--max-depth",
+        "210",
+        "--json",
+    ]);
+    assert_eq!(counts(&resumed.expect_code(3).json()), counts(&known.expect_code(3).json()));
+}

@@ -161,8 +161,8 @@ pub(crate) trait Scopes {
     /// Expands what is left of a block of the group on all lanes.
     fn expand(&mut self, left: &Left, lanes: &mut [Lane], block: &[u64]) -> BlockEnd;
 
-    /// Makes room after a thread found none.
-    fn make_room(&mut self) -> Rests<'_, ()>;
+    /// Makes room after a thread found none; whether something left RAM for it.
+    fn make_room(&mut self) -> Rests<'_, bool>;
 }
 
 /// Stands in while one detector is exchanged for another; it is never asked anything.

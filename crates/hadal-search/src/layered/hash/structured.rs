@@ -294,20 +294,23 @@ impl StructuredDetector {
         Ok(())
     }
 
-    /// Makes room by letting tables leave.
-    async fn leave_some(&mut self) -> Result<(), Trouble> {
+    /// Makes room by deciding later what waits, or by letting a table leave; whether one left.
+    async fn leave_some(&mut self) -> Result<bool, Trouble> {
         let least = self.most_waiting - self.hash.shape.words();
         let many_wait = self.waiting.iter().any(|waiting| waiting.len() > least);
         self.decide_later()?;
-        if many_wait || self.leave_oldest().await? {
-            return Ok(());
+        if many_wait {
+            return Ok(false);
+        }
+        if self.leave_oldest().await? {
+            return Ok(true);
         }
         // The scope itself is too large: its largest part is decided later from here on.
         let sizes =
             self.nodes.iter().enumerate().filter_map(|(n, node)| Some((node.as_ref()?.table.len(), n)));
         match sizes.max() {
-            Some((_, largest)) => self.leave(largest).await,
-            None => Ok(()),
+            Some((_, largest)) => self.leave(largest).await.map(|()| true),
+            None => Ok(false),
         }
     }
 
@@ -406,7 +409,7 @@ impl Scopes for StructuredDetector {
         left.expand(lanes, &mut self.sinks(), block, block.words())
     }
 
-    fn make_room(&mut self) -> Rests<'_, ()> {
+    fn make_room(&mut self) -> Rests<'_, bool> {
         Box::pin(self.leave_some())
     }
 }

@@ -38,10 +38,15 @@ impl<'a> Sweep<'a> {
                 let Some(scopes) = self.detector.scopes() else { return Ok(None) };
                 let ended = scopes.expand(&left, &mut self.lanes, &group);
                 self.counted.row.seconds.expanding += begun.elapsed().as_secs_f64();
-                match ended {
-                    BlockEnd::Whole => break,
-                    BlockEnd::Full => scopes.make_room().await?,
-                    BlockEnd::Stuck(over) => return Err(over.into()),
+                if ended == BlockEnd::Whole {
+                    break;
+                }
+                // Tables leave one by one, and it may take many small ones to let a large one grow.
+                let has_left = scopes.make_room().await?;
+                if let BlockEnd::Stuck(over) = ended
+                    && !has_left
+                {
+                    return Err(over.into());
                 }
             }
         }
