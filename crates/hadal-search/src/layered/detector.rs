@@ -56,9 +56,9 @@ pub(crate) trait Detector {
     /// When the detector runs out of its memory nothing of the batch is taken, and [`Detector::hand_over`] follows.
     fn offer(&mut self, batch: Ascending) -> Result<(), Trouble>;
 
-    /// Compares what was offered with the closed set, where that does not wait for the end of the layer.
-    fn compare(&mut self) -> Rests<'_, ()> {
-        Box::pin(ready(Ok(())))
+    /// As [`Detector::offer`], resting where a batch meets the whole closed set at once.
+    fn take<'s>(&'s mut self, batch: Ascending<'s>) -> Rests<'s, ()> {
+        Box::pin(ready(self.offer(batch)))
     }
 
     /// Writes the states of the layer that are new, each once and ascending; they are closed from now on.

@@ -10,12 +10,13 @@ use super::journal::LayerWriter;
 use super::screen::Screen;
 use hadal_store::error::WriteError;
 use hadal_store::levels::LevelPolicy;
-use hadal_store::merge::{RecordSink, RunMerge, subtract_closed};
-use hadal_store::run::{RunFile, RunKind, RunOptions, RunWriter};
+use hadal_store::merge::{MemorySource, RecordSink, RunMerge, subtract_closed};
+use hadal_store::run::{RunKind, RunOptions, RunWriter};
 use hadal_store::shape::Records;
-use hadal_store::vfs::Disk;
+use hadal_store::vfs::{Disk, at_once};
 use hadal_store::{Governor, Reservation};
 use hadal_system::Ascending;
+use std::future::ready;
 
 /// Whether intra- and interlayer detection share one merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +96,6 @@ by_sorting! {
 pub(crate) struct SortedDetector {
     closed: ClosedSet,
     candidates: Candidates,
-    /// Batches that are compared with the closed set one by one.
-    offered: Vec<RunFile>,
     sorting: Sorting,
     disk: Disk,
     options: RunOptions,
@@ -123,7 +122,6 @@ impl SortedDetector {
         Ok(SortedDetector {
             closed,
             candidates: Candidates::new(disk, options, most_words),
-            offered: Vec::new(),
             sorting,
             disk: disk.clone(),
             options,
@@ -141,9 +139,22 @@ impl SortedDetector {
         SortedDetector { screen_bytes: bytes, ..self }
     }
 
+    /// Frees a batch of closed states.
+    async fn compare(&mut self, batch: Ascending<'_>) -> Result<(), Trouble> {
+        let shape = self.options.shape;
+        let merge =
+            RunMerge::new(shape, vec![Box::new(MemorySource::new(Records::new(shape, batch.flat())))]);
+        let mut run = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
+        let mut pass = self.closed.filter(0)?;
+        let done = subtract_closed(&self.disk, merge, &mut pass, &mut run).await?;
+        self.found.earlier += done.duplicates_closed;
+        pass.by_distance(self.depth, &mut self.found.by_distance);
+        self.candidates.add_run(run.finish()?);
+        Ok(())
+    }
+
     /// Merges the candidates, frees them of closed states and writes the rest.
     async fn merge(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
-        self.compare().await?;
         match self.sorting.merging {
             Merging::Combined => self.candidates.reduce().await?,
             Merging::Separate => self.candidates.unite().await?,
@@ -208,28 +219,14 @@ fn is_short(governor: &Governor) -> bool {
 
 impl Detector for SortedDetector {
     fn offer(&mut self, batch: Ascending) -> Result<(), Trouble> {
-        if self.sorting.passes == Passes::PerLayer {
-            return self.candidates.add(batch);
-        }
-        let mut run = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
-        run.push_all(Records::new(self.options.shape, batch.flat()))?;
-        self.offered.push(run.finish()?);
-        Ok(())
+        at_once(self.take(batch))
     }
 
-    fn compare(&mut self) -> Rests<'_, ()> {
-        Box::pin(async {
-            for offered in std::mem::take(&mut self.offered) {
-                let merge = RunMerge::of_runs(self.options.shape, &[offered])?;
-                let mut run = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
-                let mut pass = self.closed.filter(0)?;
-                let done = subtract_closed(&self.disk, merge, &mut pass, &mut run).await?;
-                self.found.earlier += done.duplicates_closed;
-                pass.by_distance(self.depth, &mut self.found.by_distance);
-                self.candidates.add_run(run.finish()?);
-            }
-            Ok(())
-        })
+    fn take<'s>(&'s mut self, batch: Ascending<'s>) -> Rests<'s, ()> {
+        match self.sorting.passes {
+            Passes::PerLayer => Box::pin(ready(self.candidates.add(batch))),
+            Passes::PerBatch => Box::pin(self.compare(batch)),
+        }
     }
 
     fn finish_layer<'s>(&'s mut self, layer: &'s mut LayerWriter) -> Rests<'s, Found> {

@@ -108,15 +108,14 @@ impl<'a> Sweep<'a> {
 
     /// Offers what was sorted last to the detector, or to the next one where it has no memory for it.
     async fn offer(&mut self) -> Result<(), Trouble> {
-        let mut offered = self.detector.offer(self.cache.sorted());
+        let mut offered = self.detector.take(self.cache.sorted()).await;
         while let Err(Trouble::OverBudget(_)) = offered {
             if !self.cache.give_way()? && !self.fall_back().await? {
                 break;
             }
-            offered = self.detector.offer(self.cache.sorted());
+            offered = self.detector.take(self.cache.sorted()).await;
         }
-        offered?;
-        self.detector.compare().await
+        offered
     }
 
     /// Exchanges the detector for the next one, if there is one; says whether.
