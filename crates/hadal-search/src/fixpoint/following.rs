@@ -26,10 +26,10 @@ pub(crate) trait Seeing<'a>: Sized + 'a {
     fn reins(&self) -> Arc<Reins<'a>>;
 
     /// Does what is left, or a layer of it.
-    fn answer(self: Box<Self>, reins: Arc<Reins<'a>>) -> impl Future<Output = Answered<Self>> + 'a;
+    fn proceed(self: Box<Self>, reins: Arc<Reins<'a>>) -> impl Future<Output = Proceeded<Self>> + 'a;
 }
 
-type Answered<S> = Result<Box<S>, Trouble>;
+type Proceeded<S> = Result<Box<S>, Trouble>;
 
 /// Such a search with what follows it.
 pub(crate) struct Following<'a, S> {
@@ -38,7 +38,7 @@ pub(crate) struct Following<'a, S> {
 
 enum At<'a, S> {
     Seeing(Box<S>),
-    Answering(Resting<'a, Answered<S>>),
+    Proceeding(Resting<'a, Proceeded<S>>),
     /// It failed.
     Nowhere,
 }
@@ -57,20 +57,20 @@ impl<'a, S: Seeing<'a>> Following<'a, S> {
                 At::Seeing(mut search) => match search.go_on(left)? {
                     true if search.has_more() => {
                         let reins = search.reins();
-                        let answering = search.answer(Arc::clone(&reins));
-                        self.at = At::Answering(Resting::new(reins, answering));
+                        let proceeding = search.proceed(Arc::clone(&reins));
+                        self.at = At::Proceeding(Resting::new(reins, proceeding));
                     }
                     is_over => {
                         self.at = At::Seeing(search);
                         return Ok(is_over);
                     }
                 },
-                At::Answering(mut answering) => {
-                    if !answering.go_on(left) {
-                        self.at = At::Answering(answering);
+                At::Proceeding(mut proceeding) => {
+                    if !proceeding.go_on(left) {
+                        self.at = At::Proceeding(proceeding);
                         return Ok(false);
                     }
-                    let search = answering.end()?;
+                    let search = proceeding.end()?;
                     let (has_more, (done, ahead)) = (search.has_more(), search.work());
                     self.at = At::Seeing(search);
                     if !has_more || done.saturating_add(ahead) >= until {
@@ -85,7 +85,7 @@ impl<'a, S: Seeing<'a>> Following<'a, S> {
     pub(crate) fn progress(&self) -> Progress {
         match &self.at {
             At::Seeing(search) => search.progress(),
-            At::Answering(answering) => answering.progress(),
+            At::Proceeding(proceeding) => proceeding.progress(),
             At::Nowhere => Progress::NOTHING,
         }
     }
@@ -93,7 +93,7 @@ impl<'a, S: Seeing<'a>> Following<'a, S> {
     fn done(&self) -> u64 {
         match &self.at {
             At::Seeing(search) => search.work().0,
-            At::Answering(answering) => answering.done(),
+            At::Proceeding(proceeding) => proceeding.done(),
             At::Nowhere => 0,
         }
     }
@@ -102,7 +102,7 @@ impl<'a, S: Seeing<'a>> Following<'a, S> {
     pub(crate) fn search(&mut self) -> Option<&mut S> {
         match &mut self.at {
             At::Seeing(search) => Some(search),
-            At::Answering(_) | At::Nowhere => None,
+            At::Proceeding(_) | At::Nowhere => None,
         }
     }
 
@@ -110,7 +110,7 @@ impl<'a, S: Seeing<'a>> Following<'a, S> {
     pub(crate) fn end(self) -> Result<Box<S>, Trouble> {
         match self.at {
             At::Seeing(search) => Ok(search),
-            At::Answering(answering) => answering.end(),
+            At::Proceeding(proceeding) => proceeding.end(),
             At::Nowhere => Err(Trouble::NothingToResume),
         }
     }

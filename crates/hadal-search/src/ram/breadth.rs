@@ -366,7 +366,7 @@ impl<'a> Seeing<'a> for BreadthWalk<'a> {
         Reins::new(self.task.control, &self.governor, Seeing::progress(self))
     }
 
-    async fn answer(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
+    async fn proceed(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
         let verdict = match std::mem::replace(&mut self.at, At::Known) {
             At::Found(finding) => self.violated(finding, &reins).await,
             _ => {

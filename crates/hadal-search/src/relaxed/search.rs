@@ -85,7 +85,7 @@ impl<'a> Seeing<'a> for Exploration<'a> {
         Reins::new(self.task.control, &self.governor, self.progress())
     }
 
-    async fn answer(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
+    async fn proceed(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
         let disk = self.closed.as_ref().map(|closed| closed.ledger.disk().clone());
         let turns = disk.map(|disk| disk.brake.take_turns(reins.turn(), disk.traffic.bytes_moved()));
         let gone = self.expand_some().await;

@@ -41,7 +41,7 @@ impl<'a> Seeing<'a> for Sweep<'a> {
         Reins::new(self.task.control, &self.governor, self.standing())
     }
 
-    async fn answer(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
+    async fn proceed(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
         let disk = self.disk.clone();
         let _turns = disk.brake.take_turns(reins.turn(), disk.traffic.bytes_moved());
         let answered = match std::mem::replace(&mut self.at, At::Known) {
