@@ -53,13 +53,18 @@ impl Taken {
     }
 }
 
-/// Explores a case.
+/// Explores a case, or gives up at the limit.
 pub(super) fn take(
-    hadal: &Hadal,
     (case, model): (&Case, &Path),
     setup: Setup,
+    limit: Duration,
     scratch: &Scratch,
 ) -> Result<Taken, BenchError> {
+    let threads = match setup {
+        Setup::Threads(threads) => threads,
+        Setup::Workers(_) => 1,
+    };
+    let hadal = Hadal::new(threads, limit, scratch)?;
     let events = scratch.file("events.jsonl");
     let failed = |error| BenchError::File { path: events.clone(), error };
     match std::fs::remove_file(&events) {
@@ -69,19 +74,15 @@ pub(super) fn take(
     let mut arguments = hadal.arguments(case, model);
     arguments.extend(["--memory".to_owned(), MEMORY.to_string()]);
     match setup {
-        Setup::Threads(threads) => {
-            // The option that is given last counts.
-            arguments.extend(["--strategy", "sort", "--threads"].map(str::to_owned));
-            arguments.push(threads.to_string());
-        }
+        Setup::Threads(_) => arguments.extend(["--strategy", "sort"].map(str::to_owned)),
         Setup::Workers(workers) => {
             arguments.extend(["--cluster".to_owned(), format!("local:{workers}")]);
             arguments.extend(["--events".to_owned(), events.display().to_string()]);
         }
     }
     let mut command = Command::new(hadal.program());
-    command.args(without_twice(arguments));
-    let measured = measure(&mut command, hadal.limit() + Duration::from_secs(60))
+    command.args(arguments);
+    let measured = measure(&mut command, limit + Duration::from_secs(60))
         .map_err(|error| BenchError::File { path: hadal.program().to_owned(), error })?;
     let json: serde_json::Value = serde_json::from_str(&measured.output).unwrap_or_default();
     if json["verdict"].as_str().is_none() {
@@ -104,26 +105,6 @@ pub(super) fn take(
         most_inbox_bytes: traffic.most_inbox_bytes,
         layers: json["layers"].as_array().map_or(Vec::new(), |rows| rows.iter().map(layer).collect()),
     })
-}
-
-/// An option that is given twice counts as it is given last.
-fn without_twice(arguments: Vec<String>) -> Vec<String> {
-    let mut kept: Vec<String> = Vec::new();
-    let mut rest = arguments.into_iter().peekable();
-    while let Some(argument) = rest.next() {
-        if argument == "--threads"
-            && let Some(value) = rest.next()
-        {
-            if let Some(at) = kept.iter().position(|before| before == "--threads") {
-                kept[at + 1] = value;
-            } else {
-                kept.extend([argument, value]);
-            }
-            continue;
-        }
-        kept.push(argument);
-    }
-    kept
 }
 
 fn layer(row: &serde_json::Value) -> LayerTaken {
@@ -173,11 +154,5 @@ mod tests {
 {"event":"worker","worker":0,"figures":{"sent_bytes":50,"sent_states":10,"most_inbox_bytes":9}}
 "#;
         assert_eq!(Traffic::of(events), Traffic { sent_bytes: 57, sent_states: 12, most_inbox_bytes: 9 });
-    }
-
-    #[test]
-    fn the_threads_that_are_given_last_count() {
-        let given = ["check", "m", "--threads", "1", "--quiet", "--threads", "2"].map(str::to_owned).to_vec();
-        assert_eq!(without_twice(given), ["check", "m", "--threads", "2", "--quiet"]);
     }
 }

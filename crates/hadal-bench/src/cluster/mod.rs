@@ -9,7 +9,6 @@ mod model;
 use crate::args::BenchArgs;
 use crate::corpus::Corpus;
 use crate::error::BenchError;
-use crate::ours::Hadal;
 use crate::scratch::Scratch;
 use crate::suite::{self, Case};
 use hadal_check::units::{decimal, grouped, size};
@@ -100,12 +99,11 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
 }
 
 fn measure_row(args: &BenchArgs, case: &Case, corpus: &Corpus, scratch: &Scratch) -> Result<Row, BenchError> {
-    let hadal = Hadal::new(1, args.time_limit, scratch)?;
     let model = corpus.path(case);
     let best = |setup: Setup| -> Result<Taken, BenchError> {
-        let mut best = take(&hadal, (case, &model), setup, scratch)?;
+        let mut best = take((case, &model), setup, args.time_limit, scratch)?;
         for _ in 1..args.repeat {
-            best = best.better(take(&hadal, (case, &model), setup, scratch)?);
+            best = best.better(take((case, &model), setup, args.time_limit, scratch)?);
         }
         Ok(best)
     };
