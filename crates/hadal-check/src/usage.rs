@@ -14,15 +14,20 @@ pub fn cpu_seconds() -> f64 {
 /// Returns the peak so far.
 pub fn begin_peak() -> u64 {
     let before = peak_resident();
+    give_back();
+    release_code();
+    // 5 resets the peak (proc(5)); where that is refused, the peak counts from the start.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+    before
+}
+
+/// Gives memory that is free back to the system.
+pub fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: asks the allocator to return free memory; it touches nothing that is in use.
     unsafe {
         libc::malloc_trim(0);
     }
-    release_code();
-    // 5 resets the peak (proc(5)); where that is refused, the peak counts from the start.
-    let _ = std::fs::write("/proc/self/clear_refs", "5");
-    before
 }
 
 /// Lets go of the pages of the program's own code. Reading and compiling a model touches most of it, the code generator

@@ -162,7 +162,7 @@ fn a_number_that_does_not_fit_is_noted_and_fits_when_widened() {
         }
         assert!(steps < 1000);
         let wider = space.widths().widened().expect("there are more bits");
-        space = RowSpace::with_widths(space.task().clone(), wider).unwrap();
+        space = space.with_widths(wider).unwrap();
     }
 }
 
@@ -197,4 +197,25 @@ fn fractional_costs_are_counted_in_their_largest_common_unit() {
     assert_eq!(space.cost_unit(), Rational::new(3, 2));
     let costs: Vec<_> = (0..4).map(|row| space.fixed_cost(row)).collect();
     assert_eq!(costs, [Some(0), Some(1), Some(4), Some(0)]);
+}
+
+#[test]
+fn what_preparing_a_task_takes_is_foreseen() {
+    for seed in 0..400 {
+        let drawing = Drawing {
+            seed,
+            conditional: seed & 1 > 0,
+            derived: seed & 2 > 0,
+            numbers: seed & 4 > 0,
+            monitors: seed & 8 > 0,
+            largest_cost: (seed & 16 > 0).then_some(3),
+        };
+        let task = draw::task(drawing);
+        // Rules and monitors, of which there are few, are conditions, too.
+        let others = 64 * (task.rules.len() + task.goal.len())
+            + 64 * task.monitors.iter().map(|monitor| monitor.steps.len() * 4).sum::<usize>();
+        let foreseen = RowSpace::foreseen_bytes(&task) as usize + others;
+        let space = RowSpace::new(task).unwrap();
+        assert!(space.table_bytes() <= foreseen, "{drawing:?}: {} of {foreseen}", space.table_bytes());
+    }
 }

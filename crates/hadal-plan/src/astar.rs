@@ -183,7 +183,15 @@ impl AStar {
         let mut state = space.initial().to_vec();
         // Successors that wait to be estimated, and the state that was estimated last.
         let (mut fresh, mut at_hand): (Vec<u32>, Option<u32>) = (Vec::new(), None);
-        while let Some(((f, _), (at, g))) = open.pop() {
+        loop {
+            let count = u64::from(states.len());
+            let held = || states.bytes() + nodes.bytes() + flags.bytes() + open.bytes();
+            let bytes = || held() + estimator.bytes() + stubborn.as_ref().map_or(0, Stubborn::bytes);
+            if let Some(reason) = watch.must_stop(estimator.work() + figures.generated * STEP, count, bytes) {
+                figures.states = count;
+                return End::Stopped(reason);
+            }
+            let Some(((f, _), (at, g))) = open.pop() else { break };
             let node = nodes.get(at)[0];
             if node.g != g || flags.get(at)[0] & CLOSED != 0 {
                 continue;
@@ -272,8 +280,18 @@ impl AStar {
                 }
                 estimator.keep();
                 at_hand = None;
+                let mut late = false;
                 for to in fresh.drain(..) {
                     let node = nodes.get(to)[0];
+                    late = late || watch.is_late().is_some();
+                    if late {
+                        // Left to be estimated when its turn comes.
+                        let total = node.g.saturating_add(node.h);
+                        if total < u32::MAX {
+                            open.push((total, node.h), (to, node.g));
+                        }
+                        continue;
+                    }
                     figures.evaluated += 1;
                     let estimate = estimator.estimate_after(states.get(to), node.row);
                     flags.get_mut(to)[0] |= ESTIMATED;
@@ -289,13 +307,6 @@ impl AStar {
                         open.push((total, h), (to, node.g));
                     }
                 }
-            }
-            let count = u64::from(states.len());
-            let held = || states.bytes() + nodes.bytes() + flags.bytes() + open.bytes();
-            let bytes = || held() + estimator.bytes() + stubborn.as_ref().map_or(0, Stubborn::bytes);
-            if let Some(reason) = watch.must_stop(estimator.work() + figures.generated * STEP, count, bytes) {
-                figures.states = count;
-                return End::Stopped(reason);
             }
         }
         figures.states = u64::from(states.len());

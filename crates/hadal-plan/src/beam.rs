@@ -15,7 +15,7 @@ use crate::sitting::Sitting;
 use crate::states::{Chunks, Node, States, path};
 use crate::stop::Watch;
 use hadal_exec::rows::{Firing, RowSpace};
-use hadal_guide::plan::{CostKind, Exploration, Relaxation, Relaxed, RelaxedGuide};
+use hadal_guide::plan::{CostKind, Exploration, Relaxation};
 use hadal_guide::{Distance, Estimator};
 use hadal_search::StopReason;
 use hadal_system::StateSpace;
@@ -107,7 +107,10 @@ impl Beam<'_, '_> {
             }
             next.sort_unstable();
             next.dedup();
-            self.estimate(&mut next, (&states, &mut nodes), figures);
+            beamed.stopped = self.estimate(&mut next, (&states, &mut nodes), watch, figures);
+            if beamed.stopped.is_some() {
+                return beamed;
+            }
             // Goals end here; the others are expanded.
             next.retain(|&(_, at)| {
                 let node = nodes.get(at)[0];
@@ -134,9 +137,15 @@ impl Beam<'_, '_> {
         &mut self,
         next: &mut Vec<(u64, u32)>,
         (states, nodes): (&States, &mut Chunks<Node>),
+        watch: &mut Watch,
         figures: &mut Figures,
-    ) {
+    ) -> Option<StopReason> {
+        let mut late = None;
         next.retain_mut(|(value, at)| {
+            late = late.take().or_else(|| watch.is_late());
+            if late.is_some() {
+                return false;
+            }
             let node = &mut nodes.get_mut(*at)[0];
             if node.h == u32::MAX {
                 figures.evaluated += 1;
@@ -149,6 +158,7 @@ impl Beam<'_, '_> {
             *value = u64::from(node.g) + u64::from(node.h);
             true
         });
+        late
     }
 
     /// Keeps the best of a layer; returns the value up to which it did.
@@ -173,7 +183,7 @@ impl Sitting<'_> {
             return self.note(end);
         }
         self.resumed = None;
-        let made = self.reserved(|| RelaxedGuide::new(Relaxed::new(space, CostKind::Real), Relaxation::Plan));
+        let made = self.relaxed(CostKind::Real, Relaxation::Plan);
         let (guide, _held) = match made {
             Ok(made) => made,
             Err(reason) => return self.note(End::Stopped(reason)),

@@ -200,7 +200,7 @@ impl Sitting<'_> {
             told.lock().unwrap_or_else(PoisonError::into_inner).push(found);
             (planner.announce)(&found);
         };
-        let (hope, _held) = match self.reserved(|| Hope::of(space)) {
+        let (hope, _held) = match self.hope() {
             Ok(made) => made,
             Err(reason) => return self.note(End::Stopped(reason)),
         };

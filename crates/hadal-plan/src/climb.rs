@@ -16,7 +16,7 @@ use crate::sitting::{Sitting, question};
 use crate::states::{Chunks, Node, States, path};
 use crate::stop::Watch;
 use hadal_exec::rows::{Firing, RowSpace, RowWorker};
-use hadal_guide::plan::{CostKind, Exploration, Relaxation, Relaxed, RelaxedGuide};
+use hadal_guide::plan::{CostKind, Exploration, Relaxation, RelaxedGuide};
 use hadal_guide::{Distance, Estimator};
 use hadal_search::auto::Auto;
 use hadal_search::strategy::Strategy;
@@ -70,7 +70,7 @@ impl Sitting<'_> {
         let (planner, space) = (self.planner, self.space);
         let on_disk = planner.external || planner.engine == Engine::ExternalClimbing;
         self.say(if on_disk { "external enforced hill climbing" } else { "enforced hill climbing" });
-        let made = self.reserved(|| RelaxedGuide::new(Relaxed::new(space, CostKind::Unit), Relaxation::Plan));
+        let made = self.relaxed(CostKind::Unit, Relaxation::Plan);
         let (guide, _held) = match made {
             Ok(made) => made,
             Err(reason) => return self.note(End::Stopped(reason)),
@@ -215,6 +215,9 @@ fn by_preferred(
             let (to, new) = states.insert(&next);
             if !new {
                 continue;
+            }
+            if let Some(reason) = watch.is_late() {
+                return Segment::Stopped(reason);
             }
             nodes.push(&[Node { parent: at, row, g: 0, h: 0 }]);
             figures.evaluated += 1;

@@ -16,7 +16,7 @@ use crate::snapshot::{Loader, Saver};
 use crate::states::{Chunks, Node, States, path};
 use crate::stop::Watch;
 use hadal_exec::rows::{Firing, RowSpace, RowWorker};
-use hadal_guide::plan::{CostKind, Exploration, Relaxation, Relaxed, RelaxedGuide};
+use hadal_guide::plan::{CostKind, Exploration, Relaxation};
 use hadal_guide::{Distance, Estimator, Mask};
 use hadal_system::{Label, StateSpace};
 use std::io;
@@ -192,6 +192,12 @@ impl<'s, 'g> Eager<'s, 'g> {
             self.worker.applicable(&state, &mut self.rows);
             for index in 0..self.rows.len() {
                 let row = self.rows[index];
+                if let Some(reason) = watch.is_late() {
+                    // It waits again, with what is known of its successors.
+                    self.waits.get_mut(at)[0] &= !DONE;
+                    self.queues.push(Queue::Unknown, self.nodes.get(at)[0].h, at);
+                    return End::Stopped(reason);
+                }
                 let Firing::Reached(_) = self.worker.fire(&state, row, &mut next) else { continue };
                 figures.generated += 1;
                 let (to, new) = self.states.insert(&next);
@@ -269,7 +275,7 @@ impl Sitting<'_> {
     /// Any plan by greedy search whose states are estimated when they are met.
     pub(crate) fn eagerly(&mut self, told: Told) -> Result<End, PlanError> {
         let space = self.space;
-        let made = self.reserved(|| RelaxedGuide::new(Relaxed::new(space, CostKind::Unit), Relaxation::Plan));
+        let made = self.relaxed(CostKind::Unit, Relaxation::Plan);
         let (guide, _held) = match made {
             Ok(made) => made,
             Err(reason) => return Ok(End::Stopped(reason)),

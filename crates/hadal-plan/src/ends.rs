@@ -193,7 +193,7 @@ impl Sitting<'_> {
             told.push(found);
             (planner.announce)(&found);
         };
-        let (hope, _held) = match self.reserved(|| Hope::of(space)) {
+        let (hope, _held) = match self.hope() {
             Ok(made) => made,
             Err(reason) => return self.note(End::Stopped(reason)),
         };

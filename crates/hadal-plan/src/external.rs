@@ -305,6 +305,10 @@ impl Estimator for Remembered<'_> {
         self.estimates[slot] = Some(estimate);
         estimate
     }
+
+    fn work(&self) -> u64 {
+        self.estimator.work()
+    }
 }
 
 /// Whether a search ended for want of memory.

@@ -100,6 +100,15 @@ impl GuideChoice {
         }
     }
 
+    /// Bytes that making it takes, about; tables have an allowance of their own.
+    fn foreseen_bytes(self, space: &RowSpace) -> u64 {
+        match self.kind {
+            Kind::Auto | Kind::LmCut => LmCut::foreseen_bytes(space.task()),
+            Kind::Max => Relaxed::foreseen_bytes(space.task()),
+            Kind::Partition(_) | Kind::Blind => 0,
+        }
+    }
+
     fn of(kind: Kind) -> GuideChoice {
         GUIDES.iter().copied().find(|guide| guide.kind == kind).unwrap_or_default()
     }
@@ -263,6 +272,19 @@ pub(crate) enum Tried<'s> {
 }
 
 impl<'a> Sitting<'a> {
+    /// Makes a guide, for as long as the reservation is held; on disk without what only searches in RAM use.
+    pub(crate) fn built(
+        &self,
+        choice: GuideChoice,
+        on_disk: bool,
+    ) -> Result<(Built<'a>, Reservation), StopReason> {
+        let (space, memory) = (self.space, self.planner.governor.limit());
+        self.reserved(choice.foreseen_bytes(space), || {
+            let made = Built::new(space, choice, memory);
+            if on_disk { made.settled() } else { made }
+        })
+    }
+
     /// Lets the candidates search with equal work; the one that proved most goes on.
     pub(crate) fn try_guides(&mut self) -> Result<Tried<'a>, PlanError> {
         let (space, planner) = (self.space, self.planner);
@@ -272,8 +294,7 @@ impl<'a> Sitting<'a> {
         let states = TRIAL_STATES.min(planner.governor.limit() / TRIAL_SHARE / state_bytes).max(64);
         for kind in [Kind::LmCut, Kind::Partition(Source::Both), Kind::Blind] {
             let states = if kind == Kind::Blind { states * BLIND } else { states };
-            let memory = planner.governor.limit();
-            let made = self.reserved(|| Built::new(space, GuideChoice::of(kind), memory));
+            let made = self.built(GuideChoice::of(kind), false);
             let (guide, held) = match made {
                 Ok(made) => made,
                 Err(reason) => {

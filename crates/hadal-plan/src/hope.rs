@@ -1,24 +1,44 @@
 //! States that no plan passes: those from which the delete relaxation, with what numbers can come to at all, never meets the
 //! goal. Where rows change numbers there may be states without end, most of them lost.
 
+use crate::sitting::Sitting;
 use hadal_exec::rows::RowSpace;
 use hadal_guide::plan::{CostKind, Exploration, Relaxation, Relaxed, RelaxedGuide};
 use hadal_guide::{Distance, Estimator};
+use hadal_search::StopReason;
+use hadal_store::Reservation;
 use hadal_system::rows::Change;
 
 /// Tells lost states from others, where rows change numbers.
 pub(crate) struct Hope<'s>(Option<RelaxedGuide<'s>>);
 
 impl<'s> Hope<'s> {
-    pub(crate) fn of(space: &'s RowSpace) -> Self {
-        let changes = space.task().rows.iter().flat_map(|row| &row.effects);
-        let counts = changes.map(|effect| effect.change).any(|change| !matches!(change, Change::Set(..)));
-        Hope(counts.then(|| RelaxedGuide::new(Relaxed::new(space, CostKind::Unit), Relaxation::Max)))
+    fn of(space: &'s RowSpace) -> Self {
+        Hope(counts(space).then(|| RelaxedGuide::new(Relaxed::new(space, CostKind::Unit), Relaxation::Max)))
+    }
+
+    /// Bytes that it takes, about.
+    fn foreseen_bytes(space: &RowSpace) -> u64 {
+        if counts(space) { Relaxed::foreseen_bytes(space.task()) } else { 0 }
     }
 
     /// What a thread looks with.
     pub(crate) fn eye(&self) -> HopeEye<'_> {
         HopeEye(self.0.as_ref().map(RelaxedGuide::exploration))
+    }
+}
+
+/// Whether rows change numbers.
+fn counts(space: &RowSpace) -> bool {
+    let changes = space.task().rows.iter().flat_map(|row| &row.effects);
+    changes.map(|effect| effect.change).any(|change| !matches!(change, Change::Set(..)))
+}
+
+impl<'a> Sitting<'a> {
+    /// What tells lost states from others, for as long as the reservation is held.
+    pub(crate) fn hope(&self) -> Result<(Hope<'a>, Reservation), StopReason> {
+        let space = self.space;
+        self.reserved(Hope::foreseen_bytes(space), || Hope::of(space))
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Manner {
 /// The guides of a search.
 pub(crate) struct Guides<'g> {
     pub(crate) relaxed: Exploration<'g>,
-    pub(crate) landmarks: &'g LandmarkCount<'g>,
+    pub(crate) landmarks: &'g LandmarkCount,
 }
 
 struct Queues {

@@ -3,7 +3,7 @@
 use crate::astar::{AStar, Bounding, End, Figures};
 use crate::disk::{Opening, Stage};
 use crate::external::{self, Counting};
-use crate::guides::{Built, Tried};
+use crate::guides::Tried;
 use crate::judged::{Goals, Judged};
 use crate::planner::{Answer, PlanError};
 use crate::sitting::{Sitting, question};
@@ -16,7 +16,6 @@ use hadal_system::rows::{Metric, Rational, RowTask, Sense};
 impl Sitting<'_> {
     /// A cheapest plan, by A* with the guide that suits the task, in RAM and then on disk.
     pub(crate) fn cheapest(&mut self, on_disk: bool) -> Result<(), PlanError> {
-        let (space, memory) = (self.space, self.planner.governor.limit());
         if self.resumed.is_some_and(|run| run.stage == Stage::Layers) {
             return self.by_layers();
         }
@@ -33,11 +32,7 @@ impl Sitting<'_> {
                 self.guide = self.guide.on_disk();
             }
             let choice = self.guide;
-            let make = || {
-                let made = Built::new(space, choice, memory);
-                if goes_on_disk { made.settled() } else { made }
-            };
-            match self.reserved(make) {
+            match self.built(choice, goes_on_disk) {
                 Ok((guide, held)) => (guide, held, None),
                 Err(reason) => return self.note(End::Stopped(reason)),
             }

@@ -10,8 +10,9 @@ use hadal_exec::rows::{RowError, RowSpace};
 use hadal_guide::plan::Safe;
 use hadal_search::layered::Trouble;
 use hadal_search::{Control, StopReason};
-use hadal_store::Governor;
+use hadal_store::{Governor, OverBudget};
 use hadal_system::rows::{Rational, RowTask};
+use std::sync::Arc;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,12 @@ pub enum PlanError {
     /// A search in RAM was written down, and the file is damaged.
     #[error("the run cannot be read: {0}")]
     Snapshot(#[from] std::io::Error),
+    /// The rows, made ready to be searched, take more memory than there is.
+    #[error("the rows of the task take {} MiB more than there is memory for", .bytes >> 20)]
+    TooLarge {
+        /// What they take, as far as the task is not there already.
+        bytes: u64,
+    },
     /// The engine does not suit the task.
     #[error("engine {}: {why}", .engine.info().name)]
     Unsuited {
@@ -83,7 +90,7 @@ pub struct Outcome {
     /// Bytes on disk at the end.
     pub disk_bytes: u64,
     /// The task as it was run: its rows are in the order of the plan's numbers.
-    pub task: RowTask,
+    pub task: Arc<RowTask>,
     /// Searches done, in order, for people.
     pub searches: Vec<String>,
     /// Costs of plans, as they were found.
@@ -163,18 +170,22 @@ impl Planner<'_> {
             outcome.costs.push(found);
             outcome.plan = Some(plan);
         }
-        outcome.task = task;
+        outcome.task = Arc::new(task);
         Ok(outcome)
     }
 
     fn solve_whole(&self, task: RowTask) -> Result<Outcome, PlanError> {
+        let bytes = RowSpace::foreseen_bytes(&task);
+        let too_large = |_: OverBudget| PlanError::TooLarge { bytes };
+        let mut held = self.governor.try_reserve(bytes, "rows").map_err(too_large)?;
         let mut space = RowSpace::new(task)?;
+        held.shrink_to(space.table_bytes() as u64);
         let mut widened = 0;
         let mut resumed = self.disk.resumed.as_ref();
         let wanted = resumed.map_or(0, |run| run.widened + u32::from(run.overflowed));
         while widened < wanted {
             let wider = space.widths().widened().ok_or(PlanError::Fault)?;
-            space = RowSpace::with_widths(space.task().clone(), wider)?;
+            space = space.with_widths(wider)?;
             widened += 1;
         }
         // States without room are missing from such a run: it begins again.
@@ -189,7 +200,7 @@ impl Planner<'_> {
             // A number without room cuts off what lies behind it: begin again with more.
             match space.widths().widened() {
                 Some(wider) if space.overflowed() && claims => {
-                    space = RowSpace::with_widths(outcome.task, wider)?;
+                    space = space.with_widths(wider)?;
                     widened += 1;
                 }
                 None if space.overflowed() && claims => return Err(PlanError::Fault),
@@ -208,7 +219,7 @@ impl Planner<'_> {
             lower_bound: None,
             state_words: space.layout().words,
             disk_bytes: 0,
-            task: space.task().clone(),
+            task: space.shared_task(),
             searches: Vec::new(),
             costs: Vec::new(),
             levels: Vec::new(),

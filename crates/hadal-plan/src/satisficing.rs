@@ -12,8 +12,9 @@ use crate::snapshot::Saver;
 use crate::stop::Watch;
 use crate::width::Width;
 use hadal_exec::rows::{Firing, RowSpace};
-use hadal_guide::plan::{CostKind, LandmarkCount, Relaxation, Relaxed, RelaxedGuide};
+use hadal_guide::plan::{CostKind, LandmarkCount, Relaxation, RelaxedGuide};
 use hadal_search::StopReason;
+use hadal_store::Reservation;
 
 /// Without a limit of time, improving a plan takes this many times the estimates that finding it took.
 const IMPROVING: u64 = 4;
@@ -24,6 +25,10 @@ const LEAST_IMPROVING: u64 = 20_000;
 const FIRST_ESTIMATES: u64 = 4_000;
 /// Width search has one part in so many of the memory.
 const WIDTH_SHARE: u64 = 4;
+/// Finding landmarks takes at most one part in so many of the memory.
+const LANDMARK_SHARE: u64 = 8;
+/// And at most this.
+const MOST_LANDMARK_BYTES: u64 = 128 << 20;
 /// The weights of the searches that improve a plan.
 const WEIGHTS: [u32; 4] = [5, 3, 2, 1];
 
@@ -43,7 +48,7 @@ impl Turns<'_, '_> {
     }
 }
 
-impl Sitting<'_> {
+impl<'a> Sitting<'a> {
     /// Any plan, greedily, in RAM and then on disk.
     pub(crate) fn first(&mut self, engine: Engine) -> Result<(), PlanError> {
         let mut end = End::Stopped(StopReason::Memory { needed: 0 });
@@ -63,8 +68,7 @@ impl Sitting<'_> {
     /// External A* by estimates alone: complete, so that where it ends without a plan there is none.
     pub(crate) fn greedily_on_disk(&mut self) -> Result<End, PlanError> {
         self.say("External A* by h^FF alone");
-        let space = self.space;
-        match self.reserved(|| RelaxedGuide::new(Relaxed::new(space, CostKind::Unit), Relaxation::Plan)) {
+        match self.relaxed(CostKind::Unit, Relaxation::Plan) {
             Ok((guide, _held)) => Ok(self.externally(&guide, Counting::Nothing)?.end),
             Err(reason) => Ok(End::Stopped(reason)),
         }
@@ -73,11 +77,7 @@ impl Sitting<'_> {
     /// Greedy search by estimates and width search, in turns of counted work; the first goes on alone in the end.
     pub(crate) fn in_turns(&mut self, engine: Engine) -> Result<End, PlanError> {
         let (planner, space) = (self.planner, self.space);
-        let made = self.reserved(|| {
-            let relaxed = RelaxedGuide::new(Relaxed::new(space, CostKind::Unit), Relaxation::Plan);
-            (relaxed, LandmarkCount::new(space, CostKind::Unit))
-        });
-        let ((relaxed, landmarks), _held) = match made {
+        let (relaxed, landmarks, _held) = match self.lazy_guides(CostKind::Unit) {
             Ok(made) => made,
             Err(reason) => return Ok(End::Stopped(reason)),
         };
@@ -203,12 +203,19 @@ impl Sitting<'_> {
         Ok(())
     }
 
+    /// h^FF and landmark counts, for as long as the reservations are held.
+    fn lazy_guides(
+        &self,
+        kind: CostKind,
+    ) -> Result<(RelaxedGuide<'a>, LandmarkCount, [Reservation; 2]), StopReason> {
+        let (relaxed, held) = self.relaxed(kind, Relaxation::Plan)?;
+        let most = (self.planner.governor.limit() / LANDMARK_SHARE).min(MOST_LANDMARK_BYTES);
+        let (landmarks, with) = self.reserved(0, || LandmarkCount::new(relaxed.task(), most))?;
+        Ok((relaxed, landmarks, [held, with]))
+    }
+
     fn lazily(&self, kind: CostKind, manner: Manner, most: u64, figures: &mut Figures) -> End {
-        let made = self.reserved(|| {
-            let relaxed = RelaxedGuide::new(Relaxed::new(self.space, kind), Relaxation::Plan);
-            (relaxed, LandmarkCount::new(self.space, kind))
-        });
-        let ((relaxed, landmarks), _held) = match made {
+        let (relaxed, landmarks, _held) = match self.lazy_guides(kind) {
             Ok(made) => made,
             Err(reason) => return End::Stopped(reason),
         };

@@ -12,6 +12,7 @@ use crate::stop::Watch;
 use crate::sums::Sums;
 use crate::trim::trim;
 use hadal_exec::rows::RowSpace;
+use hadal_guide::plan::{CostKind, Relaxation, Relaxed, RelaxedGuide};
 use hadal_search::layered::Trouble;
 use hadal_search::layered::ledger::Ledger;
 use hadal_search::{DeadlockNotion, Question, StopReason};
@@ -177,16 +178,35 @@ impl<'a> Sitting<'a> {
         Watch::new(self.planner.control, self.planner.governor, most_evaluations)
     }
 
-    /// Makes a guide; what it takes counts against the memory budget for as long as the reservation is held. Where that is
-    /// too much, there is nothing to search with.
-    pub(crate) fn reserved<T>(&self, make: impl FnOnce() -> T) -> Result<(T, Reservation), StopReason> {
+    /// Makes a guide; what it takes counts against the memory budget for as long as the reservation is held: what was
+    /// foreseen, or more where it turns out so. Where that is too much, there is nothing to search with.
+    pub(crate) fn reserved<T>(
+        &self,
+        foreseen: u64,
+        make: impl FnOnce() -> T,
+    ) -> Result<(T, Reservation), StopReason> {
+        let governor = self.planner.governor;
+        let reserve = |bytes: u64| {
+            let without = |_| StopReason::Memory { needed: governor.limit().saturating_add(bytes) };
+            governor.try_reserve(bytes, "guides").map_err(without)
+        };
+        let held = reserve(foreseen)?;
         let before = (self.planner.resident)();
         let made = make();
-        let bytes = (self.planner.resident)().saturating_sub(before);
-        match self.planner.governor.try_reserve(bytes, "guides") {
-            Ok(held) => Ok((made, held)),
-            Err(_) => Err(StopReason::Memory { needed: self.planner.governor.limit().saturating_add(bytes) }),
-        }
+        let bytes = (self.planner.resident)().saturating_sub(before).max(foreseen);
+        drop(held);
+        Ok((made, reserve(bytes)?))
+    }
+
+    /// Makes the relaxation of the task that estimates by `kind`.
+    pub(crate) fn relaxed(
+        &self,
+        costs: CostKind,
+        kind: Relaxation,
+    ) -> Result<(RelaxedGuide<'a>, Reservation), StopReason> {
+        let space = self.space;
+        let foreseen = Relaxed::foreseen_bytes(space.task());
+        self.reserved(foreseen, || RelaxedGuide::new(Relaxed::new(space, costs), kind))
     }
 
     /// What is kept with a run on disk.

@@ -6,7 +6,7 @@ use crate::bounds::bounds;
 use crate::disk::Stage;
 use crate::ends::STATES_FOR_ENDS;
 use crate::external;
-use crate::hope::{Hope, HopeEye};
+use crate::hope::HopeEye;
 use crate::open::Open;
 use crate::planner::{Answer, PlanError};
 use crate::sitting::Sitting;
@@ -107,7 +107,7 @@ impl Sitting<'_> {
     fn sums_in_ram(&mut self, sums: Sums, optimal: bool) -> Result<End, PlanError> {
         let (planner, space) = (self.planner, self.space);
         self.say("by ascending cost, all states");
-        let (hope, _held) = match self.reserved(|| Hope::of(space)) {
+        let (hope, _held) = match self.hope() {
             Ok(made) => made,
             Err(reason) => return Ok(End::Stopped(reason)),
         };

@@ -11,8 +11,12 @@ fn corpus() -> Option<(PathBuf, String)> {
 }
 
 fn plan(domain: &Path, problem: &Path, more: &[&str]) -> (Output, serde_json::Value) {
+    plan_given(domain, problem, &[&["--memory", "1G"], more].concat())
+}
+
+fn plan_given(domain: &Path, problem: &Path, more: &[&str]) -> (Output, serde_json::Value) {
     let output = Command::new(env!("CARGO_BIN_EXE_hadal"))
-        .args(["plan", "--json", "--memory", "1G"])
+        .args(["plan", "--json"])
         .args([domain, problem])
         .args(more)
         .output()
@@ -449,4 +453,60 @@ fn safe_abstraction_brings_what_is_left_out_to_where_it_is_needed() {
     assert!(json["plan_length"].as_u64() >= Some(8), "{json:#}");
     let (output, _) = plan(&domain, &problem, &["--safe-abstraction", "--engine", "astar"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// Vans, things and places that ground to many rows: a short text, so that nothing is noticed when it is read.
+fn carrying(places: usize, things: usize, vans: usize) -> (String, String) {
+    let domain = "(define (domain carrying) (:requirements :strips :typing) (:types place thing van)
+      (:predicates (in ?t - thing ?v - van) (on ?t - thing ?p - place) (at ?v - van ?p - place) (free ?v - van))
+      (:action drive :parameters (?v - van ?a ?b - place) :precondition (at ?v ?a)
+        :effect (and (not (at ?v ?a)) (at ?v ?b)))
+      (:action load :parameters (?t - thing ?v - van ?p - place)
+        :precondition (and (at ?v ?p) (on ?t ?p) (free ?v))
+        :effect (and (not (on ?t ?p)) (in ?t ?v) (not (free ?v))))
+      (:action drop :parameters (?t - thing ?v - van ?p - place) :precondition (and (at ?v ?p) (in ?t ?v))
+        :effect (and (on ?t ?p) (not (in ?t ?v)) (free ?v))))";
+    let all =
+        |letter: char, count: usize| (0..count).map(move |n| format!("{letter}{n} ")).collect::<String>();
+    let objects = format!("{}- place {}- thing {}- van", all('p', places), all('t', things), all('v', vans));
+    let on = |n: usize, at: usize| format!("(on t{n} p{})", at % places);
+    let starts: String = (0..things).map(|n| on(n, n)).collect();
+    let parked: String = (0..vans).map(|n| format!("(at v{n} p{})(free v{n})", 7 * n % places)).collect();
+    let ends: String = (0..things).map(|n| on(n, 13 * n + 5)).collect();
+    let problem = format!(
+        "(define (problem many) (:domain carrying) (:objects {objects}) (:init {starts}{parked}) (:goal (and {ends})))"
+    );
+    (domain.to_owned(), problem)
+}
+
+#[test]
+fn a_task_of_many_rows_stays_within_memory_and_time() {
+    let (domain, problem) = carrying(40, 30, 30);
+    let (domain, problem) = task("carrying", &domain, &problem);
+    let (mut refused, mut searched) = (0, 0);
+    for megabytes in [16, 32, 48, 64, 80, 96, 128, 160, 256] {
+        for more in [&[][..], &["--optimal"], &["--external"]] {
+            let memory = format!("{megabytes}M");
+            let runs = problem.with_file_name("runs");
+            let given = ["--memory", &memory, "--time-limit", "2", "--disk", &runs.display().to_string()];
+            let (output, json) = plan_given(&domain, &problem, &[&given[..], more].concat());
+            assert!(matches!(output.status.code(), Some(0 | 3)), "{megabytes} {more:?}: {output:?}");
+            let peak = json["peak_memory_bytes"].as_u64().expect("a peak");
+            assert!(peak <= (megabytes + 24) << 20, "{megabytes} {more:?}: {} MiB", peak >> 20);
+            match json["rows"].as_u64() {
+                // The longest that anything takes between two looks at the clock is an estimate.
+                Some(rows) => {
+                    assert_eq!(rows, 118_800);
+                    assert!(
+                        json["seconds"].as_f64() < Some(20.0),
+                        "{megabytes} {more:?}: {}",
+                        json["seconds"]
+                    );
+                    searched += 1;
+                }
+                None => refused += 1,
+            }
+        }
+    }
+    assert!(refused > 3 && searched > 9, "{refused} refused, {searched} searched");
 }

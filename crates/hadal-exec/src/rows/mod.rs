@@ -29,8 +29,8 @@ use hadal_system::{
     Successors, Worker,
 };
 use numeric::{Amount, Terms};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use table::{Condition, Table};
 
 /// Why a task cannot be run.
@@ -61,7 +61,7 @@ struct Watch {
 
 /// A ground task, ready to be explored.
 pub struct RowSpace {
-    task: RowTask,
+    task: Arc<RowTask>,
     layout: RowLayout,
     widths: Widths,
     terms: Terms,
@@ -87,17 +87,27 @@ pub struct RowSpace {
 
 impl RowSpace {
     /// Prepares a task, with as many bits for numbers as seem to be needed.
-    pub fn new(task: RowTask) -> Result<RowSpace, RowError> {
-        let terms = Terms::new(&task);
-        let widths = Widths::first(&task, &terms);
-        RowSpace::with_widths(task, widths)
-    }
-
-    /// Prepares a task with these bits for numbers.
-    pub fn with_widths(mut task: RowTask, widths: Widths) -> Result<RowSpace, RowError> {
+    pub fn new(mut task: RowTask) -> Result<RowSpace, RowError> {
         check(&task)?;
         // Labels of one schema are consecutive, as every action's labels are.
         task.rows.sort_by_key(|row| row.schema);
+        let terms = Terms::new(&task);
+        let widths = Widths::first(&task, &terms);
+        RowSpace::prepare(Arc::new(task), widths)
+    }
+
+    /// Bytes that preparing a task takes besides the task itself, about; not less than it does.
+    pub fn foreseen_bytes(task: &RowTask) -> u64 {
+        let costs = task.rows.len() * size_of::<RowCost>();
+        Table::foreseen_bytes(task) + costs as u64
+    }
+
+    /// The same task with these bits for numbers.
+    pub fn with_widths(&self, widths: Widths) -> Result<RowSpace, RowError> {
+        RowSpace::prepare(Arc::clone(&self.task), widths)
+    }
+
+    fn prepare(task: Arc<RowTask>, widths: Widths) -> Result<RowSpace, RowError> {
         let terms = Terms::new(&task);
         let layout = RowLayout::new(&task, &widths.bits());
         let codes = layout.numbers.iter().enumerate();
@@ -189,6 +199,11 @@ impl RowSpace {
     /// The task; its rows stand in the order of their labels.
     pub fn task(&self) -> &RowTask {
         &self.task
+    }
+
+    /// The task, for those who keep it longer.
+    pub fn shared_task(&self) -> Arc<RowTask> {
+        Arc::clone(&self.task)
     }
 
     /// Where variables lie.

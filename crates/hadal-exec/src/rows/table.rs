@@ -1,6 +1,6 @@
 //! The rows of a task as flat tables over packed words: conditions as masks, effects as `word & keep | set`.
 
-use super::generator::{Generator, Values};
+use super::generator::Generator;
 use super::layout::RowLayout;
 use hadal_system::rows::{Change, Effect, Need, RowTask};
 
@@ -27,12 +27,16 @@ pub(super) enum Deed {
     /// Overwrites bits of a word.
     Write { word: u32, keep: u64, set: u64 },
     /// The same where a condition holds in the state before.
-    WriteWhen { when: Condition, word: u32, keep: u64, set: u64 },
+    WriteWhen { when: When, word: u32, keep: u64, set: u64 },
     /// A numeric variable gets the value of a term, where a condition holds.
-    Assign { when: Condition, number: u32, term: u32 },
+    Assign { when: When, number: u32, term: u32 },
     /// A numeric variable grows by the value of a term, where a condition holds.
-    Increase { when: Condition, number: u32, term: u32 },
+    Increase { when: When, number: u32, term: u32 },
 }
+
+/// The number of an effect's condition.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct When(u32);
 
 /// All conditions and effects of a task.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +46,8 @@ pub(super) struct Table {
     /// What a row needs beyond what the generator tests.
     pub(super) needs: Vec<Condition>,
     deeds: Vec<Deed>,
+    /// Conditions of deeds.
+    whens: Vec<Condition>,
     /// Where the deeds of each row begin; one more than there are rows.
     begins: Vec<u32>,
 }
@@ -49,16 +55,15 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn new(task: &RowTask, layout: &RowLayout) -> (Table, Generator) {
         let sizes: Vec<u32> = task.variables.iter().map(|variable| variable.values.len() as u32).collect();
-        let values: Vec<Values> = task.rows.iter().map(|row| values(&row.needs)).collect();
-        let (generator, left) = Generator::new(&values, &layout.finite, &sizes);
+        let (generator, left) = Generator::new(&task.rows, &layout.finite, &sizes);
         let mut table = Table::default();
-        for (row, left) in task.rows.iter().zip(left) {
+        for (row, at) in task.rows.iter().zip(0..) {
             let rest: Vec<Need> = row
                 .needs
                 .iter()
                 .copied()
                 .filter(|need| !matches!(need, Need::Is(..)))
-                .chain(left.into_iter().map(|(variable, value)| Need::Is(variable, value)))
+                .chain(left.of(at).iter().map(|&(variable, value)| Need::Is(variable, value)))
                 .collect();
             let needs = table.condition(&rest, layout, &sizes);
             table.needs.push(needs);
@@ -66,6 +71,8 @@ impl Table {
             table.add_deeds(&row.effects, layout, &sizes);
         }
         table.begins.push(table.deeds.len() as u32);
+        table.deeds.shrink_to_fit();
+        table.needs.shrink_to_fit();
         (table, generator)
     }
 
@@ -114,12 +121,13 @@ impl Table {
         // A write joins one of the same word where none between could overwrite it.
         let mut barrier = first;
         for effect in effects {
-            let when = self.condition(&effect.when, layout, sizes);
+            let condition = self.condition(&effect.when, layout, sizes);
             match effect.change {
                 Change::Set(variable, value) => {
                     let place = layout.finite[variable as usize];
                     let (word, keep, set) = (place.word, !place.mask(), place.bits(u64::from(value)));
-                    if !when.is_empty() {
+                    if !condition.is_empty() {
+                        let when = self.when(condition);
                         self.deeds.push(Deed::WriteWhen { when, word, keep, set });
                         barrier = self.deeds.len();
                         continue;
@@ -136,10 +144,27 @@ impl Table {
                         None => self.deeds.push(Deed::Write { word, keep, set }),
                     }
                 }
-                Change::Assign(number, term) => self.deeds.push(Deed::Assign { when, number, term }),
-                Change::Increase(number, term) => self.deeds.push(Deed::Increase { when, number, term }),
+                Change::Assign(number, term) => {
+                    let when = self.when(condition);
+                    self.deeds.push(Deed::Assign { when, number, term });
+                }
+                Change::Increase(number, term) => {
+                    let when = self.when(condition);
+                    self.deeds.push(Deed::Increase { when, number, term });
+                }
             }
         }
+    }
+
+    fn when(&mut self, condition: Condition) -> When {
+        self.whens.push(condition);
+        When(self.whens.len() as u32 - 1)
+    }
+
+    /// The condition of a deed.
+    #[inline]
+    pub(super) fn condition_of(&self, when: When) -> Condition {
+        self.whens[when.0 as usize]
     }
 
     /// What a row does.
@@ -162,12 +187,28 @@ impl Table {
         &self.other[condition.other.0 as usize..condition.other.1 as usize]
     }
 
+    /// Bytes that the tables and the decision tree of a task take while they are made; not less than they do.
+    pub(super) fn foreseen_bytes(task: &RowTask) -> u64 {
+        let (mut needs, mut effects, mut conditions) = (0, 0, 0);
+        for row in &task.rows {
+            needs += row.needs.len();
+            effects += row.effects.len();
+            conditions += row.effects.iter().map(|effect| effect.when.len()).sum::<usize>();
+        }
+        let tests = size_of::<(u32, u64, u64)>().max(size_of::<Other>());
+        let deeds = effects * (size_of::<Deed>() + size_of::<Condition>()) + (needs + conditions) * tests;
+        let rows = task.rows.len() * (size_of::<Condition>() + 4 + Generator::ROW_BYTES);
+        // Lists that grow have up to twice the room.
+        (2 * (deeds + rows) + needs * 8) as u64
+    }
+
     /// Bytes it takes.
     pub(super) fn bytes(&self) -> usize {
         self.equal.len() * size_of::<(u32, u64, u64)>()
             + self.other.len() * size_of::<Other>()
             + self.needs.len() * size_of::<Condition>()
             + self.deeds.len() * size_of::<Deed>()
+            + self.whens.len() * size_of::<Condition>()
             + self.begins.len() * 4
     }
 }
@@ -176,12 +217,4 @@ impl Condition {
     pub(super) fn is_empty(self) -> bool {
         self.equal.0 == self.equal.1 && self.other.0 == self.other.1
     }
-}
-
-fn values(needs: &[Need]) -> Values {
-    let values = needs.iter().filter_map(|need| match *need {
-        Need::Is(variable, value) => Some((variable, value)),
-        _ => None,
-    });
-    values.collect()
 }

@@ -184,12 +184,13 @@ impl Scratch {
                     *at = *at & keep | set;
                 }
                 Deed::WriteWhen { when, word, keep, set } => {
-                    if self.holds(space, when, state) {
+                    if self.holds(space, space.table.condition_of(when), state) {
                         let at = &mut next[word as usize];
                         *at = *at & keep | set;
                     }
                 }
                 Deed::Assign { when, number, term } | Deed::Increase { when, number, term } => {
+                    let when = space.table.condition_of(when);
                     if !when.is_empty() && !self.holds(space, when, state) {
                         continue;
                     }

@@ -5,39 +5,34 @@
 //! no [`crate::Guide`], and finite everywhere.
 
 use super::landmarks::Landmarks;
-use super::relaxed::{CostKind, Relaxed};
-use hadal_exec::rows::{Place, RowSpace, RowWorker};
+use super::relaxed::{Lists, NO_ROW, Relaxed};
+use hadal_exec::rows::Place;
 
 /// The landmarks of a task, ready to be counted.
-pub struct LandmarkCount<'s> {
-    task: Relaxed<'s>,
+pub struct LandmarkCount {
     landmarks: Landmarks,
     /// Where each landmark is read off a state, and where the tests of each begin.
     tests: Vec<(Place, u64)>,
     begins: Vec<u32>,
     /// The landmarks that each row may make true.
-    achieves: Vec<Vec<u32>>,
+    achieves: Lists,
 }
 
-impl<'s> LandmarkCount<'s> {
-    /// Finds the landmarks of a task; each counts what its cheapest first achiever costs, at least one.
-    pub fn new(space: &'s RowSpace, kind: CostKind) -> Self {
-        let task = Relaxed::new(space, kind);
-        let landmarks = Landmarks::new(&task, &mut space.row_worker());
-        let mut achieves = vec![Vec::new(); task.row_costs.len()];
+impl LandmarkCount {
+    /// Finds the landmarks of a task; each counts what its cheapest first achiever costs, at least one. Finding them takes
+    /// at most `bytes`; where that is too little, there are none.
+    pub fn new(task: &Relaxed, bytes: u64) -> Self {
+        let landmarks = Landmarks::new(task, bytes);
+        let mut achievers = Lists::default();
         let (mut tests, mut begins) = (Vec::new(), vec![0]);
-        for (landmark, number) in landmarks.all.iter().zip(0u32..) {
-            for &fact in &landmark.facts {
-                tests.push(task.test(fact));
-                for &operator in task.added_by.get(fact) {
-                    if let Some(achieves) = achieves.get_mut(task.rows[operator as usize] as usize) {
-                        achieves.push(number);
-                    }
-                }
-            }
+        for landmark in &landmarks.all {
+            tests.extend(landmark.facts.iter().map(|&fact| task.test(fact)));
+            let operators = landmark.facts.iter().flat_map(|&fact| task.added_by.get(fact));
+            let rows = operators.map(|&operator| task.rows[operator as usize]);
+            achievers.push(&rows.filter(|&row| row != NO_ROW).collect::<Vec<u32>>());
             begins.push(tests.len() as u32);
         }
-        LandmarkCount { task, landmarks, tests, begins, achieves }
+        LandmarkCount { landmarks, tests, begins, achieves: achievers.turned(task.row_costs.len()) }
     }
 
     /// The landmarks.
@@ -82,15 +77,10 @@ impl<'s> LandmarkCount<'s> {
 
     /// Whether firing `row` may achieve a landmark that is next.
     pub fn prefers(&self, accepted: &[u64], row: u32) -> bool {
-        self.achieves[row as usize].iter().any(|&at| {
+        self.achieves.get(row).iter().any(|&at| {
             !has(accepted, at)
                 && self.landmarks.all[at as usize].before.iter().all(|&before| has(accepted, before))
         })
-    }
-
-    /// A means to evaluate states of the task.
-    pub fn worker(&self) -> RowWorker<'s> {
-        self.task.space().row_worker()
     }
 }
 

@@ -7,11 +7,8 @@
 //! up to four facts.
 
 use super::relaxed::{NO_ROW, Relaxed};
-use hadal_exec::rows::RowWorker;
 use std::collections::HashSet;
 
-/// More bits of landmark sets than this are not kept.
-const MOST_BITS: u64 = 1 << 30;
 /// Turns of the fixpoint, counted in operators looked at.
 const MOST_WORK: u64 = 400_000_000;
 
@@ -47,10 +44,14 @@ pub struct Landmarks {
 }
 
 impl Landmarks {
-    /// Finds the landmarks of a relaxed task. There are none where finding them would take too much.
-    pub fn new(task: &Relaxed, worker: &mut RowWorker) -> Self {
+    /// Finds the landmarks of a relaxed task. There are none where finding them would take too much work, or more than
+    /// `bytes`.
+    pub fn new(task: &Relaxed, bytes: u64) -> Self {
         let none = || Landmarks { initial: vec![0], ..Landmarks::default() };
-        let Some(sets) = Sets::new(task, worker) else { return none() };
+        if Sets::bytes(task) > bytes {
+            return none();
+        }
+        let Some(sets) = Sets::new(task) else { return none() };
         if !task.goal.iter().all(|&fact| sets.reached[fact as usize]) {
             return none();
         }
@@ -262,12 +263,16 @@ struct Sets {
 }
 
 impl Sets {
-    fn new(task: &Relaxed, worker: &mut RowWorker) -> Option<Self> {
+    /// Bytes that finding them takes.
+    fn bytes(task: &Relaxed) -> u64 {
+        let (facts, operators) = (task.facts() as u64, task.operators() as u64);
+        facts * (facts.div_ceil(64) * 8 + 2) + operators * 9
+    }
+
+    fn new(task: &Relaxed) -> Option<Self> {
         let facts = task.facts();
         let words = facts.div_ceil(64);
-        if facts as u64 * facts as u64 > MOST_BITS {
-            return None;
-        }
+        let worker = &mut task.space().row_worker();
         let mut sets = Sets {
             words,
             bits: vec![0; facts * words],

@@ -7,7 +7,7 @@
 
 use super::additive::INFINITE;
 use super::linear::{constant, linear};
-use super::relaxed::{Compared, Side};
+use super::relaxed::{Compared, Lists, Side};
 use hadal_system::rows::{Change, RowTask, Sign};
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ pub(super) struct Resources {
     /// By row: forms that it sets to a value.
     sets: Vec<Vec<Flow>>,
     /// By row: the facts that it needs.
-    needs: Vec<Vec<u32>>,
+    needs: Lists,
     /// Rows that raise a resource, and by how much.
     makers: Vec<(u32, Flow)>,
     /// By resource: whether a row sets it, or it begins, so high that a comparison is met. Room in a cart is such: it is made by
@@ -62,7 +62,7 @@ struct Want {
 
 impl Resources {
     /// The resources behind these comparisons; `None` where no row uses up what it needs.
-    pub(super) fn of(task: &RowTask, compares: &[Compared], needs: Vec<Vec<u32>>) -> Option<Resources> {
+    pub(super) fn of(task: &RowTask, compares: &[Compared], needs: Lists) -> Option<Resources> {
         let mut forms: Vec<Vec<(u32, f64)>> = Vec::new();
         let mut numbers: HashMap<Vec<(u32, u64)>, u32> = HashMap::new();
         let mut wants = Vec::new();
@@ -206,7 +206,7 @@ impl Stock {
         self.prices.fill((f64::INFINITY, 0, 1.0));
         self.given.fill(f64::INFINITY);
         for &(row, _) in &resources.makers {
-            let needs = resources.needs[row as usize].iter();
+            let needs = resources.needs.get(row).iter();
             let setup = needs.map(|&fact| match facts[fact as usize] {
                 INFINITE => f64::INFINITY,
                 // What it uses up is paid for by the unit.
@@ -354,7 +354,7 @@ impl Resources {
 
     /// What a row needs.
     pub(super) fn needs(&self, row: u32) -> &[u32] {
-        &self.needs[row as usize]
+        self.needs.get(row)
     }
 
     /// Whether a row uses up the resource that a fact wants.

@@ -18,8 +18,13 @@ pub static LANGUAGE: Language = Language {
 };
 
 /// What is grounded here is meant to be looked at whole, so that it may take less than a plan's task.
-const OPTIONS: Options =
-    Options { memory: 1 << 30, work: 2_000_000_000, deadline: None, soft: super::SoftGoals::Collect };
+const OPTIONS: Options = Options {
+    memory: 1 << 30,
+    held: || 0,
+    work: 2_000_000_000,
+    deadline: None,
+    soft: super::SoftGoals::Collect,
+};
 /// Larger files beside a problem are not looked at for its domain.
 const LARGEST_DOMAIN: u64 = 4 << 20;
 

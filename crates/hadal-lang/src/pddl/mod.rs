@@ -41,8 +41,10 @@ pub struct Loaded {
 /// What can be chosen.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Bytes that grounding may take.
+    /// Bytes that grounding may take, together with what is held when it begins.
     pub memory: usize,
+    /// Bytes that are held by now; asked once the texts are read.
+    pub held: fn() -> u64,
     /// Steps of joins that grounding may take.
     pub work: u64,
     /// When grounding must be done.
@@ -53,7 +55,8 @@ pub struct Options {
 
 impl Options {
     fn budget(self) -> Budget {
-        Budget { bytes: self.memory, work: self.work, deadline: self.deadline }
+        let bytes = self.memory.saturating_sub((self.held)() as usize);
+        Budget { bytes, work: self.work, deadline: self.deadline }
     }
 }
 
@@ -80,7 +83,13 @@ pub enum SoftGoals {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { memory: 2 << 30, work: 100_000_000_000, deadline: None, soft: SoftGoals::default() }
+        Options {
+            memory: 2 << 30,
+            held: || 0,
+            work: 100_000_000_000,
+            deadline: None,
+            soft: SoftGoals::default(),
+        }
     }
 }
 

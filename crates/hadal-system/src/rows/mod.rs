@@ -6,8 +6,10 @@
 
 pub mod scale;
 mod system;
+mod weight;
 
 pub use system::NoSystem;
+pub use weight::list_bytes;
 
 use num_rational::Ratio;
 

@@ -20,25 +20,19 @@ impl Graph {
         let facts = task.facts();
         let (always, goal) = (facts as u32, facts as u32 + 1);
         let count = task.operators();
-        let mut needs: Vec<Vec<u32>> = Vec::with_capacity(count + 1);
-        let mut adds: Vec<Vec<u32>> = Vec::with_capacity(count + 1);
+        let (mut needs, mut adds, mut rows) = (Lists::default(), Lists::default(), Lists::default());
+        let something = |own| if <[u32]>::is_empty(own) { std::slice::from_ref(&always) } else { own };
         for operator in 0..count as u32 {
-            let own = task.needs.get(operator);
-            needs.push(if own.is_empty() { vec![always] } else { own.to_vec() });
-            adds.push(task.adds.get(operator).to_vec());
+            needs.push(something(task.needs.get(operator)));
+            adds.push(task.adds.get(operator));
+            let row = &task.rows[operator as usize];
+            rows.push(if *row == NO_ROW { &[] } else { std::slice::from_ref(row) });
         }
-        needs.push(if task.goal.is_empty() { vec![always] } else { task.goal.clone() });
-        adds.push(vec![goal]);
-        let mut by_row = vec![Vec::new(); task.row_costs.len()];
-        for (operator, &row) in task.rows.iter().enumerate() {
-            if row != NO_ROW {
-                by_row[row as usize].push(operator as u32);
-            }
-        }
-        let counts = needs.iter().map(|needs| needs.len() as u32).collect();
-        let (needs, adds) = (Lists::of(&needs), Lists::of(&adds));
+        needs.push(something(&task.goal));
+        adds.push(&[goal]);
+        let counts = (0..=count as u32).map(|at| needs.get(at).len() as u32).collect();
         let (needed_by, added_by) = (needs.turned(facts + 2), adds.turned(facts + 2));
-        Graph { goal, counts, needs, adds, needed_by, added_by, by_row: Lists::of(&by_row) }
+        Graph { goal, counts, needs, adds, needed_by, added_by, by_row: rows.turned(task.row_costs.len()) }
     }
 
     /// How many operators there are; the last one reaches the goal.

@@ -15,6 +15,7 @@ pub use cuts::Cuts;
 use super::relaxed::Relaxed;
 use graph::Graph;
 use hadal_system::guide::{Estimator, Guide, Promises};
+use hadal_system::rows::RowTask;
 
 /// The cheapest rows of numeric tasks count as so many units, so that parts of costs are not lost.
 const UNITS: u32 = 240;
@@ -40,6 +41,11 @@ impl<'s> LmCut<'s> {
         let cost = |at: usize| task.costs.get(at).copied().unwrap_or(0).saturating_mul(units);
         let costs = (0..graph.operators()).map(cost).collect();
         LmCut { task, graph, costs, units }
+    }
+
+    /// Bytes that relaxing a task and finding cuts take, about: cuts have lists and arrays of their own.
+    pub fn foreseen_bytes(task: &RowTask) -> u64 {
+        Relaxed::foreseen_bytes(task).saturating_mul(2)
     }
 
     /// Something that estimates, for callers that know what they have.

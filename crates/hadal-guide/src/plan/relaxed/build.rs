@@ -15,8 +15,8 @@ pub(super) struct Builder<'s> {
     facts: u32,
     differs: HashMap<(u32, u32), u32>,
     compares: HashMap<(u32, Side), u32>,
-    needs: Vec<Vec<u32>>,
-    adds: Vec<Vec<u32>>,
+    needs: Lists,
+    adds: Lists,
     rows: Vec<u32>,
     gains: Vec<Gain>,
     /// The comparisons that are facts and read each number, with their facts and forms.
@@ -90,12 +90,10 @@ impl<'s> Builder<'s> {
         let space = self.space.take().expect("a builder has a space");
         let task = space.task();
         // Conditions first, so that every fact of a difference or a comparison is known before effects are read.
-        let row_needs: Vec<Vec<u32>> = task.rows.iter().map(|row| self.facts_for(task, &row.needs)).collect();
-        let whens: Vec<Vec<Vec<u32>>> = task
-            .rows
-            .iter()
-            .map(|row| row.effects.iter().map(|effect| self.facts_for(task, &effect.when)).collect())
-            .collect();
+        for row in &task.rows {
+            self.facts_for(task, &row.needs);
+            row.effects.iter().for_each(|effect| drop(self.facts_for(task, &effect.when)));
+        }
         let rules: Vec<Vec<u32>> = task.rules.iter().map(|rule| self.facts_for(task, &rule.body)).collect();
         let goal = self.facts_for(task, &task.goal);
         let mut steps = Vec::new();
@@ -109,16 +107,22 @@ impl<'s> Builder<'s> {
             }
         }
         self.read_comparisons(task);
-        for at in 0..task.rows.len() {
-            self.add_row(task, at as u32, &row_needs[at], &whens[at]);
+        // What rows need by themselves: only those ask who count what rows use up.
+        let mut row_needs = (!self.compares.is_empty()).then(Lists::default);
+        for at in 0..task.rows.len() as u32 {
+            let needs = self.facts_for(task, &task.rows[at as usize].needs);
+            self.add_row(task, at, &needs);
+            if let Some(row_needs) = &mut row_needs {
+                row_needs.push(&needs);
+            }
         }
         for (rule, needs) in task.rules.iter().zip(rules) {
             let head = self.first_derived + rule.head;
-            self.add(NO_ROW, needs, vec![head]);
+            self.add(NO_ROW, &needs, vec![head]);
         }
         for (needs, variable, to) in steps {
             let adds = self.adds_of(variable, to);
-            self.add(NO_ROW, needs, adds);
+            self.add(NO_ROW, &needs, adds);
         }
         self.finish(space, kind, goal, row_needs)
     }
@@ -135,15 +139,7 @@ impl<'s> Builder<'s> {
         for compared in self.compared() {
             let comparison = compared.comparison;
             let term = task.comparisons[comparison as usize].term;
-            let mut numbers = Vec::new();
-            walk(task, term, |term| {
-                if let Term::Number(number) = term {
-                    numbers.push(number);
-                }
-            });
-            numbers.sort_unstable();
-            numbers.dedup();
-            for number in numbers {
+            for number in numbers_of(task, term) {
                 self.by_number.entry(number).or_default().push(compared);
             }
             self.forms.insert(comparison, linear(task, term));
@@ -158,36 +154,37 @@ impl<'s> Builder<'s> {
         adds
     }
 
-    fn add(&mut self, row: u32, needs: Vec<u32>, mut adds: Vec<u32>) -> u32 {
+    fn add(&mut self, row: u32, needs: &[u32], mut adds: Vec<u32>) -> u32 {
         adds.sort_unstable();
         adds.dedup();
         // What it needs is there already.
         adds.retain(|fact| needs.binary_search(fact).is_err());
         self.needs.push(needs);
-        self.adds.push(adds);
+        self.adds.push(&adds);
         self.rows.push(row);
         self.rows.len() as u32 - 1
     }
 
-    fn add_row(&mut self, task: &RowTask, row: u32, needs: &[u32], whens: &[Vec<u32>]) {
+    fn add_row(&mut self, task: &RowTask, row: u32, needs: &[u32]) {
         // Effects with the same condition are one operator.
-        let mut groups: Vec<(&[u32], Vec<u32>)> = Vec::new();
-        for (effect, when) in task.rows[row as usize].effects.iter().zip(whens) {
+        let mut groups: Vec<(Vec<u32>, Vec<u32>)> = Vec::new();
+        for effect in &task.rows[row as usize].effects {
+            let when = self.facts_for(task, &effect.when);
             match effect.change {
                 Change::Set(variable, value) => {
                     let adds = self.adds_of(variable, value);
-                    match groups.iter_mut().find(|group| group.0 == when.as_slice()) {
+                    match groups.iter_mut().find(|group| group.0 == when) {
                         Some(group) => group.1.extend(adds),
                         None => groups.push((when, adds)),
                     }
                 }
                 Change::Assign(..) | Change::Increase(..) => {
-                    self.add_numeric(task, row, &union(needs, when), effect.change);
+                    self.add_numeric(task, row, &union(needs, &when), effect.change);
                 }
             }
         }
         for (when, adds) in groups {
-            self.add(row, union(needs, when), adds);
+            self.add(row, &union(needs, &when), adds);
         }
     }
 
@@ -225,7 +222,7 @@ impl<'s> Builder<'s> {
                 by = towards;
             }
             let net = self.net(task, row, (comparison, side));
-            let operator = self.add(row, needs.to_vec(), vec![fact]);
+            let operator = self.add(row, needs, vec![fact]);
             if by != 0.0 {
                 self.gains.push(Gain { operator, comparison, side, by, net, nearest: f64::INFINITY });
             }
@@ -261,7 +258,7 @@ impl<'s> Builder<'s> {
         space: &'s RowSpace,
         kind: CostKind,
         goal: Vec<u32>,
-        row_needs: Vec<Vec<u32>>,
+        row_needs: Option<Lists>,
     ) -> Relaxed<'s> {
         for gain in &mut self.gains {
             let nearest = self.nearest.get(&(gain.comparison, gain.side));
@@ -277,8 +274,7 @@ impl<'s> Builder<'s> {
             })
             .collect();
         let costs = self.rows.iter().map(|&row| row_costs.get(row as usize).copied().unwrap_or(0)).collect();
-        let needs = Lists::of(&std::mem::take(&mut self.needs));
-        let adds = Lists::of(&std::mem::take(&mut self.adds));
+        let (needs, adds) = (std::mem::take(&mut self.needs), std::mem::take(&mut self.adds));
         let facts = self.facts as usize;
         let need_counts: Vec<u32> = (0..needs.len() as u32).map(|at| needs.get(at).len() as u32).collect();
         let mut differs: Vec<(Place, u32, u32)> = self
@@ -288,7 +284,7 @@ impl<'s> Builder<'s> {
             .collect();
         differs.sort_unstable_by_key(|&(_, _, fact)| fact);
         let compares = self.compared();
-        let resources = Resources::of(space.task(), &compares, row_needs);
+        let resources = row_needs.and_then(|needs| Resources::of(space.task(), &compares, needs));
         Relaxed {
             resources,
             space,
@@ -317,6 +313,19 @@ fn union(a: &[u32], b: &[u32]) -> Vec<u32> {
     both.sort_unstable();
     both.dedup();
     both
+}
+
+/// The numbers that a term reads.
+pub(super) fn numbers_of(task: &RowTask, term: u32) -> Vec<u32> {
+    let mut numbers = Vec::new();
+    walk(task, term, |term| {
+        if let Term::Number(number) = term {
+            numbers.push(number);
+        }
+    });
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
 }
 
 /// Walks the terms behind a term.

@@ -5,10 +5,12 @@
 //! monitors are operators that cost nothing; a comparison is a fact that any change of its numbers towards it may add.
 
 mod build;
+mod size;
 
 use super::resources::Resources;
 use build::Builder;
 use hadal_exec::rows::{Place, RowSpace, RowWorker};
+use hadal_system::rows::RowTask;
 
 /// An operator that belongs to no row: a rule, or the step of a monitor.
 pub const NO_ROW: u32 = u32::MAX;
@@ -25,20 +27,23 @@ pub enum CostKind {
 }
 
 /// Lists of numbers, one after the other.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Lists {
     begins: Vec<u32>,
     flat: Vec<u32>,
 }
 
+impl Default for Lists {
+    fn default() -> Self {
+        Lists { begins: vec![0], flat: Vec::new() }
+    }
+}
+
 impl Lists {
-    pub(super) fn of(lists: &[Vec<u32>]) -> Self {
-        let mut made = Lists { begins: vec![0], flat: Vec::new() };
-        for list in lists {
-            made.flat.extend_from_slice(list);
-            made.begins.push(made.flat.len() as u32);
-        }
-        made
+    /// Adds a list behind the others.
+    pub(super) fn push(&mut self, list: &[u32]) {
+        self.flat.extend_from_slice(list);
+        self.begins.push(self.flat.len() as u32);
     }
 
     /// For each of `count` numbers, the lists it stands in.
@@ -157,6 +162,11 @@ impl<'s> Relaxed<'s> {
     /// Relaxes the task of `space`.
     pub fn new(space: &'s RowSpace, kind: CostKind) -> Self {
         Builder::new(space).build(kind)
+    }
+
+    /// Bytes that relaxing a task and estimating its states with that take, about; not less than they do.
+    pub fn foreseen_bytes(task: &RowTask) -> u64 {
+        size::Size::of(task).bytes()
     }
 
     /// How many facts there are.

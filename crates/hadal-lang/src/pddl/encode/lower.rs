@@ -10,6 +10,9 @@ use hadal_system::rows::{
     DerivedFact, DerivedRule, FiniteVariable, Metric, Names, Need, Rational, Row, RowTask, Sense,
 };
 
+/// Rows between two looks at the budget.
+const LOOK_EVERY: usize = 1 << 10;
+
 /// The task over variables.
 pub(crate) fn lower(task: &GroundTask, variables: &Variables, goals: SoftGoals) -> Result<RowTask, RowError> {
     let mut numbers = Numbers::of(task, variables)?;
@@ -24,7 +27,11 @@ pub(crate) fn lower(task: &GroundTask, variables: &Variables, goals: SoftGoals) 
         ..RowTask::default()
     };
     out.rows.reserve(task.rows.len());
-    for row in &task.rows {
+    let mut bytes = 0;
+    for (number, row) in task.rows.iter().enumerate() {
+        if number % LOOK_EVERY == LOOK_EVERY - 1 {
+            task.builder.facts.has_room(task.builder.row_bytes + bytes).map_err(RowError::Excess)?;
+        }
         let Some(needs) = needs_of(&row.needs, variables).and_then(|needs| numbers.needs(needs)) else {
             continue;
         };
@@ -40,7 +47,9 @@ pub(crate) fn lower(task: &GroundTask, variables: &Variables, goals: SoftGoals) 
             None => None,
         };
         let (schema, arguments, hidden) = (row.schema, row.arguments.clone(), row.hidden);
-        out.rows.push(Row { schema, arguments, needs, effects, cost, hidden });
+        let row = Row { schema, arguments, needs, effects, cost, hidden };
+        bytes += row.bytes();
+        out.rows.push(row);
     }
     let unreachable = |out: &mut RowTask| {
         out.variables.push(FiniteVariable {

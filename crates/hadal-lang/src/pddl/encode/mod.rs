@@ -33,6 +33,7 @@ type Groups = Vec<Vec<u32>>;
 
 /// Encodes a ground task.
 pub(crate) fn encode(mut task: GroundTask, goals: SoftGoals, keep: Rows) -> Result<RowTask, GroundError> {
+    task.has_room(prune::foreseen_bytes(&task))?;
     let mut truth = prune::prune(&mut task);
     let mut groups = invariant::groups(&task, &truth);
     if invariant::drop_excluded(&mut task, &groups) {
@@ -42,10 +43,11 @@ pub(crate) fn encode(mut task: GroundTask, goals: SoftGoals, keep: Rows) -> Resu
         }
     }
     let variables = Variables::cover(&task, &truth, groups);
-    let (rows, wider) = lowered(&task, &variables, goals, keep).map_err(GroundError::Elsewhere)?;
+    let (rows, wider) = lowered(&task, &variables, goals, keep)?;
     let Some(wider) = wider else { return Ok(rows) };
     let variables = Variables::cover(&task, &truth, wider);
-    let (sharper, _) = lowered(&task, &variables, goals, keep).map_err(GroundError::Elsewhere)?;
+    task.has_room(2 * rows.bytes())?;
+    let (sharper, _) = lowered(&task, &variables, goals, keep)?;
     let (before, after) = (sharpen::size(&rows), sharpen::size(&sharper));
     Ok(if after.0 <= before.0 && after.1 < before.1 { sharper } else { rows })
 }
@@ -56,8 +58,12 @@ fn lowered(
     variables: &Variables,
     goals: SoftGoals,
     keep: Rows,
-) -> Result<(RowTask, Option<Groups>), RowError> {
-    let mut rows = lower::lower(task, variables, goals)?;
+) -> Result<(RowTask, Option<Groups>), GroundError> {
+    let mut rows = lower::lower(task, variables, goals).map_err(|error| match error {
+        RowError::Excess(excess) => GroundError::Excess(excess),
+        error => GroundError::Elsewhere(error),
+    })?;
+    task.has_room(rows.bytes() + pairs::foreseen_bytes(&rows))?;
     values::drop_own_conditions(&mut rows);
     let mut wider = None;
     // Where steps are counted, one that changes nothing else may matter.

@@ -53,10 +53,29 @@ impl Mutexes {
     }
 }
 
+/// Bytes that [`drop_useless`] takes, about.
+pub(crate) fn foreseen_bytes(task: &RowTask) -> usize {
+    let facts: usize = task.variables.iter().map(|variable| variable.values.len()).sum();
+    if is_too_much(task, facts) {
+        return 0;
+    }
+    let numbers: usize = task.rows.iter().map(|row| 2 * (row.needs.len() + row.effects.len())).sum();
+    let operators: usize = task
+        .rows
+        .iter()
+        .map(|row| 1 + row.effects.iter().filter(|effect| !effect.when.is_empty()).count())
+        .sum();
+    4 * facts * facts.div_ceil(64) * 8 + operators * (size_of::<Operator>() + 4 * 32) + numbers * 4
+}
+
+fn is_too_much(task: &RowTask, facts: usize) -> bool {
+    facts > MAX_FACTS || task.rows.len() as u64 * (facts / 64 + 1) as u64 > MAX_WORK / 16
+}
+
 /// Drops rows that no plan has. Says which pairs exclude each other, with all rows, unless that is too much work.
 pub(crate) fn drop_useless(task: &mut RowTask) -> Option<Mutexes> {
     let facts: usize = task.variables.iter().map(|variable| variable.values.len()).sum();
-    if facts > MAX_FACTS || task.rows.len() as u64 * (facts / 64 + 1) as u64 > MAX_WORK / 16 {
+    if is_too_much(task, facts) {
         return None;
     }
     let mut work = MAX_WORK;

@@ -13,6 +13,23 @@ pub(crate) enum Truth {
     Never,
 }
 
+/// Bytes that [`prune`] takes, about.
+pub(crate) fn foreseen_bytes(task: &GroundTask) -> usize {
+    let (mut units, mut literals, mut effects) = (task.rows.len() + task.rules.len(), 0, task.rules.len());
+    for row in &task.rows {
+        literals += row.needs.len();
+        effects += row.effects.len();
+        for effect in row.effects.iter().filter(|effect| !effect.when.is_empty()) {
+            units += 1;
+            effects += 1;
+            literals += effect.when.len();
+        }
+    }
+    literals += task.rules.iter().map(|(_, body)| body.len()).sum::<usize>();
+    // Pairs as they are gathered, with room to grow, and the lists made of them.
+    units * (size_of::<Unit>() + 8 + 4) + (literals + effects) * (16 + 4) + task.initial.len() * 2 * 13
+}
+
 /// Drops what can never happen from `task`; says what each atom can be.
 pub(crate) fn prune(task: &mut GroundTask) -> Vec<Truth> {
     let reachable = Reachable::of(task);

@@ -33,6 +33,8 @@ pub(crate) struct Builder<'a> {
     pub(crate) guides: Guides,
     pub(crate) memory: Memory,
     pub(crate) objective: Objective,
+    /// Bytes of the rows made so far.
+    pub(crate) row_bytes: usize,
 }
 
 impl<'a> Builder<'a> {
@@ -64,6 +66,7 @@ impl<'a> Builder<'a> {
             guides: Guides::new(),
             memory: Memory::new(),
             objective,
+            row_bytes: 0,
         }
     }
 

@@ -132,12 +132,17 @@ impl<'a> Facts<'a> {
         self.over.is_none()
     }
 
+    /// Whether `more` bytes can be held besides what is known here.
+    pub(crate) fn has_room(&self, more: usize) -> Result<(), Excess> {
+        let bytes = self.bytes() + more;
+        if bytes > self.budget.bytes { Err(Excess::Memory { bytes }) } else { Ok(()) }
+    }
+
     /// Looks at the budget, with `more` bytes held elsewhere.
     #[cold]
     pub(crate) fn look(&mut self, more: usize) {
-        let bytes = self.bytes() + more;
-        if bytes > self.budget.bytes {
-            self.over = Some(Excess::Memory { bytes });
+        if let Err(excess) = self.has_room(more) {
+            self.over = Some(excess);
         } else if self.work > self.budget.work {
             self.over = Some(Excess::Work { steps: self.work });
         } else if self.budget.deadline.is_some_and(|deadline| Instant::now() >= deadline) {

@@ -24,7 +24,7 @@ use super::normalise::{Condition, Traits, flatten, normalise};
 use super::soft::{Soft, Wish, wishes_of};
 use facts::Facts;
 use hadal_system::Span;
-use hadal_system::rows::{Metric, Rational, Sense};
+use hadal_system::rows::{Metric, Rational, Sense, list_bytes};
 use num_traits::{CheckedAdd, CheckedMul};
 use objective::Objective;
 use reach::{Schema, reach};
@@ -181,6 +181,15 @@ impl Builder<'_> {
 }
 
 impl GroundTask<'_> {
+    /// Whether `more` bytes can be held besides the task.
+    pub(crate) fn has_room(&self, more: usize) -> Result<(), GroundError> {
+        let literal = size_of::<Literal>();
+        let rules = self.rules.iter().map(|(_, body)| 32 + list_bytes(body.capacity(), literal));
+        let rows = self.rows.iter().map(GroundRow::bytes).sum::<usize>();
+        let own = rows + rules.sum::<usize>() + self.builder.terms.bytes();
+        self.builder.facts.has_room(own + more).map_err(GroundError::Excess)
+    }
+
     /// Rules of auxiliary atoms, and the state at the start.
     fn finish(&mut self) {
         let first = self.builder.atom_count;

@@ -11,12 +11,10 @@ use super::terms::Join;
 use crate::pddl::ast::{Atom, Operator, Update};
 use crate::pddl::normalise::{Condition, FlatEffect, Leaf};
 use crate::pddl::soft::Wish;
-use hadal_system::rows::{Need, Rational};
+use hadal_system::rows::{Need, Rational, list_bytes};
 
 /// How many rows a precondition with disjunctions may become.
 const MAX_ROWS: usize = 8;
-/// Bytes that a row takes, about.
-const ROW_BYTES: usize = 300;
 /// Instances between two looks at the budget.
 const LOOK_EVERY: u32 = 1 << 10;
 
@@ -29,6 +27,18 @@ pub(crate) struct GroundRow {
     pub(crate) effects: Vec<GroundEffect>,
     pub(crate) cost: Option<u32>,
     pub(crate) hidden: bool,
+}
+
+impl GroundRow {
+    /// Bytes that it takes, those that its lists point to included.
+    pub(crate) fn bytes(&self) -> usize {
+        let literals = |list: &Vec<Literal>| list_bytes(list.capacity(), size_of::<Literal>());
+        size_of::<GroundRow>()
+            + list_bytes(self.arguments.capacity(), size_of::<u32>())
+            + literals(&self.needs)
+            + list_bytes(self.effects.capacity(), size_of::<GroundEffect>())
+            + self.effects.iter().map(|effect| literals(&effect.when)).sum::<usize>()
+    }
 }
 
 /// One effect of a ground action.
@@ -95,9 +105,11 @@ impl Builder<'_> {
         for instance in 0..self.facts.relations[relation].len() {
             objects.clear();
             objects.extend_from_slice(self.facts.relations[relation].tuple(instance));
+            let before = rows.len();
             self.instance(&lifted, &mut objects, rows)?;
+            self.row_bytes += rows[before..].iter().map(GroundRow::bytes).sum::<usize>();
             if instance % LOOK_EVERY == LOOK_EVERY - 1 {
-                self.facts.look(rows.len() * ROW_BYTES);
+                self.facts.look(self.row_bytes + self.terms.bytes());
             }
             if let Some(excess) = self.facts.over {
                 return Err(RowError::Excess(excess));

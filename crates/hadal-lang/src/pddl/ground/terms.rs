@@ -31,6 +31,14 @@ pub(crate) enum Join {
 }
 
 impl Terms {
+    /// Bytes that they take, about.
+    pub(crate) fn bytes(&self) -> usize {
+        // A hash table has up to twice the room that its entries need.
+        self.list.capacity() * size_of::<Term>()
+            + self.index.capacity() * 2 * (size_of::<Term>() + 8)
+            + self.comparisons.len() * 3 * (size_of::<Comparison>() + 8)
+    }
+
     fn intern(&mut self, term: Term) -> u32 {
         let next = self.list.len() as u32;
         let number = *self.index.entry(term).or_insert(next);

@@ -290,7 +290,8 @@ impl<'a> Expander<'a> {
             self.lane.generate(state, n as u64);
             if pass.ends_early || self.lane.waiting().0.len() >= BATCH {
                 self.deal(pass, batch)?;
-                if self.is_over(pass) {
+                // What a pass that stopped has expanded is undone: its figures do not count.
+                if self.is_over(pass) || pass.is_stopped() {
                     self.done.expanded -= (batch.len() / self.shape.stride() - n - 1) as u64;
                     break;
                 }

@@ -12,6 +12,7 @@ use crate::progress::Progress;
 use arguments::SearchArgs;
 use hadal_check::CheckError;
 use hadal_check::memory::{default_memory, default_threads, resident};
+use hadal_check::usage::give_back;
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::pddl::{self, NotLoaded, SoftGoals};
 use hadal_plan::{Abstraction, Answer, Engine, Found, Kept, OnDisk, Outcome, PlanError, Planner, decimal};
@@ -73,7 +74,13 @@ fn carry_out(args: &PlanArgs, resumed: Option<(&PathBuf, hadal_plan::Resumed)>) 
         _ => SoftGoals::Collect,
     };
     let deadline = args.room.time_limit.and_then(|limit| begun.checked_add(limit));
-    let options = pddl::Options { memory: memory as usize / 2, soft, deadline, ..pddl::Options::default() };
+    let options = pddl::Options {
+        memory: memory.saturating_add(PROGRAM_ALLOWANCE) as usize,
+        held: resident,
+        soft,
+        deadline,
+        ..pddl::Options::default()
+    };
     let loaded = match pddl::load(domain.clone(), problem.clone(), options) {
         Ok(loaded) => loaded,
         Err(stopped @ NotLoaded::Stopped(_)) => {
@@ -85,6 +92,7 @@ fn carry_out(args: &PlanArgs, resumed: Option<(&PathBuf, hadal_plan::Resumed)>) 
         }
     };
     drop(reading);
+    give_back();
     let mut warnings: Vec<String> =
         loaded.warnings.iter().map(|(source, finding)| render_plain(source, finding)).collect();
     if !args.written.quiet && !args.written.json {
@@ -129,7 +137,13 @@ fn carry_out(args: &PlanArgs, resumed: Option<(&PathBuf, hadal_plan::Resumed)>) 
         resident,
         announce: &announce,
     };
-    let outcome = progress.during(&control, &governor, || planner.solve(loaded.task)).map_err(failure)?;
+    let outcome = match progress.during(&control, &governor, || planner.solve(loaded.task)) {
+        Err(PlanError::TooLarge { bytes }) => {
+            show_too_large(args, task_bytes.saturating_add(bytes), memory)?;
+            return Ok(3);
+        }
+        outcome => outcome.map_err(failure)?,
+    };
     progress.tell(&control);
     let run = places.finish(matches!(outcome.answer, Answer::Stopped(_)));
     validate(&domain, &problem, &outcome)?;
@@ -185,7 +199,7 @@ fn validate(domain: &Source, problem: &Source, outcome: &Outcome) -> Result<(), 
 
 fn failure(error: PlanError) -> Failure {
     match error {
-        PlanError::Task(_) | PlanError::Fault | PlanError::Unsuited { .. } => {
+        PlanError::Task(_) | PlanError::Fault | PlanError::TooLarge { .. } | PlanError::Unsuited { .. } => {
             Failure::Usage(error.to_string())
         }
         PlanError::Snapshot(_) => Failure::Damaged(error.to_string()),
