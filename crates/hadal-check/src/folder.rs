@@ -18,6 +18,8 @@ pub const DEFAULT_DISK: &str = ".hadal";
 
 /// Set aside so that the last commit still fits a full disk.
 const RESERVE_BYTES: u64 = 1 << 20;
+/// What writing one more manifest may take.
+const AMENDING_BYTES: u64 = 1 << 20;
 /// Threads that read ahead and write behind.
 const IO_THREADS: usize = 2;
 
@@ -118,6 +120,23 @@ impl RunPlace {
         let vfs = folder().and_then(|folder| self.within_limit(folder)).map_err(unusable)?;
         self.opened.set(true);
         Ok(Medium::new(vfs, IoThreads::new(IO_THREADS), governor.clone()))
+    }
+
+    /// Lets lists of runs say how the search ended, whatever it wrote itself.
+    pub fn say_ended(&self, status: &str) -> Result<(), CheckError> {
+        let KnownRun { record, about, .. } = look_at(&self.path)?;
+        if record.status == status {
+            return Ok(());
+        }
+        let unusable = |error| CheckError::File { path: self.path.clone(), error };
+        let fingerprint = Folder::open(&self.path)
+            .map_err(unusable)
+            .and_then(|folder| {
+                RunFolder::peek(&folder).map_err(|error| CheckError::Damaged(error.to_string()))
+            })?
+            .fingerprint;
+        let mut ledger = self.open(&Governor::new(AMENDING_BYTES), fingerprint, &about)?;
+        Ok(ledger.amend_status(status)?)
     }
 
     /// Opens the folder of tables that guides look up. Whole ones that are there already are taken up; what is left of

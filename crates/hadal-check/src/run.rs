@@ -16,7 +16,9 @@ use hadal_exec::product::Product;
 use hadal_exec::replay::{self, Ending, Trace};
 use hadal_exec::symmetry::{Canonicaliser, SymmetryMode};
 use hadal_search::explore::{self, Setting};
-use hadal_search::{Control, Question, Report, SearchTask, StopReason, Verdict, Violation, ViolationKind};
+use hadal_search::{
+    Control, Question, Report, SearchTask, StopReason, Verdict, Violation, ViolationKind, status,
+};
 use hadal_store::Governor;
 use hadal_system::guide::Guide;
 use hadal_system::{StateSpace, System};
@@ -166,6 +168,12 @@ impl Session {
             return None;
         }
         if wanted && !folder::is_left_over(&self.place.path) {
+            let is_over = !matches!(report.verdict, Verdict::Stopped(_));
+            if let Some(error) =
+                is_over.then(|| self.place.say_ended(&status(&report.verdict)).err()).flatten()
+            {
+                self.control.warn(format!("the run's folder does not say that it ended: {error}"));
+            }
             return Some(self.place.path.clone());
         }
         self.place.discard(&self.control);

@@ -144,6 +144,13 @@ pub struct Figures {
     pub waiting_seconds: f64,
 }
 
+impl Figures {
+    /// States of the layer being expanded that it owns and has not expanded yet.
+    pub fn to_expand(&self) -> u64 {
+        self.frontier.saturating_sub(self.expanded)
+    }
+}
+
 /// What a worker sent and received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {

@@ -107,3 +107,4 @@ pub use report::{
     Buckets, DeadlockNotion, Distance, Duplicates, Layer, Particular, Proviso, Question, Report, Spent,
     StopReason, Verdict, Violation, ViolationKind,
 };
+pub use run::status;

@@ -12,7 +12,7 @@ use hadal_cluster::launch::{Event, Former, LaunchError, Launched, Orders, Waitin
 use hadal_cluster::message::{Figures, JobLimits};
 use hadal_search::layered::ledger::{Ledger, Together};
 use hadal_search::strategies::ExplorerKind;
-use hadal_search::{Control, Report, SearchTask};
+use hadal_search::{Control, Report, SearchTask, status};
 use hadal_store::Governor;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -36,6 +36,30 @@ pub(crate) struct Workers {
     pub(crate) set: u64,
     /// The last figures of each.
     pub(crate) figures: Vec<Figures>,
+    /// Transitions per second of each between the last two notes; runs of older versions have none.
+    #[serde(default)]
+    pub(crate) rates: Vec<f64>,
+}
+
+impl Workers {
+    /// How each of them stands.
+    pub(crate) fn each(&self) -> Vec<WorkerFigures> {
+        let rates = self.rates.iter().copied().map(Some).chain(std::iter::repeat(None));
+        let worker = |((host, &figures), rate): ((&Host, &Figures), Option<f64>)| WorkerFigures {
+            host: host.label().to_owned(),
+            weight: host.weight,
+            transitions_per_second: rate,
+            figures,
+        };
+        self.hosts.iter().zip(&self.figures).zip(rates).map(worker).collect()
+    }
+}
+
+/// When each worker had fired how many transitions, to tell rates by.
+struct Noted {
+    at: Instant,
+    transitions: Vec<u64>,
+    rates: Vec<f64>,
 }
 
 /// Refuses several machines, where they are asked for.
@@ -93,16 +117,11 @@ pub(crate) fn finish(
         control: search.control(),
         progress,
         figures: RefCell::default(),
+        noted: RefCell::new(Noted { at: Instant::now(), transitions: Vec::new(), rates: Vec::new() }),
     };
     let by: By = &|task, governor| launching.search(task, governor);
     let mut outcome = search.finish_by(by)?;
-    let figures = launching.figures.borrow();
-    let each = launching.hosts.iter().zip(figures.iter()).map(|(host, &figures)| WorkerFigures {
-        host: host.label().to_owned(),
-        weight: host.weight,
-        figures,
-    });
-    *workers = each.collect();
+    *workers = launching.workers(0).each();
     outcome.decisions.extend(workers.iter().enumerate().map(described));
     let stays = resumed.is_some()
         || args.storing.disk.is_some()
@@ -145,9 +164,35 @@ struct Launching<'a> {
     control: &'a Control,
     progress: &'a Progress,
     figures: RefCell<Vec<Figures>>,
+    noted: RefCell<Noted>,
 }
 
 impl Launching<'_> {
+    /// How the workers of a set stand.
+    fn workers(&self, set: u64) -> Workers {
+        Workers {
+            hosts: self.hosts.clone(),
+            set,
+            figures: self.figures.borrow().clone(),
+            rates: self.noted.borrow().rates.clone(),
+        }
+    }
+
+    /// Tells rates anew if the last were told a while ago, or never.
+    fn tell_rates(&self) {
+        let (figures, mut noted) = (self.figures.borrow(), self.noted.borrow_mut());
+        let passed = noted.at.elapsed();
+        if figures.is_empty() || passed < NOTES / 2 && !noted.rates.is_empty() {
+            return;
+        }
+        let before = noted.transitions.iter().copied().chain(std::iter::repeat(0));
+        // Workers that were started again have fired fewer than before.
+        let since = |(now, before): (&Figures, u64)| now.transitions.saturating_sub(before) as f64;
+        let rates = figures.iter().zip(before).map(|pair| since(pair) / passed.as_secs_f64()).collect();
+        let transitions = figures.iter().map(|worker| worker.transitions).collect();
+        *noted = Noted { at: Instant::now(), transitions, rates };
+    }
+
     fn search(&self, task: SearchTask, governor: &Governor) -> Result<Report, CheckError> {
         let begun = Instant::now();
         let about = serde_json::to_value(About::of(self.args))
@@ -201,13 +246,14 @@ impl Launching<'_> {
         let Launched { report, workers, .. } = launched.map_err(as_check_error)?;
         self.figures.replace(workers.clone());
         self.tell(&workers);
-        let status = match &report.verdict {
-            Verdict::Stopped(reason) => format!("stopped: {reason}"),
-            _ => "finished".into(),
-        };
+        let status = status(&report.verdict);
+        let gauges = &self.control.gauges;
         if let Some(depth) = report.depth {
-            self.control.gauges.depth.store(depth, Relaxed);
+            gauges.depth.store(depth, Relaxed);
         }
+        // What workers count while they search includes small layers, which each of them explores.
+        gauges.states.store(report.states, Relaxed);
+        gauges.transitions.store(report.transitions, Relaxed);
         self.note(&mut ledger, set, (&status, before + begun.elapsed().as_secs_f64()))?;
         if let Some(former) = &orders.former {
             // Of no use any more; on other machines it stays until somebody removes it.
@@ -271,14 +317,18 @@ impl Launching<'_> {
     /// Writes down how the workers stand.
     fn note(&self, ledger: &mut Ledger, set: u64, (status, seconds): (&str, f64)) -> Result<(), CheckError> {
         let gauges = &self.control.gauges;
+        self.tell_rates();
+        let workers = self.workers(set);
+        let total = |of: fn(&Figures) -> u64| workers.figures.iter().map(of).sum();
         let together = Together {
             status: status.to_owned(),
             states: gauges.states.load(Relaxed),
             transitions: gauges.transitions.load(Relaxed),
             depth: gauges.depth.load(Relaxed),
+            memory_bytes: total(|worker| worker.memory_bytes),
+            disk_bytes: total(|worker| worker.disk_bytes),
             seconds,
         };
-        let workers = Workers { hosts: self.hosts.clone(), set, figures: self.figures.borrow().clone() };
         let section =
             serde_json::to_vec(&workers).map_err(|error| CheckError::Internal(error.to_string()))?;
         Ok(ledger.keep_together(section, &together)?)

@@ -5,7 +5,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use support::{bundled, hadal};
+use support::{bundled, bundled_model, hadal};
 
 /// A file in a folder of its own.
 fn file(name: &str, text: impl AsRef<[u8]>) -> (tempfile::TempDir, String) {
@@ -247,6 +247,40 @@ fn runs_are_listed_resumed_and_removed_by_name() {
     assert!(young.stdout.contains("0 runs removed") && run.exists(), "{young:?}");
     assert_eq!(hadal(&["runs", "--disk", &disk, "rm", &name]).code, 0);
     assert!(!run.exists());
+}
+
+#[test]
+fn runs_that_ended_say_how_and_are_removed_as_finished() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = folder.path().join("kept").display().to_string();
+    let (holds, violated) = (bundled_model("peterson.m"), bundled_model("ticket_lock.m"));
+    let searches: [&[&str]; 2] = [&["--strategy", "sort"], &["--order", "external-astar"]];
+    let asked = ["--property", "mutual exclusion", "--disk", &disk];
+    for search in searches {
+        hadal(&[&["check", &violated][..], &asked, search].concat()).expect_code(1);
+    }
+    hadal(&["check", &holds, "--order", "external-astar", "--deadlock", "off", "--disk", &disk])
+        .expect_code(0);
+    let (domain, problem) = (folder.path().join("domain.pddl"), folder.path().join("problem.pddl"));
+    std::fs::write(
+        &domain,
+        "(define (domain lamp) (:predicates (on)) (:action press :parameters () :effect (on)))",
+    )
+    .expect("a domain");
+    std::fs::write(&problem, "(define (problem lit) (:domain lamp) (:init) (:goal (on)))")
+        .expect("a problem");
+    let (domain, problem) = (domain.display().to_string(), problem.display().to_string());
+    hadal(&["plan", &domain, &problem, "--optimal", "--external", "--guide", "hmax", "--disk", &disk])
+        .expect_code(0);
+    let listed = hadal(&["runs", "--disk", &disk, "--json"]).json();
+    let mut said: Vec<&str> =
+        listed.as_array().expect("a list").iter().filter_map(|run| run["status"].as_str()).collect();
+    said.sort_unstable();
+    assert_eq!(said, ["holds", "solved", "violated", "violated"], "{listed:#}");
+    let text = hadal(&["runs", "--disk", &disk]);
+    assert!(text.stdout.contains("--external") && text.stdout.contains("--guide hmax"), "{text:?}");
+    let removed = hadal(&["runs", "--disk", &disk, "rm", "--finished"]);
+    assert!(removed.stdout.contains("4 runs removed"), "{removed:?}");
 }
 
 #[test]

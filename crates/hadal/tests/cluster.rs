@@ -63,17 +63,8 @@ impl Place {
     fn start(&self, workers: &str, more: &[&str]) -> Search {
         let (runs, events) = (self.path("runs"), self.path("events"));
         let child = Command::new(env!("CARGO_BIN_EXE_hadal"))
-            .args([
-                "check",
-                &self.model,
-                "--deadlock",
-                "off",
-                "--json",
-                "--cluster",
-                workers,
-                "--cluster-small",
-                "0",
-            ])
+            .args(["check", &self.model, "--deadlock", "off", "--json", "--cluster", workers])
+            .args((!more.contains(&"--cluster-small")).then_some("--cluster-small=0"))
             .args(["--memory", "32M", "--threads", "1", "--disk"])
             .arg(&runs)
             .arg("--events")
@@ -227,6 +218,32 @@ fn traces_are_the_same_for_every_number_of_workers_and_every_way_to_own_states()
     ] {
         let (code, result, told) = place.start(workers, more).end();
         assert_eq!((code, answer(&result)), (1, answer(&alone)), "{workers}: {told}");
+    }
+}
+
+#[test]
+fn the_report_shows_every_worker() {
+    let place = Place::new(&cube(60, false));
+    // Small layers are explored by every worker, and count once.
+    let (code, result, told) = place.start("local:3", &["--cluster-small", "500"]).end();
+    assert_eq!(code, 0, "{told}");
+    let run = result["run"].as_str().expect("it is kept");
+    let figures = hadal(&["report", run, "--json"]).json();
+    for field in ["states", "transitions", "depth"] {
+        assert_eq!(figures[field], result[field], "{field}: {figures:#}");
+    }
+    assert_eq!((&figures["status"], &figures["frontier"]), (&json!("holds"), &json!(0)), "{figures:#}");
+    let workers = figures["workers"].as_array().expect("a list");
+    let total = |field: &str| workers.iter().filter_map(|worker| worker[field].as_u64()).sum::<u64>();
+    assert_eq!((workers.len(), total("states")), (3, 60 * 60 * 60), "{figures:#}");
+    assert!(total("sent_bytes") > 0 && total("sent_bytes") == total("received_bytes"), "{figures:#}");
+    assert_eq!(figures["disk_bytes"], total("disk_bytes"), "{figures:#}");
+    assert!(workers.iter().all(|worker| worker["transitions_per_second"].as_f64() > Some(0.0)));
+    let page = hadal(&["report", run]).stdout;
+    for part in
+        ["<h2>Workers</h2>", "inbox at most", "States of each worker", "Network traffic", "2 (localhost"]
+    {
+        assert!(page.contains(part), "{part}: {page}");
     }
 }
 

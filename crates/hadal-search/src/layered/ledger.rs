@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 const SECTION: &str = "search";
 const ABOUT: &str = "about";
 const BESIDE: &str = "sets";
-const TOGETHER: &str = "workers";
+/// What [`Ledger::keep_together`] keeps.
+pub const TOGETHER: &str = "workers";
 const SPACING: Duration = Duration::from_secs(1);
 /// How often the room on disk is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -361,7 +362,7 @@ impl Ledger {
     }
 
     /// Says that the search ended so, beside what was committed last: a run resumed meets the end again.
-    pub(crate) fn amend_status(&mut self, status: &str) -> Result<(), Trouble> {
+    pub fn amend_status(&mut self, status: &str) -> Result<(), Trouble> {
         let (Some(mut record), Some(last)) = (self.record(), self.folder.manifest()) else { return Ok(()) };
         record.status = status.to_owned();
         let mut sections = last.sections.clone();
@@ -483,6 +484,10 @@ pub struct Together {
     pub transitions: u64,
     /// The layer that is being expanded.
     pub depth: u64,
+    /// Bytes held under the budgets of all workers.
+    pub memory_bytes: u64,
+    /// Bytes on the disks of all workers.
+    pub disk_bytes: u64,
     /// Wall-clock seconds so far.
     pub seconds: f64,
 }
@@ -491,8 +496,16 @@ impl Ledger {
     /// Commits what a launcher knows of workers, each of which has a run of its own: `workers` is kept for whoever starts
     /// them again. Where they go on is their own agreement.
     pub fn keep_together(&mut self, workers: Vec<u8>, together: &Together) -> Result<(), Trouble> {
-        let Together { status, states, transitions, depth, seconds } = together;
-        self.sample(*seconds, *states, *transitions, Some(*depth));
+        let Together { status, states, transitions, depth, memory_bytes, disk_bytes, seconds } = together;
+        let sample = Sample {
+            seconds: *seconds,
+            states: *states,
+            transitions: *transitions,
+            depth: Some(*depth),
+            memory_bytes: *memory_bytes,
+            disk_bytes: *disk_bytes,
+        };
+        push_thinned(&mut self.samples, sample, MOST_SAMPLES);
         let record = RunRecord {
             status: status.clone(),
             layers: Vec::new(),

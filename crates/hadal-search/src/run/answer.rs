@@ -40,7 +40,7 @@ pub(crate) fn out_of_memory(full: OverBudget) -> StopReason {
 }
 
 /// What a last commit says of a verdict.
-pub(crate) fn status(verdict: &Verdict) -> String {
+pub fn status(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Holds => "holds".to_owned(),
         Verdict::Violated(_) => "violated".to_owned(),

@@ -6,7 +6,8 @@ pub(crate) mod options;
 pub(crate) mod report;
 pub(crate) mod storage;
 
-pub(crate) use answer::{COMPLETE, LOOKING_FOR_RUNS, RUNNING, complete, covered, out_of_memory, status};
+pub use answer::status;
+pub(crate) use answer::{COMPLETE, LOOKING_FOR_RUNS, RUNNING, complete, covered, out_of_memory};
 pub(crate) use options::{Buffers, run_options, run_options_keeping};
 pub(crate) use report::Answer;
 pub(crate) use storage::{Tier, closed_set, sorted_runs};

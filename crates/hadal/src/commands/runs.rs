@@ -49,12 +49,17 @@ fn housekeeping(disk: &Path, finished: bool, older_than: Option<Duration>) -> Ve
         })
     };
     let is_chosen = |run: &KnownRun| {
-        (!finished || run.record.status == "finished") && is_old(&run.path) && !folder::is_in_use(&run.path)
+        (!finished || is_over(&run.record.status)) && is_old(&run.path) && !folder::is_in_use(&run.path)
     };
     let mut chosen: Vec<PathBuf> =
         folder::list(disk).into_iter().filter(is_chosen).map(|run| run.path).collect();
     chosen.extend(folder::left_over(disk).into_iter().filter(|path| is_old(path)));
     chosen
+}
+
+/// Whether a run with this status has nothing left to do. Older versions called every such run finished.
+fn is_over(status: &str) -> bool {
+    ["holds", "violated", "solved", "unsolvable", "finished"].contains(&status)
 }
 
 fn remove(path: &Path) -> Result<(), Failure> {

@@ -225,6 +225,8 @@ pub struct WorkerFigures {
     pub host: String,
     /// Its share of the states, in proportion to those of the others.
     pub weight: u64,
+    /// Transitions that it fired a second, when it was last told.
+    pub transitions_per_second: Option<f64>,
     /// How it stood at the end.
     #[serde(flatten)]
     pub figures: hadal_cluster::message::Figures,

@@ -2,6 +2,7 @@
 
 use super::chart::{Chart, Form, Row, Series, bins};
 use super::figures::{Figures, LayerFigures, Moment, Unit};
+use super::workers;
 
 /// All charts, also those that have nothing to show.
 pub fn all(figures: &Figures) -> Vec<Chart> {
@@ -16,10 +17,15 @@ pub fn all(figures: &Figures) -> Vec<Chart> {
         waiting(figures),
         traffic(figures),
     ];
-    if figures.partition.is_some() {
-        // Partitions have no order, so a search among them has no layers to draw.
+    if figures.partition.is_some() || figures.workers.is_some() {
+        // Partitions have no order, and workers keep their layers themselves: there are none to draw.
         charts.retain(|chart| !chart.is_empty());
+    }
+    if figures.partition.is_some() {
         charts.push(partitions(figures));
+    }
+    if let Some(workers) = &figures.workers {
+        charts.extend(workers::charts(workers));
     }
     charts
 }

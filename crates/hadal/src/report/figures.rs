@@ -5,6 +5,7 @@ use super::record::{
     LayerRecord, Outcomes, PartitionFigures, PartitionedRecord, Record, SampleRecord, SearchRecord,
     SpentRecord, StageRecord,
 };
+use crate::outcome::WorkerFigures;
 use hadal_search::ActionFirings;
 use hadal_search::estimate::{self, Estimate};
 use serde::Serialize;
@@ -36,6 +37,8 @@ pub struct Figures {
     pub actions: Option<Vec<ActionFirings>>,
     /// A search partition by partition.
     pub partition: Option<Partition>,
+    /// The workers of `--cluster`, as they last stood.
+    pub workers: Option<Vec<WorkerFigures>>,
     /// A guess of what is left.
     pub estimate: Option<Estimate>,
 }
@@ -170,12 +173,14 @@ impl Figures {
         let samples = moments(&search.samples);
         let status = search.status.clone();
         let states = search.journal.layers.iter().map(|layer| layer.states).sum();
-        let layers = if partitioned.is_some() { Vec::new() } else { layers(search) };
+        let together = record.workers.as_ref().zip(search.samples.last());
+        let has_layers = partitioned.is_none() && record.workers.is_none();
+        let layers = if has_layers { layers(search) } else { Vec::new() };
         // A search that left no folder says why beside the verdict.
         let verdict = status.as_deref().and_then(|status| {
             ["holds", "violated"].into_iter().find(|&verdict| status.split(':').next() == Some(verdict))
         });
-        let estimate = (verdict.is_none() && partitioned.is_none()).then(|| {
+        let estimate = (verdict.is_none() && has_layers).then(|| {
             let widths: Vec<u64> = layers.iter().map(|layer| layer.states).collect();
             estimate::remaining(&widths, recent_rate(&samples))
         });
@@ -191,16 +196,25 @@ impl Figures {
             },
             counts: CountFigures {
                 states,
-                transitions: match partitioned {
-                    Some(part) => part.transitions,
-                    None => Some(search.layers.iter().map(|layer| layer.transitions).sum()),
+                transitions: match (partitioned, together) {
+                    (Some(part), _) => part.transitions,
+                    (_, Some((_, last))) => Some(last.transitions),
+                    _ => Some(search.layers.iter().map(|layer| layer.transitions).sum()),
                 },
-                depth: (layers.len() as u64).checked_sub(1),
-                frontier: layers.last().map(|last| if last.transitions.is_none() { last.states } else { 0 }),
+                depth: match together {
+                    Some((_, last)) => last.depth,
+                    None => (layers.len() as u64).checked_sub(1),
+                },
+                frontier: match together {
+                    Some((workers, _)) => Some(workers.iter().map(|it| it.figures.to_expand()).sum()),
+                    None => {
+                        layers.last().map(|last| if last.transitions.is_none() { last.states } else { 0 })
+                    }
+                },
                 seconds: search.seconds,
             },
             stored: StoredFigures {
-                disk_bytes: record.disk_bytes,
+                disk_bytes: together.and_then(|(_, last)| last.disk_bytes).unwrap_or(record.disk_bytes),
                 disk_bytes_per_state: (states > 0 && record.committed_bytes > 0)
                     .then(|| record.committed_bytes as f64 / states as f64),
                 storage: search.stages.clone().filter(|stages| !stages.is_empty()),
@@ -216,6 +230,7 @@ impl Figures {
             samples,
             actions: search.actions.clone().filter(|actions| !actions.is_empty()),
             partition: partitioned.map(partition),
+            workers: record.workers.clone(),
             estimate: estimate.flatten(),
         }
     }

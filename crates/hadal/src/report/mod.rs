@@ -10,6 +10,7 @@ pub mod command;
 mod figures;
 mod page;
 mod record;
+mod workers;
 
 use crate::failure::Failure;
 use crate::outcome::Outcome;

@@ -4,6 +4,7 @@ use super::actions;
 use super::chart::{escape, long};
 use super::charts;
 use super::figures::{Figures, Partition};
+use super::workers;
 use hadal_check::units::{decimal, grouped, size, span};
 use hadal_search::estimate::Estimate;
 use std::fmt::Write;
@@ -31,7 +32,7 @@ svg{display:block;width:100%;min-width:30rem;height:auto}svg text{fill:var(--sof
 .row text{fill:var(--ink)}.scroll{overflow-x:auto}.tall{max-height:24rem;overflow-y:auto}summary{cursor:pointer;color:var(--soft)}\
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}caption{text-align:left;color:var(--soft)}\
 td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap;font-weight:400}\
-thead th{font-weight:600}th:first-child,td:first-child{text-align:left}.absent{color:var(--soft)}";
+.wide{grid-column:1/-1}thead th{font-weight:600}th:first-child,td:first-child{text-align:left}.absent{color:var(--soft)}";
 
 /// The whole page.
 pub fn render(figures: &Figures) -> String {
@@ -77,6 +78,9 @@ pub fn render(figures: &Figures) -> String {
     }
     if let Some(partition) = &figures.partition {
         page.push_str(&counters(partition));
+    }
+    if let Some(workers) = &figures.workers {
+        page.push_str(&workers::section(workers));
     }
     page.push_str("</main>");
     if !absent.is_empty() {

@@ -3,10 +3,11 @@
 //! Read as data, not into the search's own types: a folder of an older version lacks fields that the search takes for
 //! zero when it resumes, and a page must not show a zero that nobody counted.
 
+use crate::cluster::Workers;
 use crate::failure::Failure;
-use crate::outcome::{Outcome, StorageFigures};
+use crate::outcome::{Outcome, StorageFigures, WorkerFigures};
 use hadal_search::ActionFirings;
-use hadal_search::layered::ledger::layers_of;
+use hadal_search::layered::ledger::{TOGETHER, layers_of};
 use hadal_store::manifest::{Manifest, OpenError, RunFolder};
 use hadal_store::vfs::{Folder, Vfs};
 use serde::de::{DeserializeOwned, Error};
@@ -38,6 +39,8 @@ pub struct Record {
     pub search: SearchRecord,
     /// What a search partition by partition adds.
     pub partitioned: Option<PartitionedRecord>,
+    /// The workers, where there are several.
+    pub workers: Option<Vec<WorkerFigures>>,
 }
 
 impl Record {
@@ -68,6 +71,7 @@ impl Record {
         Record {
             run: "nothing on disk".into(),
             about,
+            workers: Some(outcome.details.workers.clone()).filter(|workers| !workers.is_empty()),
             search: SearchRecord {
                 status: Some(format!("{}: {}", outcome.decided.verdict, outcome.decided.reason)),
                 journal: JournalRecord { layers: journal },
@@ -278,6 +282,7 @@ pub fn read(path: &Path) -> Result<Record, Failure> {
         about: about.unwrap_or_default(),
         search: search.ok_or_else(|| damaged("it does not say how the search stands".into()))?,
         partitioned: section(&manifest, "partitions").map_err(&damaged)?,
+        workers: section(&manifest, TOGETHER).map_err(&damaged)?.map(|workers: Workers| workers.each()),
     })
 }
 

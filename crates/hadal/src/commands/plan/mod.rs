@@ -15,11 +15,13 @@ use hadal_check::memory::{default_memory, default_threads, resident};
 use hadal_check::usage::give_back;
 use hadal_lang::diagnostic::render_plain;
 use hadal_lang::pddl::{self, NotLoaded, SoftGoals};
-use hadal_plan::{Abstraction, Answer, Engine, Found, Kept, OnDisk, Outcome, PlanError, Planner, decimal};
+use hadal_plan::{
+    Abstraction, Answer, Engine, Found, GuideChoice, Kept, OnDisk, Outcome, PlanError, Planner, decimal,
+};
 use hadal_search::{Control, Limits, StopReason};
 use hadal_store::Governor;
 use hadal_system::Source;
-use places::{About, Places};
+use places::{About, Ending, Places};
 use show::{Around, found_line, show, show_stopped, show_too_large};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,7 +47,8 @@ pub fn resume(args: &ResumeArgs, about: &serde_json::Value) -> Option<Result<u8,
             engine: Engine::named(&kept.engine)?,
             first: kept.first,
             safe_abstraction: kept.safe_abstraction,
-            ..SearchArgs::default()
+            external: kept.external,
+            guide: GuideChoice::named(&kept.guide).unwrap_or_default(),
         },
         room: RoomArgs::from(&args.limits),
         written: WrittenArgs { plan: kept.plan, html: kept.html, ..WrittenArgs::from(&args.output) },
@@ -145,7 +148,11 @@ fn carry_out(args: &PlanArgs, resumed: Option<(&PathBuf, hadal_plan::Resumed)>) 
         outcome => outcome.map_err(failure)?,
     };
     progress.tell(&control);
-    let run = places.finish(matches!(outcome.answer, Answer::Stopped(_)));
+    let run = places.finish(match outcome.answer {
+        Answer::Solved => Ending::Over("solved"),
+        Answer::Unsolvable => Ending::Over("unsolvable"),
+        Answer::Stopped(_) => Ending::Resumable,
+    });
     validate(&domain, &problem, &outcome)?;
     write_plan(args, &outcome)?;
     warnings.extend(control.warnings());

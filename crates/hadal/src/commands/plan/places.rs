@@ -45,7 +45,12 @@ pub(super) struct Asked {
     pub(super) first: bool,
     #[serde(default)]
     pub(super) safe_abstraction: bool,
+    #[serde(default)]
+    pub(super) external: bool,
     pub(super) engine: String,
+    /// As it was typed; what guides the search stands beside.
+    #[serde(default)]
+    pub(super) guide: String,
     pub(super) plan: Option<PathBuf>,
     pub(super) html: Option<PathBuf>,
     /// How much it may take, for whoever reads the command.
@@ -65,6 +70,15 @@ impl About {
             overflowed: run.join(OVERFLOWED).exists(),
         }
     }
+}
+
+/// How planning ended, as the run's folder says it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// With this answer.
+    Over(&'static str),
+    /// Before its end.
+    Resumable,
 }
 
 /// A folder, and whether a search in RAM is kept there.
@@ -102,7 +116,9 @@ impl<'a> Places<'a> {
                 optimal: args.search.optimal,
                 first: args.search.first,
                 safe_abstraction: args.search.safe_abstraction,
+                external: args.search.external,
                 engine: args.search.engine.info().name.to_owned(),
+                guide: args.search.guide.name.to_owned(),
                 plan: args.written.plan.as_deref().map(absolute),
                 html: args.written.html.as_deref().map(absolute),
                 limits: args.room.spelled(),
@@ -172,8 +188,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Removes folders that nobody needs; the path of the one that can be resumed.
-    pub(super) fn finish(&self, resumable: bool) -> Option<String> {
+    /// Removes folders that nobody needs; the path of the one that stays.
+    pub(super) fn finish(&self, ending: Ending) -> Option<String> {
         let mut places = std::mem::take(&mut *self.places());
         if let Some(path) = self.resumed
             && !places.iter().any(|it| it.place.path == path)
@@ -185,10 +201,17 @@ impl<'a> Places<'a> {
         let Place { place: last, in_ram } = places.pop()?;
         places.iter().filter(|it| it.place.is_used()).for_each(|it| forget(&it.place));
         // A search in RAM that has its answer leaves nothing to look at.
-        let wanted = resumable || !in_ram && (self.resumed.is_some() || self.args.room.disk.is_some());
+        let wanted = ending == Ending::Resumable
+            || !in_ram && (self.resumed.is_some() || self.args.room.disk.is_some());
         let kept = last.is_used() && !is_left_over(&last.path) && wanted;
-        if !kept && last.is_used() {
-            forget(&last);
+        match ending {
+            _ if !kept && last.is_used() => forget(&last),
+            Ending::Over(status) if kept => {
+                if let Err(error) = last.say_ended(status) {
+                    crate::output::note!("warning: the run's folder does not say that it ended: {error}");
+                }
+            }
+            _ => {}
         }
         kept.then(|| last.path.display().to_string())
     }
