@@ -29,9 +29,9 @@ impl Candidates {
         Candidates { disk: disk.clone(), options, held, most_held, runs, states: 0, merged: 0 }
     }
 
-    /// Stands in while the candidates are elsewhere.
-    pub(crate) fn none(closed: &super::runs::ClosedRuns) -> Self {
-        Candidates::new(&closed.disk, closed.options, 0)
+    /// Stands in while others are elsewhere.
+    pub(crate) fn none(others: &Candidates) -> Self {
+        Candidates::new(&others.disk, others.options, 0)
     }
 
     /// Adds a batch.

@@ -73,11 +73,20 @@ impl ClosedSet {
 
     /// Adds a layer, or an ascending part of one, none of whose states is in the set.
     pub(crate) async fn add(&mut self, depth: u64, layer: LayerView<'_>) -> Result<(), Trouble> {
+        self.add_between((depth, depth), layer).await
+    }
+
+    /// As [`ClosedSet::add`], of states of layers from the first to the last of `depths`.
+    pub(crate) async fn add_between(
+        &mut self,
+        depths: (u64, u64),
+        layer: LayerView<'_>,
+    ) -> Result<(), Trouble> {
         match layer {
             LayerView::Run(run) => {
                 self.flush().await?;
                 let run = askable(run, &self.options).await?;
-                self.additions.push((depth, depth));
+                self.additions.push(depths);
                 self.levels.add_run(run).await?;
                 self.limit_runs().await
             }
@@ -86,10 +95,8 @@ impl ClosedSet {
                 if self.recent.len() + states.len() > self.most_recent {
                     self.flush().await?;
                 }
-                if self.recent.is_empty() {
-                    self.recent_depths.0 = depth;
-                }
-                self.recent_depths.1 = depth;
+                let (first, last) = if self.recent.is_empty() { depths } else { self.recent_depths };
+                self.recent_depths = (first.min(depths.0), last.max(depths.1));
                 merge_into(&mut self.recent, states, self.options.shape.stride());
                 Ok(())
             }
@@ -131,6 +138,57 @@ impl ClosedSet {
         groups
     }
 
+    /// The runs one by one, the newest first, as [`ClosedSet::groups`]; only those with a layer from depth `since` on.
+    pub(crate) fn one_by_one(&self, since: u64) -> Vec<Range<usize>> {
+        let runs: Vec<(u64, u64)> = self.levels.layers().map(|layers| self.depths(layers)).collect();
+        let asked = (0..runs.len()).rev().filter(|&n| n + 1 == runs.len() || runs[n].1 >= since);
+        let mut groups: Vec<Range<usize>> = asked.map(|n| n..n + 1).collect();
+        if groups.is_empty() {
+            groups.push(0..0);
+        }
+        groups
+    }
+
+    /// First and last depth of what was added from one time to another.
+    fn depths(&self, (first, last): (u64, u64)) -> (u64, u64) {
+        let added = &self.additions[first as usize..=last as usize];
+        let oldest = added.iter().map(|depths| depths.0).min().unwrap_or(0);
+        (oldest, added.iter().map(|depths| depths.1).max().unwrap_or(0))
+    }
+
+    /// Shows `take` the records from state `from` to state `to`, in pieces with their first and last depth.
+    pub(crate) async fn each_between(
+        &self,
+        (from, to): (&[u64], &[u64]),
+        take: &mut dyn FnMut((u64, u64), &[u64]) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        let shape = self.options.shape;
+        let inside = |flat: &[u64]| {
+            let begin = first_not_below(flat, shape, from) * shape.stride();
+            let mut end = begin + first_not_below(&flat[begin..], shape, to) * shape.stride();
+            if flat.get(end..end + shape.stride()).is_some_and(|record| shape.state(record) == to) {
+                end += shape.stride();
+            }
+            begin..end
+        };
+        take(self.recent_depths, &self.recent[inside(&self.recent)])?;
+        let mut block = Vec::new();
+        for (n, (run, layers)) in self.levels.runs().zip(self.levels.layers()).enumerate() {
+            let depths = self.depths(layers);
+            let mut reader = self.levels.reader_from(n, from)?;
+            while reader.next_block(&mut block)? {
+                let inside = inside(&block);
+                let ends = inside.end < block.len();
+                take(depths, &block[inside])?;
+                if ends {
+                    break;
+                }
+                run.disk().rest().await?;
+            }
+        }
+        Ok(())
+    }
+
     /// A pass that asks the runs of one of the groups; with the newest, small layers in RAM as well.
     pub(crate) fn filter_group(&self, group: Range<usize>) -> Result<ClosedPass<'_>, Trouble> {
         let next = if group.end == self.levels.runs().count() { 0 } else { self.recent.len() };
@@ -166,7 +224,8 @@ impl ClosedSet {
 
     /// A pass that asks the layers from depth `since` on, and others that share a run with them.
     pub(crate) fn filter(&self, since: u64) -> Result<ClosedPass<'_>, Trouble> {
-        let first = self.additions.partition_point(|&(_, last)| last < since) as u64;
+        let recent = |&(_, last): &(u64, u64)| last >= since;
+        let first = self.additions.iter().position(recent).unwrap_or(self.additions.len()) as u64;
         Ok(ClosedPass { levels: self.levels.filter_since(first)?, set: self, next: 0, found_recent: 0 })
     }
 
@@ -204,14 +263,18 @@ impl ClosedPass<'_> {
     /// What was found, by how far before the layer at `depth`.
     pub(crate) fn by_distance(&self, depth: u64, into: &mut Vec<Distance>) {
         let mut note = |depths: (u64, u64), found: u64| {
-            if found > 0 {
-                into.push(Distance::between(depth, depths, found));
+            let here = Distance::between(depth, depths, found);
+            let same =
+                |other: &&mut Distance| (other.nearest, other.farthest) == (here.nearest, here.farthest);
+            match into.iter_mut().find(same) {
+                Some(known) => known.found += found,
+                None if found > 0 => into.push(here),
+                None => {}
             }
         };
         note(self.set.recent_depths, self.found_recent);
         for count in self.levels.found_by_level() {
-            let (first, last) = (count.layers.0 as usize, count.layers.1 as usize);
-            note((self.set.additions[first].0, self.set.additions[last].1), count.found);
+            note(self.set.depths(count.layers), count.found);
         }
     }
 }

@@ -12,12 +12,16 @@ use hadal_system::StateSpace;
 
 /// Shares of the budget for the cache, in percent. Sorting what is in it takes about as much again.
 pub(crate) const CACHE_SHARE: u64 = 28;
-/// With a table for detection besides.
+/// Beside what is left of states up to covering.
 pub(crate) const SMALL_CACHE_SHARE: u64 = 14;
+/// Beside buckets.
+pub(crate) const BUCKET_CACHE_SHARE: u64 = 20;
 /// Where only initial states pass through it.
 pub(crate) const LEAST_CACHE_SHARE: u64 = 3;
-/// The share of a table for detection.
-pub(crate) const TABLE_SHARE: u64 = 20;
+/// The share of a table for detection; what one bucket takes besides is about as much.
+pub(crate) const TABLE_SHARE: u64 = 10;
+/// The share of the candidates of a phase.
+pub(crate) const PHASE_SHARE: u64 = 6;
 
 /// A way of finding duplicates.
 pub struct Detection {

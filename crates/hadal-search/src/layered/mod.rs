@@ -23,7 +23,6 @@ pub(crate) mod phased;
 pub(crate) mod room;
 mod round;
 mod rows;
-mod runs;
 mod screen;
 mod settle;
 mod settling;

@@ -14,7 +14,7 @@ pub use filter::{LevelCount, LevelsFilter};
 use crate::bitmap::Bitmap;
 use crate::error::{MergeError, ReadError};
 use crate::merge::{BlockSource, ClosedFilter, MergeLimits, RunMerge, merge_unique};
-use crate::run::{BlockIndex, RunFile, RunKind, RunOptions, RunWriter};
+use crate::run::{BlockIndex, RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use crate::shape::Records;
 use crate::vfs::Disk;
 
@@ -91,6 +91,20 @@ impl Levels {
     /// The runs, oldest additions first.
     pub fn runs(&self) -> impl Iterator<Item = &RunFile> {
         self.levels.iter().map(|level| &level.run)
+    }
+
+    /// First and last layer of each run, oldest additions first.
+    pub fn layers(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.levels.iter().map(|level| level.layers)
+    }
+
+    /// A reader of a run, counted from the oldest, from the block on that may hold `state`.
+    pub fn reader_from(&self, run: usize, state: &[u64]) -> Result<RunReader, ReadError> {
+        let level = &self.levels[run];
+        match &level.index {
+            Some(index) => RunReader::open_at(&level.run, index, index.block_before(state)),
+            None => RunReader::open(&level.run),
+        }
     }
 
     /// States in the set.

@@ -1,7 +1,9 @@
 //! The sparse index of a run: where each block is and with which state it begins.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
+use hadal_system::state::compare;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::block::{u32_at, u64_at};
@@ -123,6 +125,19 @@ impl BlockIndex {
     /// The state a block begins with.
     pub fn first_key(&self, block: usize) -> &[u64] {
         &self.first_keys[block * self.words..][..self.words]
+    }
+
+    /// The only block that may hold `state`, or the first where none may.
+    pub fn block_before(&self, state: &[u64]) -> usize {
+        let (mut low, mut high) = (0, self.blocks());
+        while low < high {
+            let middle = (low + high) / 2;
+            match compare(self.first_key(middle), state) {
+                Ordering::Greater => high = middle,
+                _ => low = middle + 1,
+            }
+        }
+        low.saturating_sub(1)
     }
 
     /// All first keys, one after the other.

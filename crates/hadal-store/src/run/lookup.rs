@@ -125,15 +125,8 @@ impl RunLookup {
     /// The only block that can hold `state`.
     #[inline]
     fn block_of(&self, state: &[u64]) -> Option<u32> {
-        let (mut low, mut high) = (0, self.index.blocks());
-        while low < high {
-            let middle = (low + high) / 2;
-            match compare(self.index.first_key(middle), state) {
-                Ordering::Greater => high = middle,
-                _ => low = middle + 1,
-            }
-        }
-        low.checked_sub(1).map(|block| block as u32)
+        let first = self.index.blocks() > 0 && compare(self.index.first_key(0), state) != Ordering::Greater;
+        first.then(|| self.index.block_before(state) as u32)
     }
 
     /// The slot that holds a block, which is read if none does.

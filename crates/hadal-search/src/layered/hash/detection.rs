@@ -3,7 +3,7 @@
 use super::sample::initial_partition;
 use super::structured::StructuredDetector;
 use super::{HashDetector, Partition};
-use crate::layered::detection::{Detection, LEAST_CACHE_SHARE, Payloads, SMALL_CACHE_SHARE, TABLE_SHARE};
+use crate::layered::detection::{BUCKET_CACHE_SHARE, Detection, LEAST_CACHE_SHARE, Payloads, TABLE_SHARE};
 use crate::strategy::PartitionSource;
 
 /// Potential buckets of the initial partition, at most, and the memory each should have.
@@ -12,7 +12,7 @@ const BYTES_PER_BUCKET: u64 = 256 << 10;
 
 /// In buckets, which are split as they grow.
 pub(crate) static HASH: Detection = Detection {
-    cache_share: SMALL_CACHE_SHARE,
+    cache_share: BUCKET_CACHE_SHARE,
     payloads: Payloads::Merged,
     make: |making| {
         let (space, strategy) = (making.space, making.strategy);

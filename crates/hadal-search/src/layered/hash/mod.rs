@@ -1,48 +1,52 @@
 //! Hash-based delayed detection: candidates go to buckets by a [partition](Partition) of the packed state; at the end of the
-//! layer each bucket's candidates are put into a table and its closed states streamed past it (Lamborn 2014, ch. 4).
+//! layer each bucket's candidates meet in a table, and what is left is compared with the bucket's closed states (Lamborn
+//! 2014, ch. 4).
 //!
-//! A bucket whose candidates would fill the table is split first. One that no variable splits is freed of duplicates
-//! by sorting instead. (Runs are sorted, because batches arrive sorted and sorted runs are small; nothing relies on it.)
+//! The closed states of all buckets are in the same runs, in the order of their buckets: what leaves RAM together is one
+//! file, and runs merge as they grow. So a layer opens a few files however many buckets there are, and goes through each
+//! once. A bucket whose candidates would fill the table is split first. One that no variable splits is freed of duplicates
+//! by merging instead.
 
-mod bucket;
+mod detect;
 pub(crate) mod detection;
 mod partition;
 mod projection;
 pub(crate) mod sample;
 pub(crate) mod structured;
+mod waiting;
 
 pub use partition::{Partition, PartitionError, SplitBy};
 pub use sample::Sampling;
 
 use super::Trouble;
+use super::closed_set::ClosedSet;
 use super::detector::{Detector, Found, LayerView, Rests};
 use super::journal::LayerWriter;
 use super::settling::{Looking, Settling};
-use crate::report::{Buckets, Distance};
-use bucket::{Bucket, Depths};
-use hadal_store::merge::{RecordSink, RunMerge, RunScan, subtract_closed};
-use hadal_store::run::{RunKind, RunOptions, RunReader, RunWriter};
+use crate::report::Buckets;
+use detect::{Bench, Fresh};
+use hadal_store::Reservation;
+use hadal_store::levels::LevelPolicy;
+use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::{RecordShape, Records};
-use hadal_store::sort::{scratch_bytes, sort_records};
+use hadal_store::sort::sort_records;
 use hadal_store::table::StateTable;
 use hadal_store::vfs::{CachedFolder, Disk};
-use hadal_store::{Bitmap, Reservation};
 use hadal_system::Ascending;
 use hadal_system::random::Xorshift;
 use std::future::ready;
 use std::sync::Arc;
+use waiting::{Waiting, lead, led, unlead};
 
-/// A bucket is split when its candidates would take more of the table than this.
-const FULL_PERCENT: u64 = 95;
 /// Files that were written lately take at most one part in so many of the budget.
-const RECENT_PART: u64 = 12;
+const RECENT_PART: u64 = 16;
+/// Candidates in RAM, and small closed layers, take at most one part in so many.
+const HELD_PART: u64 = 32;
 /// States that decide about a split.
 const SAMPLED: usize = 10_000;
 
-/// The states that fit a table of so many bytes, with some to spare for the index as it grows.
-pub(crate) fn capacity(table_bytes: u64, words: usize) -> u64 {
-    (table_bytes / 2 / (8 * words as u64 + 16)).max(16)
-}
+/// First and last depth of some layers.
+pub(super) type Depths = (u64, u64);
 
 pub(crate) struct HashDetector {
     disk: Disk,
@@ -50,21 +54,17 @@ pub(crate) struct HashDetector {
     shape: RecordShape,
     partition: Partition,
     split_by: SplitBy,
-    buckets: Vec<Bucket>,
-    table: StateTable,
-    capacity: u64,
-    /// Words of candidates, and of closed states, in RAM.
-    held: usize,
-    resident: usize,
+    /// Closed states, led by their buckets.
+    closed: ClosedSet,
+    /// Closed states by bucket.
+    closed_states: Vec<u64>,
+    bench: Bench,
     most_held: usize,
     random: Xorshift,
     depth: u64,
     /// Where recent layers are looked at only.
     settling: Option<Settling>,
-    /// The first depth to compare with now.
-    since: u64,
     splits: u64,
-    sorted: u64,
     /// Duplicates met while buckets were split before the layer ended.
     within_split: u64,
     _memory: Reservation,
@@ -78,47 +78,43 @@ impl HashDetector {
         table_bytes: u64,
         looking: Option<Looking>,
     ) -> Result<Self, Trouble> {
-        let most = (disk.governor.limit() / 24).clamp(96 << 10, 64 << 20);
+        let most = (disk.governor.limit() / HELD_PART).clamp(64 << 10, 64 << 20);
         let shape = options.shape;
-        let capacity = capacity(table_bytes, shape.stride());
-        let survivors = capacity * shape.bytes() as u64 + scratch_bytes(shape, capacity as usize);
+        let capacity = (table_bytes / 2 / (8 * shape.stride() as u64 + 16)).max(16);
         let table = disk.governor.part(table_bytes);
         // Nothing here is ever committed: small runs that are merged soon need not reach the disk.
         let recent = disk.governor.part(disk.governor.limit() / RECENT_PART);
         let disk = disk.through(|folder| Arc::new(CachedFolder::new(folder, recent)));
+        let most_held = most as usize / 8;
+        let policy = LevelPolicy::Merging { ratio: 3 };
+        let table =
+            StateTable::keeping((shape.words(), shape.words() as u32 * 64), shape.payload(), 1, &table)?;
         Ok(HashDetector {
-            disk: disk.clone(),
+            closed: ClosedSet::new(&disk, led(options), policy, most_held / 2),
+            closed_states: Vec::new(),
+            bench: Bench::new(Waiting::new(&disk, options, most_held), table, capacity),
             options,
             shape,
             partition,
             split_by,
-            buckets: Vec::new(),
-            table: StateTable::keeping(
-                (shape.words(), shape.words() as u32 * 64),
-                shape.payload(),
-                1,
-                &table,
-            )?,
-            capacity,
-            held: 0,
-            resident: 0,
-            most_held: most as usize / 8,
+            most_held,
             random: Xorshift::other(),
             depth: 0,
             settling: looking.map(|looking| Settling::new(&disk, options, looking)).transpose()?,
-            since: 0,
             splits: 0,
-            sorted: 0,
             within_split: 0,
-            // Candidates and closed states of all buckets, what is being sorted of either, and one bucket's new states.
-            _memory: disk.governor.try_reserve(4 * most + survivors, "buckets")?,
+            // Candidates of all buckets, what is being sorted of them, small closed layers, the copy made when they grow, new
+            // states, and one bucket's candidates as they came and as they are sorted.
+            _memory: disk.governor.try_reserve(4 * most + Bench::footprint(shape, capacity), "buckets")?,
+            disk,
         })
     }
 
+    /// The bucket of a state.
     fn bucket_of(&mut self, state: &[u64]) -> usize {
         let bucket = self.partition.bucket(state);
-        while self.buckets.len() <= bucket {
-            self.buckets.push(Bucket::default());
+        if self.closed_states.len() <= bucket {
+            self.closed_states.resize(bucket + 1, 0);
         }
         bucket
     }
@@ -126,228 +122,132 @@ impl HashDetector {
     fn add_candidates(&mut self, records: &[u64]) -> Result<(), Trouble> {
         for record in records.chunks_exact(self.shape.stride()) {
             let bucket = self.bucket_of(self.shape.state(record));
-            self.buckets[bucket].hold_candidate(record);
-            self.held += record.len();
-            if self.held > self.most_held {
-                self.spill_candidates()?;
-            }
+            self.bench.waiting.add(bucket, record)?;
         }
         Ok(())
     }
 
+    /// Adds closed states of any buckets, in any order.
     async fn add_closed(&mut self, records: &[u64], depths: Depths) -> Result<(), Trouble> {
-        for record in records.chunks_exact(self.shape.stride()) {
-            let bucket = self.bucket_of(self.shape.state(record));
-            self.buckets[bucket].hold_closed(record, depths);
-            self.resident += record.len();
-            if self.resident > self.most_held {
-                self.spill_closed().await?;
+        let stride = self.shape.stride();
+        for piece in records.chunks((self.most_held / 2 / (stride + 1)).max(1) * stride) {
+            let mut led = Vec::with_capacity(piece.len() / stride * (stride + 1));
+            for record in piece.chunks_exact(stride) {
+                let bucket = self.bucket_of(self.shape.state(record));
+                self.closed_states[bucket] += 1;
+                lead(Records::new(self.shape, record), bucket, &mut led);
             }
+            let shape = waiting::led(self.options).shape;
+            sort_records(shape, &mut led);
+            let layer = LayerView::States(Ascending::new(shape.stride(), &led));
+            self.closed.add_between(depths, layer).await?;
         }
         Ok(())
     }
 
-    /// Writes the largest batches of candidates until half of the room is free.
-    fn spill_candidates(&mut self) -> Result<(), Trouble> {
-        for at in self.largest_first(|bucket| bucket.held.len()) {
-            if self.held <= self.most_held / 2 {
-                break;
-            }
-            self.held -= self.buckets[at].held.len();
-            self.buckets[at].spill_candidates(&self.disk, &self.options)?;
-        }
-        Ok(())
-    }
-
-    async fn spill_closed(&mut self) -> Result<(), Trouble> {
-        for at in self.largest_first(|bucket| bucket.resident.len()) {
-            if self.resident <= self.most_held / 2 {
-                break;
-            }
-            self.resident -= self.buckets[at].resident.len();
-            self.buckets[at].spill_closed(&self.disk, &self.options).await?;
-        }
-        Ok(())
-    }
-
-    fn largest_first(&self, words: impl Fn(&Bucket) -> usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.buckets.len()).collect();
-        order.sort_by_key(|&at| std::cmp::Reverse(words(&self.buckets[at])));
-        order
-    }
-
-    /// Splits the bucket until each part's candidates fit the table; `false` where that cannot be.
+    /// Splits the bucket by one more variable; `false` where none does.
     async fn split(&mut self, bucket: usize, found: &mut Found) -> Result<bool, Trouble> {
         let shape = self.shape;
-        let mut sample = self.buckets[bucket].recent_states(SAMPLED * shape.stride())?;
+        let most = SAMPLED * shape.stride();
+        let mut sample = self.bench.waiting.recent(bucket, most)?;
+        if sample.len() < most {
+            let add = &mut |_, states: &[u64]| {
+                sample.extend_from_slice(&states[..states.len().min(most - sample.len())]);
+                Ok(())
+            };
+            each_closed((&self.closed, shape), bucket, add).await?;
+        }
         shape.strip_payloads(&mut sample);
         let states = sample.chunks_exact(shape.words());
         if !self.partition.split(bucket, states, self.split_by, self.random.bits()) {
             return Ok(false);
         }
         self.splits += 1;
-        let old = std::mem::take(&mut self.buckets[bucket]);
-        self.held -= old.held.len();
-        found.within += old.within;
-        self.resident -= old.resident.len();
-        let mut block = Vec::new();
-        self.add_candidates(&old.held)?;
-        for run in &old.candidates {
-            let mut reader = RunReader::open(run)?;
-            while reader.next_block(&mut block)? {
-                self.add_candidates(&block)?;
-                self.disk.rest().await?;
-            }
-        }
-        for (depths, run) in &old.closed {
-            let mut reader = RunReader::open(run)?;
-            while reader.next_block(&mut block)? {
-                self.add_closed(&block, *depths).await?;
-                self.disk.rest().await?;
-            }
-        }
-        self.add_closed(&old.resident, old.resident_depths).await?;
-        Ok(true)
-    }
-
-    /// Frees one bucket of duplicates in the table; `false` (and nothing done) where it does not fit.
-    async fn detect(
-        &mut self,
-        at: usize,
-        layer: &mut LayerWriter,
-        found: &mut Found,
-    ) -> Result<bool, Trouble> {
-        let bucket = &self.buckets[at];
-        let mut block = Vec::new();
-        self.table.clear()?;
-        let shape = self.shape;
-        if self.table.insert_records(Records::new(shape, &bucket.held)).is_err() {
-            return Ok(false);
-        }
-        for run in &bucket.candidates {
-            let mut reader = RunReader::open(run)?;
-            while reader.next_block(&mut block)? {
-                if self.table.insert_records(Records::new(shape, &block)).is_err() {
-                    return Ok(false);
-                }
-                self.disk.rest().await?;
-            }
-        }
-        let distinct = self.table.len();
-        let mut dead = Bitmap::new(distinct as usize);
-        let mut strike = |records: &[u64]| {
-            let mut hits = 0;
+        found.within += self.bench.waiting.count(bucket);
+        let (partition, mut moved) = (&mut self.partition, 0);
+        let add = &mut |waiting: &mut Waiting, records: &[u64]| {
             for record in records.chunks_exact(shape.stride()) {
-                let known = self.table.find(shape.state(record));
-                if let Some(known) = known.filter(|at| !dead.get(at.number() as usize)) {
-                    dead.set(known.number() as usize);
-                    hits += 1;
-                }
+                waiting.add(partition.bucket(shape.state(record)), record)?;
+                moved += 1;
             }
-            hits
+            Ok(())
         };
-        note(found, self.depth, bucket.resident_depths, strike(&bucket.resident));
-        for (depths, run) in bucket.closed.iter().filter(|(depths, _)| depths.1 >= self.since) {
-            let mut reader = RunReader::open(run)?;
-            let mut hits = 0;
-            while reader.next_block(&mut block)? {
-                hits += strike(&block);
-                self.disk.rest().await?;
-            }
-            note(found, self.depth, *depths, hits);
+        self.bench.waiting.remove(bucket, add).await?;
+        found.within -= moved;
+        self.closed_states.resize(self.partition.buckets().max(self.closed_states.len()), 0);
+        if std::mem::take(&mut self.closed_states[bucket]) > 0 {
+            self.move_closed(bucket).await?;
         }
-        let offered = bucket.count;
-        let mut fresh = Vec::new();
-        for number in (0..distinct).filter(|&number| !dead.get(number as usize)) {
-            self.table.copy_records(0, number, number + 1, &mut fresh);
-        }
-        sort_records(shape, &mut fresh);
-        layer.push_all(Ascending::new(shape.stride(), &fresh))?;
-        layer.end_part()?;
-        found.within += offered - distinct;
-        found.earlier += distinct - (fresh.len() / shape.stride()) as u64;
-        self.forget_candidates(at);
-        self.add_closed(&fresh, (self.depth, self.depth)).await?;
         Ok(true)
     }
 
-    /// Frees one bucket of duplicates by sorting.
-    async fn detect_sorted(
-        &mut self,
-        at: usize,
-        layer: &mut LayerWriter,
-        found: &mut Found,
-    ) -> Result<(), Trouble> {
-        let bucket = &mut self.buckets[at];
-        self.held -= bucket.held.len();
-        self.resident -= bucket.resident.len();
-        bucket.spill_candidates(&self.disk, &self.options)?;
-        bucket.spill_closed(&self.disk, &self.options).await?;
-        let merged = bucket.reduce(&self.disk, &self.options).await?;
-        let mut closed = Vec::new();
-        for (_, run) in bucket.closed.iter().filter(|(depths, _)| depths.1 >= self.since) {
-            closed.push(RunScan::open(run)?);
+    /// Adds the closed states of a bucket that was split to its parts; where they were nobody asks for them any more.
+    async fn move_closed(&mut self, bucket: usize) -> Result<(), Trouble> {
+        let (shape, options) = (self.shape, led(self.options));
+        let mut moved = Led { disk: self.disk.clone(), options, most: self.most_held / 2, parts: Vec::new() };
+        let (partition, states) = (&mut self.partition, &mut self.closed_states);
+        let mut held: (Depths, Vec<u64>) = ((0, 0), Vec::new());
+        let add = &mut |depths: Depths, records: &[u64]| {
+            if depths != held.0 || held.1.len() > moved.most {
+                moved.write(held.0, &mut held.1)?;
+            }
+            held.0 = depths;
+            for record in records.chunks_exact(shape.stride()) {
+                let bucket = partition.bucket(shape.state(record));
+                states.resize(states.len().max(bucket + 1), 0);
+                states[bucket] += 1;
+                lead(Records::new(shape, record), bucket, &mut held.1);
+            }
+            Ok(())
+        };
+        each_closed((&self.closed, shape), bucket, add).await?;
+        moved.write(held.0, &mut held.1)?;
+        for (depths, run) in moved.parts {
+            self.closed.add_between(depths, LayerView::Run(&run)).await?;
         }
-        let merge = RunMerge::of_runs(self.options.shape, &bucket.candidates)?;
-        let copy = RunWriter::create(&self.disk, RunKind::Closed, &self.options)?;
-        let mut both = Both { layer, copy };
-        let mut filter = Scans(closed);
-        let done = subtract_closed(&self.disk, merge, &mut filter, &mut both).await?;
-        let copy = both.copy.finish()?;
-        layer.end_part()?;
-        found.within += bucket.within + merged + done.duplicates_within;
-        found.earlier += done.duplicates_closed;
-        if copy.records() > 0 {
-            bucket.closed.push(((self.depth, self.depth), copy));
-        }
-        self.forget_candidates(at);
         Ok(())
     }
 
-    /// Frees one bucket of duplicates, in parts where it is too large.
-    async fn finish_bucket(
-        &mut self,
-        at: usize,
-        layer: &mut LayerWriter,
-        found: &mut Found,
-    ) -> Result<(), Trouble> {
-        if self.buckets[at].count == 0 {
-            return Ok(());
-        }
-        let too_many = self.buckets[at].count * 100 > self.capacity * FULL_PERCENT;
-        let split = too_many && self.split(at, found).await?;
-        if !split && (too_many || !self.detect(at, layer, found).await?) {
-            self.sorted += 1;
-            self.detect_sorted(at, layer, found).await?;
+    /// Splits the buckets that are too large for the table, where that can be.
+    async fn split_large(&mut self, found: &mut Found) -> Result<(), Trouble> {
+        let mut at = 0;
+        // Splits add buckets at the end, which are met later.
+        while at < self.closed_states.len() {
+            if self.bench.is_too_large(at) {
+                self.split(at, found).await?;
+            }
+            at += 1;
         }
         Ok(())
     }
 
     /// Frees all buckets of duplicates, one after the other.
-    async fn detect_all(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
-        let since = self.settling.as_mut().and_then(|settling| {
-            let candidates = self.buckets.iter().map(|bucket| bucket.count).sum();
-            settling.since(candidates)
-        });
-        self.since = since.unwrap_or(0);
+    async fn decide_all(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
+        let candidates = self.bench.waiting.total();
+        let since = self.settling.as_mut().and_then(|settling| settling.since(candidates));
         let mut found = Found::default();
-        let mut at = 0;
-        // Splits add buckets at the end, which are met later.
-        while at < self.buckets.len() {
-            self.finish_bucket(at, layer, &mut found).await?;
-            at += 1;
+        self.split_large(&mut found).await?;
+        self.bench.begin().await?;
+        let mut fresh = Fresh::new(layer, found, &self.disk, led(self.options), self.most_held / 2);
+        let mut pass = self.closed.filter(since.unwrap_or(0))?;
+        for bucket in 0..self.closed_states.len() {
+            if self.bench.waiting.count(bucket) > 0 {
+                let before = fresh.layer.states();
+                self.bench.decide(bucket, &mut pass, &mut fresh).await?;
+                self.closed_states[bucket] += fresh.layer.states() - before;
+                self.disk.rest().await?;
+            }
         }
+        pass.by_distance(self.depth, &mut fresh.found.by_distance);
+        drop(pass);
+        self.bench.end();
+        let (mut found, closing) = fresh.finish()?;
+        self.closed.add(self.depth, closing.view()).await?;
         if let Some(settling) = &mut self.settling {
             settling.checked(since, &found.by_distance);
             found.window = settling.window(since);
         }
         Ok(found)
-    }
-
-    fn forget_candidates(&mut self, at: usize) {
-        let bucket = &mut self.buckets[at];
-        self.held -= bucket.held.len();
-        bucket.forget_candidates();
     }
 
     /// How states are parted now.
@@ -362,7 +262,7 @@ impl Detector for HashDetector {
     }
 
     fn finish_layer<'s>(&'s mut self, layer: &'s mut LayerWriter) -> Rests<'s, Found> {
-        Box::pin(self.detect_all(layer))
+        Box::pin(self.decide_all(layer))
     }
 
     fn closed<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
@@ -403,24 +303,14 @@ impl Detector for HashDetector {
     }
 
     fn buckets(&self) -> Option<Buckets> {
-        let (buckets, splits, sorted) = (self.buckets.len() as u64, self.splits, self.sorted);
+        let (buckets, splits, sorted) = (self.closed_states.len() as u64, self.splits, self.bench.merged);
         Some(Buckets { buckets, splits, sorted })
     }
 
     fn hand_over<'s>(&'s mut self, to: &'s mut dyn Detector) -> Rests<'s, ()> {
+        let stride = self.shape.stride();
         Box::pin(async move {
-            let mut block = Vec::new();
-            for bucket in &mut self.buckets {
-                bucket.spill_candidates(&self.disk, &self.options)?;
-                for run in &bucket.candidates {
-                    let mut reader = RunReader::open(run)?;
-                    while reader.next_block(&mut block)? {
-                        to.offer(Ascending::new(self.shape.stride(), &block))?;
-                        self.disk.rest().await?;
-                    }
-                }
-            }
-            Ok(())
+            self.bench.waiting.each(&mut |states| to.offer(Ascending::new(stride, states))).await
         })
     }
 
@@ -429,42 +319,43 @@ impl Detector for HashDetector {
     }
 }
 
-/// Counts duplicates by how far back; buckets have many runs of the same depths.
-fn note(found: &mut Found, depth: u64, depths: Depths, hits: u64) {
-    if hits == 0 {
-        return;
-    }
-    let distance = Distance::between(depth, depths, hits);
-    let same =
-        |other: &&mut Distance| (other.nearest, other.farthest) == (distance.nearest, distance.farthest);
-    match found.by_distance.iter_mut().find(same) {
-        Some(known) => known.found += hits,
-        None => found.by_distance.push(distance),
-    }
+/// Calls `take` with the closed states of a bucket, in pieces.
+async fn each_closed(
+    (closed, shape): (&ClosedSet, RecordShape),
+    bucket: usize,
+    take: &mut dyn FnMut(Depths, &[u64]) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    let words = shape.words();
+    let (mut from, mut to) = (vec![0; words + 1], vec![u64::MAX; words + 1]);
+    (from[words], to[words]) = (bucket as u64, bucket as u64);
+    let mut plain = Vec::new();
+    let each = &mut |depths, led: &[u64]| {
+        plain.clear();
+        unlead(led, shape.stride() + 1, &mut plain);
+        take(depths, &plain)
+    };
+    closed.each_between((&from, &to), each).await
 }
 
-/// New states of a bucket go to the layer and to its closed runs.
-struct Both<'a> {
-    layer: &'a mut LayerWriter,
-    copy: RunWriter,
+/// Runs of led records.
+struct Led {
+    disk: Disk,
+    options: RunOptions,
+    /// Words that become a run.
+    most: usize,
+    parts: Vec<(Depths, RunFile)>,
 }
 
-impl RecordSink for Both<'_> {
-    fn accept(&mut self, records: Records<'_>) -> Result<(), hadal_store::error::WriteError> {
-        self.layer.write(records.flat())?;
-        self.copy.push_all(records)
-    }
-}
-
-/// Several runs of one closed set, read front to back.
-struct Scans(Vec<RunScan>);
-
-impl hadal_store::merge::ClosedFilter for Scans {
-    fn mark(
-        &mut self,
-        candidates: Records<'_>,
-        present: &mut Bitmap,
-    ) -> Result<u64, hadal_store::error::ReadError> {
-        self.0[..].mark(candidates, present)
+impl Led {
+    /// Writes records, which need not ascend, as a run and empties the list.
+    fn write(&mut self, depths: Depths, led: &mut Vec<u64>) -> Result<(), Trouble> {
+        if !led.is_empty() {
+            sort_records(self.options.shape, led);
+            let mut run = RunWriter::create(&self.disk, RunKind::Closed, &self.options)?;
+            run.push_all(Records::new(self.options.shape, led))?;
+            self.parts.push((depths, run.finish()?));
+            led.clear();
+        }
+        Ok(())
     }
 }

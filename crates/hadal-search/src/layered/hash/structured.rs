@@ -10,11 +10,12 @@ use super::super::Trouble;
 use super::super::block::{BlockEnd, Left};
 use super::super::detector::{Detector, Found, LayerView, Rests, Scopes};
 use super::super::journal::LayerWriter;
-use super::bucket::Depths;
+use super::detect::Fresh;
 use super::projection::project;
-use super::{HashDetector, Partition, SplitBy};
+use super::waiting::led;
+use super::{HashDetector, Partition, SplitBy, each_closed};
 use crate::lane::{Batch, Lane, Sink};
-use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
+use hadal_store::run::{RunFile, RunKind, RunOptions, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::table::{StateTable, Writer};
@@ -108,7 +109,7 @@ impl StructuredDetector {
     }
 
     fn make_places(&mut self) {
-        let buckets = self.hash.buckets.len().max(self.current + 1);
+        let buckets = self.hash.closed_states.len().max(self.current + 1);
         self.nodes.resize_with(buckets, || None);
         self.edges.resize_with(buckets, BTreeSet::new);
     }
@@ -122,8 +123,7 @@ impl StructuredDetector {
 
     /// Takes a bucket's closed states into RAM, if they fit after others have left.
     async fn load(&mut self, bucket: usize) -> Result<(), Trouble> {
-        let states =
-            self.hash.buckets.get(bucket).map_or(0, |bucket| bucket.closed_states(self.hash.shape.words()));
+        let states = self.hash.closed_states.get(bucket).copied().unwrap_or(0);
         // An index is at most half empty, and grows by doubling.
         let need = LEAST_TABLE + states * (8 * self.hash.shape.words() as u64 + 24);
         if need > self.tables.limit() / LARGE {
@@ -146,18 +146,9 @@ impl StructuredDetector {
         let writers = self.waiting.len();
         let budget = self.tables.part((4 * need).max(1 << 20).min(self.tables.limit()));
         let mut table = StateTable::new(self.hash.shape.words(), 0, writers, &budget)?;
-        if let Some(bucket) = self.hash.buckets.get(bucket) {
-            table.expect(bucket.closed_states(self.hash.shape.words()))?;
-            let mut block = Vec::new();
-            table.insert_all(&bucket.resident, |_, _| {}, |_, _| {})?;
-            for (_, run) in &bucket.closed {
-                let mut reader = RunReader::open(run)?;
-                while reader.next_block(&mut block)? {
-                    table.insert_all(&block, |_, _| {}, |_, _| {})?;
-                    self.hash.disk.rest().await?;
-                }
-            }
-        }
+        table.expect(self.hash.closed_states.get(bucket).copied().unwrap_or(0))?;
+        let insert = &mut |_, states: &[u64]| Ok(table.insert_all(states, |_, _| {}, |_, _| {})?);
+        each_closed((&self.hash.closed, self.hash.shape), bucket, insert).await?;
         let counts: Vec<u64> = (0..writers).map(|writer| table.added_by(writer)).collect();
         Ok(Node { table, saved: counts.clone(), complete: counts, used: self.clock })
     }
@@ -182,24 +173,14 @@ impl StructuredDetector {
         }
         drop(node);
         let depth = self.hash.depth;
-        self.close(bucket, before, (0, depth.saturating_sub(1))).await?;
+        self.hash.add_closed(&before, (0, depth.saturating_sub(1))).await?;
         self.next.extend_from_slice(&fresh);
         if self.next.len() > self.most_next {
             let mut next = std::mem::take(&mut self.next);
             let run = self.write(&mut next, RunKind::Frontier)?;
             self.written.push(run);
         }
-        self.close(bucket, fresh, (depth, depth)).await
-    }
-
-    /// Adds states to a bucket's closed ones: many as a run of their own.
-    async fn close(&mut self, bucket: usize, mut states: Vec<u64>, depths: Depths) -> Result<(), Trouble> {
-        if states.len() <= self.hash.most_held / 8 {
-            return self.hash.add_closed(&states, depths).await;
-        }
-        let run = self.write(&mut states, RunKind::Closed)?;
-        self.hash.buckets[bucket].closed.push((depths, run));
-        Ok(())
+        self.hash.add_closed(&fresh, (depth, depth)).await
     }
 
     fn write(&self, states: &mut [u64], kind: RunKind) -> Result<RunFile, Trouble> {
@@ -228,25 +209,45 @@ impl StructuredDetector {
     }
 
     /// Decides what waits for a table in RAM; `false` where the table has no room for it.
-    async fn decide_in_table(&mut self, bucket: usize, found: &mut Found) -> Result<bool, Trouble> {
+    fn decide_in_table(&mut self, bucket: usize, found: &mut Found) -> Result<bool, Trouble> {
         let Some(node) = &mut self.nodes[bucket] else { return Ok(false) };
-        let waiting = &self.hash.buckets[bucket];
-        let (mut block, mut new) = (Vec::new(), 0);
-        let mut has_room = node.table.insert_all(&waiting.held, |_, _| {}, |_, _| new += 1).is_ok();
-        for run in &waiting.candidates {
-            let mut reader = RunReader::open(run)?;
-            while has_room && reader.next_block(&mut block)? {
-                has_room = node.table.insert_all(&block, |_, _| {}, |_, _| new += 1).is_ok();
-                self.hash.disk.rest().await?;
-            }
-        }
+        let mut new = 0;
+        let has_room =
+            node.table.insert_all(self.hash.bench.take(bucket)?, |_, _| {}, |_, _| new += 1).is_ok();
         if !has_room {
             self.repeated += new;
             return Ok(false);
         }
-        found.besides += waiting.count - new;
-        self.hash.forget_candidates(bucket);
+        found.besides += self.hash.bench.waiting.count(bucket) - new;
         Ok(true)
+    }
+
+    /// Decides what waits for a bucket.
+    async fn decide_bucket(
+        &mut self,
+        bucket: usize,
+        layer: &mut LayerWriter,
+        found: &mut Found,
+    ) -> Result<(), Trouble> {
+        let is_taken = !self.hash.bench.is_too_large(bucket) && self.nodes[bucket].is_some();
+        if is_taken && self.decide_in_table(bucket, found)? {
+            return Ok(());
+        }
+        self.leave(bucket).await?;
+        let hash = &mut self.hash;
+        let mut fresh =
+            Fresh::new(layer, std::mem::take(found), &hash.disk, led(hash.options), hash.most_held / 2);
+        let mut pass = hash.closed.filter(0)?;
+        match is_taken {
+            true => hash.bench.decide_taken(bucket, &mut pass, &mut fresh)?,
+            false => hash.bench.decide(bucket, &mut pass, &mut fresh).await?,
+        }
+        pass.by_distance(hash.depth, &mut fresh.found.by_distance);
+        drop(pass);
+        let closing;
+        (*found, closing) = fresh.finish()?;
+        hash.closed_states[bucket] += closing.view().states();
+        hash.closed.add(hash.depth, closing.view()).await
     }
 
     /// Where lanes write, one for each.
@@ -321,14 +322,21 @@ impl StructuredDetector {
         self.make_places();
         let mut found = Found { within: std::mem::take(&mut self.hash.within_split), ..Found::default() };
         let mut bucket = 0;
-        while bucket < self.hash.buckets.len() {
-            self.make_places();
-            if self.hash.buckets[bucket].count > 0 && !self.decide_in_table(bucket, &mut found).await? {
+        while bucket < self.hash.closed_states.len() {
+            if self.hash.bench.is_too_large(bucket) {
                 self.leave(bucket).await?;
-                self.hash.finish_bucket(bucket, layer, &mut found).await?;
+                self.hash.split(bucket, &mut found).await?;
+                self.make_places();
             }
             bucket += 1;
         }
+        self.hash.bench.begin().await?;
+        for bucket in 0..self.hash.closed_states.len() {
+            if self.hash.bench.waiting.count(bucket) > 0 {
+                self.decide_bucket(bucket, layer, &mut found).await?;
+            }
+        }
+        self.hash.bench.end();
         for node in self.nodes.iter_mut().flatten() {
             let mut fresh = Vec::new();
             for writer in 0..self.waiting.len() {
