@@ -20,6 +20,10 @@ pub struct Detecting {
     /// With a layered disk strategy: what is remembered of generated states before they are written.
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "KIND"))]
     pub cache: Option<CacheChoice>,
+    /// With a layered disk strategy: count generated states by how many others came since they were generated
+    /// before, which says what a cache of any size would find. With several threads their order, and so the count, varies.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub cache_distances: bool,
     /// With --strategy partial, hash or phased: compare with this many recent layers, or with a number that follows the
     /// duplicates seen (auto), and with all layers now and then.
     #[cfg_attr(feature = "clap", arg(long, value_name = "LAYERS|auto", value_parser = parse_bound, alias = "partial"))]
@@ -28,6 +32,9 @@ pub struct Detecting {
     /// explored and counted again.
     #[cfg_attr(feature = "clap", arg(long, requires = "bound"))]
     pub trust_bound: bool,
+    /// With --strategy hash: use one table in turn, as the cache while a layer is expanded and for buckets after that.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub shared_table: bool,
     /// With --strategy layered: keep at most this many layers on disk.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub keep_layers: Option<u64>,
@@ -156,6 +163,8 @@ impl Detecting {
         }
         chosen.bound = self.bound.or(chosen.bound);
         chosen.trust_bound = self.trust_bound;
+        chosen.shared_table = self.shared_table;
+        chosen.cache_distances = self.cache_distances;
         if strategy.takes("keep-layers") && self.keep_layers.is_none() && self.keep_bytes.is_none() {
             return Err(CheckError::Question(format!(
                 "--strategy {strategy} deletes old layers: say when, with --keep-layers N or --keep-bytes SIZE"
@@ -180,8 +189,10 @@ impl Detecting {
     fn given(&self) -> impl Iterator<Item = &'static str> {
         let given = [
             (self.cache.is_some(), "cache"),
+            (self.cache_distances, "cache-distances"),
             (self.bound.is_some(), "bound"),
             (self.trust_bound, "trust-bound"),
+            (self.shared_table, "shared-table"),
             (self.keep_layers.is_some(), "keep-layers"),
             (self.keep_bytes.is_some(), "keep-bytes"),
             (self.diameter.is_some(), "diameter"),
@@ -209,7 +220,7 @@ fn refuse(option: &str, strategy: Strategy) -> CheckError {
         Strategy::all().filter(|other| other.takes(option)).map(|other| other.info().name).collect();
     let last = names.pop().unwrap_or_default();
     let of = match (option, names.as_slice()) {
-        ("cache", _) => "the layered disk strategies".to_owned(),
+        ("cache" | "cache-distances", _) => "the layered disk strategies".to_owned(),
         (_, []) => format!("--strategy {last}"),
         (_, others) => format!("--strategy {} and {last}", others.join(", ")),
     };

@@ -121,8 +121,7 @@ impl Answer {
                 peak: total(|answer| answer.disk.peak),
                 read: total(|answer| answer.disk.read),
                 written: total(|answer| answer.disk.written),
-                read_cost: None,
-                buckets: None,
+                ..DiskFigures::default()
             }),
             proviso: answers.iter().find_map(|answer| answer.proviso),
             particular: Particular::default(),

@@ -1,5 +1,9 @@
 //! What is asked of a search and what it answers.
 
+mod detection;
+
+pub use detection::{Buckets, CacheDistanceFigures, DetectionWork, Distance, Locality};
+
 use crate::directed::DirectedFigures;
 use crate::external::ExternalFigures;
 use crate::firings::ActionFirings;
@@ -225,6 +229,8 @@ pub struct Layer {
     pub window: u64,
     /// The duplicates in earlier layers by how far back, as far as the storage tells.
     pub by_distance: Vec<Distance>,
+    /// What finding the next layer took.
+    pub detection: DetectionWork,
     /// Bytes read from disk.
     pub bytes_read: u64,
     /// Bytes written to disk.
@@ -238,24 +244,6 @@ impl Layer {
     pub fn balances(&self) -> bool {
         self.candidates == self.duplicates.total() + self.unique
             && self.transitions + self.again.transitions == self.duplicates_cache + self.candidates
-    }
-}
-
-/// Duplicates by how many layers back the original lies, counted from the layer being found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Distance {
-    /// At least this far.
-    pub nearest: u64,
-    /// At most this far: the same where layers are stored one by one.
-    pub farthest: u64,
-    /// How many.
-    pub found: u64,
-}
-
-impl Distance {
-    /// From the layer being found at `depth` to layers from the first to the last of `depths`.
-    pub(crate) fn between(depth: u64, depths: (u64, u64), found: u64) -> Self {
-        Distance { nearest: depth - depths.1, farthest: depth - depths.0, found }
     }
 }
 
@@ -308,6 +296,10 @@ pub struct Report {
 pub struct Particular {
     /// What is left of the states up to covering, where the storage knows.
     pub covering: Option<CoverFigures>,
+    /// How far apart generations of one state are, where that was asked.
+    pub cache_distances: Option<CacheDistanceFigures>,
+    /// The scalars that states were parted by, the first ones first.
+    pub scalars: Vec<String>,
     /// Figures of a search partition by partition.
     pub partition: Option<PartitionFigures>,
     /// Figures of a directed search.
@@ -315,6 +307,14 @@ pub struct Particular {
 }
 
 impl Report {
+    /// How far back the farthest duplicate lies of those whose layer is known, at least and at most; `None` where no distance
+    /// is known.
+    pub fn locality(&self) -> Option<Locality> {
+        let distances = || self.layers.iter().flat_map(|layer| &layer.by_distance);
+        let least = distances().map(|distance| distance.nearest).max()?;
+        Some(Locality { least, most: distances().map(|distance| distance.farthest).max()? })
+    }
+
     /// What only External A* counts, where it searched.
     pub fn external(&self) -> Option<&ExternalFigures> {
         self.particular.directed.as_ref()?.external.as_ref()
@@ -380,10 +380,14 @@ pub struct DiskFigures {
     pub read: u64,
     /// Bytes written.
     pub written: u64,
+    /// Records of runs read, and written.
+    pub records: (u64, u64),
     /// What reading costs, once enough was read.
     pub read_cost: Option<ReadCost>,
     /// The buckets of hash-based detection.
     pub buckets: Option<Buckets>,
+    /// Most states that the cache before the detector held in this sitting.
+    pub cache_states: u64,
 }
 
 impl DiskFigures {
@@ -391,17 +395,7 @@ impl DiskFigures {
     pub fn of(disk: &Disk, held: u64) -> Self {
         let (bytes, peak) = disk.vfs.usage().map_or((held, held), |usage| (usage.now, usage.peak));
         let (read, written) = (disk.traffic.bytes_read(), disk.traffic.bytes_written());
-        DiskFigures { bytes, peak, read, written, ..DiskFigures::default() }
+        let records = disk.traffic.records();
+        DiskFigures { bytes, peak, read, written, records, ..DiskFigures::default() }
     }
-}
-
-/// How states were parted (Lamborn 2014, ch. 4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Buckets {
-    /// Buckets at the end.
-    pub buckets: u64,
-    /// Buckets that were split in this sitting.
-    pub splits: u64,
-    /// How often a bucket was freed of duplicates by sorting, because nothing splits it or it did not fit the table.
-    pub sorted: u64,
 }

@@ -131,34 +131,56 @@ pub static STRATEGIES: &[StrategyInfo] = &[
     layered(
         "sort",
         "On disk, layer by layer: duplicates found by sorting, closed states in runs that merge as they grow",
-        &["cache"],
+        &["cache", "cache-distances"],
         || Strategy::by(&SORT),
     ),
-    layered("sort-single-file", "As sort, closed states in one file", &["cache"], || {
+    layered("sort-single-file", "As sort, closed states in one file", &["cache", "cache-distances"], || {
         Strategy::by(&SORT_SINGLE_FILE)
     }),
-    layered("sort-file-per-layer", "As sort, closed states in one file per layer", &["cache"], || {
-        Strategy::by(&SORT_FILE_PER_LAYER)
-    }),
-    layered("sort-separate", "As sort, candidates merged on their own first", &["cache"], || {
-        Strategy::by(&SORT_SEPARATE)
-    }),
+    layered(
+        "sort-file-per-layer",
+        "As sort, closed states in one file per layer",
+        &["cache", "cache-distances"],
+        || Strategy::by(&SORT_FILE_PER_LAYER),
+    ),
+    layered(
+        "sort-separate",
+        "As sort, candidates merged on their own first",
+        &["cache", "cache-distances"],
+        || Strategy::by(&SORT_SEPARATE),
+    ),
     layered(
         "hash",
         "On disk: duplicates found in hash buckets",
-        &["cache", "bound", "trust-bound", "partition", "first-partition", "save-partition", "split-by"],
+        &[
+            "cache",
+            "cache-distances",
+            "bound",
+            "trust-bound",
+            "shared-table",
+            "partition",
+            "first-partition",
+            "save-partition",
+            "split-by",
+        ],
         || Strategy::by(&HASH),
+    ),
+    layered(
+        "bfs-hd3",
+        "As BFS-HD3, the baseline of Evangelista and Kristensen: hash buckets without a cache before them",
+        &["cache-distances", "partition", "first-partition", "save-partition", "split-by"],
+        || Strategy { cache: CacheKind::Buffer, ..Strategy::by(&HASH) },
     ),
     layered(
         "phased",
         "On disk: duplicates found in phases of sorted candidates",
-        &["cache", "bound", "trust-bound"],
+        &["cache", "cache-distances", "bound", "trust-bound"],
         || Strategy::by(&PHASED),
     ),
     layered(
         "partial",
         "On disk: compared with recent layers, with full checks now and then; counts are exact",
-        &["cache", "bound", "trust-bound"],
+        &["cache", "cache-distances", "bound", "trust-bound"],
         || Strategy::by(&PARTIAL),
     ),
     StrategyInfo {
@@ -166,7 +188,7 @@ pub static STRATEGIES: &[StrategyInfo] = &[
         ..layered(
             "layered",
             "On disk: old layers are deleted when there is no room (--keep-layers, --keep-bytes)",
-            &["cache", "keep-layers", "keep-bytes", "diameter"],
+            &["cache", "cache-distances", "keep-layers", "keep-bytes", "diameter"],
             // A cache that remembers deleted layers would make the numbers depend on the budget.
             || Strategy { cache: CacheKind::Buffer, ..Strategy::by(&LAYERED) },
         )
@@ -180,19 +202,19 @@ pub static STRATEGIES: &[StrategyInfo] = &[
     layered(
         "stern-dill",
         "As Stern and Dill's disk Murphi: a pass over all old states whenever memory is full",
-        &["cache"],
+        &["cache", "cache-distances"],
         || Strategy { cache: CacheKind::Table, ..Strategy::by(&SORT_PER_BATCH) },
     ),
     layered(
         "della-penna",
         "As Della Penna et al.: a random number of recent layers is looked at, with full checks now and then",
-        &["cache"],
+        &["cache", "cache-distances"],
         || Strategy { cache: CacheKind::Table, bound: Some(Bound::Random), ..Strategy::by(&PARTIAL) },
     ),
     layered(
         "mr-bfs",
         "As Munagala and Ranade's external search: two layers are looked at, with full checks now and then",
-        &["cache"],
+        &["cache", "cache-distances"],
         || Strategy { cache: CacheKind::Buffer, bound: Some(Bound::Layers(2)), ..Strategy::by(&PARTIAL) },
     ),
     StrategyInfo {
@@ -200,7 +222,7 @@ pub static STRATEGIES: &[StrategyInfo] = &[
         ..layered(
             "frontier",
             "As Korf's frontier search: only the last layers are kept",
-            &["cache", "diameter"],
+            &["cache", "cache-distances", "diameter"],
             || Strategy {
                 cache: CacheKind::Buffer,
                 keep_layers: Some(3),

@@ -15,7 +15,7 @@ use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
 use crate::layered::cover::COVER;
 pub use crate::layered::detection::Detection;
-use crate::layered::detection::Making;
+use crate::layered::detection::{Making, TABLE_SHARE};
 use crate::layered::detector::Detector;
 use crate::layered::hash::{Sampling, SplitBy};
 use crate::layered::journal::Journal;
@@ -61,6 +61,10 @@ pub struct Strategy {
     pub bound: Option<Bound>,
     /// Take that bound for right: never compare with all layers, and count states that lie farther back again.
     pub trust_bound: bool,
+    /// Measure how far apart generations of one state are.
+    pub cache_distances: bool,
+    /// Use one table in turn for the cache and for buckets.
+    pub shared_table: bool,
     /// How buckets begin, where states go to buckets.
     pub partition: PartitionSource,
     /// How buckets are split.
@@ -83,6 +87,8 @@ impl Strategy {
             diameter: None,
             bound: None,
             trust_bound: false,
+            cache_distances: false,
+            shared_table: false,
             partition: PartitionSource::Sampled(Sampling::Deep),
             split_by: SplitBy::SmallestLargest,
         }
@@ -206,11 +212,16 @@ impl<'a> Layering<'a> {
             states: (0..journal.depth()).map(|depth| journal.states(depth)).sum(),
             depth: (journal.depth() as u64).saturating_sub(1),
         });
-        let share = governor.limit() / 100 * self.strategy.detection.cache_share;
+        let shared = if self.strategy.shared_table { TABLE_SHARE } else { 0 };
+        let share = governor.limit() / 100 * (self.strategy.detection.cache_share + shared);
         let mailbox = Mailbox::new(self.exchange, self.options().shape, governor)?;
+        let cache = Cache::new(self.strategy.cache, self.options().shape, threads, share, governor)?
+            .at_once()?
+            .leaving(self.strategy.shared_table);
+        let cache = if self.strategy.cache_distances { cache.measuring()? } else { cache };
         let means = Means {
             lanes: (0..threads).map(|_| Lane::new(task, Parents::Forgotten)).collect(),
-            cache: Cache::new(self.strategy.cache, self.options().shape, threads, share, governor)?,
+            cache,
             detector,
             fallback: None,
             keep,

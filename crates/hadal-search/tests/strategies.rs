@@ -70,6 +70,29 @@ fn every_strategy_gives_the_numbers_of_the_search_in_ram() {
 }
 
 #[test]
+fn buckets_and_phases_on_several_threads_give_the_same_rows() {
+    let space = Grid::torus(3, 40).scrambled().with_fields();
+    let rows = |name: &str, threads: usize| {
+        let strategy = Strategy { cache: CacheKind::Buffer, ..named(name) };
+        let folder = tempfile::tempdir().unwrap();
+        let vfs = Arc::new(Folder::create(folder.path()).unwrap());
+        let (strategy, limits) = (&strategy, Limits::default());
+        // Enough for a judge a thread.
+        let setting = Setting { space: &space, strategy, threads, budget: 64 << 20, limits };
+        let report = search(&setting, vfs, Begin::Fresh).unwrap().report;
+        assert_same(&report, &in_ram(&space, DeadlockNotion::Off), &format!("{name}, {threads} threads"));
+        let row = |layer: &hadal_search::report::Layer| (layer.candidates, layer.duplicates, layer.unique);
+        report.layers.iter().map(row).collect::<Vec<_>>()
+    };
+    for name in ["hash", "phased", "sort"] {
+        // Candidates are what is left of a thread's buffer, so their number depends on how states were shared out.
+        let unique = |threads| rows(name, threads).into_iter().map(|row| row.2).collect::<Vec<_>>();
+        assert_eq!(rows(name, 1), rows(name, 1), "{name}: one thread always does the same");
+        assert_eq!(unique(1), unique(4), "{name}");
+    }
+}
+
+#[test]
 fn every_cache_gives_the_same_numbers_when_it_overflows() {
     let torus = Grid::torus(3, 34).scrambled();
     let expected = in_ram(&torus, DeadlockNotion::Off);

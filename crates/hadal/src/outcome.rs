@@ -3,8 +3,8 @@
 mod figures;
 
 pub use figures::{
-    AnswerFigures, Counts, CoverFigures, Decided, Details, MeasuredFigures, MemoryFigures, Seen,
-    StorageFigures, StoredFigures, TimeFigures, TraceFigures, Used, ViolationFigures, WorkerFigures,
+    AnswerFigures, BucketFigures, Counts, CoverFigures, Decided, Details, MeasuredFigures, MemoryFigures,
+    Seen, StorageFigures, StoredFigures, TimeFigures, TraceFigures, Used, ViolationFigures, WorkerFigures,
 };
 
 use crate::paint::Paint;

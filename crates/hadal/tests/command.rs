@@ -228,6 +228,7 @@ fn the_result_has_the_documented_fields() {
     let mut fields = keys(&violated);
     fields.insert("partition".into());
     fields.insert("buckets".into());
+    fields.insert("cache_distances".into());
     fields.insert("shortest_paths".into());
     fields.insert("reductions".into());
     fields.insert("reduction_notes".into());
@@ -240,12 +241,13 @@ fn the_result_has_the_documented_fields() {
     assert_eq!(
         fields,
         documented("field"),
-        "`partition`, `buckets` and `shortest_paths` belong to a strategy each, `reductions` to options of its own, `discrete`, `fastest` and `response` \
+        "`partition`, `buckets` and `shortest_paths` belong to a strategy each, `cache_distances` to an option, `reductions` to options of its own, `discrete`, `fastest` and `response` \
          to real time, `loop_length`, `answers` and `shortest_among` to infinite runs, \
          `violations`, `states_before`, `settings` and `workers` to --continue, to resumed runs, to hadal.toml and to \
          clusters"
     );
     assert_eq!(keys(&violated["layers"][0]), documented("field in `layers`"));
+    assert_eq!(keys(&violated["layers"][0]["detection"]), documented("field in `detection`"));
     assert_eq!(keys(&violated["storage"][0]), documented("field in `storage`"));
     assert_eq!(keys(&violated["trace"]), documented("field in `trace`"));
     assert_eq!(keys(&violated["trace"]["violation"]), documented("field in `violation`"));
@@ -256,7 +258,25 @@ fn the_result_has_the_documented_fields() {
     assert_eq!(violated["covers"][0]["property"], "two read together");
 
     let hash = check("peterson.m", &["--json", "--strategy", "hash", "--first-partition", "random"]);
-    assert!(hash.expect_code(0).json()["buckets"]["buckets"].as_u64() > Some(1));
+    let hash = hash.expect_code(0).json();
+    assert!(hash["buckets"]["buckets"].as_u64() > Some(1));
+    assert!(hash["buckets"]["scalars"].as_array().is_some_and(|scalars| !scalars.is_empty()), "{hash}");
+    let sum = |part: &str| -> u64 {
+        let layers = hash["layers"].as_array().expect("a list");
+        layers.iter().filter_map(|layer| layer["detection"][part].as_u64()).sum()
+    };
+    assert!(sum("buckets") > 1 && sum("comparisons") > 0, "{hash}");
+    // A duplicate is never farther back than the graph is deep.
+    assert!(hash["locality"]["most"].as_u64() <= hash["depth"].as_u64(), "{hash}");
+    assert!(hash["cache_states"].as_u64() > Some(0), "{hash}");
+    let measured =
+        check("peterson.m", &["--json", "--strategy", "sort", "--cache-distances", "--threads", "1"]);
+    let measured = measured.expect_code(0).json();
+    let distances = &measured["cache_distances"];
+    let repeated: u64 =
+        distances["duplicates"].as_array().expect("a list").iter().filter_map(Value::as_u64).sum();
+    let initial = distances["first"].as_u64().expect("a number") + repeated - 943;
+    assert_eq!((&distances["first"], initial, &distances["restarts"]), (&322.into(), 1, &0.into()));
     let part = check("peterson.m", &["--json", "--strategy", "part"]).expect_code(0).json();
     assert_eq!(keys(&part["partition"]), documented("field in `partition`"));
 

@@ -44,7 +44,9 @@ impl Said {
         let by_distance = row.by_distance.iter().flat_map(|d| [d.nearest, d.farthest, d.found]);
         let numbers = ROW.map(|get| *get(&mut row.clone()));
         let seconds = SPENT.map(|get| get(&mut row.clone()).to_bits());
-        self.list(&numbers).list(&seconds).list(&by_distance.collect::<Vec<_>>())
+        let mut detection = row.detection;
+        let detection = detection.numbers().map(|number| *number);
+        self.list(&numbers).list(&seconds).list(&by_distance.collect::<Vec<_>>()).list(&detection)
     }
 
     pub(crate) fn counts(self, counts: &Counts) -> Self {
@@ -111,6 +113,9 @@ impl<'a> Words<'a> {
         let summed = distances.into_iter();
         sum.by_distance =
             summed.map(|((nearest, farthest), found)| Distance { nearest, farthest, found }).collect();
+        for (place, &word) in sum.detection.numbers().into_iter().zip(self.list()) {
+            *place += word;
+        }
     }
 
     pub(crate) fn counts(&mut self) -> Counts {

@@ -6,16 +6,26 @@
 //! Where states have payloads that does lose something: then nothing is remembered, and those of equal states are merged when
 //! they are sorted.
 
-use crate::lane::{Batch, Sink};
+mod sink;
+
+pub(crate) use sink::MeasuredSink;
+
+use super::distances::CacheDistances;
+use crate::report::CacheDistanceFigures;
 use hadal_store::shape::RecordShape;
-use hadal_store::sort::{dedupe_sorted, scratch_bytes, sort_records};
+use hadal_store::sort::{dedupe_sorted, scratch_bytes, sort_records_on};
 use hadal_store::table::{MAX_WRITERS, StateTable, Writer};
 use hadal_store::{Governor, OverBudget, Reservation};
-use hadal_system::{Ascending, States};
+use hadal_system::Ascending;
 use serde::{Deserialize, Serialize};
+use sink::{CacheSink, Younger};
+use std::sync::{Mutex, PoisonError};
 
 /// States a thread collects before it writes them where nothing is to be remembered.
 const OFF_STATES: u64 = 4096;
+
+/// The share of the budget in which distances are measured, in percent.
+const DISTANCES_SHARE: u64 = 16;
 
 /// The least share of the budget that a cache keeps when it gives way, in percent.
 const LEAST_SHARE: u64 = 6;
@@ -42,8 +52,42 @@ pub(crate) struct Cache {
     /// What it may take, besides the space for sorting.
     bytes: u64,
     governor: Governor,
+    taking: Taking,
+    /// How far apart generations of one state are, where that is asked.
+    distances: Option<Mutex<CacheDistances>>,
+    /// Whether its memory is somebody else's while a layer is found.
+    leaves: bool,
+    /// Most states it had when it was full.
+    most_states: u64,
     sorted: Vec<u64>,
     sorted_memory: Reservation,
+}
+
+/// When a cache takes its memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taking {
+    /// As it needs it, and only what others leave.
+    AsItGrows,
+    /// When it is made.
+    AtOnce,
+}
+
+/// Memory for a cache.
+#[derive(Clone, Copy)]
+struct Room<'g> {
+    bytes: u64,
+    governor: &'g Governor,
+    taking: Taking,
+}
+
+impl Room<'_> {
+    /// A budget of its own, and what of the whole budget it stands for.
+    fn take(self) -> (Governor, Option<Reservation>) {
+        match self.governor.try_reserve(self.bytes, "cache") {
+            Ok(memory) if self.taking == Taking::AtOnce => (Governor::new(self.bytes), Some(memory)),
+            _ => (self.governor.part(self.bytes), None),
+        }
+    }
 }
 
 /// The cache proper; lanes write to it.
@@ -67,6 +111,7 @@ struct Table {
     table: Box<StateTable>,
     /// How much of each arena has been sorted.
     offered: Vec<u64>,
+    _memory: Option<Reservation>,
 }
 
 /// Least recently used, by halves: what is found in the older half moves to the younger, and when that is full it
@@ -76,6 +121,7 @@ struct Generations {
     young: Box<StateTable>,
     old: Box<StateTable>,
     offered: Vec<u64>,
+    _memory: Option<Reservation>,
 }
 
 impl Cache {
@@ -91,11 +137,71 @@ impl Cache {
             CacheKind::Table | CacheKind::Lru if shape.payload_words() > 0 => CacheKind::Buffer,
             kind => kind,
         };
-        let store = Store::new(kind, shape.stride(), writers, bytes, governor)?;
+        let room = Room { bytes, governor, taking: Taking::AsItGrows };
+        let store = Store::new(kind, shape.stride(), writers, room)?;
         // Set aside at once: a cache that cannot be sorted cannot be emptied.
         let sorted_memory = governor.try_reserve(bytes / 2, "sorting")?;
         let governor = governor.clone();
-        Ok(Cache { store, kind, shape, writers, bytes, governor, sorted: Vec::new(), sorted_memory })
+        Ok(Cache {
+            store,
+            kind,
+            shape,
+            writers,
+            bytes,
+            governor,
+            taking: Taking::AsItGrows,
+            distances: None,
+            leaves: false,
+            most_states: 0,
+            sorted: Vec::new(),
+            sorted_memory,
+        })
+    }
+
+    /// The same that takes all of its memory at once, where there is as much: then what it remembers does not depend on what
+    /// others hold at some moment.
+    pub(crate) fn at_once(mut self) -> Result<Self, OverBudget> {
+        self.taking = Taking::AtOnce;
+        self.store = Store::Buffer(Buffer::nothing(&self.governor));
+        self.store = Store::new(self.kind, self.shape.stride(), self.writers, self.room())?;
+        Ok(self)
+    }
+
+    fn room(&self) -> Room<'_> {
+        Room { bytes: self.bytes, governor: &self.governor, taking: self.taking }
+    }
+
+    /// The same that also measures how far apart generations of one state are, in memory of its own.
+    pub(crate) fn measuring(self) -> Result<Self, OverBudget> {
+        let memory = self.governor.part(self.governor.limit() / 100 * DISTANCES_SHARE);
+        let distances = CacheDistances::new(self.shape.words(), memory)?;
+        Ok(Cache { distances: Some(Mutex::new(distances)), ..self })
+    }
+
+    /// What was measured.
+    pub(crate) fn distances(&self) -> Option<CacheDistanceFigures> {
+        Some(self.distances.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).figures())
+    }
+
+    /// The same whose memory is somebody else's while a layer is found, where it `leaves`.
+    pub(crate) fn leaving(self, leaves: bool) -> Self {
+        Cache { leaves, ..self }
+    }
+
+    /// Gives its memory away until [`Cache::come_back`], where it leaves; everything in it was sorted and offered.
+    pub(crate) fn leave(&mut self) {
+        if self.leaves {
+            self.most_states = self.most_states();
+            self.store = Store::Buffer(Buffer::nothing(&self.governor));
+        }
+    }
+
+    /// Takes its memory again, with nothing in it.
+    pub(crate) fn come_back(&mut self) -> Result<(), OverBudget> {
+        if self.leaves {
+            self.store = Store::new(self.kind, self.shape.stride(), self.writers, self.room())?;
+        }
+        Ok(())
     }
 
     /// Gives half of its memory to others; everything in it was sorted before. Says whether it could: a cache too small
@@ -106,29 +212,31 @@ impl Cache {
             return Ok(false);
         }
         self.store = Store::Buffer(Buffer::nothing(&self.governor));
-        self.store = Store::new(self.kind, self.shape.stride(), self.writers, half, &self.governor)?;
         self.bytes = half;
+        self.store = Store::new(self.kind, self.shape.stride(), self.writers, self.room())?;
         // The batch that was sorted last is still to be offered.
         self.sorted_memory.shrink_to((half / 2).max(self.sorted.len() as u64 * 8));
         Ok(true)
     }
 
     /// Where lanes write, one for each.
-    pub(crate) fn sinks(&mut self) -> Vec<CacheSink<'_>> {
-        match &mut self.store {
+    pub(crate) fn sinks(&mut self) -> Vec<MeasuredSink<'_>> {
+        let distances = self.distances.as_ref();
+        let sinks: Vec<CacheSink<'_>> = match &mut self.store {
             Store::Buffer(Buffer { parts, most_words, .. }) => {
                 let most_words = *most_words;
                 parts.iter_mut().map(|part| CacheSink::Buffer { part, most_words }).collect()
             }
             Store::Table(Table { table, .. }) => table.share().1.into_iter().map(CacheSink::Table).collect(),
-            Store::Lru(Generations { young, old, offered }) => {
+            Store::Lru(Generations { young, old, offered, .. }) => {
                 let mut writers = young.share().1.into_iter();
                 let lanes: Vec<Writer> = writers.by_ref().take(offered.len()).collect();
                 let keepers = writers.map(Some).chain(std::iter::repeat_with(|| None));
                 let each = lanes.into_iter().zip(keepers);
                 each.map(|(young, keeper)| CacheSink::Lru(Younger { young, keeper, old })).collect()
             }
-        }
+        };
+        sinks.into_iter().map(|sink| MeasuredSink { sink, distances }).collect()
     }
 
     /// What was sorted last.
@@ -149,7 +257,7 @@ impl Cache {
     fn fresh(&self) -> usize {
         match &self.store {
             Store::Buffer(buffer) => buffer.held() / self.shape.stride(),
-            Store::Table(Table { table, offered }) => fresh(table, offered),
+            Store::Table(Table { table, offered, .. }) => fresh(table, offered),
             Store::Lru(Generations { young, offered, .. }) => fresh(young, offered),
         }
     }
@@ -171,31 +279,49 @@ impl Cache {
                 states = states.max(1);
             }
         }
+        self.most_states = self.most_states();
         self.sorted.clear();
         self.sorted.reserve_exact(states * words);
         match &mut self.store {
             Store::Buffer(buffer) => buffer.move_to(&mut self.sorted),
-            Store::Table(Table { table, offered }) => copy_fresh(table, offered, states, &mut self.sorted),
+            Store::Table(Table { table, offered, .. }) => {
+                copy_fresh(table, offered, states, &mut self.sorted)
+            }
             Store::Lru(Generations { young, offered, .. }) => {
                 copy_fresh(young, offered, states, &mut self.sorted);
             }
         }
-        sort_records(shape, &mut self.sorted);
+        sort_records_on(self.writers, shape, &mut self.sorted);
         if let Store::Buffer(_) = self.store {
             dedupe_sorted(shape, &mut self.sorted);
         }
         Ok(self.sorted())
     }
 
+    /// States in it.
+    fn states(&self) -> u64 {
+        match &self.store {
+            Store::Buffer(buffer) => (buffer.held() / self.shape.stride()) as u64,
+            Store::Table(Table { table, .. }) => table.len(),
+            Store::Lru(Generations { young, old, .. }) => young.len() + old.len(),
+        }
+    }
+
+    /// Most states it ever had: as many as it holds, once it was full.
+    pub(crate) fn most_states(&self) -> u64 {
+        self.most_states.max(self.states())
+    }
+
     /// Forgets enough to go on; everything in it was sorted before.
     pub(crate) fn make_room(&mut self) -> Result<(), OverBudget> {
+        self.most_states = self.most_states();
         match &mut self.store {
             Store::Buffer(_) => Ok(()),
-            Store::Table(Table { table, offered }) => {
+            Store::Table(Table { table, offered, .. }) => {
                 offered.fill(0);
                 table.clear()
             }
-            Store::Lru(Generations { young, old, offered }) => {
+            Store::Lru(Generations { young, old, offered, .. }) => {
                 offered.fill(0);
                 std::mem::swap(young, old);
                 young.clear()
@@ -205,13 +331,8 @@ impl Cache {
 }
 
 impl Store {
-    fn new(
-        kind: CacheKind,
-        words: usize,
-        writers: usize,
-        bytes: u64,
-        governor: &Governor,
-    ) -> Result<Self, OverBudget> {
+    fn new(kind: CacheKind, words: usize, writers: usize, room: Room) -> Result<Self, OverBudget> {
+        let Room { bytes, governor, .. } = room;
         Ok(match kind {
             CacheKind::Off | CacheKind::Buffer => {
                 let state = 8 * words as u64;
@@ -224,14 +345,17 @@ impl Store {
                 let parts = (0..writers).map(|_| part()).collect();
                 Store::Buffer(Buffer { parts, most_words, _memory })
             }
-            CacheKind::Table => Store::Table(Table {
-                table: Box::new(StateTable::new(words, 0, writers, &governor.part(bytes))?),
-                offered: vec![0; writers],
-            }),
+            CacheKind::Table => {
+                let (own, memory) = room.take();
+                let table = Box::new(StateTable::new(words, 0, writers, &own)?);
+                Store::Table(Table { table, offered: vec![0; writers], _memory: memory })
+            }
             CacheKind::Lru => {
                 let arenas = (2 * writers).min(MAX_WRITERS);
-                let half = || StateTable::new(words, 0, arenas, &governor.part(bytes / 2)).map(Box::new);
-                Store::Lru(Generations { young: half()?, old: half()?, offered: vec![0; writers] })
+                let (own, memory) = room.take();
+                let half = || StateTable::new(words, 0, arenas, &own.part(bytes / 2)).map(Box::new);
+                let (young, old) = (half()?, half()?);
+                Store::Lru(Generations { young, old, offered: vec![0; writers], _memory: memory })
             }
         })
     }
@@ -269,82 +393,5 @@ impl Buffer {
             into.extend_from_slice(part);
             part.clear();
         }
-    }
-}
-
-/// One lane's way into the cache.
-pub(crate) enum CacheSink<'c> {
-    /// Its part of the buffer.
-    Buffer { part: &'c mut Vec<u64>, most_words: usize },
-    /// Its arena of the table.
-    Table(Writer<'c>),
-    /// Its arenas of the younger table.
-    Lru(Younger<'c>),
-}
-
-/// One lane's arenas of the younger of two tables.
-pub(crate) struct Younger<'c> {
-    young: Writer<'c>,
-    /// For what is found in the older one.
-    keeper: Option<Writer<'c>>,
-    old: &'c StateTable,
-}
-
-impl Sink for CacheSink<'_> {
-    fn take(&mut self, batch: Batch, told: impl FnMut(usize)) -> Result<(), OverBudget> {
-        match self {
-            CacheSink::Buffer { part, most_words } => take_into(part, *most_words, batch, told),
-            CacheSink::Table(writer) => writer.take(batch, told),
-            CacheSink::Lru(younger) => younger.take(batch.states, told),
-        }
-    }
-}
-
-/// Appends as many records as there is room for.
-fn take_into(
-    part: &mut Vec<u64>,
-    most_words: usize,
-    Batch { states, payloads, .. }: Batch,
-    told: impl FnMut(usize),
-) -> Result<(), OverBudget> {
-    let payload = payloads.len().checked_div(states.len()).unwrap_or(0);
-    let fit = states.len().min((most_words - part.len()) / (payload + states.words()));
-    match payload {
-        0 => part.extend_from_slice(states.slice(0..fit).flat()),
-        _ => {
-            for (payload, state) in payloads.chunks_exact(payload).zip(states.iter()).take(fit) {
-                part.extend_from_slice(payload);
-                part.extend_from_slice(state);
-            }
-        }
-    }
-    (0..fit).for_each(told);
-    if fit < states.len() {
-        let (asked, limit) = (8 * (payloads.len() + states.flat().len()) as u64, 8 * most_words as u64);
-        return Err(OverBudget { what: "candidates", asked, available: 0, limit });
-    }
-    Ok(())
-}
-
-impl Younger<'_> {
-    fn take(&mut self, states: States, mut told: impl FnMut(usize)) -> Result<(), OverBudget> {
-        if self.old.is_empty() {
-            return self.young.insert_all(states.flat(), |_, _| {}, |n, _| told(n));
-        }
-        let (mut unknown, mut numbers, mut known) = (Vec::new(), Vec::new(), Vec::new());
-        for (n, state) in states.iter().enumerate() {
-            if self.old.find(state).is_some() {
-                known.extend_from_slice(state);
-            } else {
-                unknown.extend_from_slice(state);
-                numbers.push(n);
-            }
-        }
-        self.young.insert_all(&unknown, |_, _| {}, |n, _| told(numbers[n]))?;
-        if let Some(keeper) = &mut self.keeper {
-            // Without room they are not kept for longer, which is all that happens.
-            let _ = keeper.insert_all(&known, |_, _| {}, |_, _| {});
-        }
-        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Trouble;
 use super::detector::Detector;
+use crate::report::DetectionWork;
 use hadal_store::merge::{BlockSource, MemorySource, MergeLimits, RunMerge, merge_unique};
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::Records;
@@ -20,13 +21,25 @@ pub(crate) struct Candidates {
     states: u64,
     /// Duplicates met while runs were merged to fewer.
     merged: u64,
+    written: u64,
+    passes: u64,
 }
 
 impl Candidates {
     /// None yet; a batch of up to `most_held` words stays in RAM (the caller reserves them).
     pub(crate) fn new(disk: &Disk, options: RunOptions, most_held: usize) -> Self {
         let (held, runs) = (Vec::new(), Vec::new());
-        Candidates { disk: disk.clone(), options, held, most_held, runs, states: 0, merged: 0 }
+        Candidates {
+            disk: disk.clone(),
+            options,
+            held,
+            most_held,
+            runs,
+            states: 0,
+            merged: 0,
+            written: 0,
+            passes: 0,
+        }
     }
 
     /// Stands in while others are elsewhere.
@@ -45,12 +58,14 @@ impl Candidates {
         let mut run = RunWriter::create(&self.disk, RunKind::Candidates, &self.options)?;
         run.push_all(Records::new(self.options.shape, batch))?;
         self.runs.push(run.finish()?);
+        self.written += 1;
         Ok(())
     }
 
     /// Adds a run.
     pub(crate) fn add_run(&mut self, run: RunFile) {
         self.states += run.records();
+        self.written += 1;
         self.runs.push(run);
     }
 
@@ -62,6 +77,11 @@ impl Candidates {
     /// Duplicates found while merging runs ahead of [`Candidates::merge`], which does not see them again.
     pub(crate) fn merged_away(&self) -> u64 {
         self.merged
+    }
+
+    /// What they took so far: runs written, and merges of them ahead of the last.
+    pub(crate) fn work(&self) -> DetectionWork {
+        DetectionWork { runs: self.written, passes: self.passes, ..DetectionWork::default() }
     }
 
     /// Makes as few runs of them as can be read at once.
@@ -90,6 +110,7 @@ impl Candidates {
         let (run, duplicates) = merged.await?;
         self.runs.push(run);
         self.merged += duplicates;
+        self.passes += 1;
         Ok(())
     }
 
@@ -121,6 +142,6 @@ impl Candidates {
     pub(crate) fn clear(&mut self) {
         self.held.clear();
         self.runs.clear();
-        (self.states, self.merged) = (0, 0);
+        (self.states, self.merged, self.written, self.passes) = (0, 0, 0, 0);
     }
 }

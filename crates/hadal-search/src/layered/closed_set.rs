@@ -18,6 +18,9 @@ use hadal_system::state::compare;
 use std::cmp::Ordering::Less;
 use std::ops::Range;
 
+/// Takes closed records with the first and last depth that they may be of.
+pub(crate) type TakesClosed<'t> = dyn FnMut((u64, u64), &[u64]) -> Result<(), Trouble> + 't;
+
 /// Words of small layers that share a file where each layer should have its own.
 const APART: usize = 256;
 
@@ -160,7 +163,7 @@ impl ClosedSet {
     pub(crate) async fn each_between(
         &self,
         (from, to): (&[u64], &[u64]),
-        take: &mut dyn FnMut((u64, u64), &[u64]) -> Result<(), Trouble>,
+        take: &mut TakesClosed<'_>,
     ) -> Result<(), Trouble> {
         let shape = self.options.shape;
         let inside = |flat: &[u64]| {
@@ -192,7 +195,13 @@ impl ClosedSet {
     /// A pass that asks the runs of one of the groups; with the newest, small layers in RAM as well.
     pub(crate) fn filter_group(&self, group: Range<usize>) -> Result<ClosedPass<'_>, Trouble> {
         let next = if group.end == self.levels.runs().count() { 0 } else { self.recent.len() };
-        Ok(ClosedPass { levels: self.levels.filter_runs(group)?, set: self, next, found_recent: 0 })
+        Ok(ClosedPass {
+            levels: self.levels.filter_runs(group)?,
+            set: self,
+            next,
+            found_recent: 0,
+            compared: 0,
+        })
     }
 
     /// States on disk.
@@ -226,7 +235,13 @@ impl ClosedSet {
     pub(crate) fn filter(&self, since: u64) -> Result<ClosedPass<'_>, Trouble> {
         let recent = |&(_, last): &(u64, u64)| last >= since;
         let first = self.additions.iter().position(recent).unwrap_or(self.additions.len()) as u64;
-        Ok(ClosedPass { levels: self.levels.filter_since(first)?, set: self, next: 0, found_recent: 0 })
+        Ok(ClosedPass {
+            levels: self.levels.filter_since(first)?,
+            set: self,
+            next: 0,
+            found_recent: 0,
+            compared: 0,
+        })
     }
 
     /// Forgets what lies only in layers before `depth`.
@@ -257,19 +272,15 @@ pub(crate) struct ClosedPass<'a> {
     /// First word of `recent` not passed yet.
     next: usize,
     found_recent: u64,
+    compared: u64,
 }
 
 impl ClosedPass<'_> {
     /// What was found, by how far before the layer at `depth`.
     pub(crate) fn by_distance(&self, depth: u64, into: &mut Vec<Distance>) {
-        let mut note = |depths: (u64, u64), found: u64| {
-            let here = Distance::between(depth, depths, found);
-            let same =
-                |other: &&mut Distance| (other.nearest, other.farthest) == (here.nearest, here.farthest);
-            match into.iter_mut().find(same) {
-                Some(known) => known.found += found,
-                None if found > 0 => into.push(here),
-                None => {}
+        let mut note = |depths, found| {
+            if found > 0 {
+                Distance::between(depth, depths, found).add_to(into);
             }
         };
         note(self.set.recent_depths, self.found_recent);
@@ -285,6 +296,7 @@ impl ClosedFilter for ClosedPass<'_> {
         let mut found = 0;
         for at in 0..candidates.len() {
             let state = candidates.state(at);
+            self.compared += 1;
             self.next += shape.stride() * first_not_below(&recent[self.next..], shape, state);
             let found_here =
                 recent.get(self.next..self.next + shape.stride()).map(|record| shape.state(record));
@@ -295,6 +307,11 @@ impl ClosedFilter for ClosedPass<'_> {
         }
         self.found_recent += found;
         Ok(found + self.levels.mark(candidates, present)?)
+    }
+
+    /// Without those that find the place among the small layers in RAM.
+    fn comparisons(&self) -> u64 {
+        self.compared + self.levels.comparisons()
     }
 }
 

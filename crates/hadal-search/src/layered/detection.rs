@@ -15,11 +15,11 @@ pub(crate) const CACHE_SHARE: u64 = 28;
 /// Beside what is left of states up to covering.
 pub(crate) const SMALL_CACHE_SHARE: u64 = 14;
 /// Beside buckets.
-pub(crate) const BUCKET_CACHE_SHARE: u64 = 20;
+pub(crate) const BUCKET_CACHE_SHARE: u64 = 27;
 /// Where only initial states pass through it.
 pub(crate) const LEAST_CACHE_SHARE: u64 = 3;
 /// The share of a table for detection; what one bucket takes besides is about as much.
-pub(crate) const TABLE_SHARE: u64 = 10;
+pub(crate) const TABLE_SHARE: u64 = 6;
 /// The share of the candidates of a phase.
 pub(crate) const PHASE_SHARE: u64 = 6;
 

@@ -5,7 +5,7 @@ use super::block::{BlockEnd, Left};
 use super::journal::LayerWriter;
 use super::settling::Settling;
 use crate::lane::Lane;
-use crate::report::{Buckets, CoverFigures, Distance};
+use crate::report::{Buckets, CoverFigures, DetectionWork, Distance};
 use hadal_store::diagram::{ClosedDiagram, RankedDiagram};
 use hadal_store::run::RunFile;
 use hadal_system::Ascending;
@@ -44,6 +44,8 @@ pub(crate) struct Found {
     pub(crate) besides: u64,
     /// With how many layers candidates were compared, where it was not with all.
     pub(crate) window: u64,
+    /// What it took.
+    pub(crate) work: DetectionWork,
 }
 
 /// Work that rests between two blocks.
@@ -107,6 +109,11 @@ pub(crate) trait Detector {
     /// What is left of all closed states up to covering, where it tells them apart so.
     fn covering(&mut self) -> Rests<'_, Option<CoverFigures>> {
         Box::pin(ready(Ok(None)))
+    }
+
+    /// The scalars that it parts states by, where it does.
+    fn scalars(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// What there is to tell of its buckets, where it has some.

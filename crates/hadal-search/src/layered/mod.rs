@@ -13,6 +13,7 @@ pub(crate) mod cover;
 pub(crate) mod detection;
 pub(crate) mod detector;
 pub(crate) mod diagram;
+pub(crate) mod distances;
 pub mod hash;
 pub(crate) mod journal;
 pub mod kept;

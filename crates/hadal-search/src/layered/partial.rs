@@ -9,6 +9,7 @@ use super::detector::{Detector, Found, LayerView, Rests};
 use super::journal::LayerWriter;
 use super::settling::Settling;
 use super::sorted::Sink;
+use crate::report::DetectionWork;
 use hadal_store::error::ReadError;
 use hadal_store::levels::LevelPolicy;
 use hadal_store::merge::{ClosedFilter, subtract_closed};
@@ -68,6 +69,7 @@ impl PartialDetector {
             within: done.duplicates_within + self.candidates.merged_away(),
             earlier: done.duplicates_closed,
             window: self.settling.window(since),
+            work: DetectionWork { comparisons: done.comparisons, ..self.candidates.work() },
             ..Found::default()
         };
         let depth = self.settling.depth();
@@ -130,5 +132,9 @@ impl ClosedFilter for Passes<'_> {
             Some(all) => Ok(found + all.mark(candidates, present)?),
             None => Ok(found),
         }
+    }
+
+    fn comparisons(&self) -> u64 {
+        self.window.comparisons() + self.all.as_ref().map_or(0, ClosedPass::comparisons)
     }
 }

@@ -13,6 +13,7 @@ use super::detection::{CACHE_SHARE, Detection, PHASE_SHARE, Payloads};
 use super::detector::{Detector, Found, LayerView, Rests};
 use super::journal::LayerWriter;
 use super::settling::{Looking, Settling};
+use crate::report::Distance;
 use hadal_store::levels::LevelPolicy;
 use hadal_store::merge::{BlockSource, ClosedFilter};
 use hadal_store::run::RunOptions;
@@ -20,6 +21,18 @@ use hadal_store::shape::{RecordShape, Records};
 use hadal_store::vfs::Disk;
 use hadal_store::{Bitmap, Reservation};
 use hadal_system::Ascending;
+use std::ops::Range;
+use std::panic::resume_unwind;
+
+/// Candidates from which on several threads look them up.
+const WORTH_THREADS: usize = 1 << 12;
+
+/// What asking a run for candidates came to.
+struct Looked {
+    earlier: u64,
+    comparisons: u64,
+    by_distance: Vec<Distance>,
+}
 
 /// In phases.
 pub(crate) static PHASED: Detection = Detection {
@@ -27,7 +40,8 @@ pub(crate) static PHASED: Detection = Detection {
     payloads: Payloads::Merged,
     make: |making| {
         let (bytes, looking) = (making.share(PHASE_SHARE), making.strategy.looking());
-        Ok(Box::new(PhasedDetector::new(making.disk, making.options, bytes, looking)?))
+        let detector = PhasedDetector::new(making.disk, making.options, bytes, looking)?;
+        Ok(Box::new(PhasedDetector { threads: making.threads.max(1), ..detector }))
     },
 };
 
@@ -40,6 +54,8 @@ pub(crate) struct PhasedDetector {
     most: usize,
     shape: RecordShape,
     disk: Disk,
+    /// Threads that look candidates up.
+    threads: usize,
     depth: u64,
     /// Where recent layers are looked at only.
     settling: Option<Settling>,
@@ -64,6 +80,7 @@ impl PhasedDetector {
             most,
             shape,
             disk: disk.clone(),
+            threads: 1,
             depth: 0,
             settling: looking.map(|looking| Settling::new(disk, options, looking)).transpose()?,
             // Small closed layers, the copy made when they grow, a batch of candidates, and a phase.
@@ -81,15 +98,26 @@ impl PhasedDetector {
         let stride = self.shape.stride();
         let mut phase = std::mem::take(&mut self.phase);
         let candidates = Records::new(self.shape, &phase);
-        let mut present = Bitmap::new(candidates.len());
+        let parts = if candidates.len() < WORTH_THREADS { 1 } else { self.threads };
+        let each = candidates.len().div_ceil(parts).max(1);
+        let mut present: Vec<Bitmap> = (0..candidates.len())
+            .step_by(each)
+            .map(|from| Bitmap::new(each.min(candidates.len() - from)))
+            .collect();
         for run in self.closed.one_by_one(since) {
-            let mut pass = self.closed.filter_group(run)?;
-            found.earlier += pass.mark(candidates, &mut present)?;
-            pass.by_distance(self.depth, &mut found.by_distance);
+            for looked in self.look_up(run, candidates, each, &mut present) {
+                let Looked { earlier, comparisons, by_distance } = looked?;
+                found.earlier += earlier;
+                found.work.comparisons += comparisons;
+                for distance in by_distance {
+                    distance.add_to(&mut found.by_distance);
+                }
+            }
             self.disk.rest().await?;
         }
+        found.work.phases += 1;
         let mut kept = 0;
-        for at in (0..phase.len() / stride).filter(|&at| !present.get(at)) {
+        for at in (0..phase.len() / stride).filter(|&at| !present[at / each].get(at % each)) {
             phase.copy_within(at * stride..(at + 1) * stride, kept);
             kept += stride;
         }
@@ -99,13 +127,45 @@ impl PhasedDetector {
         Ok(())
     }
 
+    /// Asks one run for the candidates, `each` of which so many are a thread's.
+    fn look_up(
+        &self,
+        run: Range<usize>,
+        candidates: Records<'_>,
+        each: usize,
+        present: &mut [Bitmap],
+    ) -> Vec<Result<Looked, Trouble>> {
+        let look = |(part, present): (usize, &mut Bitmap)| {
+            let from = part * each;
+            let candidates = candidates.slice(from..candidates.len().min(from + each));
+            let mut pass = self.closed.filter_group(run.clone())?;
+            let earlier = pass.mark(candidates, present)?;
+            let mut by_distance = Vec::new();
+            pass.by_distance(self.depth, &mut by_distance);
+            Ok(Looked { earlier, comparisons: pass.comparisons(), by_distance })
+        };
+        if let [only] = present {
+            return vec![look((0, only))];
+        }
+        std::thread::scope(|scope| {
+            let look = &look;
+            let parts = present.iter_mut().enumerate();
+            let threads: Vec<_> = parts.map(|part| scope.spawn(move || look(part))).collect();
+            // A thread that panics takes the search with it.
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect()
+        })
+    }
+
     /// Goes through the candidates, phase by phase.
     async fn merge(&mut self, layer: &mut LayerWriter) -> Result<Found, Trouble> {
         self.candidates.reduce().await?;
         let none = Candidates::none(&self.candidates);
         let mut candidates = std::mem::replace(&mut self.candidates, none);
         let since = self.settling.as_mut().and_then(|settling| settling.since(candidates.states()));
-        let mut found = Found::default();
+        let mut found = Found { work: candidates.work(), ..Found::default() };
         let mut merge = candidates.merge()?;
         let mut block = Vec::new();
         self.phase.reserve_exact(self.most.min(candidates.states() as usize * self.shape.stride()));
@@ -124,6 +184,7 @@ impl PhasedDetector {
             self.end_phase(since.unwrap_or(0), layer, &mut found).await?;
         }
         found.within = merge.duplicates() + candidates.merged_away();
+        found.work.comparisons += merge.comparisons();
         drop(merge);
         if let Some(settling) = &mut self.settling {
             settling.checked(since, &found.by_distance);

@@ -1,7 +1,7 @@
 //! The figures of layers as a manifest keeps them: short rows of numbers, as deep graphs have thousands of layers and
 //! every commit writes them all.
 
-use crate::report::{Again, Distance, Duplicates, Layer, Spent};
+use crate::report::{Again, DetectionWork, Distance, Duplicates, Layer, Spent};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Numbers, duplicates by distance, seconds; zeros at the end of a list are left out.
@@ -28,6 +28,8 @@ impl From<&Layer> for Row {
             again.transitions,
             window,
         ];
+        let mut detection = layer.detection;
+        numbers.extend(detection.numbers().map(|number| *number));
         while numbers.last() == Some(&0) {
             numbers.pop();
         }
@@ -48,6 +50,10 @@ impl From<Row> for Layer {
         let number = |n: usize| numbers.get(n).copied().unwrap_or(0);
         let second = |n: usize| seconds.get(n).map_or(0.0, |&s| f64::from(s));
         let by_distance = distances.into_iter();
+        let mut detection = DetectionWork::default();
+        for (n, place) in detection.numbers().into_iter().enumerate() {
+            *place = number(13 + n);
+        }
         Layer {
             states: number(0),
             transitions: number(1),
@@ -59,6 +65,7 @@ impl From<Row> for Layer {
             bytes_read: number(9),
             again: Again { states: number(10), transitions: number(11) },
             window: number(12),
+            detection,
             by_distance: by_distance
                 .map(|(nearest, farthest, found)| Distance { nearest, farthest, found })
                 .collect(),
@@ -98,6 +105,12 @@ mod tests {
             bytes_read: 11,
             bytes_written: 12,
             window: 13,
+            detection: DetectionWork {
+                runs: 14,
+                comparisons: 15,
+                next_written: 16,
+                ..DetectionWork::default()
+            },
             seconds: Spent { expanding: 0.5, sorting: 0.25, detecting: 2.0, waiting: 0.125 },
         };
         let few = Layer { states: 7, transitions: 9, ..Layer::default() };

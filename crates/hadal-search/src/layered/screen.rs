@@ -78,6 +78,10 @@ impl ClosedFilter for ScreenedPass<'_, '_> {
         self.screen.noted += (candidates.len() - present.count_ones()) as u64;
         Ok(found)
     }
+
+    fn comparisons(&self) -> u64 {
+        self.pass.comparisons()
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::detection::{CACHE_SHARE, Detection, Payloads};
 use super::detector::{Detector, Found, LayerView, Rests};
 use super::journal::LayerWriter;
 use super::screen::Screen;
+use crate::report::DetectionWork;
 use hadal_store::error::WriteError;
 use hadal_store::levels::LevelPolicy;
 use hadal_store::merge::{MemorySource, RecordSink, RunMerge, subtract_closed};
@@ -148,6 +149,7 @@ impl SortedDetector {
         let mut pass = self.closed.filter(0)?;
         let done = subtract_closed(&self.disk, merge, &mut pass, &mut run).await?;
         self.found.earlier += done.duplicates_closed;
+        self.found.work.comparisons += done.comparisons;
         pass.by_distance(self.depth, &mut self.found.by_distance);
         self.candidates.add_run(run.finish()?);
         Ok(())
@@ -161,6 +163,7 @@ impl SortedDetector {
         }
         self.see_to_screen()?;
         let mut found = std::mem::take(&mut self.found);
+        found.work = DetectionWork { comparisons: found.work.comparisons, ..self.candidates.work() };
         let mut groups = match self.sorting.passes {
             Passes::PerLayer => self.closed.groups(),
             // All was asked before.
@@ -175,6 +178,8 @@ impl SortedDetector {
             let done = subtract_closed(&self.disk, merge, &mut pass, &mut left).await?;
             found.within += done.duplicates_within;
             found.earlier += done.duplicates_closed;
+            found.work.comparisons += done.comparisons;
+            found.work.passes += 1;
             pass.by_distance(self.depth, &mut found.by_distance);
             drop(pass);
             merge = RunMerge::of_runs(self.options.shape, &[left.finish()?])?;
@@ -191,6 +196,7 @@ impl SortedDetector {
         };
         found.within += done.duplicates_within + self.candidates.merged_away();
         found.earlier += done.duplicates_closed;
+        found.work.comparisons += done.comparisons;
         pass.by_distance(self.depth, &mut found.by_distance);
         self.candidates.clear();
         Ok(found)

@@ -2,7 +2,8 @@
 
 use super::detector::Found;
 use crate::firings::Counts;
-use crate::report::{Layer, Stage};
+use crate::report::{DetectionWork, Layer, Stage};
+use hadal_store::run::RunKind;
 use hadal_store::vfs::Disk;
 use hadal_system::StateSpace;
 
@@ -80,6 +81,7 @@ impl Counted {
         row.duplicates.either = row.candidates - unique - found.within - found.earlier;
         row.by_distance = found.by_distance;
         row.window = found.window;
+        row.detection = DetectionWork { layer_read: row.detection.layer_read, ..found.work };
         before.complete(&mut row, now);
         row
     }
@@ -91,6 +93,15 @@ impl DiskMark {
         row.bytes_read = now.read - self.read;
         row.bytes_written = now.written - self.written;
         row.seconds.waiting = now.waited - self.waited;
+        let since =
+            |kind: usize| (now.kinds[kind].0 - self.kinds[kind].0, now.kinds[kind].1 - self.kinds[kind].1);
+        let work = &mut row.detection;
+        (work.candidates_read, work.candidates_written) = since(RunKind::Candidates as usize);
+        (work.closed_read, work.closed_written) = since(RunKind::Closed as usize);
+        let layers = since(RunKind::Frontier as usize);
+        // The files of layers are closed states' too: what is read of them after the expansion is looked up.
+        work.closed_read += layers.0.saturating_sub(work.layer_read);
+        work.next_written = layers.1;
     }
 }
 
@@ -99,14 +110,22 @@ pub(in crate::layered) struct DiskMark {
     read: u64,
     written: u64,
     waited: f64,
+    /// Bytes of runs read and written, by kind.
+    kinds: [(u64, u64); RunKind::ALL.len()],
 }
 
 impl DiskMark {
+    /// Bytes of layers that were read since.
+    pub(in crate::layered) fn layers_read(&self, disk: &Disk) -> u64 {
+        disk.traffic.of_kind(RunKind::Frontier).0 - self.kinds[RunKind::Frontier as usize].0
+    }
+
     pub(in crate::layered) fn of(disk: &Disk) -> Self {
         DiskMark {
             read: disk.traffic.bytes_read(),
             written: disk.traffic.bytes_written(),
             waited: disk.threads.waited().as_secs_f64(),
+            kinds: RunKind::ALL.map(|kind| disk.traffic.of_kind(kind)),
         }
     }
 }

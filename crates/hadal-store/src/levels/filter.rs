@@ -67,9 +67,21 @@ impl ClosedFilter for LevelsFilter {
         }
         Ok((present.count_ones() - before) as u64)
     }
+
+    fn comparisons(&self) -> u64 {
+        self.parts.iter().map(Part::comparisons).sum()
+    }
 }
 
 impl Part {
+    fn comparisons(&self) -> u64 {
+        match &self.access {
+            Access::Probe(probe) => probe.comparisons(),
+            Access::Scan(scan) => scan.comparisons(),
+            Access::Unopened(_) => 0,
+        }
+    }
+
     fn mark(&mut self, candidates: Records<'_>, present: &mut Bitmap) -> Result<u64, ReadError> {
         if let Access::Unopened(index) = &mut self.access {
             self.access = match index.take() {

@@ -120,6 +120,8 @@ pub(super) struct Output<'a> {
     pub filled: usize,
     /// Records dropped because an equal state came before.
     pub duplicates: u64,
+    /// States compared.
+    pub compared: u64,
 }
 
 /// Fills `out` until it is full or an input needs another block.
@@ -147,7 +149,7 @@ fn fill_from_one(cursor: &mut Cursor<'_>, out: &mut Output<'_>) -> Fill {
 }
 
 fn fill_from_two<W: Width>(w: W, a: &mut Cursor<'_>, b: &mut Cursor<'_>, out: &mut Output<'_>) -> Fill {
-    let Output { flat: out, filled, duplicates } = out;
+    let Output { flat: out, filled, duplicates, compared } = out;
     let stride = w.stride();
     let (mut i, mut j, mut o) = (a.at, b.at, *filled);
     let (left, right) = (&a.flat[..], &b.flat[..]);
@@ -166,6 +168,7 @@ fn fill_from_two<W: Width>(w: W, a: &mut Cursor<'_>, b: &mut Cursor<'_>, out: &m
         equal += u64::from(!before & !after);
         o += stride;
     }
+    *compared += ((o - *filled) / stride) as u64;
     (a.at, b.at, *filled) = (i, j, o);
     *duplicates += equal;
     if a.at == a.flat.len() {
@@ -183,13 +186,16 @@ fn fill_from_many<W: Width>(
     tournament: &mut Tournament,
     out: &mut Output<'_>,
 ) -> Fill {
-    let Output { flat: out, filled, duplicates } = out;
+    let Output { flat: out, filled, duplicates, compared } = out;
+    let inputs = cursors.len();
     let (stride, payload, words) = (w.stride(), w.payload(), w.words());
     loop {
         let source = tournament.nodes[0];
         let cursor = &mut cursors[source as usize];
         let record = &cursor.flat[cursor.at..cursor.at + stride];
         let done = *filled;
+        // With the last one given out, and in the matches that its successor plays on the way up.
+        *compared += 1 + u64::from((inputs + source as usize).ilog2());
         if done > 0 && w.equal(&out[done - words..done], &record[payload..]) {
             *duplicates += 1;
             if payload > 0 {

@@ -26,6 +26,7 @@ pub struct RunMerge<'a> {
     cursors: Vec<Cursor<'a>>,
     tournament: Tournament,
     duplicates: u64,
+    compared: u64,
     batch_records: usize,
     primed: bool,
 }
@@ -38,6 +39,7 @@ impl<'a> RunMerge<'a> {
             cursors: sources.into_iter().map(Cursor::new).collect(),
             tournament: Tournament::default(),
             duplicates: 0,
+            compared: 0,
             batch_records: (64 << 10) / shape.bytes() + 1,
             primed: false,
         }
@@ -66,6 +68,11 @@ impl<'a> RunMerge<'a> {
     /// Records dropped so far because an equal state came before.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
+    }
+
+    /// Pairs of states compared so far.
+    pub fn comparisons(&self) -> u64 {
+        self.compared
     }
 
     /// Fetches a block for every source that has none, and forgets those that have ended.
@@ -130,7 +137,7 @@ impl BlockSource for RunMerge<'_> {
             with_width!(self.shape, w => self.tournament.rebuild(w, &self.cursors));
         }
         flat.resize(self.batch_records * self.shape.stride(), 0);
-        let mut out = Output { flat, filled: 0, duplicates: 0 };
+        let mut out = Output { flat, filled: 0, duplicates: 0, compared: 0 };
         while !self.cursors.is_empty() {
             let fill = with_width!(self.shape, w => {
                 kernel::fill(w, &mut self.cursors, &mut self.tournament, &mut out)
@@ -142,6 +149,7 @@ impl BlockSource for RunMerge<'_> {
         }
         let filled = out.filled;
         self.duplicates += out.duplicates;
+        self.compared += out.compared;
         flat.truncate(filled);
         Ok(filled > 0)
     }

@@ -12,13 +12,14 @@ pub struct RunScan {
     shape: RecordShape,
     flat: Vec<u64>,
     ended: bool,
+    compared: u64,
 }
 
 impl RunScan {
     /// Starts at the first record of `run`.
     pub fn open(run: &RunFile) -> Result<Self, ReadError> {
         let reader = RunReader::open(run)?;
-        Ok(RunScan { shape: reader.shape(), reader, flat: Vec::new(), ended: false })
+        Ok(RunScan { shape: reader.shape(), reader, flat: Vec::new(), ended: false, compared: 0 })
     }
 }
 
@@ -31,13 +32,19 @@ impl ClosedFilter for RunScan {
             // Candidates up to the block's last state are decided by this block.
             let last = held.len().checked_sub(1).map(|last| held.state(last));
             let decided = last.map_or(from, |last| count_up_to(candidates, from, last));
-            found += mark_present(candidates, from..decided, held, present);
+            let walk = mark_present(candidates, from..decided, held, present);
+            found += walk.found;
+            self.compared += walk.compared + 1;
             from = decided;
             if from < candidates.len() {
                 self.ended = !self.reader.next_block(&mut self.flat)?;
             }
         }
         Ok(found)
+    }
+
+    fn comparisons(&self) -> u64 {
+        self.compared
     }
 }
 

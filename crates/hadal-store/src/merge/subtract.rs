@@ -13,6 +13,9 @@ pub trait ClosedFilter {
     /// Sets the bit of each candidate (strictly ascending) that is closed, skipping bits already set; returns how
     /// many it set.
     fn mark(&mut self, candidates: Records<'_>, present: &mut Bitmap) -> Result<u64, ReadError>;
+
+    /// Pairs of states compared so far.
+    fn comparisons(&self) -> u64;
 }
 
 /// Where fresh states go.
@@ -30,6 +33,8 @@ pub struct Subtracted {
     pub duplicates_closed: u64,
     /// Distinct candidates that were new.
     pub fresh: u64,
+    /// Pairs of states that were compared.
+    pub comparisons: u64,
 }
 
 /// Removes from `candidates` every state already in `closed`, in one pass over both, and gives the others, once
@@ -44,6 +49,7 @@ pub async fn subtract_closed(
     let mut batch = Vec::new();
     let mut present = Bitmap::default();
     let mut subtracted = Subtracted::default();
+    let before = closed.comparisons();
     while candidates.next_block(&mut batch)? {
         let records = Records::new(shape, &batch);
         present.reset(records.len());
@@ -65,12 +71,17 @@ pub async fn subtract_closed(
         disk.rest().await?;
     }
     subtracted.duplicates_within = candidates.duplicates();
+    subtracted.comparisons = candidates.comparisons() + closed.comparisons() - before;
     Ok(subtracted)
 }
 
 impl ClosedFilter for RunProbe {
     fn mark(&mut self, candidates: Records<'_>, present: &mut Bitmap) -> Result<u64, ReadError> {
         RunProbe::mark(self, candidates, present)
+    }
+
+    fn comparisons(&self) -> u64 {
+        self.stats().compared
     }
 }
 
@@ -82,6 +93,10 @@ impl<F: ClosedFilter> ClosedFilter for [F] {
             found += part.mark(candidates, present)?;
         }
         Ok(found)
+    }
+
+    fn comparisons(&self) -> u64 {
+        self.iter().map(F::comparisons).sum()
     }
 }
 

@@ -64,6 +64,7 @@ impl RunFile {
     /// trailer. The file stays when the handle is dropped.
     pub fn open(disk: &Disk, name: &str, options: &RunOptions) -> Result<Self, ReadError> {
         let failed = |error| ReadError::io(name, error);
+        let disk = &disk.holding(RunKind::of_name(name));
         let file = disk.vfs.open(name, Caching::Direct).map_err(failed)?;
         let length = file.len().map_err(failed)?;
         if length < (HEADER_BYTES + TRAILER_BYTES) as u64 {

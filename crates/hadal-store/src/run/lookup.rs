@@ -153,7 +153,8 @@ impl RunLookup {
         let range = self.index.range(block as usize);
         let buffer = self.buffer.take().unwrap_or_else(|| AlignedBuffer::new(1));
         let extent = read_extent(&*self.file, range, buffer).map_err(|error| ReadError::io(name, error))?;
-        self.run.disk().traffic.add_read(extent.bytes().len() as u64);
+        let disk = self.run.disk();
+        disk.traffic.count_read(disk.kind(), extent.bytes().len() as u64);
         let slot = &mut self.slots[into];
         // Should decoding fail half-way, there is no block in the slot.
         slot.block = NO_BLOCK;

@@ -37,6 +37,10 @@ pub enum RunKind {
 }
 
 impl RunKind {
+    /// All of them.
+    pub const ALL: [RunKind; 4] =
+        [RunKind::Closed, RunKind::Frontier, RunKind::Candidates, RunKind::Distances];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             RunKind::Closed => "closed",
@@ -48,9 +52,8 @@ impl RunKind {
 
     /// The kind that a file's name says it is of.
     pub(crate) fn of_name(name: &str) -> Option<RunKind> {
-        let kinds = [RunKind::Closed, RunKind::Frontier, RunKind::Candidates, RunKind::Distances];
         let (kind, _) = name.rsplit_once('-')?;
-        kinds.into_iter().find(|known| known.name() == kind)
+        RunKind::ALL.into_iter().find(|known| known.name() == kind)
     }
 
     fn code(self) -> u8 {

@@ -45,6 +45,8 @@ pub struct ProbeStats {
     pub reads: u64,
     /// Candidates found.
     pub found: u64,
+    /// Pairs of states compared.
+    pub compared: u64,
 }
 
 /// Consecutive wanted blocks, and which candidates each is wanted for.
@@ -116,7 +118,7 @@ impl RunProbe {
         Ok(self.mark(Records::new(shape, state), &mut present)? == 1)
     }
 
-    fn wanted<W: Width>(&self, w: W, flat: &[u64], present: &Bitmap) -> Vec<Wanted> {
+    fn wanted<W: Width>(&mut self, w: W, flat: &[u64], present: &Bitmap) -> Vec<Wanted> {
         let mut wanted: Vec<Wanted> = Vec::new();
         let blocks = self.index.blocks();
         if blocks == 0 {
@@ -126,14 +128,18 @@ impl RunProbe {
         let keys = Dynamic(RecordShape::states(w.words()));
         let first_keys = self.index.first_keys();
         // The first block that begins after the candidate; the one before it is the only one to hold it.
-        let mut after = 0;
+        let (mut after, mut compared) = (0, 0);
         for at in 0..count {
             if present.get(at) {
                 continue;
             }
             let state = w.state(flat, at);
+            compared += 1;
             if after < blocks && !w.less(state, keys.state(first_keys, after)) {
-                after = gallop(after, blocks, |block| !w.less(state, keys.state(first_keys, block)));
+                after = gallop(after, blocks, |block| {
+                    compared += 1;
+                    !w.less(state, keys.state(first_keys, block))
+                });
             }
             if after == 0 {
                 continue;
@@ -146,6 +152,7 @@ impl RunProbe {
                 _ => wanted.push(Wanted { block: after - 1, candidates: at..at + 1 }),
             }
         }
+        self.stats.compared += compared;
         wanted
     }
 
@@ -193,18 +200,21 @@ impl RunProbe {
         self.decoder.decode(name, block as u64, bytes, &mut self.decoded)?;
         self.decoded_block = Some(block);
         self.stats.blocks_decoded += 1;
+        self.run.disk().traffic.count_records_read(self.index.records(block) as u64);
         Ok(())
     }
 
     fn mark_decoded(&mut self, candidates: Records<'_>, wanted: &Wanted, present: &mut Bitmap) {
         let held = Records::new(self.run.options().shape, &self.decoded);
-        self.stats.found += mark_present(candidates, wanted.candidates.clone(), held, present);
+        let walk = mark_present(candidates, wanted.candidates.clone(), held, present);
+        self.stats.found += walk.found;
+        self.stats.compared += walk.compared;
     }
 }
 
 /// The first of `from..to` for which `below` does not hold; it holds for all before that one.
 #[inline]
-fn gallop(from: usize, to: usize, below: impl Fn(usize) -> bool) -> usize {
+fn gallop(from: usize, to: usize, mut below: impl FnMut(usize) -> bool) -> usize {
     let (mut low, mut step) = (from, 1);
     while low + step <= to && below(low + step - 1) {
         low += step;
@@ -223,13 +233,12 @@ fn gallop(from: usize, to: usize, below: impl Fn(usize) -> bool) -> usize {
 }
 
 /// Marks those of the candidates numbered `range` that are among `held`; both strictly ascend.
-/// Returns how many were marked that were not before.
 pub(crate) fn mark_present(
     candidates: Records<'_>,
     range: Range<usize>,
     held: Records<'_>,
     present: &mut Bitmap,
-) -> u64 {
+) -> Walk {
     if candidates.shape() == held.shape() {
         return with_width!(held.shape(), w => {
             mark_walk(Strided(w, candidates.flat()), range, Strided(w, held.flat()), present)
@@ -237,6 +246,15 @@ pub(crate) fn mark_present(
     }
     let wide = |records: Records<'_>| Dynamic(records.shape());
     mark_walk(Strided(wide(candidates), candidates.flat()), range, Strided(wide(held), held.flat()), present)
+}
+
+/// What a walk along candidates and a block came to.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Walk {
+    /// Candidates that were marked and were not before.
+    pub found: u64,
+    /// Pairs of states compared.
+    pub compared: u64,
 }
 
 /// Records whose width is known while compiling, and how wide they are.
@@ -260,27 +278,33 @@ fn mark_walk<C: Width, H: Width>(
     range: Range<usize>,
     held: Strided<'_, H>,
     present: &mut Bitmap,
-) -> u64 {
+) -> Walk {
     let (h, count) = (held.0, held.len());
     let dense = range.len() * 8 > count;
     let mut at = 0;
-    let mut found = 0;
+    let mut walk = Walk::default();
     for candidate in range {
         let state = candidates.state(candidate);
         if dense {
+            let from = at;
             while at < count && h.less(held.state(at), state) {
                 at += 1;
             }
+            walk.compared += (at - from) as u64 + 1;
         } else {
-            at = gallop(at, count, |place| h.less(held.state(place), state));
+            at = gallop(at, count, |place| {
+                walk.compared += 1;
+                h.less(held.state(place), state)
+            });
         }
         if at == count {
             break;
         }
         if h.equal(held.state(at), state) && !present.get(candidate) {
             present.set(candidate);
-            found += 1;
+            walk.found += 1;
         }
+        walk.compared += 1;
     }
-    found
+    walk
 }

@@ -109,6 +109,7 @@ impl RunReader {
         self.stream.read_more(bytes - FRAME_BYTES, &mut self.block).map_err(cut)?;
         self.decoder.decode(name, self.number, &self.block, flat)?;
         self.number += 1;
+        self.run.disk().traffic.count_records_read(u64::from(frame.count));
         let too_many = || Corrupted::file(name, "its blocks hold another number of records");
         self.left = self.left.checked_sub(u64::from(frame.count)).ok_or_else(too_many)?;
         Ok(true)

@@ -30,6 +30,7 @@ impl RunWriter {
     /// Starts a run under a fresh name.
     pub fn create(disk: &Disk, kind: RunKind, options: &RunOptions) -> Result<Self, WriteError> {
         let name = disk.fresh_name(kind.name());
+        let disk = &disk.holding(Some(kind));
         let block_bytes = options.block_records() * options.shape.bytes();
         let bytes = BlockEncoder::footprint(options) + block_bytes as u64;
         let memory = disk.governor.try_reserve(bytes, "run writer")?;
@@ -129,6 +130,7 @@ impl RunWriter {
             stream.append(&index).and_then(|()| stream.append(&tail)).and_then(|()| stream.finish());
         let bytes = written.map_err(|error| WriteError::io(&self.name, error))?;
         self.finished = true;
+        self.disk.traffic.count_records_written(self.records);
         let summary = RunSummary { records: self.records, bytes, tail_checksum };
         let name = std::mem::take(&mut self.name);
         let layout = Layout { options: self.options, most_records: self.options.block_records(), trailer };

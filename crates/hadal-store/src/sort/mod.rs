@@ -6,10 +6,12 @@
 
 mod external;
 mod radix;
+mod shared;
 mod squeeze;
 mod wide;
 
 pub use external::Sorter;
+pub use shared::sort_records_on;
 use squeeze::Squeeze;
 
 use crate::shape::RecordShape;

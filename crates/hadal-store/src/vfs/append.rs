@@ -70,7 +70,7 @@ impl AppendStream {
             let padded = self.filled.next_multiple_of(super::SECTOR);
             self.filling[self.filled..padded].fill(0);
             // Nothing is left to do meanwhile, so another thread would only be waited for.
-            self.disk.traffic.add_written(padded as u64);
+            self.disk.traffic.count_written(self.disk.kind(), padded as u64);
             self.file.write_at(self.offset, &self.filling[..padded])?;
         }
         self.file.set_len(length)?;
@@ -83,7 +83,7 @@ impl AppendStream {
         let (file, offset) = (Arc::clone(&self.file), self.offset);
         self.offset += self.filled as u64;
         self.filled = 0;
-        self.disk.traffic.add_written(bytes as u64);
+        self.disk.traffic.count_written(self.disk.kind(), bytes as u64);
         self.writing = Some(self.disk.threads.submit(move || {
             let result = file.write_at(offset, &full[..bytes]);
             (full, result)

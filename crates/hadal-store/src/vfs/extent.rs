@@ -55,11 +55,11 @@ pub(crate) fn request_extent(
     buffer: AlignedBuffer,
 ) -> PendingExtent {
     let few = range.end - range.start <= FEW_BYTES;
-    let (file, traffic) = (Arc::clone(file), Arc::clone(&disk.traffic));
+    let (file, traffic, kind) = (Arc::clone(file), Arc::clone(&disk.traffic), disk.kind());
     let read = move || {
         let begun = Instant::now();
         let extent = read_extent(&*file, range, buffer)?;
-        traffic.add_read(extent.inside.end as u64);
+        traffic.count_read(kind, extent.inside.end as u64);
         traffic.speed.note(extent.inside.end as u64, begun.elapsed());
         Ok(extent)
     };
@@ -89,6 +89,6 @@ pub(crate) fn read_extent(
 /// Reads `range` into memory of its own, now.
 pub(crate) fn read_range(disk: &Disk, file: &dyn VfsFile, range: Range<u64>) -> io::Result<Vec<u8>> {
     let extent = read_extent(file, range, AlignedBuffer::new(0))?;
-    disk.traffic.add_read(extent.inside.end as u64);
+    disk.traffic.count_read(disk.kind(), extent.inside.end as u64);
     Ok(extent.bytes().to_vec())
 }

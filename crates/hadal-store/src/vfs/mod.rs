@@ -34,6 +34,7 @@ pub(crate) use extent::{Extent, PendingExtent, read_extent, read_range, request_
 pub(crate) use sequential::SequentialStream;
 
 use crate::governor::Governor;
+use crate::run::RunKind;
 
 /// Offsets, lengths and addresses of direct reads and writes are multiples of this.
 pub const SECTOR: usize = 4096;
@@ -123,6 +124,8 @@ pub struct Disk {
     pub traffic: Arc<Traffic>,
     /// Ends long readings, or lets them give way.
     pub brake: Arc<Brake>,
+    /// What its streams are counted as.
+    kind: Option<RunKind>,
     next_file: Arc<AtomicU64>,
 }
 
@@ -133,6 +136,10 @@ pub struct Traffic {
     pub speed: ReadSpeed,
     read: AtomicU64,
     written: AtomicU64,
+    records_read: AtomicU64,
+    records_written: AtomicU64,
+    /// Bytes of runs read and written, by what they hold.
+    by_kind: [(AtomicU64, AtomicU64); RunKind::ALL.len()],
 }
 
 impl Traffic {
@@ -151,6 +158,43 @@ impl Traffic {
         self.bytes_read() + self.bytes_written()
     }
 
+    /// Records of runs read, and written, so far.
+    pub fn records(&self) -> (u64, u64) {
+        (self.records_read.load(Ordering::Relaxed), self.records_written.load(Ordering::Relaxed))
+    }
+
+    /// Counts records of a run that are read.
+    pub(crate) fn count_records_read(&self, records: u64) {
+        self.records_read.fetch_add(records, Ordering::Relaxed);
+    }
+
+    /// Counts records of a run that are written.
+    pub(crate) fn count_records_written(&self, records: u64) {
+        self.records_written.fetch_add(records, Ordering::Relaxed);
+    }
+
+    /// Bytes of runs of this kind read, and written, so far.
+    pub fn of_kind(&self, kind: RunKind) -> (u64, u64) {
+        let (read, written) = &self.by_kind[kind as usize];
+        (read.load(Ordering::Relaxed), written.load(Ordering::Relaxed))
+    }
+
+    /// Counts bytes that a stream reads.
+    pub(crate) fn count_read(&self, kind: Option<RunKind>, bytes: u64) {
+        self.add_read(bytes);
+        if let Some(kind) = kind {
+            self.by_kind[kind as usize].0.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts bytes that a stream writes.
+    pub(crate) fn count_written(&self, kind: Option<RunKind>, bytes: u64) {
+        self.add_written(bytes);
+        if let Some(kind) = kind {
+            self.by_kind[kind as usize].1.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
     /// Counts bytes that somebody reads past the streams of runs.
     pub fn add_read(&self, bytes: u64) {
         self.read.fetch_add(bytes, Ordering::Relaxed);
@@ -166,12 +210,23 @@ impl Disk {
     /// A disk over `vfs`; the first file gets the number `next_file`.
     pub fn new(vfs: Arc<dyn Vfs>, threads: Arc<IoThreads>, governor: Governor, next_file: u64) -> Self {
         let next_file = Arc::new(AtomicU64::new(next_file));
-        Disk { vfs, threads, governor, traffic: Arc::default(), brake: Arc::default(), next_file }
+        let (traffic, brake, kind) = (Arc::default(), Arc::default(), None);
+        Disk { vfs, threads, governor, traffic, brake, kind, next_file }
     }
 
     /// The same disk, whose files go through another folder over its own.
     pub fn through(&self, over: impl FnOnce(Arc<dyn Vfs>) -> Arc<dyn Vfs>) -> Self {
         Disk { vfs: over(Arc::clone(&self.vfs)), ..self.clone() }
+    }
+
+    /// The same disk for runs of this kind, whose bytes are counted by themselves as well.
+    pub(crate) fn holding(&self, kind: Option<RunKind>) -> Self {
+        Disk { kind, ..self.clone() }
+    }
+
+    /// What its streams are counted as.
+    pub(crate) fn kind(&self) -> Option<RunKind> {
+        self.kind
     }
 
     /// A name no file has had yet.

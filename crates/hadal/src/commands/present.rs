@@ -2,7 +2,7 @@
 
 use crate::args::{CheckArgs, TraceFormat};
 use crate::failure::Failure;
-use crate::outcome::{CoverFigures, Outcome, TraceFigures, Used};
+use crate::outcome::{BucketFigures, CoverFigures, Outcome, TraceFigures, Used};
 use crate::output;
 use crate::paint::Paint;
 use crate::trace::{self, Detail, TraceView};
@@ -26,7 +26,10 @@ pub(crate) fn outcome(
         .map(|(_, (property, &hits))| CoverFigures { property: property.name.clone(), hits })
         .collect();
     let threads = prepared.threads(&report);
-    let (buckets, partition) = (report.disk.and_then(|d| d.buckets), report.particular.partition.take());
+    let scalars = std::mem::take(&mut report.particular.scalars);
+    let buckets = report.disk.and_then(|d| d.buckets).map(|buckets| BucketFigures { buckets, scalars });
+    let cache_distances = report.particular.cache_distances.take();
+    let partition = report.particular.partition.take();
     let mut outcome = Outcome::of(report, trace, prepared.memory());
     if !reductions.is_empty() {
         let reason = &mut outcome.decided.reason;
@@ -62,6 +65,7 @@ pub(crate) fn outcome(
     outcome.warnings = warnings;
     outcome.seen.covers = covers;
     outcome.details.buckets = buckets;
+    outcome.details.cache_distances = cache_distances;
     outcome.details.partition = partition;
     outcome.trace = trace.filter(|_| args.output.json).map(|t| t.json(detail(args)));
     outcome

@@ -5,6 +5,7 @@ use hadal_check::units::counted;
 use hadal_check::{Answer, Coverage};
 use hadal_search::directed::DirectedFigures;
 use hadal_search::partition::PartitionFigures;
+use hadal_search::report::{CacheDistanceFigures, Locality};
 use hadal_search::{Buckets, Report};
 use hadal_store::vfs::ReadCost;
 use serde::Serialize;
@@ -153,8 +154,16 @@ pub struct StoredFigures {
     pub disk_bytes_read: u64,
     /// Bytes written to disk.
     pub disk_bytes_written: u64,
+    /// Records of sorted runs read from disk.
+    pub disk_records_read: u64,
+    /// Records of sorted runs written to disk.
+    pub disk_records_written: u64,
     /// How states were stored, in order.
     pub storage: Vec<StorageFigures>,
+    /// How far back the farthest duplicate lies, in layers.
+    pub locality: Option<Locality>,
+    /// Most states in the cache before duplicate detection on disk.
+    pub cache_states: u64,
     /// What reading from disk costs, for `--explain`.
     #[serde(skip)]
     pub read_cost: Option<ReadCost>,
@@ -206,7 +215,10 @@ pub struct Seen {
 pub struct Details {
     /// The buckets of `--strategy hash`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub buckets: Option<Buckets>,
+    pub buckets: Option<BucketFigures>,
+    /// What `--cache-distances` measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_distances: Option<CacheDistanceFigures>,
     /// Figures of `--strategy part`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<PartitionFigures>,
@@ -216,6 +228,16 @@ pub struct Details {
     /// Figures of each worker of `--cluster`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerFigures>,
+}
+
+/// Buckets, and the scalars that states were parted by.
+#[derive(Clone, Debug, Serialize)]
+pub struct BucketFigures {
+    /// How many there were and what became of them.
+    #[serde(flatten)]
+    pub buckets: Buckets,
+    /// The scalars, those of the first partition first.
+    pub scalars: Vec<String>,
 }
 
 /// One worker of several.
@@ -245,7 +267,11 @@ impl StoredFigures {
             peak_disk_bytes: report.disk.map_or(0, |d| d.peak),
             disk_bytes_read: report.disk.map_or(0, |d| d.read),
             disk_bytes_written: report.disk.map_or(0, |d| d.written),
+            disk_records_read: report.disk.map_or(0, |d| d.records.0),
+            disk_records_written: report.disk.map_or(0, |d| d.records.1),
             storage: report.stages.iter().map(stage).collect(),
+            locality: report.locality(),
+            cache_states: report.disk.map_or(0, |d| d.cache_states),
             read_cost: report.disk.and_then(|d| d.read_cost),
         }
     }

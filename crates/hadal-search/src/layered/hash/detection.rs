@@ -2,9 +2,10 @@
 
 use super::sample::initial_partition;
 use super::structured::StructuredDetector;
-use super::{HashDetector, Partition};
+use super::{HashDetector, Partition, Tabling};
 use crate::layered::detection::{BUCKET_CACHE_SHARE, Detection, LEAST_CACHE_SHARE, Payloads, TABLE_SHARE};
 use crate::strategy::PartitionSource;
+use std::time::Instant;
 
 /// Potential buckets of the initial partition, at most, and the memory each should have.
 const MOST_BUCKETS: u64 = 1000;
@@ -17,6 +18,7 @@ pub(crate) static HASH: Detection = Detection {
     make: |making| {
         let (space, strategy) = (making.space, making.strategy);
         let wanted = (making.governor.limit() / BYTES_PER_BUCKET).clamp(16, MOST_BUCKETS);
+        let begun = Instant::now();
         let partition = match &strategy.partition {
             PartitionSource::Sampled(sampling) => {
                 initial_partition(space, making.governor, wanted, *sampling)
@@ -27,9 +29,20 @@ pub(crate) static HASH: Detection = Detection {
             }
             PartitionSource::Saved(text) => Partition::load(space, text)?,
         };
+        let sampling = begun.elapsed();
         let parting = (partition, strategy.split_by);
-        let table = making.share(TABLE_SHARE);
-        Ok(Box::new(HashDetector::new(making.disk, making.options, parting, table, strategy.looking())?))
+        let table = match strategy.shared_table {
+            true => Tabling::InTurn(making.share(BUCKET_CACHE_SHARE + TABLE_SHARE)),
+            false => Tabling::Own(making.share(TABLE_SHARE)),
+        };
+        let detector = HashDetector::new(
+            making.disk,
+            making.options,
+            parting,
+            (table, making.threads),
+            strategy.looking(),
+        )?;
+        Ok(Box::new(detector.sampled_in(sampling)))
     },
 };
 

@@ -19,7 +19,7 @@ pub use partition::{Partition, PartitionError, SplitBy};
 pub use sample::Sampling;
 
 use super::Trouble;
-use super::closed_set::ClosedSet;
+use super::closed_set::{ClosedSet, TakesClosed};
 use super::detector::{Detector, Found, LayerView, Rests};
 use super::journal::LayerWriter;
 use super::settling::{Looking, Settling};
@@ -27,10 +27,10 @@ use crate::report::Buckets;
 use detect::{Bench, Fresh};
 use hadal_store::Reservation;
 use hadal_store::levels::LevelPolicy;
+use hadal_store::merge::ClosedFilter;
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::sort_records;
-use hadal_store::table::StateTable;
 use hadal_store::vfs::{CachedFolder, Disk};
 use hadal_system::Ascending;
 use hadal_system::random::Xorshift;
@@ -41,9 +41,20 @@ use waiting::{Waiting, lead, led, unlead};
 /// Files that were written lately take at most one part in so many of the budget.
 const RECENT_PART: u64 = 16;
 /// Candidates in RAM, and small closed layers, take at most one part in so many.
-const HELD_PART: u64 = 32;
+const HELD_PART: u64 = 48;
+/// Buckets are decided by several threads only where each has so much of the budget.
+const JUDGE_BYTES: u64 = 12 << 20;
 /// States that decide about a split.
 const SAMPLED: usize = 10_000;
+
+/// The bytes of the table in which the candidates of a bucket meet.
+#[derive(Clone, Copy)]
+pub(crate) enum Tabling {
+    /// For as long as there are buckets.
+    Own(u64),
+    /// While a layer is found; before, they are the cache's (Lamborn 2014, sec. 4.2.1).
+    InTurn(u64),
+}
 
 /// First and last depth of some layers.
 pub(super) type Depths = (u64, u64);
@@ -65,6 +76,7 @@ pub(crate) struct HashDetector {
     /// Where recent layers are looked at only.
     settling: Option<Settling>,
     splits: u64,
+    sampling_ms: u64,
     /// Duplicates met while buckets were split before the layer ended.
     within_split: u64,
     _memory: Reservation,
@@ -75,24 +87,29 @@ impl HashDetector {
         disk: &Disk,
         options: RunOptions,
         (partition, split_by): (Partition, SplitBy),
-        table_bytes: u64,
+        (tabling, threads): (Tabling, usize),
         looking: Option<Looking>,
     ) -> Result<Self, Trouble> {
         let most = (disk.governor.limit() / HELD_PART).clamp(64 << 10, 64 << 20);
         let shape = options.shape;
-        let capacity = (table_bytes / 2 / (8 * shape.stride() as u64 + 16)).max(16);
+        let (Tabling::Own(table_bytes) | Tabling::InTurn(table_bytes)) = tabling;
+        // What comes and goes is no larger than what a bucket may take besides.
+        let for_bucket = match tabling {
+            Tabling::Own(bytes) => bytes,
+            Tabling::InTurn(bytes) => bytes / 2,
+        };
+        let judges = threads.min((disk.governor.limit() / JUDGE_BYTES) as usize).max(1);
+        let capacity = (for_bucket / judges as u64 / 2 / (8 * shape.stride() as u64 + 16)).max(16);
         let table = disk.governor.part(table_bytes);
         // Nothing here is ever committed: small runs that are merged soon need not reach the disk.
         let recent = disk.governor.part(disk.governor.limit() / RECENT_PART);
         let disk = disk.through(|folder| Arc::new(CachedFolder::new(folder, recent)));
         let most_held = most as usize / 8;
         let policy = LevelPolicy::Merging { ratio: 3 };
-        let table =
-            StateTable::keeping((shape.words(), shape.words() as u32 * 64), shape.payload(), 1, &table)?;
         Ok(HashDetector {
             closed: ClosedSet::new(&disk, led(options), policy, most_held / 2),
             closed_states: Vec::new(),
-            bench: Bench::new(Waiting::new(&disk, options, most_held), table, capacity),
+            bench: Bench::new(Waiting::new(&disk, options, most_held), (tabling, &table), capacity, judges)?,
             options,
             shape,
             partition,
@@ -102,12 +119,20 @@ impl HashDetector {
             depth: 0,
             settling: looking.map(|looking| Settling::new(&disk, options, looking)).transpose()?,
             splits: 0,
+            sampling_ms: 0,
             within_split: 0,
             // Candidates of all buckets, what is being sorted of them, small closed layers, the copy made when they grow, new
             // states, and one bucket's candidates as they came and as they are sorted.
-            _memory: disk.governor.try_reserve(4 * most + Bench::footprint(shape, capacity), "buckets")?,
+            _memory: disk
+                .governor
+                .try_reserve(4 * most + judges as u64 * Bench::footprint(shape, capacity), "buckets")?,
             disk,
         })
+    }
+
+    /// The same, whose first scalars were chosen in this time.
+    pub(crate) fn sampled_in(self, sampling: std::time::Duration) -> Self {
+        HashDetector { sampling_ms: sampling.as_millis() as u64, ..self }
     }
 
     /// The bucket of a state.
@@ -228,20 +253,36 @@ impl HashDetector {
         let mut found = Found::default();
         self.split_large(&mut found).await?;
         self.bench.begin().await?;
+        found.work = self.bench.waiting.work();
         let mut fresh = Fresh::new(layer, found, &self.disk, led(self.options), self.most_held / 2);
-        let mut pass = self.closed.filter(since.unwrap_or(0))?;
+        let mut passes = Vec::new();
+        for _ in 0..self.bench.judges() {
+            passes.push(self.closed.filter(since.unwrap_or(0))?);
+        }
+        let mut group = Vec::new();
         for bucket in 0..self.closed_states.len() {
-            if self.bench.waiting.count(bucket) > 0 {
-                let before = fresh.layer.states();
-                self.bench.decide(bucket, &mut pass, &mut fresh).await?;
-                self.closed_states[bucket] += fresh.layer.states() - before;
+            if self.bench.waiting.count(bucket) == 0 {
+                continue;
+            }
+            let is_large = self.bench.is_too_large(bucket);
+            if is_large || group.len() == passes.len() {
+                self.bench.decide_together(&group, &mut passes, &mut fresh)?;
+                group.clear();
                 self.disk.rest().await?;
             }
+            match is_large {
+                true => self.bench.decide(bucket, &mut passes[0], &mut fresh).await?,
+                false => group.push(bucket),
+            }
         }
-        pass.by_distance(self.depth, &mut fresh.found.by_distance);
-        drop(pass);
+        self.bench.decide_together(&group, &mut passes, &mut fresh)?;
+        for pass in &passes {
+            pass.by_distance(self.depth, &mut fresh.found.by_distance);
+            fresh.found.work.comparisons += pass.comparisons();
+        }
+        drop(passes);
         self.bench.end();
-        let (mut found, closing) = fresh.finish()?;
+        let (mut found, closing) = fresh.finish(&mut self.closed_states)?;
         self.closed.add(self.depth, closing.view()).await?;
         if let Some(settling) = &mut self.settling {
             settling.checked(since, &found.by_distance);
@@ -303,8 +344,13 @@ impl Detector for HashDetector {
     }
 
     fn buckets(&self) -> Option<Buckets> {
-        let (buckets, splits, sorted) = (self.closed_states.len() as u64, self.splits, self.bench.merged);
-        Some(Buckets { buckets, splits, sorted })
+        let (buckets, depth) = (self.closed_states.len() as u64, self.partition.depth());
+        let (splits, sorted, sampling_ms) = (self.splits, self.bench.merged, self.sampling_ms);
+        Some(Buckets { buckets, splits, sorted, depth, sampling_ms })
+    }
+
+    fn scalars(&self) -> Vec<String> {
+        self.partition.scalars()
     }
 
     fn hand_over<'s>(&'s mut self, to: &'s mut dyn Detector) -> Rests<'s, ()> {
@@ -323,7 +369,7 @@ impl Detector for HashDetector {
 async fn each_closed(
     (closed, shape): (&ClosedSet, RecordShape),
     bucket: usize,
-    take: &mut dyn FnMut(Depths, &[u64]) -> Result<(), Trouble>,
+    take: &mut TakesClosed<'_>,
 ) -> Result<(), Trouble> {
     let words = shape.words();
     let (mut from, mut to) = (vec![0; words + 1], vec![u64::MAX; words + 1]);

@@ -4,7 +4,7 @@
 //! split by one more piece; nothing else moves.
 
 use hadal_system::StateSpace;
-use hadal_system::state::get_bits;
+use hadal_system::state::{get_bits, hash};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::slice::ChunksExact;
@@ -44,6 +44,28 @@ pub struct Partition {
     buckets: usize,
     /// The pieces that every path from the root begins with.
     plan: Vec<usize>,
+    /// Where paths lead that were taken lately.
+    #[serde(skip)]
+    lately: Lately,
+}
+
+/// The nodes behind the planned pieces by the values of those, as many as there is room for.
+#[derive(Clone, Debug, Default)]
+struct Lately {
+    /// Values and node, by a hash of the values.
+    places: Vec<Option<(u64, usize)>>,
+}
+
+/// Places for paths that were taken lately.
+const LATELY: usize = 1 << 10;
+
+impl Lately {
+    fn place(&mut self, values: u64) -> &mut Option<(u64, usize)> {
+        if self.places.is_empty() {
+            self.places.resize(LATELY, None);
+        }
+        &mut self.places[hash(&[values]) as usize % LATELY]
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -75,7 +97,15 @@ impl Partition {
         let pieces = pieces(space);
         let layout = layout(&pieces, space);
         let nodes = vec![Node::Leaf { bucket: 0, used: Vec::new() }];
-        Partition { version: VERSION, layout, pieces, nodes, buckets: 1, plan: Vec::new() }
+        Partition {
+            version: VERSION,
+            layout,
+            pieces,
+            nodes,
+            buckets: 1,
+            plan: Vec::new(),
+            lately: Lately::default(),
+        }
     }
 
     /// By these scalars; a name also stands for everything inside it (`a` for `a[1].b`).
@@ -119,10 +149,27 @@ impl Partition {
                 *piece < pieces && children.values().all(|&child| n < child && child < nodes)
             }
         };
-        if nodes == 0 || !partition.nodes.iter().enumerate().all(sound) {
+        let is_sound = nodes > 0 && partition.nodes.iter().enumerate().all(sound);
+        if !is_sound || !partition.follows_plan() {
             return Err(PartitionError::Damaged("its tree is broken".into()));
         }
         Ok(partition)
+    }
+
+    /// Whether every path from the root begins with the planned pieces.
+    fn follows_plan(&self) -> bool {
+        let mut next = vec![(0, 0)];
+        while let Some((node, depth)) = next.pop() {
+            match (&self.nodes[node], self.plan.get(depth)) {
+                (Node::Leaf { .. }, Some(_)) => return false,
+                (Node::Inner { piece, .. }, Some(planned)) if piece != planned => return false,
+                (Node::Inner { children, .. }, Some(_)) => {
+                    next.extend(children.values().map(|&child| (child, depth + 1)));
+                }
+                (_, None) => {}
+            }
+        }
+        true
     }
 
     /// For a file.
@@ -136,6 +183,30 @@ impl Partition {
         self.buckets
     }
 
+    /// The scalars that states are parted by, each once: those of the first partition, then those of splits.
+    pub fn scalars(&self) -> Vec<String> {
+        let split = self.nodes.iter().filter_map(|node| match node {
+            Node::Inner { piece, .. } => Some(*piece),
+            Node::Leaf { .. } => None,
+        });
+        let mut names: Vec<String> = Vec::new();
+        for piece in self.plan.iter().copied().chain(split) {
+            if !names.contains(&self.pieces[piece].name) {
+                names.push(self.pieces[piece].name.clone());
+            }
+        }
+        names
+    }
+
+    /// Most pieces on the way to a bucket.
+    pub fn depth(&self) -> u64 {
+        let depths = self.nodes.iter().map(|node| match node {
+            Node::Leaf { used, .. } => used.len(),
+            Node::Inner { .. } => 0,
+        });
+        depths.max().unwrap_or(0) as u64
+    }
+
     /// The pieces that states can be parted by.
     pub(super) fn pieces(&self) -> &[Piece] {
         &self.pieces
@@ -144,6 +215,7 @@ impl Partition {
     /// Parts the whole by these pieces.
     pub(super) fn split_evenly(&mut self, pieces: &[usize]) {
         self.nodes.clear();
+        self.lately = Lately::default();
         self.buckets = 0;
         // Children appear as states do.
         self.plan = pieces.to_vec();
@@ -179,8 +251,36 @@ impl Partition {
 
     /// The bucket of a state; a value not met before makes a new one.
     pub(super) fn bucket(&mut self, state: &[u64]) -> usize {
-        let mut at = 0;
+        let Some(values) = self.planned_values(state) else { return self.walk(state, 0, None) };
+        match *self.lately.place(values) {
+            Some((same, at)) if same == values => self.walk(state, at, None),
+            _ => self.walk(state, 0, Some(values)),
+        }
+    }
+
+    /// The values of the planned pieces, where there are some and they fit a word.
+    fn planned_values(&self, state: &[u64]) -> Option<u64> {
+        let (mut values, mut bits) = (0, 0);
+        for &piece in &self.plan {
+            let piece = &self.pieces[piece];
+            bits += piece.width;
+            if bits > u64::BITS {
+                return None;
+            }
+            // Pieces are narrower than a word.
+            values = values << piece.width | piece.value(state);
+        }
+        (bits > 0).then_some(values)
+    }
+
+    /// The bucket of a state from this node on; the node behind the planned pieces is noted under their `values`.
+    fn walk(&mut self, state: &[u64], mut at: usize, values: Option<u64>) -> usize {
+        let mut level = 0;
         loop {
+            if let Some(values) = values.filter(|_| level == self.plan.len()) {
+                *self.lately.place(values) = Some((values, at));
+            }
+            level += 1;
             let (value, used) = match &self.nodes[at] {
                 Node::Leaf { bucket, .. } => return *bucket,
                 Node::Inner { piece, used, children } => {

@@ -13,8 +13,10 @@ use super::super::journal::LayerWriter;
 use super::detect::Fresh;
 use super::projection::project;
 use super::waiting::led;
-use super::{HashDetector, Partition, SplitBy, each_closed};
+use super::{HashDetector, Partition, SplitBy, Tabling, each_closed};
 use crate::lane::{Batch, Lane, Sink};
+use crate::report::Buckets;
+use hadal_store::merge::ClosedFilter;
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunWriter};
 use hadal_store::shape::Records;
 use hadal_store::sort::{scratch_bytes, sort_records};
@@ -82,7 +84,8 @@ impl StructuredDetector {
         let wanted = (tables / LEAST_TABLE).clamp(8, MOST_NODES) as usize;
         let partition = project(space, &disk.governor, wanted)?;
         let table = limit / 100 * WAITING_SHARE;
-        let hash = HashDetector::new(disk, options, (partition, SplitBy::SmallestLargest), table, None)?;
+        let parting = (partition, SplitBy::SmallestLargest);
+        let hash = HashDetector::new(disk, options, parting, (Tabling::Own(table), 1), None)?;
         let most = (limit / 64).clamp(32 << 10, 16 << 20);
         let most_next = most as usize / 8;
         let sorting = scratch_bytes(options.shape, most_next / options.shape.words());
@@ -243,10 +246,10 @@ impl StructuredDetector {
             false => hash.bench.decide(bucket, &mut pass, &mut fresh).await?,
         }
         pass.by_distance(hash.depth, &mut fresh.found.by_distance);
+        fresh.found.work.comparisons += pass.comparisons();
         drop(pass);
         let closing;
-        (*found, closing) = fresh.finish()?;
-        hash.closed_states[bucket] += closing.view().states();
+        (*found, closing) = fresh.finish(&mut hash.closed_states)?;
         hash.closed.add(hash.depth, closing.view()).await
     }
 
@@ -331,6 +334,7 @@ impl StructuredDetector {
             bucket += 1;
         }
         self.hash.bench.begin().await?;
+        found.work = self.hash.bench.waiting.work();
         for bucket in 0..self.hash.closed_states.len() {
             if self.hash.bench.waiting.count(bucket) > 0 {
                 self.decide_bucket(bucket, layer, &mut found).await?;
@@ -438,6 +442,14 @@ impl Detector for StructuredDetector {
 
     fn adopt<'s>(&'s mut self, depth: u64, layer: LayerView<'s>) -> Rests<'s, ()> {
         self.hash.adopt(depth, layer)
+    }
+
+    fn buckets(&self) -> Option<Buckets> {
+        Detector::buckets(&self.hash)
+    }
+
+    fn scalars(&self) -> Vec<String> {
+        self.hash.scalars()
     }
 
     fn scopes(&mut self) -> Option<&mut dyn Scopes> {

@@ -2,12 +2,15 @@
 //! number of their bucket. At the end of a layer the buckets are gone through in order, and so is each run, once.
 
 use super::super::Trouble;
+use crate::report::DetectionWork;
 use hadal_store::error::ReadError;
 use hadal_store::merge::{BlockSource, MemorySource, MergeLimits, RunMerge, merge_unique};
 use hadal_store::run::{BlockIndex, RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::sort_unique;
 use hadal_store::vfs::Disk;
+use hadal_system::state::compare;
+use std::cmp::Ordering;
 
 /// Options for records led by the number of a bucket: their most significant word.
 pub(super) fn led(options: RunOptions) -> RunOptions {
@@ -31,6 +34,9 @@ pub(super) fn unlead(led: &[u64], led_stride: usize, into: &mut Vec<u64>) {
     }
 }
 
+/// Takes candidates that were another bucket's.
+type Moves<'t> = dyn FnMut(&mut Waiting, &[u64]) -> Result<(), Trouble> + 't;
+
 pub(super) struct Waiting {
     disk: Disk,
     /// Of led records.
@@ -38,11 +44,15 @@ pub(super) struct Waiting {
     shape: RecordShape,
     /// By bucket, in RAM, as they came.
     held: Vec<Vec<u64>>,
+    /// Whether those in RAM ascend, each of them once.
+    ascend: Vec<bool>,
     held_words: usize,
     most_held: usize,
     /// Candidates added by bucket, duplicates included.
     counts: Vec<u64>,
     runs: Vec<RunFile>,
+    written: u64,
+    passes: u64,
 }
 
 impl Waiting {
@@ -53,10 +63,13 @@ impl Waiting {
             options: led(options),
             shape: options.shape,
             held: Vec::new(),
+            ascend: Vec::new(),
             held_words: 0,
             most_held,
             counts: Vec::new(),
             runs: Vec::new(),
+            written: 0,
+            passes: 0,
         }
     }
 
@@ -78,9 +91,15 @@ impl Waiting {
     pub(super) fn add(&mut self, bucket: usize, record: &[u64]) -> Result<(), Trouble> {
         if self.held.len() <= bucket {
             self.held.resize_with(bucket + 1, Vec::new);
+            self.ascend.resize(bucket + 1, true);
             self.counts.resize(bucket + 1, 0);
         }
-        self.held[bucket].extend_from_slice(record);
+        let held = &mut self.held[bucket];
+        let last = held.len().checked_sub(record.len()).map(|at| self.shape.state(&held[at..]));
+        self.ascend[bucket] = last.is_none_or(|last| {
+            self.ascend[bucket] && compare(last, self.shape.state(record)) == Ordering::Less
+        });
+        held.extend_from_slice(record);
         self.counts[bucket] += 1;
         self.held_words += record.len();
         if self.held_words > self.most_held {
@@ -104,16 +123,13 @@ impl Waiting {
             run.push_all(Records::new(self.options.shape, &led))?;
         }
         self.held_words = 0;
+        self.written += 1;
         self.runs.push(run.finish()?);
         Ok(())
     }
 
     /// Takes a bucket's candidates out, for other buckets: calls `take` with them in pieces.
-    pub(super) async fn remove(
-        &mut self,
-        bucket: usize,
-        take: &mut dyn FnMut(&mut Waiting, &[u64]) -> Result<(), Trouble>,
-    ) -> Result<(), Trouble> {
+    pub(super) async fn remove(&mut self, bucket: usize, take: &mut Moves<'_>) -> Result<(), Trouble> {
         let held = self.held.get_mut(bucket).map(std::mem::take).unwrap_or_default();
         self.held_words -= held.len();
         if let Some(count) = self.counts.get_mut(bucket) {
@@ -162,17 +178,23 @@ impl Waiting {
             let runs = std::mem::take(&mut self.runs);
             let merged = merge_unique(&self.disk, runs, RunKind::Candidates, &self.options, limits);
             let run = merged.await?.0;
+            self.passes += 1;
             self.runs.push(run);
         }
         let open = |run| Ok(Cursor::new(RunReader::open(run)?));
         Ok(Taking { cursors: self.runs.iter().map(open).collect::<Result<_, Trouble>>()? })
     }
 
+    /// What they took so far: runs written, and merges of them ahead of the last.
+    pub(super) fn work(&self) -> DetectionWork {
+        DetectionWork { runs: self.written, passes: self.passes, ..DetectionWork::default() }
+    }
+
     /// Forgets all of them.
     pub(super) fn clear(&mut self) {
         self.held.iter_mut().for_each(|held| *held = Vec::new());
         self.counts.fill(0);
-        self.held_words = 0;
+        (self.held_words, self.written, self.passes) = (0, 0, 0);
         self.runs.clear();
     }
 
@@ -212,26 +234,32 @@ pub(super) struct Taking {
 }
 
 impl Taking {
-    /// Replaces `into` by all candidates of a bucket; equal ones may be among them.
+    /// Replaces `into` by all candidates of a bucket. Whether they ascend, each of them once: they may not where they came
+    /// from several places.
     pub(super) fn take(
         &mut self,
         waiting: &mut Waiting,
         bucket: usize,
         into: &mut Vec<u64>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<bool, Trouble> {
+        let (mut places, mut ascend) = (0, true);
         into.clear();
         if let Some(held) = waiting.held.get_mut(bucket) {
             waiting.held_words -= held.len();
             into.append(held);
             *held = Vec::new();
+            places += u32::from(!into.is_empty());
+            ascend = waiting.ascend[bucket];
         }
         let led = waiting.options.shape;
         for cursor in &mut self.cursors {
+            let before = into.len();
             while cursor.find(bucket as u64, led)? {
                 unlead(cursor.part(bucket as u64, led), led.stride(), into);
             }
+            places += u32::from(into.len() > before);
         }
-        Ok(())
+        Ok(ascend && places <= 1)
     }
 
     /// All candidates of a bucket as led records, ascending and each once; `held` is for those in RAM.

@@ -192,9 +192,15 @@ impl Sweep<'_> {
             disk: Some(DiskFigures {
                 read_cost: self.disk.traffic.speed.cost(),
                 buckets: self.detector.buckets(),
+                cache_states: self.cache.most_states(),
                 ..DiskFigures::of(&self.disk, self.journal.bytes())
             }),
-            particular: Particular { covering, ..Particular::default() },
+            particular: Particular {
+                covering,
+                cache_distances: self.cache.distances(),
+                scalars: self.detector.scalars(),
+                ..Particular::default()
+            },
             proviso: if has_found(&self.lanes) { Some(Proviso::WrongSeen) } else { self.proviso },
             ..answer.report(self.task, &self.governor)
         }

@@ -89,6 +89,7 @@ impl<'a> Sweep<'a> {
         self.begun = self.begun.max(done);
         // Its memory is needed for what comes.
         drop(source);
+        self.counted.row.detection.layer_read = mark.layers_read(&self.disk);
         if stopped.is_none()
             && let Err(trouble) = self.drain().await
         {
@@ -170,8 +171,10 @@ impl<'a> Sweep<'a> {
         let mut layer = self.journal.writer();
         let disk = self.disk.clone();
         let armed = self.task.control.brake(&disk);
+        self.cache.leave();
         let (found, seconds) = busy(self.detector.finish_layer(&mut layer)).await;
         drop(armed);
+        self.cache.come_back()?;
         let own = layer.states();
         let fired = self.fired() - fired;
         let row = &mut self.counted.row;
