@@ -75,6 +75,8 @@ pub fn figure(name: &str, run: &Exploration) -> Option<f64> {
         }
         "buckets" => run.json.pointer("/buckets/buckets").and_then(Value::as_f64),
         "splits" => run.json.pointer("/buckets/splits").and_then(Value::as_f64),
+        "comparisons" => sum("/detection/comparisons"),
+        "locality" => run.json.pointer("/locality/most").and_then(Value::as_f64),
         "duplicates" => Some(sum("/transitions")? - sum("/unique")?),
         _ => None,
     }

@@ -1,9 +1,10 @@
 //! `hadal bench lamborn`: the tables of Lamborn's dissertation (2014) with our columns beside them.
 //!
-//! Four of its models are public and identified. Each is run in a small size, and in the published one where `--max-states`
+//! Ten of its models are public and identified. Each is run in a small size, and in the published one where `--max-states`
 //! and `--time-limit` allow it; every other row says why it was not run. Strategies are hadal's of the same name.
 
 mod figures;
+mod profile;
 mod published;
 
 use super::corpus::Corpus;
@@ -14,6 +15,7 @@ use super::scratch::Scratch;
 use crate::args::BenchArgs;
 use crate::error::BenchError;
 use hadal_check::units::{counted, decimal, size};
+use profile::ProfileCompared;
 use published::{Instance, Row, Size};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -32,6 +34,7 @@ struct LambornReport {
     threads: u16,
     clock: &'static str,
     rows: Vec<Compared>,
+    layers: Vec<ProfileCompared>,
 }
 
 /// A published row and ours.
@@ -71,12 +74,14 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         threads: args.threads,
         clock: args.clock.name(),
         rows: Vec::new(),
+        layers: Vec::new(),
     };
     let mut table = String::new();
-    let only = |row: &&Row| {
-        let name = format!("{} {}", row.table, row.model);
+    let chosen = |table: &str, model: &str| {
+        let name = format!("{table} {model}");
         args.chosen.only.as_deref().is_none_or(|text| name.contains(text))
     };
+    let only = |row: &&Row| chosen(&row.table, &row.model);
     for row in published.rows.iter().filter(only) {
         if table != row.table {
             table.clone_from(&row.table);
@@ -95,7 +100,15 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         }
         report.rows.push(Compared { published: row.clone(), ours });
     }
-    if report.rows.is_empty() {
+    for profile in published.profiles.iter().filter(|it| chosen(&it.table, &it.model)) {
+        let same = |instance: &&Instance| instance.model == profile.model && instance.size == Size::Published;
+        if let Some(instance) = published.instances.iter().find(same) {
+            let compared = bench.compare_layers(profile, instance)?;
+            println!("\nTable {}, layers\n{}", profile.table, compared.told());
+            report.layers.push(compared);
+        }
+    }
+    if report.rows.is_empty() && report.layers.is_empty() {
         return Err(BenchError::Usage(
             "--only names no row: say a table or a model, such as 3.1 or mcslock".into(),
         ));
@@ -129,7 +142,7 @@ impl Bench<'_> {
             seconds: None,
             values: Vec::new(),
         };
-        let most = self.args.chosen.max_states.unwrap_or(USUAL_MOST_STATES);
+        let most = self.most_states();
         if instance.case.states > most {
             ours.not_run = Some(format!("{} states, above --max-states {most}", instance.case.states));
             return Ok(ours);
@@ -158,16 +171,25 @@ impl Bench<'_> {
         Ok(ours)
     }
 
+    /// The largest search that is made.
+    fn most_states(&self) -> u64 {
+        self.args.chosen.max_states.unwrap_or(USUAL_MOST_STATES)
+    }
+
     fn explore(
         &mut self,
         variant: &str,
         instance: &Instance,
         saved: &str,
     ) -> Result<Result<&Exploration, &'static str>, BenchError> {
-        let mut words = match figures::arguments(variant, instance, saved) {
-            Ok(words) => words,
-            Err(why) => return Ok(Err(why)),
-        };
+        match figures::arguments(variant, instance, saved) {
+            Ok(words) => self.search(instance, words).map(Ok),
+            Err(why) => Ok(Err(why)),
+        }
+    }
+
+    /// Explores an instance with these arguments, unless that was done before.
+    fn search(&mut self, instance: &Instance, mut words: Vec<String>) -> Result<&Exploration, BenchError> {
         let budget = if instance.size == Size::Published { PUBLISHED_BUDGET } else { LEAST_BUDGET };
         words.extend(["--memory".to_owned(), budget.to_string()]);
         let key = format!("{} {}", instance.case.name(), words.join(" "));
@@ -183,7 +205,7 @@ impl Bench<'_> {
             let run = Exploration::run(&self.hadal, &instance.case, &model, &words, None)?;
             self.runs.insert(key.clone(), run);
         }
-        Ok(Ok(&self.runs[&key]))
+        Ok(&self.runs[&key])
     }
 }
 
@@ -275,6 +297,8 @@ fn page(report: &LambornReport) -> String {
         }
         page.push_str(&html::table(&format!("Table {table}"), &["model", "who", "figures"], &lines));
     }
+    let layers: Vec<Vec<String>> = report.layers.iter().map(|it| vec![it.table.clone(), it.told()]).collect();
+    page.push_str(&html::table("Layers", &["table", "comparison"], &layers));
     let rows: Vec<Vec<String>> = factors(report).into_iter().map(|line| vec![line]).collect();
     page.push_str(&html::table("Time of each variant over the first of its table", &["factor"], &rows));
     page.push_str(html::END);

@@ -47,10 +47,23 @@ pub struct Instance {
     pub counts: Option<(u64, u64)>,
 }
 
+/// How many states each layer has.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Profile {
+    /// The table's number.
+    pub table: String,
+    /// The model, as the dissertation calls it.
+    pub model: String,
+    /// New states of each layer, from the first on.
+    pub layers: Vec<u64>,
+}
+
 /// Everything in the table.
 pub struct Published {
     /// The rows, in the order of the tables.
     pub rows: Vec<Row>,
+    /// The tables of layers.
+    pub profiles: Vec<Profile>,
     /// The instances.
     pub instances: Vec<Instance>,
 }
@@ -61,7 +74,7 @@ pub fn all() -> Result<Published, BenchError> {
 }
 
 fn parse(table: &str) -> Result<Published, String> {
-    let mut published = Published { rows: Vec::new(), instances: Vec::new() };
+    let mut published = Published { rows: Vec::new(), profiles: Vec::new(), instances: Vec::new() };
     for (n, line) in table.lines().enumerate() {
         let fields: Vec<&str> = line.split('\t').collect();
         let wrong = |what: &str| format!("line {}: {what}", n + 1);
@@ -78,13 +91,21 @@ fn parse(table: &str) -> Result<Published, String> {
                     })
                     .collect::<Result<_, String>>()?,
             }),
+            ["layers", table, model, layers] => published.profiles.push(Profile {
+                table: table.to_owned(),
+                model: model.to_owned(),
+                layers: layers
+                    .split(' ')
+                    .map(|states| states.parse().map_err(|_| wrong(states)))
+                    .collect::<Result<_, String>>()?,
+            }),
             ["instance", ref fields @ ..] => {
                 published
                     .instances
                     .push(instance(fields).ok_or_else(|| wrong("no instance of eleven columns"))?);
             }
             _ if line.starts_with('#') || line.trim().is_empty() => {}
-            _ => return Err(wrong("neither a row nor an instance")),
+            _ => return Err(wrong("neither a row nor layers nor an instance")),
         }
     }
     Ok(published)
@@ -149,6 +170,9 @@ fn seconds(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
+    const IDENTIFIED: [&str; 10] =
+        ["mcslock", "eadash", "arbiter1", "arbiter2", "newlist", "ns", "adashe", "ldash", "sci1", "sci2"];
+
     #[test]
     fn every_table_is_there_and_identified_models_have_two_instances() {
         let published = all().expect("the table is well formed");
@@ -158,7 +182,10 @@ mod tests {
         for table in tables {
             assert!(published.rows.iter().any(|row| row.table == table && !row.values.is_empty()), "{table}");
         }
-        for model in ["mcslock", "eadash", "arbiter1", "newlist"] {
+        let sums: Vec<(usize, u64)> =
+            published.profiles.iter().map(|it| (it.layers.len(), it.layers.iter().sum())).collect();
+        assert_eq!(sums, [(70, 145_114_130), (154, 666_254_196)], "tables 3.6 and 3.7");
+        for model in IDENTIFIED {
             let sizes: Vec<Size> =
                 published.instances.iter().filter(|i| i.model == model).map(|i| i.size).collect();
             assert_eq!(sizes, [Size::Small, Size::Published], "{model}");

@@ -25,7 +25,7 @@ pub const SUITE: &str = "partition";
 /// Heuristics that are measured at every share; the others at the smallest.
 const AT_EVERY_SHARE: [&str; 3] = [BASELINE, "de", "adaptive"];
 /// What PART is compared with at the smallest share: the paper's layered baseline, and hadal's own choice.
-const OTHERS: [&str; 2] = ["hash", "auto"];
+const OTHERS: [&str; 2] = ["bfs-hd3", "auto"];
 
 /// Measures every chosen model; exit code 1 where a count is wrong.
 pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {

@@ -16,7 +16,7 @@ pub fn render(report: &PartitionReport, clock: Clock) -> String {
     let mut bars = Vec::new();
     for model in &report.models {
         let ours = [
-            ("hash", model.other_ratio("hash", clock)),
+            ("BFS-HD3", model.other_ratio("bfs-hd3", clock)),
             ("part, de", model.part_ratio("de", share, clock)),
             ("part, adaptive", model.part_ratio("adaptive", share, clock)),
             ("auto", model.other_ratio("auto", clock)),

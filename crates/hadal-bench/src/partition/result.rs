@@ -43,7 +43,7 @@ pub struct PartitionModel {
     pub ram: Exploration,
     /// Partition by partition, by heuristic and share.
     pub parts: Vec<PartRun>,
-    /// Other strategies at the smallest share: `hash` (the paper's BFS-HD3) and `auto`.
+    /// Other strategies at the smallest share: `bfs-hd3` and `auto`.
     pub others: Vec<OtherRun>,
 }
 

@@ -154,19 +154,26 @@ fn times(report: &PartitionReport, clock: Clock) -> Table {
         "model",
         "RAM s",
         "paper s",
-        "hash",
+        "HD3",
         "paper: HD3",
         "part de",
         "paper: PART",
         "part adaptive",
         "auto",
-        "I/O hash/de",
+        "HD3 I/O a state",
+        "paper",
+        "I/O HD3/de",
         "paper: HD3/PART",
     ];
+    let layered = |model: &PartitionModel| {
+        let run = &model.other("bfs-hd3")?.run;
+        let records = |name: &str| run.json[name].as_f64();
+        Some(records("disk_records_read")? + records("disk_records_written")?)
+    };
+    let per_state = |model: &PartitionModel| Some(layered(model)? / model.ram.states.max(1) as f64);
     let io = |model: &PartitionModel| {
-        let (hash, part) = (model.other("hash")?, model.part("de", share)?);
-        let bytes = hash.run.disk.read + hash.run.disk.written;
-        (part.io_bytes > 0).then(|| bytes as f64 / part.io_bytes as f64)
+        let (layered, part) = (layered(model)?, model.part("de", share)?);
+        (part.io_records > 0).then(|| layered / part.io_records as f64)
     };
     let row = |model: &PartitionModel| {
         let paper = |of: fn(&super::paper::Published) -> f64| decimal(model.paper.as_ref().map(of));
@@ -174,12 +181,14 @@ fn times(report: &PartitionReport, clock: Clock) -> Table {
             model.name.clone(),
             decimal(Some(model.ram.seconds(clock))),
             paper(|row| row.ram_seconds),
-            decimal(model.other_ratio("hash", clock)),
+            decimal(model.other_ratio("bfs-hd3", clock)),
             paper(|row| row.layered_ratio),
             decimal(model.part_ratio("de", share, clock)),
             paper(|row| row.part_ratio),
             decimal(model.part_ratio("adaptive", share, clock)),
             decimal(model.other_ratio("auto", clock)),
+            decimal(per_state(model)),
+            paper(|row| row.layered_io_per_state),
             decimal(io(model)),
             paper(|row| row.io_divided_by),
         ]
@@ -190,19 +199,21 @@ fn times(report: &PartitionReport, clock: Clock) -> Table {
         "average (paper: of its 24)".into(),
         String::new(),
         String::new(),
-        mean(&|model| model.other_ratio("hash", clock)),
+        mean(&|model| model.other_ratio("bfs-hd3", clock)),
         decimal(Some(AVERAGES.0)),
         mean(&|model| model.part_ratio("de", share, clock)),
         decimal(Some(AVERAGES.1)),
         mean(&|model| model.part_ratio("adaptive", share, clock)),
         mean(&|model| model.other_ratio("auto", clock)),
+        mean(&per_state),
+        String::new(),
         mean(&io),
         decimal(Some(AVERAGES.2)),
     ]);
     Table {
         title: format!(
-            "3. Time over breadth-first search in RAM ({} clock, {share} % of the states in RAM); I/O in bytes, the paper's in \
-             records",
+            "3. Time over breadth-first search in RAM ({} clock, {share} % of the states in RAM); I/O in records read and \
+             written",
             report.clock
         ),
         heads: heads.map(str::to_owned).into(),
