@@ -11,6 +11,7 @@ use hadal_store::manifest::{Medium, RunFolder, Verify};
 use hadal_store::vfs::{IoThreads, Vfs};
 use hadal_system::StateSpace;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A search to be made.
 #[derive(Clone, Copy)]
@@ -66,6 +67,21 @@ pub fn searched(
     let explored = explored(method, setting);
     assert!(governor.peak() <= budget, "peak {} of {budget}", governor.peak());
     explored
+}
+
+/// As [`search`], committing after every layer.
+pub fn committing(
+    method: &dyn Method,
+    setting: &Setting,
+    vfs: Arc<dyn Vfs>,
+    begin: Begin,
+) -> Result<Explored, Trouble> {
+    let &Setting { space, threads, budget, limits } = setting;
+    let (control, governor) = (Control::new(limits), Governor::new(budget));
+    let question = Question::everything(space.properties(), DeadlockNotion::Off);
+    let ledger = || Ok(ledger(vfs.clone(), begin, &governor, space)?.spaced(Duration::ZERO));
+    let task = SearchTask { space, question: &question, control: &control };
+    explore::explore(method, explore::Setting { task, governor: &governor, threads, run: begin.run(&ledger) })
 }
 
 /// The run in this folder, with small blocks.
