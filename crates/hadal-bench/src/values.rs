@@ -98,7 +98,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         );
         seeds.push(row);
     }
-    let large = large::rows(args);
+    let large = large::rows(args)?;
     let storm = if args.no_peers { None } else { Storm::find() };
     let peer = if storm.is_some() { "Storm, sound" } else { "no peer" };
     println!("questions: model, states, [lower, upper], known, cpu seconds ({peer})");

@@ -9,16 +9,21 @@ pub(crate) use needs::Needs;
 
 use crate::bounded::{Rule, Sweep, indicator, unfold};
 use crate::build::{BuildError, BuildOptions, Built, build};
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, Claims};
 use crate::evidence::{Evidence, Needed, Wanted};
 use crate::graph::Graph;
+use crate::spool::{Spool, Spooling};
 use crate::values::{Exact, Values};
 use crate::{Precision, SolveError, ltl, reach};
 use dashu_ratio::RBig;
 use hadal_ltl::Ltl;
+use hadal_store::Disk;
 use hadal_system::chance::{Asked, Formula, Horizon, Limit, Measure, Objective, Path, Sense, Summary};
 use hadal_system::{Label, PropertyId, StateSpace, System};
-pub(crate) use summary::{compare, summarise};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+pub(crate) use summary::{Fold, compare, compare_bounds, summarise};
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +50,8 @@ pub struct Answer {
     pub tier: &'static str,
     /// Whether it goes on from what an earlier run did.
     pub resumed: bool,
+    /// Where policy and certificate are until they are told, and what a later process goes on from.
+    pub folder: Option<Arc<Leftover>>,
 }
 
 /// How large a graph is.
@@ -73,19 +80,73 @@ impl Size {
 }
 
 /// What graph search and the equations of a question take beside the graph: predecessors, sets, nodes, equations, bounds.
-fn solver_bytes(graph: &Graph) -> u64 {
+fn solver_bytes(graph: &Graph, words: usize, precision: &Precision) -> u64 {
     let (states, choices, branches) =
         (graph.states() as u64, graph.choices() as u64, graph.branches() as u64);
-    states * 88 + choices * 17 + branches * 12
+    // Predecessors and ranks of a certificate, and its claims; a policy and the chain under it.
+    let certificate = states * 16 + choices * 9 + branches * 4 + Claims::bytes(words, states);
+    let policy = states * (32 + 8 * words as u64) + choices * 4 + branches * 8;
+    states * 88
+        + choices * 17
+        + branches * 12
+        + if precision.certificate { certificate } else { 0 }
+        + if precision.policy { policy } else { 0 }
 }
 
 /// A policy: what is done in each state that can be reached under it.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// States with the label their choice begins with, and its number among the choices of the state.
-    pub steps: Vec<(Vec<u64>, Label, u32)>,
+    steps: Spool,
     /// Between what the value of the initial states lies when the policy is followed, solved anew from the chain under it.
     pub value: (f64, f64),
+}
+
+impl Policy {
+    pub(crate) fn new(steps: Spool, value: (f64, f64)) -> Self {
+        Policy { steps, value }
+    }
+
+    /// How many states it reaches.
+    pub fn states(&self) -> u64 {
+        self.steps.len()
+    }
+
+    /// Tells every state with the label that its choice begins with, and the number of that among the choices of the state.
+    pub fn each(&self, mut each: impl FnMut(&[u64], Label, u32) -> io::Result<()>) -> io::Result<()> {
+        self.steps.scan(|record| each(&record[1..], Label((record[0] >> 32) as u32), record[0] as u32))
+    }
+}
+
+/// A policy being written down.
+pub(crate) struct Following(Spooling, Vec<u64>);
+
+impl Following {
+    /// Of states of so many words; in a file where there is a disk.
+    pub fn new(words: usize, disk: Option<&Disk>) -> io::Result<Self> {
+        Ok(Following(Spooling::new(words + 1, disk)?, Vec::new()))
+    }
+
+    pub fn push(&mut self, state: &[u64], label: Label, choice: u32) -> io::Result<()> {
+        self.1.clear();
+        self.1.push(u64::from(label.0) << 32 | u64::from(choice));
+        self.1.extend_from_slice(state);
+        self.0.push(&self.1)
+    }
+
+    pub fn finish(self) -> io::Result<Spool> {
+        self.0.finish()
+    }
+}
+
+/// A folder that is no longer needed once the answer was told.
+#[derive(Debug)]
+pub struct Leftover(pub(crate) PathBuf);
+
+impl Drop for Leftover {
+    fn drop(&mut self) {
+        // What is left behind is only space.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// How a question is answered.
@@ -110,6 +171,7 @@ pub fn answer(
     needs.asked(&objective.asked);
     needs.formula(&objective.states);
     needs.rewards.extend(system.quantities.sojourn.filter(|_| needs.timed));
+    let compares = needs.compares;
     let propositions: Vec<usize> = needs.propositions.into_iter().collect();
     let rewards: Vec<usize> = needs.rewards.into_iter().collect();
     let bases = system.property_bases();
@@ -122,7 +184,8 @@ pub fn answer(
     };
     let built = build(space, &build_options)?;
     if let Some(limit) = options.memory {
-        let needed = built.graph.bytes() + built.states.bytes() + solver_bytes(&built.graph);
+        let solver = solver_bytes(&built.graph, space.words(), &options.precision);
+        let needed = built.graph.bytes() + built.states.bytes() + solver;
         if needed > limit {
             return Err(BuildError::Memory { limit, states: built.graph.states() as u64 }.into());
         }
@@ -133,8 +196,10 @@ pub fn answer(
         build_options.marks.clear();
         others.push((reward, build(space, &build_options)?.graph));
     }
+    let of_start = matches!((&objective.asked, &objective.states), (Asked::Value(..), Formula::Initial));
     let mut solver = Solver {
         system,
+        everywhere: compares || !of_start,
         built: &built,
         first: rewards.first().copied(),
         others,
@@ -147,6 +212,8 @@ pub fn answer(
 
 struct Solver<'a> {
     system: &'a System,
+    /// Whether values are wanted of states other than the initial ones.
+    everywhere: bool,
     built: &'a Built,
     /// The reward of the first graph.
     first: Option<usize>,
@@ -414,8 +481,12 @@ impl Solver<'_> {
                     Limit::Time(low, high) => self.within((&through, &target), (*low, *high), precision),
                     Limit::Reward(reward, most) => {
                         let graph = self.graph_with(*reward);
+                        let starts = match self.everywhere {
+                            true => (0..graph.states() as u32).collect(),
+                            false => graph.initial.clone(),
+                        };
                         let (unfolded, behind) =
-                            unfold(graph, &graph.initial, *most).ok_or(SolveError::RewardBound)?;
+                            unfold(graph, &starts, *most).ok_or(SolveError::RewardBound)?;
                         let holds = |list: &[bool]| -> Vec<bool> {
                             behind.iter().map(|&s| list.get(s as usize).copied().unwrap_or(false)).collect()
                         };
@@ -429,7 +500,7 @@ impl Solver<'_> {
                             sweeps: inner.sweeps,
                             policy: None,
                         };
-                        for (&start, &at) in graph.initial.iter().zip(&unfolded.initial) {
+                        for (&start, &at) in starts.iter().zip(&unfolded.initial) {
                             values.lower[start as usize] = inner.lower[at as usize];
                             values.upper[start as usize] = inner.upper[at as usize];
                             if let (Some(to), Some(from)) = (&mut values.exact, &inner.exact) {

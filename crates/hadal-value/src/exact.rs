@@ -2,10 +2,12 @@
 //! equations solved component by component by eliminating unknowns, those with few neighbours first.
 
 use crate::SolveError;
+use crate::build::BuildError;
 use crate::numbers::Numbers;
 use crate::optimistic::Bounds;
 use crate::problem::Problem;
 use dashu_int::IBig;
+use dashu_int::ops::BitTest;
 use dashu_ratio::RBig;
 use hadal_system::chance::Sense;
 use hadal_system::rows::Rational;
@@ -18,16 +20,26 @@ pub fn fraction(value: &Rational) -> RBig {
 }
 
 /// The values of all nodes.
-pub fn solve(problem: &Problem, numbers: &Numbers, bounds: &Bounds) -> Result<Vec<RBig>, SolveError> {
+pub fn solve(
+    problem: &Problem,
+    numbers: &Numbers,
+    bounds: &Bounds,
+    room: Option<u64>,
+) -> Result<Vec<RBig>, SolveError> {
     let fractions: Vec<RBig> = (0..numbers.len()).map(|n| fraction(&numbers.exact(n as u32))).collect();
     let n = problem.nodes();
-    let mut solver = Exactly { problem, numbers: &fractions, values: vec![RBig::ZERO; n + 1] };
+    let values = vec![RBig::ZERO; n + 1];
+    let mut solver = Exactly { problem, numbers: &fractions, values, held: 0, room };
     solver.values[n] = RBig::ONE;
     let mut policy: Vec<u32> = (0..n).map(|node| solver.promising(node, numbers, bounds)).collect();
     for range in problem.component_ranges() {
         let mut left = false;
         loop {
-            if let Err(error) = solver.evaluate(range.clone(), &policy) {
+            let evaluated = solver.evaluate(range.clone(), &policy);
+            if let Err(error @ SolveError::Build(_)) = evaluated {
+                return Err(error);
+            }
+            if let Err(error) = evaluated {
                 // The bounds were too wide to tell choices that never leave: begin with ones that do.
                 if std::mem::replace(&mut left, true) {
                     return Err(error);
@@ -39,6 +51,7 @@ pub fn solve(problem: &Problem, numbers: &Numbers, bounds: &Bounds) -> Result<Ve
                 break;
             }
         }
+        solver.held += range.map(|node| bytes(&solver.values[node])).sum::<u64>();
     }
     solver.values.truncate(n);
     Ok(solver.values)
@@ -72,6 +85,18 @@ struct Exactly<'a> {
     problem: &'a Problem,
     numbers: &'a [RBig],
     values: Vec<RBig>,
+    /// What the values of components that are done take, in bytes, and what all fractions may.
+    held: u64,
+    room: Option<u64>,
+}
+
+/// What a fraction takes, with its place in a list.
+fn bytes(fraction: &RBig) -> u64 {
+    96 + (fraction.numerator().bit_len() + fraction.denominator().bit_len()) as u64 / 8
+}
+
+fn row_bytes(row: &BTreeMap<u32, RBig>, constant: &RBig) -> u64 {
+    row.values().chain([constant]).map(bytes).sum()
 }
 
 impl Exactly<'_> {
@@ -152,6 +177,8 @@ impl Exactly<'_> {
             }
             constants.push(constant);
         }
+        let mut taken: Vec<u64> = rows.iter().zip(&constants).map(|(r, c)| row_bytes(r, c)).collect();
+        let mut held = self.held + taken.iter().sum::<u64>();
         let mut queue = Queue::new(&rows, &columns);
         let mut order = Vec::with_capacity(size);
         while let Some(at) = queue.pop() {
@@ -176,6 +203,11 @@ impl Exactly<'_> {
                     columns[to as usize].insert(from);
                 }
                 queue.update(from, &rows, &columns);
+                let now = row_bytes(&rows[from as usize], &constants[from as usize]);
+                held = held + now - std::mem::replace(&mut taken[from as usize], now);
+            }
+            if let Some(limit) = self.room.filter(|&room| held > room) {
+                return Err(BuildError::Memory { limit, states: self.problem.nodes() as u64 }.into());
             }
             for &to in row.keys() {
                 columns[to as usize].remove(&at);

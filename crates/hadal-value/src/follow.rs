@@ -58,7 +58,17 @@ pub fn holds(formula: &Formula, bases: &[u32], worker: &mut dyn Worker, state: &
         Formula::Not(f) => !holds(f, bases, worker, state)?,
         Formula::And(l, r) => holds(l, bases, worker, state)? && holds(r, bases, worker, state)?,
         Formula::Or(l, r) => holds(l, bases, worker, state)? || holds(r, bases, worker, state)?,
-        Formula::Initial | Formula::Deadlock | Formula::Compares { .. } => return None,
+        Formula::Initial => {
+            let mut starts = Successors::new(state.len());
+            worker.initial(&mut starts);
+            starts.iter().any(|(_, start)| start == state)
+        }
+        Formula::Deadlock => {
+            let mut next = Successors::new(state.len());
+            worker.successors(state, &mut next);
+            next.is_empty()
+        }
+        Formula::Compares { .. } => return None,
     })
 }
 

@@ -12,6 +12,46 @@ pub trait Ranked: Task {
     fn state(&self, rank: u64) -> u64;
     /// The number of a state.
     fn rank(&self, state: u64) -> u64;
+    /// What the state with this number costs if it is terminal.
+    fn terminal_at(&self, rank: u64) -> Option<f64> {
+        self.terminal(self.state(rank))
+    }
+    /// What can be done in the state with this number; outcomes are numbers.
+    fn actions_at(&self, rank: u64, out: &mut Actions) {
+        self.actions(self.state(rank), out);
+        out.rename(|state| self.rank(state));
+    }
+    /// Sweeps the states from `first` on; the greatest change, and how many edges leave them. `of` tells values before the sweep.
+    fn update(&self, first: u64, new: &mut [f64], of: impl Fn(u64) -> f64) -> (f64, u64)
+    where
+        Self: Sized,
+    {
+        let mut actions = Actions::default();
+        let (mut change, mut edges) = (0.0f64, 0);
+        for (n, value) in new.iter_mut().enumerate() {
+            let rank = first + n as u64;
+            if let Some(terminal) = self.terminal_at(rank) {
+                *value = terminal;
+                continue;
+            }
+            actions.clear();
+            self.actions_at(rank, &mut actions);
+            let mut best = f64::INFINITY;
+            for action in 0..actions.len() {
+                let outcomes = actions.outcomes(action);
+                edges += outcomes.len() as u64;
+                let outcomes = outcomes.iter().map(|&(to, p)| (of(to), p));
+                best = best.min(backup(self.kind(), actions.cost(action), outcomes));
+            }
+            change = change.max((best - of(rank)).abs());
+            *value = best;
+        }
+        (change, edges)
+    }
+    /// No action leads to a number that differs by more.
+    fn reach(&self) -> u64 {
+        self.states()
+    }
 }
 
 /// A task with a table of its states.
@@ -89,7 +129,7 @@ impl<'t, T: Ranked> Implicit<'t, T> {
     pub fn from_zero(task: &'t T) -> Self {
         let mut old = vec![0.0; task.states() as usize];
         for (rank, value) in old.iter_mut().enumerate() {
-            *value = task.terminal(task.state(rank as u64)).unwrap_or(0.0);
+            *value = task.terminal_at(rank as u64).unwrap_or(0.0);
         }
         Implicit { task, new: old.clone(), old, edges: 0 }
     }
@@ -101,7 +141,9 @@ impl<'t, T: Ranked> Implicit<'t, T> {
         let parts: Vec<(f64, u64)> = std::thread::scope(|scope| {
             let chunks = self.new.chunks_mut(size).enumerate();
             let workers: Vec<_> = chunks
-                .map(|(n, chunk)| scope.spawn(move || sweep_part(task, old, chunk, (n * size) as u64)))
+                .map(|(n, chunk)| {
+                    scope.spawn(move || task.update((n * size) as u64, chunk, |rank| old[rank as usize]))
+                })
                 .collect();
             workers.into_iter().map(|worker| worker.join().unwrap_or((f64::INFINITY, 0))).collect()
         });
@@ -114,29 +156,4 @@ impl<'t, T: Ranked> Implicit<'t, T> {
     pub fn value(&self) -> f64 {
         self.old[self.task.rank(self.task.initial()) as usize]
     }
-}
-
-/// Sweeps the states from `first` on; the greatest change, and how many edges leave them.
-fn sweep_part<T: Ranked>(task: &T, old: &[f64], new: &mut [f64], first: u64) -> (f64, u64) {
-    let mut actions = Actions::default();
-    let (mut change, mut edges) = (0.0f64, 0);
-    for (n, value) in new.iter_mut().enumerate() {
-        let rank = first + n as u64;
-        let state = task.state(rank);
-        if task.terminal(state).is_some() {
-            continue;
-        }
-        actions.clear();
-        task.actions(state, &mut actions);
-        let mut best = f64::INFINITY;
-        for action in 0..actions.len() {
-            let outcomes = actions.outcomes(action);
-            edges += outcomes.len() as u64;
-            let outcomes = outcomes.iter().map(|&(to, p)| (old[task.rank(to) as usize], p));
-            best = best.min(backup(task.kind(), actions.cost(action), outcomes));
-        }
-        change = change.max((best - old[rank as usize]).abs());
-        *value = best;
-    }
-    (change, edges)
 }

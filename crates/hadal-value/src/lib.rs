@@ -25,10 +25,14 @@ pub mod iterate;
 mod ltl;
 pub mod numbers;
 pub mod optimistic;
+mod phase;
 pub mod policy;
 pub mod problem;
+mod product;
 pub mod qualitative;
 pub mod reach;
+pub mod sliding;
+mod spool;
 pub mod table;
 pub mod task;
 mod timed;
@@ -52,6 +56,8 @@ pub struct Precision {
     pub threads: usize,
     /// Which paths are wanted.
     pub paths: evidence::Wanted,
+    /// What fractions may take, in bytes.
+    pub room: Option<u64>,
 }
 
 impl Default for Precision {
@@ -63,6 +69,7 @@ impl Default for Precision {
             certificate: false,
             threads: 1,
             paths: evidence::Wanted::Nothing,
+            room: None,
         }
     }
 }
@@ -118,6 +125,12 @@ pub enum SolveError {
     /// `I=` looks at states only.
     #[error("the reward of an instant is that of a state; this reward is earned by actions")]
     InstantOfActions,
+}
+
+impl From<std::io::Error> for SolveError {
+    fn from(error: std::io::Error) -> Self {
+        SolveError::Disk(error.to_string())
+    }
 }
 
 impl From<disk::DiskError> for SolveError {

@@ -126,7 +126,11 @@ fn finish(
     precision: Precision,
 ) -> Result<Values, SolveError> {
     let bounds = optimistic::solve(problem, &graph.numbers, precision.relative, precision.threads);
-    let exact = if precision.exact { Some(exact::solve(problem, &graph.numbers, &bounds)?) } else { None };
+    let exact = if precision.exact {
+        Some(exact::solve(problem, &graph.numbers, &bounds, precision.room)?)
+    } else {
+        None
+    };
     let n = graph.states();
     let mut values = Values {
         lower: Vec::with_capacity(n),

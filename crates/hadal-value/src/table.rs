@@ -15,6 +15,11 @@ impl StateNumbers {
         StateNumbers { words, states: Vec::new(), index: vec![0; 1 << 10] }
     }
 
+    /// Words of a state.
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
     /// How many states.
     pub fn len(&self) -> usize {
         self.states.len() / self.words

@@ -2,12 +2,17 @@
 
 use hadal_exec::{Model, ModelOptions};
 use hadal_lang::prism;
+use hadal_store::vfs::{Folder, IoThreads};
+use hadal_store::{Disk, Governor};
 use hadal_system::Source;
 use hadal_testkit::Random;
-use hadal_value::certificate::{Certificate, check};
+use hadal_value::certificate::{Certificate, CheckError, Claim, Reader, check};
+use hadal_value::disk::{Journal, Tier, answer_with};
 use hadal_value::{Options, Precision, answer};
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
 
 fn random_model(seed: u64) -> String {
     let mut random = Random::new(seed);
@@ -31,9 +36,75 @@ fn random_model(seed: u64) -> String {
     text
 }
 
+fn disk(place: &Path, memory: u64) -> Disk {
+    let folder = Arc::new(Folder::create(place).expect("a folder"));
+    Disk::new(folder, IoThreads::new(1), Governor::new(memory), 0)
+}
+
+/// Between what the value lies, and the claims.
+type Proof = ((f64, f64), Vec<Claim>);
+
+fn proof(certificate: &Certificate) -> Proof {
+    let mut file = Vec::new();
+    certificate.write(&mut file).expect("written");
+    let reader = Reader::open(&file[..]).expect("read");
+    (reader.value, reader.map(|claim| claim.expect("a claim")).collect())
+}
+
+/// Many states, a few of which can be stayed in.
+const FIELD: &str = "mdp module walk
+        x : [0..60] init 30; y : [0..60] init 30; k : [0..3];
+        [right] x<60 & x>0 & y<60 & y>0 -> 0.5 : (x'=x+1) & (k'=mod(k+1,4)) + 0.5 : (x'=x-1);
+        [up] x<60 & x>0 & y<60 & y>0 -> 0.4 : (y'=y+1) + 0.6 : (y'=y-1) & (k'=0);
+        [] x=0 | y=0 -> true;
+        [] x=60 | y=60 -> true;
+    endmodule
+    rewards [right] true : 2; [up] true : 1; endrewards
+    label \"out\" = x=60 | y=60; label \"home\" = x=0 | y=0;";
+
+#[test]
+fn policies_and_certificates_of_many_states_are_made_and_checked_in_little_memory() {
+    for question in ["Pmax=? [ F \"out\" ]", "Rmin=? [ F \"out\" | \"home\" ]"] {
+        let mut loaded = prism::load(Source::new("field", FIELD), &HashMap::new()).expect("a model");
+        let objective = loaded.formula(question).expect("a question");
+        let model = Model::new(loaded.into_system(), ModelOptions::default()).expect("a model that runs");
+        let precision = Precision { certificate: true, policy: true, ..Precision::default() };
+        let place = tempfile::tempdir().expect("a place");
+        let (run, scratch) = (place.path().join("run"), place.path().join("check"));
+        // 14 641 states: what is kept of them in RAM otherwise, and 40 bytes of claim for each, would take more.
+        let memory = 1 << 20;
+        let mut journal = Journal::open(&run, 1, &Governor::new(memory)).expect("a folder");
+        let asked = (precision, Some(Tier::SemiExternal));
+        let found = answer_with(&model, model.system(), &objective, asked, &mut journal)
+            .unwrap_or_else(|error| panic!("{question}: {error}"));
+        let (value, claims) = proof(&found.certificate.expect("a certificate"));
+        let (low, high) = found.value.expect("a value");
+        assert!(value.0 <= low && high <= value.1, "{question}: {value:?} {low} {high}");
+        assert!(claims.len() > 10_000, "{question}: {}", claims.len());
+        let policy = found.policy.expect("a policy");
+        assert!(policy.value.0 <= high * 1.0001 && policy.value.1 >= low * 0.9999, "{question}: {policy:?}");
+        let disk = disk(&scratch, memory);
+        let judge = |claims: &[Claim]| {
+            check(&model, model.system(), &objective, (value, claims.iter().cloned().map(Ok)), &disk)
+        };
+        assert_eq!(judge(&claims).expect("proved"), claims.len() as u64, "{question}");
+        // One claim among thousands that is too sharp, and one that is missing.
+        let mut lie = claims.clone();
+        let middle = claims.len() / 2;
+        lie[middle].upper *= 0.9;
+        lie[middle].lower *= 0.9;
+        assert!(matches!(judge(&lie), Err(CheckError::Flaw(_))), "{question}");
+        let mut lie = claims.clone();
+        lie.remove(middle);
+        assert!(matches!(judge(&lie), Err(CheckError::Flaw(_))), "{question}");
+    }
+}
+
 #[test]
 fn certificates_are_accepted_and_lies_are_not() {
     let (mut accepted, mut lies, mut endless) = (0, 0, 0u64);
+    let place = tempfile::tempdir().expect("a place");
+    let disk = disk(place.path(), 1 << 20);
     for seed in 0..60 {
         let text = random_model(seed);
         for question in [
@@ -52,43 +123,55 @@ fn certificates_are_accepted_and_lies_are_not() {
             let options = Options { precision, memory: None, max_states: None };
             let found = answer(&model, model.system(), &objective, options)
                 .unwrap_or_else(|error| panic!("{question}: {error}\n{text}"));
-            let certificate = found.certificate.expect("a certificate");
-            let mut file = Vec::new();
-            certificate.write(&mut file).expect("written");
-            let read = Certificate::read(&file[..]).expect("read");
-            assert_eq!(read, certificate);
-            let judge = |c: &Certificate| check(&model, model.system(), &objective, c);
-            assert_eq!(judge(&read), Ok(()), "{question}\n{text}\n{}", String::from_utf8_lossy(&file));
+            let read = proof(&found.certificate.expect("a certificate"));
+            let judge = |(value, claims): &Proof| {
+                let claims = claims.iter().cloned().map(Ok);
+                match check(&model, model.system(), &objective, (*value, claims), &disk) {
+                    Ok(_) => true,
+                    Err(CheckError::Flaw(_)) => false,
+                    Err(error) => panic!("{error}"),
+                }
+            };
+            assert!(judge(&read), "{question}\n{text}\n{read:?}");
             accepted += 1;
+            // The order of lines does not matter.
+            let mut turned = read.clone();
+            turned.1.reverse();
+            assert!(judge(&turned), "{question}");
             // Nobody shows that a finite reward is infinite.
             if let Some(at) =
-                read.claims.iter().position(|c| c.escape.is_none()).filter(|_| question.starts_with('R'))
+                read.1.iter().position(|c| c.escape.is_none()).filter(|_| question.starts_with('R'))
             {
                 let mut lie = read.clone();
-                (lie.claims[at].lower, lie.claims[at].escape) = (f64::INFINITY, Some(0.5));
-                assert!(judge(&lie).is_err() || lie.claims[at].upper == f64::INFINITY, "{question}\n{text}");
+                (lie.1[at].lower, lie.1[at].escape) = (f64::INFINITY, Some(0.5));
+                assert!(!judge(&lie) || lie.1[at].upper == f64::INFINITY, "{question}\n{text}");
             }
             endless +=
                 u64::from(question.starts_with("Rmax") && found.value.is_some_and(|v| v.0 == f64::INFINITY));
             // Bounds that leave the value out cannot be shown, whatever else is claimed of the first state.
             let (low, high) = found.value.expect("a value");
             if high.is_finite() && high > 0.01 {
-                let claim = certificate.claims.iter().position(|c| c.state == certificate.claims[0].state);
                 let mut lie = read.clone();
-                lie.value.1 = low * 0.99;
-                assert!(judge(&lie).is_err(), "{question}");
-                if let Some(at) = claim {
+                lie.0.1 = low * 0.99;
+                assert!(!judge(&lie), "{question}");
+                if !read.1.is_empty() {
                     lie = read.clone();
-                    lie.claims.remove(at);
-                    assert!(judge(&lie).is_err(), "{question}: a claim is missing\n{text}");
-                    for state in 0..read.claims.len() {
+                    lie.1.remove(0);
+                    assert!(!judge(&lie), "{question}: a claim is missing\n{text}");
+                    // Two claims of one state.
+                    lie = read.clone();
+                    let mut second = read.1[0].clone();
+                    second.upper += 1.0;
+                    lie.1.push(second);
+                    assert!(!judge(&lie), "{question}: two claims of one state");
+                    for state in 0..read.1.len() {
                         lie = read.clone();
-                        lie.claims[state].upper *= 0.9;
-                        lie.claims[state].lower = lie.claims[state].lower.min(lie.claims[state].upper);
-                        lies += u64::from(judge(&lie).is_err());
+                        lie.1[state].upper *= 0.9;
+                        lie.1[state].lower = lie.1[state].lower.min(lie.1[state].upper);
+                        lies += u64::from(!judge(&lie));
                         lie = read.clone();
-                        lie.claims[state].lower = lie.claims[state].lower * 1.1 + 0.01;
-                        lies += u64::from(judge(&lie).is_err());
+                        lie.1[state].lower = lie.1[state].lower * 1.1 + 0.01;
+                        lies += u64::from(!judge(&lie));
                     }
                 }
             }

@@ -59,6 +59,7 @@ const ANY: Options = Options {
         certificate: false,
         threads: 1,
         paths: Wanted::Nothing,
+        room: None,
     },
     memory: None,
     max_states: None,

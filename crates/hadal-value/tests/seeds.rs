@@ -2,6 +2,7 @@
 
 use hadal_value::implicit::{Implicit, Ranked, Tabled};
 use hadal_value::iterate::{Explicit, Iteration, Order};
+use hadal_value::sliding::Sliding;
 use hadal_value::task::{Actions, Kind, Racetrack, Task, Tiles, WetFloor};
 use hadal_value::trial::{Found, Stop, ao_star, lao_star, ldfs, lrtdp, rtdp};
 use std::collections::HashMap;
@@ -137,6 +138,64 @@ fn sweeps_that_keep_nothing_but_values_are_those_of_the_table() {
         let swept = (1..).find(|_| implicit.sweep(2) <= 1e-4);
         assert_eq!((tabled.states(), swept, implicit.edges), (190, Some(17), 2502));
         assert!((implicit.value() - 6.4924).abs() < 1e-4, "{}", implicit.value());
+    }
+}
+
+#[test]
+fn values_in_files_are_those_in_ram_to_the_bit_and_survive_the_process() {
+    let place = tempfile::tempdir().expect("a place");
+    let folder = place.path().join("values");
+    let tiles = Tiles::new(3, 3, 0.9, puzzle(14, 10));
+    let mut implicit = Implicit::from_zero(&tiles);
+    let mut sweeps = 0;
+    loop {
+        let change = implicit.sweep(1);
+        sweeps += 1;
+        // Every sweep by a process of its own.
+        let mut sliding = Sliding::open(&tiles, &folder).expect("a folder");
+        sliding.sweep(1 + sweeps % 2).expect("a sweep");
+        assert_eq!(sliding.sweeps, sweeps as u64);
+        assert_eq!(sliding.change.to_bits(), change.to_bits());
+        assert_eq!(sliding.edges, implicit.edges);
+        assert_eq!(sliding.value().expect("a value").to_bits(), implicit.value().to_bits());
+        if change <= 1e-4 {
+            break;
+        }
+    }
+    assert_eq!(sweeps, 45);
+    // Damage is told.
+    let file = folder.join("values-1");
+    let mut bytes = std::fs::read(&file).expect("values");
+    bytes[1000] ^= 1;
+    std::fs::write(&file, bytes).expect("written");
+    let mut sliding = Sliding::open(&tiles, &folder).expect("a folder");
+    assert!(sliding.sweep(1).is_err());
+    let floor = WetFloor::new(1000, 0.3);
+    assert!(Sliding::open(&floor, &folder).is_err());
+}
+
+#[test]
+fn moves_by_number_are_those_of_the_boards() {
+    for (width, height) in [(3, 3), (3, 4), (4, 3), (2, 4)] {
+        let tiles = Tiles::new(width, height, 0.9, 0);
+        let (mut here, mut there) = (Actions::default(), Actions::default());
+        let step = (tiles.states() / 50_000).max(1) as usize;
+        for rank in (0..tiles.states()).step_by(step) {
+            here.clear();
+            there.clear();
+            tiles.actions_at(rank, &mut here);
+            tiles.actions(tiles.state(rank), &mut there);
+            assert_eq!(here.len(), there.len());
+            for n in 0..here.len() {
+                let mut by_number = here.outcomes(n).to_vec();
+                let mut by_board: Vec<_> =
+                    there.outcomes(n).iter().map(|&(s, p)| (tiles.rank(s), p)).collect();
+                by_number.sort_by_key(|o| o.0);
+                by_board.sort_by_key(|o| o.0);
+                assert_eq!(by_number, by_board, "{width} x {height}, {rank}");
+                assert!(by_board.iter().all(|o| o.0.abs_diff(rank) <= tiles.reach()));
+            }
+        }
     }
 }
 

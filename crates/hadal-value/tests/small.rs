@@ -76,6 +76,9 @@ fn a_die_out_of_coins_is_fair() {
     assert_eq!(value(DIE, "R{\"flips\"}=? [ C ]"), "11/3");
     assert_eq!(value(DIE, "R{\"flips\"}=? [ I=3 ]"), "1/4");
     assert_eq!(value(DIE, "P=? [ F^{rew{\"flips\"}<=3} s=7 ]"), "3/4");
+    // Of other states than the first, and inside another question.
+    assert_eq!(value(DIE, "filter(min, P=? [ F^{rew{\"flips\"}<=1} s=7 ], s=3)"), "1/2");
+    assert_eq!(value(DIE, "P=? [ F P>=0.5 [ F^{rew{\"flips\"}<=1} s=7 ] ]"), "1");
     assert_eq!(ask(DIE, "P>=1 [ F s=7 ]").verdict, Some(true));
     assert_eq!(ask(DIE, "P>1/6 [ F d=1 ]").verdict, Some(false));
     assert_eq!(ask(DIE, "P>=1/6 [ F d=1 ]").verdict, Some(true));

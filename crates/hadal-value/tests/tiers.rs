@@ -44,6 +44,7 @@ const OPTIONS: Options = Options {
         certificate: false,
         threads: 1,
         paths: Wanted::Nothing,
+        room: None,
     },
     memory: None,
     max_states: None,
@@ -73,6 +74,15 @@ fn agree(text: &str, n: i128, question: &str) {
     let exact = Options { precision: Precision { exact: true, ..OPTIONS.precision }, ..OPTIONS };
     let exact = answer(&model, model.system(), &objective, exact).expect("an exact answer");
     let ram = answer_in_ram(&model, model.system(), &objective, OPTIONS).expect("an answer");
+    if !question.contains("<=2") && !question.contains("U[") && !question.contains("C<=") {
+        let asked = Precision { exact: true, ..OPTIONS.precision };
+        let folder = Arc::new(FaultyFolder::default());
+        let mut journal = Journal::on(folder, 7, &Governor::new(1 << 20)).expect("a folder");
+        let asked = (asked, Some(Tier::Blocks));
+        let found = answer_with(&model, model.system(), &objective, asked, &mut journal).expect("an answer");
+        assert_eq!(found.exact, exact.exact, "{question}\n{text}");
+        assert_eq!(bits(&found), bits(&ram), "{question}\n{text}");
+    }
     for tier in ON_DISK {
         let found = on_disk(&model, &objective, tier, &FaultyFolder::default()).expect("an answer");
         let counts = |a: &Answer| (a.size.states, a.size.choices, a.size.branches, a.sweeps);
@@ -91,7 +101,7 @@ fn agree(text: &str, n: i128, question: &str) {
     }
 }
 
-const QUESTIONS: [&str; 9] = [
+const QUESTIONS: [&str; 16] = [
     "Pmin=? [ F \"out\" ]",
     "Pmax=? [ F \"out\" ]",
     "Pmax=? [ k<3 U \"home\" ]",
@@ -101,6 +111,14 @@ const QUESTIONS: [&str; 9] = [
     "Pmax=? [ F<=20 \"out\" ]",
     "Pmin=? [ true U[3,9] \"home\" ]",
     "Rmax=? [ C<=12 ]",
+    // Solved on products with an automaton and with what may still be earned, or without a target.
+    "Pmax=? [ (F \"out\") & (G !\"home\") ]",
+    "Pmin=? [ (F \"out\") | (G F k=0) ]",
+    "Pmax=? [ G F k=1 ]",
+    "Pmin=? [ F^{rew<=9} \"out\" ]",
+    "Pmax=? [ k<3 U^{rew<=11} \"home\" ]",
+    "Rmax=? [ C ]",
+    "Rmin=? [ C ]",
 ];
 
 #[test]
@@ -180,6 +198,8 @@ fn a_run_killed_anywhere_goes_on_to_the_same_bits() {
         ("Pmax=? [ F \"out\" ]", Tier::SemiExternal),
         ("Rmin=? [ F \"out\" | \"home\" ]", Tier::Blocks),
         ("Pmin=? [ F \"out\" ]", Tier::Faithful),
+        ("Pmax=? [ (F \"out\") & (G F k=0) ]", Tier::Blocks),
+        ("Pmax=? [ F^{rew<=9} \"out\" ]", Tier::SemiExternal),
     ] {
         let (model, objective) = ask(WALK, 7, question);
         let whole = FaultyFolder::default();

@@ -344,6 +344,9 @@ fn what_has_no_certificate_or_is_not_on_disk_says_why() {
         "R{\"games\"}max=? [ C<=12 ]",
         "R{\"games\"}min=? [ I=4 ]",
     ] {
+        let disk = ["--tier", "blocks", "--disk", &folder, "--certificate", &file];
+        hadal(&[&["solve", &gambler, "--formula", formula], &disk[..]].concat()).expect_code(0);
+        hadal(&["check-certificate", &file, &gambler]).expect_code(0);
         hadal(&["solve", &gambler, "--formula", formula, "--certificate", &file]).expect_code(0);
         hadal(&["check-certificate", &file, &gambler]).expect_code(0);
         // Half of what is claimed of one state is too little, or contradicts what was claimed.
@@ -364,12 +367,56 @@ fn what_has_no_certificate_or_is_not_on_disk_says_why() {
     hadal(&["check-certificate", &file, &gambler]).expect_code(0);
     let on_disk = ["--tier", "semi-external", "--disk", &folder, "--formula"];
     for (formula, more, reason) in [
-        ("Pmax=? [ F \"rich\" ]", &["--exact"][..], "fractions"),
-        ("Pmax=? [ (F \"rich\") & (F \"ruined\") ]", &[], "one temporal operator"),
-        ("R{\"games\"}max=? [ C ]", &[], "before a target"),
+        ("Pmax=? [ F<=9 \"rich\" ]", &["--exact"][..], "bound on steps"),
+        ("filter(max, Pmax=? [ F \"rich\" ], true)", &["--exact"], "initial states"),
+        ("Pmax=? [ F (P>=0.5 [ (F \"rich\") & (F \"ruined\") ]) ]", &[], "stands alone"),
+        ("Smax=? [ \"rich\" ]", &[], "long run"),
+        ("Pmax=? [ (F \"rich\") | (F G \"ruined\") ]", &["--certificate", &file], "product"),
+        ("Pmax=? [ (F \"rich\") | (F G \"ruined\") ]", &["--policy", &file], "policy of states alone"),
     ] {
         refused(&[&on_disk[..], &[formula], more].concat(), reason);
     }
+}
+
+#[test]
+fn products_totals_and_fractions_are_the_same_on_disk() {
+    let place = tempfile::tempdir().expect("a place");
+    let folder = place.path().display().to_string();
+    let gambler = model("gambler.prism");
+    for formula in [
+        "Pmax=? [ (F \"rich\") & (G !\"ruined\") ]",
+        "Pmin=? [ (F \"rich\") | (F G coins<3) ]",
+        "Pmax=? [ F^{rew{\"games\"}<=6} \"rich\" ]",
+        "Pmin=? [ F>=4 \"rich\" ]",
+        "R{\"games\"}min=? [ C ]",
+        "Pmax=? [ F \"rich\" ]",
+        "R{\"games\"}max=? [ F \"rich\" | \"ruined\" ]",
+    ] {
+        let ask = |more: &[&str]| {
+            hadal(&[&["solve", &gambler, "--formula", formula, "--json"], more].concat())
+                .expect_code(0)
+                .json()
+        };
+        let exact = ask(&["--exact"]);
+        for tier in ["semi-external", "blocks", "faithful"] {
+            let found = ask(&["--tier", tier, "--disk", &folder]);
+            let (low, high) =
+                (found["lower"].as_f64().expect("a bound"), found["upper"].as_f64().expect("a bound"));
+            let value = exact["lower"].as_f64().expect("a value");
+            assert!(low <= value * (1.0 + 1e-9) && value <= high * (1.0 + 1e-9), "{formula} {found} {exact}");
+            if !formula.contains(">=4") {
+                let sharp = ask(&["--tier", tier, "--disk", &folder, "--exact"]);
+                assert_eq!(sharp["exact"], exact["exact"], "{formula} {tier}");
+            }
+        }
+    }
+    // A bound that is the value itself is decided exactly.
+    let value = hadal(&["solve", &gambler, "--formula", "Pmax=? [ F \"rich\" ]", "--exact", "--json"]).json();
+    let bound = value["exact"].as_str().expect("a fraction").to_owned();
+    let formula = format!("P<={bound} [ F \"rich\" ]");
+    hadal(&["solve", &gambler, "--formula", &formula, "--tier", "blocks", "--disk", &folder]).expect_code(0);
+    let formula = format!("P<{bound} [ F \"rich\" ]");
+    hadal(&["solve", &gambler, "--formula", &formula, "--tier", "blocks", "--disk", &folder]).expect_code(1);
 }
 
 #[test]

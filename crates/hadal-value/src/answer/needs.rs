@@ -12,6 +12,8 @@ pub(crate) struct Needs {
     pub timed: bool,
     /// Whether it matters which states have no choice of their own.
     pub deadlock: bool,
+    /// Whether a value is held against a bound somewhere.
+    pub compares: bool,
 }
 
 impl Needs {
@@ -32,7 +34,10 @@ impl Needs {
                 self.formula(l);
                 self.formula(r);
             }
-            Formula::Compares { value, .. } => self.measure(value),
+            Formula::Compares { value, .. } => {
+                self.compares = true;
+                self.measure(value);
+            }
             Formula::Deadlock => self.deadlock = true,
             Formula::Constant(_) | Formula::Initial => {}
         }

@@ -1,8 +1,8 @@
 //! What stands behind an answer: its certificate, and what comes of its policy.
 
-use super::{Policy, Solver};
+use super::{Following, Policy, Solver};
 use crate::bounded::{Rule, Sweep, indicator};
-use crate::certificate::{Certificate, Claim, Kind, Solved, Steps};
+use crate::certificate::{Certificate, Claim, Claims, Kind, Solved, Steps};
 use crate::evidence::{Evidence, Needed, most_likely};
 use crate::graph::Reverse;
 use crate::policy::induced;
@@ -129,7 +129,7 @@ impl Solver<'_> {
             }
         };
         let sweep = Sweep { graph, sense: steps.sense, rewards: matches!(steps.kind, Kind::Earned(_)) };
-        let mut certificate = Certificate { formula: text.to_owned(), value: (0.0, 0.0), claims: Vec::new() };
+        let mut claims = Claims::new(self.built.states.words(), None)?;
         for left in 1..=steps.total {
             values = sweep.run(values, 1, |state| match settled(state as u32, left) {
                 Some(true) => Rule::One,
@@ -141,7 +141,7 @@ impl Solver<'_> {
                 let at = state as usize;
                 let (lower, upper) = (values.lower[at], values.upper[at]);
                 let state = self.built.states.state(at).to_vec();
-                certificate.claims.push(Claim { state, lower, upper, rank: left as u32, escape: None });
+                claims.push(&Claim { state, lower, upper, rank: left as u32, escape: None })?;
             }
         }
         let least = (steps.sense == Sense::Least) != steps.negated;
@@ -151,8 +151,8 @@ impl Solver<'_> {
             true => (a.0.min(b.0), a.1.min(b.1)),
             false => (a.0.max(b.0), a.1.max(b.1)),
         });
-        certificate.value = value.unwrap_or((0.0, f64::INFINITY));
-        Ok(certificate)
+        let value = value.unwrap_or((0.0, f64::INFINITY));
+        Ok(Certificate { formula: text.to_owned(), value, claims: claims.finish()? })
     }
 
     /// What comes of a policy from the initial states.
@@ -191,12 +191,13 @@ impl Solver<'_> {
         let values = if negated { values.complement() } else { values };
         let at = |list: &[f64]| chain.initial.iter().map(|&s| list[s as usize]).fold(f64::INFINITY, f64::min);
         let most = chain.initial.iter().map(|&s| values.upper[s as usize]).fold(0.0, f64::max);
-        let step = |&s: &u32| {
-            let (state, choice) = (self.built.states.state(s as usize).to_vec(), policy[s as usize]);
-            (state, self.built.labels[choice as usize], choice - self.graph().first_choice[s as usize])
-        };
-        let steps = states.iter().map(step).collect();
-        Ok(Policy { steps, value: (at(&values.lower), most) })
+        let mut steps = Following::new(self.built.states.words(), None)?;
+        for &s in &states {
+            let (state, choice) = (self.built.states.state(s as usize), policy[s as usize]);
+            let number = choice - self.graph().first_choice[s as usize];
+            steps.push(state, self.built.labels[choice as usize], number)?;
+        }
+        Ok(Policy { steps: steps.finish()?, value: (at(&values.lower), most) })
     }
 
     /// Paths of the chain under the best policy that show what is needed.

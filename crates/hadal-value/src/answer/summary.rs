@@ -22,7 +22,11 @@ pub(crate) fn compare(values: &Values, state: usize, relation: Relation, bound: 
             Relation::AtLeast => order.is_ge(),
         });
     }
-    let (low, high) = (values.lower[state], values.upper[state]);
+    compare_bounds((values.lower[state], values.upper[state]), relation, bound)
+}
+
+/// Whether a value between these compares so with the bound; `None` where that is open.
+pub(crate) fn compare_bounds((low, high): (f64, f64), relation: Relation, bound: &Rational) -> Option<bool> {
     let (under, over) = crate::numbers::bracket(bound);
     let sharp = under == over;
     let (surely, never) = match relation {
@@ -38,6 +42,45 @@ pub(crate) fn compare(values: &Values, state: usize, relation: Relation, bound: 
     }
 }
 
+/// Bounds of several states that become one value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fold {
+    count: u64,
+    least: (f64, f64),
+    greatest: (f64, f64),
+    sum: (f64, f64),
+}
+
+impl Default for Fold {
+    fn default() -> Self {
+        let least = (f64::INFINITY, f64::INFINITY);
+        Fold { count: 0, least, greatest: (0.0, 0.0), sum: (0.0, 0.0) }
+    }
+}
+
+impl Fold {
+    pub fn add(&mut self, (low, high): (f64, f64)) {
+        self.count += 1;
+        self.least = (self.least.0.min(low), self.least.1.min(high));
+        self.greatest = (self.greatest.0.max(low), self.greatest.1.max(high));
+        self.sum = (self.sum.0 + low, self.sum.1 + high);
+    }
+
+    pub fn finish(self, summary: Summary) -> Result<(f64, f64), SolveError> {
+        let n = self.count as f64;
+        let wide = |(low, high): (f64, f64)| (low - low * n * 2.3e-16, high + high * n * 2.3e-16);
+        match summary {
+            Summary::Least => Ok(self.least),
+            Summary::Greatest => Ok(self.greatest),
+            Summary::Sum => Ok(wide(self.sum)),
+            Summary::Mean => Ok(wide((self.sum.0 / n, self.sum.1 / n))),
+            Summary::Only if self.count == 1 => Ok(self.least),
+            Summary::Only => Err(SolveError::NotOnly(self.count)),
+            Summary::Count | Summary::All | Summary::Some => Err(SolveError::ValueAsTruth),
+        }
+    }
+}
+
 /// Makes one value of those of several states.
 pub(crate) fn summarise(
     values: &Values,
@@ -45,24 +88,9 @@ pub(crate) fn summarise(
     summary: Summary,
     answer: &mut Answer,
 ) -> Result<(), SolveError> {
-    let lows = || states.iter().map(|&s| values.lower[s]);
-    let highs = || states.iter().map(|&s| values.upper[s]);
-    let wide = |sum: f64, up: bool| {
-        let moved = sum * states.len() as f64 * 2.3e-16;
-        if up { sum + moved } else { sum - moved }
-    };
-    let n = states.len() as f64;
-    answer.value = Some(match summary {
-        Summary::Least => (lows().fold(f64::INFINITY, f64::min), highs().fold(f64::INFINITY, f64::min)),
-        Summary::Greatest => (lows().fold(0.0, f64::max), highs().fold(0.0, f64::max)),
-        Summary::Sum => (wide(lows().sum(), false), wide(highs().sum(), true)),
-        Summary::Mean => (wide(lows().sum::<f64>() / n, false), wide(highs().sum::<f64>() / n, true)),
-        Summary::Only => match states {
-            [one] => (values.lower[*one], values.upper[*one]),
-            _ => return Err(SolveError::NotOnly(states.len() as u64)),
-        },
-        Summary::Count | Summary::All | Summary::Some => return Err(SolveError::ValueAsTruth),
-    });
+    let mut fold = Fold::default();
+    states.iter().for_each(|&s| fold.add((values.lower[s], values.upper[s])));
+    answer.value = Some(fold.finish(summary)?);
     let Some(exact) = &values.exact else { return Ok(()) };
     let order = |l: &&Exact, r: &&Exact| match (l, r) {
         (Exact::Finite(l), Exact::Finite(r)) => l.cmp(r),

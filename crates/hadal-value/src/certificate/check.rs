@@ -1,311 +1,229 @@
-//! Checks a certificate: one pass over its claims, each against the choices of its state, in exact arithmetic. It solves
-//! nothing and shares nothing with what makes certificates but their text.
-//!
-//! An upper bound that no choice (of the least value: that some choice does not) exceed is one, since values are least
-//! solutions. A lower bound needs progress: choices that attain it lead to states of lower rank, so the target is reached with
-//! some probability from wherever something is claimed. Of rewards the same holds with upper and lower changed.
+//! Checks a certificate by streams: claims are sorted by state, each asks for those of its successors, and two sorts bring the
+//! answers back to it. Nothing but buffers is held in RAM, however many claims there are.
 
-use super::{Certificate, Claim, Steps, steps};
-use crate::follow::{holds, state_text};
-use crate::table::StateNumbers;
-use dashu_int::IBig;
-use dashu_ratio::RBig;
-use hadal_system::chance::{Asked, Formula, Horizon, Limit, Measure, Objective, Path, Sense, Summary};
-use hadal_system::rows::Rational;
-use hadal_system::{Choices, StateSpace, Successors, System, Worker};
+use super::judge::{Flaw, Unbounded};
+use super::steps::Bounded;
+use super::{BESIDE, Claim, Steps};
+use crate::disk::{Cursor, DiskError, run_options};
+use hadal_store::sort::Sorter;
+use hadal_store::{Disk, RunFile};
+use hadal_system::chance::{Asked, Formula, Objective};
+use hadal_system::state::compare;
+use hadal_system::{StateSpace, System};
+use std::io;
 
-/// What is wrong with a certificate.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Flaw {
-    /// A state can be reached that nothing is claimed of.
-    #[error("nothing is claimed of a state that can be reached: {0}")]
-    Missing(String),
-    /// A claim does not follow.
-    #[error("{what} does not hold in the state {state}")]
-    Claim {
-        /// Which part of it.
-        what: &'static str,
-        /// Where.
-        state: String,
-    },
-    /// The bounds of the whole are not those of the initial states.
-    #[error("the initial states are claimed to lie between {0:?} and {1:?}")]
-    Whole(f64, f64),
-    /// The model has an error.
-    #[error("the model has an error in the state {0}")]
-    Model(String),
-    /// Certificates are of other questions.
-    #[error(
-        "certificates are of probabilities and rewards before a target or with a bound on steps, of the initial states"
-    )]
-    Question,
+/// Why a certificate shows nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// It is wrong.
+    #[error("{0}")]
+    Flaw(#[from] Flaw),
+    /// It cannot be read.
+    #[error("{0}")]
+    Read(#[from] io::Error),
+    /// Something cannot be written or read back meanwhile.
+    #[error("{0}")]
+    Disk(#[from] DiskError),
 }
 
-/// What was asked, in parts.
-struct Question<'a> {
-    sense: Sense,
-    reward: Option<usize>,
-    through: &'a Formula,
-    target: &'a Formula,
-    /// Whether the value is 1 less what is claimed.
-    negated: bool,
+/// Knows what a claim has to follow from.
+pub(super) trait Judge {
+    /// How many steps are left, where that matters.
+    fn left(&self, claim: &Claim) -> u64;
+    /// A state for people.
+    fn show(&self, state: &[u64]) -> String;
+    /// Whether a claim follows from what is claimed of its successors.
+    fn claim(&mut self, claim: &Claim, known: &mut Lookup) -> Result<(), Flaw>;
+    /// Whether the bounds of the whole follow from what is claimed of the initial states.
+    fn whole(&mut self, value: (f64, f64), known: &mut Lookup) -> Result<(), Flaw>;
 }
 
-impl<'a> Question<'a> {
-    fn of(objective: &'a Objective) -> Option<Self> {
-        let Asked::Value(measure, sense) = &objective.asked else { return None };
-        let question = |sense: Sense, path: &'a Path, negated: bool| match path {
-            Path::Until(through, target, Limit::None) => {
-                Some(Question { sense, reward: None, through, target, negated })
+/// What is claimed of the states that matter for one claim; or, the first time, which those are.
+pub(super) enum Lookup {
+    /// States and steps left, steps first.
+    Asked(Vec<Vec<u64>>),
+    /// Claims in the order of their states and steps.
+    Told(Vec<(u64, Claim)>),
+}
+
+impl Lookup {
+    /// Whether it is only seen what is asked for.
+    pub fn gathers(&self) -> bool {
+        matches!(self, Lookup::Asked(_))
+    }
+
+    /// The claim of a state with so many steps left.
+    pub fn find(&mut self, state: &[u64], left: u64) -> Option<Claim> {
+        match self {
+            Lookup::Asked(list) => {
+                list.push([&[left], state].concat());
+                let state = state.to_vec();
+                Some(Claim { state, lower: 0.0, upper: 0.0, rank: 0, escape: None })
             }
-            _ => None,
-        };
-        if !matches!(objective.states, Formula::Initial) {
-            return None;
-        }
-        match measure {
-            Measure::Probability(Path::Not(path)) => question(sense.opposite(), path, true),
-            Measure::Probability(path) => question(*sense, path, false),
-            Measure::Earned(reward, Horizon::Reach(target)) => Some(Question {
-                sense: *sense,
-                reward: Some(*reward),
-                through: &Formula::Constant(true),
-                target,
-                negated: false,
-            }),
-            Measure::Earned(..) | Measure::Average(_) => None,
+            Lookup::Told(list) => {
+                let at = list
+                    .binary_search_by(|(n, claim)| compare(&claim.state, state).then(n.cmp(&left)))
+                    .ok()?;
+                Some(list[at].1.clone())
+            }
         }
     }
 }
 
-/// Checks every claim against `space`, a state space of `system`, for the question.
+/// Checks every claim against `space`, a state space of `system`, for the question; how many claims there are. `value` is what is
+/// claimed of the initial states. Files are kept on `disk` meanwhile, whose budget counts.
 pub fn check(
     space: &dyn StateSpace,
     system: &System,
     objective: &Objective,
-    certificate: &Certificate,
-) -> Result<(), Flaw> {
-    if let (Asked::Value(measure, sense), Formula::Initial) = (&objective.asked, &objective.states)
-        && let Some(steps) = Steps::of(measure, *sense)
-    {
-        return steps::check(space, system, (&steps, objective.summary), certificate);
-    }
-    let question = Question::of(objective).ok_or(Flaw::Question)?;
-    let mut known = StateNumbers::new(space.words());
-    for (n, claim) in certificate.claims.iter().enumerate() {
-        let number = known.number(&claim.state);
-        if claim.state.len() != space.words() || number != Some(n as u32) {
-            return Err(Flaw::Claim {
-                what: "that there is one line per state",
-                state: format!("{:x?}", claim.state),
-            });
-        }
-    }
-    let checker = Checker {
-        space,
-        bases: system.property_bases(),
-        claims: &certificate.claims,
-        known,
-        question: &question,
+    (value, claims): ((f64, f64), impl Iterator<Item = io::Result<Claim>>),
+    disk: &Disk,
+) -> Result<u64, CheckError> {
+    let mut judge: Box<dyn Judge> = match (&objective.asked, &objective.states) {
+        (Asked::Value(measure, sense), Formula::Initial) => match Steps::of(measure, *sense) {
+            Some(steps) => Box::new(Bounded::new(space, system, (steps, objective.summary))),
+            None => Box::new(Unbounded::new(space, system, objective).ok_or(Flaw::Question)?),
+        },
+        _ => return Err(Flaw::Question.into()),
     };
-    let mut worker = space.worker();
-    let mut choices = Choices::new(space.words(), question.reward);
-    for claim in &certificate.claims {
-        checker.claim(claim, &mut *worker, &mut choices)?;
-    }
-    checker.whole(certificate.value, objective.summary, &mut *worker)
+    let stream = Stream { disk, words: space.words() };
+    let sorted = stream.sort(claims, &*judge)?;
+    let answers = stream.answers(&sorted, &mut *judge, value)?;
+    stream.judge(&sorted, &answers, &mut *judge, value)?;
+    Ok(sorted.records())
 }
 
-struct Checker<'a> {
-    space: &'a dyn StateSpace,
-    bases: Vec<u32>,
-    claims: &'a [Claim],
-    known: StateNumbers,
-    question: &'a Question<'a>,
+/// Claims as they are sorted: what is claimed, steps left, state.
+struct Stream<'d> {
+    disk: &'d Disk,
+    words: usize,
 }
 
-/// What is claimed of where a branch leads.
-#[derive(Clone, Copy)]
-enum Place<'a> {
-    Target,
-    Outside,
-    Claimed(&'a Claim),
-}
-
-/// The sums of one choice.
-struct Sums {
-    lower: Option<RBig>,
-    upper: Option<RBig>,
-    /// How likely the target is at most, where rewards are infinite.
-    escape: RBig,
-    /// Whether some branch leads to a target or a lower rank.
-    nearer: bool,
-}
-
-impl<'a> Checker<'a> {
-    fn holds(&self, formula: &Formula, worker: &mut dyn Worker, state: &[u64]) -> Result<bool, Flaw> {
-        holds(formula, &self.bases, worker, state).ok_or_else(|| Flaw::Model(self.show(state)))
+impl Stream<'_> {
+    /// Words of a sorted claim.
+    fn stride(&self) -> usize {
+        BESIDE + 1 + self.words
     }
 
-    fn show(&self, state: &[u64]) -> String {
-        state_text(self.space, state)
+    fn sorter(&self, words: usize) -> Sorter<'_> {
+        let limit = self.disk.governor.limit();
+        Sorter::new(self.disk, run_options(words, 0, limit), limit / 4)
     }
 
-    fn place(&self, worker: &mut dyn Worker, state: &[u64]) -> Result<Place<'a>, Flaw> {
-        if self.holds(self.question.target, worker, state)? {
-            return Ok(Place::Target);
-        }
-        if !self.holds(self.question.through, worker, state)? {
-            return Ok(Place::Outside);
-        }
-        match self.known.find(state) {
-            Some(number) => Ok(Place::Claimed(&self.claims[number as usize])),
-            None => Err(Flaw::Missing(self.show(state))),
-        }
+    fn cursor(run: &RunFile, stride: usize) -> Result<Cursor, DiskError> {
+        Ok(Cursor::open(run, stride)?)
     }
 
-    /// Whether what is claimed of a state follows from its choices.
-    fn claim(&self, claim: &Claim, worker: &mut dyn Worker, choices: &mut Choices) -> Result<(), Flaw> {
-        let state = &claim.state;
-        if !matches!(self.place(worker, state)?, Place::Claimed(_)) {
-            return Ok(());
-        }
-        choices.clear();
-        worker.choices(state, choices).map_err(|_| Flaw::Model(self.show(state)))?;
-        let mut sums = Vec::new();
-        for n in 0..choices.len() {
-            let mut branches = Vec::new();
-            for b in choices.range(n) {
-                let weight = choices.numbers[choices.weights[b] as usize];
-                branches.push((self.place(worker, choices.branches.state(b))?, weight));
+    fn sort(
+        &self,
+        claims: impl Iterator<Item = io::Result<Claim>>,
+        judge: &dyn Judge,
+    ) -> Result<RunFile, CheckError> {
+        let (mut sorter, mut record) = (self.sorter(self.stride()), Vec::new());
+        for claim in claims {
+            let claim = claim?;
+            if claim.state.len() != self.words {
+                let state = format!("{:x?}", claim.state);
+                return Err(Flaw::Claim { what: "that states have so many words", state }.into());
             }
-            sums.push(self.sums(claim, choices.numbers[choices.rewards[n] as usize], &branches));
+            claim.encode(&mut record);
+            record.insert(BESIDE, judge.left(&claim));
+            sorter.push(&record).map_err(DiskError::from)?;
         }
-        if sums.is_empty() {
-            // A state without a choice rests.
-            let loops = [(Place::Claimed(claim), Rational::from_integer(1))];
-            sums.push(self.sums(claim, choices.numbers[choices.resting as usize], &loops));
-        }
-        let wrong = |what| Flaw::Claim { what, state: self.show(state) };
-        if !self.upper(claim, &sums) {
-            return Err(wrong("the upper bound"));
-        }
-        if !self.lower(claim, &sums) {
-            return Err(wrong("the lower bound"));
-        }
-        Ok(())
+        Ok(sorter.into_run().map_err(DiskError::from)?)
     }
 
-    fn sums(&self, claim: &Claim, reward: Rational, branches: &[(Place, Rational)]) -> Sums {
-        let probability = self.question.reward.is_none();
-        let earned = if probability { RBig::ZERO } else { fraction(&reward) };
-        let mut sums =
-            Sums { lower: Some(earned.clone()), upper: Some(earned), escape: RBig::ZERO, nearer: false };
-        for (place, weight) in branches {
-            let weight = fraction(weight);
-            let (lower, upper, escape) = match place {
-                Place::Target => {
-                    sums.nearer = true;
-                    let one = if probability { RBig::ONE } else { RBig::ZERO };
-                    (Some(one.clone()), Some(one), RBig::ONE)
-                }
-                Place::Outside => (Some(RBig::ZERO), Some(RBig::ZERO), RBig::ZERO),
-                Place::Claimed(to) => {
-                    let counts = !probability || to.lower > 0.0;
-                    sums.nearer |= to.rank < claim.rank && counts && to.escape.is_none();
-                    let escape = to.escape.and_then(|e| RBig::try_from(e).ok()).unwrap_or(RBig::ONE);
-                    (RBig::try_from(to.lower).ok(), RBig::try_from(to.upper).ok(), escape)
-                }
-            };
-            // An infinite part makes the sum infinite.
-            sums.lower = sums.lower.zip(lower).map(|(sum, value)| sum + &weight * value);
-            sums.upper = sums.upper.zip(upper).map(|(sum, value)| sum + &weight * value);
-            sums.escape += weight * escape;
-        }
-        sums
+    fn claim(&self, record: &[u64]) -> (u64, Claim) {
+        let words = [&record[..BESIDE], &record[BESIDE + 1..]].concat();
+        (record[BESIDE], Claim::decode(&words))
     }
 
-    fn upper(&self, claim: &Claim, sums: &[Sums]) -> bool {
-        let probability = self.question.reward.is_none();
-        if claim.upper.is_nan() || claim.upper < 0.0 {
-            return false;
-        }
-        if claim.upper == f64::INFINITY || probability && claim.upper >= 1.0 {
-            return true;
-        }
-        let Ok(bound) = RBig::try_from(claim.upper) else { return false };
-        let fits = |s: &Sums| s.upper.as_ref().is_some_and(|sum| *sum <= bound);
-        match (self.question.sense, probability) {
-            (Sense::Greatest, true) => sums.iter().all(fits),
-            (Sense::Greatest, false) => sums.iter().all(|s| fits(s) && s.nearer),
-            (Sense::Least, true) => sums.iter().any(fits),
-            (Sense::Least, false) => sums.iter().any(|s| fits(s) && s.nearer),
-        }
-    }
-
-    fn lower(&self, claim: &Claim, sums: &[Sums]) -> bool {
-        let probability = self.question.reward.is_none();
-        if claim.lower <= 0.0 {
-            return true;
-        }
-        if let Some(escape) = claim.escape {
-            // Infinite: the target may never be reached, whatever is chosen, or by some choices where they are to earn much.
-            let Ok(bound) = RBig::try_from(escape) else { return false };
-            let fits = |s: &Sums| s.escape <= bound;
-            return !probability
-                && bound < RBig::ONE
-                && match self.question.sense {
-                    Sense::Least => sums.iter().all(fits),
-                    Sense::Greatest => sums.iter().any(fits),
-                };
-        }
-        let Ok(bound) = RBig::try_from(claim.lower) else { return false };
-        let fits = |s: &Sums| s.lower.as_ref().is_none_or(|sum| *sum >= bound);
-        match (self.question.sense, probability) {
-            (Sense::Greatest, true) => sums.iter().any(|s| fits(s) && s.nearer),
-            (Sense::Least, true) => sums.iter().all(|s| fits(s) && s.nearer),
-            (Sense::Least, false) => sums.iter().all(fits),
-            (Sense::Greatest, false) => sums.iter().any(fits) && sums.iter().all(|s| s.nearer),
-        }
-    }
-
-    /// Whether the claims of the initial states make the bounds of the whole.
-    fn whole(&self, value: (f64, f64), summary: Summary, worker: &mut dyn Worker) -> Result<(), Flaw> {
-        let mut starts = Successors::new(self.space.words());
-        worker.initial(&mut starts);
-        let mut bounds = Vec::new();
-        for (_, state) in starts.iter() {
-            let (low, high) = match self.place(worker, state)? {
-                Place::Target if self.question.reward.is_none() => (1.0, 1.0),
-                Place::Target | Place::Outside => (0.0, 0.0),
-                Place::Claimed(claim) => (claim.lower, claim.upper),
-            };
-            bounds.push(match self.question.negated {
-                // Outward: 1 less a number may be no number of this kind.
-                true => ((1.0 - high).next_down(), (1.0 - low).next_up()),
-                false => (low, high),
-            });
-        }
-        let all = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> { bounds.iter().map(of).collect() };
-        let (lows, highs) = (all(|b| b.0), all(|b| b.1));
-        let found = match summary {
-            Summary::Least => (
-                lows.into_iter().fold(f64::INFINITY, f64::min),
-                highs.into_iter().fold(f64::INFINITY, f64::min),
-            ),
-            Summary::Greatest => {
-                (lows.into_iter().fold(0.0, f64::max), highs.into_iter().fold(0.0, f64::max))
+    /// What each claim has to know: claims with the number of whoever asked, sorted by that. The initial states are asked for by
+    /// the number behind the last.
+    fn answers(
+        &self,
+        sorted: &RunFile,
+        judge: &mut dyn Judge,
+        value: (f64, f64),
+    ) -> Result<RunFile, CheckError> {
+        let mut asked = self.sorter(2 + self.words);
+        let mut push = |number: u64, known: Lookup| -> Result<(), DiskError> {
+            let Lookup::Asked(list) = known else { return Ok(()) };
+            for key in list {
+                asked.push(&[&[number], &key[..]].concat())?;
             }
-            _ if bounds.len() == 1 => bounds[0],
-            _ => return Err(Flaw::Question),
+            Ok(())
         };
-        match value.0 <= found.0 && found.1 <= value.1 {
-            true => Ok(()),
-            false => Err(Flaw::Whole(found.0, found.1)),
+        let mut claims = Self::cursor(sorted, self.stride())?;
+        let (mut number, mut last) = (0, None);
+        while let Some(record) = claims.head().map_err(DiskError::from)? {
+            let (_, claim) = self.claim(record);
+            let key = record[BESIDE..].to_vec();
+            if last.as_ref() == Some(&key) {
+                let what = "that there is one line per state and number of steps left";
+                return Err(Flaw::Claim { what, state: judge.show(&claim.state) }.into());
+            }
+            last = Some(key);
+            let mut known = Lookup::Asked(Vec::new());
+            judge.claim(&claim, &mut known)?;
+            push(number, known)?;
+            number += 1;
+            claims.step();
         }
+        drop(claims);
+        let mut known = Lookup::Asked(Vec::new());
+        judge.whole(value, &mut known)?;
+        push(number, known)?;
+        let asked = asked.into_run().map_err(DiskError::from)?;
+        let mut told = self.sorter(self.stride() + 1);
+        let (mut asked, mut claims) =
+            (Self::cursor(&asked, 2 + self.words)?, Self::cursor(sorted, self.stride())?);
+        let mut record = Vec::new();
+        while let Some(wish) = asked.head().map_err(DiskError::from)? {
+            loop {
+                let found = claims.head().map_err(DiskError::from)?;
+                match found.map(|found| (compare(&found[BESIDE..], &wish[1..]), found)) {
+                    Some((std::cmp::Ordering::Less, _)) => claims.step(),
+                    Some((std::cmp::Ordering::Equal, found)) => {
+                        record.clear();
+                        record.extend_from_slice(found);
+                        record.push(wish[0]);
+                        break;
+                    }
+                    _ => return Err(Flaw::Missing(judge.show(&wish[2..])).into()),
+                }
+            }
+            told.push(&record).map_err(DiskError::from)?;
+            asked.step();
+        }
+        drop((asked, claims));
+        Ok(told.into_run().map_err(DiskError::from)?)
     }
-}
 
-fn fraction(value: &Rational) -> RBig {
-    RBig::from_parts_signed(IBig::from(*value.numer()), IBig::from(*value.denom()))
+    fn judge(
+        &self,
+        sorted: &RunFile,
+        answers: &RunFile,
+        judge: &mut dyn Judge,
+        value: (f64, f64),
+    ) -> Result<(), CheckError> {
+        let (mut claims, mut told) =
+            (Self::cursor(sorted, self.stride())?, Self::cursor(answers, self.stride() + 1)?);
+        let mut heard = |number: u64| -> Result<Lookup, DiskError> {
+            let mut list = Vec::new();
+            while let Some(record) = told.head()?.filter(|record| record[self.stride()] == number) {
+                list.push(self.claim(&record[..self.stride()]));
+                told.step();
+            }
+            Ok(Lookup::Told(list))
+        };
+        let mut number = 0;
+        while let Some(record) = claims.head().map_err(DiskError::from)? {
+            let (_, claim) = self.claim(record);
+            judge.claim(&claim, &mut heard(number)?)?;
+            number += 1;
+            claims.step();
+        }
+        Ok(judge.whole(value, &mut heard(number)?)?)
+    }
 }

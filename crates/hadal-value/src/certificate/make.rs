@@ -1,6 +1,6 @@
 //! Makes a certificate of values that were found: the states that matter, and ranks by search from the target.
 
-use super::{Certificate, Claim};
+use super::{Certificate, Claim, Claims};
 use crate::SolveError;
 use crate::build::Built;
 use crate::exact::fraction;
@@ -37,7 +37,7 @@ impl Solved<'_> {
     ) -> Result<Certificate, SolveError> {
         let inner = self.inner();
         let rank = self.ranks(&inner);
-        let mut claims = Vec::new();
+        let mut claims = Claims::new(built.states.words(), None)?;
         for state in (0..self.graph.states()).filter(|&s| inner[s]) {
             let (lower, upper) = (self.values.lower[state], self.values.upper[state]);
             let endless = self.rewards && lower == f64::INFINITY;
@@ -52,9 +52,10 @@ impl Solved<'_> {
                 ));
             }
             let rank = if rank[state] == NONE { 0 } else { rank[state] };
-            claims.push(Claim { state: built.states.state(state).to_vec(), lower, upper, rank, escape });
+            let state = built.states.state(state).to_vec();
+            claims.push(&Claim { state, lower, upper, rank, escape })?;
         }
-        Ok(Certificate { formula: formula.to_owned(), value, claims })
+        Ok(Certificate { formula: formula.to_owned(), value, claims: claims.finish()? })
     }
 
     /// Whether a state's value follows from its choices.
@@ -87,7 +88,7 @@ impl Solved<'_> {
         let reverse = Reverse::of(graph);
         let every = self.rewards == (self.sense == Sense::Greatest);
         let bound = if self.rewards { &self.values.upper } else { &self.values.lower };
-        let exact: Vec<Option<RBig>> = bound.iter().map(|&v| RBig::try_from(v).ok()).collect();
+        let exact = |state: usize| RBig::try_from(bound[state]).ok();
         let mut rank = vec![NONE; graph.states()];
         let mut left: Vec<u32> = (0..graph.states()).map(|s| graph.choices_of(s).len() as u32).collect();
         let mut counted = vec![false; graph.choices()];
@@ -108,7 +109,7 @@ impl Solved<'_> {
                     if left[from] > 0 {
                         continue;
                     }
-                } else if !self.attains(choice as usize, from, &exact) {
+                } else if !self.attains(choice as usize, from, exact) {
                     continue;
                 }
                 rank[from] = rank[state as usize] + 1;
@@ -126,7 +127,7 @@ impl Solved<'_> {
     }
 
     /// Whether a choice is as good as the bound of its state says, exactly.
-    fn attains(&self, choice: usize, state: usize, exact: &[Option<RBig>]) -> bool {
+    fn attains(&self, choice: usize, state: usize, exact: impl Fn(usize) -> Option<RBig>) -> bool {
         let graph = self.graph;
         let mut sum = match self.rewards {
             true => fraction(&graph.numbers.exact(graph.reward_of(choice))),
@@ -135,7 +136,7 @@ impl Solved<'_> {
         for branch in graph.branches_of(choice) {
             let to = graph.targets[branch] as usize;
             let weight = fraction(&graph.numbers.exact(graph.weights[branch]));
-            match (&exact[to], self.target[to]) {
+            match (exact(to), self.target[to]) {
                 (_, true) if self.rewards => {}
                 (_, true) => sum += weight,
                 (Some(value), _) if self.is_open(to) => sum += weight * value,
@@ -143,9 +144,9 @@ impl Solved<'_> {
                 _ => {}
             }
         }
-        match (&exact[state], self.rewards) {
-            (Some(value), true) => sum <= *value,
-            (Some(value), false) => sum >= *value,
+        match (exact(state), self.rewards) {
+            (Some(value), true) => sum <= value,
+            (Some(value), false) => sum >= value,
             (None, _) => false,
         }
     }

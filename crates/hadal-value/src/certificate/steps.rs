@@ -1,12 +1,11 @@
 //! Certificates of questions with a bound on steps. What is claimed of a state depends on how many steps are left, which is the
-//! rank of the claim; it follows from what is claimed of the successors with one step less. The checker goes through the
-//! claims once, in exact arithmetic, and needs no sweep.
+//! rank of the claim; it follows from what is claimed of the successors with one step less, in exact arithmetic.
 
-use super::check::Flaw;
-use super::{Certificate, Claim};
+use super::Claim;
+use super::check::{Judge, Lookup};
+use super::judge::Flaw;
 use crate::exact::fraction;
 use crate::follow::{holds, state_text};
-use crate::table::StateNumbers;
 use dashu_ratio::RBig;
 use hadal_system::chance::{Formula, Horizon, Limit, Measure, Path, Sense, Summary};
 use hadal_system::{Choices, StateSpace, Successors, System, Worker};
@@ -82,66 +81,32 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Checks every claim against `space`, a state space of `system`.
-pub(super) fn check(
-    space: &dyn StateSpace,
-    system: &System,
-    (steps, summary): (&Steps, Summary),
-    certificate: &Certificate,
-) -> Result<(), Flaw> {
-    let mut known = StateNumbers::new(space.words() + 1);
-    for (n, claim) in certificate.claims.iter().enumerate() {
-        let whole = claim.state.len() == space.words();
-        if !whole || known.number(&keyed(&claim.state, claim.rank.into())) != Some(n as u32) {
-            return Err(Flaw::Claim {
-                what: "that there is one line per state and number of steps left",
-                state: format!("{:x?}", claim.state),
-            });
-        }
-    }
-    let (worker, asker) = (space.worker(), space.worker());
-    let ends = Choices::new(space.words(), steps.reward());
-    let mut checker = Checker {
-        space,
-        bases: system.property_bases(),
-        claims: &certificate.claims,
-        known,
-        steps,
-        worker: asker,
-        ends,
-    };
-    let (mut worker, mut choices) = (worker, Choices::new(space.words(), steps.reward()));
-    for claim in &certificate.claims {
-        checker.claim(claim, &mut *worker, &mut choices)?;
-    }
-    checker.whole(certificate.value, summary)
-}
-
-fn keyed(state: &[u64], left: u64) -> Vec<u64> {
-    state.iter().copied().chain([left]).collect()
-}
-
-struct Checker<'a> {
+/// Judges claims about questions with a bound on steps.
+pub(super) struct Bounded<'a> {
     space: &'a dyn StateSpace,
     bases: Vec<u32>,
-    claims: &'a [Claim],
-    known: StateNumbers,
-    steps: &'a Steps<'a>,
-    /// For questions about states, and what they earn in the end.
+    steps: Steps<'a>,
+    summary: Summary,
     worker: Box<dyn Worker + 'a>,
+    choices: Choices,
+    /// For questions about states, and what they earn in the end.
+    asker: Box<dyn Worker + 'a>,
     ends: Choices,
 }
 
-impl Checker<'_> {
-    fn show(&self, state: &[u64]) -> String {
-        state_text(self.space, state)
+impl<'a> Bounded<'a> {
+    pub fn new(space: &'a dyn StateSpace, system: &System, (steps, summary): (Steps<'a>, Summary)) -> Self {
+        let choices = || Choices::new(space.words(), steps.reward());
+        let (bases, worker) = (system.property_bases(), space.worker());
+        let asker = space.worker();
+        Bounded { space, bases, steps, summary, worker, choices: choices(), asker, ends: choices() }
     }
 
     /// What is known of a state with so many steps left without any claim.
     fn settled(&mut self, state: &[u64], left: u64) -> Result<Option<RBig>, Flaw> {
         match self.steps.kind {
             Kind::Until { through, target, .. } => {
-                let mut asks = |formula| holds(formula, &self.bases, &mut *self.worker, state);
+                let mut asks = |formula| holds(formula, &self.bases, &mut *self.asker, state);
                 let answers = asks(through).zip(asks(target));
                 let (passes, is_target) =
                     answers.ok_or_else(|| Flaw::Model(state_text(self.space, state)))?;
@@ -152,7 +117,7 @@ impl Checker<'_> {
             Kind::Instant(_) if left > 0 => Ok(None),
             Kind::Instant(_) => {
                 self.ends.clear();
-                let told = self.worker.choices(state, &mut self.ends);
+                let told = self.asker.choices(state, &mut self.ends);
                 told.map_err(|_| Flaw::Model(state_text(self.space, state)))?;
                 let earned = self.ends.rewards.first().copied().unwrap_or(self.ends.resting);
                 Ok(Some(fraction(&self.ends.numbers[earned as usize])))
@@ -161,23 +126,34 @@ impl Checker<'_> {
     }
 
     /// The bounds of a state with so many steps left.
-    fn bounds(&mut self, state: &[u64], left: u64) -> Result<(RBig, RBig), Flaw> {
+    fn bounds(&mut self, state: &[u64], left: u64, known: &mut Lookup) -> Result<(RBig, RBig), Flaw> {
         if let Some(value) = self.settled(state, left)? {
             return Ok((value.clone(), value));
         }
-        let claim = self.known.find(&keyed(state, left)).map(|number| &self.claims[number as usize]);
+        let claim = known.find(state, left);
         let bounds = claim.and_then(|c| Some((RBig::try_from(c.lower).ok()?, RBig::try_from(c.upper).ok()?)));
         bounds.ok_or_else(|| Flaw::Missing(self.show(state)))
     }
+}
+
+impl Judge for Bounded<'_> {
+    fn left(&self, claim: &Claim) -> u64 {
+        claim.rank.into()
+    }
+
+    fn show(&self, state: &[u64]) -> String {
+        state_text(self.space, state)
+    }
 
     /// Whether what is claimed of a state follows from its choices.
-    fn claim(&mut self, claim: &Claim, worker: &mut dyn Worker, choices: &mut Choices) -> Result<(), Flaw> {
+    fn claim(&mut self, claim: &Claim, known: &mut Lookup) -> Result<(), Flaw> {
         let (state, left) = (&claim.state, u64::from(claim.rank));
         if self.settled(state, left)?.is_some() {
             return Ok(());
         }
+        let mut choices = std::mem::replace(&mut self.choices, Choices::new(self.space.words(), None));
         choices.clear();
-        worker.choices(state, choices).map_err(|_| Flaw::Model(self.show(state)))?;
+        self.worker.choices(state, &mut choices).map_err(|_| Flaw::Model(self.show(state)))?;
         let earns = matches!(self.steps.kind, Kind::Earned(_));
         let earned = |number: u32, choices: &Choices| match earns {
             true => fraction(&choices.numbers[number as usize]),
@@ -185,11 +161,11 @@ impl Checker<'_> {
         };
         let mut sums = Vec::new();
         for n in 0..choices.len() {
-            let start = earned(choices.rewards[n], choices);
+            let start = earned(choices.rewards[n], &choices);
             let (mut low, mut high) = (start.clone(), start);
             for b in choices.range(n) {
                 let weight = fraction(&choices.numbers[choices.weights[b] as usize]);
-                let (lower, upper) = self.bounds(choices.branches.state(b), left - 1)?;
+                let (lower, upper) = self.bounds(choices.branches.state(b), left - 1, known)?;
                 low += &weight * lower;
                 high += weight * upper;
             }
@@ -197,9 +173,13 @@ impl Checker<'_> {
         }
         if sums.is_empty() {
             // A state without a choice rests.
-            let start = earned(choices.resting, choices);
-            let (lower, upper) = self.bounds(state, left - 1)?;
+            let start = earned(choices.resting, &choices);
+            let (lower, upper) = self.bounds(state, left - 1, known)?;
             sums.push((&start + lower, start + upper));
+        }
+        self.choices = choices;
+        if known.gathers() {
+            return Ok(());
         }
         let wrong = |what| Flaw::Claim { what, state: self.show(state) };
         let (Ok(lower), Ok(upper)) = (RBig::try_from(claim.lower), RBig::try_from(claim.upper)) else {
@@ -218,22 +198,25 @@ impl Checker<'_> {
     }
 
     /// Whether the claims of the initial states make the bounds of the whole.
-    fn whole(&mut self, value: (f64, f64), summary: Summary) -> Result<(), Flaw> {
+    fn whole(&mut self, value: (f64, f64), known: &mut Lookup) -> Result<(), Flaw> {
         let mut starts = Successors::new(self.space.words());
         self.worker.initial(&mut starts);
         let mut found: Option<(RBig, RBig)> = None;
         for (_, state) in starts.iter() {
-            let (low, high) = self.bounds(state, self.steps.total)?;
+            let (low, high) = self.bounds(state, self.steps.total, known)?;
             let (low, high) = match self.steps.negated {
                 true => (RBig::ONE - high, RBig::ONE - low),
                 false => (low, high),
             };
-            found = Some(match (found, summary) {
+            found = Some(match (found, self.summary) {
                 (None, _) => (low, high),
                 (Some(old), Summary::Least) => (old.0.min(low), old.1.min(high)),
                 (Some(old), Summary::Greatest) => (old.0.max(low), old.1.max(high)),
                 _ => return Err(Flaw::Question),
             });
+        }
+        if known.gathers() {
+            return Ok(());
         }
         let (low, high) = found.ok_or(Flaw::Question)?;
         let shown = RBig::try_from(value.0).is_ok_and(|v| v <= low)

@@ -1,18 +1,21 @@
 //! Questions answered on disk, in a folder that a run which was killed goes on from; or in RAM by the same sweeps.
 
-use super::asked::{Solver, TIMED};
+use super::asked::{Solver, TIMED, uncomplemented};
 use super::graph::{DiskGraph, DiskOptions};
 use super::journal::Journal;
+use super::rows::ByRank;
 use super::solve::Tier;
-use crate::answer::{Answer, Needs, Size};
-use crate::build::{BuildOptions, build};
+use crate::answer::{Answer, Leftover, Needs, Size};
+use crate::build::{BuildOptions, Built, build};
 use crate::evidence::Wanted::Nothing;
+use crate::product::{Beside, Product};
 use crate::{Precision, SolveError};
 use hadal_store::Governor;
-use hadal_system::chance::Objective;
+use hadal_system::chance::{Asked, Formula, Measure, Objective};
 use hadal_system::{PropertyId, StateSpace, System};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Where a question is answered.
 #[derive(Clone, Copy, Debug)]
@@ -37,10 +40,12 @@ pub(super) struct Wanted {
 impl Wanted {
     fn of(system: &System, objective: &Objective, precision: Precision) -> Result<Self, SolveError> {
         let refused = |reason| Err(SolveError::NotOnDisk(reason));
-        if precision.exact {
+        let alone =
+            matches!(objective.states, Formula::Initial) && matches!(objective.asked, Asked::Value(..));
+        if precision.exact && (!alone || precision.policy) {
             return refused(
-                "values are bounds, not fractions, which eliminating unknowns needs all equations in RAM for: give more --memory \
-                 with --tier auto, or a smaller --precision",
+                "fractions are of a value in the initial states, without filters, bounds and policies: give more --memory with \
+                 --tier auto",
             );
         }
         if precision.paths != Nothing {
@@ -63,6 +68,10 @@ impl Wanted {
         let (deadlock, reward) = (needs.deadlock, needs.rewards.first().copied());
         Ok(Wanted { propositions, marks, deadlock, reward })
     }
+
+    fn options(&self) -> DiskOptions {
+        DiskOptions { reward: self.reward, marks: self.marks.clone(), deadlock: self.deadlock }
+    }
 }
 
 /// Explores `space` on disk and answers. Asked again after it was killed, it goes on from the last commit.
@@ -78,10 +87,8 @@ pub fn answer(
     let fingerprint = fingerprint(space, system, objective, (precision, place.tier));
     let path = place.folder.join(format!("values-{fingerprint:016x}"));
     let mut journal = Journal::open(&path, fingerprint, &Governor::new(place.memory))?;
-    let answer = answer_with(space, system, objective, (precision, place.tier), &mut journal)?;
-    drop(journal);
-    // What is left behind is only space.
-    let _ = std::fs::remove_dir_all(&path);
+    let mut answer = answer_with(space, system, objective, (precision, place.tier), &mut journal)?;
+    answer.folder = Some(Arc::new(Leftover(path)));
     Ok(answer)
 }
 
@@ -94,30 +101,17 @@ pub fn answer_with(
     journal: &mut Journal,
 ) -> Result<Answer, SolveError> {
     let wanted = Wanted::of(system, objective, precision)?;
-    let resumed = journal.resumed();
-    let options =
-        DiskOptions { reward: wanted.reward, marks: wanted.marks.clone(), deadlock: wanted.deadlock };
-    let graph = DiskGraph::build_in(space, &options, journal)?;
-    let solver = Solver {
-        rows: &graph,
-        space,
-        initial: &graph.initial,
-        marks: &graph.marks,
-        wanted: &wanted,
-        system,
-        precision,
-        tier,
-        disk: Some(journal.disk().clone()),
-    };
-    let mut answer = solver.answer(objective, Some(journal))?;
-    answer.size = Size {
-        states: graph.states,
-        choices: graph.choices,
-        branches: graph.branches,
-        deadlocks: graph.deadlocks,
-    };
-    answer.resumed = resumed;
-    Ok(answer)
+    let asked = Question { space, system, objective, precision, tier, wanted: &wanted };
+    let followed = followed(objective);
+    match followed.as_ref().and_then(beside) {
+        None => asked.on_disk(space, (wanted.options(), false), journal),
+        Some(beside) => {
+            let product = Product::new(space, system.property_bases(), beside)?;
+            let options = DiskOptions { marks: product.marks(), ..DiskOptions::default() };
+            let found = asked.on_disk(&product, (options, true), journal);
+            found.map_err(|error| product.refusal().unwrap_or(error))
+        }
+    }
 }
 
 /// Explores `space` in RAM and answers by the sweeps of the other tiers.
@@ -127,7 +121,9 @@ pub fn answer_in_ram(
     objective: &Objective,
     options: crate::Options,
 ) -> Result<Answer, SolveError> {
-    let wanted = Wanted::of(system, objective, options.precision)?;
+    let precision = options.precision;
+    let wanted = Wanted::of(system, objective, precision)?;
+    let asked = Question { space, system, objective, precision, tier: Some(Tier::Ram), wanted: &wanted };
     let limits = BuildOptions {
         reward: wanted.reward,
         marks: wanted.marks.clone(),
@@ -135,27 +131,109 @@ pub fn answer_in_ram(
         max_states: options.max_states,
         absorbing: None,
     };
-    let mut built = build(space, &limits)?;
-    if wanted.deadlock {
-        let mut mark = vec![false; built.graph.states()];
-        built.graph.deadlocks.iter().for_each(|&state| mark[state as usize] = true);
-        built.marks.push(mark);
+    let followed = followed(objective);
+    match followed.as_ref().and_then(beside) {
+        None => {
+            let mut built = build(space, &limits)?;
+            if wanted.deadlock {
+                let mut mark = vec![false; built.graph.states()];
+                built.graph.deadlocks.iter().for_each(|&state| mark[state as usize] = true);
+                built.marks.push(mark);
+            }
+            asked.in_ram(&built, false)
+        }
+        Some(beside) => {
+            let product = Product::new(space, system.property_bases(), beside)?;
+            let limits = BuildOptions { reward: None, marks: product.marks(), ..limits };
+            let found = build(&product, &limits).map_err(SolveError::from);
+            let found = found.and_then(|built| asked.in_ram(&built, true));
+            found.map_err(|error| product.refusal().unwrap_or(error))
+        }
     }
-    let initial: Vec<u64> = built.graph.initial.iter().map(|&s| u64::from(s)).collect();
-    let solver = Solver {
-        rows: &built,
-        space,
-        initial: &initial,
-        marks: &built.marks,
-        wanted: &wanted,
-        system,
-        precision: options.precision,
-        tier: Some(Tier::Ram),
-        disk: None,
+}
+
+/// What is asked of a space, and how.
+struct Question<'a> {
+    space: &'a dyn StateSpace,
+    system: &'a System,
+    objective: &'a Objective,
+    precision: Precision,
+    tier: Option<Tier>,
+    wanted: &'a Wanted,
+}
+
+impl Question<'_> {
+    /// Answers on the graph of `explored`: the space, or the product with what a path needs.
+    fn on_disk(
+        &self,
+        explored: &dyn StateSpace,
+        (options, followed): (DiskOptions, bool),
+        journal: &mut Journal,
+    ) -> Result<Answer, SolveError> {
+        let resumed = journal.resumed();
+        let graph = DiskGraph::build_in(explored, &options, journal)?;
+        let solver = Solver {
+            rows: &graph,
+            space: self.space,
+            initial: &graph.initial,
+            marks: &graph.marks,
+            wanted: self.wanted,
+            system: self.system,
+            precision: self.precision,
+            tier: self.tier,
+            disk: Some(journal.disk().clone()),
+            followed,
+        };
+        let mut answer = solver.answer(self.objective, Some(journal))?;
+        answer.size = Size {
+            states: graph.states,
+            choices: graph.choices,
+            branches: graph.branches,
+            deadlocks: graph.deadlocks,
+        };
+        answer.resumed = resumed;
+        Ok(answer)
+    }
+
+    fn in_ram(&self, built: &Built, followed: bool) -> Result<Answer, SolveError> {
+        let rows = ByRank::of(built);
+        let (initial, marks) = (rows.initial(), rows.marks());
+        let solver = Solver {
+            rows: &rows,
+            space: self.space,
+            initial: &initial,
+            marks: &marks,
+            wanted: self.wanted,
+            system: self.system,
+            precision: self.precision,
+            tier: self.tier,
+            disk: None,
+            followed,
+        };
+        let mut answer = solver.answer(self.objective, None)?;
+        answer.size = Size::of(&built.graph);
+        Ok(answer)
+    }
+}
+
+/// The measure that is solved for the initial states, without complements.
+fn followed(objective: &Objective) -> Option<Measure> {
+    let (measure, sense) = match (&objective.asked, &objective.states) {
+        (Asked::Value(measure, sense), Formula::Initial) => (measure, *sense),
+        (Asked::Truth(Formula::Compares { value, relation, .. }), Formula::Initial) => {
+            (&**value, relation.hardest())
+        }
+        _ => return None,
     };
-    let mut answer = solver.answer(objective, None)?;
-    answer.size = Size::of(&built.graph);
-    Ok(answer)
+    Some(uncomplemented(measure, sense).0)
+}
+
+/// What has to be followed beside states.
+fn beside(measure: &Measure) -> Option<Beside<'_>> {
+    match measure {
+        Measure::Probability(path) => Beside::of(path),
+        Measure::Earned(..) | Measure::Average(_) => None,
+    }
 }
 
 /// A number that another model, question or way to answer it would not have.

@@ -1,21 +1,31 @@
 //! What is asked of a graph on disk: formulas of states, questions inside questions, filters, policies and certificates.
 
+use super::DiskError;
 use super::answer::Wanted;
 use super::certify::Certified;
+use super::everywhere::{Everywhere, StateBounds, solve_everywhere};
+use super::exactly::Exactly;
 use super::journal::Journal;
 use super::parts::{Part, Sets};
 use super::policy::{self, Induced};
 use super::rows::{Rows, States};
-use super::solve::{Everywhere, How, Question, Tier, solve, solve_everywhere};
-use crate::answer::{Answer, Policy, summarise};
-use crate::values::{Values, other_probability};
+use super::solve::{How, Question, Tier, solve, solve_exactly};
+use crate::answer::{Answer, Fold, Following, Policy};
+use crate::asking::Threshold;
+use crate::certificate::Steps;
+use crate::values::{Exact, other_probability};
 use crate::{Precision, SolveError};
+use dashu_ratio::RBig;
 use hadal_store::Disk;
 use hadal_system::chance::{Asked, Formula, Measure, Objective, Path, Relation, Sense, Summary};
 use hadal_system::rows::Rational;
 use hadal_system::{Choices, Label, StateSpace, System};
 
 pub(super) const TIMED: &str = "time is counted in steps: questions of continuous time and of the long run need --tier auto and more --memory";
+
+/// Why some questions have no certificate.
+const NO_RANKS: &str = "formulas with several temporal operators and bounds on rewards are solved on a product, which is not \
+    written down, and what is earned without a target has no rank to show progress with";
 
 pub(super) type Bounds = (f64, f64);
 
@@ -31,15 +41,22 @@ pub(super) struct Solver<'g, R> {
     pub tier: Option<Tier>,
     /// Where questions inside the question keep their files.
     pub disk: Option<Disk>,
+    /// Whether `rows` is the product with what the path of the question needs, and `marks` are its own.
+    pub followed: bool,
 }
 
 /// The measure whose complement a measure is, and what is then looked for; the measure itself where it is none.
-fn uncomplemented(measure: &Measure, sense: Sense) -> (Measure, Sense, bool) {
+pub(super) fn uncomplemented(measure: &Measure, sense: Sense) -> (Measure, Sense, bool) {
     match measure {
         Measure::Probability(Path::Not(path)) => {
             let (inner, sense, negated) =
                 uncomplemented(&Measure::Probability((**path).clone()), sense.opposite());
             (inner, sense, !negated)
+        }
+        // Whoever makes a formula unlikely makes its opposite likely.
+        Measure::Probability(Path::Ltl { formula, atoms }) if sense == Sense::Least => {
+            let path = Path::Ltl { formula: formula.not(), atoms: atoms.clone() };
+            (Measure::Probability(path), Sense::Greatest, true)
         }
         other => (other.clone(), sense, false),
     }
@@ -51,6 +68,9 @@ impl<R: Rows + States> Solver<'_, R> {
             || self.precision.policy
             || self.precision.certificate;
         match &objective.asked {
+            Asked::Value(measure, sense) if self.precision.exact => {
+                self.exact_value(measure, *sense, journal)
+            }
             Asked::Value(measure, sense) if of_all => {
                 self.value_of_all(objective, (measure, *sense), journal)
             }
@@ -114,6 +134,44 @@ impl<R: Rows + States> Solver<'_, R> {
         Ok((pick(|b| b.0), pick(|b| b.1), Answer { sweeps, tier: tier.name(), ..Answer::default() }))
     }
 
+    /// The value of the initial states, exactly.
+    fn exact_value(
+        &self,
+        measure: &Measure,
+        sense: Sense,
+        journal: Option<&mut Journal>,
+    ) -> Result<Answer, SolveError> {
+        let (inner, inward, negated) = uncomplemented(measure, sense);
+        let how = How { sense: inward, precision: self.precision.relative, tier: self.tier };
+        let Part::Open(sets) = self.part(&inner, inward, &journal)? else {
+            return Err(SolveError::NotOnDisk(
+                "questions with a bound on steps are swept in floating point: give more --memory with --tier auto",
+            ));
+        };
+        let room = (how, self.precision.room);
+        let mut passing = self.passing();
+        let journal = journal.or(passing.as_mut());
+        let Exactly { found, exact } =
+            solve_exactly(self.rows, self.initial, sets.question(), room, journal)?;
+        let mut fold = Fold::default();
+        found.bounds.iter().for_each(|&b| fold.add(if negated { other_probability(b) } else { b }));
+        let other = |value: Exact| match value {
+            Exact::Finite(value) if negated => Exact::Finite(RBig::ONE - value),
+            value => value,
+        };
+        let order = |l: &Exact, r: &Exact| match (l, r) {
+            (Exact::Finite(l), Exact::Finite(r)) => l.cmp(r),
+            (l, r) => (*l == Exact::Infinite).cmp(&(*r == Exact::Infinite)),
+        };
+        let exact = exact.into_iter().map(other);
+        let (summary, exact) = match sense {
+            Sense::Least => (Summary::Least, exact.min_by(order)),
+            Sense::Greatest => (Summary::Greatest, exact.max_by(order)),
+        };
+        let value = Some(fold.finish(summary)?);
+        Ok(Answer { value, exact, sweeps: found.sweeps, tier: found.tier.name(), ..Answer::default() })
+    }
+
     /// Whether the value of every initial state compares so with a bound.
     fn truth(
         &self,
@@ -134,11 +192,16 @@ impl<R: Rows + States> Solver<'_, R> {
             }
             precision.relative /= 64.0;
         }
-        Err(SolveError::Undecided)
+        // The bounds touch it: only the value itself can say.
+        let mut answer = self.exact_value(measure, relation.hardest(), self.passing().as_mut())?;
+        let threshold = Threshold { relation, bound: *bound };
+        answer.verdict = Some(threshold.decides(&answer).ok_or(SolveError::Undecided)?);
+        (answer.value, answer.exact) = (None, None);
+        Ok(answer)
     }
 
     /// A journal that nothing is committed to, where there is a disk.
-    fn passing(&self) -> Option<Journal> {
+    pub(super) fn passing(&self) -> Option<Journal> {
         self.disk.as_ref().map(Journal::passing)
     }
 
@@ -150,13 +213,18 @@ impl<R: Rows + States> Solver<'_, R> {
         journal: Option<&mut Journal>,
     ) -> Result<Answer, SolveError> {
         let chosen = self.formula(&objective.states)?;
-        let states: Vec<usize> = (0..chosen.len()).filter(|&s| chosen[s]).collect();
-        if states.is_empty() {
+        if !chosen.contains(&true) {
             return Err(SolveError::NoState);
         }
         let all = self.everywhere(measure, sense, self.precision, journal)?;
         let mut answer = Answer { sweeps: all.sweeps, tier: all.tier.name(), ..Answer::default() };
-        summarise(&all.values(), &states, objective.summary, &mut answer)?;
+        let mut fold = Fold::default();
+        all.scan(|state, bounds| {
+            if chosen[state as usize] {
+                fold.add(bounds);
+            }
+        })?;
+        answer.value = Some(fold.finish(objective.summary)?);
         if self.precision.policy {
             answer.policy = Some(self.follow(&all)?);
         }
@@ -166,18 +234,28 @@ impl<R: Rows + States> Solver<'_, R> {
                     "it would be of the initial states; leave the filter out",
                 ));
             }
-            answer.certificate = Some(self.certify(&all, &objective.text)?);
+            answer.certificate = Some(match Steps::of(measure, sense) {
+                Some(steps) => self.certify_steps(&steps, &objective.text)?,
+                None => self.certify(&all, &objective.text)?,
+            });
         }
         Ok(answer)
     }
 
+    /// What is answered on a product, or earned without end, has neither a policy of states nor ranks.
+    fn shows(&self, sets: &Sets) -> bool {
+        !self.followed && sets.total.is_none()
+    }
+
     fn certify(&self, all: &All, text: &str) -> Result<crate::certificate::Certificate, SolveError> {
         let Some((sets, found)) = &all.open else {
-            return Err(SolveError::NoCertificate(
-                "with a bound the value is what so many sweeps give: --tier auto certifies it step by step",
-            ));
+            return Err(SolveError::NoCertificate("a bound on steps has an upper end: write [a,b]"));
         };
-        let endless = sets.rewards && found.bounds.iter().any(|b| b.0 == f64::INFINITY);
+        if !self.shows(sets) {
+            return Err(SolveError::NoCertificate(NO_RANKS));
+        }
+        let mut endless = false;
+        found.bounds.scan(|_, bounds| endless |= sets.rewards && bounds.0 == f64::INFINITY)?;
         let escape = match endless {
             true => {
                 let question = Question::Until(&sets.through, &sets.target);
@@ -186,10 +264,9 @@ impl<R: Rows + States> Solver<'_, R> {
                     precision: self.precision.relative,
                     tier: self.side_tier(),
                 };
-                let bounds = solve_everywhere(self.rows, question, how, self.passing().as_mut())?.bounds;
-                bounds.into_iter().map(|b| b.1).collect()
+                Some(solve_everywhere(self.rows, question, how, self.passing().as_mut())?.bounds)
             }
-            false => Vec::new(),
+            false => None,
         };
         let certified = Certified {
             rows: self.rows,
@@ -198,16 +275,19 @@ impl<R: Rows + States> Solver<'_, R> {
             bounds: &found.bounds,
             sense: all.sense,
             negated: all.negated,
-            escape: &escape,
+            escape: escape.as_ref(),
+            words: self.space.words(),
+            disk: self.disk.as_ref(),
         };
         certified.certify(text)
     }
 
     /// What comes of the policy of some values from the initial states.
     fn follow(&self, all: &All) -> Result<Policy, SolveError> {
-        let Some((sets, found)) = &all.open else { return Err(SolveError::NoPolicy) };
-        let choices = policy::of(self.rows, sets, all.sense, found)?;
-        let chain = Induced { rows: self.rows, policy: &choices };
+        let open = all.open.as_ref().filter(|(sets, _)| self.shows(sets));
+        let Some((sets, found)) = open else { return Err(SolveError::NoPolicy) };
+        let choices = policy::of(self.rows, (sets, all.sense), found, self.disk.as_ref())?;
+        let chain = Induced { rows: self.rows, policy: &choices.of };
         let how = How { sense: all.sense, precision: self.precision.relative, tier: self.side_tier() };
         let mut values = solve(&chain, self.initial, sets.question(), how, self.passing().as_mut())?.bounds;
         if all.negated {
@@ -215,26 +295,31 @@ impl<R: Rows + States> Solver<'_, R> {
         }
         let reached = policy::reached(&chain, self.initial)?;
         let (mut worker, mut list) = (self.space.worker(), Choices::new(self.space.words(), None));
-        let mut steps = Vec::new();
+        let mut steps = Following::new(self.space.words(), self.disk.as_ref())?;
+        let mut failed = None;
         self.rows.tell(|number, state| {
             if !reached[number as usize] {
                 return;
             }
             list.clear();
             let told = worker.choices(state, &mut list);
-            let choice = choices[number as usize];
+            let choice = choices.of[number as usize];
             let label = match told.is_ok() && (choice as usize) < list.len() {
                 true => list.branches.labels()[list.range(choice as usize).start],
                 false => Label(u32::MAX),
             };
-            steps.push((state.to_vec(), label, choice));
+            failed = failed.take().or(steps.push(state, label, choice).err());
         })?;
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
         let low = values.iter().map(|b| b.0).fold(f64::INFINITY, f64::min);
-        Ok(Policy { steps, value: (low, values.iter().map(|b| b.1).fold(0.0, f64::max)) })
+        let value = (low, values.iter().map(|b| b.1).fold(0.0, f64::max));
+        Ok(Policy::new(steps.finish()?, value))
     }
 
     /// Where questions inside the question are solved.
-    fn side_tier(&self) -> Option<Tier> {
+    pub(super) fn side_tier(&self) -> Option<Tier> {
         match self.disk {
             Some(_) => Some(Tier::SemiExternal),
             None => Some(Tier::Ram),
@@ -254,14 +339,21 @@ impl<R: Rows + States> Solver<'_, R> {
         Ok(match self.part(&inner, sense, &journal)? {
             Part::Swept(swept, sweeps) => {
                 let tier = self.tier.unwrap_or(Tier::SemiExternal);
-                All { open: None, swept, sense, negated, sweeps, tier }
+                All { open: None, swept: StateBounds::Ram(swept), sense, negated, sweeps, tier }
             }
             Part::Open(sets) => {
                 let mut passing = self.passing();
                 let journal = journal.or(passing.as_mut());
                 let found = solve_everywhere(self.rows, sets.question(), how, journal)?;
                 let (sweeps, tier) = (found.sweeps, found.tier);
-                All { open: Some((sets, found)), swept: Vec::new(), sense, negated, sweeps, tier }
+                All {
+                    open: Some((sets, found)),
+                    swept: StateBounds::Ram(Vec::new()),
+                    sense,
+                    negated,
+                    sweeps,
+                    tier,
+                }
             }
         })
     }
@@ -272,7 +364,7 @@ pub(super) struct All {
     /// The sets of an unbounded question and what was found.
     open: Option<(Sets, Everywhere)>,
     /// The values of a bounded one.
-    swept: Vec<Bounds>,
+    swept: StateBounds,
     /// What was looked for, before a complement is taken.
     sense: Sense,
     /// Whether values are 1 less what was found.
@@ -282,10 +374,9 @@ pub(super) struct All {
 }
 
 impl All {
-    pub(super) fn values(&self) -> Values {
+    /// Tells the bounds of every state.
+    pub(super) fn scan(&self, mut each: impl FnMut(u64, Bounds)) -> Result<(), DiskError> {
         let bounds = self.open.as_ref().map_or(&self.swept, |(_, found)| &found.bounds);
-        let told = |&b: &Bounds| if self.negated { other_probability(b) } else { b };
-        let (lower, upper) = bounds.iter().map(told).unzip();
-        Values { lower, upper, exact: None, sweeps: self.sweeps, policy: None }
+        bounds.scan(|state, b| each(state, if self.negated { other_probability(b) } else { b }))
     }
 }

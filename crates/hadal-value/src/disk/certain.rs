@@ -11,7 +11,7 @@ pub(super) struct Search<'r, R> {
     pub rows: &'r R,
 }
 
-fn any(row: &Row, set: &[bool]) -> bool {
+pub(super) fn any(row: &Row, set: &[bool]) -> bool {
     row.branches.iter().any(|b| set[b.0 as usize])
 }
 
@@ -45,7 +45,7 @@ impl<R: Rows> Search<'_, R> {
     }
 
     /// The least set with `target` that has every state of `through` whose choices `joins` it.
-    fn grow(
+    pub fn grow(
         &self,
         through: &[bool],
         target: &[bool],

@@ -6,12 +6,13 @@
 //! again, so the rounds together cost little more than the last one. Rounds are committed.
 
 use super::answer::Place;
+use super::everywhere::{Everywhere, solve_everywhere};
 use super::graph::{Cursor, DiskError, DiskGraph, DiskOptions, run_options};
 use super::journal::Journal;
 use super::parts::Sets;
 use super::policy::{self, Induced};
-use super::solve::{Everywhere, How, Tier, solve_everywhere};
-use crate::answer::{Answer, Size};
+use super::solve::{How, Tier};
+use crate::answer::{Answer, Leftover, Size};
 use crate::build::BuildError;
 use crate::follow::holds;
 use crate::growing::{METHOD, NESTED, Question};
@@ -21,6 +22,7 @@ use hadal_store::sort::Sorter;
 use hadal_store::{Governor, RunFile};
 use hadal_system::chance::{Objective, Sense};
 use hadal_system::{StateSpace, Successors, System};
+use std::sync::Arc;
 
 /// Tells the folder from that of all states.
 const ENVELOPE: u64 = 0x004C_414F;
@@ -45,10 +47,8 @@ pub fn answer_growing(
         super::answer::fingerprint(space, system, objective, (options.precision, None)) ^ ENVELOPE;
     let path = place.folder.join(format!("envelope-{fingerprint:016x}"));
     let mut journal = Journal::open(&path, fingerprint, &Governor::new(place.memory))?;
-    let answer = answer_growing_with(space, system, objective, options, &mut journal)?;
-    drop(journal);
-    // What is left behind is only space.
-    let _ = std::fs::remove_dir_all(&path);
+    let mut answer = answer_growing_with(space, system, objective, options, &mut journal)?;
+    answer.folder = Some(Arc::new(Leftover(path)));
     Ok(answer)
 }
 
@@ -73,7 +73,8 @@ pub fn answer_growing_with(
         let graph = DiskGraph::of_part(space, &wanted, (&part.known, &part.expanded), journal)?;
         let solve = |tips_win: bool| -> Result<(Sets, Everywhere), DiskError> {
             let target = (0..target.len()).map(|s| target[s] || tips_win && tip[s]).collect();
-            let sets = Sets { through: through.clone(), target, rewards: question.reward.is_some() };
+            let sets =
+                Sets { through: through.clone(), target, rewards: question.reward.is_some(), total: None };
             let how = How { sense: question.sense, precision, tier: Some(Tier::SemiExternal) };
             let mut passing = Journal::passing(journal.disk());
             let found = solve_everywhere(&graph, sets.question(), how, Some(&mut passing))?;
@@ -87,17 +88,23 @@ pub fn answer_growing_with(
             (None, Sense::Least) => (&loses, &wins, &loses),
             (Some(_), _) => (&wins, &loses, &wins),
         };
-        let bounds: Vec<(f64, f64)> = graph
-            .initial
-            .iter()
-            .map(|&s| (low.1.bounds[s as usize].0, high.1.bounds[s as usize].1))
+        let mut ends = vec![(0.0, 0.0); graph.initial.len()];
+        for (found, upper) in [(low, false), (high, true)] {
+            found.1.bounds.scan(|state, bounds| {
+                for at in (0..ends.len()).filter(|&at| graph.initial[at] == state) {
+                    if upper { ends[at].1 = bounds.1 } else { ends[at].0 = bounds.0 }
+                }
+            })?;
+        }
+        let bounds: Vec<(f64, f64)> = ends
+            .into_iter()
             .map(|bounds| if question.negated { other_probability(bounds) } else { bounds })
             .collect();
         let wide = |&(low, high): &(f64, f64)| {
             low != high && !(high.is_finite() && high - low <= options.precision.relative * high)
         };
-        let choices = policy::of(&graph, &guide.0, question.sense, &guide.1)?;
-        let mut next = policy::reached(&Induced { rows: &graph, policy: &choices }, &graph.initial)?;
+        let choices = policy::of(&graph, (&guide.0, question.sense), &guide.1, Some(journal.disk()))?;
+        let mut next = policy::reached(&Induced { rows: &graph, policy: &choices.of }, &graph.initial)?;
         next.iter_mut().zip(&tip).for_each(|(next, tip)| *next &= tip);
         let (wide, done) = (bounds.iter().any(wide), !next.contains(&true));
         if wide && done && precision > options.precision.relative * SHARPEST {

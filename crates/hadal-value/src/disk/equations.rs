@@ -4,6 +4,7 @@
 use super::DiskError;
 use super::graph::{POSITIONS, run_options};
 use super::journal::Journal;
+use super::packed::{Packed, Packing};
 use super::rows::{Row, Rows, payload};
 use super::stages::Stages;
 use crate::components::NONE;
@@ -11,7 +12,7 @@ use crate::numbers::Numbers;
 use crate::problem::Known;
 use hadal_store::run::BlockIndex;
 use hadal_store::sort::Sorter;
-use hadal_store::{RunFile, RunReader};
+use hadal_store::{Disk, RunFile, RunReader};
 use hadal_system::chance::Sense;
 use std::ops::Range;
 
@@ -29,6 +30,8 @@ pub(super) struct Equations {
     /// What is known of the initial states, in their order.
     pub starts: Vec<Start>,
     pub kept: Kept,
+    /// The same for sweeps, where they are read from disk again and again.
+    pub packed: Option<Packed>,
 }
 
 /// Where records are.
@@ -131,7 +134,21 @@ impl Equations {
             rewards,
             starts: settled.initial.iter().map(start).collect(),
             kept: sink.finish()?,
+            packed: None,
         })
+    }
+
+    /// Packs what is in a file for sweeps.
+    pub fn pack(&mut self, disk: &Disk) -> Result<(), DiskError> {
+        let Kept::Run(run, _) = &self.kept else { return Ok(()) };
+        let mut packing = Packing::new(disk, run.records() * 4)?;
+        let mut failed = None;
+        self.scan(|node, row| failed = failed.take().or(packing.push(node, row).err()))?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        self.packed = Some(packing.finish()?);
+        Ok(())
     }
 
     /// The same equations with nodes numbered stage by stage, and the stages.
@@ -171,6 +188,9 @@ impl Equations {
 
     /// Tells every node that has choices, in order.
     pub fn scan(&self, mut each: impl FnMut(u64, &Row)) -> Result<(), DiskError> {
+        if let Some(packed) = &self.packed {
+            return packed.scan(&(0..u64::MAX), each);
+        }
         let mut assembler = Assembler::default();
         match &self.kept {
             Kept::Ram(flat) => assembler.add(flat, &mut each),
@@ -187,6 +207,9 @@ impl Equations {
 
     /// Tells the nodes of a range, in order.
     pub fn scan_within(&self, range: &Range<u64>, mut each: impl FnMut(u64, &Row)) -> Result<(), DiskError> {
+        if let Some(packed) = &self.packed {
+            return packed.scan(range, each);
+        }
         let mut assembler = Assembler::default();
         match &self.kept {
             Kept::Ram(flat) => assembler.add(within(flat, range).0, &mut each),

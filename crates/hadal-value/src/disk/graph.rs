@@ -21,7 +21,7 @@ const LONG: usize = 32;
 pub(super) const POSITIONS: u32 = 24;
 
 /// Usual settings for runs of records of `words` words, under a budget of `limit` bytes.
-pub(super) fn run_options(words: usize, fingerprint: u64, limit: u64) -> RunOptions {
+pub(crate) fn run_options(words: usize, fingerprint: u64, limit: u64) -> RunOptions {
     // A small budget cannot spare the usual buffers for each of a dozen open runs.
     let most = (limit / 256).max(4 << 10) as usize;
     let usual = RunOptions::new(RecordShape::states(words), fingerprint);
@@ -367,7 +367,7 @@ impl Rows for DiskGraph {
 }
 
 /// One record after the other.
-pub(super) struct Cursor {
+pub(crate) struct Cursor {
     reader: RunReader,
     stride: usize,
     block: Vec<u64>,

@@ -2,13 +2,21 @@
 
 use super::asked::{Bounds, Solver, TIMED};
 use super::bounded::Sweeps;
+use super::certain::Search;
+use super::everywhere::solve_everywhere;
 use super::journal::Journal;
 use super::rows::{Rows, States};
-use super::solve::Question;
+use super::solve::{COMPONENTS, How, Question, reserve};
 use crate::SolveError;
-use crate::answer::compare;
+use crate::answer::compare_bounds;
 use crate::bounded::Rule;
+use crate::components::NONE;
+use hadal_ltl::translate::constant;
 use hadal_system::chance::{Formula, Horizon, Limit, Measure, Path, Sense};
+
+/// What is followed beside states is followed from the initial states on.
+const INSIDE: &str = "a formula with several temporal operators, or a bound on rewards, stands alone, without filters and outside \
+    other formulas: ask it on its own, or give more --memory with --tier auto";
 
 /// A measure, as it is solved.
 pub(super) enum Part {
@@ -23,14 +31,22 @@ pub(super) struct Sets {
     pub through: Vec<bool>,
     pub target: Vec<bool>,
     pub rewards: bool,
+    /// What is looked for, where a reward is earned without end.
+    pub total: Option<Sense>,
 }
 
 impl Sets {
     pub fn question(&self) -> Question<'_> {
-        match self.rewards {
-            true => Question::EarnedBefore(&self.target),
-            false => Question::Until(&self.through, &self.target),
+        match (self.rewards, self.total) {
+            (true, Some(Sense::Greatest)) => Question::EarnedForEver,
+            (true, _) => Question::EarnedBefore(&self.target),
+            (false, _) => Question::Until(&self.through, &self.target),
         }
+    }
+
+    /// The sets of a probability.
+    fn until(through: Vec<bool>, target: Vec<bool>) -> Part {
+        Part::Open(Sets { through, target, rewards: false, total: None })
     }
 }
 
@@ -56,7 +72,7 @@ impl<R: Rows + States> Solver<'_, R> {
         match measure {
             Measure::Earned(_, Horizon::Reach(formula)) => {
                 let target = self.formula(formula)?;
-                Ok(Part::Open(Sets { through: vec![true; states], target, rewards: true }))
+                Ok(Part::Open(Sets { through: vec![true; states], target, rewards: true, total: None }))
             }
             Measure::Earned(_, Horizon::Steps(steps)) => {
                 let sweeps = Sweeps { rewards: true, ..sweeps };
@@ -75,12 +91,24 @@ impl<R: Rows + States> Solver<'_, R> {
                 swept(sweeps.run(now, *steps, |_| Rule::Best)?)
             }
             Measure::Average(_) | Measure::Earned(_, Horizon::Time(_) | Horizon::Moment(_)) => refused(TIMED),
-            Measure::Earned(_, Horizon::Total) => refused(
-                "a reward is earned before a target or in so many steps: write [ F target ], or give more --memory with --tier auto",
-            ),
+            Measure::Earned(_, Horizon::Total) => {
+                // Only whoever ends where nothing is earned earns a finite amount.
+                let target = match sense {
+                    Sense::Least => {
+                        let free = self.end_components(|reward| reward == 0)?;
+                        free.into_iter().map(|group| group != NONE).collect()
+                    }
+                    Sense::Greatest => vec![false; states],
+                };
+                Ok(Part::Open(Sets {
+                    through: vec![true; states],
+                    target,
+                    rewards: true,
+                    total: Some(sense),
+                }))
+            }
             Measure::Probability(Path::Until(left, right, Limit::None)) => {
-                let (through, target) = (self.formula(left)?, self.formula(right)?);
-                Ok(Part::Open(Sets { through, target, rewards: false }))
+                Ok(Sets::until(self.formula(left)?, self.formula(right)?))
             }
             Measure::Probability(Path::Until(left, right, Limit::Steps(low, Some(high)))) if low <= high => {
                 let (through, target) = (self.formula(left)?, self.formula(right)?);
@@ -97,18 +125,47 @@ impl<R: Rows + States> Solver<'_, R> {
             Measure::Probability(Path::Next(formula)) => {
                 swept(sweeps.run(indicator(&self.formula(formula)?), 1, |_| Rule::Best)?)
             }
-            Measure::Probability(Path::Until(_, _, Limit::Reward(..))) => refused(
-                "steps are bounded, not rewards: make what is spent a variable of the model, or give more --memory with --tier auto",
-            ),
+            Measure::Probability(Path::Until(_, _, Limit::Reward(..))) if self.followed => {
+                Ok(Sets::until(self.marks[0].clone(), self.marks[1].clone()))
+            }
+            Measure::Probability(Path::Until(left, right, Limit::Steps(low, None))) => {
+                let (through, target) = (self.formula(left)?, self.formula(right)?);
+                let sets = Sets { through, target, rewards: false, total: None };
+                let how = How { sense, precision: self.precision.relative, tier: self.side_tier() };
+                let found = solve_everywhere(self.rows, sets.question(), how, self.passing().as_mut())?;
+                let rule = |s: usize| if sets.through[s] { Rule::Best } else { Rule::Zero };
+                let (values, more) = sweeps.run(found.bounds.load()?, *low, rule)?;
+                swept((values, found.sweeps + more))
+            }
+            Measure::Probability(Path::Until(_, _, Limit::Steps(..))) => swept((vec![(0.0, 0.0); states], 0)),
             Measure::Probability(Path::Until(_, _, Limit::Time(..))) => refused(TIMED),
-            Measure::Probability(Path::Until(..)) => refused(
-                "a bound on steps has an upper end: write [a,b], or give more --memory with --tier auto",
-            ),
-            Measure::Probability(Path::Ltl { .. } | Path::Not(_)) => refused(
-                "a formula has one temporal operator: make the automaton a module of the model, or give more --memory with \
-                 --tier auto",
-            ),
+            Measure::Probability(Path::Ltl { formula, .. }) => match (constant(formula), self.followed) {
+                (Some(holds), _) => Ok(Sets::until(vec![true; states], vec![holds; states])),
+                (None, true) => {
+                    // Whoever can stay where a breakpoint is passed wins.
+                    let groups = self.end_components(|_| true)?;
+                    let mut wins = vec![false; states];
+                    for (group, passed) in groups.iter().zip(&self.marks[0]) {
+                        if *group != NONE && *passed {
+                            wins[*group as usize] = true;
+                        }
+                    }
+                    let target = groups.into_iter().map(|group| group != NONE && wins[group as usize]);
+                    Ok(Sets::until(vec![true; states], target.collect()))
+                }
+                (None, false) => refused(INSIDE),
+            },
+            Measure::Probability(Path::Until(..) | Path::Not(_)) => refused(INSIDE),
         }
+    }
+
+    /// The end components of all states with choices whose reward is `allowed`.
+    fn end_components(&self, allowed: impl Fn(u32) -> bool + Copy) -> Result<Vec<u32>, SolveError> {
+        let governor = self.disk.as_ref().map(|disk| &disk.governor);
+        let _memory = reserve(self.rows.states(), COMPONENTS, governor)?;
+        let search = Search { rows: self.rows };
+        let staying = search.staying(vec![true; self.rows.states() as usize], allowed)?;
+        Ok(search.end_components(&staying, allowed)?)
     }
 
     pub(super) fn formula(&self, formula: &Formula) -> Result<Vec<bool>, SolveError> {
@@ -137,10 +194,13 @@ impl<R: Rows + States> Solver<'_, R> {
             Formula::Compares { value, relation, bound } => {
                 let mut precision = self.precision;
                 for _ in 0..3 {
-                    let values = self.everywhere(value, relation.hardest(), precision, None)?.values();
-                    let decided: Option<Vec<bool>> =
-                        (0..n).map(|s| compare(&values, s, *relation, bound)).collect();
-                    if let Some(decided) = decided {
+                    let (mut decided, mut open) = (vec![false; n], false);
+                    let all = self.everywhere(value, relation.hardest(), precision, None)?;
+                    all.scan(|state, bounds| match compare_bounds(bounds, *relation, bound) {
+                        Some(holds) => decided[state as usize] = holds,
+                        None => open = true,
+                    })?;
+                    if !open {
                         return Ok(decided);
                     }
                     precision.relative /= 64.0;

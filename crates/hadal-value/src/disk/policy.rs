@@ -1,45 +1,72 @@
 //! Policies by scans: one choice per state that attains the values up to the precision, and the chain under it.
 
 use super::DiskError;
+use super::everywhere::{Everywhere, carried};
 use super::parts::Sets;
 use super::rows::{Row, Rows};
-use super::solve::Everywhere;
+use super::solve::reserve;
+use super::sweep::Bounds;
 use crate::components::NONE;
 use crate::numbers::Numbers;
 use crate::problem::Known;
+use hadal_store::{Disk, Reservation};
 use hadal_system::chance::Sense;
 use std::collections::HashMap;
+
+/// A choice for each state.
+pub(super) struct Choice {
+    /// Its number among those of the state.
+    pub of: Vec<u32>,
+    _memory: Option<Reservation>,
+}
+
+/// Bytes a state: its choice, whether it has one, whether it can be reached.
+const BYTES: u64 = 4 + 1 + 1;
+/// Bytes of an end component whose best way out is looked for, and how many are set aside at once.
+const EXIT: u64 = 64;
+const EXITS: usize = 1 << 10;
 
 /// For each state the number of a choice among its own.
 pub(super) fn of<R: Rows>(
     rows: &R,
-    sets: &Sets,
-    sense: Sense,
+    (sets, sense): (&Sets, Sense),
     found: &Everywhere,
-) -> Result<Vec<u32>, DiskError> {
+    disk: Option<&Disk>,
+) -> Result<Choice, DiskError> {
+    let memory = reserve(rows.states(), BYTES, disk.map(|disk| &disk.governor))?;
+    let mut of_exits = disk.map(|disk| disk.governor.empty("ways out of end components"));
     let states = rows.states() as usize;
     let group = |state: usize| found.groups.get(state).copied().unwrap_or(NONE);
     let (mut policy, mut placed) = (vec![0u32; states], vec![false; states]);
     let mut exits: HashMap<u32, (f64, usize, u32)> = HashMap::new();
-    rows.scan(|state, row| {
+    let mut full = false;
+    carried(rows, &found.bounds, disk, |state, row, bounds| {
         let state = state as usize;
-        if found.known[state] != Known::Open {
+        if found.known[state] != Known::Open || full {
             return;
         }
         let mine = group(state);
         let leaves =
             |branches: &[(u64, u32)]| mine == NONE || branches.iter().any(|b| group(b.0 as usize) != mine);
+        let mut next = 0;
         for (n, (branches, reward)) in row.choices().enumerate() {
+            let carried = &bounds[next..next + branches.len()];
+            next += branches.len();
             if !leaves(branches) {
                 continue;
             }
-            let sum = sum(rows.numbers(), sets, found, branches, reward);
+            let sum = sum(rows.numbers(), sets, (branches, carried), reward);
             let key = if mine == NONE { state as u32 } else { mine };
             let better = exits.get(&key).is_none_or(|(old, ..)| match sense {
                 Sense::Least => sum < *old,
                 Sense::Greatest => sum > *old,
             });
             if better {
+                if exits.len() + 1 >= exits.capacity()
+                    && let Some(memory) = &mut of_exits
+                {
+                    full |= memory.try_grow(EXIT * exits.len().max(EXITS) as u64).is_err();
+                }
                 exits.insert(key, (sum, state, n as u32));
             }
         }
@@ -50,6 +77,10 @@ pub(super) fn of<R: Rows>(
             placed[state] = true;
         }
     })?;
+    if full {
+        let states = exits.len() as u64;
+        return Err(DiskError::Values { states, bytes: states * EXIT });
+    }
     for (_, state, choice) in exits.into_values() {
         policy[state] = choice;
         placed[state] = true;
@@ -75,15 +106,14 @@ pub(super) fn of<R: Rows>(
             }
         })?;
     }
-    Ok(policy)
+    Ok(Choice { of: policy, _memory: memory })
 }
 
 /// What a choice is worth under the lower bounds.
-fn sum(numbers: &Numbers, sets: &Sets, found: &Everywhere, branches: &[(u64, u32)], reward: u32) -> f64 {
+fn sum(numbers: &Numbers, sets: &Sets, (branches, carried): (&[(u64, u32)], &[Bounds]), reward: u32) -> f64 {
     let earned = if sets.rewards { numbers.below()[reward as usize] } else { 0.0 };
-    branches.iter().fold(earned, |sum, &(to, weight)| {
-        sum + numbers.below()[weight as usize] * found.bounds[to as usize].0
-    })
+    let parts = branches.iter().zip(carried);
+    parts.fold(earned, |sum, (&(_, weight), bounds)| sum + numbers.below()[weight as usize] * bounds.0)
 }
 
 /// Gives states that are not placed an allowed choice with a branch to one that is, until nothing changes.

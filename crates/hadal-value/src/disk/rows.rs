@@ -4,6 +4,7 @@ use super::DiskError;
 use crate::build::Built;
 use crate::graph::Graph;
 use crate::numbers::Numbers;
+use hadal_system::state::compare;
 
 /// Marks the last branch of a choice.
 pub(super) const LAST: u64 = 1 << 63;
@@ -90,23 +91,70 @@ pub trait States {
     fn tell(&self, each: impl FnMut(u64, &[u64])) -> Result<(), DiskError>;
 }
 
-impl Rows for Built {
-    fn states(&self) -> u64 {
-        Rows::states(&self.graph)
+/// A graph in RAM whose states are numbered by rank, as on disk: stages depend on the numbers, and values on the stages.
+pub(super) struct ByRank<'b> {
+    built: &'b Built,
+    /// By rank.
+    order: Vec<u32>,
+    /// By number.
+    rank: Vec<u32>,
+}
+
+impl<'b> ByRank<'b> {
+    pub fn of(built: &'b Built) -> Self {
+        let mut order: Vec<u32> = (0..built.states.len() as u32).collect();
+        let state = |&number: &u32| built.states.state(number as usize);
+        order.sort_unstable_by(|l, r| compare(state(l), state(r)));
+        let mut rank = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, &number)| rank[number as usize] = at as u32);
+        ByRank { built, order, rank }
     }
 
-    fn numbers(&self) -> &Numbers {
-        &self.graph.numbers
+    /// The ranks of the initial states, ascending.
+    pub fn initial(&self) -> Vec<u64> {
+        let ranks = self.built.graph.initial.iter().map(|&number| self.rank[number as usize].into());
+        let mut ranks: Vec<u64> = ranks.collect();
+        ranks.sort_unstable();
+        ranks
     }
 
-    fn scan(&self, each: impl FnMut(u64, &Row)) -> Result<(), DiskError> {
-        self.graph.scan(each)
+    /// Which states are marked, by rank.
+    pub fn marks(&self) -> Vec<Vec<bool>> {
+        let by_rank = |mark: &Vec<bool>| self.order.iter().map(|&number| mark[number as usize]).collect();
+        self.built.marks.iter().map(by_rank).collect()
     }
 }
 
-impl States for Built {
+impl Rows for ByRank<'_> {
+    fn states(&self) -> u64 {
+        Rows::states(&self.built.graph)
+    }
+
+    fn numbers(&self) -> &Numbers {
+        &self.built.graph.numbers
+    }
+
+    fn scan(&self, mut each: impl FnMut(u64, &Row)) -> Result<(), DiskError> {
+        let (graph, mut row) = (&self.built.graph, Row::default());
+        for (rank, &number) in self.order.iter().enumerate() {
+            row.clear();
+            for choice in graph.choices_of(number as usize) {
+                let branches = graph.branches_of(choice);
+                let to = |b: usize| u64::from(self.rank[graph.targets[b] as usize]);
+                row.branches.extend(branches.map(|b| (to(b), graph.weights[b])));
+                row.ends.push(row.branches.len() as u32);
+                row.rewards.push(graph.reward_of(choice));
+            }
+            each(rank as u64, &row);
+        }
+        Ok(())
+    }
+}
+
+impl States for ByRank<'_> {
     fn tell(&self, mut each: impl FnMut(u64, &[u64])) -> Result<(), DiskError> {
-        (0..self.states.len()).for_each(|number| each(number as u64, self.states.state(number)));
+        let states = self.order.iter().map(|&number| self.built.states.state(number as usize));
+        states.enumerate().for_each(|(rank, state)| each(rank as u64, state));
         Ok(())
     }
 }

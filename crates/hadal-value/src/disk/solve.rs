@@ -1,8 +1,9 @@
 //! From a graph to proved bounds of its initial states, with the values kept where the tier says.
 
 use super::blocks::Blocks;
-use super::certain::Search;
-use super::equations::{Equations, Kept, Settled, Start, number};
+use super::certain::{Search, any};
+use super::equations::{Equations, Kept, Settled, Start};
+use super::exactly::{Exactly, exactly};
 use super::faithful::Faithful;
 use super::graph::{DiskError, run_options};
 use super::journal::Journal;
@@ -10,6 +11,8 @@ use super::rows::Rows;
 use super::stages::Stages;
 use super::sweep::{Bounds, Course, Step};
 use super::vector::Vector;
+use crate::SolveError;
+use crate::components::NONE;
 use crate::numbers::Numbers;
 use crate::problem::Known;
 use hadal_store::{Governor, Reservation};
@@ -48,6 +51,8 @@ pub enum Question<'a> {
     Until(&'a [bool], &'a [bool]),
     /// What is earned before a target.
     EarnedBefore(&'a [bool]),
+    /// What is earned at most without end.
+    EarnedForEver,
 }
 
 /// Bounds of the initial states.
@@ -70,6 +75,39 @@ pub struct How {
     pub precision: f64,
     /// Where values are kept; `None`: in RAM where they fit, else in blocks.
     pub tier: Option<Tier>,
+}
+
+/// Answers a question for the states `initial`, with exact values: bounds of all unknowns are in RAM, which are eliminated there.
+pub(super) fn solve_exactly<R: Rows>(
+    rows: &R,
+    initial: &[u64],
+    question: Question,
+    (how, room): (How, Option<u64>),
+    mut journal: Option<&mut Journal>,
+) -> Result<Exactly, SolveError> {
+    let (equations, stages) = match journal.as_deref_mut().map(recall).transpose()?.flatten() {
+        Some(kept) => kept,
+        None => {
+            let settling = settle(rows, question, how.sense, journal.as_deref().map(governor))?;
+            write_down(rows, &settling, initial, how.sense, journal.as_deref_mut())?
+        }
+    };
+    let _memory = reserve(equations.nodes, 16, journal.as_deref().map(governor))?;
+    let mut values = vec![(0.0, equations.most()); equations.nodes as usize];
+    let keep = |node: u64, bounds: Bounds| {
+        if let Some(value) = values.get_mut(node as usize) {
+            *value = bounds;
+        }
+    };
+    let (sweeps, tier) =
+        iterate((&equations, &stages), how, equations.nodes > 0, journal.as_deref_mut(), keep)?;
+    let exact = exactly(&equations, &values, journal.as_deref().map(governor), room)?;
+    let told = |start: &Start| match start {
+        Start::Value(value) => (*value, *value),
+        Start::Node(node) => values[*node as usize],
+    };
+    let found = Found { bounds: equations.starts.iter().map(told).collect(), sweeps, tier };
+    Ok(Exactly { found, exact })
 }
 
 /// Answers a question about `rows` for the states `initial`. A tier on disk needs a journal.
@@ -107,67 +145,16 @@ pub fn solve<R: Rows>(
     Ok(Found { bounds: equations.starts.iter().map(found).collect(), sweeps, tier })
 }
 
-/// Bounds of every state.
-#[derive(Debug)]
-pub struct Everywhere {
-    /// Lower and upper bounds, by state.
-    pub bounds: Vec<(f64, f64)>,
-    /// What graph search found, by state.
-    pub(super) known: Vec<Known>,
-    /// States with the same number are one node, if any are.
-    pub(super) groups: Vec<u32>,
-    /// Sweeps over the equations.
-    pub sweeps: u64,
-    /// Where values were kept while they were found.
-    pub tier: Tier,
-    /// What all of it takes.
-    _memory: Option<Reservation>,
-}
-
-/// Bytes a state: bounds of states and nodes, what is known, nodes, end components.
-const EVERYWHERE: u64 = 16 + 16 + 1 + 4 + 4;
-
-/// Answers a question about `rows` for all states, whose bounds are in RAM at the end.
-pub fn solve_everywhere<R: Rows>(
-    rows: &R,
-    question: Question,
-    how: How,
-    mut journal: Option<&mut Journal>,
-) -> Result<Everywhere, DiskError> {
-    let Settling { known, groups, rewards } =
-        settle(rows, question, how.sense, journal.as_deref().map(governor))?;
-    let memory = reserve(rows.states(), EVERYWHERE, journal.as_deref().map(governor))?;
-    let (equations, stages) = match journal.as_deref_mut().map(recall).transpose()?.flatten() {
-        Some(kept) => kept,
-        None => {
-            let settling = Settling { known: known.clone(), groups: groups.clone(), rewards };
-            write_down(rows, &settling, &[], how.sense, journal.as_deref_mut())?
-        }
-    };
-    let (node_of, nodes) = number(&Settled { known: &known, groups: &groups, initial: &[] });
-    let mut values = vec![(0.0, equations.most()); nodes as usize];
-    let keep = |node: u64, bounds: Bounds| {
-        if let Some(value) = values.get_mut(node as usize) {
-            *value = bounds;
-        }
-    };
-    let (sweeps, tier) = iterate((&equations, &stages), how, nodes > 0, journal, keep)?;
-    let bounds = known.iter().zip(&node_of).map(|(known, &node)| match known {
-        Known::Zero => (0.0, 0.0),
-        Known::One => (1.0, 1.0),
-        Known::Infinite => (f64::INFINITY, f64::INFINITY),
-        Known::Open => values[stages.renumbered(u64::from(node)) as usize],
-    });
-    let bounds = bounds.collect();
-    Ok(Everywhere { bounds, known, groups, sweeps, tier, _memory: memory })
-}
-
-fn governor(journal: &Journal) -> &Governor {
+pub(super) fn governor(journal: &Journal) -> &Governor {
     &journal.disk().governor
 }
 
 /// Sets memory aside for so many bytes a state, where there is a budget.
-fn reserve(states: u64, bytes: u64, governor: Option<&Governor>) -> Result<Option<Reservation>, DiskError> {
+pub(super) fn reserve(
+    states: u64,
+    bytes: u64,
+    governor: Option<&Governor>,
+) -> Result<Option<Reservation>, DiskError> {
     let Some(governor) = governor else { return Ok(None) };
     let bytes = states * bytes;
     governor.try_reserve(bytes, "sets of states").map(Some).map_err(|_| DiskError::Values { states, bytes })
@@ -176,26 +163,30 @@ fn reserve(states: u64, bytes: u64, governor: Option<&Governor>) -> Result<Optio
 /// Bytes a state: the two sets of a question, four more of a search, what is known.
 const SETS: u64 = 2 + 5 + 1;
 /// Bytes a state: the sets of a question, what is known, what stays, two more sets, three numbers.
-const COMPONENTS: u64 = 2 + 1 + 1 + 2 + 12;
+pub(super) const COMPONENTS: u64 = 2 + 1 + 1 + 2 + 12;
 /// Bytes a state: the sets of a question, what is known, its node, whether that has a choice.
 const NODES: u64 = 2 + 1 + 4 + 1;
 
 /// What graph search says of every state.
-struct Settling {
-    known: Vec<Known>,
-    groups: Vec<u32>,
-    rewards: bool,
+pub(super) struct Settling {
+    pub known: Vec<Known>,
+    pub groups: Vec<u32>,
+    pub rewards: bool,
 }
 
-fn settle<R: Rows>(
+pub(super) fn settle<R: Rows>(
     rows: &R,
     question: Question,
     sense: Sense,
     governor: Option<&Governor>,
 ) -> Result<Settling, DiskError> {
     let states = rows.states() as usize;
-    let memory = reserve(rows.states(), SETS, governor)?;
     let search = Search { rows };
+    if let Question::EarnedForEver = question {
+        let _memory = reserve(rows.states(), COMPONENTS + SETS, governor)?;
+        return earned_for_ever(&search);
+    }
+    let memory = reserve(rows.states(), SETS, governor)?;
     let (known, rewards) = match question {
         Question::Until(through, target) => {
             let (zero, one) = search.certain(through, target, sense)?;
@@ -215,6 +206,7 @@ fn settle<R: Rows>(
             };
             ((0..states).map(known).collect(), true)
         }
+        Question::EarnedForEver => (Vec::new(), true),
     };
     // Whoever could stay in an end component for ever would have a least probability of 0, and a greatest reward that is
     // infinite; whoever stays where nothing is earned pays nothing, but never arrives: such places are one node.
@@ -235,8 +227,36 @@ fn settle<R: Rows>(
     Ok(Settling { known, groups, rewards })
 }
 
+/// Whoever can stay where something is earned earns without end; where nothing is earned, end components are one node, whose value
+/// is 0 where nothing leaves it.
+fn earned_for_ever<R: Rows>(search: &Search<R>) -> Result<Settling, DiskError> {
+    let states = search.rows.states() as usize;
+    let groups = search.end_components(&vec![true; states], |_| true)?;
+    let (mut earns, mut left) = (vec![false; states], vec![false; states]);
+    search.rows.scan(|state, row| {
+        let group = groups[state as usize];
+        if group == NONE {
+            return;
+        }
+        for (branches, reward) in row.choices() {
+            let stays = branches.iter().all(|b| groups[b.0 as usize] == group);
+            earns[group as usize] |= stays && reward != 0;
+            left[group as usize] |= !stays;
+        }
+    })?;
+    let endless: Vec<bool> = groups.iter().map(|&g| g != NONE && earns[g as usize]).collect();
+    let infinite = search.grow(&vec![true; states], &endless, any)?;
+    let known = (0..states).map(|s| match groups[s] {
+        _ if infinite[s] => Known::Infinite,
+        group if group != NONE && !left[group as usize] => Known::Zero,
+        _ => Known::Open,
+    });
+    let known = known.collect();
+    Ok(Settling { known, groups, rewards: true })
+}
+
 /// What graph search leaves open, as equations that a later process finds.
-fn write_down<R: Rows>(
+pub(super) fn write_down<R: Rows>(
     rows: &R,
     settling: &Settling,
     initial: &[u64],
@@ -247,9 +267,10 @@ fn write_down<R: Rows>(
     let _memory = reserve(rows.states(), bytes, journal.as_deref().map(governor))?;
     let settled = Settled { known: &settling.known, groups: &settling.groups, initial };
     let equations = Equations::new(rows, &settled, sense, settling.rewards, journal.as_deref())?;
-    let (equations, stages) = equations.in_stages(journal.as_deref())?;
+    let (mut equations, stages) = equations.in_stages(journal.as_deref())?;
     if let Some(journal) = journal {
         note(&equations, &stages, journal)?;
+        equations.pack(journal.disk())?;
     }
     Ok((equations, stages))
 }
@@ -271,7 +292,7 @@ fn note(equations: &Equations, stages: &Stages, journal: &mut Journal) -> Result
     journal.commit()
 }
 
-fn recall(journal: &mut Journal) -> Result<Option<(Equations, Stages)>, DiskError> {
+pub(super) fn recall(journal: &mut Journal) -> Result<Option<(Equations, Stages)>, DiskError> {
     let options = run_options(super::equations::STRIDE, 0, journal.disk().governor.limit());
     let Some(run) = journal.run("equations", &options)? else { return Ok(None) };
     let lost = || DiskError::Damaged("the equations on disk are not whole".into());
@@ -282,19 +303,21 @@ fn recall(journal: &mut Journal) -> Result<Option<(Equations, Stages)>, DiskErro
         0 => Start::Value(f64::from_bits(pair[1])),
         _ => Start::Node(pair[1]),
     };
-    let equations = Equations {
+    let mut equations = Equations {
         nodes: words[0],
         numbers,
         sense: if words[1] == 1 { Sense::Greatest } else { Sense::Least },
         rewards: words[2] == 1,
         starts: words[3..].chunks_exact(2).map(start).collect(),
         kept: Kept::on_disk(run)?,
+        packed: None,
     };
+    equations.pack(journal.disk())?;
     Ok(Some((equations, stages)))
 }
 
 /// Sweeps stage after stage to the end and tells the bounds of every node; how many sweeps, and where values were kept.
-fn iterate(
+pub(super) fn iterate(
     (equations, stages): (&Equations, &Stages),
     how: How,
     open: bool,

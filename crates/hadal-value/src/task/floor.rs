@@ -76,4 +76,8 @@ impl Ranked for WetFloor {
     fn rank(&self, state: u64) -> u64 {
         state
     }
+
+    fn reach(&self) -> u64 {
+        self.side as u64
+    }
 }

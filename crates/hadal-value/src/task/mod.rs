@@ -82,6 +82,11 @@ impl Actions {
         self.ends.push(self.outcomes.len() as u32);
     }
 
+    /// Gives every outcome another name.
+    pub fn rename(&mut self, name: impl Fn(u64) -> u64) {
+        self.outcomes.iter_mut().for_each(|outcome| outcome.0 = name(outcome.0));
+    }
+
     /// How many actions.
     pub fn len(&self) -> usize {
         self.costs.len()

@@ -11,12 +11,25 @@ pub struct Tiles {
     works: f64,
     initial: u64,
     guided: bool,
+    /// By place: how many orders of the tiles behind it there are that can be reached.
+    weights: [u64; 16],
+    /// How many states have the blank in the same cell.
+    part: u64,
 }
 
 impl Tiles {
     /// A puzzle to be solved from `initial`: the tile in each cell, four bits each, the first cell lowest, 0 the blank.
     pub fn new(width: u32, height: u32, works: f64, initial: u64) -> Self {
-        Tiles { width, height, works, initial, guided: false }
+        let behind = |place: usize| (3..u64::from(width * height - 1).saturating_sub(place as u64)).product();
+        Tiles {
+            width,
+            height,
+            works,
+            initial,
+            guided: false,
+            weights: std::array::from_fn(behind),
+            part: (3..u64::from(width * height)).product(),
+        }
     }
 
     /// The same, with the sum of the tiles' distances as its estimate.
@@ -129,6 +142,155 @@ impl Ranked for Tiles {
             left &= !(1 << tile);
         }
         rank
+    }
+
+    fn terminal_at(&self, rank: u64) -> Option<f64> {
+        // The blank in the first cell and the tiles in order.
+        (rank == 0).then_some(0.0)
+    }
+
+    fn actions_at(&self, rank: u64, out: &mut Actions) {
+        let board = Board::at(self, rank);
+        board.moves(self, |to| match self.works < 1.0 {
+            true => out.push(1.0, &[(to, self.works), (rank, 1.0 - self.works)]),
+            false => out.push(1.0, &[(to, 1.0)]),
+        });
+    }
+
+    fn update(&self, first: u64, new: &mut [f64], of: impl Fn(u64) -> f64) -> (f64, u64) {
+        let mut board = Board::at(self, first);
+        let (mut change, mut edges) = (0.0f64, 0);
+        let outcomes = if self.works < 1.0 { 2 } else { 1 };
+        for value in new {
+            let own = of(board.rank);
+            let stays = 1.0 + (1.0 - self.works) * own;
+            let mut best = f64::INFINITY;
+            if board.rank == 0 {
+                best = 0.0;
+            } else {
+                board.moves(self, |to| {
+                    edges += outcomes;
+                    best = best.min(stays + self.works * of(to));
+                });
+            }
+            change = change.max((best - own).abs());
+            *value = best;
+            board.step(self);
+        }
+        (change, edges)
+    }
+
+    fn reach(&self) -> u64 {
+        self.part * u64::from(self.width + 1)
+    }
+}
+
+/// Where the blank goes to another row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Up,
+    Down,
+}
+
+/// A state by its number, taken apart: where the blank is, and for each place how many tiles behind it are smaller than its own.
+struct Board {
+    rank: u64,
+    blank: u32,
+    /// The number of the order of the tiles.
+    order: u64,
+    digits: [u32; 16],
+    /// The sum of the digits.
+    inversions: u32,
+}
+
+impl Board {
+    fn at(tiles: &Tiles, rank: u64) -> Self {
+        let places = tiles.width * tiles.height - 1;
+        let part = tiles.part;
+        let (blank, order) = ((rank / part) as u32, rank % part);
+        let digit = |place: usize| match (place as u32) < places - 2 {
+            true => (order / tiles.weights[place] % (u64::from(places) - place as u64)) as u32,
+            false => 0,
+        };
+        let digits: [u32; 16] = std::array::from_fn(digit);
+        Board { rank, blank, order, inversions: digits.iter().sum(), digits }
+    }
+
+    /// The state with the next number.
+    fn step(&mut self, tiles: &Tiles) {
+        let places = tiles.width * tiles.height - 1;
+        self.rank += 1;
+        self.order += 1;
+        for place in (0..places - 2).rev() {
+            let digit = &mut self.digits[place as usize];
+            *digit += 1;
+            if *digit < places - place {
+                self.inversions += 1;
+                return;
+            }
+            self.inversions -= *digit - 1;
+            *digit = 0;
+        }
+        self.blank += 1;
+        self.order = 0;
+    }
+
+    /// Tells the numbers of the states one move away, by the way the blank goes: up, left, right, down.
+    fn moves(&self, tiles: &Tiles, mut each: impl FnMut(u64)) {
+        let (part, width) = (tiles.part, tiles.width);
+        let (row, column) = (self.blank / width, self.blank % width);
+        if row > 0 {
+            each(u64::from(self.blank - width) * part + self.rotated(tiles, Way::Up));
+        }
+        // The tiles stay in their order when the blank moves along its row.
+        if column > 0 {
+            each(self.rank - part);
+        }
+        if column + 1 < width {
+            each(self.rank + part);
+        }
+        if row + 1 < tiles.height {
+            each(u64::from(self.blank + width) * part + self.rotated(tiles, Way::Down));
+        }
+    }
+
+    /// The number of the order of the tiles after the blank has moved to another row: one tile has passed those of a row but one.
+    fn rotated(&self, tiles: &Tiles, way: Way) -> u64 {
+        let (places, width) = (tiles.width * tiles.height - 1, tiles.width as usize);
+        let first = if way == Way::Up { self.blank - tiles.width } else { self.blank };
+        let mut members = [0u32; 16];
+        let mut left = (1u32 << (places - first)) - 1;
+        let mut order = self.order;
+        for (n, member) in members[..width].iter_mut().enumerate() {
+            let place = first + n as u32;
+            let digit = self.digits[place as usize];
+            let smaller = if place < places - 2 {
+                order -= u64::from(digit) * tiles.weights[place as usize];
+                digit
+            } else if place == places - 2 {
+                // Which of the last two comes first follows from the others.
+                let moves = self.blank / tiles.width + self.blank % tiles.width;
+                (self.inversions + self.blank + moves) % 2
+            } else {
+                0
+            };
+            *member = nth_bit(left, smaller);
+            left &= !(1 << *member);
+        }
+        match way {
+            Way::Up => members[..width].rotate_left(1),
+            Way::Down => members[..width].rotate_right(1),
+        }
+        let mut left = (1u32 << (places - first)) - 1;
+        for (n, &member) in members[..width].iter().enumerate() {
+            let place = first + n as u32;
+            if place < places - 2 {
+                let smaller = (left & ((1 << member) - 1)).count_ones();
+                order += u64::from(smaller) * tiles.weights[place as usize];
+            }
+            left &= !(1 << member);
+        }
+        order
     }
 }
 

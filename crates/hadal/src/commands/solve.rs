@@ -138,6 +138,7 @@ fn solve_all(
             certificate: args.written.certificate.is_some(),
             threads: args.room.threads.max(1),
             paths,
+            room: args.room.memory,
         },
         memory: args.room.memory,
         max_states: args.room.max_states,
@@ -265,14 +266,15 @@ fn write_policy(path: &Path, space: &dyn StateSpace, answer: &Answer) -> Result<
     let Some(policy) = &answer.policy else {
         return Err(Failure::Usage("this question has no policy of states alone".into()));
     };
-    let mut text = String::new();
-    for (state, label, number) in &policy.steps {
-        let action = if label.0 == u32::MAX { "rest".into() } else { space.render_label(*label) };
+    let failed = |error| Failure::File { path: path.to_owned(), error };
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
+    let written = policy.each(|state, label, number| {
+        let action = if label.0 == u32::MAX { "rest".into() } else { space.render_label(label) };
         // The first outcome stands for the choice.
         let action = action.split(", outcome:").next().unwrap_or_default();
-        text.push_str(&format!("{}\t{action}\t{number}\n", state_text(space, state)));
-    }
-    std::fs::write(path, text).map_err(|error| Failure::File { path: path.to_owned(), error })
+        writeln!(file, "{}\t{action}\t{number}", state_text(space, state))
+    });
+    written.and_then(|()| file.flush()).map_err(failed)
 }
 
 /// Writes paths, each with its probability and its steps.

@@ -56,7 +56,7 @@ pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, st
             object["resumed"] = true.into();
         }
         if let Some(policy) = &answer.policy {
-            object["policy_states"] = policy.steps.len().into();
+            object["policy_states"] = policy.states().into();
             object["policy_lower"] = number(policy.value.0);
             object["policy_upper"] = number(policy.value.1);
         }
@@ -92,7 +92,7 @@ pub(super) fn shown(args: &SolveArgs, objective: &Objective, answer: &Answer, st
         lines.push(format!("  between   {lower:?} and {upper:?}"));
     }
     if let Some(policy) = &answer.policy {
-        let (states, (lower, upper)) = (counted(policy.steps.len() as u64, "state"), policy.value);
+        let (states, (lower, upper)) = (counted(policy.states(), "state"), policy.value);
         lines.push(format!("  policy    of {states} gives between {lower:?} and {upper:?}"));
     }
     if let Some(evidence) = &answer.evidence {
