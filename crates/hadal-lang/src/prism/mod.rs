@@ -4,6 +4,7 @@
 
 pub mod ast;
 pub mod explicit;
+pub mod jani;
 pub mod lex;
 pub mod lower;
 pub mod parse;

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Which model.
 #[derive(Args, Clone, Debug)]
 pub struct SourceArgs {
-    /// The model: PRISM's language (mdp, dtmc, ctmc), explicit files (.tra), or a PPDDL domain.
+    /// The model: PRISM's language (mdp, dtmc, ctmc), explicit files (.tra), JANI (.jani), or a PPDDL domain.
     pub model: PathBuf,
     /// The problem of a PPDDL domain, if it is in a file of its own.
     pub problem: Option<PathBuf>,

@@ -3,7 +3,9 @@
 use crate::args::Given;
 use crate::failure::Failure;
 use hadal_exec::rows::RowSpace;
-use hadal_lang::prism::{self, explicit::Explicit};
+use hadal_lang::prism;
+use hadal_lang::prism::explicit::Explicit;
+use hadal_lang::prism::jani::{self, Translated};
 use hadal_system::chance::{
     Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths, Reward, Sense, Summary,
 };
@@ -40,9 +42,24 @@ pub(crate) fn load(args: &Asking) -> Result<prism::Loaded, Failure> {
         })
         .collect();
     let is_explicit = args.model.extension().is_some_and(|e| e == "tra");
-    let source = if is_explicit { explicit_source(args.model)? } else { read_source(args.model)? };
+    let source = match translated(args)? {
+        Some(translated) => Source::new(args.model.display().to_string(), translated.model),
+        None if is_explicit => explicit_source(args.model)?,
+        None => read_source(args.model)?,
+    };
     prism::load(source, &prism::definitions(&define)?)
         .map_err(|refused| Failure::from(hadal_lang::LoadError::Refused(refused)))
+}
+
+/// A document in JANI, in PRISM's language.
+fn translated(args: &Asking) -> Result<Option<Translated>, Failure> {
+    if !args.model.extension().is_some_and(|e| e.eq_ignore_ascii_case("jani")) {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(args.model)
+        .map_err(|error| Failure::File { path: args.model.to_owned(), error })?;
+    let wrong = |error| Failure::Usage(format!("{}: {error}", args.model.display()));
+    jani::to_prism(&text).map(Some).map_err(wrong)
 }
 
 /// A model of explicit files: transitions, with states, labels and rewards that lie beside them under the same name.
@@ -169,8 +186,17 @@ pub(crate) fn questions(args: &Asking) -> Result<(prism::Loaded, Vec<Objective>)
     let refused = |refused| Failure::from(hadal_lang::LoadError::Refused(refused));
     let mut loaded = load(args)?;
     let beside = args.properties.map(Path::to_owned).or_else(|| properties_beside(args.model));
+    let inside = translated(args)?;
     if let Some(path) = &beside {
         loaded.add_properties(read_source(path)?).map_err(refused)?;
+    } else if let Some(inside) = &inside {
+        let source = Source::new(args.model.display().to_string(), inside.properties.clone());
+        loaded.add_properties(source).map_err(refused)?;
+        let asked =
+            |name: &str| args.property == Some(name) || args.property.is_none() && args.formula.is_none();
+        for (name, why) in inside.refused.iter().filter(|(name, _)| asked(name)) {
+            crate::output::note!("{}: `{name}` is not answered: {why}", args.model.display());
+        }
     }
     loaded.must_declare_given().map_err(refused)?;
     let mut objectives = Vec::new();
