@@ -53,14 +53,14 @@ fn proof(certificate: &Certificate) -> Proof {
 
 /// Many states, a few of which can be stayed in.
 const FIELD: &str = "mdp module walk
-        x : [0..60] init 30; y : [0..60] init 30; k : [0..3];
-        [right] x<60 & x>0 & y<60 & y>0 -> 0.5 : (x'=x+1) & (k'=mod(k+1,4)) + 0.5 : (x'=x-1);
-        [up] x<60 & x>0 & y<60 & y>0 -> 0.4 : (y'=y+1) + 0.6 : (y'=y-1) & (k'=0);
+        x : [0..40] init 20; y : [0..40] init 20; k : [0..3];
+        [right] x<40 & x>0 & y<40 & y>0 -> 0.5 : (x'=x+1) & (k'=mod(k+1,4)) + 0.5 : (x'=x-1);
+        [up] x<40 & x>0 & y<40 & y>0 -> 0.4 : (y'=y+1) + 0.6 : (y'=y-1) & (k'=0);
         [] x=0 | y=0 -> true;
-        [] x=60 | y=60 -> true;
+        [] x=40 | y=40 -> true;
     endmodule
     rewards [right] true : 2; [up] true : 1; endrewards
-    label \"out\" = x=60 | y=60; label \"home\" = x=0 | y=0;";
+    label \"out\" = x=40 | y=40; label \"home\" = x=0 | y=0;";
 
 #[test]
 fn policies_and_certificates_of_many_states_are_made_and_checked_in_little_memory() {
@@ -71,8 +71,8 @@ fn policies_and_certificates_of_many_states_are_made_and_checked_in_little_memor
         let precision = Precision { certificate: true, policy: true, ..Precision::default() };
         let place = tempfile::tempdir().expect("a place");
         let (run, scratch) = (place.path().join("run"), place.path().join("check"));
-        // 14 641 states: what is kept of them in RAM otherwise, and 40 bytes of claim for each, would take more.
-        let memory = 1 << 20;
+        // 6724 states: bounds before and after a sweep, claims of 40 bytes and sorted copies of them would take more.
+        let memory = 640 << 10;
         let mut journal = Journal::open(&run, 1, &Governor::new(memory)).expect("a folder");
         let asked = (precision, Some(Tier::SemiExternal));
         let found = answer_with(&model, model.system(), &objective, asked, &mut journal)
@@ -80,7 +80,7 @@ fn policies_and_certificates_of_many_states_are_made_and_checked_in_little_memor
         let (value, claims) = proof(&found.certificate.expect("a certificate"));
         let (low, high) = found.value.expect("a value");
         assert!(value.0 <= low && high <= value.1, "{question}: {value:?} {low} {high}");
-        assert!(claims.len() > 10_000, "{question}: {}", claims.len());
+        assert!(claims.len() > 5000, "{question}: {}", claims.len());
         let policy = found.policy.expect("a policy");
         assert!(policy.value.0 <= high * 1.0001 && policy.value.1 >= low * 0.9999, "{question}: {policy:?}");
         let disk = disk(&scratch, memory);
@@ -90,7 +90,7 @@ fn policies_and_certificates_of_many_states_are_made_and_checked_in_little_memor
         assert_eq!(judge(&claims).expect("proved"), claims.len() as u64, "{question}");
         // One claim among thousands that is too sharp, and one that is missing.
         let mut lie = claims.clone();
-        let middle = claims.len() / 2;
+        let middle = claims.iter().position(|c| c.lower > 0.1 && c.rank > 5).expect("such a claim");
         lie[middle].upper *= 0.9;
         lie[middle].lower *= 0.9;
         assert!(matches!(judge(&lie), Err(CheckError::Flaw(_))), "{question}");

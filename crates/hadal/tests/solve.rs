@@ -402,7 +402,9 @@ fn products_totals_and_fractions_are_the_same_on_disk() {
             let found = ask(&["--tier", tier, "--disk", &folder]);
             let (low, high) =
                 (found["lower"].as_f64().expect("a bound"), found["upper"].as_f64().expect("a bound"));
-            let value = exact["lower"].as_f64().expect("a value");
+            let text = exact["exact"].as_str().expect("a fraction");
+            let (above, below) = text.split_once('/').unwrap_or((text, "1"));
+            let value = above.parse::<f64>().expect("a number") / below.parse::<f64>().expect("a number");
             assert!(low <= value * (1.0 + 1e-9) && value <= high * (1.0 + 1e-9), "{formula} {found} {exact}");
             if !formula.contains(">=4") {
                 let sharp = ask(&["--tier", tier, "--disk", &folder, "--exact"]);

@@ -197,7 +197,7 @@ impl Solver<'_> {
             let number = choice - self.graph().first_choice[s as usize];
             steps.push(state, self.built.labels[choice as usize], number)?;
         }
-        Ok(Policy { steps: steps.finish()?, value: (at(&values.lower), most) })
+        Ok(Policy::new(steps.finish()?, (at(&values.lower), most)))
     }
 
     /// Paths of the chain under the best policy that show what is needed.

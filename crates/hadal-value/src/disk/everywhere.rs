@@ -38,7 +38,7 @@ impl StateBounds {
     pub(super) fn walk(&self) -> Result<Walk<'_>, DiskError> {
         Ok(match self {
             StateBounds::Ram(list) => Walk::Ram(list.iter()),
-            StateBounds::Run(run) => Walk::Run(Cursor::open(run, 3)?),
+            StateBounds::Run(run) => Walk::Run(Box::new(Cursor::open(run, 3)?)),
         })
     }
 
@@ -53,7 +53,7 @@ impl StateBounds {
 /// Bounds one after the other.
 pub(super) enum Walk<'b> {
     Ram(std::slice::Iter<'b, Bounds>),
-    Run(Cursor),
+    Run(Box<Cursor>),
 }
 
 impl Walk<'_> {
