@@ -28,6 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod by;
 pub mod check;
 mod costs;
 pub mod coverage;
@@ -56,6 +57,7 @@ pub mod strategy;
 pub mod timed;
 pub mod usage;
 
+pub use by::{By, Chosen};
 pub use check::{Check, Subject};
 pub use coverage::Coverage;
 pub use detection::Detecting;
@@ -69,7 +71,6 @@ pub use reduction::{Reductions, Traces};
 pub use run::{Outcome, Prepared, Run};
 pub use running::{Fair, Lasso, Liveness, Running};
 pub use runs::Answer;
-pub use searching::By;
 pub use several::Several;
 pub use space::{SpaceCheck, SpaceOutcome, SpaceRun};
 pub use strategy::Strategy;

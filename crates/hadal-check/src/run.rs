@@ -1,6 +1,7 @@
 //! A check on its way: [`Prepared`] is the compiled model with its plan, [`Run`] a search whose clock runs, [`Outcome`]
 //! what it came to.
 
+use crate::by::By;
 use crate::costs::give_costs;
 use crate::error::CheckError;
 use crate::folder::{self, RunPlace};
@@ -10,7 +11,7 @@ use crate::plan::Plan;
 use crate::properties::{asks_acceptance, asks_liveness, has_unanswered, select_properties};
 use crate::reduction::Reduced;
 use crate::runs::{Answer, Decider, Engine, Guided, Way};
-use crate::searching::{By, Explored, Progress, Searching};
+use crate::searching::{Explored, Progress, Searching};
 use hadal_exec::model::Model;
 use hadal_exec::product::Product;
 use hadal_exec::replay::{self, Ending, Trace};
@@ -238,7 +239,9 @@ impl Run<'_> {
         let Prepared { options, plan, question, reduced, .. } = self.prepared;
         let Session { control, governor, place } = &self.session;
         let progress = &Progress::of(options.place.resumed.as_deref());
-        let searching = Searching { options, plan, question, control, governor, place, progress, watch, by };
+        let number = 0;
+        let searching =
+            Searching { options, plan, question, control, governor, place, progress, watch, by, number };
         let engine = options.running.engine().map(|engine| {
             move |product: &Product, question: &Question| {
                 let task = SearchTask { space: product, question, control };
@@ -253,7 +256,7 @@ impl Run<'_> {
         };
         let decider = options.running.external().map(|engine| {
             move |product: &Product, question: &Question, number| {
-                searching.look_for_cycles(product, (question, number), &engine)
+                searching.look_for_cycles(product, (question, number), engine)
             }
         });
         let way = Way {

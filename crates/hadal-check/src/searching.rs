@@ -1,5 +1,6 @@
 //! One search of a check: directed with the usual one behind it, a probe before the usual one, or the strategy named.
 
+use crate::by::{By, Chosen};
 use crate::directed::{self, Asked, DirectedPlan, OnDisk};
 use crate::early;
 use crate::error::CheckError;
@@ -9,6 +10,7 @@ use crate::plan::Plan;
 use crate::race::{self, Guiding};
 use hadal_exec::model::Model;
 use hadal_search::auto::Auto;
+use hadal_search::cycles::external as cycles;
 use hadal_search::distrust::Distrusted;
 use hadal_search::explore::{self, Folders, Method, Run, Setting, explore_watched};
 use hadal_search::external::{self, ExternalOptions};
@@ -36,9 +38,6 @@ pub struct Explored {
     pub decisions: Vec<String>,
 }
 
-/// Searches in another way than the options say: over several machines, for instance.
-pub type By<'a> = &'a dyn Fn(SearchTask, &Governor) -> Result<Report, CheckError>;
-
 /// Is told how a search stands, after every step of it.
 pub(crate) type Watch<'a> = &'a dyn Fn(&explore::Progress);
 
@@ -63,6 +62,8 @@ pub(crate) struct Searching<'a> {
     pub(crate) progress: &'a Progress,
     pub(crate) watch: Watch<'a>,
     pub(crate) by: Option<By<'a>>,
+    /// Which of the check's searches it is.
+    pub(crate) number: usize,
 }
 
 /// Which searches of a check are done. A run that is killed or stops in one of them goes on there.
@@ -166,6 +167,9 @@ impl Searching<'_> {
             let (governor, threads) = (one.governor, one.plan.threads);
             let setting = Setting { task, governor, threads, run: folders.run() };
             let method = external::External { guide, goal: &goal, options: ExternalOptions::default() };
+            if let Some(by) = one.by {
+                return by.search(number, (task, governor), Chosen::External(&method));
+            }
             let explored = explore_watched(&method, setting, &mut |progress| (one.watch)(progress))?;
             let none = external::ExternalFigures::default();
             let figures = explored.report.external().unwrap_or(&none);
@@ -184,13 +188,16 @@ impl Searching<'_> {
         &self,
         space: &dyn StateSpace,
         (question, number): (&Question, usize),
-        method: &dyn Method,
+        engine: cycles::External,
     ) -> Result<Explored, CheckError> {
         self.placed(space, question, number, |one, task, begin| {
             let folders = one.folders(task, begin);
             let (governor, threads) = (one.governor, one.plan.threads);
+            if let Some(by) = one.by {
+                return by.search(number, (task, governor), Chosen::Cycles(engine));
+            }
             let setting = Setting { task, governor, threads, run: folders.run() };
-            let explored = explore_watched(method, setting, &mut |progress| (one.watch)(progress))?;
+            let explored = explore_watched(&engine, setting, &mut |progress| (one.watch)(progress))?;
             Ok(Explored { report: explored.report, decisions: Vec::new() })
         })
     }
@@ -215,7 +222,7 @@ impl Searching<'_> {
         let place = beside.as_ref().unwrap_or(self.place);
         let begun = beside.as_ref().is_none_or(|beside| folder::look_at(&beside.path).is_ok());
         let begin = if is_resumed && begun { Begin::Resumed } else { Begin::New };
-        let one = Searching { place, question, ..*self };
+        let one = Searching { place, question, number, ..*self };
         let refused = AtomicBool::new(false);
         let distrusted = Distrusted::new(space, self.control, &refused);
         let task = SearchTask {
@@ -242,8 +249,17 @@ impl Searching<'_> {
     }
 
     fn explore_one(&self, model: &Model, task: SearchTask, begin: Begin) -> Result<Explored, CheckError> {
-        if let Some(by) = self.by {
-            return Ok(Explored { report: by(task, self.governor)?, decisions: Vec::new() });
+        match self.by {
+            Some(By::Worker(_)) if self.plan.directed.is_some() => {
+                if task.question.asks_about_runs(task.space) {
+                    return Err(Trouble::NotShared(
+                        "a directed search leaves questions about infinite runs to one process",
+                    )
+                    .into());
+                }
+            }
+            Some(by) => return by.search(self.number, (task, self.governor), Chosen::Strategy),
+            None => {}
         }
         // A claim beside the model has locations and transitions that no guide knows.
         let is_of_model = task.space.words() == model.words() && task.space.actions() == model.actions();
@@ -313,7 +329,8 @@ impl Searching<'_> {
         let folders = self.folders(task, begin);
         let tables = |governor: &Governor| place.tables(governor);
         let threads = self.plan.threads;
-        let disk = OnDisk { run: folders.run(), tables: &tables, resumed, threads };
+        let by = self.by.map(|by| (by, self.number));
+        let disk = OnDisk { run: folders.run(), tables: &tables, resumed, threads, by };
         let safety = directed::safety_part(question, task.space);
         let first = SearchTask { question: safety.as_ref().unwrap_or(question), ..task };
         let guiding = Guiding { model, task: first, asked, governor, threads, watch: self.watch };

@@ -153,6 +153,7 @@ impl SpaceRun<'_> {
             progress: &Progress::default(),
             watch: &|_| {},
             by: None,
+            number: 0,
         };
         let begin = if self.options.place.resumed.is_some() { Begin::Resumed } else { Begin::New };
         let task = SearchTask { space: self.space, question: &self.question, control };

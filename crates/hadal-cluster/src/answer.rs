@@ -1,8 +1,11 @@
 //! A report on its way from a worker to the launcher.
 
-use hadal_search::exchange::{kind_of, kind_words, stop_of, stop_words};
+use hadal_search::directed::DirectedFigures;
+use hadal_search::exchange::{cycle_of, kind_of, kind_words, stop_of, stop_words};
 use hadal_search::report::{DiskFigures, Stage};
-use hadal_search::{ActionFirings, Layer, Particular, Proviso, Report, StopReason, Verdict, Violation};
+use hadal_search::{
+    ActionFirings, Layer, Particular, Proviso, Report, StopReason, Verdict, Violation, ViolationKind,
+};
 use serde::{Deserialize, Serialize};
 
 /// A [`Report`] as it is written. What only searches in one process count is not in it.
@@ -19,6 +22,8 @@ pub struct Answer {
     storage: Vec<(String, u64, u64)>,
     peak_memory: u64,
     disk: Disk,
+    /// Where the search was directed.
+    directed: Option<DirectedFigures>,
 }
 
 /// Bytes in the folder of a worker, at the end and at most, and those it read and wrote.
@@ -34,7 +39,7 @@ struct Disk {
 #[serde(rename_all = "kebab-case")]
 enum Written {
     Holds,
-    Violated { kind: (u64, u64), path: Vec<Vec<u64>>, shortest: bool },
+    Violated { kind: (u64, u64), loop_from: Option<usize>, path: Vec<Vec<u64>>, shortest: bool },
     Stopped((u64, u64)),
 }
 
@@ -44,6 +49,10 @@ impl From<&Report> for Answer {
             Verdict::Holds => Written::Holds,
             Verdict::Violated(found) => Written::Violated {
                 kind: kind_words(found.kind),
+                loop_from: match found.kind {
+                    ViolationKind::Cycle { loop_from, .. } => Some(loop_from),
+                    _ => None,
+                },
                 path: found.path.clone(),
                 shortest: found.shortest,
             },
@@ -62,6 +71,7 @@ impl From<&Report> for Answer {
             storage: report.stages.iter().map(|it| (it.storage.to_owned(), it.states, it.depth)).collect(),
             peak_memory: report.peak_memory,
             disk: Disk { bytes: disk.bytes, peak: disk.peak, read: disk.read, written: disk.written },
+            directed: report.particular.directed.clone(),
         }
     }
 }
@@ -89,9 +99,12 @@ impl Answer {
         let wrong = || Disagreement("an answer that means nothing".into());
         let verdict = match first.verdict.clone() {
             Written::Holds => Verdict::Holds,
-            Written::Violated { kind: (kind, id), path, shortest } => {
+            Written::Violated { kind: (kind, id), loop_from, path, shortest } => {
                 let id = u32::try_from(id).map_err(|_| wrong())?;
-                let kind = kind_of(kind, id).ok_or_else(wrong)?;
+                let kind = match loop_from {
+                    Some(loop_from) => cycle_of(id, loop_from),
+                    None => kind_of(kind, id).ok_or_else(wrong)?,
+                };
                 Verdict::Violated(Violation { kind, path, shortest })
             }
             Written::Stopped((code, argument)) => {
@@ -124,7 +137,7 @@ impl Answer {
                 ..DiskFigures::default()
             }),
             proviso: answers.iter().find_map(|answer| answer.proviso),
-            particular: Particular::default(),
+            particular: Particular { directed: first.directed.clone(), ..Particular::default() },
         })
     }
 }
@@ -132,7 +145,6 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hadal_search::ViolationKind;
     use hadal_system::PropertyId;
 
     fn report(verdict: Verdict, disk: u64) -> Report {
@@ -162,7 +174,9 @@ mod tests {
     fn workers_that_agree_make_one_report() {
         let kind = ViolationKind::Invariant(PropertyId(3));
         let wrong = Verdict::Violated(Violation { kind, path: vec![vec![1, 2]], shortest: true });
-        for verdict in [Verdict::Holds, wrong, Verdict::Stopped(StopReason::TimeLimit)] {
+        let kind = ViolationKind::Cycle { property: PropertyId(1), loop_from: 1 };
+        let round = Verdict::Violated(Violation { kind, path: vec![vec![1], vec![2]], shortest: false });
+        for verdict in [Verdict::Holds, wrong, round, Verdict::Stopped(StopReason::TimeLimit)] {
             let answers: Vec<Answer> = [10, 30].map(|disk| (&report(verdict.clone(), disk)).into()).into();
             let text = serde_json::to_string(&answers).expect("plain data");
             let read: Vec<Answer> = serde_json::from_str(&text).expect("as written");

@@ -23,8 +23,9 @@ pub use place::Waiting;
 
 /// How often workers are started again without a commit in between.
 const MOST_IDLE: u32 = 3;
-/// How long workers may take to begin.
+/// How long workers may take to say hello, and to begin: some prepare a guide first.
 const PATIENCE: Duration = Duration::from_secs(120);
+const LONG_PATIENCE: Duration = Duration::from_secs(3600);
 /// How often the launcher looks around.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -44,6 +45,8 @@ pub struct Orders {
     pub folder: PathBuf,
     /// The number of these workers' set of folders below it.
     pub set: u64,
+    /// Which of the command's searches it is.
+    pub search: usize,
     /// Workers of another number that committed something in another set.
     pub former: Option<Former>,
     /// What each worker may take.
@@ -219,7 +222,7 @@ impl<'o> Attempt<'o> {
         // Those that were waited for have said hello already.
         if self.orders.waiting.is_none() {
             for (worker, said) in
-                match self.hear_each(control, |said| matches!(said, FromWorker::Hello { .. }))? {
+                match self.hear_each((control, PATIENCE), |said| matches!(said, FromWorker::Hello { .. }))? {
                     Ok(all) => all.into_iter().enumerate(),
                     Err((lost, why)) => return Ok(LaunchEnd::Lost(lost, why)),
                 }
@@ -240,7 +243,7 @@ impl<'o> Attempt<'o> {
         }
         let mut addresses = Vec::new();
         for (worker, said) in
-            match self.hear_each(control, |said| matches!(said, FromWorker::Ready { .. }))? {
+            match self.hear_each((control, LONG_PATIENCE), |said| matches!(said, FromWorker::Ready { .. }))? {
                 Ok(all) => all.into_iter().enumerate(),
                 Err((lost, why)) => return Ok(LaunchEnd::Lost(lost, why)),
             }
@@ -264,7 +267,7 @@ impl<'o> Attempt<'o> {
     /// Waits until each worker said one such thing; or which one is lost.
     fn hear_each(
         &mut self,
-        control: &Control,
+        (control, patience): (&Control, Duration),
         is_asked: fn(&FromWorker) -> bool,
     ) -> Result<Result<Vec<FromWorker>, LostOne>, LaunchError> {
         let begun = Instant::now();
@@ -283,7 +286,7 @@ impl<'o> Attempt<'o> {
                 Err(_) if control.is_interrupted() => {
                     return Err(self.wrong(missing, "interrupted before it began".into(), 130));
                 }
-                Err(_) if begun.elapsed() > PATIENCE => {
+                Err(_) if begun.elapsed() > patience => {
                     return Err(self.wrong(missing, "it does not answer".into(), 2));
                 }
                 Err(_) => {}
@@ -418,6 +421,7 @@ impl Orders {
             me,
             weights: self.hosts.iter().map(|host| host.weight).collect(),
             by: self.by.clone(),
+            search: self.search,
             small: self.small,
             token: token.to_owned(),
             listen: host.listens_at(),

@@ -79,6 +79,8 @@ pub struct Job {
     pub weights: Vec<u64>,
     /// Scalars that decide who owns a state; all where none is named.
     pub by: Vec<String>,
+    /// Which of the command's searches it is.
+    pub search: usize,
     /// Layers with fewer states are explored by every worker for itself.
     pub small: u64,
     /// What workers show each other.

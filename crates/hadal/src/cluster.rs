@@ -5,14 +5,15 @@ use crate::commands::about::About;
 use crate::failure::Failure;
 use crate::outcome::WorkerFigures;
 use crate::progress::Progress;
-use hadal_check::units::{counted, size, span};
-use hadal_check::{By, CheckError, Fair, Outcome, Run, RunPlace, Verdict};
+use hadal_check::units::{counted, grouped, size, span};
+use hadal_check::{By, CheckError, Fair, Lasso, Liveness, Outcome, Run, RunPlace, Running, Verdict};
 use hadal_cluster::hosts::{Cluster, Host};
 use hadal_cluster::launch::{Event, Former, LaunchError, Launched, Orders, Waiting, launch};
 use hadal_cluster::message::{Figures, JobLimits};
+use hadal_search::directed::orders::EXTERNAL;
 use hadal_search::layered::ledger::{Ledger, Together};
 use hadal_search::strategies::ExplorerKind;
-use hadal_search::{Control, Report, SearchTask, status};
+use hadal_search::{Control, Report, SearchTask, StopReason, status};
 use hadal_store::Governor;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -39,6 +40,19 @@ pub(crate) struct Workers {
     /// Transitions per second of each between the last two notes; runs of older versions have none.
     #[serde(default)]
     pub(crate) rates: Vec<f64>,
+    /// Which of the command's searches they make.
+    #[serde(default)]
+    search: usize,
+    /// What came of the searches in which nothing was wrong.
+    #[serde(default)]
+    done: Vec<Option<Done>>,
+}
+
+/// A search in which nothing was wrong.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Done {
+    states: u64,
+    transitions: u64,
 }
 
 impl Workers {
@@ -70,16 +84,38 @@ pub(crate) fn must_not_be_asked(args: &CheckArgs, why: &str) -> Result<(), Failu
     }
 }
 
+/// Names the order of a directed search, where that is left open: several workers have one.
+pub(crate) fn choose_order(args: &mut CheckArgs) {
+    if args.cluster.cluster.is_some() && args.directed.is_asked() && args.directed.order.is_none() {
+        args.directed.order = Some(EXTERNAL.to_owned());
+    }
+}
+
+/// How questions about infinite runs are answered: several workers do it by sorting.
+pub(crate) fn running(args: &CheckArgs) -> Running {
+    let mut running = args.running.clone();
+    if args.cluster.cluster.is_some() && running.liveness == Liveness::Sweep {
+        running.liveness = Liveness::ExternalOwcty;
+    }
+    running
+}
+
 /// Refuses what several workers cannot answer, or not in this way.
 pub(crate) fn must_suit(args: &CheckArgs) -> Result<(), Failure> {
     if args.cluster.cluster.is_none() {
         return Ok(());
     }
-    if args.formulas.asks() || args.running.fair != Fair::Off {
-        return must_not_be_asked(args, "questions about infinite runs are answered by one process");
+    if args.running.fair != Fair::Off {
+        return must_not_be_asked(args, "fair runs are looked for by one process");
     }
-    if args.directed.is_asked() {
-        return must_not_be_asked(args, "directed searches, External A* among them, run in one process");
+    if args.running.has_engine() || args.running.lasso != Lasso::default() {
+        return must_not_be_asked(
+            args,
+            "accepted cycles are found by sorting there: --liveness external-owcty",
+        );
+    }
+    if args.directed.order.as_deref().is_some_and(|order| order != EXTERNAL) {
+        return must_not_be_asked(args, "of directed searches only --order external-astar is shared");
     }
     if args.reduction.decompose {
         return must_not_be_asked(args, "parts of a model are searched one after the other by one process");
@@ -88,7 +124,7 @@ pub(crate) fn must_suit(args: &CheckArgs) -> Result<(), Failure> {
         return must_not_be_asked(args, "--continue makes a search for each property by one process");
     }
     match args.storing.strategy.explorer {
-        ExplorerKind::Auto | ExplorerKind::Layered(_) => Ok(()),
+        ExplorerKind::Auto | ExplorerKind::Layered(_) | ExplorerKind::Relaxed => Ok(()),
         _ => must_not_be_asked(args, &format!("--strategy {} runs in one process", args.storing.strategy)),
     }
 }
@@ -118,10 +154,11 @@ pub(crate) fn finish(
         progress,
         figures: RefCell::default(),
         noted: RefCell::new(Noted { at: Instant::now(), transitions: Vec::new(), rates: Vec::new() }),
+        kept: RefCell::default(),
     };
-    let by: By = &|task, governor| launching.search(task, governor);
-    let mut outcome = search.finish_by(by)?;
-    *workers = launching.workers(0).each();
+    let by = |number, task: SearchTask, governor: &Governor| launching.search(number, task, governor);
+    let mut outcome = search.finish_by(By::Others(&by))?;
+    *workers = launching.workers((0, 0), Vec::new()).each();
     outcome.decisions.extend(workers.iter().enumerate().map(described));
     let stays = resumed.is_some()
         || args.storing.disk.is_some()
@@ -132,6 +169,16 @@ pub(crate) fn finish(
         outcome.warnings.push(format!("cannot remove {}", place.path.display()));
     }
     Ok(outcome)
+}
+
+/// How all workers stand, for the line of progress.
+fn standing(workers: &[Figures]) -> String {
+    let least = workers.iter().map(|worker| worker.states).min().unwrap_or(0);
+    let most = workers.iter().map(|worker| worker.states).max().unwrap_or(0);
+    let inbox = workers.iter().map(|worker| worker.traffic.inbox_bytes).max().unwrap_or(0);
+    let owned =
+        if least == most { grouped(most) } else { format!("{} to {}", grouped(least), grouped(most)) };
+    format!(", {} with {owned} states, {} in an inbox", counted(workers.len() as u64, "worker"), size(inbox))
 }
 
 /// A worker for people.
@@ -165,17 +212,47 @@ struct Launching<'a> {
     progress: &'a Progress,
     figures: RefCell<Vec<Figures>>,
     noted: RefCell<Noted>,
+    kept: RefCell<Option<Kept>>,
+}
+
+/// The run's folder, which is that of the first search, and what it says of the workers.
+struct Kept {
+    ledger: Ledger,
+    workers: Option<Workers>,
+}
+
+impl Kept {
+    fn done(&self) -> Vec<Option<Done>> {
+        self.workers.as_ref().map_or(Vec::new(), |workers| workers.done.clone())
+    }
 }
 
 impl Launching<'_> {
-    /// How the workers of a set stand.
-    fn workers(&self, set: u64) -> Workers {
+    /// How the workers of a set stand that make the search of a number, after what was done before.
+    fn workers(&self, (search, set): (usize, u64), done: Vec<Option<Done>>) -> Workers {
         Workers {
             hosts: self.hosts.clone(),
             set,
             figures: self.figures.borrow().clone(),
             rates: self.noted.borrow().rates.clone(),
+            search,
+            done,
         }
+    }
+
+    /// Opens the run's folder.
+    fn open(
+        &self,
+        fingerprint: u64,
+        governor: &Governor,
+        about: &serde_json::Value,
+    ) -> Result<Kept, CheckError> {
+        let ledger = match self.resumed {
+            true => self.place.open(governor, fingerprint, about)?,
+            false => self.place.create(governor, fingerprint, about)?,
+        };
+        let workers = ledger.kept_together().and_then(|it| serde_json::from_slice(it).ok());
+        Ok(Kept { ledger, workers })
     }
 
     /// Tells rates anew if the last were told a while ago, or never.
@@ -193,38 +270,51 @@ impl Launching<'_> {
         *noted = Noted { at: Instant::now(), transitions, rates };
     }
 
-    fn search(&self, task: SearchTask, governor: &Governor) -> Result<Report, CheckError> {
+    /// Makes the search of this number, or says what an earlier sitting found in it.
+    fn search(&self, number: usize, task: SearchTask, governor: &Governor) -> Result<Report, CheckError> {
         let begun = Instant::now();
         let about = serde_json::to_value(About::of(self.args))
             .map_err(|error| CheckError::Question(format!("a run cannot remember this command: {error}")))?;
         let fingerprint = task.space.fingerprint();
-        let mut ledger = match self.resumed {
-            true => self.place.open(governor, fingerprint, &about)?,
-            false => self.place.create(governor, fingerprint, &about)?,
+        let mut held = self.kept.borrow_mut();
+        let kept = match &mut *held {
+            Some(kept) => kept,
+            none => none.insert(self.open(fingerprint, governor, &about)?),
         };
-        let before = ledger.record().map_or(0.0, |record| record.seconds);
-        let kept: Option<Workers> = ledger.kept_together().and_then(|it| serde_json::from_slice(it).ok());
-        let former = kept.as_ref().filter(|kept| !same_owners(&kept.hosts, &self.hosts));
-        let former = former.map(|kept| Former { hosts: kept.hosts.clone(), set: kept.set });
-        let set = kept.map_or(1, |kept| kept.set) + u64::from(former.is_some());
-        let orders = Orders { former, set, ..self.orders(about)? };
+        if let Some(&Some(Done { states, transitions })) = kept.done().get(number) {
+            let report = hadal_search::directed::not_begun(task, governor, StopReason::Incomplete);
+            return Ok(Report { verdict: Verdict::Holds, states, transitions, ..report });
+        }
+        let before = kept.ledger.record().map_or(0.0, |record| record.seconds);
+        // Workers that made another search have nothing to do with this one.
+        let begins = kept.workers.as_ref().is_some_and(|workers| workers.search != number);
+        let same = kept.workers.as_ref().filter(|_| !begins);
+        let former = same.filter(|workers| !same_owners(&workers.hosts, &self.hosts));
+        let former = former.map(|workers| Former { hosts: workers.hosts.clone(), set: workers.set });
+        let last = kept.workers.as_ref().map_or(1, |workers| workers.set);
+        let set = last + u64::from(former.is_some() || begins);
+        let orders = Orders { former, set, search: number, ..self.orders(about)? };
         // What was begun for workers of this number, and never became theirs.
         let _ = std::fs::remove_dir_all(orders.folder.join(format!("set-{}", set + 1)));
         // Until the states have moved, the run is that of the former workers.
         let mut moved = orders.former.is_none();
         if moved {
-            self.note(&mut ledger, set, ("running", before))?;
+            self.note(kept, (number, set), ("running", before))?;
+        }
+        if begins {
+            let _ = std::fs::remove_dir_all(orders.folder.join(format!("set-{last}")));
         }
         let (mut noted, mut told) = (Instant::now(), Instant::now());
         let mut trouble = None;
         let launched = launch(&orders, fingerprint, self.control, &mut |event| match event {
             Event::Standing(figures) => {
                 self.figures.replace(figures.to_vec());
+                self.progress.beside(standing(figures));
                 moved |= figures.iter().all(|figures| figures.committed > 0);
                 if noted.elapsed() >= NOTES && trouble.is_none() && moved {
                     noted = Instant::now();
                     let standing = ("running", before + begun.elapsed().as_secs_f64());
-                    trouble = self.note(&mut ledger, set, standing).err();
+                    trouble = self.note(kept, (number, set), standing).err();
                 }
                 if told.elapsed() >= EVENTS {
                     told = Instant::now();
@@ -254,7 +344,12 @@ impl Launching<'_> {
         // What workers count while they search includes small layers, which each of them explores.
         gauges.states.store(report.states, Relaxed);
         gauges.transitions.store(report.transitions, Relaxed);
-        self.note(&mut ledger, set, (&status, before + begun.elapsed().as_secs_f64()))?;
+        if let (Verdict::Holds, Some(workers)) = (&report.verdict, &mut kept.workers) {
+            workers.done.resize(workers.done.len().max(number + 1), None);
+            let (states, transitions) = (report.states, report.transitions);
+            workers.done[number] = Some(Done { states, transitions });
+        }
+        self.note(kept, (number, set), (&status, before + begun.elapsed().as_secs_f64()))?;
         if let Some(former) = &orders.former {
             // Of no use any more; on other machines it stays until somebody removes it.
             let _ = std::fs::remove_dir_all(orders.folder.join(format!("set-{}", former.set)));
@@ -298,6 +393,7 @@ impl Launching<'_> {
             command,
             folder,
             set: 1,
+            search: 0,
             former: None,
             limits: JobLimits {
                 memory: limits.memory,
@@ -315,10 +411,15 @@ impl Launching<'_> {
     }
 
     /// Writes down how the workers stand.
-    fn note(&self, ledger: &mut Ledger, set: u64, (status, seconds): (&str, f64)) -> Result<(), CheckError> {
+    fn note(
+        &self,
+        kept: &mut Kept,
+        of: (usize, u64),
+        (status, seconds): (&str, f64),
+    ) -> Result<(), CheckError> {
         let gauges = &self.control.gauges;
         self.tell_rates();
-        let workers = self.workers(set);
+        let workers = self.workers(of, kept.done());
         let total = |of: fn(&Figures) -> u64| workers.figures.iter().map(of).sum();
         let together = Together {
             status: status.to_owned(),
@@ -331,7 +432,8 @@ impl Launching<'_> {
         };
         let section =
             serde_json::to_vec(&workers).map_err(|error| CheckError::Internal(error.to_string()))?;
-        Ok(ledger.keep_together(section, &together)?)
+        kept.workers = Some(workers);
+        Ok(kept.ledger.keep_together(section, &together)?)
     }
 
     /// Names every worker among the events.

@@ -22,6 +22,8 @@ pub struct Progress {
     failed: AtomicBool,
     /// Warnings shown already.
     told: AtomicUsize,
+    /// What stands behind the line.
+    beside: Mutex<String>,
 }
 
 enum Shown {
@@ -154,7 +156,13 @@ impl Progress {
             wake: Condvar::new(),
             failed: AtomicBool::new(false),
             told: AtomicUsize::new(0),
+            beside: Mutex::default(),
         })
+    }
+
+    /// Shows this behind the line from now on.
+    pub fn beside(&self, text: String) {
+        *self.beside.lock().unwrap_or_else(|e| e.into_inner()) = text;
     }
 
     /// Writes one event, if events are asked for: else nothing is put into words.
@@ -220,7 +228,8 @@ impl Progress {
             }
             self.tell(control);
             let gauges = &control.gauges;
-            let line = shown.next(gauges, control.elapsed(), (governor.current(), governor.limit()));
+            let mut line = shown.next(gauges, control.elapsed(), (governor.current(), governor.limit()));
+            line.push_str(&self.beside.lock().unwrap_or_else(|e| e.into_inner()));
             match &self.shown {
                 Shown::Nothing => {}
                 Shown::Bar(bar) => {

@@ -2,6 +2,7 @@
 //! proper, in RAM or on disk.
 
 use super::{Calibration, DirectedPlan, EXTERNAL};
+use crate::by::{By, Chosen};
 use crate::error::CheckError;
 use crate::preparation::Preparation;
 use crate::race::Guiding;
@@ -52,6 +53,8 @@ pub(crate) struct OnDisk<'a> {
     pub resumed: bool,
     /// Threads.
     pub threads: usize,
+    /// Who searches, where that is not this process alone, and the number of the search.
+    pub by: Option<(By<'a>, usize)>,
 }
 
 /// Explores as planned, without anything beside it.
@@ -237,7 +240,10 @@ impl Guided<'_> {
         let options = ExternalOptions { trace_by, ..self.plan.writing.clone() };
         let search = External { guide: &*self.guides.guide, goal: self.goal, options };
         let setting = Setting { task, governor, threads: disk.threads, run: disk.run };
-        let report = self.preparation.drive(search.explorer(setting)?)?.report;
+        let report = match disk.by {
+            Some((by, number)) => by.search(number, (task, governor), Chosen::External(&search))?.report,
+            None => self.preparation.drive(search.explorer(setting)?)?.report,
+        };
         if let Some(figures) = report.external() {
             explain(figures, &mut decisions);
         }

@@ -7,10 +7,10 @@ use super::aims_at;
 use super::core::{Core, Successor};
 use super::nodes::NONE;
 use crate::report::ViolationKind;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What an audit saw.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditFigures {
     /// Transitions whose two ends were compared.
     pub transitions: u64,

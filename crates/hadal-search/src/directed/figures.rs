@@ -2,10 +2,10 @@
 
 use super::audit::AuditFigures;
 use crate::external::ExternalFigures;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Figures of a directed search.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectedFigures {
     /// How it searched.
     #[serde(flatten)]
@@ -28,15 +28,15 @@ pub struct DirectedFigures {
     /// States that were expanded breadth-first in between.
     pub blind: u64,
     /// What the audit of the guide's promises saw.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<AuditFigures>,
     /// The buckets of External A*.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalFigures>,
 }
 
 /// How a directed search goes about it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manner {
     /// The guide.
     pub guide: String,
@@ -53,7 +53,7 @@ pub struct Manner {
 }
 
 /// What a directed search did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkFigures {
     /// Entries taken from the queues, also of states that were expanded already.
     pub pops: u64,
@@ -76,7 +76,7 @@ pub struct WorkFigures {
 }
 
 /// Traffic of one queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueFigures {
     /// Entries put in.
     pub pushes: u64,

@@ -7,6 +7,7 @@ use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::{scratch_bytes, sort_unique};
 use hadal_store::{Governor, Reservation};
 use hadal_system::Ascending;
+use std::ops::Range;
 
 /// Most bytes of a block that is sent.
 const BLOCK_BYTES: u64 = 64 << 10;
@@ -21,6 +22,10 @@ pub(crate) type Taking<'t> = &'t mut dyn FnMut(Ascending) -> Result<(), Trouble>
 pub(crate) struct Mailbox<'a> {
     exchange: &'a dyn Exchange,
     shape: RecordShape,
+    /// The words of a state that decide who owns it.
+    key: Range<usize>,
+    /// Whether the others are left alone for now: every worker does everything itself.
+    is_quiet: bool,
     round: u64,
     /// Blocks for the others, being filled.
     out: Vec<Vec<u64>>,
@@ -47,6 +52,8 @@ impl<'a> Mailbox<'a> {
         Mailbox {
             exchange: &Alone,
             shape,
+            key: 0..shape.words(),
+            is_quiet: false,
             round: 0,
             out: vec![Vec::new()],
             most_out: 0,
@@ -84,10 +91,26 @@ impl<'a> Mailbox<'a> {
         })
     }
 
+    /// The same where only these words of a state decide who owns it: the others say what it is for.
+    pub(crate) fn owned_by(self, key: Range<usize>) -> Self {
+        Mailbox { key, ..self }
+    }
+
     /// Whether there is no other worker.
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
-        self.out.len() == 1
+        self.out.len() == 1 || self.is_quiet
+    }
+
+    /// Leaves the others alone, or not any more.
+    pub(crate) fn keep_quiet(&mut self, is_quiet: bool) {
+        self.is_quiet = is_quiet;
+        self.round = self.exchange.round();
+    }
+
+    /// This worker's way to the others.
+    pub(crate) fn exchange(&self) -> &'a dyn Exchange {
+        self.exchange
     }
 
     /// Whether this is the worker that does what one must do.
@@ -101,7 +124,8 @@ impl<'a> Mailbox<'a> {
         let mut kept = 0;
         for at in (0..records.len()).step_by(stride) {
             let record = &records[at..at + stride];
-            let owner = self.exchange.shares().owner(self.shape.state(record));
+            let state = self.shape.state(record);
+            let owner = self.exchange.shares().owner(&state[self.key.clone()]);
             if owner == me {
                 records.copy_within(at..at + stride, kept);
                 kept += stride;

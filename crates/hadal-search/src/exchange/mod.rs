@@ -9,13 +9,15 @@
 //! Ownership is permanent: it stands for the pools, locks and merges of Jabbar's distributed External A* (2008, ch. 7), where
 //! whoever is free takes a part of a bucket.
 
+mod agreed;
 mod mailbox;
 mod said;
 mod shares;
 
+pub(crate) use agreed::{agree, bytes_of_one, in_common};
 pub(crate) use mailbox::Mailbox;
 pub(crate) use said::{Said, Stops, Words};
-pub use said::{kind_of, kind_words, stop_of, stop_words};
+pub use said::{cycle_of, kind_of, kind_words, stop_of, stop_words};
 pub use shares::{OwnershipError, Shares};
 
 use hadal_store::shape::Records;

@@ -86,6 +86,11 @@ impl<'a> Words<'a> {
         stop_of(code, argument)
     }
 
+    /// Passes over a reason to stop.
+    pub(crate) fn skip_stop(&mut self) {
+        self.stop();
+    }
+
     pub(crate) fn finding(&mut self) -> Option<Finding> {
         let kind = self.word();
         if kind == u64::MAX {
@@ -228,6 +233,11 @@ pub fn kind_of(kind: u64, id: u32) -> Option<ViolationKind> {
         8 => ViolationKind::Prefix(PropertyId(id)),
         _ => return None,
     })
+}
+
+/// A run that a property does not allow, whose loop begins with this state of its path.
+pub fn cycle_of(id: u32, loop_from: usize) -> ViolationKind {
+    ViolationKind::Cycle { property: PropertyId(id), loop_from }
 }
 
 #[cfg(test)]

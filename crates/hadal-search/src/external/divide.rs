@@ -5,7 +5,7 @@
 //! A part from a to b is found by the same search with the same guide: with consistent estimates b is expanded at its
 //! true cost, and nothing on the way to it has a larger f than b has. So each part sees a fraction of the first search.
 
-use super::engine::{Engine, Found};
+use super::engine::{Engine, Found, Purpose};
 use super::trail::{Mode, Relay, lost};
 use super::{ExternalOptions, ExternalSearch, Flush, StopAt, TraceBy};
 use crate::control::Limits;
@@ -97,7 +97,7 @@ impl Divider<'_> {
         let goal = Goal::of_properties(&part.properties);
         let again = ExternalSearch { task, goal: &goal, options, ..self.search.clone() };
         let mode = Mode::Relay(Relay::At(cost.div_ceil(2)));
-        let mut engine = Engine::new(again, self.disk, None, mode)?;
+        let mut engine = Engine::new(again, self.disk, mode, Purpose::PartOfPath)?;
         engine.start()?;
         let found = engine.work()?;
         let cell = match found {

@@ -62,6 +62,8 @@ pub(super) struct Level {
 pub(super) struct Matrix {
     pub(super) open: BTreeMap<Rank, OpenBucket>,
     pub(super) columns: BTreeMap<u32, Column>,
+    /// What an expansion generated for other workers, until it is sent.
+    pub(super) outgoing: BTreeMap<Rank, Vec<Part>>,
     resident_words: usize,
     most_words: usize,
     memory: Reservation,
@@ -73,6 +75,7 @@ impl Matrix {
         Matrix {
             open: BTreeMap::new(),
             columns: BTreeMap::new(),
+            outgoing: BTreeMap::new(),
             resident_words: 0,
             most_words: (most_bytes / 8) as usize,
             memory: governor.empty("buckets"),
@@ -119,9 +122,17 @@ impl Matrix {
                 released += if stays { 0 } else { part.resident_words() };
                 stays
             });
-            !bucket.parts.is_empty()
+            // What other workers have states for stays known.
+            bucket.raw > 0 || !bucket.parts.is_empty()
         });
         self.release(released);
+        self.drop_outgoing();
+    }
+
+    /// Forgets what was generated for other workers.
+    pub(super) fn drop_outgoing(&mut self) {
+        let gone = std::mem::take(&mut self.outgoing);
+        self.release(gone.values().flatten().map(Part::resident_words).sum());
     }
 
     /// Every part.

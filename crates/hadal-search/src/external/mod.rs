@@ -6,6 +6,7 @@
 //! weighted, estimates inconsistent. The same numbers come out for any budget and number of threads, as a bucket is
 //! finished before anything in it is reported. `docs/external-astar.md` describes it for users.
 
+mod distributed;
 mod divide;
 mod engine;
 mod expand;
@@ -20,15 +21,19 @@ mod spill;
 mod targets;
 mod trail;
 
+pub use distributed::DistributedExternal;
 pub use figures::{BucketFigures, ExternalFigures, PathFigures, StateFigures, TargetFigures, bucket_bound};
 
+use crate::exchange::{Alone, Exchange};
 use crate::explore::{Explored, Explorer, Method, Phase, Progress, Run, Setting};
 use crate::lane::SearchTask;
 use crate::layered::Trouble;
+use crate::layered::ledger::Ledger;
 use crate::report::StopReason;
 use engine::{Engine, Found};
 use hadal_store::Governor;
 use hadal_system::guide::{Goal, Guide};
+use record::SearchRecord;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -126,18 +131,20 @@ struct ExternalSearch<'a> {
     governor: &'a Governor,
     threads: usize,
     options: ExternalOptions,
+    exchange: &'a dyn Exchange,
 }
 
-impl Method for External<'_> {
-    /// Where a run is resumed, records are kept as it was begun; budget and threads are those of the setting, and so is the
-    /// bound if it is larger.
-    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
-        let ledger = setting.run.open()?;
-        let record = match setting.run {
-            Run::Resumed(_) => Some(record::read(&ledger).ok_or(Trouble::NothingToResume)?),
-            _ => None,
-        };
-        let options = match &record {
+impl External<'_> {
+    /// A search without buckets, among the workers of an exchange. Where a run is resumed, records are kept as it was begun;
+    /// budget and threads are those of the setting, and so is the bound if it is larger.
+    fn engine<'a>(
+        &'a self,
+        setting: Setting<'a>,
+        exchange: &'a dyn Exchange,
+        ledger: Ledger,
+        record: Option<&SearchRecord>,
+    ) -> Result<Engine<'a>, Trouble> {
+        let options = match record {
             Some(record) => ExternalOptions {
                 trace_by: record.trace_by,
                 stop_at: record.stop_at,
@@ -148,16 +155,30 @@ impl Method for External<'_> {
             None => self.options.clone(),
         };
         let Setting { task, governor, threads, .. } = setting;
-        let search = ExternalSearch { task, guide: self.guide, goal: self.goal, governor, threads, options };
-        let mut engine = Engine::begin(search, ledger)?;
+        let (guide, goal) = (self.guide, self.goal);
+        Engine::begin(ExternalSearch { task, guide, goal, governor, threads, options, exchange }, ledger)
+    }
+}
+
+/// Takes up what was committed.
+fn go_on(engine: &mut Engine, task: SearchTask, record: SearchRecord) -> Result<(), Trouble> {
+    // The first bucket is expanded however long it takes: so every sitting gets on.
+    task.control.hold_time();
+    let disk = engine.disk();
+    let _armed = task.control.brake_reading_back(&disk);
+    engine.restore(record)
+}
+
+impl Method for External<'_> {
+    fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+        let ledger = setting.run.open()?;
+        let record = match setting.run {
+            Run::Resumed(_) => Some(record::read(&ledger).ok_or(Trouble::NothingToResume)?),
+            _ => None,
+        };
+        let mut engine = self.engine(setting, &Alone, ledger, record.as_ref())?;
         match record {
-            Some(record) => {
-                // The first bucket is expanded however long it takes: so every sitting gets on.
-                task.control.hold_time();
-                let disk = engine.disk();
-                let _armed = task.control.brake_reading_back(&disk);
-                engine.restore(record)?;
-            }
+            Some(record) => go_on(&mut engine, setting.task, record)?,
             None => engine.start()?,
         }
         engine.commit(crate::run::RUNNING)?;

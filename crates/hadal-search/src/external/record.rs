@@ -6,6 +6,7 @@ use super::part::{Part, Place, Shelf, Stored};
 use super::{Flush, StopAt, TraceBy};
 use crate::layered::Trouble;
 use crate::layered::ledger::Ledger;
+use hadal_store::manifest::Manifest;
 use hadal_store::run::{RunFile, RunOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -54,6 +55,31 @@ pub(super) fn read(ledger: &Ledger) -> Option<SearchRecord> {
     serde_json::from_slice(ledger.section(SECTION)?).ok()
 }
 
+/// Numbers the commits of workers by the expansions before them.
+pub(super) fn moment(manifest: &Manifest) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Expansions {
+        expansions: u64,
+    }
+    let record: Expansions = serde_json::from_slice(manifest.sections.get(SECTION)?).ok()?;
+    Some(record.expansions)
+}
+
+impl SearchRecord {
+    /// What all workers know: the buckets without their states.
+    pub(super) fn without_states(mut self) -> Self {
+        self.open.iter_mut().for_each(|bucket| bucket.parts.clear());
+        self.closed.clear();
+        self
+    }
+}
+
+impl BucketRecord {
+    pub(super) fn cell(&self) -> Cell {
+        Cell { g: self.g, h: self.h }
+    }
+}
+
 /// All buckets; every part must have a copy on disk.
 pub(super) fn buckets(matrix: &Matrix) -> (Vec<BucketRecord>, Vec<BucketRecord>) {
     let open = matrix.open.iter().map(|(&rank, bucket)| {
@@ -92,6 +118,15 @@ pub(super) fn restore(record: &SearchRecord, matrix: &mut Matrix, shelf: &Shelf)
         matrix.columns.entry(bucket.h).or_default().rows.insert(bucket.g, parts);
     }
     Ok(())
+}
+
+/// The parts of every bucket of a record, open ones first.
+pub(super) fn parts_of<'r>(
+    buckets: &'r [BucketRecord],
+    shelf: &'r Shelf,
+) -> impl Iterator<Item = Result<(Cell, Vec<Part>), Trouble>> + 'r {
+    let mut files = Files { shelf, bundled: shelf.bundle_options(), open: HashMap::new() };
+    buckets.iter().map(move |bucket| Ok((bucket.cell(), files.parts(bucket)?)))
 }
 
 /// Opens each file once.

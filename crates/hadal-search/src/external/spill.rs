@@ -2,8 +2,9 @@
 //!
 //! A large part becomes a run; small ones share a bundle. A commit writes parts too, but leaves them in RAM.
 
-use super::matrix::{Matrix, Rank, drop_copy};
+use super::matrix::{Cell, Matrix, Rank, drop_copy};
 use super::part::{Part, Place, Shelf, Stored};
+use crate::exchange::Shares;
 use crate::layered::Trouble;
 use hadal_store::OverBudget;
 use hadal_store::run::RunKind;
@@ -24,6 +25,8 @@ pub(super) struct Shared<'a> {
     pub(super) made_in: u64,
     /// A column that is being read.
     pinned: Option<u32>,
+    /// Who owns which states, and who this worker is; none where there is no other.
+    owners: Option<(&'a Shares, usize)>,
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -45,6 +48,7 @@ struct Victim {
 #[derive(Clone, Copy)]
 enum Home {
     Open(Rank),
+    Outgoing(Rank),
     Row(u32, u64),
     Level(u32, (u64, u64)),
 }
@@ -57,17 +61,67 @@ impl<'a> Shared<'a> {
         made_in: u64,
         pinned: Option<u32>,
     ) -> Self {
-        Shared { matrix: Mutex::new(matrix), spilling: Mutex::new(()), shelf, now, made_in, pinned }
+        let (matrix, spilling) = (Mutex::new(matrix), Mutex::new(()));
+        Shared { matrix, spilling, shelf, now, made_in, pinned, owners: None }
     }
 
-    /// Adds sorted records to an open bucket, making room for them first.
-    pub(super) fn deposit(&self, rank: Rank, flat: Vec<u64>) -> Result<(), Trouble> {
-        let words = flat.len();
-        self.make_room(words)?;
-        let mut matrix = lock(&self.matrix);
-        matrix.hold(words)?;
-        matrix.put_open(rank, Part::resident(self.shelf.shape(), flat, self.made_in));
+    /// The same where other workers own a part of the states.
+    pub(super) fn owned_by(self, owners: Option<(&'a Shares, usize)>) -> Self {
+        Shared { owners, ..self }
+    }
+
+    /// Adds sorted records to an open bucket, making room for them first; what others own waits to be sent.
+    pub(super) fn deposit(&self, rank: Rank, mut flat: Vec<u64>) -> Result<(), Trouble> {
+        let Some(owners) = self.owners else { return self.deposit_own(rank, flat) };
+        let foreign = self.split_off(owners, &mut flat);
+        if !flat.is_empty() {
+            self.deposit_own(rank, flat)?;
+        }
+        if !foreign.is_empty() {
+            let part = self.resident(foreign)?;
+            lock(&self.matrix).outgoing.entry(rank).or_default().push(part);
+        }
         Ok(())
+    }
+
+    /// The same of states that this worker owns.
+    pub(super) fn deposit_own(&self, rank: Rank, flat: Vec<u64>) -> Result<(), Trouble> {
+        let part = self.resident(flat)?;
+        lock(&self.matrix).put_open(rank, part);
+        Ok(())
+    }
+
+    /// The same of states that are closed.
+    pub(super) fn deposit_closed(&self, rank: Rank, flat: Vec<u64>) -> Result<(), Trouble> {
+        let part = self.resident(flat)?;
+        let Cell { g, h } = Cell::of_rank(rank);
+        lock(&self.matrix).columns.entry(h).or_default().rows.entry(g).or_default().push(part);
+        Ok(())
+    }
+
+    /// A part in RAM, which is made room for.
+    fn resident(&self, flat: Vec<u64>) -> Result<Part, Trouble> {
+        self.make_room(flat.len())?;
+        lock(&self.matrix).hold(flat.len())?;
+        Ok(Part::resident(self.shelf.shape(), flat, self.made_in))
+    }
+
+    /// Takes what others own out of sorted records.
+    fn split_off(&self, (shares, me): (&Shares, usize), flat: &mut Vec<u64>) -> Vec<u64> {
+        let (shape, mut kept, mut foreign) = (self.shelf.shape(), 0, Vec::with_capacity(flat.len()));
+        let stride = shape.stride();
+        for at in (0..flat.len()).step_by(stride) {
+            if shares.owner(shape.state(&flat[at..at + stride])) == me {
+                flat.copy_within(at..at + stride, kept);
+                kept += stride;
+            } else {
+                foreign.extend_from_slice(&flat[at..at + stride]);
+            }
+        }
+        flat.truncate(kept);
+        flat.shrink_to_fit();
+        foreign.shrink_to_fit();
+        foreign
     }
 
     /// Writes buckets to disk until `words` more words fit.
@@ -104,6 +158,12 @@ impl<'a> Shared<'a> {
                 candidates.push((rank, Home::Open(rank)));
             }
         }
+        for (&rank, parts) in &matrix.outgoing {
+            if parts.iter().any(|part| part.resident_words() > 0) {
+                // It is sent as soon as the bucket is expanded.
+                candidates.push((self.now, Home::Outgoing(rank)));
+            }
+        }
         for (&h, column) in matrix.columns.iter().filter(|&(&h, _)| self.pinned != Some(h)) {
             // A closed row is next asked two rows on, or has been asked for the last time where detection is local.
             let later = |row: u64| Some((row + u64::from(h) + 2, row)).filter(|&rank| rank >= self.now);
@@ -127,6 +187,7 @@ impl<'a> Shared<'a> {
             }
             let home: &mut Vec<Part> = match at {
                 Home::Open(rank) => &mut matrix.open.entry(rank).or_default().parts,
+                Home::Outgoing(rank) => matrix.outgoing.entry(rank).or_default(),
                 Home::Row(h, row) => matrix.columns.entry(h).or_default().rows.entry(row).or_default(),
                 Home::Level(h, rows) => {
                     let levels = &mut matrix.columns.entry(h).or_default().levels;
@@ -174,7 +235,7 @@ impl<'a> Shared<'a> {
                 }
                 let made_in = parts[0].made_in;
                 let written = match victim.at {
-                    Home::Open(_) => {
+                    Home::Open(_) | Home::Outgoing(_) => {
                         let run = self.shelf.write_run(RunKind::Frontier, &flats(&parts));
                         run.map(|run| vec![Part::run(run, made_in)])
                     }
@@ -219,6 +280,7 @@ impl<'a> Shared<'a> {
         matrix.release(released);
         match at {
             Home::Open(rank) => matrix.open.entry(rank).or_default().parts.extend(parts),
+            Home::Outgoing(rank) => matrix.outgoing.entry(rank).or_default().extend(parts),
             Home::Row(h, row) => {
                 matrix.columns.entry(h).or_default().rows.entry(row).or_default().extend(parts);
             }

@@ -9,6 +9,19 @@ use hadal_store::shape::RecordShape;
 
 /// Entries of the table that finds a bucket's slot.
 const PLACES: usize = 64;
+/// Bytes for each word: eight in a chunk, eight in what it is sorted into, two for sorting by digits.
+const SORTING: u64 = 18;
+/// And eight more where what other workers own is taken out of it.
+const SPLITTING: u64 = 8;
+
+/// Who gets what is generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dealing {
+    /// Whoever generated it.
+    ToItself,
+    /// Its owner, who may be another worker.
+    ToOwners,
+}
 
 pub(super) struct Targets {
     shape: RecordShape,
@@ -25,6 +38,8 @@ pub(super) struct Targets {
     /// Most chunks before some are sorted.
     most_chunks: usize,
     scratch: Vec<u64>,
+    /// Bytes for each word.
+    word_bytes: u64,
     /// Chunks, and what they are sorted into.
     memory: Reservation,
 }
@@ -37,10 +52,18 @@ struct Slot {
 }
 
 impl Targets {
-    /// At most `most_bytes` of memory, sorting included.
-    pub(super) fn new((shape, bits): (RecordShape, u32), most_bytes: u64, memory: Reservation) -> Self {
-        // Per word: eight bytes in a chunk, eight in what it is sorted into, two for sorting by digits.
-        let words = (most_bytes / 18) as usize;
+    /// At most `most_bytes` of memory, sorting and splitting included.
+    pub(super) fn new(
+        (shape, bits): (RecordShape, u32),
+        dealing: Dealing,
+        most_bytes: u64,
+        memory: Reservation,
+    ) -> Self {
+        let word_bytes = match dealing {
+            Dealing::ToItself => SORTING,
+            Dealing::ToOwners => SORTING + SPLITTING,
+        };
+        let words = (most_bytes / word_bytes) as usize;
         let chunk_words = (words / 64).clamp(4 * shape.stride(), 1 << 16) / shape.stride() * shape.stride();
         Targets {
             shape,
@@ -52,6 +75,7 @@ impl Targets {
             spare: Vec::new(),
             most_chunks: (words / chunk_words).max(2),
             scratch: Vec::new(),
+            word_bytes,
             memory,
         }
     }
@@ -99,7 +123,7 @@ impl Targets {
         let next = match self.spare.pop() {
             Some(chunk) => chunk,
             None => {
-                self.memory.try_grow(8 * 2 * self.chunk_words as u64 + 2 * self.chunk_words as u64)?;
+                self.memory.try_grow(self.word_bytes * self.chunk_words as u64)?;
                 Vec::with_capacity(self.chunk_words)
             }
         };

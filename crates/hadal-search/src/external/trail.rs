@@ -8,13 +8,15 @@
 use super::TraceBy;
 use super::matrix::{Cell, Matrix};
 use super::part::{Part, Range, Ready, Shelf, lower_bound};
+use crate::exchange::{Mailbox, Said, Stops, Words};
 use crate::lane::SearchTask;
 use crate::layered::Trouble;
+use crate::report::StopReason;
 use hadal_store::error::{Corrupted, ReadError};
 use hadal_store::run::RunProbe;
 use hadal_store::shape::RecordShape;
 use hadal_system::guide::{Distance, Guide, Promises};
-use hadal_system::state::hash;
+use hadal_system::state::{compare, hash};
 use hadal_system::{Label, Merge, Payload, Successors, Worker};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -126,6 +128,22 @@ struct ParentNote {
     some_bits: u64,
 }
 
+impl ParentNote {
+    /// Nothing of an initial state.
+    fn of(word: u64) -> Option<Self> {
+        let note =
+            ParentNote { column: word >> 48, label: Label((word >> 16) as u32), some_bits: word & 0xFFFF };
+        (word != u64::MAX).then_some(note)
+    }
+}
+
+/// A state that leads on, and when it is met where one looks for it alone: less is earlier.
+struct Before {
+    turn: u64,
+    cell: Cell,
+    state: Vec<u64>,
+}
+
 /// What is needed to go back.
 pub(super) struct Trail<'a> {
     pub(super) task: SearchTask<'a>,
@@ -139,23 +157,38 @@ pub(super) struct Trail<'a> {
 }
 
 impl Trail<'_> {
-    /// The states from an initial one to `target`, which lies in `cell`, and what the path costs.
-    pub(super) fn path(&self, mode: Mode, cell: Cell, target: &[u64]) -> Result<Vec<Vec<u64>>, Trouble> {
+    /// The states from an initial one to `target`, which lies in `cell`. Several workers look in what each of them owns, and
+    /// go on from the state that one alone would have found first.
+    pub(super) fn path(
+        &self,
+        (mode, mailbox): (Mode, &mut Mailbox),
+        cell: Cell,
+        target: &[u64],
+    ) -> Result<Vec<Vec<u64>>, Trouble> {
         let mut path = vec![target.to_vec()];
         let mut at = cell;
         let undirected = self.task.space.undirected().is_some();
         loop {
             let state = path[path.len() - 1].clone();
-            let found = match mode {
-                Mode::Parent => match self.parent(at, &state)? {
-                    Some(parent) => self.by_parent(at, &state, parent)?,
-                    None => break,
-                },
-                _ if at.g == 0 => break,
-                _ if undirected => self.by_successors(at, &state)?,
-                _ => self.by_rows(at, &state)?,
-            };
-            let (cell, previous) = found.ok_or_else(|| lost("no closed state leads to one of its row"))?;
+            let mut found = None;
+            if mode == Mode::Parent {
+                let record = record_of_all(mailbox, self.record(at, &state))?;
+                let record = record.ok_or_else(|| lost("a state of the path has no record"))?;
+                let Some(parent) = ParentNote::of(record[0]) else { break };
+                found = first_of_all(mailbox, self.by_parent(at, &state, parent))?;
+            } else if at.g == 0 {
+                break;
+            } else {
+                if undirected {
+                    found = first_of_all(mailbox, self.by_successors(at, &state))?;
+                }
+                if found.is_none() {
+                    // Where steps can be taken back, the declaration does not hold for this one: look for it the long way.
+                    found = first_of_all(mailbox, self.by_rows(at, &state))?;
+                }
+            }
+            let Before { cell, state: previous, .. } =
+                found.ok_or_else(|| lost("no closed state leads to one of its row"))?;
             // A parent is expanded before its child: only a mistaken one could lead in a circle, and only at no cost.
             if cell.g == at.g && path.contains(&previous) {
                 return Err(lost("the parents of a state lead in a circle"));
@@ -183,22 +216,13 @@ impl Trail<'_> {
         }
     }
 
-    /// What the record of a state says of its parent; `None` of an initial state.
-    fn parent(&self, cell: Cell, state: &[u64]) -> Result<Option<ParentNote>, Trouble> {
-        let record = self.record(cell, state)?.ok_or_else(|| lost("a state of the path has no record"))?;
-        let word = record[0];
-        let note =
-            ParentNote { column: word >> 48, label: Label((word >> 16) as u32), some_bits: word & 0xFFFF };
-        Ok((word != u64::MAX).then_some(note))
-    }
-
     /// Reads the buckets that the record points to: the column is known, the row as far as the cost is.
     fn by_parent(
         &self,
         cell: Cell,
         state: &[u64],
         ParentNote { column, label, some_bits }: ParentNote,
-    ) -> Result<Option<(Cell, Vec<u64>)>, Trouble> {
+    ) -> Result<Option<Before>, Trouble> {
         let columns = match column {
             ANY_COLUMN => self.columns(|_| true),
             column => vec![column as u32],
@@ -208,7 +232,8 @@ impl Trail<'_> {
         self.task.space.worker().costs(state, &[label], &mut guess);
         let guess = guess.first().map(|&cost| u64::from(cost));
         let others = self.costs.iter().copied().filter(|&cost| Some(cost) != guess);
-        for cost in guess.into_iter().chain(others).filter(|&cost| cost <= cell.g) {
+        let all = guess.into_iter().chain(others).filter(|&cost| cost <= cell.g);
+        for (turn, cost) in (0..).zip(all) {
             let leads = |worker: &mut dyn Worker, out: &mut Successors, candidate: &[u64]| {
                 if hash(candidate) >> (64 - 16) != some_bits {
                     return false;
@@ -219,15 +244,15 @@ impl Trail<'_> {
                 out.iter().any(taken) && costs(worker, candidate, label) == cost
             };
             let cells = columns.iter().map(|&h| Cell { g: cell.g - cost, h });
-            if let Some(found) = self.first_of(cells, &leads)? {
-                return Ok(Some(found));
+            if let Some((cell, state)) = self.first_of(cells, &leads)? {
+                return Ok(Some(Before { turn, cell, state }));
             }
         }
         Ok(None)
     }
 
     /// Where every step can be taken back, the predecessors are among the successors.
-    fn by_successors(&self, cell: Cell, state: &[u64]) -> Result<Option<(Cell, Vec<u64>)>, Trouble> {
+    fn by_successors(&self, cell: Cell, state: &[u64]) -> Result<Option<Before>, Trouble> {
         let mut out = Successors::new(self.task.space.words());
         let mut worker = self.task.space.worker();
         worker.successors(state, &mut out);
@@ -241,18 +266,17 @@ impl Trail<'_> {
             }
         }
         candidates.sort_by(|a, b| (a.0.g, a.0.h, &a.1).cmp(&(b.0.g, b.0.h, &b.1)));
-        for (cell, candidate) in candidates {
-            if find(self.shelf, self.rows(cell), &candidate)?.is_some() {
-                return Ok(Some((cell, candidate)));
+        for (turn, (cell, state)) in (0..).zip(candidates) {
+            if find(self.shelf, self.rows(cell), &state)?.is_some() {
+                return Ok(Some(Before { turn, cell, state }));
             }
         }
-        // The declaration does not hold for this step: look for it the long way.
-        self.by_rows(cell, state)
+        Ok(None)
     }
 
     /// Expands the rows again that a predecessor can be in.
-    fn by_rows(&self, cell: Cell, state: &[u64]) -> Result<Option<(Cell, Vec<u64>)>, Trouble> {
-        for &cost in self.costs.iter().filter(|&&cost| cost <= cell.g) {
+    fn by_rows(&self, cell: Cell, state: &[u64]) -> Result<Option<Before>, Trouble> {
+        for (turn, &cost) in (0..).zip(self.costs.iter().filter(|&&cost| cost <= cell.g)) {
             let most = u64::from(cell.h) + cost;
             // Consistent estimates drop by the cost of a step at most.
             let columns = self.columns(|h| !self.promises.consistent || u64::from(h) <= most);
@@ -263,8 +287,8 @@ impl Trail<'_> {
                 out.iter()
                     .any(|(label, successor)| successor == state && costs(worker, candidate, label) == cost)
             };
-            if let Some(found) = self.first_of(cells, &leads)? {
-                return Ok(Some(found));
+            if let Some((cell, state)) = self.first_of(cells, &leads)? {
+                return Ok(Some(Before { turn, cell, state }));
             }
         }
         Ok(None)
@@ -323,6 +347,58 @@ impl Trail<'_> {
         }
         Ok(None)
     }
+}
+
+/// Hears what the workers found, one list of words each; ends where one of them was asked to stop.
+fn hear(mailbox: &mut Mailbox, own: Result<Vec<u64>, Trouble>) -> Result<Vec<Vec<u64>>, Trouble> {
+    let (own, stopped) = match own {
+        Ok(own) => (own, None),
+        Err(trouble) if trouble.is_stop() => (Vec::new(), Some(StopReason::Interrupted)),
+        Err(trouble) => return Err(trouble),
+    };
+    let said = Said::default().stop(stopped.as_ref()).list(&own).into_words();
+    let (mut stops, mut lists) = (Stops::default(), Vec::new());
+    for words in &mailbox.agree_on(&said)? {
+        let mut words = Words::new(words);
+        stops.add(&mut words);
+        lists.push(words.list().to_vec());
+    }
+    match stops.reason() {
+        Some(_) => Err(ReadError::Stopped.into()),
+        None => Ok(lists),
+    }
+}
+
+/// The record that the owner of a state has.
+pub(super) fn record_of_all(
+    mailbox: &mut Mailbox,
+    own: Result<Option<Vec<u64>>, Trouble>,
+) -> Result<Option<Vec<u64>>, Trouble> {
+    if mailbox.is_alone() {
+        return own;
+    }
+    let lists = hear(mailbox, own.map(Option::unwrap_or_default))?;
+    Ok(lists.into_iter().find(|record| !record.is_empty()))
+}
+
+/// What the workers found that a single one would have found first.
+fn first_of_all(
+    mailbox: &mut Mailbox,
+    own: Result<Option<Before>, Trouble>,
+) -> Result<Option<Before>, Trouble> {
+    if mailbox.is_alone() {
+        return own;
+    }
+    let said =
+        |Before { turn, cell, state }: Before| [&[turn, u64::from(cell.h), cell.g], &state[..]].concat();
+    let mut lists = hear(mailbox, own.map(|own| own.map_or(Vec::new(), said)))?;
+    lists.retain(|words| words.len() > 3);
+    let least = lists.iter().min_by(|a, b| a[..2].cmp(&b[..2]).then_with(|| compare(&a[3..], &b[3..])));
+    Ok(least.map(|words| Before {
+        turn: words[0],
+        cell: Cell { g: words[2], h: words[1] as u32 },
+        state: words[3..].to_vec(),
+    }))
 }
 
 /// What a transition costs.

@@ -10,7 +10,7 @@ use super::{Trouble, room};
 use crate::firings::ActionFirings;
 use crate::report::{Layer, Stage};
 use hadal_store::diagram::ClosedDiagram;
-use hadal_store::manifest::{Commit, CommitError, ManifestFile, RunFolder};
+use hadal_store::manifest::{Commit, CommitError, Manifest, ManifestFile, RunFolder};
 use hadal_store::run::{RunFile, RunOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -153,11 +153,19 @@ impl RunRecord {
     }
 
     /// Reads it from a manifest, with what the command said about itself.
-    pub fn of(manifest: &hadal_store::manifest::Manifest) -> Option<(RunRecord, serde_json::Value)> {
+    pub fn of(manifest: &Manifest) -> Option<(RunRecord, serde_json::Value)> {
         let record = serde_json::from_slice(manifest.sections.get(SECTION)?).ok()?;
         let about = serde_json::from_slice(manifest.sections.get(ABOUT)?).ok()?;
         Some((record, about))
     }
+}
+
+/// Gives the generations of a run numbers that workers that commit together have in common.
+pub(crate) type Moment = fn(&Manifest) -> Option<u64>;
+
+/// By the number of layers.
+fn layers(manifest: &Manifest) -> Option<u64> {
+    Some(RunRecord::of(manifest)?.0.journal.layers())
 }
 
 /// The figures of layers, as a manifest's record has them under `layers`.
@@ -312,8 +320,12 @@ impl Ledger {
 
     /// How many layers each of the generations has that can be gone back to, newest first.
     pub(crate) fn layers_kept(&self) -> Vec<u64> {
-        let records = self.folder.generations().iter().filter_map(RunRecord::of);
-        records.map(|(record, _)| record.journal.layers()).collect()
+        self.moments_kept(layers)
+    }
+
+    /// The generations that can be gone back to, newest first, each by the number that `moment` gives it.
+    pub(crate) fn moments_kept(&self, moment: Moment) -> Vec<u64> {
+        self.folder.generations().iter().filter_map(moment).collect()
     }
 
     /// What was committed when there were so many layers, where that is kept.
@@ -323,10 +335,13 @@ impl Ledger {
     }
 
     /// Goes back to a generation of so many layers; whether there is one.
-    pub(crate) fn go_back_to(&mut self, layers: u64) -> bool {
-        let of =
-            |manifest: &hadal_store::manifest::Manifest| Some(RunRecord::of(manifest)?.0.journal.layers());
-        let there = self.folder.generations().iter().find(|manifest| of(manifest) == Some(layers));
+    pub(crate) fn go_back_to(&mut self, layers_then: u64) -> bool {
+        self.go_back_to_moment(layers, layers_then)
+    }
+
+    /// Goes back to the generation of this number; whether there is one.
+    pub(crate) fn go_back_to_moment(&mut self, moment: Moment, number: u64) -> bool {
+        let there = self.folder.generations().iter().find(|manifest| moment(manifest) == Some(number));
         let Some(generation) = there.map(|manifest| manifest.generation) else { return false };
         let gone = self.folder.go_back_to(generation);
         if let Some(record) = self.record() {

@@ -65,6 +65,12 @@ impl Closed<'_> {
         Ok(())
     }
 
+    /// Whether some states wait to be expanded.
+    pub(super) fn has_waiting(&self) -> bool {
+        let expanded = |waiting: &WaitingSet| waiting.expanded >= self.journal.states(waiting.set);
+        self.waiting.iter().any(|waiting| !expanded(waiting))
+    }
+
     /// The last set of the journal waits to be expanded.
     pub(super) fn wait(&mut self) {
         self.waiting.push_back(WaitingSet { set: self.journal.depth() - 1, expanded: 0 });

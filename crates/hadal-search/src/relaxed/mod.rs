@@ -6,11 +6,16 @@
 //! not known. A violation is therefore searched for once more, breadth-first, and reported with a shortest path.
 
 mod closed;
+mod distributed;
 mod pool;
 mod record;
 mod search;
+mod together;
+
+pub use distributed::DistributedRelaxed;
 
 use crate::auto::Auto;
+use crate::exchange::Alone;
 use crate::explore::{Explored, Explorer, Method, Progress, Run, Setting};
 use crate::fixpoint::Following;
 use crate::layered::Trouble;
@@ -33,10 +38,15 @@ impl Method for Relaxed {
             return Err(Trouble::Liveness);
         }
         let exploration = match setting.run {
-            Run::Resumed(_) => Exploration::again(setting)?,
-            _ => Exploration::begin(setting)?,
+            Run::Resumed(_) => {
+                let mut exploration = Exploration::begin(setting, &Alone)?;
+                exploration.go_on_from(setting.run.open()?)?;
+                exploration
+            }
+            _ => Exploration::begin(setting, &Alone)?,
         };
-        Ok(Box::new(RelaxedExplorer { setting, at: At::Relaxed(Following::new(exploration)) }))
+        let at = At::Relaxed(Following::new(exploration));
+        Ok(Box::new(RelaxedExplorer { setting, at, breadth_first: &AUTO }))
     }
 }
 
@@ -44,6 +54,8 @@ impl Method for Relaxed {
 struct RelaxedExplorer<'a> {
     setting: Setting<'a>,
     at: At<'a>,
+    /// What searches for a shortest path to what was found.
+    breadth_first: &'a dyn Method,
 }
 
 enum At<'a> {
@@ -128,7 +140,7 @@ impl RelaxedExplorer<'_> {
         }
         if let At::Again(_, again) = &mut self.at {
             let setting = Setting { run: self.setting.run.beside(), ..self.setting };
-            *again = Some(AUTO.explorer(setting)?);
+            *again = Some(self.breadth_first.explorer(setting)?);
         }
         Ok(())
     }

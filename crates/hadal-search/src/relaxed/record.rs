@@ -1,6 +1,7 @@
 //! What a commit keeps of a search whose order is relaxed.
 
 use crate::layered::journal::JournalRecord;
+use hadal_store::manifest::Manifest;
 use serde::{Deserialize, Serialize};
 
 /// The name of its section in the manifest.
@@ -16,6 +17,14 @@ pub(super) struct RelaxedRecord {
     pub(super) covers: Vec<u64>,
     pub(super) fired: Vec<u64>,
     pub(super) seconds: f64,
+    /// How often workers had met.
+    #[serde(default)]
+    pub(super) rounds: u64,
+}
+
+/// Numbers the commits of workers by how often they had met.
+pub(super) fn moment(manifest: &Manifest) -> Option<u64> {
+    Some(serde_json::from_slice::<RelaxedRecord>(manifest.sections.get(SECTION)?).ok()?.rounds)
 }
 
 /// A set of the journal that is not expanded to the end.

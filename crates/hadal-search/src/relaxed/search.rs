@@ -3,6 +3,8 @@
 use super::closed::Closed;
 use super::pool::{Class, Pool};
 use super::record::{RelaxedRecord, SECTION};
+use super::together::{Incoming, Totals};
+use crate::exchange::{Exchange, Mailbox};
 use crate::explore::{Phase, Progress, Run, Setting};
 use crate::firings::Counts;
 use crate::fixpoint::Seeing;
@@ -31,10 +33,12 @@ const POOL_SHARE: u64 = 28;
 const SORT_SHARE: u64 = 12;
 const FILTER_SHARE: u64 = 18;
 const DIAGRAM_SHARE: u64 = 24;
+/// And for what came from other workers, where there are some.
+const INCOMING_SHARE: u64 = 4;
 /// What a transition counts as, its part in detection included: about nanoseconds.
 const TRANSITION_WORK: u64 = 120;
 /// States expanded before limits are looked at.
-const BLOCK: usize = 1 << 12;
+pub(super) const BLOCK: usize = 1 << 12;
 
 /// How a search ended.
 pub(super) enum RelaxedEnd {
@@ -45,26 +49,39 @@ pub(super) enum RelaxedEnd {
 }
 
 pub(super) struct Exploration<'a> {
-    task: SearchTask<'a>,
-    governor: Governor,
-    options: RunOptions,
+    pub(super) task: SearchTask<'a>,
+    pub(super) governor: Governor,
+    pub(super) options: RunOptions,
     threads: usize,
     run: Run<'a>,
-    lanes: Vec<Lane<'a>>,
-    pool: Pool,
-    sorted: Vec<u64>,
+    pub(super) lanes: Vec<Lane<'a>>,
+    pub(super) pool: Pool<'a>,
+    pub(super) sorted: Vec<u64>,
     /// States that fit `sorted`.
-    most_sorted: usize,
+    pub(super) most_sorted: usize,
     _sort_memory: Reservation,
+    /// What may be divided.
+    whole: u64,
     /// None while everything fits the pool.
-    closed: Option<Closed<'a>>,
+    pub(super) closed: Option<Closed<'a>>,
     stages: Vec<Stage>,
     transitions_before: u64,
     counts_before: Counts,
     seconds_before: f64,
     /// Whether the initial states are found.
-    is_begun: bool,
+    pub(super) is_begun: bool,
     ended: Option<RelaxedEnd>,
+    /// The way to other workers, and what came from them.
+    pub(super) mailbox: Mailbox<'a>,
+    pub(super) incoming: Incoming,
+    /// How often workers met.
+    pub(super) rounds: u64,
+    /// States sent since they last met.
+    pub(super) sent: u64,
+    /// Why this worker must stop when it meets the others.
+    pub(super) failed: Option<StopReason>,
+    /// What all counted, once they have ended.
+    pub(super) totals: Option<Totals>,
 }
 
 impl<'a> Seeing<'a> for Exploration<'a> {
@@ -88,8 +105,13 @@ impl<'a> Seeing<'a> for Exploration<'a> {
     async fn proceed(mut self: Box<Self>, reins: Arc<Reins<'a>>) -> Result<Box<Self>, Trouble> {
         let disk = self.closed.as_ref().map(|closed| closed.ledger.disk().clone());
         let turns = disk.map(|disk| disk.brake.take_turns(reins.turn(), disk.traffic.bytes_moved()));
-        let gone = self.expand_some().await;
-        self.ended = self.conclude(gone).await?;
+        self.ended = match self.mailbox.is_alone() {
+            true => {
+                let gone = self.expand_some().await;
+                self.conclude(gone).await?
+            }
+            false => self.expand_together().await?,
+        };
         drop(turns);
         Ok(self)
     }
@@ -97,11 +119,14 @@ impl<'a> Seeing<'a> for Exploration<'a> {
 
 impl<'a> Exploration<'a> {
     /// A search that has not begun.
-    pub(super) fn begin(setting: Setting<'a>) -> Result<Self, Trouble> {
+    pub(super) fn begin(setting: Setting<'a>, exchange: &'a dyn Exchange) -> Result<Self, Trouble> {
         let Setting { task, governor, .. } = setting;
-        let share = |percent: u64| governor.limit() / 100 * percent;
         let (words, threads) = (task.space.words(), setting.threads.max(1));
         let shape = RecordShape::states(words);
+        let mailbox = Mailbox::new(exchange, shape, governor)?;
+        let owners = (!mailbox.is_alone()).then(|| (exchange.shares(), exchange.me()));
+        let whole = if mailbox.is_alone() { governor.limit() } else { governor.available() };
+        let share = |percent: u64| whole / 100 * percent;
         let state = shape.bytes() as u64 + scratch_bytes(shape, 1024) / 1024;
         Ok(Exploration {
             task,
@@ -110,10 +135,11 @@ impl<'a> Exploration<'a> {
             threads,
             run: setting.run,
             lanes: (0..threads).map(|_| Lane::new(task, Parents::Forgotten)).collect(),
-            pool: Pool::new(words, threads, (share(POOL_SHARE), share(FILTER_SHARE)), governor)?,
+            pool: Pool::new(words, threads, (share(POOL_SHARE), share(FILTER_SHARE)), governor, owners)?,
             sorted: Vec::new(),
             most_sorted: (share(SORT_SHARE) / state).max(1024) as usize,
             _sort_memory: governor.try_reserve(share(SORT_SHARE), "sorting")?,
+            whole,
             closed: None,
             stages: vec![Stage { storage: "table", states: 0, depth: 0 }],
             transitions_before: 0,
@@ -121,52 +147,62 @@ impl<'a> Exploration<'a> {
             seconds_before: 0.0,
             is_begun: false,
             ended: None,
+            incoming: Incoming::new(if mailbox.is_alone() { 0 } else { share(INCOMING_SHARE) }, governor)?,
+            mailbox,
+            rounds: 0,
+            sent: 0,
+            failed: None,
+            totals: None,
         })
     }
 
-    /// A search as it was committed.
-    pub(super) fn again(setting: Setting<'a>) -> Result<Self, Trouble> {
-        let mut new = Self::begin(setting)?;
-        let ledger = setting.run.open()?;
+    /// Goes on as it was committed.
+    pub(super) fn go_on_from(&mut self, ledger: Ledger) -> Result<(), Trouble> {
         let record: Option<RelaxedRecord> =
             ledger.section(SECTION).and_then(|bytes| serde_json::from_slice(bytes).ok());
         let record = record.ok_or(Trouble::NothingToResume)?;
-        let journal = Journal::open(ledger.disk(), new.options, &record.journal)?;
+        let journal = Journal::open(ledger.disk(), self.options, &record.journal)?;
         let disk = ledger.disk().clone();
-        let _armed = new.task.control.brake_reading_back(&disk);
-        let words = new.task.space.words();
+        let _armed = self.task.control.brake_reading_back(&disk);
+        let words = self.task.space.words();
         let mut note = async |_, layer: LayerView<'_>| match layer {
             LayerView::States(states) => {
-                states.iter().for_each(|state| new.pool.note_closed(state));
+                states.iter().for_each(|state| self.pool.note_closed(state));
                 Ok(())
             }
             LayerView::Run(run) => {
                 let mut reader = hadal_store::run::RunReader::open(run)?;
                 let mut block = Vec::new();
                 while reader.next_block(&mut block)? {
-                    block.chunks_exact(words).for_each(|state| new.pool.note_closed(state));
+                    block.chunks_exact(words).for_each(|state| self.pool.note_closed(state));
                 }
                 Ok(())
             }
         };
         at_once(journal.view_all(&mut note))?;
-        new.open_closed(ledger, journal)?;
-        if let Some(closed) = &mut new.closed {
+        self.open_closed(ledger, journal)?;
+        if let Some(closed) = &mut self.closed {
             closed.waiting = record.waiting.into();
         }
-        new.transitions_before = record.transitions;
-        new.counts_before = Counts { covers: record.covers, fired: record.fired };
-        new.seconds_before = record.seconds;
-        new.is_begun = true;
-        Ok(new)
+        self.count_before(record.transitions, Counts { covers: record.covers, fired: record.fired });
+        self.seconds_before = record.seconds;
+        self.rounds = record.rounds;
+        self.is_begun = true;
+        Ok(())
+    }
+
+    /// What earlier sittings counted.
+    pub(super) fn count_before(&mut self, transitions: u64, counts: Counts) {
+        self.transitions_before = transitions;
+        self.counts_before = counts;
     }
 
     /// Sets up what is closed outside the pool: the states of the journal.
-    fn open_closed(&mut self, ledger: Ledger, journal: Journal) -> Result<(), Trouble> {
+    pub(super) fn open_closed(&mut self, ledger: Ledger, journal: Journal) -> Result<(), Trouble> {
         let room = Room {
             disk: ledger.disk(),
             options: self.options,
-            diagram: self.governor.part(self.governor.limit() / 100 * DIAGRAM_SHARE),
+            diagram: self.governor.part(self.whole / 100 * DIAGRAM_SHARE),
             screen: 0,
             threads: self.threads,
             control: self.task.control,
@@ -181,7 +217,7 @@ impl<'a> Exploration<'a> {
     }
 
     /// Finds the initial states.
-    async fn start(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn start(&mut self) -> Result<(), Trouble> {
         let mut taken = self.lanes[0].start(&mut self.pool.sinks()[0]);
         while taken.is_err() {
             self.decide().await?;
@@ -242,7 +278,7 @@ impl<'a> Exploration<'a> {
     }
 
     /// Expands a block of states, deciding what the pool holds whenever it is full.
-    async fn expand(&mut self, block: &[u64]) -> Result<(), Trouble> {
+    pub(super) async fn expand(&mut self, block: &[u64]) -> Result<(), Trouble> {
         let left = Left::all();
         let block = States::new(self.task.space.words(), block);
         loop {
@@ -255,7 +291,8 @@ impl<'a> Exploration<'a> {
     }
 
     /// Moves everything from the pool to the closed set; what was undecided and is new waits to be expanded.
-    async fn decide(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn decide(&mut self) -> Result<(), Trouble> {
+        self.sort_out()?;
         if self.closed.is_none() {
             let ledger = self.run.open()?;
             let journal = Journal::new(ledger.disk(), self.options)?;
@@ -276,6 +313,8 @@ impl<'a> Exploration<'a> {
                         Ok(())
                     }
                     Class::Undecided => closed.add_new_of(states, options).await,
+                    // They are their owners' from now on.
+                    Class::Foreign | Class::Sent => Ok(()),
                 }
             };
             self.pool.each(class, self.most_sorted, &mut self.sorted, take).await?;
@@ -292,7 +331,7 @@ impl<'a> Exploration<'a> {
     }
 
     /// Makes everything decided durable. The pool must be empty.
-    fn commit(&mut self, status: &str) -> Result<(), Trouble> {
+    pub(super) fn commit(&mut self, status: &str) -> Result<(), Trouble> {
         let (transitions, counts, seconds) = (self.transitions(), self.counts(), self.seconds());
         let actions = counts.actions(self.task.space);
         let Some(closed) = &mut self.closed else { return Ok(()) };
@@ -304,6 +343,7 @@ impl<'a> Exploration<'a> {
             covers: counts.covers.clone(),
             fired: counts.fired,
             seconds,
+            rounds: self.rounds,
         };
         let (states, covers) = (closed.states(), &record.covers);
         let standing = Standing { status, states, transitions, covers, actions, seconds };
@@ -367,15 +407,24 @@ impl<'a> Exploration<'a> {
     }
 
     /// Distinct states decided so far, and those of the pool that may be new.
-    fn states(&self) -> u64 {
+    pub(super) fn states(&self) -> u64 {
+        if let Some(totals) = &self.totals {
+            return totals.states;
+        }
         self.closed.as_ref().map_or(0, Closed::states) + self.pool.len()
     }
 
-    fn transitions(&self) -> u64 {
+    pub(super) fn transitions(&self) -> u64 {
+        if let Some(totals) = &self.totals {
+            return totals.transitions;
+        }
         self.transitions_before + self.lanes.iter().map(|lane| lane.transitions).sum::<u64>()
     }
 
-    fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> Counts {
+        if let Some(totals) = &self.totals {
+            return totals.counts.clone();
+        }
         let mut counts = total_counts(&self.lanes, self.task.space);
         counts.add(&self.counts_before);
         counts

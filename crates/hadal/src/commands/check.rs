@@ -44,6 +44,7 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     }
     cluster::must_suit(args)?;
     let mut args = args.clone();
+    cluster::choose_order(&mut args);
     let mut resumed = resumed;
     loop {
         match carry_out(&args, resumed.take(), begun)? {
@@ -223,7 +224,7 @@ pub(crate) fn options(
         reductions: args.reduction.clone(),
         partitioning: args.storing.partition.clone(),
         detecting: args.storing.detection.clone(),
-        running: args.running.clone(),
+        running: cluster::running(args),
         model: args.model.model_options(),
         budget: args.limits.budget(),
         place: Place {

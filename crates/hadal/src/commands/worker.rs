@@ -7,20 +7,30 @@ use crate::cluster::read_token;
 use crate::failure::Failure;
 use hadal_check::memory::{ENOUGH_MEMORY, default_memory, default_threads};
 use hadal_check::usage::cpu_seconds;
-use hadal_check::{Check, CheckError, Prepared, RunPlace};
+use hadal_check::{By, Check, CheckError, Chosen, Prepared, RunPlace, Verdict};
 use hadal_cluster::connect::{Listening, Pass};
 use hadal_cluster::link::Link;
 use hadal_cluster::message::Job;
 use hadal_cluster::worker::{LOST, Launcher, NoJob, Watched, end_with_others};
+use hadal_search::cycles::external::DistributedCycles;
+use hadal_search::directed::not_begun;
 use hadal_search::exchange::{Exchange, Shares};
-use hadal_search::explore::{self, Folders, Setting};
+use hadal_search::explore::{self, Folders, Method, Setting};
+use hadal_search::external::DistributedExternal;
+use hadal_search::layered::Trouble;
+use hadal_search::layered::ledger::Ledger;
+use hadal_search::relaxed::DistributedRelaxed;
+use hadal_search::strategies::ExplorerKind;
 use hadal_search::strategy::{Distributed, Strategy};
-use hadal_search::{Report, SearchTask};
+use hadal_search::{Report, SearchTask, StopReason};
 use hadal_store::Governor;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What the folder of a search is for that serves another.
+const BESIDE: &str = "shortest";
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &WorkerArgs) -> Result<u8, Failure> {
@@ -98,15 +108,24 @@ impl Worker {
                 return Ok(failure.exit_code());
             }
         };
-        let launcher = RefCell::new(Some(launcher));
-        let found = run.finish_by(&|task, governor| {
+        let (launcher, is_done) = (RefCell::new(Some(launcher)), Cell::new(false));
+        let found = run.finish_by(By::Worker(&|number, task, governor, chosen| {
+            if number < self.job.search {
+                // It was made before, and nothing was wrong.
+                let report = not_begun(task, governor, StopReason::Incomplete);
+                return Ok(Report { verdict: Verdict::Holds, ..report });
+            }
             let Some(launcher) = launcher.take() else {
                 return Err(CheckError::Internal("a worker makes one search".into()));
             };
-            self.explore(task, governor, (launcher, Arc::clone(run.control())))
-        });
+            let found = self.explore((task, chosen), governor, (launcher, Arc::clone(run.control())));
+            is_done.set(found.is_ok());
+            found
+        }));
         match (found, launcher.take()) {
             (Ok(_), _) => Ok(0),
+            // What comes next is another search.
+            (Err(_), None) if is_done.get() => Ok(0),
             (Err(error), launcher) => {
                 let failure = Failure::from(error);
                 match launcher {
@@ -122,7 +141,7 @@ impl Worker {
     /// Finds the others, explores with them, and tells the launcher what came of it.
     fn explore(
         &self,
-        task: SearchTask,
+        (task, chosen): (SearchTask, Chosen),
         governor: &Governor,
         (mut launcher, control): (Launcher, Arc<hadal_search::Control>),
     ) -> Result<Report, CheckError> {
@@ -137,7 +156,7 @@ impl Worker {
         let figures = Arc::clone(link.figures());
         let watched = Watched { control, governor: governor.clone(), link: figures, cpu_seconds };
         let attending = launcher.attend(watched);
-        let explored = self.explore_over(task, governor, &link);
+        let explored = self.explore_over((task, chosen), governor, &link);
         match explored {
             Ok(report) => {
                 let told = attending.done(&report);
@@ -179,10 +198,15 @@ impl Worker {
         Link::new(job.me, sockets, shares.masked(mask)).map_err(|error| lost(&error))
     }
 
-    fn explore_over(&self, task: SearchTask, governor: &Governor, link: &Link) -> Result<Report, CheckError> {
+    fn explore_over(
+        &self,
+        (task, chosen): (SearchTask, Chosen),
+        governor: &Governor,
+        link: &Link,
+    ) -> Result<Report, CheckError> {
         let job = &self.job;
-        let sort = Strategy::named("sort");
-        let named = self.args.storing.strategy.settings();
+        let (sort, named) = (Strategy::named("sort"), self.args.storing.strategy.settings());
+        let relaxes = matches!(self.args.storing.strategy.explorer, ExplorerKind::Relaxed);
         let Some(strategy) = named.or(sort) else {
             return Err(CheckError::Internal("there is no such strategy".into()));
         };
@@ -202,19 +226,66 @@ impl Worker {
         };
         let opened: Vec<_> = former.iter().map(open).collect();
         let opened: Vec<&dyn Folders> = opened.iter().map(|open| open as &dyn Folders).collect();
-        let method = Distributed::new(&strategy, exchange)?.sharing_from(job.small);
-        let method = if job.former.is_some() { method.after(&opened) } else { method };
-        let place = RunPlace::existing(&job.folder).limited_to(job.limits.disk);
-        let folders = || match hadal_check::folder::look_at(&job.folder) {
-            Ok(_) => place.open(governor, fingerprint, &job.command),
-            Err(_) => {
-                // What is there was never committed.
-                let _ = std::fs::remove_dir_all(&job.folder);
-                place.create(governor, fingerprint, &job.command)
+        let (layered, external, relaxed, cycles);
+        let method: &dyn Method = match chosen {
+            Chosen::Strategy if relaxes => {
+                let method = DistributedRelaxed::new(&strategy, exchange)?;
+                relaxed = if job.former.is_some() { method.after(&opened) } else { method };
+                &relaxed
+            }
+            Chosen::Cycles(engine) => {
+                let method = DistributedCycles::new(engine, exchange);
+                cycles = if job.former.is_some() { method.after(&opened) } else { method };
+                &cycles
+            }
+            Chosen::Strategy => {
+                let method = Distributed::new(&strategy, exchange)?.sharing_from(job.small);
+                layered = if job.former.is_some() { method.after(&opened) } else { method };
+                &layered
+            }
+            Chosen::External(search) => {
+                let method = DistributedExternal::new(search, exchange).sharing_from(job.small);
+                external = if job.former.is_some() { method.after(&opened) } else { method };
+                &external
             }
         };
+        let place = RunPlace::existing(&job.folder).limited_to(job.limits.disk);
+        let folders = WorkerFolders { job, place, governor, fingerprint };
         let threads = usize::from(self.args.limits.threads.unwrap_or(1));
         let setting = Setting { task, governor, threads, run: explore::Run::New(&folders) };
-        Ok(explore::explore(&method, setting)?.report)
+        Ok(explore::explore(method, setting)?.report)
+    }
+}
+
+/// The folders of a worker: its run, and one beside it for a search that serves the first.
+struct WorkerFolders<'w> {
+    job: &'w Job,
+    place: RunPlace,
+    governor: &'w Governor,
+    fingerprint: u64,
+}
+
+impl Folders for WorkerFolders<'_> {
+    fn open(&self) -> Result<Ledger, Trouble> {
+        let WorkerFolders { job, place, governor, fingerprint } = self;
+        if hadal_check::folder::look_at(&job.folder).is_ok() {
+            return place.open(governor, *fingerprint, &job.command);
+        }
+        // What is there was never committed.
+        let _ = std::fs::remove_dir_all(&job.folder);
+        place.create(governor, *fingerprint, &job.command)
+    }
+
+    fn beside(&self) -> Result<Ledger, Trouble> {
+        let beside = self.place.beside(BESIDE);
+        // An earlier attempt may have left it.
+        let _ = std::fs::remove_dir_all(&beside.path);
+        beside.create(self.governor, self.fingerprint, &serde_json::Value::Null)
+    }
+}
+
+impl Drop for WorkerFolders<'_> {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.place.beside(BESIDE).path);
     }
 }

@@ -6,7 +6,9 @@ use crate::layered::Trouble;
 use crate::layered::ledger::{Ledger, Standing};
 use crate::report::Verdict;
 use crate::run::{RUNNING, status};
+use hadal_store::manifest::Manifest;
 use hadal_store::run::RunFile;
+use hadal_store::shape::RecordShape;
 use serde::{Deserialize, Serialize};
 
 const SECTION: &str = "sorting and scanning";
@@ -37,6 +39,9 @@ struct Kept {
     states: u64,
     transitions: u64,
     seconds: f64,
+    /// How many points were reached before.
+    #[serde(default)]
+    point: u64,
     runs: Vec<String>,
 }
 
@@ -46,6 +51,7 @@ pub(super) struct Left {
     pub(super) states: u64,
     pub(super) transitions: u64,
     pub(super) seconds: f64,
+    pub(super) point: u64,
     /// In the order in which they were kept.
     pub(super) runs: Vec<RunFile>,
 }
@@ -58,17 +64,40 @@ impl Left {
         if kept.map != (engine == External::Map) {
             return Ok(None);
         }
-        let shapes = match kept.step {
+        let shapes = kept.step.shapes(files);
+        let runs = kept.runs.iter().zip(shapes).map(|(name, shape)| files.open(name, shape));
+        let runs = runs.collect::<Result<_, _>>()?;
+        let Kept { step, states, transitions, seconds, point, .. } = kept;
+        Ok(Some(Left { step, states, transitions, seconds, point, runs }))
+    }
+
+    /// Numbers the commits of workers by the points they had reached.
+    pub(super) fn moment(manifest: &Manifest) -> Option<u64> {
+        Some(serde_json::from_slice::<Kept>(manifest.sections.get(SECTION)?).ok()?.point)
+    }
+
+    /// What is said of it, without its runs.
+    pub(super) fn words(&self) -> Result<Vec<u8>, Trouble> {
+        Ok(serde_json::to_vec(&(self.step, self.states, self.transitions, self.seconds, self.point))?)
+    }
+
+    /// What another worker said, with these runs.
+    pub(super) fn of_words(words: &[u8], runs: Vec<RunFile>) -> Result<Self, Trouble> {
+        let (step, states, transitions, seconds, point) = serde_json::from_slice(words)?;
+        Ok(Left { step, states, transitions, seconds, point, runs })
+    }
+}
+
+impl Step {
+    /// The shapes of the runs that it needs.
+    pub(super) fn shapes(self, files: &Files) -> Vec<RecordShape> {
+        match self {
             Step::Explore => vec![files.shape(); 2],
             Step::Reach => vec![files.shape(); 3],
             Step::Drop { .. } => vec![files.counted(), files.shape()],
             Step::Spread => vec![files.shape(), files.shape(), files.pairs(), files.pairs()],
             Step::Close => vec![files.shape()],
-        };
-        let runs = kept.runs.iter().zip(shapes).map(|(name, shape)| files.open(name, shape));
-        let runs = runs.collect::<Result<_, _>>()?;
-        let Kept { step, states, transitions, seconds, .. } = kept;
-        Ok(Some(Left { step, states, transitions, seconds, runs }))
+        }
     }
 }
 
@@ -86,7 +115,14 @@ impl OnDisk<'_, '_> {
         let (runs, states, transitions) =
             (runs.iter().copied().cloned().collect(), self.states, self.transitions);
         self.reached = Some(Reached { step, runs, states, transitions });
+        self.point += 1;
         let rested = self.rest().await;
+        if !self.files.is_alone() {
+            rested?;
+            // One clock decides for all.
+            let due = self.files.hear(&[u64::from(self.ledger.is_due())])?;
+            return if due.first().is_some_and(|due| due == &[1]) { self.keep(RUNNING) } else { Ok(()) };
+        }
         match &rested {
             Err(Early::Stopped(reason)) => self.keep(&status(&Verdict::Stopped(reason.clone())))?,
             Ok(()) if !self.ledger.is_due() => {}
@@ -107,12 +143,14 @@ impl OnDisk<'_, '_> {
             states,
             transitions,
             seconds,
+            point: self.point,
             runs: runs.iter().map(|run| run.name().to_owned()).collect(),
         };
         let (covers, actions) = (&[][..], Vec::new());
         let standing = Standing { status, states, transitions, covers, actions, seconds };
         let section = serde_json::to_vec(&kept).map_err(Trouble::from)?;
         self.ledger.commit_section((SECTION, section), runs.iter().collect(), standing)?;
+        self.tell_others();
         Ok(())
     }
 }

@@ -22,7 +22,9 @@ impl OnDisk<'_, '_> {
     pub(super) async fn lasso(&mut self, property: PropertyId, seed: Vec<u64>) -> Result<Violation, Early> {
         self.reins.found();
         let mut writer = self.files.writer(self.files.shape())?;
-        writer.push(&seed)?;
+        if self.files.owns(&seed) {
+            writer.push(&seed)?;
+        }
         let only = writer.finish()?;
         self.reach(Step::Close, &[&only]).await?;
         let round = self.way(only, Along::Cycles, &seed).await?;
@@ -44,9 +46,10 @@ impl OnDisk<'_, '_> {
     /// The states on a shortest way from an initial one to `target`, which is not among them.
     async fn stem(&mut self, target: &[u64]) -> Result<Vec<Vec<u64>>, Early> {
         let first = self.initial().await?;
-        match Stream::open(&first)?.has(target)? {
-            true => Ok(Vec::new()),
-            false => self.way(first, Along::Any, target).await,
+        let begins = Stream::open(&first)?.has(target)?;
+        match self.files.total(u64::from(begins))? {
+            0 => self.way(first, Along::Any, target).await,
+            _ => Ok(Vec::new()),
         }
     }
 
@@ -71,11 +74,11 @@ impl OnDisk<'_, '_> {
                 before = is_before.then_some(state);
                 self.rest_within(&states).await?;
             }
-            if let Some(before) = before {
+            if let Some(before) = files.least(before)? {
                 break vec![before];
             }
             let layer = files.without(&gather.finish().await?, &seen).await?;
-            if layer.records() == 0 {
+            if files.count(&layer)? == 0 {
                 // What was found has changed on disk since.
                 return Err(Early::Trouble(Trouble::NothingToResume));
             }
@@ -87,19 +90,19 @@ impl OnDisk<'_, '_> {
             self.rest().await?;
             let target = path[path.len() - 1].clone();
             let mut states = Stream::open(layer)?;
-            let mut is_before = false;
-            while let (false, Some(state)) = (is_before, states.peek()?) {
+            let mut before = None;
+            while let (None, Some(state)) = (&before, states.peek()?) {
                 let state = state.to_vec();
                 states.step();
+                let mut is_before = false;
                 self.along(along, &state, |to| {
                     is_before |= to == target.as_slice();
                     Ok(())
                 })?;
-                if is_before {
-                    path.push(state);
-                }
+                before = is_before.then_some(state);
                 self.rest_within(&states).await?;
             }
+            path.extend(files.least(before)?);
         }
         path.reverse();
         Ok(path)

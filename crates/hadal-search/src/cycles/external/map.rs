@@ -38,9 +38,9 @@ impl OnDisk<'_, '_> {
                 gather.push(halves(pair).1)?;
                 pairs.step();
             }
-            let before = removed.records();
+            let before = files.count(&removed)?;
             removed = files.union(removed, gather.finish().await?).await?;
-            if removed.records() == before {
+            if files.count(&removed)? == before {
                 return Ok(None);
             }
         }
@@ -74,6 +74,7 @@ impl OnDisk<'_, '_> {
         loop {
             let (mut known, mut risen) = (files.writer(files.pairs())?, files.writer(files.pairs())?);
             let (mut offers, mut before) = (Stream::open(&offered)?, Stream::open(&largest)?);
+            let mut closed = None;
             loop {
                 let offer = next_largest(&mut offers)?;
                 let Some((state, value)) = offer else { break };
@@ -89,7 +90,8 @@ impl OnDisk<'_, '_> {
                 }
                 let rises = held.as_ref().is_none_or(|held| is_larger(&value, held));
                 if rises && value == state {
-                    return Ok(Spreading::Cycle(state));
+                    closed = Some(state);
+                    break;
                 }
                 let kept = if rises { &value } else { held.as_ref().unwrap_or(&value) };
                 let pair = [kept.as_slice(), &state].concat();
@@ -99,13 +101,16 @@ impl OnDisk<'_, '_> {
                 }
                 self.rest_within(&offers).await?;
             }
+            if let Some(state) = files.least(closed)? {
+                return Ok(Spreading::Cycle(state));
+            }
             while let Some(pair) = before.peek()? {
                 known.push(pair)?;
                 before.step();
             }
             largest = known.finish()?;
             let risen = risen.finish()?;
-            if risen.records() == 0 {
+            if files.count(&risen)? == 0 {
                 return Ok(Spreading::Largest(largest));
             }
             self.reach(Step::Spread, &[all, removed, &largest, &risen]).await?;

@@ -11,8 +11,12 @@ mod lasso;
 mod map;
 mod owcty;
 mod runs;
+mod together;
+
+pub use together::DistributedCycles;
 
 use super::Unsuited;
+use crate::exchange::Alone;
 use crate::explore::{Explored, Explorer, Method, Progress, Setting};
 use crate::finding::Finding;
 use crate::layered::Trouble;
@@ -23,7 +27,7 @@ use crate::resting::{Reins, Resting};
 use crate::run::status;
 use crate::strategies::Resumes;
 use hadal_store::run::RunFile;
-use hadal_system::{PropertyId, Successors, Worker};
+use hadal_system::{Acceptance, PropertyId, Successors, Worker};
 use kept::{Left, Reached, Step};
 use runs::{Files, Gather, Stream, precedes};
 use std::cmp::Ordering;
@@ -41,6 +45,8 @@ pub enum External {
 /// Why it ended early.
 pub(crate) enum Early {
     Stopped(StopReason),
+    /// All workers know that they stop.
+    Agreed(StopReason),
     /// Something besides a cycle is wrong, in this state if it is in one.
     Wrong(ViolationKind, Option<Vec<u64>>),
     Trouble(Trouble),
@@ -55,24 +61,42 @@ impl<T: Into<Trouble>> From<T> for Early {
 /// Explores everything and looks for accepted cycles.
 impl Method for External {
     fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
-        let acceptance = setting.task.space.acceptance().ok_or(Unsuited::NoAcceptance)?;
-        if acceptance.sets != 1 || !acceptance.on_states || acceptance.pairs > 0 {
-            return Err(Unsuited::SeveralSets.into());
-        }
+        self.suits(&setting)?;
         let ledger = setting.run.open()?;
-        let files = Files::new(&setting, ledger.disk())?;
+        let files = Files::new(&setting, ledger.disk(), &Alone)?;
         let left = match setting.run.is_resumed() {
             true => Left::read(&ledger, &files, *self)?,
             false => None,
         };
+        Ok(self.search(setting, (files, ledger), left))
+    }
+}
+
+impl External {
+    /// Refuses what it cannot answer.
+    fn suits(self, setting: &Setting) -> Result<Acceptance, Trouble> {
+        let acceptance = setting.task.space.acceptance().ok_or(Unsuited::NoAcceptance)?;
+        match acceptance.sets != 1 || !acceptance.on_states || acceptance.pairs > 0 {
+            true => Err(Unsuited::SeveralSets.into()),
+            false => Ok(acceptance),
+        }
+    }
+
+    /// Searches, or goes on with what is left of a search.
+    fn search<'a>(
+        self,
+        setting: Setting<'a>,
+        (files, ledger): (Files<'a>, Ledger),
+        left: Option<Left>,
+    ) -> Box<dyn Explorer + 'a> {
         let (states, transitions) = left.as_ref().map_or((0, 0), |left| (left.states, left.transitions));
         let before = Progress { states, transitions, ..Progress::NOTHING };
         let reins = Reins::new(setting.task.control, setting.governor, before);
-        let (engine, search) = (*self, Arc::clone(&reins));
-        Ok(Box::new(Resting::new(reins, async move {
+        let search = Arc::clone(&reins);
+        Box::new(Resting::new(reins, async move {
             let mut on = OnDisk {
                 search: &setting,
-                engine,
+                engine: self,
                 reins: &search,
                 files: &files,
                 ledger,
@@ -83,12 +107,16 @@ impl Method for External {
                 seconds_before: left.as_ref().map_or(0.0, |left| left.seconds),
                 fired: 0,
                 reached: None,
+                point: left.as_ref().map_or(0, |left| left.point),
+                own: 0,
             };
+            let property = self.suits(&setting)?.property;
             let turns = files.in_turns(search.turn());
-            let said = on.answer(acceptance.property, left).await;
+            let said = on.answer(property, left).await;
             drop(turns);
+            let said = on.stop_together(said)?;
             Ok(Explored::leaving(on.report(said)?, Resumes::ItsOwn))
-        })))
+        }))
     }
 }
 
@@ -97,7 +125,7 @@ pub(super) struct OnDisk<'s, 'a> {
     search: &'s Setting<'a>,
     engine: External,
     reins: &'s Reins<'s>,
-    files: &'s Files,
+    files: &'s Files<'a>,
     ledger: Ledger,
     worker: Box<dyn Worker + 's>,
     out: Successors,
@@ -107,8 +135,11 @@ pub(super) struct OnDisk<'s, 'a> {
     seconds_before: f64,
     /// Transitions fired since the last rest, and states expanded.
     fired: u64,
-    /// The point from which the search can go on.
+    /// The point from which the search can go on, and how many there were.
     reached: Option<Reached>,
+    point: u64,
+    /// States that this worker owns.
+    own: u64,
 }
 
 impl OnDisk<'_, '_> {
@@ -131,7 +162,10 @@ impl OnDisk<'_, '_> {
         };
         let mut next = || runs.next().ok_or(Early::Trouble(Trouble::NothingToResume));
         let fixed = match step {
-            Some(Step::Close) => return Ok(Stream::open(&next()?)?.peek()?.map(<[u64]>::to_vec)),
+            Some(Step::Close) => {
+                let own = Stream::open(&next()?)?.peek()?.map(<[u64]>::to_vec);
+                return self.files.least(own);
+            }
             Some(Step::Spread) => {
                 let (all, removed) = (next()?, next()?);
                 if self.engine == External::Owcty {
@@ -170,7 +204,7 @@ impl OnDisk<'_, '_> {
             Err(Early::Wrong(kind, _)) => {
                 Verdict::Violated(Violation { kind, path: Vec::new(), shortest: false })
             }
-            Err(Early::Stopped(reason)) => Verdict::Stopped(reason),
+            Err(Early::Stopped(reason) | Early::Agreed(reason)) => Verdict::Stopped(reason),
             Err(Early::Trouble(Trouble::OverBudget(full))) => {
                 Verdict::Stopped(crate::run::out_of_memory(full))
             }
@@ -202,6 +236,9 @@ impl OnDisk<'_, '_> {
         self.files.rest().await?;
         if self.reins.turn().ends() || self.search.task.control.is_interrupted() {
             let reason = StopReason::Interrupted;
+            if !self.files.is_alone() {
+                return Err(Early::Stopped(reason));
+            }
             self.keep(&status(&Verdict::Stopped(reason.clone())))?;
             return Err(Early::Stopped(reason));
         }
@@ -243,7 +280,7 @@ impl OnDisk<'_, '_> {
         if let Some(&label) = self.out.faults().first() {
             return Err(Early::Wrong(ViolationKind::StartFault(label), None));
         }
-        for (_, state) in self.out.iter() {
+        for (_, state) in self.out.iter().filter(|(_, state)| self.files.owns(state)) {
             gather.push(state)?;
         }
         gather.finish().await
@@ -257,42 +294,54 @@ impl OnDisk<'_, '_> {
             Some(left) => left,
             None => {
                 let layer = self.initial().await?;
-                self.states = layer.records();
+                self.states = files.count(&layer)?;
                 (layer.clone(), layer)
             }
         };
-        while layer.records() > 0 {
+        while files.count(&layer)? > 0 {
             let mut gather = files.gather(files.shape())?;
             let mut states = Stream::open(&layer)?;
-            while let Some(state) = states.peek()? {
+            let (before, mut wrong) = (self.transitions, None);
+            while let (None, Some(state)) = (&wrong, states.peek()?) {
                 let state = state.to_vec();
                 states.step();
-                self.check(&state)?;
-                self.expand(&state);
-                if let Some(&label) = self.out.faults().first() {
-                    return Err(Early::Wrong(ViolationKind::Fault(label), Some(state)));
-                }
-                self.transitions += self.out.len() as u64;
-                for (_, to) in self.out.iter() {
-                    gather.push(to)?;
+                wrong = self.wrong_in(&state);
+                if wrong.is_none() {
+                    self.transitions += self.out.len() as u64;
+                    for (_, to) in self.out.iter() {
+                        gather.push(to)?;
+                    }
                 }
                 self.rest_within(&states).await?;
             }
+            drop(states);
+            if let Some((kind, state)) = self.first_wrong(wrong, (&layer, before))? {
+                return Err(Early::Wrong(kind, Some(state)));
+            }
+            self.transitions = before + files.total(self.transitions - before)?;
             layer = files.without(&gather.finish().await?, &all).await?;
-            self.states += layer.records();
+            self.states += files.count(&layer)?;
             all = files.union(all, layer.clone()).await?;
+            self.own = all.records();
             self.reach(Step::Explore, &[&all, &layer]).await?;
         }
         Ok(all)
     }
 
-    fn check(&mut self, state: &[u64]) -> Result<(), Early> {
+    /// What is wrong in a state or on the way out of it; its successors are in `out` where nothing is.
+    fn wrong_in(&mut self, state: &[u64]) -> Option<(ViolationKind, Vec<u64>)> {
+        if let Some(found) = self.check(state) {
+            return Some((found.kind, found.state));
+        }
+        self.expand(state);
+        let label = self.out.faults().first();
+        label.map(|&label| (ViolationKind::Fault(label), state.to_vec()))
+    }
+
+    fn check(&mut self, state: &[u64]) -> Option<Finding> {
         let task = self.search.task;
         let check = self.worker.check(state);
-        match Finding::from_check(check, state, task.space.properties(), task.question) {
-            Some(found) => Err(Early::Wrong(found.kind, Some(found.state))),
-            None => Ok(()),
-        }
+        Finding::from_check(check, state, task.space.properties(), task.question)
     }
 
     /// The accepting states of a set that are not in another.
@@ -312,7 +361,7 @@ impl OnDisk<'_, '_> {
     }
 }
 
-impl Gather<'_> {
+impl Gather<'_, '_> {
     /// Adds `second` beside `first`, which decides the order.
     fn push_pair(&mut self, first: &[u64], second: &[u64]) -> Result<(), Early> {
         // The last words are the most significant ones.

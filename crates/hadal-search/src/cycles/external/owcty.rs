@@ -18,12 +18,13 @@ impl OnDisk<'_, '_> {
         mut left: Option<(RunFile, RunFile)>,
     ) -> Result<Option<RunFile>, Early> {
         loop {
-            let before = kept.records();
+            let before = self.files.count(&kept)?;
             let reached = self.reached_from_accepting(&kept, left.take()).await?;
             let counted = self.counted(&reached).await?;
             kept = self.with_predecessors(before, counted).await?;
-            if is_fixed(before, &kept) {
-                return Ok(Some(kept).filter(|kept| kept.records() > 0));
+            let left = self.files.count(&kept)?;
+            if is_fixed(before, left) {
+                return Ok(Some(kept).filter(|_| left > 0));
             }
         }
     }
@@ -35,8 +36,9 @@ impl OnDisk<'_, '_> {
         left: (RunFile, RunFile),
     ) -> Result<Option<RunFile>, Early> {
         let kept = self.with_predecessors(before, left).await?;
-        match is_fixed(before, &kept) {
-            true => Ok(Some(kept).filter(|kept| kept.records() > 0)),
+        let left = self.files.count(&kept)?;
+        match is_fixed(before, left) {
+            true => Ok(Some(kept).filter(|_| left > 0)),
             false => self.owcty_from_reach(kept, None).await,
         }
     }
@@ -55,7 +57,7 @@ impl OnDisk<'_, '_> {
                 (layer.clone(), layer)
             }
         };
-        while layer.records() > 0 {
+        while files.count(&layer)? > 0 {
             self.reach(Step::Reach, &[set, &reached, &layer]).await?;
             let mut gather = files.gather(files.shape())?;
             let mut states = Stream::open(&layer)?;
@@ -97,7 +99,7 @@ impl OnDisk<'_, '_> {
         (mut counted, mut dropped): (RunFile, RunFile),
     ) -> Result<RunFile, Early> {
         let files = self.files;
-        while dropped.records() > 0 {
+        while files.count(&dropped)? > 0 {
             self.reach(Step::Drop { before }, &[&counted, &dropped]).await?;
             let led = self.led_to(&dropped).await?;
             let (mut fewer, mut next) = (files.writer(files.counted())?, files.writer(files.shape())?);
@@ -140,8 +142,8 @@ impl OnDisk<'_, '_> {
 }
 
 /// Whether a round that began with `before` states left nothing, or all.
-fn is_fixed(before: u64, kept: &RunFile) -> bool {
-    kept.records() == 0 || kept.records() == before
+fn is_fixed(before: u64, kept: u64) -> bool {
+    kept == 0 || kept == before
 }
 
 /// How many sources stand beside a target in a stream of pairs; asked for targets that ascend.

@@ -1,6 +1,7 @@
 //! Sorted runs as sets: gathering, merging, and streams that are joined.
 
 use super::Early;
+use crate::exchange::{Exchange, Mailbox, Said, Stops, Words, agree};
 use crate::explore::Setting;
 use crate::layered::Trouble;
 use crate::report::DiskFigures;
@@ -11,23 +12,90 @@ use hadal_store::shape::{RecordShape, Records};
 use hadal_store::sort::{scratch_bytes, sort_unique};
 use hadal_store::vfs::{InTurns, Turn};
 use hadal_store::{Disk, Reservation};
+use hadal_system::Ascending;
 use hadal_system::state::compare;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Where runs are written.
-pub(super) struct Files {
+pub(super) struct Files<'x> {
+    pub(super) exchange: &'x dyn Exchange,
     disk: Disk,
     options: RunOptions,
     /// Most words gathered before they are sorted.
     most: usize,
 }
 
-impl Files {
-    pub(super) fn new(search: &Setting, disk: &Disk) -> Result<Self, Trouble> {
+impl<'x> Files<'x> {
+    pub(super) fn new(search: &Setting, disk: &Disk, exchange: &'x dyn Exchange) -> Result<Self, Trouble> {
         let options = run_options(search.task.space, search.governor, Buffers::Many);
         let most = (search.governor.limit() / 6 / 8).clamp(4096, 16 << 20) as usize;
-        Ok(Files { disk: disk.clone(), options, most })
+        Ok(Files { exchange, disk: disk.clone(), options, most })
+    }
+
+    /// Whether there is no other worker.
+    pub(super) fn is_alone(&self) -> bool {
+        self.exchange.shares().workers() == 1
+    }
+
+    /// Whether a state is this worker's.
+    pub(super) fn owns(&self, state: &[u64]) -> bool {
+        self.exchange.shares().owner(state) == self.exchange.me()
+    }
+
+    /// Hears what all workers say; where one of them must stop, all do.
+    pub(super) fn hear(&self, words: &[u64]) -> Result<Vec<Vec<u64>>, Early> {
+        if self.is_alone() {
+            return Ok(vec![words.to_vec()]);
+        }
+        without_stops(&agree(self.exchange, &Said::default().stop(None).list(words).into_words())?)
+    }
+
+    /// The sum of a number of all workers.
+    pub(super) fn total(&self, own: u64) -> Result<u64, Early> {
+        Ok(self.hear(&[own])?.iter().filter_map(|words| words.first()).sum())
+    }
+
+    /// How many states a set has that every worker has a part of.
+    pub(super) fn count(&self, set: &RunFile) -> Result<u64, Early> {
+        self.total(set.records())
+    }
+
+    /// The least of the states that workers say, if one says any.
+    pub(super) fn least(&self, own: Option<Vec<u64>>) -> Result<Option<Vec<u64>>, Early> {
+        let said = self.hear(&own.unwrap_or_default())?;
+        Ok(said.into_iter().filter(|state| !state.is_empty()).min_by(|a, b| compare(a, b)))
+    }
+
+    /// Sends the records of a run to the workers that own their first states.
+    async fn exchanged(&self, shape: RecordShape, run: RunFile) -> Result<RunFile, Early> {
+        let words = self.shape().words();
+        let mailbox = Mailbox::new(self.exchange, shape, &self.disk.governor)?;
+        let mut mailbox = mailbox.owned_by(shape.words() - words..shape.words());
+        let (mut kept, mut arrived) = (self.writer(shape)?, self.gather(shape)?);
+        // The others wait: what cannot be taken is told when all meet again.
+        let mut failed = None;
+        let mut take = |batch: Ascending| {
+            let mut records = batch.states().flat().chunks_exact(shape.stride());
+            if failed.is_none() {
+                failed = records.try_for_each(|record| arrived.push(record)).err();
+            }
+            Ok(())
+        };
+        let (mut reader, mut block) = (RunReader::open(&run)?, Vec::new());
+        while reader.next_block(&mut block)? {
+            mailbox.sort_out(&mut block, &mut take)?;
+            kept.push_all(Records::new(shape, &block))?;
+            self.disk.rest().await?;
+        }
+        let said = Said::default().stop(None).into_words();
+        without_stops(&mailbox.agree(&said, &mut take)?)?;
+        drop((reader, mailbox));
+        failed.map_or(Ok(()), Err)?;
+        self.hear(&[])?;
+        let (mut runs, Gather { runs: others, .. }) = (vec![kept.finish()?], arrived.spilled()?);
+        runs.extend(others);
+        self.merged(shape, runs).await
     }
 
     /// The shape of states.
@@ -66,7 +134,7 @@ impl Files {
         Ok(self.writer(shape)?.finish()?)
     }
 
-    pub(super) fn gather(&self, shape: RecordShape) -> Result<Gather<'_>, Early> {
+    pub(super) fn gather(&self, shape: RecordShape) -> Result<Gather<'_, 'x>, Early> {
         let records = self.most / shape.stride();
         let bytes = 8 * (records * shape.stride()) as u64 + scratch_bytes(shape, records);
         let memory = self.disk.governor.try_reserve(bytes, "states to be sorted")?;
@@ -126,15 +194,15 @@ impl Files {
 }
 
 /// Records in any order, sorted as they add up.
-pub(super) struct Gather<'f> {
-    files: &'f Files,
+pub(super) struct Gather<'f, 'x> {
+    files: &'f Files<'x>,
     shape: RecordShape,
     held: Vec<u64>,
     runs: Vec<RunFile>,
     _memory: Reservation,
 }
 
-impl Gather<'_> {
+impl Gather<'_, '_> {
     pub(super) fn push(&mut self, record: &[u64]) -> Result<(), Early> {
         if self.held.len() + record.len() > self.files.most {
             self.spill()?;
@@ -152,15 +220,38 @@ impl Gather<'_> {
         Ok(())
     }
 
-    /// All of them, each once, ascending.
-    pub(super) async fn finish(mut self) -> Result<RunFile, Early> {
+    /// The same with all of them in runs.
+    fn spilled(mut self) -> Result<Self, Early> {
         self.spill()?;
-        let Gather { files, shape, held, mut runs, _memory } = self;
+        Ok(self)
+    }
+
+    /// All of them, each once, ascending; where there are several workers, those of all that this one owns.
+    pub(super) async fn finish(self) -> Result<RunFile, Early> {
+        let Gather { files, shape, held, mut runs, _memory } = self.spilled()?;
         drop((held, _memory));
-        match runs.len() {
-            1 => Ok(runs.remove(0)),
-            _ => files.merged(shape, runs).await,
+        let all = match runs.len() {
+            1 => runs.remove(0),
+            _ => files.merged(shape, runs).await?,
+        };
+        match files.is_alone() {
+            true => Ok(all),
+            false => files.exchanged(shape, all).await,
         }
+    }
+}
+
+/// What workers say behind their reasons to stop, where none has one.
+fn without_stops(heard: &[Vec<u64>]) -> Result<Vec<Vec<u64>>, Early> {
+    let (mut stops, mut lists) = (Stops::default(), Vec::new());
+    for words in heard {
+        let mut words = Words::new(words);
+        stops.add(&mut words);
+        lists.push(words.list().to_vec());
+    }
+    match stops.reason() {
+        Some(reason) => Err(Early::Agreed(reason)),
+        None => Ok(lists),
     }
 }
 

@@ -1,11 +1,11 @@
 //! Going beyond the present reach: closed buckets that left out successors are expanded again for these alone.
 
-use super::super::expand::{Again, Done, Pass, Strip, Strips};
+use super::super::expand::{Again, Pass, Strip, Strips};
 use super::super::figures::TargetFigures;
 use super::super::matrix::Cell;
 use super::super::spill::{Shared, lock};
-use super::Engine;
 use super::pass::on_all;
+use super::{Engine, owners};
 use crate::layered::Trouble;
 use crate::report::StopReason;
 use hadal_store::run::RunReader;
@@ -13,40 +13,48 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 /// What a bucket gave when it was expanded again.
-struct Given {
-    cell: Cell,
-    targets: Vec<TargetFigures>,
-    still_beyond: Option<u64>,
-    states: u64,
+#[derive(Debug, PartialEq)]
+pub(super) struct Given {
+    pub(super) cell: Cell,
+    pub(super) targets: Vec<TargetFigures>,
+    pub(super) still_beyond: Option<u64>,
+    pub(super) states: u64,
 }
 
 impl Engine<'_> {
     /// Writes everything up to `reach` that was left out; all of it or, if it is stopped, nothing.
     pub(super) fn raise(&mut self, reach: u64) -> Result<Option<StopReason>, Trouble> {
         self.expansions += 1;
-        let mut given = Vec::new();
+        let (mut given, mut stopped) = (Vec::new(), self.failed.take());
         let (control, disk) = (self.search.task.control, self.disk());
         for cell in self.horizon.within(reach) {
+            if stopped.is_some() {
+                break;
+            }
             let armed = control.brake(&disk);
             let again = self.expand_again(cell, reach);
             drop(armed);
-            let stopped = match again {
-                Ok(Ok(one)) => {
-                    given.push(one);
-                    continue;
-                }
-                Ok(Err(reason)) => Ok(Some(reason)),
-                Err(trouble) if trouble.is_stop() => Ok(Some(self.stop_reason())),
-                Err(trouble) => Err(trouble),
-            };
-            self.matrix.undo(self.expansions);
-            self.expansions -= 1;
-            for expander in &mut self.expanders {
-                expander.targets.forget();
-                expander.done = Done::default();
+            match again {
+                Ok(Ok(one)) => given.push(one),
+                Ok(Err(reason)) => stopped = Some(reason),
+                Err(trouble) => match self.as_stop(trouble) {
+                    Ok(reason) => stopped = Some(reason),
+                    Err(trouble) => {
+                        self.take_back();
+                        self.expansions -= 1;
+                        return Err(trouble);
+                    }
+                },
             }
-            return stopped;
         }
+        let given = match self.meet_raised(stopped, given)? {
+            Ok(given) => given,
+            Err(reason) => {
+                self.take_back();
+                self.expansions -= 1;
+                return Ok(Some(reason));
+            }
+        };
         let mut still = Vec::new();
         for one in given {
             still.push((one.cell, one.still_beyond));
@@ -80,13 +88,15 @@ impl Engine<'_> {
             sources: &sources,
             closed: &[],
             splitters: &splitters,
+            up_to: None,
             strips: Strips::new(&strips),
             most_fired: u64::MAX,
             fired: AtomicU64::new(0),
             ends_early: false,
             reach: Some(reach),
             again: Some(Again { beyond: self.horizon.reach() }),
-            shared: Shared::new(&mut self.matrix, &self.shelf, cell.rank(), self.expansions, Some(cell.h)),
+            shared: Shared::new(&mut self.matrix, &self.shelf, cell.rank(), self.expansions, Some(cell.h))
+                .owned_by(owners(&self.mailbox)),
             stopped: Mutex::new(None),
         };
         on_all(&mut self.expanders[..threads], &|expander| expander.work(&pass))?;

@@ -3,9 +3,10 @@
 use super::super::divide::{self, Crossing};
 use super::super::figures::bucket_bound;
 use super::super::matrix::Cell;
-use super::super::trail::{Mode, Trail, lost};
+use super::super::trail::{Mode, Trail, lost, record_of_all};
 use super::Engine;
 use crate::directed::{DirectedFigures, Manner, WorkFigures, aims_at, may_prune};
+use crate::exchange::Mailbox;
 use crate::explore::Explored;
 use crate::finding::Finding;
 use crate::layered::Trouble;
@@ -34,8 +35,9 @@ impl Engine<'_> {
     }
 
     /// The remembered step of the path to a state.
-    pub(in crate::external) fn crossing(&self, cell: Cell, state: &[u64]) -> Result<Crossing, Trouble> {
-        let record = self.trail().record(cell, state)?;
+    pub(in crate::external) fn crossing(&mut self, cell: Cell, state: &[u64]) -> Result<Crossing, Trouble> {
+        let own = self.trail().record(cell, state);
+        let record = record_of_all(&mut self.mailbox, own)?;
         let record = record.ok_or_else(|| lost("the end of the path has no record"))?;
         Ok(Crossing::of(self.shelf.shape(), &record))
     }
@@ -48,9 +50,13 @@ impl Engine<'_> {
         };
         let mut path = Vec::new();
         if crossing.is_none() {
-            path = match self.trail().path(self.mode, cell, &finding.state) {
+            let alone = Mailbox::alone(self.shelf.shape(), self.search.governor);
+            let mut mailbox = std::mem::replace(&mut self.mailbox, alone);
+            let found = self.trail().path((self.mode, &mut mailbox), cell, &finding.state);
+            self.mailbox = mailbox;
+            path = match found {
                 Err(trouble) if trouble.is_stop() => {
-                    let report = self.report(Verdict::Stopped(StopReason::Interrupted));
+                    let report = self.report(Verdict::Stopped(StopReason::Interrupted))?;
                     return Ok(Explored::leaving(without_path(report), Resumes::ItsOwn));
                 }
                 path => path?,
@@ -63,7 +69,7 @@ impl Engine<'_> {
         self.figures.path.optimal = optimal;
         self.figures.bucket_bound = Some(bucket_bound(cell.g));
         let violation = Violation { kind: finding.kind, path, shortest: optimal && unit_costs };
-        let mut report = self.report(Verdict::Violated(violation));
+        let mut report = self.report(Verdict::Violated(violation))?;
         if let Some(crossing) = crossing {
             let (search, disk) = (self.search.clone(), self.shelf.disk.clone());
             // Its buckets are not needed any more, and the parts need the memory. The folder stays locked.
@@ -87,16 +93,18 @@ impl Engine<'_> {
     }
 
     /// Completes the figures.
-    pub(super) fn report(&mut self, verdict: Verdict) -> Report {
+    pub(super) fn report(&mut self, verdict: Verdict) -> Result<Report, Trouble> {
         let held = self.matrix.files().into_iter().map(RunFile::bytes).sum();
         let disk = DiskFigures::of(&self.shelf.disk, held);
+        let rows = self.matrix.columns.values().flat_map(|column| column.rows.values().flatten());
+        let own = [rows.map(|part| part.records).sum(), disk.read, disk.written];
+        let [closed, read, written] = self.sum_of_all(own)?;
         let figures = &mut self.figures;
         figures.states.stored = figures.states.expanded + self.matrix.raw_open();
-        let rows = self.matrix.columns.values().flat_map(|column| column.rows.values().flatten());
-        figures.states.closed = rows.map(|part| part.records).sum();
+        figures.states.closed = closed;
         figures.least_beyond = self.horizon.least_beyond();
-        figures.bytes_read = disk.read;
-        figures.bytes_written = disk.written;
+        figures.bytes_read = read;
+        figures.bytes_written = written;
         let left_out = Proviso::Pruned { left_out: figures.pruned };
         let proviso = (verdict == Verdict::Holds && figures.pruned > 0).then_some(left_out);
         let directed = DirectedFigures {
@@ -130,6 +138,6 @@ impl Engine<'_> {
         };
         let report = answer.report(self.search.task, self.search.governor);
         let particular = Particular { directed: Some(directed), ..Particular::default() };
-        Report { disk: Some(disk), proviso, particular, ..report }
+        Ok(Report { disk: Some(disk), proviso, particular, ..report })
     }
 }

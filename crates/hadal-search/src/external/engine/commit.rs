@@ -12,13 +12,23 @@ use std::time::Instant;
 const COMMIT_PART: u32 = 20;
 
 impl Engine<'_> {
-    pub(super) fn commit_if_due(&mut self) -> Result<(), Trouble> {
+    pub(super) fn is_commit_due(&self) -> bool {
         let least = self.search.options.commit_every;
         let spacing = least.max(self.commit_took * COMMIT_PART);
-        match self.committed {
-            Some(at) if at.elapsed() < spacing && !least.is_zero() => Ok(()),
-            _ => self.commit(RUNNING),
+        self.committed.is_none_or(|at| at.elapsed() >= spacing || least.is_zero())
+    }
+
+    /// Commits now and then; several workers when they agreed to.
+    pub(super) fn commit_if_due(&mut self) -> Result<(), Trouble> {
+        let due = match self.mailbox.is_alone() {
+            true => self.is_commit_due(),
+            false => std::mem::take(&mut self.commits),
+        };
+        if !due || self.failed.is_some() {
+            return Ok(());
         }
+        let committed = self.commit(RUNNING);
+        self.unless_shared(committed)
     }
 
     /// Makes everything durable.
@@ -56,6 +66,7 @@ impl Engine<'_> {
         ledger.commit_section((SECTION, section), self.matrix.files(), standing)?;
         self.commit_took = began.elapsed();
         self.committed = Some(Instant::now());
+        self.tell_others();
         Ok(())
     }
 }

@@ -7,8 +7,10 @@
 mod again;
 mod answer;
 mod commit;
+mod moving;
 mod pass;
 mod settle;
+mod together;
 
 use super::expand::{Expander, Rules};
 use super::figures::ExternalFigures;
@@ -18,10 +20,11 @@ use super::part::Shelf;
 use super::record::{self, SECTION, SearchRecord};
 use super::scope::{self, Scope};
 use super::spill::{Shared, own_run_bytes};
-use super::targets::Targets;
+use super::targets::{Dealing, Targets};
 use super::trail::Mode;
 use super::{ExternalSearch, Flush, StopAt, TraceBy};
 use crate::directed::may_prune;
+use crate::exchange::{Mailbox, Shares};
 use crate::explore::{Explored, Phase, Progress};
 use crate::finding::Finding;
 use crate::firings::Counts;
@@ -34,6 +37,7 @@ use crate::strategies::Resumes;
 use hadal_store::Reservation;
 use hadal_store::error::ReadError;
 use hadal_store::run::{Codec, RunFile, RunOptions};
+use hadal_store::shape::RecordShape;
 use hadal_store::vfs::Disk;
 use hadal_system::guide::Promises;
 use std::collections::BTreeSet;
@@ -62,8 +66,18 @@ pub(super) enum Found {
     Stopped(StopReason),
 }
 
+/// What a search is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// It is what was asked.
+    Answer,
+    /// It looks for a part of a path that was found.
+    PartOfPath,
+}
+
 pub(super) struct Engine<'a> {
     search: ExternalSearch<'a>,
+    purpose: Purpose,
     promises: Promises,
     mode: Mode,
     scope: Scope,
@@ -87,9 +101,25 @@ pub(super) struct Engine<'a> {
     start_finding: Option<Finding>,
     /// The bucket that is half expanded.
     begun: Option<pass::Begun>,
+    /// The way to other workers.
+    mailbox: Mailbox<'a>,
+    /// Why this worker must stop when it meets the others.
+    failed: Option<StopReason>,
+    /// Whether all commit now.
+    commits: bool,
+    /// States that this worker expanded.
+    own_states: u64,
+    /// What was counted of states whose expansion was taken back.
+    in_vain: Counts,
     /// Bytes for streams.
     streams: u64,
     _memory: Reservation,
+}
+
+/// Who owns which states, and who this worker is; none where there is no other.
+fn owners<'a>(mailbox: &Mailbox<'a>) -> Option<(&'a Shares, usize)> {
+    let exchange = mailbox.exchange();
+    (!mailbox.is_alone()).then(|| (exchange.shares(), exchange.me()))
 }
 
 impl<'a> Engine<'a> {
@@ -107,23 +137,28 @@ impl<'a> Engine<'a> {
             trace_by => Mode::of(trace_by),
         };
         let disk = ledger.disk().clone();
-        Engine::new(search, &disk, Some(ledger), mode)
+        let mut engine = Engine::new(search, &disk, mode, Purpose::Answer)?;
+        engine.ledger = Some(ledger);
+        Ok(engine)
     }
 
-    /// A search without buckets, with or without a folder to commit to.
+    /// A search without buckets that commits nothing.
     pub(super) fn new(
         search: ExternalSearch<'a>,
         disk: &Disk,
-        ledger: Option<Ledger>,
         mode: Mode,
+        purpose: Purpose,
     ) -> Result<Self, Trouble> {
         let (task, governor, options) = (search.task, search.governor, &search.options);
+        let payload = mode.payload(task.space.words());
+        let sent = together::tagged(RecordShape::keeping(task.space.words(), payload));
+        let mailbox = Mailbox::new(search.exchange, sent, governor)?.owned_by(0..task.space.words());
+        let dealing = if mailbox.is_alone() { Dealing::ToItself } else { Dealing::ToOwners };
         let (promises, threads) = (search.guide.promises(), search.threads.max(1) as u64);
         // The task and the guide may have their part of the budget already.
         let whole = governor.available().max(governor.limit() / 2);
         let share = |percent: u64| whole / 100 * percent;
-        let small =
-            run_options_keeping(task.space, mode.payload(task.space.words()), governor, Buffers::Smallest);
+        let small = run_options_keeping(task.space, payload, governor, Buffers::Smallest);
         let (shape, usual) = (small.shape, RunOptions::new(small.shape, small.fingerprint));
         let shelf = Shelf {
             disk: disk.clone(),
@@ -136,7 +171,7 @@ impl<'a> Engine<'a> {
         };
         let rules = Rules {
             // A part of a path was not left out before.
-            prune: ledger.is_some() && may_prune(task, search.guide, search.goal),
+            prune: purpose == Purpose::Answer && may_prune(task, search.guide, search.goal),
             look_ahead: promises.consistent && options.stop_at == StopAt::Generation,
             mode,
             steps: options.steps,
@@ -148,6 +183,7 @@ impl<'a> Engine<'a> {
         for _ in 0..threads {
             let targets = Targets::new(
                 (shape, task.space.bits()),
+                dealing,
                 share(TARGET_SHARE) / threads,
                 governor.empty("successors"),
             );
@@ -160,19 +196,20 @@ impl<'a> Engine<'a> {
             "closed states",
         )?;
         Ok(Engine {
+            purpose,
             promises,
             mode,
             scope: local.map_or(Scope::Full, Scope::Rows),
             // What may have to be expanded again stays.
             rows_kept: local.filter(|_| {
-                let restarts = ledger.is_some() && options.bound.is_some();
+                let restarts = purpose == Purpose::Answer && options.bound.is_some();
                 matches!(mode, Mode::Relay(_)) && options.flush == Flush::AtOnce && !restarts
             }),
             horizon: Horizon::new(options.flush, options.bound),
             matrix: Matrix::new(governor, share(RESIDENT_SHARE)),
             shelf,
             expanders,
-            ledger,
+            ledger: None,
             figures: ExternalFigures { guide: search.guide.name(), ..ExternalFigures::default() },
             costs: BTreeSet::new(),
             expansions: 0,
@@ -183,6 +220,11 @@ impl<'a> Engine<'a> {
             commit_took: Duration::ZERO,
             start_finding: None,
             begun: None,
+            mailbox,
+            failed: None,
+            commits: false,
+            own_states: 0,
+            in_vain: Counts::zero(task.space),
             streams: share(STREAM_SHARE),
             _memory: memory,
             search,
@@ -194,12 +236,15 @@ impl<'a> Engine<'a> {
         let expander = &mut self.expanders[0];
         expander.start()?;
         self.start_finding = expander.lane.finding.take();
-        let shared = Shared::new(&mut self.matrix, &self.shelf, (0, 0), self.expansions, None);
+        let shared = Shared::new(&mut self.matrix, &self.shelf, (0, 0), self.expansions, None)
+            .owned_by(owners(&self.mailbox));
         let mut raw = Vec::new();
         expander.targets.finish(&shared, |cell, states| raw.push((cell, states)))?;
         for (cell, states) in raw {
             self.matrix.open.entry(cell.rank()).or_default().raw += states;
         }
+        // The others generate them themselves.
+        self.matrix.drop_outgoing();
         self.figures.pruned = std::mem::take(&mut expander.done).pruned;
         if let Some(&(f, _)) = self.matrix.open.keys().next() {
             self.horizon.begin(f);
@@ -224,19 +269,21 @@ impl<'a> Engine<'a> {
         for bucket in &self.figures.buckets {
             self.costs.extend(bucket.targets.iter().map(|target| target.g - bucket.g));
         }
-        if self.scope == Scope::Full {
-            let cells: Vec<Cell> = self
-                .matrix
-                .columns
-                .iter()
-                .flat_map(|(&h, column)| column.rows.keys().map(move |&g| Cell { g, h }))
-                .collect();
-            for cell in cells {
-                scope::add_level(&mut self.matrix, cell, &self.shelf)?;
-            }
-        }
+        let rows = self.matrix.columns.values().flat_map(|column| column.rows.values().flatten());
+        self.own_states = rows.map(|part| part.records).sum();
         self.search.task.control.gauges.states.store(self.figures.states.expanded, Ordering::Relaxed);
-        Ok(())
+        self.add_levels()
+    }
+
+    /// Takes note of every closed row.
+    fn add_levels(&mut self) -> Result<(), Trouble> {
+        if self.scope != Scope::Full {
+            return Ok(());
+        }
+        let columns = self.matrix.columns.iter();
+        let cells: Vec<Cell> =
+            columns.flat_map(|(&h, column)| column.rows.keys().map(move |&g| Cell { g, h })).collect();
+        cells.into_iter().try_for_each(|cell| scope::add_level(&mut self.matrix, cell, &self.shelf))
     }
 
     pub(super) fn disk(&self) -> Disk {
@@ -250,6 +297,10 @@ impl<'a> Engine<'a> {
             Found::Nothing => {
                 self.commit(COMPLETE)?;
                 self.complete()
+            }
+            // Where the disk of one worker is full, what all committed before stands.
+            Found::Stopped(StopReason::DiskFull) if !self.mailbox.is_alone() => {
+                Verdict::Stopped(StopReason::DiskFull)
             }
             Found::Stopped(reason) => {
                 let verdict = Verdict::Stopped(reason);
@@ -265,7 +316,7 @@ impl<'a> Engine<'a> {
             }
             Found::Goal { cell, finding } => return self.answer(cell, finding),
         };
-        Ok(Explored::leaving(self.report(verdict), Resumes::ItsOwn))
+        Ok(Explored::leaving(self.report(verdict)?, Resumes::ItsOwn))
     }
 
     pub(super) fn progress(&self) -> Progress {
@@ -312,6 +363,14 @@ impl<'a> Engine<'a> {
             if self.work_done() >= until {
                 return Ok(None);
             }
+        }
+    }
+
+    /// Expands one bucket, however large, or raises the reach.
+    pub(super) fn go_on_by_one(&mut self) -> Result<Option<Found>, Trouble> {
+        match self.start_finding.take() {
+            Some(finding) => Ok(Some(Found::Start(finding))),
+            None => self.expand_next(u64::MAX),
         }
     }
 

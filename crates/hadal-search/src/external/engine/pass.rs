@@ -8,7 +8,8 @@ use super::super::order;
 use super::super::part::{Part, Place, Ready, Stored};
 use super::super::scope::ClosedPart;
 use super::super::spill::{Shared, lock};
-use super::{Engine, Found, TRANSITION_WORK};
+use super::{Engine, Found, TRANSITION_WORK, owners};
+use crate::firings::Counts;
 use crate::layered::Trouble;
 use crate::report::StopReason;
 use hadal_store::merge::{MergeLimits, merge_unique};
@@ -30,21 +31,25 @@ const LEAST_PIECES: u64 = 4;
 
 /// A bucket whose expansion has begun.
 pub(super) struct Begun {
-    cell: Cell,
-    bucket: OpenBucket,
+    pub(super) cell: Cell,
+    pub(super) bucket: OpenBucket,
     /// Transitions fired before.
-    before: u64,
-    ahead: Ahead,
+    pub(super) before: u64,
+    pub(super) ahead: Ahead,
+    /// Where the expansion ends early: the first state that is not expanded any more, once all workers know it.
+    up_to: Option<Vec<u64>>,
 }
 
 /// What an expansion reads, and how far it is.
-struct Ahead {
+pub(super) struct Ahead {
     sources: Vec<Ready>,
-    closed: Vec<ClosedPart>,
+    pub(super) closed: Vec<ClosedPart>,
     splitters: Vec<Vec<u64>>,
     strips: Vec<Mutex<Strip>>,
     threads: usize,
     ends_early: bool,
+    /// What was counted before, where some of it may be taken back.
+    counted: Counts,
 }
 
 impl Engine<'_> {
@@ -52,17 +57,17 @@ impl Engine<'_> {
     pub(super) fn expand_bucket(&mut self, cell: Cell, work: u64) -> Result<Option<Found>, Trouble> {
         let Some(mut bucket) = self.matrix.open.remove(&cell.rank()) else { return Ok(None) };
         self.expansions += 1;
+        if let Some(reason) = self.failed.take() {
+            return self.give_up(cell, bucket, reason);
+        }
         let before = self.fired();
         let (control, disk) = (self.search.task.control, self.disk());
         let armed = control.brake(&disk);
         let ahead = self.look_ahead(cell, &mut bucket);
         drop(armed);
         match ahead {
-            Ok(ahead) => self.expand_on(Begun { cell, bucket, before, ahead }, work),
-            Err(trouble) => {
-                self.undo(cell, bucket);
-                self.stopped_by(trouble)
-            }
+            Ok(ahead) => self.expand_on(Begun { cell, bucket, before, ahead, up_to: None }, work),
+            Err(trouble) => self.give_up_for(cell, bucket, trouble),
         }
     }
 
@@ -73,21 +78,64 @@ impl Engine<'_> {
         let passed = self.pass(&begun, work);
         drop(armed);
         match passed {
-            Ok(Passed::Whole) => {
-                let Begun { cell, bucket, before, ahead } = begun;
-                self.settle(cell, bucket, ahead.closed, before)
-            }
             Ok(Passed::Part) => {
                 self.begun = Some(begun);
                 Ok(None)
             }
-            Ok(Passed::Stopped(reason)) => {
-                self.undo(begun.cell, begun.bucket);
-                Ok(Some(Found::Stopped(reason)))
-            }
+            Ok(Passed::Whole) => match begun.ahead.ends_early && begun.up_to.is_none() {
+                true => self.end_together(begun, work),
+                false => self.settle(begun),
+            },
+            Ok(Passed::Stopped(reason)) => self.give_up(begun.cell, begun.bucket, reason),
+            Err(trouble) => self.give_up_for(begun.cell, begun.bucket, trouble),
+        }
+    }
+
+    /// Settles an expansion that ends with the first successor that is looked for: of all workers, the first counts. What
+    /// others expanded behind it is taken back.
+    fn end_together(&mut self, mut begun: Begun, work: u64) -> Result<Option<Found>, Trouble> {
+        let own = self.expanders[0].done.ended_at.clone();
+        let first = match self.mailbox.is_alone() {
+            true => None,
+            false => self.first_of_all(own.as_deref())?,
+        };
+        if first.is_none() || first == own {
+            return self.settle(begun);
+        }
+        let mut wasted = self.counted();
+        wasted.take_off(&begun.ahead.counted);
+        self.in_vain.add(&wasted);
+        self.take_back();
+        begun.before = self.fired();
+        begun.ahead.strips = Strip::cut(begun.ahead.splitters.len() + 1, 1);
+        begun.ahead.closed.iter().for_each(|part| part.found.store(0, Ordering::Relaxed));
+        begun.up_to = first;
+        self.expand_on(begun, work)
+    }
+
+    /// Stops with a bucket that is not expanded, and so do all workers.
+    fn give_up(
+        &mut self,
+        cell: Cell,
+        bucket: OpenBucket,
+        reason: StopReason,
+    ) -> Result<Option<Found>, Trouble> {
+        let reason = self.meet_stopped(reason)?;
+        self.undo(cell, bucket);
+        Ok(Some(Found::Stopped(reason)))
+    }
+
+    fn give_up_for(
+        &mut self,
+        cell: Cell,
+        bucket: OpenBucket,
+        trouble: Trouble,
+    ) -> Result<Option<Found>, Trouble> {
+        match self.as_stop(trouble) {
+            Ok(reason) => self.give_up(cell, bucket, reason),
             Err(trouble) => {
-                self.undo(begun.cell, begun.bucket);
-                self.stopped_by(trouble)
+                self.undo(cell, bucket);
+                Err(trouble)
             }
         }
     }
@@ -99,28 +147,25 @@ impl Engine<'_> {
         }
     }
 
-    fn undo(&mut self, cell: Cell, bucket: OpenBucket) {
-        self.matrix.undo(self.expansions);
+    pub(super) fn undo(&mut self, cell: Cell, bucket: OpenBucket) {
+        self.take_back();
         self.expansions -= 1;
         self.matrix.open.insert(cell.rank(), bucket);
+        self.search.task.control.gauges.states.store(self.figures.states.expanded, Ordering::Relaxed);
+    }
+
+    /// Forgets what the expansion under way generated.
+    pub(super) fn take_back(&mut self) {
+        self.matrix.undo(self.expansions);
         for expander in &mut self.expanders {
             expander.targets.forget();
             expander.done = Done::default();
             expander.lane.finding = None;
         }
-        self.search.task.control.gauges.states.store(self.figures.states.expanded, Ordering::Relaxed);
-    }
-
-    /// What ends the search if this happened in an expansion.
-    fn stopped_by(&self, trouble: Trouble) -> Result<Option<Found>, Trouble> {
-        match trouble.is_stop() {
-            true => Ok(Some(Found::Stopped(self.stop_reason()))),
-            false => Err(trouble),
-        }
     }
 
     /// Transitions that were fired since the search began or was resumed.
-    fn fired(&self) -> u64 {
+    pub(super) fn fired(&self) -> u64 {
         self.expanders.iter().map(|expander| expander.lane.transitions).sum()
     }
 
@@ -159,26 +204,34 @@ impl Engine<'_> {
         let pieces = if cuts { strips.max((records / PIECE) as usize) } else { strips };
         let splitters = self.splitters(&sources, pieces);
         let strips = Strip::cut(splitters.len() + 1, strips);
-        Ok(Ahead { sources, closed, splitters, strips, threads, ends_early: small && goal_is_near })
+        let ends_early = small && goal_is_near;
+        // Only several workers may have to take something back.
+        let counted = match ends_early && !self.mailbox.is_alone() {
+            true => self.counted(),
+            false => Counts::default(),
+        };
+        Ok(Ahead { sources, closed, splitters, strips, threads, ends_early, counted })
     }
 
     /// Expands a bucket on all threads for this much work.
     fn pass(&mut self, begun: &Begun, work: u64) -> Result<Passed, Trouble> {
-        let Begun { cell, ahead, .. } = begun;
-        let Ahead { sources, closed, splitters, strips, threads, ends_early } = ahead;
+        let Begun { cell, ahead, up_to, .. } = begun;
+        let Ahead { sources, closed, splitters, strips, threads, ends_early, .. } = ahead;
         let least = if *threads == 1 { 0 } else { LEAST_PIECES * *threads as u64 * PIECE };
         let pass = Pass {
             cell: *cell,
             sources,
             closed,
             splitters,
+            up_to: up_to.as_deref(),
             strips: Strips::new(strips),
             most_fired: (work / TRANSITION_WORK).max(least).max(1),
             fired: AtomicU64::new(0),
             ends_early: *ends_early,
             reach: self.horizon.reach(),
             again: None,
-            shared: Shared::new(&mut self.matrix, &self.shelf, cell.rank(), self.expansions, Some(cell.h)),
+            shared: Shared::new(&mut self.matrix, &self.shelf, cell.rank(), self.expansions, Some(cell.h))
+                .owned_by(owners(&self.mailbox)),
             stopped: Mutex::new(None),
         };
         let expanders = &mut self.expanders[..*threads];

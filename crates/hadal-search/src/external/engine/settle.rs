@@ -1,46 +1,80 @@
 //! What an expansion leaves behind: figures, a closed bucket, and what was found in it.
 
 use super::super::expand::Done;
-use super::super::figures::BucketFigures;
-use super::super::matrix::{Cell, OpenBucket};
+use super::super::figures::{BucketFigures, TargetFigures};
+use super::super::matrix::Cell;
 use super::super::part::{Part, Place, Shelf, Stored};
 use super::super::scope::{self, ClosedPart, Scope};
 use super::super::spill::Shared;
-use super::{Engine, Found};
+use super::pass::Begun;
+use super::{Engine, Found, Purpose};
 use crate::finding::Finding;
+use crate::firings::Counts;
 use crate::lane::{take_finding, total_counts};
 use crate::layered::Trouble;
-use crate::report::ViolationKind;
+use crate::report::{StopReason, ViolationKind};
 use std::sync::atomic::Ordering;
 
+/// What the expansion of a bucket came to, of one worker or of all.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Expanded {
+    pub(super) unique: u64,
+    pub(super) expanded: u64,
+    pub(super) pruned: u64,
+    pub(super) beyond: u64,
+    pub(super) least_beyond: Option<u64>,
+    pub(super) targets: Vec<TargetFigures>,
+    pub(super) fired: u64,
+    /// Bytes of the closed bucket.
+    pub(super) bytes: u64,
+    /// How many rows back a duplicate was.
+    pub(super) locality: u64,
+    /// What was counted since the search began or was resumed.
+    pub(super) counts: Counts,
+    /// Something found in a state of the bucket.
+    pub(super) here: Option<Finding>,
+    /// Something found in a successor, and what it costs to get there.
+    pub(super) ahead: Option<(u64, Finding)>,
+}
+
+impl Expanded {
+    pub(super) fn add_target(&mut self, target: TargetFigures) {
+        match self.targets.iter_mut().find(|known| (known.g, known.h) == (target.g, target.h)) {
+            Some(known) => known.states += target.states,
+            None => self.targets.push(target),
+        }
+    }
+
+    /// Keeps the cheaper of what was found in successors.
+    pub(super) fn offer_ahead(&mut self, (cost, found): (u64, Finding)) {
+        let mut both = Done { ahead: self.ahead.take(), ..Done::default() };
+        both.offer_ahead(cost, found);
+        self.ahead = both.ahead;
+    }
+}
+
 impl Engine<'_> {
-    /// Notes what an expansion did.
-    pub(super) fn settle(
-        &mut self,
-        cell: Cell,
-        bucket: OpenBucket,
-        closed: Vec<ClosedPart>,
-        transitions_before: u64,
-    ) -> Result<Option<Found>, Trouble> {
-        let mut whole = Done::default();
-        for expander in &mut self.expanders {
-            let done = std::mem::take(&mut expander.done);
-            whole.unique += done.unique;
-            whole.expanded += done.expanded;
-            whole.pruned += done.pruned;
-            whole.beyond += done.beyond;
-            whole.least_beyond = whole.least_beyond.into_iter().chain(done.least_beyond).min();
-            whole.closed.extend(done.closed);
-            for target in done.targets {
-                let at = whole.targets.iter_mut().find(|t| (t.g, t.h) == (target.g, target.h));
-                match at {
-                    Some(at) => at.states += target.states,
-                    None => whole.targets.push(target),
-                }
+    /// Notes what an expansion did, once all workers have done it.
+    pub(super) fn settle(&mut self, begun: Begun) -> Result<Option<Found>, Trouble> {
+        let Begun { cell, bucket, before, ahead, .. } = begun;
+        let (own, parts) = self.gather(cell, &ahead.closed, before);
+        drop(ahead);
+        let own_states = own.expanded;
+        let mut whole = match self.meet_expanded(own)? {
+            Ok(whole) => whole,
+            Err(reason) => {
+                self.undo(cell, bucket);
+                return Ok(Some(Found::Stopped(reason)));
             }
-            if let Some((cost, found)) = done.ahead {
-                whole.offer_ahead(cost, found);
+        };
+        if !self.mailbox.is_alone() {
+            let states = self.figures.states.expanded + whole.expanded;
+            if self.search.task.control.limits.max_states.is_some_and(|most| states >= most) {
+                self.undo(cell, bucket);
+                return Ok(Some(Found::Stopped(StopReason::StateLimit)));
             }
+            self.search.task.control.gauges.states.store(states, Ordering::Relaxed);
+            self.own_states += own_states;
         }
         for target in &whole.targets {
             let to = Cell { g: target.g, h: target.h };
@@ -48,13 +82,9 @@ impl Engine<'_> {
             self.costs.insert(target.g - cell.g);
         }
         whole.targets.sort_by_key(|target| (target.g, target.h));
-        whole.closed.sort_by_key(|&(piece, _)| piece);
-        let parts: Vec<Part> =
-            whole.closed.into_iter().map(|(_, part)| part).filter(|part| part.records > 0).collect();
-        let fired: u64 = self.expanders.iter().map(|expander| expander.lane.transitions).sum();
         let figures = &mut self.figures;
         figures.states.expanded += whole.expanded;
-        figures.states.generated += fired - transitions_before;
+        figures.states.generated += whole.fired;
         figures.pruned += whole.pruned;
         figures.beyond += whole.beyond;
         if let Some(f) = whole.least_beyond {
@@ -64,34 +94,65 @@ impl Engine<'_> {
         if whole.expanded > 0 {
             figures.path.f = figures.path.f.max(cell.f());
         }
-        for part in &closed {
-            if part.found.load(Ordering::Relaxed) > 0 {
-                figures.locality = figures.locality.max(cell.g - part.rows.1);
-            }
-        }
-        drop(closed);
+        figures.locality = figures.locality.max(whole.locality);
         figures.buckets.push(BucketFigures {
             g: cell.g,
             h: cell.h,
             raw: bucket.raw,
             unique: whole.unique,
             expanded: whole.expanded,
-            bytes: parts.iter().map(|part| bytes(&self.shelf, part)).sum(),
+            bytes: whole.bytes,
             targets: whole.targets,
         });
         self.counts = self.counts_before.clone();
-        for expander in &self.expanders {
-            self.counts.add(&total_counts(std::slice::from_ref(&expander.lane), self.search.task.space));
-        }
+        self.counts.add(&whole.counts);
         self.matrix.release(bucket.parts.iter().map(Part::resident_words).sum());
         drop(bucket);
-        let found = self.found(cell, whole.ahead);
+        let found = self.found(cell, whole.here, whole.ahead);
         let closed = self.close(cell, parts);
         // What was found needs nothing more from the disk, and must not be passed by.
         if found.is_none() {
-            closed?;
+            self.unless_shared(closed)?;
         }
         Ok(found)
+    }
+
+    /// What this worker did in an expansion, and the states it closed.
+    fn gather(&mut self, cell: Cell, closed: &[ClosedPart], before: u64) -> (Expanded, Vec<Part>) {
+        let (mut own, mut parts) = (Expanded::default(), Vec::new());
+        for expander in &mut self.expanders {
+            let done = std::mem::take(&mut expander.done);
+            own.unique += done.unique;
+            own.expanded += done.expanded;
+            own.pruned += done.pruned;
+            own.beyond += done.beyond;
+            own.least_beyond = own.least_beyond.into_iter().chain(done.least_beyond).min();
+            parts.extend(done.closed);
+            done.targets.into_iter().for_each(|target| own.add_target(target));
+            done.ahead.into_iter().for_each(|ahead| own.offer_ahead(ahead));
+            if let Some(finding) = take_finding(std::slice::from_mut(&mut expander.lane)) {
+                Finding::offer(&mut own.here, finding);
+            }
+        }
+        parts.sort_by_key(|&(piece, _)| piece);
+        let parts: Vec<Part> =
+            parts.into_iter().map(|(_, part)| part).filter(|part| part.records > 0).collect();
+        own.fired = self.fired() - before;
+        own.bytes = parts.iter().map(|part| bytes(&self.shelf, part)).sum();
+        let met = closed.iter().filter(|part| part.found.load(Ordering::Relaxed) > 0);
+        own.locality = met.map(|part| cell.g - part.rows.1).max().unwrap_or(0);
+        own.counts = self.counted();
+        (own, parts)
+    }
+
+    /// What all lanes counted since the search began or was resumed.
+    pub(super) fn counted(&self) -> Counts {
+        let mut counts = Counts::zero(self.search.task.space);
+        for expander in &self.expanders {
+            counts.add(&total_counts(std::slice::from_ref(&expander.lane), self.search.task.space));
+        }
+        counts.take_off(&self.in_vain);
+        counts
     }
 
     /// Adds states to a closed bucket. They are in it even if this fails.
@@ -114,15 +175,9 @@ impl Engine<'_> {
     }
 
     /// Which of the things found in an expansion is reported: the cheapest.
-    fn found(&mut self, cell: Cell, ahead: Option<(u64, Finding)>) -> Option<Found> {
-        let mut here = None;
-        for expander in &mut self.expanders {
-            if let Some(finding) = take_finding(std::slice::from_mut(&mut expander.lane)) {
-                Finding::offer(&mut here, finding);
-            }
-        }
+    fn found(&self, cell: Cell, here: Option<Finding>, ahead: Option<(u64, Finding)>) -> Option<Found> {
         // A part of a path looks for its end only.
-        let is_part = self.ledger.is_none();
+        let is_part = self.purpose == Purpose::PartOfPath;
         let here = here.filter(|finding| !is_part || matches!(finding.kind, ViolationKind::Goal(_)));
         match (here, ahead) {
             (Some(finding), _) => Some(Found::Goal { cell, finding }),

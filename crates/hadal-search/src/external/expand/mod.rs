@@ -53,6 +53,8 @@ pub(super) struct Pass<'a> {
     pub(super) closed: &'a [ClosedPart],
     /// Where pieces begin; the first begins at the first state.
     pub(super) splitters: &'a [Vec<u64>],
+    /// The first state that is not expanded any more, where there is one.
+    pub(super) up_to: Option<&'a [u64]>,
     pub(super) strips: Strips<'a>,
     /// After this many transitions threads stop between two pieces.
     pub(super) most_fired: u64,
@@ -118,6 +120,8 @@ pub(super) struct Done {
     pub(super) closed: Vec<(usize, Part)>,
     /// Something found in a successor, and what it costs to get there.
     pub(super) ahead: Option<(u64, Finding)>,
+    /// The state whose successors ended the expansion early.
+    pub(super) ended_at: Option<Vec<u64>>,
 }
 
 pub(super) struct Expander<'a> {
@@ -140,7 +144,7 @@ impl Pass<'_> {
     fn range(&self, piece: usize) -> Range<'_> {
         Range {
             from: piece.checked_sub(1).map(|before| &self.splitters[before][..]),
-            to: self.splitters.get(piece).map(|state| &state[..]),
+            to: self.splitters.get(piece).map(|state| &state[..]).or(self.up_to),
         }
     }
 
@@ -292,12 +296,18 @@ impl<'a> Expander<'a> {
                 self.deal(pass, batch)?;
                 // What a pass that stopped has expanded is undone: its figures do not count.
                 if self.is_over(pass) || pass.is_stopped() {
+                    self.done.ended_at = Some(state.to_vec());
                     self.done.expanded -= (batch.len() / self.shape.stride() - n - 1) as u64;
                     break;
                 }
             }
         }
         self.deal(pass, batch)
+    }
+
+    /// What the guide says of a state.
+    pub(super) fn estimate(&mut self, state: &[u64]) -> Distance {
+        self.estimator.estimate(state, None)
     }
 
     /// Whether a limit was met between estimates that take long; the pass is stopped then.

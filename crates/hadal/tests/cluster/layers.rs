@@ -1,185 +1,13 @@
-//! Several workers as a person meets them: the same answers, whatever happens to a worker, a connection or the launcher.
+//! Breadth-first layers, and what may happen to a worker, a connection or the launcher.
 
-#![cfg(target_os = "linux")]
-
-mod support;
-
+use super::place::{COUNTS, PATIENCE, Place, SIDE, answer, cube, is_alive, signal};
+use super::support::{bundled_model, hadal};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use support::{bundled_model, hadal};
-use tempfile::TempDir;
-
-/// Longer than anything here takes on a machine that does much else.
-const PATIENCE: Duration = Duration::from_secs(240);
-
-/// A cube that takes a while: a million states.
-const SIDE: u64 = 100;
-const COUNTS: (u64, u64) = (SIDE * SIDE * SIDE, 3 * (SIDE - 1) * SIDE * SIDE);
-
-/// A cube of states with something wrong in its far corner, if that is asked for.
-fn cube(side: u64, corner: bool) -> String {
-    let last = side - 1;
-    let invariant = format!("invariant \"not there\" x + y + z < {};", 3 * last);
-    format!(
-        "\
-var x, y, z: 0 .. {last};
-startstate begin x := 0; y := 0; z := 0; end;
-rule \"x\" x < {last} ==> begin x := x + 1; end;
-rule \"y\" y < {last} ==> begin y := y + 1; end;
-rule \"z\" z < {last} ==> begin z := z + 1; end;
-{}
-",
-        if corner { invariant.as_str() } else { "" }
-    )
-}
-
-fn answer(result: &Value) -> Value {
-    let depth_and_counts = ["verdict", "reason", "states", "transitions", "depth", "trace_length", "trace"];
-    depth_and_counts.iter().map(|key| json!([key, result[key]])).collect()
-}
-
-struct Place {
-    folder: TempDir,
-    model: String,
-}
-
-impl Place {
-    fn new(text: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let model = folder.path().join("cube.m");
-        std::fs::write(&model, text).expect("a model can be written");
-        Place { model: model.display().to_string(), folder }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// Starts a search with so many workers.
-    fn start(&self, workers: &str, more: &[&str]) -> Search {
-        let (runs, events) = (self.path("runs"), self.path("events"));
-        let child = Command::new(env!("CARGO_BIN_EXE_hadal"))
-            .args(["check", &self.model, "--deadlock", "off", "--json", "--cluster", workers])
-            .args((!more.contains(&"--cluster-small")).then_some("--cluster-small=0"))
-            .args(["--memory", "32M", "--threads", "1", "--disk"])
-            .arg(&runs)
-            .arg("--events")
-            .arg(&events)
-            .args(more)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
-        Search { child: Some(child), events, runs }
-    }
-
-    /// The same by one process.
-    fn alone(&self) -> Value {
-        let args =
-            ["check", &self.model, "--deadlock", "off", "--json", "--threads", "1", "--strategy", "sort"];
-        hadal(&args).json()
-    }
-}
-
-/// A launcher with its workers.
-struct Search {
-    child: Option<Child>,
-    events: PathBuf,
-    runs: PathBuf,
-}
-
-impl Search {
-    fn pid(&self) -> u32 {
-        self.child.as_ref().expect("it runs").id()
-    }
-
-    /// Events so far.
-    fn events(&self) -> Vec<Value> {
-        let text = std::fs::read_to_string(&self.events).unwrap_or_default();
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-    }
-
-    fn count(&self, event: &str) -> usize {
-        self.events().iter().filter(|it| it["event"] == event).count()
-    }
-
-    /// The least that any worker has committed, as the last events tell.
-    fn committed(&self) -> u64 {
-        let mut last = std::collections::BTreeMap::new();
-        for event in self.events().iter().filter(|it| it["event"] == "worker") {
-            last.insert(event["worker"].as_u64(), event["figures"]["committed"].as_u64().unwrap_or(0));
-        }
-        last.values().copied().min().unwrap_or(0)
-    }
-
-    /// Waits until something holds; whether it did before the search ended.
-    fn until(&mut self, mut holds: impl FnMut(&Search) -> bool) -> bool {
-        let begun = Instant::now();
-        loop {
-            if holds(self) {
-                return true;
-            }
-            if self.child.as_mut().expect("it runs").try_wait().expect("a child").is_some() {
-                return false;
-            }
-            assert!(begun.elapsed() < PATIENCE, "nothing happens");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
-    fn workers(&self) -> Vec<u32> {
-        children(self.pid())
-    }
-
-    fn end(mut self) -> (i32, Value, String) {
-        let output = self.child.take().expect("it runs").wait_with_output().expect("it ends");
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        let result = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
-        (output.status.code().unwrap_or(-1), result, told)
-    }
-
-    /// The run's folder.
-    fn run(&self) -> PathBuf {
-        let entries = std::fs::read_dir(&self.runs).expect("runs").flatten();
-        entries.map(|entry| entry.path()).find(|path| path.is_dir()).expect("a run")
-    }
-}
-
-impl Drop for Search {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-/// Processes that this one started and that live.
-fn children(parent: u32) -> Vec<u32> {
-    let listed = std::fs::read_dir("/proc").expect("a list of processes").flatten();
-    let numbers = listed.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let is_child = |pid: &u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-        let (state, of) = (fields.next(), fields.next().and_then(|it| it.parse().ok()));
-        state.is_some_and(|state| state != "Z") && of == Some(parent)
-    };
-    numbers.filter(is_child).collect()
-}
-
-fn signal(pid: u32, name: &str) {
-    let _ = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).stderr(Stdio::null()).status();
-}
-
-fn is_alive(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
-}
 
 #[test]
 fn any_number_of_workers_answers_as_one_process_does() {
@@ -436,9 +264,16 @@ fn text(path: &Path) -> String {
 fn what_workers_cannot_do_is_refused_with_what_to_do_instead() {
     let model = bundled_model("futex.m");
     for (more, told) in [
-        (&["--ltl", "[] true"][..], "infinite runs are answered by one process: leave out --cluster"),
-        (&["--find"], "directed searches, External A* among them, run in one process: leave out --cluster"),
-        (&["--strategy", "relaxed"], "--strategy relaxed runs in one process: leave out --cluster"),
+        (
+            &["--ltl", "[] true", "--fair", "weak"][..],
+            "fair runs are looked for by one process: leave out --cluster",
+        ),
+        (&["--ltl", "[] true", "--liveness", "ndfs"], "found by sorting there: --liveness external-owcty"),
+        (
+            &["--order", "greedy"],
+            "of directed searches only --order external-astar is shared: leave out --cluster",
+        ),
+        (&["--strategy", "part"], "--strategy part runs in one process: leave out --cluster"),
         (&["--strategy", "hash"], "use --strategy auto, sort"),
         (&["--cluster-by", "nobody"], "the states have no `nobody`"),
     ] {

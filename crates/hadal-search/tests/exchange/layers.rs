@@ -1,9 +1,9 @@
-//! Any number of workers must give the numbers, the verdict and the trace of one.
+//! Breadth-first layers.
 
-mod runs;
-mod spaces;
-
-use hadal_search::exchange::{Exchange, Lost, Shares};
+use super::hall::on_all;
+use super::runs::{self, Begin, assert_same, in_ram};
+use super::spaces::Grid;
+use hadal_search::exchange::Exchange;
 use hadal_search::explore::{self, Run};
 use hadal_search::layered::Trouble;
 use hadal_search::strategy::{Distributed, Strategy};
@@ -11,114 +11,10 @@ use hadal_search::{
     Control, DeadlockNotion, Explored, Folders, Limits, Question, Report, SearchTask, StopReason, Verdict,
 };
 use hadal_store::Governor;
-use hadal_store::shape::Records;
 use hadal_store::vfs::{Folder, LimitedFolder, Vfs};
 use hadal_system::{PropertyKind, StateSpace};
-use runs::{Begin, assert_same, in_ram};
-use spaces::Grid;
-use std::cell::Cell;
-use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
-
-/// Workers that are threads of one process.
-struct Hall {
-    state: Mutex<State>,
-    news: Condvar,
-    shares: Shares,
-    /// Most blocks under way to a worker.
-    window: usize,
-}
-
-#[derive(Default)]
-struct State {
-    /// By receiver: round and records.
-    blocks: Vec<VecDeque<(u64, Vec<u64>)>>,
-    said: HashMap<u64, Vec<Option<Vec<u64>>>>,
-    most_waiting: usize,
-    gone: bool,
-}
-
-struct Place<'h> {
-    hall: &'h Hall,
-    me: usize,
-    round: Cell<u64>,
-}
-
-impl Hall {
-    fn new(weights: &[u64], window: usize) -> Self {
-        let blocks = vec![VecDeque::new(); weights.len()];
-        let state = Mutex::new(State { blocks, ..State::default() });
-        Hall { state, news: Condvar::new(), shares: Shares::weighted(weights).unwrap(), window }
-    }
-}
-
-impl Exchange for Place<'_> {
-    fn me(&self) -> usize {
-        self.me
-    }
-
-    fn shares(&self) -> &Shares {
-        &self.hall.shares
-    }
-
-    fn round(&self) -> u64 {
-        self.round.get()
-    }
-
-    fn send(&self, round: u64, to: usize, records: Records<'_>) -> Result<bool, Lost> {
-        assert_ne!(to, self.me, "own states stay");
-        let mut state = self.hall.state.lock().unwrap();
-        if state.blocks[to].len() >= self.hall.window {
-            return Ok(false);
-        }
-        state.blocks[to].push_back((round, records.flat().to_vec()));
-        state.most_waiting = state.most_waiting.max(state.blocks[to].len());
-        self.hall.news.notify_all();
-        Ok(true)
-    }
-
-    fn arrived(&self, round: u64, records: &mut Vec<u64>) -> Result<bool, Lost> {
-        let mut state = self.hall.state.lock().unwrap();
-        let blocks = &mut state.blocks[self.me];
-        let Some(at) = blocks.iter().position(|block| block.0 == round) else { return Ok(false) };
-        *records = blocks.remove(at).unwrap().1;
-        self.hall.news.notify_all();
-        Ok(true)
-    }
-
-    fn say(&self, round: u64, words: &[u64]) -> Result<(), Lost> {
-        self.round.set(round + 1);
-        let mut state = self.hall.state.lock().unwrap();
-        let workers = self.hall.shares.workers();
-        let said = state.said.entry(round).or_insert_with(|| vec![None; workers]);
-        assert!(said[self.me].replace(words.to_vec()).is_none(), "once a round");
-        self.hall.news.notify_all();
-        Ok(())
-    }
-
-    fn heard(&self, round: u64) -> Result<Option<Vec<Vec<u64>>>, Lost> {
-        let state = self.hall.state.lock().unwrap();
-        let said: Option<Vec<_>> = state.said[&round].iter().cloned().collect();
-        match said {
-            None if state.gone => Err(Lost("a thread ended".into())),
-            said => Ok(said),
-        }
-    }
-
-    fn wait(&self) {
-        let state = self.hall.state.lock().unwrap();
-        drop(self.hall.news.wait_timeout(state, Duration::from_millis(1)).unwrap());
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.hall.state.lock().unwrap_or_else(|e| e.into_inner()).gone = true;
-        self.hall.news.notify_all();
-    }
-}
+use std::sync::Arc;
 
 #[derive(Clone, Copy)]
 struct Asked<'a> {
@@ -155,10 +51,9 @@ fn explore_after(
     former: Option<(&Path, usize)>,
 ) -> Vec<Result<Explored, Trouble>> {
     let Asked { space, weights, budget, threads, window, limits, small } = asked;
-    let hall = Hall::new(weights, window);
     let strategy = Strategy::named("sort").unwrap();
-    let one = |me: usize| {
-        let exchange = Place { hall: &hall, me, round: Cell::new(0) };
+    on_all(weights, window, &|exchange| {
+        let me = exchange.me();
         let path = place.join(me.to_string());
         std::fs::create_dir_all(&path).unwrap();
         let begin = match std::fs::read_dir(&path).unwrap().count() {
@@ -176,7 +71,7 @@ fn explore_after(
         let assigned = (me..number).step_by(weights.len());
         let opened: Vec<_> = assigned.map(|worker| open(before.join(worker.to_string()))).collect();
         let opened: Vec<&dyn Folders> = opened.iter().map(|open| open as &dyn Folders).collect();
-        let method = Distributed::new(&strategy, &exchange)?.sharing_from(small);
+        let method = Distributed::new(&strategy, exchange)?.sharing_from(small);
         let method = if former.is_some() { method.after(&opened) } else { method };
         let question = Question::everything(space.properties(), DeadlockNotion::Off);
         let control = Control::new(limits);
@@ -185,22 +80,7 @@ fn explore_after(
         let explored = explore::explore(&method, setting);
         assert!(governor.peak() <= budget, "peak {} of {budget}", governor.peak());
         explored
-    };
-    let explored = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..weights.len())
-            .map(|me| {
-                scope.spawn({
-                    let one = &one;
-                    move || one(me)
-                })
-            })
-            .collect();
-        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
-    });
-    let state = hall.state.into_inner().unwrap();
-    assert!(state.most_waiting <= window, "{} blocks waited", state.most_waiting);
-    assert!(state.blocks.iter().all(VecDeque::is_empty), "nothing is left");
-    explored
+    })
 }
 
 fn explored(asked: Asked) -> Vec<Report> {

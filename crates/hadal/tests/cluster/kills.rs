@@ -1,0 +1,121 @@
+//! Workers and launchers that are killed.
+
+use super::place::{Place, cube, signal};
+use super::support::hadal;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Large enough to be interrupted.
+const SIDE: u64 = 60;
+
+/// Choices that look random.
+struct Choices(u64);
+
+impl Choices {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % below.max(1)
+    }
+}
+
+/// Kills a worker, or the launcher, `kills` times at moments that look random; the launcher's run is resumed. What the search
+/// came to in the end, and how many were killed.
+fn survive(
+    place: &Place,
+    more: &[&str],
+    (kills, seed): (usize, u64),
+    longest_ms: u64,
+) -> (i32, Value, usize) {
+    let mut choices = Choices(seed);
+    let mut search = place.start(&format!("local:{}", 2 + choices.next(3)), more);
+    let mut killed = 0;
+    loop {
+        let lost = search.count("lost");
+        std::thread::sleep(Duration::from_millis(choices.next(longest_ms)));
+        let is_over = search.child.as_mut().expect("it runs").try_wait().expect("a child").is_some();
+        if is_over || killed == kills {
+            let (code, result, told) = search.end();
+            assert!(code == 0 || code == 1, "{code}: {told}");
+            return (code, result, killed);
+        }
+        killed += 1;
+        if choices.next(4) > 0 {
+            let workers = search.workers();
+            if let Some(&worker) = workers.get(choices.next(workers.len() as u64) as usize) {
+                signal(worker, "KILL");
+                search.until(|search| search.count("lost") > lost);
+            }
+            continue;
+        }
+        search.child.as_mut().expect("it runs").kill().expect("it lives");
+        let gone = search.workers();
+        let (_, _, _) = search.end();
+        // Workers see that the launcher is gone, and let go of the run.
+        while gone.iter().any(|&worker| super::place::is_alive(worker)) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        search = place.resume(&format!("local:{}", 2 + choices.next(3)));
+    }
+}
+
+#[test]
+fn every_kind_of_search_survives_kills_of_workers_and_launchers() {
+    let place = Place::new(&cube(SIDE, true));
+    let alone = |more: &[&str]| {
+        hadal(&[&["check", &place.model, "--deadlock", "off", "--json"], more].concat()).json()
+    };
+    for (n, more) in [
+        &["--order", "external-astar", "--guide", "blind"][..],
+        &["--strategy", "relaxed"],
+        &["--ltl", "<> (x + y + z = 30)", "--liveness", "external-map"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let expected = alone(more);
+        let place = Place::new(&cube(SIDE, true));
+        let (_, result, killed) = survive(&place, more, (4, 7 + n as u64), 800);
+        assert!(killed > 0, "{more:?} was over before anything could be killed");
+        for key in ["verdict", "trace_length"] {
+            assert_eq!(result[key], expected[key], "{more:?} after {killed} kills: {key}");
+        }
+        if n == 0 {
+            assert_eq!(
+                (&result["states"], &result["transitions"]),
+                (&expected["states"], &expected["transitions"])
+            );
+        }
+    }
+}
+
+/// Two hundred kills over all kinds of searches: about an hour. `HADAL_KILLS` asks for another number.
+#[test]
+#[ignore = "takes about an hour: run it with --ignored before a release"]
+fn two_hundred_kills_cost_no_answer() {
+    let kills: usize = std::env::var("HADAL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
+    let searches: [&[&str]; 5] = [
+        &[],
+        &["--order", "external-astar", "--guide", "blind"],
+        &["--strategy", "relaxed"],
+        &["--ltl", "<> (x + y + z = 30)", "--liveness", "external-owcty"],
+        &["--ltl", "<> (x + y + z = 30)", "--liveness", "external-map"],
+    ];
+    let model = cube(SIDE, true);
+    let alone = Place::new(&model);
+    let expected: Vec<Value> = searches
+        .iter()
+        .map(|more| hadal(&[&["check", &alone.model, "--deadlock", "off", "--json"], *more].concat()).json())
+        .collect();
+    let (mut made, mut seed) = (0, 1);
+    while made < kills {
+        for (more, expected) in searches.iter().zip(&expected) {
+            let place = Place::new(&model);
+            seed += 1;
+            let (_, result, killed) = survive(&place, more, (10.min(kills - made), seed), 1500);
+            made += killed;
+            let told = |result: &Value| json!([result["verdict"], result["trace_length"]]);
+            assert_eq!(told(&result), told(expected), "{more:?}, seed {seed}, after {made} kills");
+            eprintln!("{made} kills: {more:?} answered as one process does");
+        }
+    }
+}

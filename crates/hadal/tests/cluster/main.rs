@@ -1,0 +1,10 @@
+//! Several workers as a person meets them: the same answers, whatever happens to a worker, a connection or the launcher.
+
+#![cfg(target_os = "linux")]
+
+mod kills;
+mod layers;
+mod place;
+mod searches;
+#[path = "../support/mod.rs"]
+mod support;
