@@ -6,13 +6,19 @@ use hadal_search::cycles::external as cycles;
 use hadal_search::{Report, SearchTask, external};
 use hadal_store::Governor;
 
+/// Lets others make the search of a number.
+pub type Launch<'a> = dyn Fn(usize, SearchTask, &Governor) -> Result<Report, CheckError> + 'a;
+
+/// Takes part in the search of a number.
+pub type Work<'a> = dyn Fn(usize, SearchTask, &Governor, Chosen) -> Result<Report, CheckError> + 'a;
+
 /// Who searches, where that is not this process alone.
 #[derive(Clone, Copy)]
 pub enum By<'a> {
     /// Others: nothing is prepared for it here.
-    Others(&'a dyn Fn(usize, SearchTask, &Governor) -> Result<Report, CheckError>),
+    Others(&'a Launch<'a>),
     /// This process, as one of several.
-    Worker(&'a dyn Fn(usize, SearchTask, &Governor, Chosen) -> Result<Report, CheckError>),
+    Worker(&'a Work<'a>),
 }
 
 impl By<'_> {

@@ -57,7 +57,7 @@ pub mod strategy;
 pub mod timed;
 pub mod usage;
 
-pub use by::{By, Chosen};
+pub use by::{By, Chosen, Launch, Work};
 pub use check::{Check, Subject};
 pub use coverage::Coverage;
 pub use detection::Detecting;

@@ -249,15 +249,13 @@ impl Searching<'_> {
     }
 
     fn explore_one(&self, model: &Model, task: SearchTask, begin: Begin) -> Result<Explored, CheckError> {
+        let asks_about_runs = task.question.asks_about_runs(task.space);
         match self.by {
-            Some(By::Worker(_)) if self.plan.directed.is_some() => {
-                if task.question.asks_about_runs(task.space) {
-                    return Err(Trouble::NotShared(
-                        "a directed search leaves questions about infinite runs to one process",
-                    )
-                    .into());
-                }
+            Some(By::Worker(_)) if self.plan.directed.is_some() && asks_about_runs => {
+                let why = "a directed search leaves questions about infinite runs to one process";
+                return Err(Trouble::NotShared(why).into());
             }
+            Some(By::Worker(_)) if self.plan.directed.is_some() => {}
             Some(by) => return by.search(self.number, (task, self.governor), Chosen::Strategy),
             None => {}
         }

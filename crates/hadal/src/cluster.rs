@@ -240,6 +240,15 @@ impl Launching<'_> {
         }
     }
 
+    /// Whether every one of some workers committed something, as far as this machine sees their folders.
+    fn have_begun(&self, workers: &Workers) -> bool {
+        let set = self.place.path.join(format!("set-{}", workers.set));
+        workers.hosts.iter().enumerate().all(|(worker, host)| {
+            let folder = set.join(format!("worker-{worker}"));
+            host.name.is_some() || host.disk.is_some() || hadal_check::folder::look_at(&folder).is_ok()
+        })
+    }
+
     /// Opens the run's folder.
     fn open(
         &self,
@@ -286,8 +295,10 @@ impl Launching<'_> {
             return Ok(Report { verdict: Verdict::Holds, states, transitions, ..report });
         }
         let before = kept.ledger.record().map_or(0.0, |record| record.seconds);
-        // Workers that made another search have nothing to do with this one.
-        let begins = kept.workers.as_ref().is_some_and(|workers| workers.search != number);
+        // Workers that made another search have nothing to do with this one, nor have those that were gone before all had begun.
+        let begins = kept.workers.as_ref().is_some_and(|workers| {
+            workers.search != number || !same_owners(&workers.hosts, &self.hosts) && !self.have_begun(workers)
+        });
         let same = kept.workers.as_ref().filter(|_| !begins);
         let former = same.filter(|workers| !same_owners(&workers.hosts, &self.hosts));
         let former = former.map(|workers| Former { hosts: workers.hosts.clone(), set: workers.set });
