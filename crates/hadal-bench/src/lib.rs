@@ -14,6 +14,7 @@ mod directed;
 mod disk;
 pub mod error;
 mod exploration;
+mod find;
 mod html;
 mod instructions;
 mod korf;
@@ -57,6 +58,7 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
         cluster::SUITE => return cluster::run(args),
         directed::SUITE => return directed::run(args),
         disk::SUITE => return disk::run(args),
+        find::SUITE => return find::run(args),
         korf::SUITE => return korf::run(args),
         lamborn::SUITE => return lamborn::run(args),
         liveness::SUITE => return liveness::run(args),

@@ -12,7 +12,8 @@ pub fn list(suites: &[Suite]) -> String {
         .map(|s| format!("{:14} {:>10}  {}\n", s.name, counted(s.cases.len() as u64, "model"), s.about));
     let tables = [
         ("lamborn", "the tables of Lamborn's dissertation with our columns beside them"),
-        ("directed", "the tables of Wehrle's dissertation with our columns, and models with errors"),
+        ("directed", "the tables of Wehrle's dissertation with our columns"),
+        ("find", "states that --find visits on public questions, against breadth-first search"),
         ("ta", "zone graphs of timed automata, with TChecker beside them where it is installed"),
         ("landing", "aircraft landing: the cheapest schedules, broadening against plain branch and bound"),
         ("mcta", "errors in real time found by directed search, beside MCTA's figures"),

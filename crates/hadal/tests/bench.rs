@@ -124,10 +124,15 @@ fn published_directed_searches_are_repeated_to_the_digit() {
 }
 
 #[test]
-fn a_directed_search_is_compared_with_breadth_first_search() {
-    let Some((_, json, _)) = bench(&["directed", "--only", "bakery.2"]) else { return };
-    let found = &json["errors"][0];
-    assert_eq!((&found["shortest"], &found["remark"]), (&18.into(), &Value::Null));
-    assert!(found["length"].as_u64() >= found["shortest"].as_u64());
-    assert!(positive(&json["fewer_states"]["geometric_mean"]) > 1.0, "{found}");
+fn find_is_compared_with_breadth_first_search_by_halves_of_the_families() {
+    let Some((text, json, page)) = bench(&["find", "--only", "bakery.2"]) else { return };
+    let rows = json["rows"].as_array().expect("a list");
+    assert!(!rows.is_empty() && rows.iter().all(|row| row["wrong"] == false), "{rows:?}");
+    for row in rows.iter().filter(|row| row["question"]["truth"] == "error") {
+        assert!(row["find"]["length"].as_u64() >= row["breadth"]["length"].as_u64(), "{row}");
+    }
+    let means = json["means"].as_array().expect("a list");
+    assert_eq!((means.len(), &means[0]["half"]), (1, &"held-out".into()));
+    assert!(positive(&means[0]["fewer_states"]["geometric_mean"]) > 1.0, "{means:?}");
+    assert!(text.contains("held out half, 1 families") && page.contains("bakery.2 prop1"), "{text}");
 }

@@ -1,10 +1,9 @@
-//! The tables of directed searches as data: Wehrle's (2011) rows, and public models with errors.
+//! The tables of directed searches as data: Wehrle's (2011) rows.
 
 use crate::error::BenchError;
 use serde::Serialize;
 
 const TABLE: &str = include_str!("published.tsv");
-const ERRORS: &str = include_str!("errors.tsv");
 
 /// How near our figures must come to a published row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -50,27 +49,9 @@ impl Row {
     }
 }
 
-/// A public model in which something wrong can be reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ErrorModel {
-    /// Path inside the corpus.
-    pub model: &'static str,
-    /// What is looked for, where it is not everything.
-    pub property: Option<&'static str>,
-}
-
 /// The rows of the tables.
 pub fn rows() -> Result<Vec<Row>, BenchError> {
     lines(TABLE).map(|(n, fields)| row(&fields).ok_or_else(|| broken("published.tsv", n))).collect()
-}
-
-/// The models with errors.
-pub fn error_models() -> Result<Vec<ErrorModel>, BenchError> {
-    let parse = |fields: &[&'static str]| {
-        let [model, property] = *fields else { return None };
-        Some(ErrorModel { model, property: given(property) })
-    };
-    lines(ERRORS).map(|(n, fields)| parse(&fields).ok_or_else(|| broken("errors.tsv", n))).collect()
 }
 
 /// The lines below the heads, with their numbers.
@@ -131,6 +112,5 @@ mod tests {
         assert_eq!((cell.explored, cell.length, cell.deferred), (Some(19035), Some(129), Some(0.973)));
         assert_eq!(find("A6 greedy hl none").explored, None);
         assert!(rows.iter().filter(|row| row.matched == Match::Exact).all(|row| row.explored.is_some()));
-        assert!(error_models().expect("models").len() > 20);
     }
 }
