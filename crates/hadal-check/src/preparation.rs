@@ -9,7 +9,7 @@ use hadal_search::layered::Trouble;
 use hadal_search::{Control, StopReason};
 use hadal_store::Governor;
 use hadal_store::governor::Reservation;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// Bytes are claimed in steps of this, so that most calls only count.
 const STEP: u64 = 64 << 10;
@@ -44,6 +44,25 @@ impl<'a> Preparation<'a> {
     /// Whether the search takes turns.
     pub(crate) fn takes_turns(&self) -> bool {
         self.pace.is_some()
+    }
+
+    /// Steps a guided search until it has done this much, preparing its guide included, or the other search has the answer.
+    pub(crate) fn drive_until(&self, explorer: &mut dyn Explorer, work: u64) -> Result<(), Trouble> {
+        let Some(pace) = self.pace else { return Ok(()) };
+        let mut now = explorer.progress();
+        while now.phase != Phase::Over && pace.done(now.work) < work && pace.await_turn(now.work).is_none() {
+            if pace.is_interrupted() {
+                self.control.interrupt();
+            }
+            now = explorer.step(pace.allowance(now.work))?;
+            (self.watch)(&now);
+        }
+        Ok(())
+    }
+
+    /// What a guided search has as its start, where another runs beside it.
+    pub(crate) fn start(&self) -> Option<u64> {
+        self.pace.map(Pace::start)
     }
 
     /// Steps a guided search to its end, or until the other one has the answer.
@@ -88,5 +107,24 @@ impl Meter for Preparation<'_> {
         let Some(reason) = stopped else { return Ok(()) };
         self.held.borrow_mut().stopped = Some(reason);
         Err(CalledOff)
+    }
+}
+
+/// Counts what is spent, and calls it off beyond so much.
+pub(crate) struct Capped<'a> {
+    meter: &'a dyn Meter,
+    left: Cell<u64>,
+}
+
+impl<'a> Capped<'a> {
+    pub(crate) fn new(meter: &'a dyn Meter, most: u64) -> Self {
+        Capped { meter, left: Cell::new(most) }
+    }
+}
+
+impl Meter for Capped<'_> {
+    fn spend(&self, work: u64, bytes: u64) -> Result<(), CalledOff> {
+        self.left.set(self.left.get().checked_sub(work).ok_or(CalledOff)?);
+        self.meter.spend(work, bytes)
     }
 }

@@ -7,7 +7,7 @@ use crate::error::CheckError;
 use crate::folder::{self, RunPlace};
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::race::{self, Guiding};
+use crate::race::{self, Guiding, Usual};
 use hadal_exec::model::Model;
 use hadal_search::auto::Auto;
 use hadal_search::cycles::external as cycles;
@@ -335,7 +335,18 @@ impl Searching<'_> {
         // A search that may leave the rest to another keeps nothing on disk: what is there is that other's.
         let found = match resumed && (safety.is_some() || directed.races()) {
             true => Ok(directed::nothing_yet(task, governor)),
-            false => race::explore(directed, guiding, disk),
+            false => {
+                // A question without its liveness part is another one: what explores it is no run of this check.
+                let usual = match (self.options.strategy.explorer, &self.plan.layered) {
+                    _ if safety.is_some() => Usual { method: &Breadth, run: Run::Nowhere },
+                    (ExplorerKind::Auto | ExplorerKind::Layered(_), Some(strategy)) => {
+                        Usual { method: strategy, run: folders.run() }
+                    }
+                    (ExplorerKind::Auto, None) => Usual { method: &Auto, run: folders.run() },
+                    _ => Usual { method: &Breadth, run: Run::Nowhere },
+                };
+                race::explore(directed, guiding, disk, usual)
+            }
         };
         place.discard_tables(self.control);
         let mut found = found?;
@@ -450,7 +461,7 @@ impl Leaves {
                 Some("no error was found, and there are liveness properties to check")
             }
             Verdict::Holds if self.races && self.resumed => Some("this run was left to the usual search"),
-            Verdict::Stopped(StopReason::Memory { .. }) if self.races => {
+            Verdict::Stopped(StopReason::Memory { .. }) if self.races && self.liveness => {
                 Some("the directed search used up its memory")
             }
             _ => None,

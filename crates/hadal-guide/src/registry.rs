@@ -22,8 +22,6 @@ use std::sync::Arc;
 pub struct Choice {
     /// The name of a guide.
     pub name: &'static str,
-    /// The name of the one to begin with, where steps down are followed at once.
-    pub descent: &'static str,
     /// Why, in one line.
     pub reason: String,
 }
@@ -125,13 +123,10 @@ impl<'m> Prepared<'m> {
         let task = self.focus();
         let operators: usize = task.operators.iter().map(|operator| operator.effects.len()).sum();
         let (coarse, all) = task.coarse;
-        let choice = |name, reason: String| {
-            let descent = if name == "hadd" { "hff" } else { name };
-            Choice { name, descent, reason }
-        };
+        let choice = |name, reason: String| Choice { name, reason };
         let only_deadlock = self.goal.deadlock && self.goal.properties.is_empty() && !self.goal.faults;
         match &task.goal {
-            Formula::False => choice("blind", "no goal is reachable".into()),
+            Formula::False => choice("hl", "no goal is reachable, which it proves at once".into()),
             Formula::True if only_deadlock => {
                 choice("active", "what blocks the model could not be expressed".into())
             }
@@ -143,7 +138,7 @@ impl<'m> Prepared<'m> {
                 choice("du:all", format!("{operators} effects are too many to follow in every state"))
             }
             _ => choice(
-                "hadd",
+                "hff",
                 format!(
                     "{} of {all} action instances are understood, {operators} effects matter",
                     all - coarse

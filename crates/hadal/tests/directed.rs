@@ -187,6 +187,34 @@ fn find_sees_the_same_for_every_number_of_threads() {
     }
 }
 
+/// A cell that no step fills, in a model of many states: the guide proves that it stays empty.
+#[test]
+fn an_impossible_goal_is_proved_without_a_search() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let text = "byte a = 0; byte b = 0; byte c = 0; byte full = 0;
+        process P { state p, q; init p; trans
+          p -> p { guard a < 90; effect a = a + 1; }, p -> p { guard b < 90; effect b = b + 1; },
+          p -> p { guard c < 90; effect c = c + 1; }, p -> q { guard full == 1; };
+        }
+        system async;";
+    let model = dve_with_goal(&folder, text, "(P.q)");
+    for threads in ["1", "2"] {
+        let ask = ["check", &model, "--json", "--find", "--property", "prop1", "--threads", threads];
+        let proved = hadal(&ask).expect_code(0).json();
+        assert_eq!((&proved["verdict"], &proved["states"]), (&"holds".into(), &1.into()), "{proved}");
+    }
+}
+
+/// The philosophers of the dissertation cannot fail, so the bound on active processes may prove what is shortest.
+#[test]
+fn active_processes_bound_the_way_to_a_deadlock_where_nothing_can_fail() {
+    let shortest = check("philosophers.mdve", &["-D", "N=4", "--strategy", "bfs"], 1);
+    let bounded =
+        check("philosophers.mdve", &["-D", "N=4", "--order", "astar", "--guide", "active:bound"], 1);
+    assert_eq!(bounded["trace"]["shortest"], true, "{bounded}");
+    assert_eq!(bounded["trace_length"], shortest["trace_length"]);
+}
+
 #[test]
 fn partial_expansion_sees_everything_where_nothing_is_wrong() {
     for model in ["peterson.m", "ticket_lock.m"] {
@@ -239,6 +267,8 @@ fn wrong_combinations_are_refused_with_a_reason() {
         (vec!["--find", "--strategy", "bfs"], "--strategy"),
         (vec!["--find", "--max-depth", "3"], "--max-depth"),
         (vec!["--tie", "lifo"], "--find"),
+        (vec!["--order", "ida", "--tie", "lifo"], "--tie does not go with --order ida"),
+        (vec!["--order", "beam:9", "--tie", "lifo"], "--tie does not go with --order beam:WIDTH"),
         (vec!["--order", "dfs", "--expand", "partial"], "--expand"),
         (vec!["--order", "best"], "no such order"),
         (vec!["--priority", "best"], "no priority"),

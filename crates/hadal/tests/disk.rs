@@ -223,6 +223,9 @@ fn a_directed_search_that_uses_up_its_memory_leaves_the_rest_to_the_disk() {
     let run = place.run().expect("a run to go on with");
     let result = hadal(&["resume", &run, "--memory", "16M", "--json"]).expect_code(0).json();
     assert_eq!((result["verdict"].as_str(), counts(&result)), (Some("holds"), CUBE_COUNTS));
+    let whole = place.check(&["--find", "--explain"]).expect_code(0);
+    assert_eq!((whole.json()["verdict"].as_str(), counts(&whole.json())), (Some("holds"), CUBE_COUNTS));
+    assert!(!whole.stderr.contains("explored again"), "{}", whole.stderr);
 }
 
 #[test]

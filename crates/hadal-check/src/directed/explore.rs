@@ -1,29 +1,31 @@
-//! A directed search as planned: the guide, the priority layer, a short descent where no order is named, then the search
-//! proper, in RAM or on disk.
+//! A directed search as planned: the guide, the priority layer, then the search proper, in RAM or on disk. Where no order is
+//! named, the search rests once for an attempt to prove that there is nothing to find.
 
 use super::{Calibration, DirectedPlan, EXTERNAL};
 use crate::by::{By, Chosen};
 use crate::error::CheckError;
-use crate::preparation::Preparation;
+use crate::preparation::{Capped, Preparation};
 use crate::race::Guiding;
 use crate::searching::Explored;
 use hadal_exec::model::Model;
 use hadal_guide::{Goal, Guide, GuideError, Meter, OpenDisk, Priced, Room, Use, priority, registry};
-use hadal_search::directed::{
-    self, Counting, Directed, DirectedOptions, Expansion, Insertion, Order, Traces,
-};
-use hadal_search::explore::{Method, Run, Setting};
+use hadal_search::directed::{self, Counting, Directed, DirectedOptions, Insertion, Order, Traces};
+use hadal_search::explore::{Method, Phase, Run, Setting, to_the_end};
 use hadal_search::external::{External, ExternalFigures, ExternalOptions, TraceBy};
 use hadal_search::{DeadlockNotion, Question, Report, SearchTask, StopReason, Verdict};
 use hadal_store::Governor;
+use hadal_system::guide::{Blind, NoPriority, Priority};
 use hadal_system::units::size;
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
 
 /// The priority layer unless the user says, and where the guide knows nothing.
 const DEFAULT_PRIORITY: &str = "preferred";
 const BLIND_PRIORITY: &str = "context";
-/// States of the descent that a search begins with unless an order is named.
-const DESCENT_STATES: u64 = 125;
+/// The work after which a search that found nothing tries to prove that there is nothing, and what it may take, in starts.
+const PROOF_AFTER: u64 = 1;
+const PROOF_WORK: u64 = 1;
+/// Combinations of values in the projections that may prove it.
+const PROOF_STATES: u64 = 1 << 12;
 /// The share of the budget that tables of guides may use.
 const TABLE_SHARE: u64 = 4;
 
@@ -134,24 +136,24 @@ impl Guided<'_> {
         // layer leaves nothing out.
         let reduced = task.space.fingerprint() != model.fingerprint();
         let sorted_by = Goal { faults: goal.faults || reduced, ..goal.clone() };
-        let priority = priority::build(priority, model, &sorted_by, guide)
-            .map_err(|why| CheckError::Question(why.to_string()))?;
+        let priority = priority::build(priority, model, &sorted_by, guide).map_err(no_layer)?;
         let search = Directed { guide, goal, priority: &*priority, options: self.options() };
         let setting = Setting::in_ram(task, governor, 1);
-        let mut before = (0, 0);
-        if plan.race && guide.name() != "blind" {
-            let report = self.descend(&search, setting, &mut decisions)?;
-            if report.verdict != Verdict::Stopped(StopReason::StateLimit) {
-                return Ok(Explored { report, decisions });
-            }
-            before = (report.states, report.transitions);
-        }
         decisions.push(if search.may_prune(task) {
             "  states from which, as the guide proves, no goal is reachable are pruned".into()
         } else {
             "  no state is pruned: the guide cannot prove that a goal is unreachable".into()
         });
-        let mut report = preparation.drive(search.explorer(setting)?)?.report;
+        let mut explorer = search.explorer(setting)?;
+        if let Some(start) = preparation.start() {
+            preparation.drive_until(&mut *explorer, PROOF_AFTER * start)?;
+            if explorer.progress().phase != Phase::Over
+                && let Some(report) = self.prove(PROOF_WORK * start, &mut decisions)?
+            {
+                return Ok(Explored { report, decisions });
+            }
+        }
+        let report = preparation.drive(explorer)?.report;
         if let Some(audit) = report.particular.directed.as_ref().and_then(|figures| figures.audit.as_ref()) {
             if let Some(broken) = &audit.broken {
                 return Err(CheckError::Internal(format!(
@@ -160,10 +162,6 @@ impl Guided<'_> {
                 )));
             }
             decisions.push(format!("  {} transitions agree with what the guide promises", audit.transitions));
-        }
-        if report.verdict != Verdict::Holds {
-            report.states += before.0;
-            report.transitions += before.1;
         }
         let plain = plan.priority.as_deref() == Some("none")
             && plan.tie.is_none()
@@ -207,30 +205,40 @@ impl Guided<'_> {
         }
     }
 
-    /// A short search that follows every step down at once, before the one proper.
-    fn descend(
-        &self,
-        search: &Directed,
-        setting: Setting,
-        decisions: &mut Vec<String>,
-    ) -> Result<Report, CheckError> {
-        let guide = self.guides.descent.as_deref().unwrap_or(search.guide);
-        let options = DirectedOptions {
-            order: Order::Greedy,
-            expansion: Expansion::Partial,
-            most_states: Some(DESCENT_STATES),
-            ..search.options.clone()
+    /// Tries to prove, by distances in small projections, that nothing asked about can be reached from the start. A guide that
+    /// finds nothing out costs its share of the work, like the search.
+    fn prove(&self, most_work: u64, decisions: &mut Vec<String>) -> Result<Option<Report>, CheckError> {
+        let Guiding { model, task, governor, .. } = self.guiding;
+        // Errors of the model are reported unasked, so they must be impossible, too.
+        let goal = Goal { faults: self.goal.faults || task.space.may_fault(), ..self.goal.clone() };
+        let aimed = Directed {
+            guide: &Blind,
+            goal: &goal,
+            priority: &NoPriority,
+            options: DirectedOptions::default(),
         };
-        let descent = Directed { guide, goal: search.goal, priority: search.priority, options };
-        let report = self.preparation.drive(descent.explorer(setting)?)?.report;
-        let ended = report.verdict != Verdict::Stopped(StopReason::StateLimit);
+        if !aimed.may_prune(task) {
+            return Ok(None);
+        }
+        let meter = Capped::new(self.preparation, most_work);
+        let room = Room::new(governor.part(governor.limit() / TABLE_SHARE), 1).with_meter(&meter);
+        let made = registry::Prepared::metered(model, &goal, &meter)
+            .and_then(|prepared| prepared.within(room).guide(&format!("pdb={PROOF_STATES}")));
+        // Without room for it, or once another search has the answer, there is no proof.
+        let Ok(guide) = made else { return Ok(None) };
+        let options = DirectedOptions { most_states: Some(0), ..DirectedOptions::default() };
+        let start = Directed { guide: &*guide, goal: &goal, priority: &NoPriority, options };
+        if !start.may_prune(task) {
+            return Ok(None);
+        }
+        let report = start.explorer(Setting::in_ram(task, governor, 1))?;
+        let report = to_the_end(report, &mut |_| {})?.report;
+        let is_proved = report.verdict == Verdict::Holds;
         decisions.push(format!(
-            "  a descent by guide {} saw {} states{}",
-            guide.name(),
-            report.states,
-            if ended { "" } else { " and did not end" }
+            "  projections to a few variables {}",
+            if is_proved { "prove that nothing can be reached" } else { "prove nothing" }
         ));
-        Ok(report)
+        Ok(is_proved.then_some(report))
     }
 
     /// External A*.
@@ -249,6 +257,21 @@ impl Guided<'_> {
         }
         Ok(Explored { report, decisions })
     }
+}
+
+/// The layer of transitions that interfere with the step before.
+pub(crate) fn interfering_first(
+    model: &Model,
+    space: &dyn StateSpace,
+    goal: &Goal,
+) -> Result<Box<dyn Priority>, CheckError> {
+    let reduced = space.fingerprint() != model.fingerprint();
+    let sorted_by = Goal { faults: goal.faults || reduced, ..goal.clone() };
+    priority::build(BLIND_PRIORITY, model, &sorted_by, &Blind).map_err(no_layer)
+}
+
+fn no_layer(why: priority::PriorityError) -> CheckError {
+    CheckError::Question(why.to_string())
 }
 
 /// What External A* did, line by line.
@@ -290,7 +313,7 @@ pub(crate) enum Asked {
 
 /// What a guide is to look for: the asked invariants and goals, and errors of the model where no property is named;
 /// deadlocks where no property is asked about.
-pub(super) fn goal(space: &dyn StateSpace, question: &Question, asked: Asked) -> Goal {
+pub(crate) fn goal(space: &dyn StateSpace, question: &Question, asked: Asked) -> Goal {
     let properties: Vec<PropertyId> = (space.properties().iter().enumerate())
         .filter(|(_, property)| matches!(property.kind, PropertyKind::Invariant | PropertyKind::Goal))
         .map(|(n, _)| PropertyId(n as u32))
@@ -311,10 +334,9 @@ fn describe(goal: &Goal, model: &Model) -> String {
     if parts.is_empty() { "nothing in particular".into() } else { parts.join(", ") }
 }
 
-/// The guide of a search, and the one to begin with where that is another.
+/// The guide of a search.
 pub(super) struct Guides<'m> {
     pub(super) guide: Box<dyn Guide + 'm>,
-    descent: Option<Box<dyn Guide + 'm>>,
 }
 
 impl<'m> Guides<'m> {
@@ -335,9 +357,7 @@ impl<'m> Guides<'m> {
             }
             (_, factor) => format!("  a step costs {factor} at least: the guide's steps count as much"),
         });
-        let descent =
-            self.descent.map(|guide| Box::new(Priced::new(guide, costs, Use::Hint)) as Box<dyn Guide + 'm>);
-        Guides { guide: Box::new(guide), descent }
+        Guides { guide: Box::new(guide) }
     }
 }
 
@@ -357,23 +377,20 @@ pub(super) fn guides<'m>(
     decisions: &mut Vec<String>,
 ) -> Result<Guides<'m>, GuideError> {
     if name == "blind" {
-        return Ok(Guides { guide: registry::build(name, model, goal)?, descent: None });
+        return Ok(Guides { guide: registry::build(name, model, goal)? });
     }
     let prepared = registry::Prepared::metered(model, goal, meter)?.within(room);
-    let (mut chosen, mut descent) = (name, None);
+    let mut chosen = name;
     if name == "auto" {
         let choice = prepared.choose();
         decisions.push(format!("  {}", prepared.summary()));
         decisions.push(format!("  guide {}: {}", choice.name, choice.reason));
         chosen = choice.name;
-        if choice.descent != choice.name {
-            descent = Some(prepared.guide(choice.descent)?);
-        }
     }
     let guide = prepared.guide(chosen)?;
     if let Some(disk) = prepared.room().opened_disk() {
         let written = disk.traffic.bytes_written();
         decisions.push(format!("  tables of the guide are on disk: {} written", size(written)));
     }
-    Ok(Guides { guide, descent })
+    Ok(Guides { guide })
 }

@@ -3,7 +3,7 @@
 mod explore;
 mod probe;
 
-pub(crate) use explore::{Asked, OnDisk, explore, nothing_yet, safety_part};
+pub(crate) use explore::{Asked, OnDisk, explore, goal, interfering_first, nothing_yet, safety_part};
 pub(crate) use probe::probe;
 
 use crate::error::CheckError;
@@ -14,8 +14,8 @@ use hadal_search::external::{ExternalOptions, Flush, Steps, TraceBy};
 use hadal_search::strategies::Resumes;
 use serde::{Deserialize, Serialize};
 
-/// What is used unless the user says: traces stay short, and few states are seen.
-const DEFAULT_ORDER: Order = Order::Weighted(5000);
+/// What is used unless the user says: few states are seen, and the trace is shortened after.
+const DEFAULT_ORDER: Order = Order::Greedy;
 
 /// Options of External A*.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -247,6 +247,8 @@ impl Directing {
             trust: if self.check_h { Trust::Audited } else { Trust::Believed },
             expansion: match self.expand {
                 Some(Expand::Partial) => Expansion::Partial,
+                // Unless an order is named, a step down is followed at once.
+                None if self.order.is_none() && !seeded => Expansion::Partial,
                 Some(Expand::Whole) | None => Expansion::Whole,
             },
             tie,

@@ -40,7 +40,10 @@ impl<'m> Active<'m> {
         Active {
             model,
             measure,
-            only_deadlock: goal.deadlock && goal.properties.is_empty() && !goal.faults,
+            // What cannot be met is not looked for; that is worked out only where something depends on it.
+            only_deadlock: goal.deadlock
+                && goal.properties.is_empty()
+                && (!goal.faults || measure == Measure::Bound && !model.may_fault()),
             divisor,
             bases: system.label_bases(&system.actions),
         }

@@ -14,18 +14,19 @@ impl Core<'_> {
         self.guiding.estimator.estimate(state, None)
     }
 
-    /// The numbers of the known successors of a state; nothing is looked at or added.
-    pub(super) fn known_successors(&mut self, at: u32, successors: &mut Vec<u32>) {
+    /// The numbers of the known successors of a state, to which nothing is added, and what is wrong with going on from it.
+    pub(super) fn known_successors(&mut self, at: u32, successors: &mut Vec<u32>) -> Option<Finding> {
         successors.clear();
         let words = self.search.task.space.words();
         self.scratch.state.clear();
         self.scratch.state.extend_from_slice(self.table.nth(0, u64::from(at)));
         self.lane.generate(&self.scratch.state[..words], 0);
-        self.lane.finding = None;
+        let found = self.lane.finding.take();
         let (out, _) = self.lane.waiting();
         let known = out.iter().filter_map(|(_, state)| self.table.find(state));
         successors.extend(known.map(|to| to.number() as u32));
         self.lane.settle();
+        found
     }
 
     /// What the transition by which a state was reached costs; 0 for initial states.

@@ -22,10 +22,12 @@ mod open;
 mod order;
 pub mod orders;
 mod shorten;
+mod trail;
 
 pub use audit::AuditFigures;
 pub use figures::{DirectedFigures, Manner, QueueFigures, WorkFigures};
 pub use order::{Order, Tie};
+pub use trail::{Shortened, Trail};
 
 use self::core::{Core, Course, End};
 use crate::explore::{Explored, Explorer, Method, Over, Phase, Progress, Setting};

@@ -103,7 +103,7 @@ pub static ORDERS: &[OrderInfo] = &[
         name: "beam",
         argument: Some("WIDTH"),
         help: "breadth-first, the best WIDTH of each layer",
-        options: &["check-h", "seed", "tie"],
+        options: &["check-h", "seed"],
         promises: NEITHER,
         make: Some(beam),
         ..USUAL
@@ -111,7 +111,7 @@ pub static ORDERS: &[OrderInfo] = &[
     OrderInfo {
         name: "ida",
         help: "depth-first under a rising bound",
-        options: &["seed", "tie"],
+        options: &["seed"],
         promises: OPTIMAL,
         make: Some(|_| Ok(Order::IterativeDeepening)),
         ..USUAL
