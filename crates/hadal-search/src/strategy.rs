@@ -215,7 +215,8 @@ impl<'a> Layering<'a> {
         let shared = if self.strategy.shared_table { TABLE_SHARE } else { 0 };
         let share = governor.limit() / 100 * (self.strategy.detection.cache_share + shared);
         let mailbox = Mailbox::new(self.exchange, self.options().shape, governor)?;
-        let cache = Cache::new(self.strategy.cache, self.options().shape, threads, share, governor)?
+        let form = (self.options().shape, task.space.bits());
+        let cache = Cache::new(self.strategy.cache, form, threads, share, governor)?
             .at_once()?
             .leaving(self.strategy.shared_table);
         let cache = if self.strategy.cache_distances { cache.measuring()? } else { cache };

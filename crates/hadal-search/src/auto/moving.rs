@@ -232,8 +232,8 @@ impl<'a> Moving<'a> {
 
     /// The largest cache that there is room for.
     fn cache(&self, lanes: usize, elastic: &Governor) -> Result<Cache, OverBudget> {
-        let new =
-            |share| Cache::new(CacheKind::Table, self.options().shape, lanes, self.share(share), elastic);
+        let form = (self.options().shape, self.setting.task.space.bits());
+        let new = |share| Cache::new(CacheKind::Table, form, lanes, self.share(share), elastic);
         let [first, smaller @ ..] = CACHE_SHARES;
         smaller.into_iter().fold(new(first), |made, share| made.or_else(|_| new(share)))
     }

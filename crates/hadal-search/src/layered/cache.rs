@@ -16,7 +16,7 @@ use hadal_store::shape::RecordShape;
 use hadal_store::sort::{dedupe_sorted, scratch_bytes, sort_records_on};
 use hadal_store::table::{MAX_WRITERS, StateTable, Writer};
 use hadal_store::{Governor, OverBudget, Reservation};
-use hadal_system::Ascending;
+use hadal_system::{Ascending, Payload};
 use serde::{Deserialize, Serialize};
 use sink::{CacheSink, Younger};
 use std::sync::{Mutex, PoisonError};
@@ -48,6 +48,8 @@ pub(crate) struct Cache {
     store: Store,
     kind: CacheKind,
     shape: RecordShape,
+    /// Bits of a state.
+    bits: u32,
     writers: usize,
     /// What it may take, besides the space for sorting.
     bytes: u64,
@@ -76,6 +78,8 @@ enum Taking {
 #[derive(Clone, Copy)]
 struct Room<'g> {
     bytes: u64,
+    /// Bits of a state.
+    bits: u32,
     governor: &'g Governor,
     taking: Taking,
 }
@@ -128,7 +132,7 @@ impl Cache {
     /// A cache of such records that takes at most `bytes`, besides the space for sorting what is in it.
     pub(crate) fn new(
         kind: CacheKind,
-        shape: RecordShape,
+        (shape, bits): (RecordShape, u32),
         writers: usize,
         bytes: u64,
         governor: &Governor,
@@ -137,7 +141,7 @@ impl Cache {
             CacheKind::Table | CacheKind::Lru if shape.payload_words() > 0 => CacheKind::Buffer,
             kind => kind,
         };
-        let room = Room { bytes, governor, taking: Taking::AsItGrows };
+        let room = Room { bytes, bits, governor, taking: Taking::AsItGrows };
         let store = Store::new(kind, shape.stride(), writers, room)?;
         // Set aside at once: a cache that cannot be sorted cannot be emptied.
         let sorted_memory = governor.try_reserve(bytes / 2, "sorting")?;
@@ -146,6 +150,7 @@ impl Cache {
             store,
             kind,
             shape,
+            bits,
             writers,
             bytes,
             governor,
@@ -168,7 +173,7 @@ impl Cache {
     }
 
     fn room(&self) -> Room<'_> {
-        Room { bytes: self.bytes, governor: &self.governor, taking: self.taking }
+        Room { bytes: self.bytes, bits: self.bits, governor: &self.governor, taking: self.taking }
     }
 
     /// The same that also measures how far apart generations of one state are, in memory of its own.
@@ -332,7 +337,10 @@ impl Cache {
 
 impl Store {
     fn new(kind: CacheKind, words: usize, writers: usize, room: Room) -> Result<Self, OverBudget> {
-        let Room { bytes, governor, .. } = room;
+        let Room { bytes, bits, governor, .. } = room;
+        let table = |writers, own: &Governor| {
+            StateTable::keeping((words, bits), Payload::NONE, writers, own).map(Box::new)
+        };
         Ok(match kind {
             CacheKind::Off | CacheKind::Buffer => {
                 let state = 8 * words as u64;
@@ -347,13 +355,16 @@ impl Store {
             }
             CacheKind::Table => {
                 let (own, memory) = room.take();
-                let table = Box::new(StateTable::new(words, 0, writers, &own)?);
-                Store::Table(Table { table, offered: vec![0; writers], _memory: memory })
+                Store::Table(Table {
+                    table: table(writers, &own)?,
+                    offered: vec![0; writers],
+                    _memory: memory,
+                })
             }
             CacheKind::Lru => {
                 let arenas = (2 * writers).min(MAX_WRITERS);
                 let (own, memory) = room.take();
-                let half = || StateTable::new(words, 0, arenas, &own.part(bytes / 2)).map(Box::new);
+                let half = || table(arenas, &own.part(bytes / 2));
                 let (young, old) = (half()?, half()?);
                 Store::Lru(Generations { young, old, offered: vec![0; writers], _memory: memory })
             }

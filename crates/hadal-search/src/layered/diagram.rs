@@ -12,8 +12,8 @@ use hadal_store::shape::RecordShape;
 use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::table::StateTable;
 use hadal_store::{Bitmap, Governor, OverBudget, Reservation};
-use hadal_system::Ascending;
 use hadal_system::state::compare;
+use hadal_system::{Ascending, Payload};
 
 pub(crate) struct DiagramDetector {
     closed: ClosedDiagram,
@@ -35,6 +35,8 @@ struct Recent {
     bytes: u64,
     /// What is not in the diagram, of a batch; or what is sorted on its way into it.
     sorted: Vec<u64>,
+    /// Bits of a state.
+    bits: u32,
     _memory: Reservation,
 }
 
@@ -74,7 +76,7 @@ impl DiagramDetector {
         closed.set_threads(threads);
         let bytes = recent_bytes(governor, closed.statistics().live_bytes);
         Ok(DiagramDetector {
-            recent: Recent::new(closed.levels().words(), bytes, governor)?,
+            recent: Recent::new((closed.levels().words(), bits), bytes, governor)?,
             closed,
             direct: false,
             fresh: Bitmap::default(),
@@ -175,25 +177,25 @@ fn recent_bytes(governor: &Governor, live: u64) -> u64 {
 }
 
 impl Recent {
-    fn new(words: usize, bytes: u64, governor: &Governor) -> Result<Self, OverBudget> {
-        let state = 8 * words as u64;
+    fn new((words, bits): (usize, u32), bytes: u64, governor: &Governor) -> Result<Self, OverBudget> {
+        let (state, packed) = (8 * words as u64, StateTable::bytes_of(words, bits) as u64);
         // Of each state: itself and up to 16 bytes of a growing index; itself and as much again for sorting.
-        let most = bytes / (3 * state + 16);
+        let most = bytes / (packed + 2 * state + 16);
         let _memory = governor.try_reserve(
             most * state + scratch_bytes(RecordShape::states(words), most as usize),
             "sorting",
         )?;
-        let table = StateTable::new(words, 0, 1, &governor.part(bytes))?;
+        let table = StateTable::keeping((words, bits), Payload::NONE, 1, &governor.part(bytes))?;
         let sorted = Vec::with_capacity(most as usize * words);
-        Ok(Recent { table, finished: 0, most, bytes, sorted, _memory })
+        Ok(Recent { table, finished: 0, most, bytes, sorted, bits, _memory })
     }
 
     /// Becomes smaller. It must be empty.
     fn shrink(&mut self, bytes: u64, governor: &Governor) -> Result<(), OverBudget> {
-        let words = self.table.words();
+        let form = (self.table.words(), self.bits);
         // What is given back first is what the smaller one takes.
-        *self = Recent::new(words, TINY_BYTES, governor)?;
-        *self = Recent::new(words, bytes, governor)?;
+        *self = Recent::new(form, TINY_BYTES, governor)?;
+        *self = Recent::new(form, bytes, governor)?;
         Ok(())
     }
 

@@ -11,6 +11,7 @@
 //! rebuilt from the arenas, growing needs no second one beside the old.
 
 mod arena;
+mod asking;
 mod bucket;
 mod form;
 mod growing;

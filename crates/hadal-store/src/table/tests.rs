@@ -73,6 +73,30 @@ fn an_index_of_remainders_holds_each_state_once_until_places_are_asked_for() {
 }
 
 #[test]
+fn asking_for_many_states_tells_what_asking_for_each_does() {
+    let forms: &[(usize, u32)] = &[(1, 37), (1, 64), (2, 72), (3, 130), (5, 320)];
+    for &(words, bits) in forms {
+        let mut table =
+            StateTable::keeping((words, bits), Payload::NONE, 1, &Governor::new(1 << 26)).unwrap();
+        let states = states_of_bits(u64::from(bits), MANY / 4, words, bits);
+        let (there, missing) = states.split_at(states.len() / words / 2 * words);
+        table.insert_all(there, |_, _| {}, |_, _| {}).unwrap();
+        let expected: HashSet<&[u64]> = there.chunks_exact(words).collect();
+        let before = holds_remainders(&table);
+        for asked in [there, missing, &[]] {
+            let mut told = Vec::new();
+            table.ask_all(asked, |n, known| told.push((n, known)));
+            let each = asked.chunks_exact(words).map(|state| expected.contains(state)).enumerate();
+            assert!(told.into_iter().eq(each), "{words} words");
+        }
+        assert_eq!(holds_remainders(&table), before, "places were not asked for");
+    }
+    let mut table = StateTable::keeping((1, 33), Payload::NONE, 1, &Governor::new(1 << 26)).unwrap();
+    table.insert_all(&[5], |_, _| {}, |_, _| {}).unwrap();
+    table.ask_all(&[5 | 1 << 38], |_, known| assert!(!known, "a state with other bits"));
+}
+
+#[test]
 fn states_too_far_from_their_buckets_or_with_other_bits_end_an_index_of_remainders() {
     let mut table = StateTable::keeping((1, 33), Payload::NONE, 1, &Governor::new(1 << 26)).unwrap();
     let remainders = Remainders::of(1, 33).unwrap();

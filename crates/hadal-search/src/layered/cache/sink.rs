@@ -89,14 +89,15 @@ impl Younger<'_> {
             return self.young.insert_all(states.flat(), |_, _| {}, |n, _| told(n));
         }
         let (mut unknown, mut numbers, mut known) = (Vec::new(), Vec::new(), Vec::new());
-        for (n, state) in states.iter().enumerate() {
-            if self.old.find(state).is_some() {
+        self.old.ask_all(states.flat(), |n, is_known| {
+            let state = states.slice(n..n + 1).flat();
+            if is_known {
                 known.extend_from_slice(state);
             } else {
                 unknown.extend_from_slice(state);
                 numbers.push(n);
             }
-        }
+        });
         self.young.insert_all(&unknown, |_, _| {}, |n, _| told(numbers[n]))?;
         if let Some(keeper) = &mut self.keeper {
             // Without room they are not kept for longer, which is all that happens.
