@@ -700,3 +700,22 @@ fn paths_show_that_a_bound_is_broken_or_met() {
     let refused = hadal(&["solve", &gambler, "--formula", "P<=0.9 [ F \"rich\" ]", "--paths", &file]);
     assert!(refused.code == 2 && refused.stderr.contains("whatever is chosen"), "{refused:?}");
 }
+
+#[test]
+fn a_problem_is_asked_what_the_formula_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (domain, problem) = (folder.path().join("domain.pddl"), folder.path().join("problem.pddl"));
+    let text = "(define (domain coin) (:requirements :probabilistic-effects) (:predicates (heads) (lost))
+        (:action toss :parameters () :precondition (not (lost))
+          :effect (probabilistic 1/2 (heads) 1/4 (lost))))";
+    std::fs::write(&domain, text).expect("a domain");
+    std::fs::write(&problem, "(define (problem p) (:domain coin) (:init) (:goal (heads)))")
+        .expect("a problem");
+    let (domain, problem) = (domain.display().to_string(), problem.display().to_string());
+    let ask = |formula: &str| hadal(&["solve", &domain, &problem, "--exact", "--json", "--formula", formula]);
+    // Heads before losing is two in three; within two tosses one half and an eighth.
+    assert_eq!(ask("Pmax=? [ F goal ]").json()["exact"], "2/3");
+    assert_eq!(ask("Pmax=? [ F<=2 goal ]").json()["exact"], "5/8");
+    let refused = ask("Pmax=? [ G goal ]");
+    assert!(refused.code == 2 && refused.stderr.contains("Pmin=? [ F goal ]"), "{refused:?}");
+}

@@ -5,6 +5,7 @@ mod asking;
 mod certificate;
 mod guide;
 mod method;
+mod problem;
 mod show;
 mod threshold;
 mod watch;

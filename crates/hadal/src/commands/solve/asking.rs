@@ -1,14 +1,13 @@
 //! Which model, and what is asked of it: PRISM's language, explicit files, PPDDL.
 
+use super::problem::{self, Question};
 use crate::args::Given;
 use crate::failure::Failure;
 use hadal_exec::rows::RowSpace;
 use hadal_lang::prism;
 use hadal_lang::prism::explicit::Explicit;
 use hadal_lang::prism::jani::{self, Translated};
-use hadal_system::chance::{
-    Asked, Formula, Horizon, Limit, Measure, Objective, Path as Paths, Reward, Sense, Summary,
-};
+use hadal_system::chance::{Formula, Objective, Reward, Summary};
 use hadal_system::{Expr, Property, PropertyBody, PropertyKind, Quantities, Source, Span, System};
 use hadal_value::chances::RowChances;
 use std::path::{Path, PathBuf};
@@ -111,10 +110,6 @@ fn read_source(path: &Path) -> Result<Source, Failure> {
     Ok(Source::new(path.display().to_string(), String::from_utf8_lossy(&text).into_owned()))
 }
 
-/// What the properties of problems in PPDDL ask.
-const STEPS: &str = "R{\"steps\"}min=? [ F goal ]";
-const COST: &str = "R{\"cost\"}min=? [ F goal ]";
-
 /// A problem in PPDDL and the question about its goal.
 pub(crate) fn ppddl(args: &Asking) -> Result<(RowChances, System, Objective), Failure> {
     let read = |path: &Path| -> Result<String, Failure> {
@@ -148,36 +143,13 @@ pub(crate) fn ppddl(args: &Asking) -> Result<(RowChances, System, Objective), Fa
         quantities: Quantities { rewards: vec![named("steps"), named("cost")], ..Quantities::default() },
         ..System::default()
     };
-    let reached = Formula::Proposition(0);
-    let name = match (args.property, args.formula) {
-        (Some(name), _) => name,
-        (None, Some(STEPS)) => "steps",
-        (None, Some(COST)) => "cost",
-        _ => "goal",
-    };
-    let (text, asked) = match name {
-        "goal" => {
-            let path = Paths::Until(Formula::Constant(true), reached, Limit::None);
-            ("Pmax=? [ F goal ]", Asked::Value(Measure::Probability(path), Sense::Greatest))
-        }
-        "steps" => (STEPS, Asked::Value(Measure::Earned(0, Horizon::Reach(reached)), Sense::Least)),
-        "cost" if chances.costs.is_none() => {
-            return Err(Failure::Usage("costs that depend on the state, or gains, are not supported".into()));
-        }
-        "cost" => (COST, Asked::Value(Measure::Earned(1, Horizon::Reach(reached)), Sense::Least)),
-        other => {
-            return Err(Failure::Usage(format!(
-                "a problem in PPDDL has the properties goal, steps and cost, not {other}"
-            )));
-        }
-    };
-    let objective = Objective {
-        name: name.into(),
-        text: text.into(),
-        asked,
-        states: Formula::Initial,
-        summary: Summary::Greatest,
-    };
+    let Question { name, text, asked } =
+        problem::question((args.property, args.formula), Formula::Proposition(0))?;
+    if name == "cost" && chances.costs.is_none() {
+        return Err(Failure::Usage("costs that depend on the state, or gains, are not supported".into()));
+    }
+    let objective =
+        Objective { name: name.into(), text, asked, states: Formula::Initial, summary: Summary::Greatest };
     Ok((space, system, objective))
 }
 
