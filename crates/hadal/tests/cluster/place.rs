@@ -2,6 +2,7 @@
 
 use super::support::hadal;
 use serde_json::{Value, json};
+use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,8 +11,8 @@ use tempfile::TempDir;
 /// Longer than anything here takes on a machine that does much else.
 pub const PATIENCE: Duration = Duration::from_secs(240);
 
-/// A cube that takes a while: a million states.
-pub const SIDE: u64 = 100;
+/// A cube that takes a while: four million states.
+pub const SIDE: u64 = 160;
 pub const COUNTS: (u64, u64) = (SIDE * SIDE * SIDE, 3 * (SIDE - 1) * SIDE * SIDE);
 
 /// A cube of states with something wrong in its far corner, if that is asked for.
@@ -54,6 +55,11 @@ impl Place {
         self.folder.path().join(name)
     }
 
+    /// Where the answer goes: a pipe that nobody reads would hold up a long one.
+    fn answer(&self) -> File {
+        File::create(self.path("answer")).expect("a file for the answer")
+    }
+
     /// Starts a search with so many workers.
     pub fn start(&self, workers: &str, more: &[&str]) -> Search {
         let (runs, events) = (self.path("runs"), self.path("events"));
@@ -66,11 +72,26 @@ impl Place {
             .arg(&events)
             .args(more)
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+            .stdout(self.answer())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the command starts");
-        Search { child: Some(child), events, runs }
+        Search { child: Some(child), events, runs, answer: self.path("answer") }
+    }
+
+    /// Whether there is a run to go on with; what is left of one that has noted nothing goes.
+    pub fn has_run(&self) -> bool {
+        let runs = self.path("runs");
+        let is_noted = |run: &PathBuf| {
+            let files = std::fs::read_dir(run).into_iter().flatten().flatten();
+            files.map(|file| file.file_name()).any(|name| name.to_string_lossy().starts_with("manifest-"))
+        };
+        let entries = std::fs::read_dir(&runs).into_iter().flatten().flatten();
+        let has_run = entries.map(|entry| entry.path()).any(|run| is_noted(&run));
+        if !has_run && runs.exists() {
+            std::fs::remove_dir_all(&runs).expect("the folder is ours");
+        }
+        has_run
     }
 
     /// Goes on with the run that is there, with so many workers.
@@ -84,11 +105,11 @@ impl Place {
             .args(["--json", "--cluster", workers, "--memory", "32M", "--threads", "1", "--events"])
             .arg(&events)
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+            .stdout(self.answer())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the command starts");
-        Search { child: Some(child), events, runs }
+        Search { child: Some(child), events, runs, answer: self.path("answer") }
     }
 
     /// The same by one process.
@@ -104,6 +125,7 @@ pub struct Search {
     pub child: Option<Child>,
     pub events: PathBuf,
     pub runs: PathBuf,
+    answer: PathBuf,
 }
 
 impl Search {
@@ -152,7 +174,8 @@ impl Search {
     pub fn end(mut self) -> (i32, Value, String) {
         let output = self.child.take().expect("it runs").wait_with_output().expect("it ends");
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        let result = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+        let answer = std::fs::read(&self.answer).expect("the file of the answer");
+        let result = serde_json::from_slice(&answer).unwrap_or(Value::Null);
         (output.status.code().unwrap_or(-1), result, told)
     }
 

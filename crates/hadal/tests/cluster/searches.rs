@@ -70,9 +70,15 @@ fn questions_about_infinite_runs_are_answered_with_a_lasso() {
     };
     const SAFE: &str = "[] !(Cabin1.Track2a && Cabin2.Track2a)";
     const WRONG: &str = "[] (Cabin2.Library -> <> Cabin2.Eichlinghofen)";
+    // Searches that end at the first lasso count what they saw until then, which is not the same for workers.
+    let ending = |result: &Value| -> Value {
+        ["verdict", "trace_length"].iter().map(|key| result[key].clone()).collect()
+    };
     for liveness in ["external-owcty", "external-map", "las-bfs", "las-astar"] {
         for formula in [SAFE, WRONG] {
-            assert_alike("hbahn.mdve", &["--ltl", formula, "--liveness", liveness], &about);
+            let compare: &dyn Fn(&Value) -> Value =
+                if formula == WRONG && liveness.starts_with("las") { &ending } else { &about };
+            assert_alike("hbahn.mdve", &["--ltl", formula, "--liveness", liveness], compare);
         }
     }
     // Several formulas are several searches.
