@@ -78,7 +78,7 @@ fn drawn(seed: u64, count: usize) -> Vec<Graph> {
 #[test]
 fn any_number_of_workers_gives_the_answer_and_the_lasso_of_one() {
     let mut wrong = 0;
-    for (n, graph) in drawn(3, 8).iter().enumerate() {
+    for (n, graph) in drawn(3, 24).iter().enumerate() {
         for engine in [External::Owcty, External::Map] {
             let asked = Asked { graph, engine, limits: Limits::default() };
             let alone = asked.done(1).remove(0);
@@ -96,7 +96,7 @@ fn any_number_of_workers_gives_the_answer_and_the_lasso_of_one() {
             }
         }
     }
-    assert!(wrong > 4, "{wrong}");
+    assert!(wrong > 2, "{wrong}");
 }
 
 #[test]
