@@ -22,7 +22,7 @@ use hadal_ltl::Ltl;
 use hadal_system::chance::{Asked, Formula, Horizon, Limit, Measure, Objective, Path, Sense, Summary};
 use hadal_system::{PropertyId, StateSpace, System};
 use std::sync::Arc;
-pub(crate) use summary::{Fold, compare, compare_bounds, summarise};
+pub(crate) use summary::{ExactFold, Fold, compare, compare_bounds, compare_exactly, summarise};
 
 /// What was found.
 #[derive(Clone, Debug, Default)]

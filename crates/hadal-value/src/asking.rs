@@ -1,14 +1,13 @@
 //! A question answered where there is room for it, and held against a bound where one is given.
 
+use crate::answer::compare_exactly;
 use crate::build::BuildError;
 use crate::disk::{self, Place, Tier};
 use crate::evidence::Wanted;
-use crate::values::Exact;
-use crate::{Answer, Options, Precision, SolveError, answer, exact, growing, numbers};
+use crate::{Answer, Options, Precision, SolveError, answer, growing, numbers};
 use hadal_system::chance::{Objective, Relation};
 use hadal_system::rows::Rational;
 use hadal_system::{StateSpace, System};
-use std::cmp::Ordering;
 use std::path::Path;
 
 /// The memory of what is on disk, unless another is given.
@@ -128,16 +127,7 @@ impl Threshold {
     /// Whether the value lies so; `None` where its bounds leave that open.
     pub fn decides(&self, answer: &Answer) -> Option<bool> {
         if let Some(exact) = &answer.exact {
-            let order = match exact {
-                Exact::Finite(value) => value.cmp(&exact::fraction(&self.bound)),
-                Exact::Infinite => Ordering::Greater,
-            };
-            return Some(match self.relation {
-                Relation::AtLeast => order.is_ge(),
-                Relation::Above => order.is_gt(),
-                Relation::AtMost => order.is_le(),
-                Relation::Below => order.is_lt(),
-            });
+            return Some(compare_exactly(exact, self.relation, &self.bound));
         }
         let (low, high) = answer.value?;
         decides(self.relation, &self.bound, (low, high))

@@ -91,7 +91,7 @@ struct Exactly<'a> {
 }
 
 /// What a fraction takes, with its place in a list.
-fn bytes(fraction: &RBig) -> u64 {
+pub(crate) fn bytes(fraction: &RBig) -> u64 {
     96 + (fraction.numerator().bit_len() + fraction.denominator().bit_len()) as u64 / 8
 }
 

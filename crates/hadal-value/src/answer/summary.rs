@@ -10,19 +10,23 @@ use hadal_system::rows::Rational;
 /// Whether the value of a state compares so with the bound; `None` where its bounds leave that open.
 pub(crate) fn compare(values: &Values, state: usize, relation: Relation, bound: &Rational) -> Option<bool> {
     if let Some(exact) = &values.exact {
-        let bound = crate::exact::fraction(bound);
-        let order = match &exact[state] {
-            Exact::Finite(value) => value.cmp(&bound),
-            Exact::Infinite => std::cmp::Ordering::Greater,
-        };
-        return Some(match relation {
-            Relation::Below => order.is_lt(),
-            Relation::AtMost => order.is_le(),
-            Relation::Above => order.is_gt(),
-            Relation::AtLeast => order.is_ge(),
-        });
+        return Some(compare_exactly(&exact[state], relation, bound));
     }
     compare_bounds((values.lower[state], values.upper[state]), relation, bound)
+}
+
+/// Whether a value compares so with the bound.
+pub(crate) fn compare_exactly(value: &Exact, relation: Relation, bound: &Rational) -> bool {
+    let order = match value {
+        Exact::Finite(value) => value.cmp(&crate::exact::fraction(bound)),
+        Exact::Infinite => std::cmp::Ordering::Greater,
+    };
+    match relation {
+        Relation::Below => order.is_lt(),
+        Relation::AtMost => order.is_le(),
+        Relation::Above => order.is_gt(),
+        Relation::AtLeast => order.is_ge(),
+    }
 }
 
 /// Whether a value between these compares so with the bound; `None` where that is open.
@@ -92,31 +96,45 @@ pub(crate) fn summarise(
     states.iter().for_each(|&s| fold.add((values.lower[s], values.upper[s])));
     answer.value = Some(fold.finish(summary)?);
     let Some(exact) = &values.exact else { return Ok(()) };
-    let order = |l: &&Exact, r: &&Exact| match (l, r) {
-        (Exact::Finite(l), Exact::Finite(r)) => l.cmp(r),
-        (Exact::Finite(_), Exact::Infinite) => std::cmp::Ordering::Less,
-        (Exact::Infinite, Exact::Finite(_)) => std::cmp::Ordering::Greater,
-        (Exact::Infinite, Exact::Infinite) => std::cmp::Ordering::Equal,
-    };
-    let all = || states.iter().map(|&s| &exact[s]);
-    let sum = || {
-        let mut total = RBig::ZERO;
-        for value in all() {
-            match value {
-                Exact::Finite(value) => total += value,
-                Exact::Infinite => return Exact::Infinite,
-            }
-        }
-        Exact::Finite(total)
-    };
-    answer.exact = match summary {
-        Summary::Least | Summary::Only => all().min_by(order).cloned(),
-        Summary::Greatest => all().max_by(order).cloned(),
-        Summary::Sum => Some(sum()),
-        _ => Some(match sum() {
-            Exact::Finite(total) => Exact::Finite(total / RBig::from(states.len() as u64)),
-            Exact::Infinite => Exact::Infinite,
-        }),
-    };
+    let mut fold = ExactFold::new(summary);
+    states.iter().for_each(|&s| fold.add(exact[s].clone()));
+    answer.exact = fold.finish();
     Ok(())
+}
+
+/// Exact values of several states that become one value.
+pub(crate) struct ExactFold {
+    summary: Summary,
+    count: u64,
+    kept: Option<Exact>,
+}
+
+impl ExactFold {
+    pub fn new(summary: Summary) -> Self {
+        ExactFold { summary, count: 0, kept: None }
+    }
+
+    pub fn add(&mut self, value: Exact) {
+        self.count += 1;
+        self.kept = Some(match (self.kept.take(), value) {
+            (None, value) => value,
+            (Some(old), value) => match (self.summary, &old, &value) {
+                (Summary::Least | Summary::Only, Exact::Finite(l), Exact::Finite(r)) if r < l => value,
+                (Summary::Least | Summary::Only, Exact::Infinite, _) => value,
+                (Summary::Least | Summary::Only, ..) => old,
+                (Summary::Greatest, Exact::Finite(l), Exact::Finite(r)) if r <= l => old,
+                (Summary::Greatest, Exact::Infinite, _) => old,
+                (Summary::Greatest, ..) => value,
+                (_, Exact::Finite(l), Exact::Finite(r)) => Exact::Finite(l + r),
+                _ => Exact::Infinite,
+            },
+        });
+    }
+
+    pub fn finish(self) -> Option<Exact> {
+        match (self.summary, self.kept?) {
+            (Summary::Mean, Exact::Finite(total)) => Some(Exact::Finite(total / RBig::from(self.count))),
+            (_, value) => Some(value),
+        }
+    }
 }

@@ -40,14 +40,6 @@ pub(super) struct Wanted {
 impl Wanted {
     fn of(system: &System, objective: &Objective, precision: Precision) -> Result<Self, SolveError> {
         let refused = |reason| Err(SolveError::NotOnDisk(reason));
-        let alone =
-            matches!(objective.states, Formula::Initial) && matches!(objective.asked, Asked::Value(..));
-        if precision.exact && (!alone || precision.policy) {
-            return refused(
-                "fractions are of a value in the initial states, without filters, bounds and policies: give more --memory with \
-                 --tier auto",
-            );
-        }
         if precision.paths != Nothing {
             return refused("paths are looked for in RAM: give more --memory with --tier auto");
         }

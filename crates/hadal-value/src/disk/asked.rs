@@ -3,19 +3,17 @@
 use super::DiskError;
 use super::answer::Wanted;
 use super::certify::Certified;
-use super::everywhere::{Everywhere, StateBounds, solve_everywhere};
-use super::exactly::Exactly;
+use super::everywhere::{Everywhere, solve_everywhere};
 use super::journal::Journal;
-use super::parts::{Part, Sets};
+use super::parts::{Part, Series, Sets};
 use super::policy::{self, Induced};
 use super::rows::{Rows, States};
-use super::solve::{How, Question, Tier, solve, solve_exactly};
+use super::solve::{How, Question, Tier, solve};
 use crate::answer::{Answer, Fold, Following, Policy};
 use crate::asking::Threshold;
 use crate::certificate::Steps;
-use crate::values::{Exact, other_probability};
+use crate::values::other_probability;
 use crate::{Precision, SolveError};
-use dashu_ratio::RBig;
 use hadal_store::Disk;
 use hadal_system::chance::{Asked, Formula, Measure, Objective, Path, Relation, Sense, Summary};
 use hadal_system::rows::Rational;
@@ -28,6 +26,36 @@ const NO_RANKS: &str = "formulas with several temporal operators and bounds on r
     written down, and what is earned without a target has no rank to show progress with";
 
 pub(super) type Bounds = (f64, f64);
+
+/// So often a precision is made sharper for a value whose complement was found.
+const ROUNDS: u32 = 4;
+
+/// Whether bounds lie further apart than they may.
+fn is_wide((low, high): Bounds, relative: f64) -> bool {
+    low.is_finite() && high - low > relative * high
+}
+
+/// Bounds of the least or the greatest of some values.
+fn extreme(bounds: &[Bounds], sense: Sense) -> Bounds {
+    let pick = |of: fn(&Bounds) -> f64| match sense {
+        Sense::Least => bounds.iter().map(of).fold(f64::INFINITY, f64::min),
+        Sense::Greatest => bounds.iter().map(of).fold(0.0, f64::max),
+    };
+    (pick(|b| b.0), pick(|b| b.1))
+}
+
+/// Solves in a part of the journal that only this round has.
+fn in_round<T>(
+    journal: Option<&mut Journal>,
+    round: u32,
+    solve: impl FnOnce(Option<&mut Journal>) -> T,
+) -> T {
+    match (journal, round) {
+        (None, _) => solve(None),
+        (journal, 0) => solve(journal),
+        (Some(journal), _) => journal.scoped(&format!("round-{round}-"), |journal| solve(Some(journal))),
+    }
+}
 
 /// Answers questions about `rows`.
 pub(super) struct Solver<'g, R> {
@@ -69,16 +97,19 @@ impl<R: Rows + States> Solver<'_, R> {
             || self.precision.certificate;
         match &objective.asked {
             Asked::Value(measure, sense) if self.precision.exact => {
-                self.exact_value(measure, *sense, journal)
+                let chosen = self.chosen(objective)?;
+                let measure = (measure, *sense);
+                let mut answer = self.exact_value(measure, &chosen, objective.summary, journal)?;
+                if self.precision.policy || self.precision.certificate {
+                    let all = self.everywhere(measure.0, measure.1, self.precision, None)?;
+                    self.show(objective, measure, &all, &mut answer)?;
+                }
+                Ok(answer)
             }
             Asked::Value(measure, sense) if of_all => {
                 self.value_of_all(objective, (measure, *sense), journal)
             }
-            Asked::Value(measure, sense) => {
-                let (low, high, mut answer) = self.value(measure, *sense, self.precision, journal)?;
-                answer.value = Some((low, high));
-                Ok(answer)
-            }
+            Asked::Value(measure, sense) => self.value(measure, *sense, journal),
             Asked::Truth(Formula::Compares { value, relation, bound })
                 if matches!(objective.states, Formula::Initial) =>
             {
@@ -105,71 +136,53 @@ impl<R: Rows + States> Solver<'_, R> {
         }
     }
 
-    /// The value of the initial states.
+    /// The value of the initial states, as sharp as it is asked for.
     fn value(
         &self,
         measure: &Measure,
         sense: Sense,
-        precision: Precision,
-        journal: Option<&mut Journal>,
-    ) -> Result<(f64, f64, Answer), SolveError> {
-        let (inner, inward, negated) = uncomplemented(measure, sense);
-        let how = How { sense: inward, precision: precision.relative, tier: self.tier };
-        let (bounds, sweeps, tier) = match self.part(&inner, inward, &journal)? {
-            Part::Open(sets) => {
-                let found = solve(self.rows, self.initial, sets.question(), how, journal)?;
-                (found.bounds, found.sweeps, found.tier)
+        mut journal: Option<&mut Journal>,
+    ) -> Result<Answer, SolveError> {
+        let mut precision = self.precision;
+        for round in 0.. {
+            let (bounds, sharpens, mut answer) =
+                in_round(journal.as_deref_mut(), round, |j| self.values(measure, sense, precision, j))?;
+            if round == ROUNDS || !sharpens || !bounds.iter().any(|b| is_wide(*b, self.precision.relative)) {
+                answer.value = Some(extreme(&bounds, sense));
+                return Ok(answer);
             }
-            Part::Swept(values, sweeps) => {
-                let bounds = self.initial.iter().map(|&s| values[s as usize]).collect();
-                (bounds, sweeps, self.tier.unwrap_or(Tier::SemiExternal))
-            }
-        };
-        let bounds: Vec<Bounds> =
-            bounds.into_iter().map(|b| if negated { other_probability(b) } else { b }).collect();
-        let pick = |of: fn(&Bounds) -> f64| match sense {
-            Sense::Least => bounds.iter().map(of).fold(f64::INFINITY, f64::min),
-            Sense::Greatest => bounds.iter().map(of).fold(0.0, f64::max),
-        };
-        Ok((pick(|b| b.0), pick(|b| b.1), Answer { sweeps, tier: tier.name(), ..Answer::default() }))
+            precision.relative /= 8.0;
+        }
+        Err(SolveError::Undecided)
     }
 
-    /// The value of the initial states, exactly.
-    fn exact_value(
+    /// The values of the initial states, and whether more precision would make them sharper.
+    fn values(
         &self,
         measure: &Measure,
         sense: Sense,
-        journal: Option<&mut Journal>,
-    ) -> Result<Answer, SolveError> {
-        let (inner, inward, negated) = uncomplemented(measure, sense);
-        let how = How { sense: inward, precision: self.precision.relative, tier: self.tier };
-        let Part::Open(sets) = self.part(&inner, inward, &journal)? else {
-            return Err(SolveError::NotOnDisk(
-                "questions with a bound on steps are swept in floating point: give more --memory with --tier auto",
-            ));
-        };
-        let room = (how, self.precision.room);
-        let mut passing = self.passing();
-        let journal = journal.or(passing.as_mut());
-        let Exactly { found, exact } =
-            solve_exactly(self.rows, self.initial, sets.question(), room, journal)?;
-        let mut fold = Fold::default();
-        found.bounds.iter().for_each(|&b| fold.add(if negated { other_probability(b) } else { b }));
-        let other = |value: Exact| match value {
-            Exact::Finite(value) if negated => Exact::Finite(RBig::ONE - value),
-            value => value,
-        };
-        let order = |l: &Exact, r: &Exact| match (l, r) {
-            (Exact::Finite(l), Exact::Finite(r)) => l.cmp(r),
-            (l, r) => (*l == Exact::Infinite).cmp(&(*r == Exact::Infinite)),
-        };
-        let exact = exact.into_iter().map(other);
-        let (summary, exact) = match sense {
-            Sense::Least => (Summary::Least, exact.min_by(order)),
-            Sense::Greatest => (Summary::Greatest, exact.max_by(order)),
-        };
-        let value = Some(fold.finish(summary)?);
-        Ok(Answer { value, exact, sweeps: found.sweeps, tier: found.tier.name(), ..Answer::default() })
+        precision: Precision,
+        mut journal: Option<&mut Journal>,
+    ) -> Result<(Vec<Bounds>, bool, Answer), SolveError> {
+        let (inner, sense, negated) = uncomplemented(measure, sense);
+        let how = How { sense, precision: precision.relative, tier: self.tier };
+        let (mut bounds, sharpens, sweeps, tier) =
+            match self.part(&inner, sense, precision, journal.as_deref_mut())? {
+                Part::Open(sets) => {
+                    let mut passing = self.passing();
+                    let journal = journal.or(passing.as_mut());
+                    let found = solve(self.rows, self.initial, sets.question(), how, journal)?;
+                    (found.bounds, true, found.sweeps, found.tier)
+                }
+                Part::Swept(series) => {
+                    let bounds = self.initial.iter().map(|&s| series.values[s as usize]).collect();
+                    (bounds, series.sharpens, series.sweeps, self.tier.unwrap_or(Tier::SemiExternal))
+                }
+            };
+        if negated {
+            bounds.iter_mut().for_each(|b| *b = other_probability(*b));
+        }
+        Ok((bounds, sharpens, Answer { sweeps, tier: tier.name(), ..Answer::default() }))
     }
 
     /// Whether the value of every initial state compares so with a bound.
@@ -179,21 +192,26 @@ impl<R: Rows + States> Solver<'_, R> {
         (relation, bound): (Relation, &Rational),
         mut journal: Option<&mut Journal>,
     ) -> Result<Answer, SolveError> {
-        let mut precision = self.precision;
+        let (mut precision, sense) = (self.precision, relation.hardest());
         for round in 0..3 {
-            // What is committed is of the first round.
-            let kept = if round == 0 { journal.take() } else { None };
-            let mut passing = self.passing();
-            let journal = if round == 0 { kept } else { passing.as_mut() };
-            let (low, high, mut answer) = self.value(measure, relation.hardest(), precision, journal)?;
-            if let Some(holds) = crate::asking::decides(relation, bound, (low, high)) {
+            let (bounds, sharpens, mut answer) =
+                in_round(journal.as_deref_mut(), round, |j| self.values(measure, sense, precision, j))?;
+            if let Some(holds) = crate::asking::decides(relation, bound, extreme(&bounds, sense)) {
                 answer.verdict = Some(holds);
                 return Ok(answer);
+            }
+            if !sharpens {
+                break;
             }
             precision.relative /= 64.0;
         }
         // The bounds touch it: only the value itself can say.
-        let mut answer = self.exact_value(measure, relation.hardest(), self.passing().as_mut())?;
+        let chosen = self.formula(&Formula::Initial)?;
+        let summary = match sense {
+            Sense::Least => Summary::Least,
+            Sense::Greatest => Summary::Greatest,
+        };
+        let mut answer = self.exact_value((measure, sense), &chosen, summary, None)?;
         let threshold = Threshold { relation, bound: *bound };
         answer.verdict = Some(threshold.decides(&answer).ok_or(SolveError::Undecided)?);
         (answer.value, answer.exact) = (None, None);
@@ -210,13 +228,20 @@ impl<R: Rows + States> Solver<'_, R> {
         &self,
         objective: &Objective,
         (measure, sense): (&Measure, Sense),
-        journal: Option<&mut Journal>,
+        mut journal: Option<&mut Journal>,
     ) -> Result<Answer, SolveError> {
-        let chosen = self.formula(&objective.states)?;
-        if !chosen.contains(&true) {
-            return Err(SolveError::NoState);
-        }
-        let all = self.everywhere(measure, sense, self.precision, journal)?;
+        let chosen = self.chosen(objective)?;
+        let (mut precision, mut round) = (self.precision, 0);
+        let all = loop {
+            let all =
+                in_round(journal.as_deref_mut(), round, |j| self.everywhere(measure, sense, precision, j))?;
+            let mut wide = false;
+            all.scan(|state, b| wide |= chosen[state as usize] && is_wide(b, self.precision.relative))?;
+            if round == ROUNDS || !wide || !all.sharpens() {
+                break all;
+            }
+            (round, precision.relative) = (round + 1, precision.relative / 8.0);
+        };
         let mut answer = Answer { sweeps: all.sweeps, tier: all.tier.name(), ..Answer::default() };
         let mut fold = Fold::default();
         all.scan(|state, bounds| {
@@ -225,8 +250,26 @@ impl<R: Rows + States> Solver<'_, R> {
             }
         })?;
         answer.value = Some(fold.finish(objective.summary)?);
+        self.show(objective, (measure, sense), &all, &mut answer)?;
+        Ok(answer)
+    }
+
+    /// The states of a filter, of which there are some.
+    fn chosen(&self, objective: &Objective) -> Result<Vec<bool>, SolveError> {
+        let chosen = self.formula(&objective.states)?;
+        if chosen.contains(&true) { Ok(chosen) } else { Err(SolveError::NoState) }
+    }
+
+    /// The policy and the certificate, where they are wanted.
+    fn show(
+        &self,
+        objective: &Objective,
+        (measure, sense): (&Measure, Sense),
+        all: &All,
+        answer: &mut Answer,
+    ) -> Result<(), SolveError> {
         if self.precision.policy {
-            answer.policy = Some(self.follow(&all)?);
+            answer.policy = Some(self.follow(all)?);
         }
         if self.precision.certificate {
             if !matches!(objective.states, Formula::Initial) {
@@ -236,10 +279,10 @@ impl<R: Rows + States> Solver<'_, R> {
             }
             answer.certificate = Some(match Steps::of(measure, sense) {
                 Some(steps) => self.certify_steps(&steps, &objective.text)?,
-                None => self.certify(&all, &objective.text)?,
+                None => self.certify(all, &objective.text)?,
             });
         }
-        Ok(answer)
+        Ok(())
     }
 
     /// What is answered on a product, or earned without end, has neither a policy of states nor ranks.
@@ -248,7 +291,7 @@ impl<R: Rows + States> Solver<'_, R> {
     }
 
     fn certify(&self, all: &All, text: &str) -> Result<crate::certificate::Certificate, SolveError> {
-        let Some((sets, found)) = &all.open else {
+        let Some((sets, found)) = all.open() else {
             return Err(SolveError::NoCertificate("a bound on steps has an upper end: write [a,b]"));
         };
         if !self.shows(sets) {
@@ -264,7 +307,9 @@ impl<R: Rows + States> Solver<'_, R> {
                     precision: self.precision.relative,
                     tier: self.side_tier(),
                 };
-                Some(solve_everywhere(self.rows, question, how, self.passing().as_mut())?.bounds)
+                Some(
+                    solve_everywhere(self.rows, self.initial, question, how, self.passing().as_mut())?.bounds,
+                )
             }
             false => None,
         };
@@ -284,7 +329,7 @@ impl<R: Rows + States> Solver<'_, R> {
 
     /// What comes of the policy of some values from the initial states.
     fn follow(&self, all: &All) -> Result<Policy, SolveError> {
-        let open = all.open.as_ref().filter(|(sets, _)| self.shows(sets));
+        let open = all.open().filter(|(sets, _)| self.shows(sets));
         let Some((sets, found)) = open else { return Err(SolveError::NoPolicy) };
         let choices = policy::of(self.rows, (sets, all.sense), found, self.disk.as_ref())?;
         let chain = Induced { rows: self.rows, policy: &choices.of };
@@ -332,28 +377,21 @@ impl<R: Rows + States> Solver<'_, R> {
         measure: &Measure,
         sense: Sense,
         precision: Precision,
-        journal: Option<&mut Journal>,
+        mut journal: Option<&mut Journal>,
     ) -> Result<All, SolveError> {
         let (inner, sense, negated) = uncomplemented(measure, sense);
         let how = How { sense, precision: precision.relative, tier: self.tier };
-        Ok(match self.part(&inner, sense, &journal)? {
-            Part::Swept(swept, sweeps) => {
-                let tier = self.tier.unwrap_or(Tier::SemiExternal);
-                All { open: None, swept: StateBounds::Ram(swept), sense, negated, sweeps, tier }
+        Ok(match self.part(&inner, sense, precision, journal.as_deref_mut())? {
+            Part::Swept(series) => {
+                let (sweeps, tier) = (series.sweeps, self.tier.unwrap_or(Tier::SemiExternal));
+                All { found: Values::Swept(series), sense, negated, sweeps, tier }
             }
             Part::Open(sets) => {
                 let mut passing = self.passing();
                 let journal = journal.or(passing.as_mut());
-                let found = solve_everywhere(self.rows, sets.question(), how, journal)?;
+                let found = solve_everywhere(self.rows, self.initial, sets.question(), how, journal)?;
                 let (sweeps, tier) = (found.sweeps, found.tier);
-                All {
-                    open: Some((sets, found)),
-                    swept: StateBounds::Ram(Vec::new()),
-                    sense,
-                    negated,
-                    sweeps,
-                    tier,
-                }
+                All { found: Values::Open(sets, found), sense, negated, sweeps, tier }
             }
         })
     }
@@ -361,10 +399,7 @@ impl<R: Rows + States> Solver<'_, R> {
 
 /// Values of all states.
 pub(super) struct All {
-    /// The sets of an unbounded question and what was found.
-    open: Option<(Sets, Everywhere)>,
-    /// The values of a bounded one.
-    swept: StateBounds,
+    found: Values,
     /// What was looked for, before a complement is taken.
     sense: Sense,
     /// Whether values are 1 less what was found.
@@ -373,10 +408,38 @@ pub(super) struct All {
     tier: Tier,
 }
 
+enum Values {
+    /// The sets of an unbounded question and what was found.
+    Open(Sets, Everywhere),
+    Swept(Series),
+}
+
 impl All {
     /// Tells the bounds of every state.
     pub(super) fn scan(&self, mut each: impl FnMut(u64, Bounds)) -> Result<(), DiskError> {
-        let bounds = self.open.as_ref().map_or(&self.swept, |(_, found)| &found.bounds);
-        bounds.scan(|state, b| each(state, if self.negated { other_probability(b) } else { b }))
+        let mut tell = |state, b| each(state, if self.negated { other_probability(b) } else { b });
+        match &self.found {
+            Values::Open(_, found) => found.bounds.scan(tell),
+            Values::Swept(series) => {
+                series.values.iter().enumerate().for_each(|(state, &bounds)| tell(state as u64, bounds));
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether more precision would make bounds sharper.
+    fn sharpens(&self) -> bool {
+        match &self.found {
+            Values::Open(..) => true,
+            Values::Swept(series) => series.sharpens,
+        }
+    }
+
+    /// The sets of an unbounded question and what was found.
+    fn open(&self) -> Option<(&Sets, &Everywhere)> {
+        match &self.found {
+            Values::Open(sets, found) => Some((sets, found)),
+            Values::Swept(_) => None,
+        }
     }
 }

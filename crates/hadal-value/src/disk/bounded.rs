@@ -1,10 +1,22 @@
-//! Values of bounded questions: as many scans as there are steps, rounded outward, bounds of all states in RAM.
+//! Values of bounded questions: as many scans as there are steps, values of all states in RAM: two bounds, rounded outward, or a
+//! fraction. Bounds are committed now and then.
 
 use super::DiskError;
+use super::graph::run_options;
+use super::journal::Journal;
 use super::rows::{Row, Rows};
+use super::vector::{read_bounds, write_bounds};
+use crate::SolveError;
 use crate::bounded::Rule;
+use crate::build::BuildError;
+use crate::exact::{self, fraction};
+use crate::numbers::Numbers;
 use crate::optimistic::{lowered, raised};
+use dashu_ratio::RBig;
+use hadal_store::{Reservation, RunFile};
 use hadal_system::chance::Sense;
+
+type Bounds = (f64, f64);
 
 /// What is swept.
 pub(super) struct Sweeps<'r, R> {
@@ -14,54 +26,201 @@ pub(super) struct Sweeps<'r, R> {
     pub rewards: bool,
 }
 
-impl<R: Rows> Sweeps<'_, R> {
-    /// The bounds after `steps` more steps, and the scans it took.
-    pub fn run(
-        &self,
-        mut values: Vec<(f64, f64)>,
-        steps: u64,
-        rule: impl Fn(usize) -> Rule,
-    ) -> Result<(Vec<(f64, f64)>, u64), DiskError> {
-        let mut next = values.clone();
-        for done in 0..steps {
-            self.rows.scan(|state, row| {
-                let state = state as usize;
-                next[state] = match rule(state) {
-                    Rule::Zero => (0.0, 0.0),
-                    Rule::One => (1.0, 1.0),
-                    Rule::Best => self.best(row, &values),
-                };
-            })?;
-            std::mem::swap(&mut values, &mut next);
-            if values == next {
-                return Ok((values, done + 1));
-            }
-        }
-        Ok((values, steps))
+/// What a state has while it is swept.
+pub(super) trait Swept: Clone + PartialEq {
+    /// A number of a graph; numbers 0 and 1 are 0 and 1.
+    fn number(numbers: &Numbers, at: u32) -> Self;
+    /// What a choice gives.
+    fn sum(numbers: &Numbers, reward: u32, branches: &[(u64, u32)], values: &[Self]) -> Self;
+    /// The better of two.
+    fn better(self, other: Self, sense: Sense) -> Self;
+    /// What it takes beside its place in a list, in bytes.
+    fn bytes(&self) -> u64;
+    /// Commits values and words that say how far they are.
+    fn commit(values: &[Self], words: Vec<u64>, journal: &mut Journal) -> Result<(), DiskError>;
+    /// Goes back to values that were committed.
+    fn restore(values: &mut [Self], run: &RunFile) -> Result<(), DiskError>;
+}
+
+impl Swept for Bounds {
+    fn number(numbers: &Numbers, at: u32) -> Self {
+        (numbers.below()[at as usize], numbers.above()[at as usize])
     }
 
-    fn best(&self, row: &Row, values: &[(f64, f64)]) -> (f64, f64) {
-        let numbers = self.rows.numbers();
-        let mut best: Option<(f64, f64)> = None;
-        for (branches, reward) in row.choices() {
-            let reward = if self.rewards { reward as usize } else { 0 };
-            let (mut low, mut high) = (numbers.below()[reward], numbers.above()[reward]);
-            if let ([(to, 1)], 0) = (branches, reward) {
-                (low, high) = values[*to as usize];
-            } else {
-                for &(to, weight) in branches {
-                    let value = values[to as usize];
-                    low += numbers.below()[weight as usize] * value.0;
-                    high += numbers.above()[weight as usize] * value.1;
-                }
-                (low, high) = (lowered(low, branches.len()), raised(high, branches.len()));
-            }
-            best = Some(match (best, self.sense) {
-                (None, _) => (low, high),
-                (Some(b), Sense::Least) => (b.0.min(low), b.1.min(high)),
-                (Some(b), Sense::Greatest) => (b.0.max(low), b.1.max(high)),
-            });
+    #[inline]
+    fn sum(numbers: &Numbers, reward: u32, branches: &[(u64, u32)], values: &[Self]) -> Self {
+        if let ([(to, 1)], 0) = (branches, reward) {
+            return values[*to as usize];
         }
-        best.unwrap_or((0.0, 0.0))
+        let (mut low, mut high) = Bounds::number(numbers, reward);
+        for &(to, weight) in branches {
+            let value = values[to as usize];
+            low += numbers.below()[weight as usize] * value.0;
+            high += numbers.above()[weight as usize] * value.1;
+        }
+        (lowered(low, branches.len()), raised(high, branches.len()))
+    }
+
+    #[inline]
+    fn better(self, other: Self, sense: Sense) -> Self {
+        match sense {
+            Sense::Least => (self.0.min(other.0), self.1.min(other.1)),
+            Sense::Greatest => (self.0.max(other.0), self.1.max(other.1)),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        0
+    }
+
+    fn commit(values: &[Self], words: Vec<u64>, journal: &mut Journal) -> Result<(), DiskError> {
+        let run = write_bounds(journal, values.iter().enumerate().map(|(state, &b)| (state as u64, b)))?;
+        journal.put_run(SWEPT, &run);
+        journal.put_words(SWEPT, words);
+        journal.commit()
+    }
+
+    fn restore(values: &mut [Self], run: &RunFile) -> Result<(), DiskError> {
+        read_bounds(run, |state, bounds| values[state as usize] = bounds)
+    }
+}
+
+impl Swept for RBig {
+    fn number(numbers: &Numbers, at: u32) -> Self {
+        fraction(&numbers.exact(at))
+    }
+
+    fn sum(numbers: &Numbers, reward: u32, branches: &[(u64, u32)], values: &[Self]) -> Self {
+        let mut sum = RBig::number(numbers, reward);
+        for &(to, weight) in branches {
+            sum += RBig::number(numbers, weight) * &values[to as usize];
+        }
+        sum
+    }
+
+    fn better(self, other: Self, sense: Sense) -> Self {
+        match sense {
+            Sense::Least => self.min(other),
+            Sense::Greatest => self.max(other),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        exact::bytes(self)
+    }
+
+    /// Fractions belong to the process alone.
+    fn commit(_: &[Self], _: Vec<u64>, _: &mut Journal) -> Result<(), DiskError> {
+        Ok(())
+    }
+
+    fn restore(_: &mut [Self], _: &RunFile) -> Result<(), DiskError> {
+        Ok(())
+    }
+}
+
+/// The run of values in a journal, and how far they are.
+const SWEPT: &str = "swept";
+
+/// How several series of sweeps go on: how many were made, where they are committed, and what they may take.
+#[derive(Default)]
+pub(super) struct Pace<'j> {
+    pub journal: Option<&'j mut Journal>,
+    pub sweeps: u64,
+    /// What fractions take, and what they may.
+    pub memory: Option<Reservation>,
+    pub room: Option<u64>,
+    /// The number of the series.
+    pub series: u64,
+}
+
+impl Pace<'_> {
+    /// How many steps of the next series were made already, with the values after them.
+    fn begin<V: Swept>(&mut self, values: &mut [V]) -> Result<u64, DiskError> {
+        let Some(journal) = self.journal.as_deref_mut() else { return Ok(0) };
+        let Some(&[series, done, sweeps]) = journal.words(SWEPT) else { return Ok(0) };
+        let options = run_options(3, 0, journal.disk().governor.limit());
+        match journal.run(SWEPT, &options)? {
+            Some(run) if series == self.series => {
+                V::restore(values, &run)?;
+                self.sweeps = sweeps;
+                Ok(done)
+            }
+            // A later one was committed, whose values replace these.
+            Some(_) if series > self.series => Ok(u64::MAX),
+            _ => Ok(0),
+        }
+    }
+
+    /// Sets aside what fractions take.
+    fn holds(&mut self, bytes: u64, states: usize) -> Result<(), SolveError> {
+        let states = states as u64;
+        if let Some(limit) = self.room.filter(|&room| bytes > room) {
+            return Err(BuildError::Memory { limit, states }.into());
+        }
+        if let Some(memory) = &mut self.memory {
+            memory.try_resize(bytes).map_err(|over| BuildError::Memory { limit: over.limit, states })?;
+        }
+        Ok(())
+    }
+}
+
+impl<R: Rows> Sweeps<'_, R> {
+    /// The values after `steps` more steps.
+    pub fn run<V: Swept>(
+        &self,
+        mut values: Vec<V>,
+        steps: u64,
+        rule: impl Fn(usize) -> Rule,
+        pace: &mut Pace,
+    ) -> Result<Vec<V>, SolveError> {
+        pace.series += 1;
+        let mut next = values.clone();
+        let mut done = pace.begin(&mut values)?;
+        // What values and those after the sweep take.
+        let mut held: u64 = values.iter().map(V::bytes).sum();
+        let mut later = held;
+        while done < steps {
+            let mut full = None;
+            self.rows.scan(|state, row| {
+                if full.is_some() {
+                    return;
+                }
+                let state = state as usize;
+                let value = match rule(state) {
+                    Rule::Zero => V::number(self.rows.numbers(), 0),
+                    Rule::One => V::number(self.rows.numbers(), 1),
+                    Rule::Best => self.best(row, &values),
+                };
+                let bytes = value.bytes();
+                if bytes > 0 {
+                    later = later + bytes - next[state].bytes();
+                    full = pace.holds(held + later, values.len()).err();
+                }
+                next[state] = value;
+            })?;
+            if let Some(error) = full {
+                return Err(error);
+            }
+            std::mem::swap(&mut values, &mut next);
+            std::mem::swap(&mut held, &mut later);
+            done += 1;
+            pace.sweeps += 1;
+            if values == next {
+                break;
+            }
+            if let Some(journal) = pace.journal.as_deref_mut().filter(|journal| journal.is_due()) {
+                V::commit(&values, vec![pace.series, done, pace.sweeps], journal)?;
+            }
+        }
+        Ok(values)
+    }
+
+    fn best<V: Swept>(&self, row: &Row, values: &[V]) -> V {
+        let numbers = self.rows.numbers();
+        let choices = row.choices().map(|(branches, reward)| {
+            V::sum(numbers, if self.rewards { reward } else { 0 }, branches, values)
+        });
+        choices.reduce(|l, r| l.better(r, self.sense)).unwrap_or_else(|| V::number(numbers, 0))
     }
 }

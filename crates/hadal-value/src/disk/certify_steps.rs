@@ -2,7 +2,7 @@
 //! reached as early as it can be.
 
 use super::asked::{Bounds, Solver};
-use super::bounded::Sweeps;
+use super::bounded::{Pace, Sweeps};
 use super::rows::{Rows, States};
 use super::solve::reserve;
 use crate::SolveError;
@@ -51,7 +51,7 @@ impl<R: Rows + States> Solver<'_, R> {
                 Some(false) => Rule::Zero,
                 None => Rule::Best,
             };
-            values = sweeps.run(values, 1, rule)?.0;
+            values = sweeps.run(values, 1, rule, &mut Pace::default())?;
             let mut failed = None;
             self.rows.tell(|number, state| {
                 let at = number as usize;

@@ -77,7 +77,7 @@ pub fn answer_growing_with(
                 Sets { through: through.clone(), target, rewards: question.reward.is_some(), total: None };
             let how = How { sense: question.sense, precision, tier: Some(Tier::SemiExternal) };
             let mut passing = Journal::passing(journal.disk());
-            let found = solve_everywhere(&graph, sets.question(), how, Some(&mut passing))?;
+            let found = solve_everywhere(&graph, &[], sets.question(), how, Some(&mut passing))?;
             Ok((sets, found))
         };
         let (wins, loses) = (solve(true)?, solve(false)?);

@@ -90,11 +90,13 @@ pub struct Everywhere {
 }
 
 /// Bytes a state while bounds are found: what is known, end components, nodes.
-const EVERYWHERE: u64 = 1 + 4 + 4;
+pub(super) const EVERYWHERE: u64 = 1 + 4 + 4;
 
-/// Answers a question about `rows` for all states; with a journal their bounds are in a file.
+/// Answers a question about `rows` for all states; with a journal their bounds are in a file. Equations are written down with the
+/// states `initial`, so that whoever asks of those alone finds them.
 pub fn solve_everywhere<R: Rows>(
     rows: &R,
+    initial: &[u64],
     question: Question,
     how: How,
     mut journal: Option<&mut Journal>,
@@ -103,7 +105,7 @@ pub fn solve_everywhere<R: Rows>(
     let memory = reserve(rows.states(), EVERYWHERE, journal.as_deref().map(governor))?;
     let (equations, stages) = match journal.as_deref_mut().map(recall).transpose()?.flatten() {
         Some(kept) => kept,
-        None => write_down(rows, &settling, &[], how.sense, journal.as_deref_mut())?,
+        None => write_down(rows, &settling, initial, how.sense, journal.as_deref_mut())?,
     };
     let Settling { known, groups, .. } = settling;
     let (node_of, nodes) = number(&Settled { known: &known, groups: &groups, initial: &[] });
@@ -145,7 +147,7 @@ pub fn solve_everywhere<R: Rows>(
 }
 
 /// The bounds of a state whose value is known.
-fn certain(known: Known) -> Option<Bounds> {
+pub(super) fn certain(known: Known) -> Option<Bounds> {
     match known {
         Known::Zero => Some((0.0, 0.0)),
         Known::One => Some((1.0, 1.0)),

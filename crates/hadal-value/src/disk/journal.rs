@@ -29,6 +29,8 @@ pub struct Journal {
     folder: Option<RunFolder>,
     runs: BTreeMap<String, Kept>,
     words: BTreeMap<String, Vec<u64>>,
+    /// Stands before every name.
+    scope: String,
     last: Instant,
     cost: Duration,
     resumed: bool,
@@ -42,6 +44,7 @@ impl Journal {
             folder: None,
             runs: BTreeMap::new(),
             words: BTreeMap::new(),
+            scope: String::new(),
             last: Instant::now(),
             cost: Duration::ZERO,
             resumed: false,
@@ -92,20 +95,34 @@ impl Journal {
         &self.disk
     }
 
+    /// Does something whose names are its own.
+    pub fn scoped<T>(&mut self, scope: &str, act: impl FnOnce(&mut Journal) -> T) -> T {
+        let around = self.scope.len();
+        self.scope.push_str(scope);
+        let found = act(self);
+        self.scope.truncate(around);
+        found
+    }
+
+    fn named(&self, name: &str) -> String {
+        format!("{}{name}", self.scope)
+    }
+
     /// The run of this name, written with options like these.
     pub fn run(&mut self, name: &str, options: &RunOptions) -> Result<Option<RunFile>, DiskError> {
-        let run = match self.runs.get(name) {
+        let name = self.named(name);
+        let run = match self.runs.get(&name) {
             None => return Ok(None),
             Some(Kept::Open(run)) => return Ok(Some(run.clone())),
             Some(Kept::Closed(file)) => RunFile::open(&self.disk, &file.name, options)?,
         };
-        self.runs.insert(name.to_owned(), Kept::Open(run.clone()));
+        self.runs.insert(name, Kept::Open(run.clone()));
         Ok(Some(run))
     }
 
     /// The file behind a name.
     pub fn file_of(&self, name: &str) -> Option<String> {
-        self.runs.get(name).map(|kept| match kept {
+        self.runs.get(&self.named(name)).map(|kept| match kept {
             Kept::Open(run) => run.name().to_owned(),
             Kept::Closed(file) => file.name.clone(),
         })
@@ -113,23 +130,24 @@ impl Journal {
 
     /// The words of this name.
     pub fn words(&self, name: &str) -> Option<&[u64]> {
-        self.words.get(name).map(Vec::as_slice)
+        self.words.get(&self.named(name)).map(Vec::as_slice)
     }
 
     /// Names a run.
-    pub fn put_run(&mut self, name: impl Into<String>, run: &RunFile) {
-        self.runs.insert(name.into(), Kept::Open(run.clone()));
+    pub fn put_run(&mut self, name: impl AsRef<str>, run: &RunFile) {
+        self.runs.insert(self.named(name.as_ref()), Kept::Open(run.clone()));
     }
 
     /// Names words.
-    pub fn put_words(&mut self, name: impl Into<String>, words: Vec<u64>) {
-        self.words.insert(name.into(), words);
+    pub fn put_words(&mut self, name: impl AsRef<str>, words: Vec<u64>) {
+        self.words.insert(self.named(name.as_ref()), words);
     }
 
     /// Forgets everything whose name begins so.
     pub fn forget(&mut self, prefix: &str) {
-        self.runs.retain(|name, _| !name.starts_with(prefix));
-        self.words.retain(|name, _| !name.starts_with(prefix));
+        let prefix = self.named(prefix);
+        self.runs.retain(|name, _| !name.starts_with(&prefix));
+        self.words.retain(|name, _| !name.starts_with(&prefix));
     }
 
     /// Makes all names the state that a later process finds.

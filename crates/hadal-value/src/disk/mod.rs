@@ -15,6 +15,7 @@ mod everywhere;
 mod exactly;
 mod explore;
 mod faithful;
+mod fractions;
 mod graph;
 mod jacobi;
 mod journal;

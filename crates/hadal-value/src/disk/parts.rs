@@ -1,17 +1,18 @@
 //! A measure in the parts that are solved: sets of states for equations, or the values that so many sweeps give.
 
 use super::asked::{Bounds, Solver, TIMED};
-use super::bounded::Sweeps;
+use super::bounded::{Pace, Sweeps, Swept};
 use super::certain::Search;
 use super::everywhere::solve_everywhere;
 use super::journal::Journal;
 use super::rows::{Rows, States};
 use super::solve::{COMPONENTS, How, Question, reserve};
-use crate::SolveError;
-use crate::answer::compare_bounds;
+use crate::answer::{compare_bounds, compare_exactly};
 use crate::bounded::Rule;
 use crate::components::NONE;
+use crate::{Precision, SolveError};
 use hadal_ltl::translate::constant;
+use hadal_store::Reservation;
 use hadal_system::chance::{Formula, Horizon, Limit, Measure, Path, Sense};
 
 /// What is followed beside states is followed from the initial states on.
@@ -23,8 +24,20 @@ pub(super) enum Part {
     /// By equations.
     Open(Sets),
     /// By so many sweeps, done.
-    Swept(Vec<Bounds>, u64),
+    Swept(Series),
 }
+
+/// Bounds of all states after some sweeps.
+pub(super) struct Series {
+    pub values: Vec<Bounds>,
+    pub sweeps: u64,
+    /// Whether more precision would make them sharper.
+    pub sharpens: bool,
+    _memory: Option<Reservation>,
+}
+
+/// Bytes a state: its bounds before and after a sweep, two sets.
+const SERIES: u64 = 2 * 16 + 4;
 
 /// The sets of an unbounded question.
 pub(super) struct Sets {
@@ -55,40 +68,37 @@ impl<R: Rows + States> Solver<'_, R> {
         &self,
         measure: &Measure,
         sense: Sense,
-        journal: &Option<&mut Journal>,
+        precision: Precision,
+        journal: Option<&mut Journal>,
     ) -> Result<Part, SolveError> {
         let states = self.rows.states() as usize;
-        let swept = |(values, sweeps)| Ok(Part::Swept(values, sweeps));
         let refused = |reason| Err(SolveError::NotOnDisk(reason));
-        let _memory = match (is_bounded(measure), journal) {
-            (true, Some(journal)) => {
-                let (states, bytes) = (self.rows.states(), self.rows.states() * 36);
-                let reserved = journal.disk().governor.try_reserve(bytes, "values");
-                Some(reserved.map_err(|_| super::DiskError::Values { states, bytes })?)
+        if is_bounded(measure) {
+            let governor = self.disk.as_ref().map(|disk| &disk.governor);
+            let mut memory = reserve(self.rows.states(), SERIES, governor)?;
+            let mut pace = Pace { journal, ..Pace::default() };
+            let unbounded = |sets: &Sets, pace: &mut Pace| {
+                let how = How { sense, precision: precision.relative, tier: self.side_tier() };
+                let mut passing = self.passing();
+                let journal = pace.journal.as_deref_mut().or(passing.as_mut());
+                let found = solve_everywhere(self.rows, self.initial, sets.question(), how, journal)?;
+                pace.sweeps += found.sweeps;
+                Ok(found.bounds.load()?)
+            };
+            if let Some(values) = self.bounded(measure, sense, &mut pace, unbounded)? {
+                if let Some(memory) = &mut memory {
+                    memory.shrink_to(16 * self.rows.states());
+                }
+                let sharpens =
+                    matches!(measure, Measure::Probability(Path::Until(_, _, Limit::Steps(_, None))));
+                let sweeps = pace.sweeps;
+                return Ok(Part::Swept(Series { values, sweeps, sharpens, _memory: memory }));
             }
-            _ => None,
-        };
-        let sweeps = Sweeps { rows: self.rows, sense, rewards: false };
+        }
         match measure {
             Measure::Earned(_, Horizon::Reach(formula)) => {
                 let target = self.formula(formula)?;
                 Ok(Part::Open(Sets { through: vec![true; states], target, rewards: true, total: None }))
-            }
-            Measure::Earned(_, Horizon::Steps(steps)) => {
-                let sweeps = Sweeps { rewards: true, ..sweeps };
-                swept(sweeps.run(vec![(0.0, 0.0); states], *steps, |_| Rule::Best)?)
-            }
-            Measure::Earned(reward, Horizon::Instant(steps)) => {
-                if self.system.quantities.rewards[*reward].items.iter().any(|i| i.actions.is_some()) {
-                    return Err(SolveError::InstantOfActions);
-                }
-                let numbers = self.rows.numbers();
-                let mut now = vec![(0.0, 0.0); states];
-                self.rows.scan(|state, row| {
-                    let earned = row.rewards[0] as usize;
-                    now[state as usize] = (numbers.below()[earned], numbers.above()[earned]);
-                })?;
-                swept(sweeps.run(now, *steps, |_| Rule::Best)?)
             }
             Measure::Average(_) | Measure::Earned(_, Horizon::Time(_) | Horizon::Moment(_)) => refused(TIMED),
             Measure::Earned(_, Horizon::Total) => {
@@ -110,34 +120,9 @@ impl<R: Rows + States> Solver<'_, R> {
             Measure::Probability(Path::Until(left, right, Limit::None)) => {
                 Ok(Sets::until(self.formula(left)?, self.formula(right)?))
             }
-            Measure::Probability(Path::Until(left, right, Limit::Steps(low, Some(high)))) if low <= high => {
-                let (through, target) = (self.formula(left)?, self.formula(right)?);
-                let rule = |s: usize| match (target[s], through[s]) {
-                    (true, _) => Rule::One,
-                    (_, true) => Rule::Best,
-                    _ => Rule::Zero,
-                };
-                let (values, first) = sweeps.run(indicator(&target), high - low, rule)?;
-                let rule = |s: usize| if through[s] { Rule::Best } else { Rule::Zero };
-                let (values, second) = sweeps.run(values, *low, rule)?;
-                swept((values, first + second))
-            }
-            Measure::Probability(Path::Next(formula)) => {
-                swept(sweeps.run(indicator(&self.formula(formula)?), 1, |_| Rule::Best)?)
-            }
             Measure::Probability(Path::Until(_, _, Limit::Reward(..))) if self.followed => {
                 Ok(Sets::until(self.marks[0].clone(), self.marks[1].clone()))
             }
-            Measure::Probability(Path::Until(left, right, Limit::Steps(low, None))) => {
-                let (through, target) = (self.formula(left)?, self.formula(right)?);
-                let sets = Sets { through, target, rewards: false, total: None };
-                let how = How { sense, precision: self.precision.relative, tier: self.side_tier() };
-                let found = solve_everywhere(self.rows, sets.question(), how, self.passing().as_mut())?;
-                let rule = |s: usize| if sets.through[s] { Rule::Best } else { Rule::Zero };
-                let (values, more) = sweeps.run(found.bounds.load()?, *low, rule)?;
-                swept((values, found.sweeps + more))
-            }
-            Measure::Probability(Path::Until(_, _, Limit::Steps(..))) => swept((vec![(0.0, 0.0); states], 0)),
             Measure::Probability(Path::Until(_, _, Limit::Time(..))) => refused(TIMED),
             Measure::Probability(Path::Ltl { formula, .. }) => match (constant(formula), self.followed) {
                 (Some(holds), _) => Ok(Sets::until(vec![true; states], vec![holds; states])),
@@ -155,7 +140,65 @@ impl<R: Rows + States> Solver<'_, R> {
                 }
                 (None, false) => refused(INSIDE),
             },
-            Measure::Probability(Path::Until(..) | Path::Not(_)) => refused(INSIDE),
+            Measure::Probability(_) | Measure::Earned(..) => refused(INSIDE),
+        }
+    }
+
+    /// The values of a question with a bound on steps, `None` for another; `unbounded` tells those of a set of states.
+    pub(super) fn bounded<V: Swept>(
+        &self,
+        measure: &Measure,
+        sense: Sense,
+        pace: &mut Pace,
+        unbounded: impl FnOnce(&Sets, &mut Pace) -> Result<Vec<V>, SolveError>,
+    ) -> Result<Option<Vec<V>>, SolveError> {
+        let (states, numbers) = (self.rows.states() as usize, self.rows.numbers());
+        let number = |at: u32| V::number(numbers, at);
+        let indicator = |set: &[bool]| set.iter().map(|&s| number(u32::from(s))).collect::<Vec<V>>();
+        let sweeps = Sweeps { rows: self.rows, sense, rewards: false };
+        Ok(Some(match measure {
+            Measure::Earned(_, Horizon::Steps(steps)) => {
+                let sweeps = Sweeps { rewards: true, ..sweeps };
+                sweeps.run(vec![number(0); states], *steps, |_| Rule::Best, pace)?
+            }
+            Measure::Earned(reward, Horizon::Instant(steps)) => {
+                self.of_states(*reward)?;
+                let mut now = vec![number(0); states];
+                self.rows.scan(|state, row| now[state as usize] = number(row.rewards[0]))?;
+                sweeps.run(now, *steps, |_| Rule::Best, pace)?
+            }
+            Measure::Probability(Path::Next(formula)) => {
+                sweeps.run(indicator(&self.formula(formula)?), 1, |_| Rule::Best, pace)?
+            }
+            Measure::Probability(Path::Until(_, _, Limit::Steps(low, Some(high)))) if low > high => {
+                vec![number(0); states]
+            }
+            Measure::Probability(Path::Until(left, right, Limit::Steps(low, high))) => {
+                let (through, target) = (self.formula(left)?, self.formula(right)?);
+                let sets = Sets { through, target, rewards: false, total: None };
+                let values = match high {
+                    None => unbounded(&sets, pace)?,
+                    Some(high) => {
+                        let rule = |s: usize| match (sets.target[s], sets.through[s]) {
+                            (true, _) => Rule::One,
+                            (_, true) => Rule::Best,
+                            _ => Rule::Zero,
+                        };
+                        sweeps.run(indicator(&sets.target), high - low, rule, pace)?
+                    }
+                };
+                let rule = |s: usize| if sets.through[s] { Rule::Best } else { Rule::Zero };
+                sweeps.run(values, *low, rule, pace)?
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Refuses rewards that actions earn.
+    pub(super) fn of_states(&self, reward: usize) -> Result<(), SolveError> {
+        match self.system.quantities.rewards[reward].items.iter().any(|item| item.actions.is_some()) {
+            true => Err(SolveError::InstantOfActions),
+            false => Ok(()),
         }
     }
 
@@ -192,33 +235,34 @@ impl<R: Rows + States> Solver<'_, R> {
                 left
             }
             Formula::Compares { value, relation, bound } => {
-                let mut precision = self.precision;
+                let (mut precision, sense) = (self.precision, relation.hardest());
+                let (mut decided, mut open) = (vec![false; n], vec![true; n]);
                 for _ in 0..3 {
-                    let (mut decided, mut open) = (vec![false; n], false);
-                    let all = self.everywhere(value, relation.hardest(), precision, None)?;
-                    all.scan(|state, bounds| match compare_bounds(bounds, *relation, bound) {
-                        Some(holds) => decided[state as usize] = holds,
-                        None => open = true,
+                    let all = self.everywhere(value, sense, precision, None)?;
+                    all.scan(|state, bounds| {
+                        let holds = compare_bounds(bounds, *relation, bound);
+                        decided[state as usize] = holds.unwrap_or(false);
+                        open[state as usize] = holds.is_none();
                     })?;
-                    if !open {
+                    if !open.contains(&true) {
                         return Ok(decided);
                     }
                     precision.relative /= 64.0;
                 }
-                return Err(SolveError::Undecided);
+                // The bounds touch it: only the values themselves can say.
+                self.fractions((value, sense), &open, None, |state, _, value| {
+                    decided[state] = compare_exactly(&value, *relation, bound);
+                })?;
+                decided
             }
         })
     }
 }
 
-fn indicator(set: &[bool]) -> Vec<Bounds> {
-    set.iter().map(|&s| if s { (1.0, 1.0) } else { (0.0, 0.0) }).collect()
-}
-
 /// Whether values of all states are kept, as many sweeps as there are steps.
 fn is_bounded(measure: &Measure) -> bool {
     match measure {
-        Measure::Probability(Path::Until(_, _, limit)) => *limit != Limit::None,
+        Measure::Probability(Path::Until(_, _, limit)) => matches!(limit, Limit::Steps(..)),
         Measure::Probability(path) => matches!(path, Path::Next(_)),
         Measure::Earned(_, horizon) => matches!(horizon, Horizon::Steps(_) | Horizon::Instant(_)),
         Measure::Average(_) => false,

@@ -3,7 +3,6 @@
 use super::blocks::Blocks;
 use super::certain::{Search, any};
 use super::equations::{Equations, Kept, Settled, Start};
-use super::exactly::{Exactly, exactly};
 use super::faithful::Faithful;
 use super::graph::{DiskError, run_options};
 use super::journal::Journal;
@@ -11,7 +10,6 @@ use super::rows::Rows;
 use super::stages::Stages;
 use super::sweep::{Bounds, Course, Step};
 use super::vector::Vector;
-use crate::SolveError;
 use crate::components::NONE;
 use crate::numbers::Numbers;
 use crate::problem::Known;
@@ -75,39 +73,6 @@ pub struct How {
     pub precision: f64,
     /// Where values are kept; `None`: in RAM where they fit, else in blocks.
     pub tier: Option<Tier>,
-}
-
-/// Answers a question for the states `initial`, with exact values: bounds of all unknowns are in RAM, which are eliminated there.
-pub(super) fn solve_exactly<R: Rows>(
-    rows: &R,
-    initial: &[u64],
-    question: Question,
-    (how, room): (How, Option<u64>),
-    mut journal: Option<&mut Journal>,
-) -> Result<Exactly, SolveError> {
-    let (equations, stages) = match journal.as_deref_mut().map(recall).transpose()?.flatten() {
-        Some(kept) => kept,
-        None => {
-            let settling = settle(rows, question, how.sense, journal.as_deref().map(governor))?;
-            write_down(rows, &settling, initial, how.sense, journal.as_deref_mut())?
-        }
-    };
-    let _memory = reserve(equations.nodes, 16, journal.as_deref().map(governor))?;
-    let mut values = vec![(0.0, equations.most()); equations.nodes as usize];
-    let keep = |node: u64, bounds: Bounds| {
-        if let Some(value) = values.get_mut(node as usize) {
-            *value = bounds;
-        }
-    };
-    let (sweeps, tier) =
-        iterate((&equations, &stages), how, equations.nodes > 0, journal.as_deref_mut(), keep)?;
-    let exact = exactly(&equations, &values, journal.as_deref().map(governor), room)?;
-    let told = |start: &Start| match start {
-        Start::Value(value) => (*value, *value),
-        Start::Node(node) => values[*node as usize],
-    };
-    let found = Found { bounds: equations.starts.iter().map(told).collect(), sweeps, tier };
-    Ok(Exactly { found, exact })
 }
 
 /// Answers a question about `rows` for the states `initial`. A tier on disk needs a journal.
