@@ -11,6 +11,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use crate::by::{By, Chosen};
 use crate::check::{Check, Subject};
 use crate::error::CheckError;
 use crate::options::Options;
@@ -122,6 +123,23 @@ impl SpaceRun<'_> {
     /// Threads.
     pub fn threads(&self) -> usize {
         self.plan.threads
+    }
+
+    /// What is explored.
+    pub(crate) fn space(&self) -> &dyn StateSpace {
+        self.space
+    }
+
+    /// Lets others make the search of a number, or takes part in it.
+    pub(crate) fn finish_with(
+        &self,
+        (by, number): (By, usize),
+        chosen: Chosen,
+    ) -> Result<SpaceOutcome, CheckError> {
+        let Session { control, governor, .. } = &self.session;
+        let task = SearchTask { space: self.space, question: &self.question, control };
+        let report = by.search(number, (task, governor), chosen)?.report;
+        Ok(SpaceOutcome { report, warnings: control.warnings(), run: None })
     }
 
     /// Explores to the end, or to a limit, by a method that works on disk.

@@ -2,7 +2,7 @@
 
 use hadal_search::directed::DirectedFigures;
 use hadal_search::exchange::{cycle_of, kind_of, kind_words, stop_of, stop_words};
-use hadal_search::report::{DiskFigures, Stage};
+use hadal_search::report::{CoverFigures, DiskFigures, Stage};
 use hadal_search::{
     ActionFirings, Layer, Particular, Proviso, Report, StopReason, Verdict, Violation, ViolationKind,
 };
@@ -24,6 +24,8 @@ pub struct Answer {
     disk: Disk,
     /// Where the search was directed.
     directed: Option<DirectedFigures>,
+    /// Where states may cover each other.
+    covering: Option<CoverFigures>,
 }
 
 /// Bytes in the folder of a worker, at the end and at most, and those it read and wrote.
@@ -72,6 +74,7 @@ impl From<&Report> for Answer {
             peak_memory: report.peak_memory,
             disk: Disk { bytes: disk.bytes, peak: disk.peak, read: disk.read, written: disk.written },
             directed: report.particular.directed.clone(),
+            covering: report.particular.covering,
         }
     }
 }
@@ -91,7 +94,8 @@ impl Answer {
     pub fn united(answers: &[Answer]) -> Result<Report, Disagreement> {
         let Some(first) = answers.first() else { return Err(Disagreement("there are none".into())) };
         for (worker, other) in answers.iter().enumerate() {
-            let essence = |it: &Answer| (it.verdict.clone(), it.states, it.transitions, it.depth);
+            let essence =
+                |it: &Answer| (it.verdict.clone(), it.states, it.transitions, it.depth, it.covering);
             if essence(other) != essence(first) {
                 return Err(Disagreement(format!("worker 0 and worker {worker}")));
             }
@@ -137,7 +141,11 @@ impl Answer {
                 ..DiskFigures::default()
             }),
             proviso: answers.iter().find_map(|answer| answer.proviso),
-            particular: Particular { directed: first.directed.clone(), ..Particular::default() },
+            particular: Particular {
+                directed: first.directed.clone(),
+                covering: first.covering,
+                ..Particular::default()
+            },
         })
     }
 }

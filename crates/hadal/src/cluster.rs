@@ -17,7 +17,7 @@ use hadal_search::{Control, Report, SearchTask, StopReason, status};
 use hadal_store::Governor;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
@@ -129,6 +129,27 @@ pub(crate) fn must_suit(args: &CheckArgs) -> Result<(), Failure> {
     }
 }
 
+/// The same of models in real time.
+pub(crate) fn must_suit_time(args: &CheckArgs) -> Result<(), Failure> {
+    if args.timed.fastest {
+        return must_not_be_asked(args, "--fastest is a search by one process, as hadal plan is");
+    }
+    if !args.cluster.cluster_by.is_empty() {
+        let why =
+            "--cluster-by would part zones, and those of one discrete part have one owner: leave it out";
+        return Err(Failure::Usage(why.into()));
+    }
+    Ok(())
+}
+
+/// Refuses several machines, where values are asked for that many searches find one after the other.
+pub(crate) fn must_be_one_search(args: &CheckArgs, measures: bool) -> Result<(), Failure> {
+    match measures || args.timed.response_time {
+        true => must_not_be_asked(args, "sup, inf and --response-time are bisected by one process"),
+        false => Ok(()),
+    }
+}
+
 /// Lets workers search, or go on with the run in the folder `resumed`; `workers` is how each of them stood at the end.
 pub(crate) fn finish(
     args: &CheckArgs,
@@ -136,38 +157,17 @@ pub(crate) fn finish(
     progress: &Progress,
     workers: &mut Vec<WorkerFigures>,
 ) -> Result<Outcome, CheckError> {
-    let Some(cluster) = &args.cluster.cluster else { return search.finish() };
-    let place = match resumed {
-        Some(path) => RunPlace::existing(path),
-        None => {
-            let parent = args.storing.disk.as_deref().unwrap_or(Path::new(hadal_check::folder::DEFAULT_DISK));
-            let stem = args.model.model.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-            RunPlace::new(parent, stem.as_deref().unwrap_or("model"))
-        }
-    };
-    let launching = Launching {
-        args,
-        hosts: hosts(cluster)?,
-        place: &place,
-        resumed: resumed.is_some(),
-        control: search.control(),
-        progress,
-        figures: RefCell::default(),
-        noted: RefCell::new(Noted { at: Instant::now(), transitions: Vec::new(), rates: Vec::new() }),
-        kept: RefCell::default(),
-    };
+    if args.cluster.cluster.is_none() {
+        return search.finish();
+    }
+    let launching = Launching::new(args, resumed, progress)?;
     let by = |number, task: SearchTask, governor: &Governor| launching.search(number, task, governor);
     let mut outcome = search.finish_by(By::Others(&by))?;
-    *workers = launching.workers((0, 0), Vec::new()).each();
-    outcome.decisions.extend(workers.iter().enumerate().map(described));
-    let stays = resumed.is_some()
-        || args.storing.disk.is_some()
-        || matches!(outcome.report.verdict, Verdict::Stopped(_));
-    if stays {
-        outcome.run = Some(place.path.clone());
-    } else if place.remove().is_err() {
-        outcome.warnings.push(format!("cannot remove {}", place.path.display()));
-    }
+    *workers = launching.each();
+    outcome.decisions.extend(launching.decisions());
+    let (run, warning) = launching.conclude(matches!(outcome.report.verdict, Verdict::Stopped(_)));
+    outcome.run = run.or(outcome.run);
+    outcome.warnings.extend(warning);
     Ok(outcome)
 }
 
@@ -202,13 +202,12 @@ fn hosts(cluster: &Cluster) -> Result<Vec<Host>, CheckError> {
     cluster.hosts().map_err(|error| CheckError::Question(error.to_string()))
 }
 
-/// A search that the launcher lets workers make.
-struct Launching<'a> {
+/// The searches of a command that the launcher lets workers make.
+pub(crate) struct Launching<'a> {
     args: &'a CheckArgs,
     hosts: Vec<Host>,
-    place: &'a RunPlace,
+    place: RunPlace,
     resumed: bool,
-    control: &'a Control,
     progress: &'a Progress,
     figures: RefCell<Vec<Figures>>,
     noted: RefCell<Noted>,
@@ -227,7 +226,57 @@ impl Kept {
     }
 }
 
-impl Launching<'_> {
+impl<'a> Launching<'a> {
+    /// Of a command that several workers carry out, or go on with in the folder `resumed`.
+    pub(crate) fn new(
+        args: &'a CheckArgs,
+        resumed: Option<&Path>,
+        progress: &'a Progress,
+    ) -> Result<Self, CheckError> {
+        let hosts = match &args.cluster.cluster {
+            Some(cluster) => hosts(cluster)?,
+            None => Vec::new(),
+        };
+        let place = match resumed {
+            Some(path) => RunPlace::existing(path),
+            None => {
+                let parent =
+                    args.storing.disk.as_deref().unwrap_or(Path::new(hadal_check::folder::DEFAULT_DISK));
+                let stem = args.model.model.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+                RunPlace::new(parent, stem.as_deref().unwrap_or("model"))
+            }
+        };
+        Ok(Launching {
+            args,
+            hosts,
+            place,
+            resumed: resumed.is_some(),
+            progress,
+            figures: RefCell::default(),
+            noted: RefCell::new(Noted { at: Instant::now(), transitions: Vec::new(), rates: Vec::new() }),
+            kept: RefCell::default(),
+        })
+    }
+
+    /// How each worker stands.
+    pub(crate) fn each(&self) -> Vec<WorkerFigures> {
+        self.workers((0, 0), Vec::new()).each()
+    }
+
+    /// What each worker did, line by line.
+    pub(crate) fn decisions(&self) -> Vec<String> {
+        self.each().iter().enumerate().map(described).collect()
+    }
+
+    /// Ends the run of a command that is answered, or is stopped: its folder, where it stays, or what to warn of.
+    pub(crate) fn conclude(&self, is_stopped: bool) -> (Option<PathBuf>, Option<String>) {
+        if self.resumed || self.args.storing.disk.is_some() || is_stopped {
+            return (Some(self.place.path.clone()), None);
+        }
+        let left = self.place.remove().is_err();
+        (None, left.then(|| format!("cannot remove {}", self.place.path.display())))
+    }
+
     /// How the workers of a set stand that make the search of a number, after what was done before.
     fn workers(&self, (search, set): (usize, u64), done: Vec<Option<Done>>) -> Workers {
         Workers {
@@ -280,8 +329,13 @@ impl Launching<'_> {
     }
 
     /// Makes the search of this number, or says what an earlier sitting found in it.
-    fn search(&self, number: usize, task: SearchTask, governor: &Governor) -> Result<Report, CheckError> {
-        let begun = Instant::now();
+    pub(crate) fn search(
+        &self,
+        number: usize,
+        task: SearchTask,
+        governor: &Governor,
+    ) -> Result<Report, CheckError> {
+        let (begun, control) = (Instant::now(), task.control);
         let about = serde_json::to_value(About::of(self.args))
             .map_err(|error| CheckError::Question(format!("a run cannot remember this command: {error}")))?;
         let fingerprint = task.space.fingerprint();
@@ -310,33 +364,33 @@ impl Launching<'_> {
         // Until the states have moved, the run is that of the former workers.
         let mut moved = orders.former.is_none();
         if moved {
-            self.note(kept, (number, set), ("running", before))?;
+            self.note(kept, (number, set), (control, "running", before))?;
         }
         if begins {
             let _ = std::fs::remove_dir_all(orders.folder.join(format!("set-{last}")));
         }
         let (mut noted, mut told) = (Instant::now(), Instant::now());
         let mut trouble = None;
-        let launched = launch(&orders, fingerprint, self.control, &mut |event| match event {
+        let launched = launch(&orders, fingerprint, control, &mut |event| match event {
             Event::Standing(figures) => {
                 self.figures.replace(figures.to_vec());
                 self.progress.beside(standing(figures));
                 moved |= figures.iter().all(|figures| figures.committed > 0);
                 if noted.elapsed() >= NOTES && trouble.is_none() && moved {
                     noted = Instant::now();
-                    let standing = ("running", before + begun.elapsed().as_secs_f64());
+                    let standing = (control, "running", before + begun.elapsed().as_secs_f64());
                     trouble = self.note(kept, (number, set), standing).err();
                 }
                 if told.elapsed() >= EVENTS {
                     told = Instant::now();
-                    self.tell(figures);
+                    self.tell(control, figures);
                 }
             }
             Event::Lost { worker, host, times } => {
-                self.control.warn(format!(
+                control.warn(format!(
                     "worker {worker} ({host}) was lost: all workers start again from their last common commit"
                 ));
-                let seconds = self.control.elapsed().as_secs_f64();
+                let seconds = control.elapsed().as_secs_f64();
                 self.progress.event(|| {
                     serde_json::json!({
                         "event": "lost", "seconds": seconds, "worker": worker, "host": host, "times": times
@@ -346,9 +400,9 @@ impl Launching<'_> {
         });
         let Launched { report, workers, .. } = launched.map_err(as_check_error)?;
         self.figures.replace(workers.clone());
-        self.tell(&workers);
+        self.tell(control, &workers);
         let status = status(&report.verdict);
-        let gauges = &self.control.gauges;
+        let gauges = &control.gauges;
         if let Some(depth) = report.depth {
             gauges.depth.store(depth, Relaxed);
         }
@@ -360,7 +414,7 @@ impl Launching<'_> {
             let (states, transitions) = (report.states, report.transitions);
             workers.done[number] = Some(Done { states, transitions });
         }
-        self.note(kept, (number, set), (&status, before + begun.elapsed().as_secs_f64()))?;
+        self.note(kept, (number, set), (control, &status, before + begun.elapsed().as_secs_f64()))?;
         if let Some(former) = &orders.former {
             // Of no use any more; on other machines it stays until somebody removes it.
             let _ = std::fs::remove_dir_all(orders.folder.join(format!("set-{}", former.set)));
@@ -426,9 +480,9 @@ impl Launching<'_> {
         &self,
         kept: &mut Kept,
         of: (usize, u64),
-        (status, seconds): (&str, f64),
+        (control, status, seconds): (&Control, &str, f64),
     ) -> Result<(), CheckError> {
-        let gauges = &self.control.gauges;
+        let gauges = &control.gauges;
         self.tell_rates();
         let workers = self.workers(of, kept.done());
         let total = |of: fn(&Figures) -> u64| workers.figures.iter().map(of).sum();
@@ -448,8 +502,8 @@ impl Launching<'_> {
     }
 
     /// Names every worker among the events.
-    fn tell(&self, figures: &[Figures]) {
-        let seconds = self.control.elapsed().as_secs_f64();
+    fn tell(&self, control: &Control, figures: &[Figures]) {
+        let seconds = control.elapsed().as_secs_f64();
         for (worker, (host, figures)) in self.hosts.iter().zip(figures).enumerate() {
             self.progress.event(|| {
                 serde_json::json!({

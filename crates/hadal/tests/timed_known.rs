@@ -170,3 +170,23 @@ fn every_model_of_the_corpus_is_explored_or_refused_with_a_reason() {
     let wrong: Vec<String> = on_threads(2, &files, explored).into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), files.len(), wrong.join("\n"));
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn zones_over_workers_are_those_that_tchecker_counts() {
+    let Some(models) = corpus("ta") else { return };
+    let Some(table) = oracle() else { return };
+    let wanted =
+        ["tchecker/fischer_5.tck", "tchecker/csmacd_4.tck", "tchecker-examples/critical-region_3_10.tck"];
+    let rows: Vec<Row> = table
+        .rows()
+        .filter(|row| wanted.contains(&row.get("model")) && row.get("order") != "dfs")
+        .filter(|row| row.number("zones").is_some_and(|zones| zones <= QUICK_ZONES))
+        .collect();
+    assert!(rows.len() >= 6, "the oracle has {} rows", rows.len());
+    for (n, &row) in rows.iter().enumerate() {
+        let workers = ["local:2", "local:3", "local:5"][n % 3];
+        let shared = ["--cluster", workers, "--cluster-small", "0", "--memory", "48M", "--threads", "1"];
+        assert_eq!(compare(&models, row, &shared), None);
+    }
+}

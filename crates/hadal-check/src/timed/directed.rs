@@ -1,6 +1,7 @@
 //! Directed search on zones: guides estimate on the discrete part, and keep what they promise, since every step of the
 //! zone graph is one of the discrete system (Kupferschmid et al. 2006, on guiding the search in timed automata).
 
+use crate::by::{By, Chosen};
 use crate::directed::{Directing, TraceWay};
 use crate::error::CheckError;
 use crate::space::{SpaceOutcome, SpaceRun};
@@ -116,7 +117,7 @@ pub(super) fn explore(
     args: &Directing,
     space: &ZoneSpace,
     question: &Question,
-    run: &SpaceRun,
+    (run, by): (&SpaceRun, Option<(By, usize)>),
 ) -> Result<SpaceOutcome, CheckError> {
     let wrong = |what: String| CheckError::Question(what);
     let properties = space
@@ -141,7 +142,14 @@ pub(super) fn explore(
             bound: args.external.cost_bound,
             ..ExternalOptions::default()
         };
-        return run.finish_by(&External { guide: &guide, goal: &goal, options });
+        let external = External { guide: &guide, goal: &goal, options };
+        return match by {
+            Some(by) => run.finish_with(by, Chosen::External(&external)),
+            None => run.finish_by(&external),
+        };
+    }
+    if by.is_some() {
+        return Err(wrong("several workers share no order but --order external-astar".into()));
     }
     let order: Order = match &args.order {
         Some(text) => text.parse().map_err(|why| wrong(format!("--order {text}: {why}")))?,

@@ -27,6 +27,7 @@ pub use searches::{
 };
 pub use stages::{AboutStage, Stages};
 
+use crate::by::{By, Chosen};
 use crate::coverage::{Answered, answered};
 use crate::directed::Directing;
 use crate::error::CheckError;
@@ -34,6 +35,7 @@ use crate::options::Options;
 use crate::reduction::Reductions;
 use crate::space::{SpaceCheck, SpaceOutcome, SpaceRun};
 use hadal_exec::zones::{Covering, Extrapolation, ZoneOptions, ZoneSpace};
+use hadal_search::cycles::external as cycles;
 use hadal_search::strategy::Strategy as Layered;
 use hadal_search::{Control, Question, Report};
 use hadal_store::Governor;
@@ -143,6 +145,8 @@ pub struct TimedRun<'s> {
     space: &'s ZoneSpace,
     question: Question,
     directing: Option<Directing>,
+    /// How accepted cycles are looked for, where several processes do.
+    cycles: cycles::External,
     run: SpaceRun<'s>,
 }
 
@@ -157,6 +161,7 @@ impl<'s> TimedCheck<'s> {
     pub fn begin_on(self, made: &'s dyn StateSpace) -> Result<TimedRun<'s>, CheckError> {
         let TimedCheck { space, question, mut options } = self;
         options.reductions = Reductions::default();
+        let cycles = shared_cycles(&options);
         if options.directing.is_asked() {
             return Err(CheckError::Question(
                 "a directed search looks for zones, not for runs or regions: leave out --find, --guide and --order"
@@ -164,7 +169,7 @@ impl<'s> TimedCheck<'s> {
             ));
         }
         let run = SpaceCheck::of(made).question(question.clone()).options(options).begin()?;
-        Ok(TimedRun { space, question, directing: None, run })
+        Ok(TimedRun { space, question, directing: None, cycles, run })
     }
 
     /// Checks the choices against each other, opens the budget and starts the clock.
@@ -172,6 +177,7 @@ impl<'s> TimedCheck<'s> {
         let TimedCheck { space, question, mut options } = self;
         // The space was made of what is left.
         options.reductions = Reductions::default();
+        let cycles = shared_cycles(&options);
         // A guide sees the discrete part only, so the search is put together here.
         let directing = options.directing.is_asked().then(|| std::mem::take(&mut options.directing));
         let run = SpaceCheck::of(space)
@@ -179,7 +185,7 @@ impl<'s> TimedCheck<'s> {
             .options(options)
             .usually(Layered::covering())
             .begin()?;
-        Ok(TimedRun { space, question, directing, run })
+        Ok(TimedRun { space, question, directing, cycles, run })
     }
 }
 
@@ -221,13 +227,32 @@ impl TimedRun<'_> {
 
     /// Explores to the end, or to a limit.
     pub fn finish(&self) -> Result<SpaceOutcome, CheckError> {
-        let outcome = match &self.directing {
-            None => self.run.finish()?,
-            Some(directing) => directed::explore(directing, self.space, &self.question, &self.run)?,
+        self.finish_by(None)
+    }
+
+    /// The same; where this process does not search alone, it is the search of this number.
+    pub fn finish_by(&self, by: Option<(By, usize)>) -> Result<SpaceOutcome, CheckError> {
+        let outcome = match (&self.directing, by) {
+            (None, None) => self.run.finish()?,
+            (None, Some(by)) => {
+                let chosen = match self.question.asks_about_runs(self.run.space()) {
+                    true => Chosen::Cycles(self.cycles),
+                    false => Chosen::Strategy,
+                };
+                self.run.finish_with(by, chosen)?
+            }
+            (Some(directing), by) => {
+                directed::explore(directing, self.space, &self.question, (&self.run, by))?
+            }
         };
         if self.space.has_overflowed() {
             return Err(CheckError::Internal("a bound of a zone does not fit its bits".into()));
         }
         Ok(outcome)
     }
+}
+
+/// How several processes look for accepted cycles: by sorting.
+fn shared_cycles(options: &Options) -> cycles::External {
+    options.running.external().unwrap_or(cycles::External::Owcty)
 }

@@ -4,6 +4,7 @@
 //! answers: searches that were done are read back, the one that was stopped goes on, and the others follow. A search that needed
 //! no disk is made again.
 
+use crate::by::By;
 use crate::error::CheckError;
 use crate::folder::{self, DEFAULT_DISK, RunPlace};
 use crate::options::Options;
@@ -24,6 +25,7 @@ pub struct Stages<'a> {
     made: RefCell<Vec<Option<PathBuf>>>,
     about: AboutStage<'a>,
     begun: Instant,
+    by: Option<By<'a>>,
 }
 
 impl<'a> Stages<'a> {
@@ -36,7 +38,17 @@ impl<'a> Stages<'a> {
         about: AboutStage<'a>,
     ) -> Self {
         earlier.extend(options.place.resumed.iter().cloned().map(Some));
-        Stages { options, known: earlier, made: RefCell::default(), about, begun }
+        Stages { options, known: earlier, made: RefCell::default(), about, begun, by: None }
+    }
+
+    /// Lets others make the searches, or takes part in them.
+    pub fn made_by(self, by: Option<By<'a>>) -> Self {
+        Stages { by, ..self }
+    }
+
+    /// Who makes the next search, and its number, where that is not this process alone.
+    pub(super) fn by(&self) -> Option<(By<'a>, usize)> {
+        self.by.map(|by| (by, self.made.borrow().len()))
     }
 
     /// How long the command has been running.

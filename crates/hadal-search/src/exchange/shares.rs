@@ -1,6 +1,8 @@
 //! Who owns which states: by hash, in proportion to weights.
 
+use crate::layered::Trouble;
 use hadal_system::StateSpace;
+use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Most workers.
@@ -55,8 +57,33 @@ impl Shares {
         Shares { mask, ..self }
     }
 
+    /// The same for a space, by the scalars of these names where there are some. States that may cover each other have one
+    /// owner: that of their key.
+    pub fn suiting(self, space: &dyn StateSpace, names: &[String]) -> Result<Self, OwnershipError> {
+        let mut mask = match names {
+            [] => Vec::new(),
+            names => Shares::mask_of(space, names)?,
+        };
+        if let Some(cover) = space.cover() {
+            mask.resize(space.words(), u64::MAX);
+            mask[..space.words() - cover.key_words()].fill(0);
+        }
+        Ok(self.masked(mask))
+    }
+
+    /// Refuses shares in which states of the space that may cover each other have several owners.
+    pub(crate) fn must_suit(&self, space: &dyn StateSpace) -> Result<(), Trouble> {
+        let others = space.cover().map_or(0, |cover| space.words() - cover.key_words());
+        match self.workers() == 1 || (0..others).all(|word| self.mask.get(word) == Some(&0)) {
+            true => Ok(()),
+            false => {
+                Err(Trouble::NotShared("states that may cover each other need one owner: Shares::suiting"))
+            }
+        }
+    }
+
     /// The bits of the scalars of these names in states of the space.
-    pub fn mask_of(space: &dyn StateSpace, names: &[String]) -> Result<Vec<u64>, OwnershipError> {
+    fn mask_of(space: &dyn StateSpace, names: &[String]) -> Result<Vec<u64>, OwnershipError> {
         let mut mask = vec![0; space.words()];
         for name in names {
             let mut known = false;
@@ -79,6 +106,27 @@ impl Shares {
     /// How many workers there are.
     pub fn workers(&self) -> usize {
         self.ends.len().max(1)
+    }
+
+    /// A worker's part of so many things in a row.
+    pub fn part(&self, worker: usize, count: u64) -> Range<u64> {
+        let begin = worker.checked_sub(1).map_or(0, |before| self.part_end(before, count));
+        begin..self.part_end(worker, count)
+    }
+
+    /// Whose part one of so many things in a row is.
+    pub fn part_of(&self, at: u64, count: u64) -> usize {
+        let workers = self.workers();
+        (0..workers - 1).find(|&worker| at < self.part_end(worker, count)).unwrap_or(workers - 1)
+    }
+
+    /// Where a worker's part of so many things in a row ends.
+    fn part_end(&self, worker: usize, count: u64) -> u64 {
+        match (self.ends.get(worker), self.ends.last()) {
+            // It is at most `count`.
+            (Some(&end), Some(&total)) => (u128::from(count) * u128::from(end) / u128::from(total)) as u64,
+            _ => count,
+        }
     }
 
     /// The owner of a state.
@@ -113,6 +161,21 @@ mod tests {
         }
         assert_eq!(Shares::weighted(&[]), Err(OwnershipError::Workers(0)));
         assert_eq!(Shares::weighted(&[1, 0]), Err(OwnershipError::Weight));
+    }
+
+    #[test]
+    fn parts_in_a_row_are_in_proportion_and_leave_nothing_out() {
+        let shares = Shares::weighted(&[1, 3, 4]).expect("weights");
+        for count in [0, 1, 2, 7, 8000] {
+            let parts: Vec<_> = (0..3).map(|worker| shares.part(worker, count)).collect();
+            assert_eq!((parts[0].start, parts[0].end, parts[1].end), (0, parts[1].start, parts[2].start));
+            assert_eq!(parts[2].end, count);
+            for at in 0..count {
+                assert!(parts[shares.part_of(at, count)].contains(&at), "{at} of {count}");
+            }
+        }
+        assert_eq!(shares.part(1, 8000), 1000..4000);
+        assert_eq!((Shares::ALONE.part(0, 9), Shares::ALONE.part_of(3, 9)), (0..9, 0));
     }
 
     #[test]

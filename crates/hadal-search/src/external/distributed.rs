@@ -73,6 +73,7 @@ fn moments(runs: &[Ledger]) -> Vec<Vec<u64>> {
 impl Method for DistributedExternal<'_> {
     /// Goes on with what all workers committed, or begins where they have nothing in common.
     fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
+        self.exchange.shares().must_suit(setting.task.space)?;
         let mut ledger = setting.run.open()?;
         let workers = self.exchange.shares().workers();
         if let Some(moment) = in_common(self.exchange, &moments(std::slice::from_ref(&ledger)))? {

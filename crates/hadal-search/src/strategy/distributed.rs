@@ -8,6 +8,7 @@ use crate::explore::{Explored, Explorer, Folders, Method, Payloads, Phase, Progr
 use crate::firings::{ActionFirings, Counts};
 use crate::fixpoint::Following;
 use crate::layered::Trouble;
+use crate::layered::cover::COVER;
 use crate::layered::detector::LayerView;
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord, Tally, layers_of};
@@ -20,8 +21,8 @@ use crate::strategies::Resumes;
 use hadal_store::vfs::at_once;
 use serde::{Deserialize, Serialize};
 
-/// Ways of detection that look at nothing but the states a worker owns.
-static SHARED: [&Detection; 4] = [&SORT, &SORT_SINGLE_FILE, &SORT_FILE_PER_LAYER, &SORT_SEPARATE];
+/// Ways of detection that look at nothing but the states a worker owns: all that may cover one have its owner.
+static SHARED: [&Detection; 5] = [&SORT, &SORT_SINGLE_FILE, &SORT_FILE_PER_LAYER, &SORT_SEPARATE, &COVER];
 
 /// A layered strategy of several workers, each of which owns a part of the states.
 #[derive(Clone, Copy)]
@@ -211,6 +212,7 @@ impl Method for Distributed<'_> {
         if task.control.limits.when_full == WhenFull::DeleteLayers {
             return Err(Trouble::NotShared("every layer is kept there: leave out --when-full delete-layers"));
         }
+        self.exchange.shares().must_suit(task.space)?;
         let layering = Layering { setting, strategy: self.strategy, exchange: self.exchange };
         let mut ledger = setting.run.open()?;
         match (ledger.layers_kept().is_empty(), self.moves) {

@@ -9,7 +9,7 @@ use hadal_check::formulas::Formulas;
 use hadal_check::{Detecting, Directing, Partitioning, Reductions, Running, Strategy};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The part of a command that decides what is explored: kept in the run's folder, so that `resume` can repeat it.
 #[derive(Serialize, Deserialize)]
@@ -54,7 +54,7 @@ pub struct About {
 
 impl About {
     pub fn of(args: &CheckArgs) -> Self {
-        let model = std::fs::canonicalize(&args.model.model).unwrap_or_else(|_| args.model.model.clone());
+        let model = absolute(&args.model.model);
         About {
             model,
             define: args.model.define.clone(),
@@ -72,12 +72,17 @@ impl About {
             partition: args.storing.partition.clone(),
             directed: args.directed.clone(),
             detection: args.storing.detection.clone(),
-            timed: args.timed.clone(),
+            timed: TimedArgs { queries: args.timed.queries.as_deref().map(absolute), ..args.timed.clone() },
             cluster: args.cluster.clone(),
             settled: args.asked.settled.clone(),
             limits: limits(args),
         }
     }
+}
+
+/// The path of a file for whoever stands elsewhere.
+fn absolute(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// How far a search may go and where it may keep what it needs, as the command line spells it.

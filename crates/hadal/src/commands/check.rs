@@ -36,8 +36,11 @@ pub fn run(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
                     .into(),
             ));
         }
-        cluster::must_not_be_asked(args, "models in real time are explored by one process")?;
-        return timed::check(args, resumed);
+        cluster::must_suit(args)?;
+        cluster::must_suit_time(args)?;
+        let mut args = args.clone();
+        cluster::choose_order(&mut args);
+        return timed::check(&args, resumed);
     }
     if let Some(option) = args.timed.first_given() {
         return Err(Failure::Usage(format!("{option} is for models in real time")));

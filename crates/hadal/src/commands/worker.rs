@@ -5,7 +5,9 @@ use super::check;
 use crate::args::{CheckArgs, WorkerArgs};
 use crate::cluster::read_token;
 use crate::failure::Failure;
+use crate::timed::{self, TimedQuestion};
 use hadal_check::memory::{ENOUGH_MEMORY, default_memory, default_threads};
+use hadal_check::timed::Onlooker;
 use hadal_check::usage::cpu_seconds;
 use hadal_check::{By, Check, CheckError, Chosen, Prepared, RunPlace, Verdict};
 use hadal_cluster::connect::{Listening, Pass};
@@ -22,7 +24,7 @@ use hadal_search::layered::ledger::Ledger;
 use hadal_search::relaxed::DistributedRelaxed;
 use hadal_search::strategies::ExplorerKind;
 use hadal_search::strategy::{Distributed, Strategy};
-use hadal_search::{Report, SearchTask, StopReason};
+use hadal_search::{Control, Report, SearchTask, StopReason};
 use hadal_store::Governor;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -57,7 +59,7 @@ pub fn run(args: &WorkerArgs) -> Result<u8, Failure> {
         job.listen = if address.contains(':') { address.clone() } else { format!("{address}:0") };
     }
     match prepare(&job) {
-        Ok((args, prepared)) => Worker { args, prepared, job }.search(launcher),
+        Ok((args, subject)) => Worker { args, subject, job }.search(launcher),
         Err(failure) => {
             launcher.fail(failure.exit_code(), failure.to_string());
             Ok(failure.exit_code())
@@ -70,7 +72,7 @@ fn no_job(why: NoJob) -> Failure {
 }
 
 /// Reads and compiles what the job is about.
-fn prepare(job: &Job) -> Result<(CheckArgs, Prepared), Failure> {
+fn prepare(job: &Job) -> Result<(CheckArgs, Subject), Failure> {
     let unreadable = |error| Failure::Usage(format!("the command cannot be read: {error}"));
     let mut args: CheckArgs =
         serde_json::from_value::<About>(job.command.clone()).map_err(unreadable)?.into();
@@ -84,55 +86,89 @@ fn prepare(job: &Job) -> Result<(CheckArgs, Prepared), Failure> {
     args.limits.max_states = limits.states;
     args.limits.max_depth = limits.depth;
     args.limits.time_limit = limits.seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    if timed::reads(&args.model) {
+        // The launcher told what there is to warn of.
+        args.output.quiet = true;
+        let read = TimedQuestion::read(&args, None)?;
+        return Ok((args, Subject::Timed(Box::new(read))));
+    }
     let (loaded, named) = check::asking(&args, &args.model.load_options()).read()?;
     args.asked.property = named;
     let options = check::options(&args, loaded.language, None)?;
     let prepared = Check::with_options(loaded.system, options).prepare()?;
-    Ok((args, prepared))
+    Ok((args, Subject::Model(Box::new(prepared))))
+}
+
+/// What is searched.
+enum Subject {
+    /// The states of a model.
+    Model(Box<Prepared>),
+    /// Those of one in real time.
+    Timed(Box<TimedQuestion>),
+}
+
+/// Remembers the reins of the search that begins.
+#[derive(Default)]
+struct Reins(RefCell<Option<Arc<Control>>>);
+
+impl Onlooker for Reins {
+    fn during(&self, control: &Arc<Control>, _: &Governor, explore: &mut dyn FnMut()) {
+        self.begins(control);
+        explore();
+    }
+
+    fn begins(&self, control: &Arc<Control>) {
+        self.0.replace(Some(Arc::clone(control)));
+    }
+
+    fn note(&self, _: &str) {}
+}
+
+/// Takes part in the search of a model.
+fn take_part(prepared: &Prepared, by: By, reins: &Reins) -> Result<(), CheckError> {
+    let run = prepared.begin()?;
+    reins.begins(run.control());
+    run.finish_by(by).map(drop)
 }
 
 /// A worker with its job.
 struct Worker {
     args: CheckArgs,
-    prepared: Prepared,
+    subject: Subject,
     job: Job,
 }
 
 impl Worker {
     fn search(self, launcher: Launcher) -> Result<u8, Failure> {
-        let run = match self.prepared.begin() {
-            Ok(run) => run,
-            Err(error) => {
-                let failure = Failure::from(error);
-                launcher.fail(failure.exit_code(), failure.to_string());
-                return Ok(failure.exit_code());
-            }
-        };
         let (launcher, is_done) = (RefCell::new(Some(launcher)), Cell::new(false));
-        let found = run.finish_by(By::Worker(&|number, task, governor, chosen| {
+        let reins = Reins::default();
+        let work = |number, task: SearchTask, governor: &Governor, chosen: Chosen| {
             if number < self.job.search {
                 // It was made before, and nothing was wrong.
                 let report = not_begun(task, governor, StopReason::Incomplete);
                 return Ok(Report { verdict: Verdict::Holds, ..report });
             }
-            let Some(launcher) = launcher.take() else {
+            let (Some(launcher), Some(control)) = (launcher.take(), reins.0.borrow().clone()) else {
                 return Err(CheckError::Internal("a worker makes one search".into()));
             };
-            let found = self.explore((task, chosen), governor, (launcher, Arc::clone(run.control())));
+            let found = self.explore((task, chosen), governor, (launcher, control));
             is_done.set(found.is_ok());
             found
-        }));
+        };
+        let by = By::Worker(&work);
+        let found = match &self.subject {
+            Subject::Model(prepared) => take_part(prepared, by, &reins).map_err(Failure::from),
+            Subject::Timed(asked) => asked.take_part(&self.args, by, &reins),
+        };
         match (found, launcher.take()) {
             (Ok(_), _) => Ok(0),
             // What comes next is another search.
             (Err(_), None) if is_done.get() => Ok(0),
-            (Err(error), launcher) => {
-                let failure = Failure::from(error);
-                match launcher {
-                    Some(launcher) => launcher.fail(failure.exit_code(), failure.to_string()),
-                    // It was told already.
-                    None => return Ok(failure.exit_code()),
+            (Err(failure), launcher) => {
+                if let Some(launcher) = launcher {
+                    launcher.fail(failure.exit_code(), failure.to_string());
                 }
+                // Else it was told already.
                 Ok(failure.exit_code())
             }
         }
@@ -143,7 +179,7 @@ impl Worker {
         &self,
         (task, chosen): (SearchTask, Chosen),
         governor: &Governor,
-        (mut launcher, control): (Launcher, Arc<hadal_search::Control>),
+        (mut launcher, control): (Launcher, Arc<Control>),
     ) -> Result<Report, CheckError> {
         let job = &self.job;
         let link = match self.connect(task, &mut launcher) {
@@ -184,10 +220,7 @@ impl Worker {
         let wrong = |error: &dyn std::fmt::Display| (2, error.to_string());
         let lost = |error: &dyn std::fmt::Display| (LOST as u8, error.to_string());
         let shares = Shares::weighted(&job.weights).map_err(|error| wrong(&error))?;
-        let mask = match job.by.is_empty() {
-            true => Vec::new(),
-            false => Shares::mask_of(task.space, &job.by).map_err(|error| wrong(&error))?,
-        };
+        let shares = shares.suiting(task.space, &job.by).map_err(|error| wrong(&error))?;
         let listening = Listening::at(&job.listen)
             .map_err(|error| wrong(&format!("cannot listen at {}: {error}", job.listen)))?;
         let address = listening.address().map_err(|error| wrong(&error))?;
@@ -195,7 +228,7 @@ impl Worker {
         let addresses = launcher.peers(fingerprint, address).map_err(|error| wrong(&error))?;
         let pass = Pass { token: job.token.clone(), fingerprint };
         let sockets = listening.connect(job.me, &addresses, &pass).map_err(|error| lost(&error))?;
-        Link::new(job.me, sockets, shares.masked(mask)).map_err(|error| lost(&error))
+        Link::new(job.me, sockets, shares).map_err(|error| lost(&error))
     }
 
     fn explore_over(
@@ -205,9 +238,13 @@ impl Worker {
         link: &Link,
     ) -> Result<Report, CheckError> {
         let job = &self.job;
-        let (sort, named) = (Strategy::named("sort"), self.args.storing.strategy.settings());
+        let usual = match (&self.subject, task.space.cover()) {
+            (Subject::Timed(_), Some(_)) => Some(Strategy::covering()),
+            _ => Strategy::named("sort"),
+        };
+        let named = self.args.storing.strategy.settings();
         let relaxes = matches!(self.args.storing.strategy.explorer, ExplorerKind::Relaxed);
-        let Some(strategy) = named.or(sort) else {
+        let Some(strategy) = named.or(usual) else {
             return Err(CheckError::Internal("there is no such strategy".into()));
         };
         let _inbox = governor

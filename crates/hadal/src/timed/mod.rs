@@ -7,6 +7,7 @@ mod told;
 mod view;
 
 use crate::args::{CheckArgs, Deadlock, ModelArgs};
+use crate::cluster::{self, Launching};
 use crate::commands::about::About;
 use crate::commands::check::{interrupt_stops, options, write_report};
 use crate::commands::present::show;
@@ -15,14 +16,14 @@ use crate::failure::{Failure, Finding};
 use crate::progress::Progress;
 use crate::reading::Reading;
 use clap::Args;
-use hadal_check::CheckError;
 use hadal_check::formulas::{Asking, Own};
 use hadal_check::timed::question::{self, Wanted};
 use hadal_check::timed::{self, CoveringChoice, Halt, Manner, Onlooker, Searches, Stages, TimedError};
+use hadal_check::{By, CheckError, Options};
 use hadal_exec::zones::ZoneError;
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
 use hadal_lang::{Language, LoadOptions, LoadedModel};
-use hadal_search::Control;
+use hadal_search::{Control, SearchTask};
 use hadal_store::Governor;
 use hadal_system::{Source, TimedSystem};
 use serde::{Deserialize, Serialize};
@@ -126,53 +127,23 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
             "--fastest is about one goal, --continue about all: give one of them".into(),
         ));
     }
-    timed::refuse_others(&args.reduction, &args.directed)?;
-    let loading = LoadOptions {
-        queries: args.timed.queries.clone(),
-        asked: args.asked.property.clone(),
-        ..args.model.load_options()
-    };
-    let asking = Asking {
-        path: &args.model.model,
-        options: &loading,
-        formulas: &args.formulas,
-        properties: &args.asked.property,
-        own: Own::All,
-    };
-    let reading = Reading::of_check(args, resumed.is_some());
-    let (read, named) = asking.read_timed()?;
-    drop(reading);
-    if !read.warnings.is_empty() && !args.output.quiet {
-        crate::output::aside(format_args!("{}", read.warnings));
-    }
-    let options = options(args, read.language, resumed)?;
-    let warnings = read.warnings.clone();
-    let mut timed = read.into_timed().unwrap_or_default();
-    let what = Wanted {
-        names: named,
-        labels: args.timed.label.clone(),
-        from_queries: args.timed.queries.is_some(),
-        deadlock: wants_deadlocks(args),
-        timelock: args.timed.timelock,
-    };
-    let asked = question::ask(&mut timed, &what)?;
-    let extremes = question::extremes(&timed, &what);
+    let read = TimedQuestion::read(args, resumed)?;
+    let extremes = question::extremes(&read.timed, &read.what);
+    cluster::must_be_one_search(args, !extremes.is_empty())?;
     let progress = Progress::new(args.output.quiet || args.output.json, args.output.events.as_deref())?;
     let watching = Watching { args, progress: &progress };
     let about = |earlier: &[Option<PathBuf>]| stage(args, earlier);
-    let searches = Searches {
-        timed: &timed,
-        asked,
-        manner: Manner {
-            covering: args.timed.covering,
-            safe_abstraction: args.reduction.safe_abstraction,
-            fastest: args.timed.fastest,
-            non_zeno: args.timed.non_zeno,
-            most: args.asked.several.unwrap_or(1),
-        },
-        stages: Stages::new(begun, options, args.timed.earlier.clone(), &about),
-        onlooker: &watching,
+    let workers = match &args.cluster.cluster {
+        Some(_) => Some(Launching::new(args, resumed, &progress)?),
+        None => None,
     };
+    let launch = |number, task: SearchTask, governor: &Governor| match &workers {
+        Some(workers) => workers.search(number, task, governor),
+        None => Err(CheckError::Internal("there are no workers".into())),
+    };
+    let by = workers.as_ref().map(|_| By::Others(&launch));
+    let stages = Stages::new(begun, read.options.clone(), args.timed.earlier.clone(), &about).made_by(by);
+    let searches = read.searches(args, stages, &watching);
     if args.timed.non_zeno && !searches.about_runs() {
         return Err(Failure::Usage(
             "--non-zeno is about infinite runs, and nothing that is asked is about them: leave it out, or ask with --ltl, A<>, E[] \
@@ -183,10 +154,13 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     let asks_nothing = !searches.about_runs() && extremes.is_empty() && !searches.about_states();
     if let (Some(file), true) = (&args.timed.queries, asks_nothing) {
         // Why not was said already, where a person reads it.
-        let why = if args.output.quiet || args.output.json { format!("\n{warnings}") } else { String::new() };
+        let why = match args.output.quiet || args.output.json {
+            true => format!("\n{}", read.warnings),
+            false => String::new(),
+        };
         return Err(Failure::Usage(format!("{}: none of these queries can be asked{why}", file.display())));
     }
-    let failed = |error| failure(&timed.system.source, error);
+    let failed = |error| failure(&read.timed.system.source, error);
     let answers = searches.answers().map_err(failed)?;
     let mut told: Vec<Told> = answers.searches.into_iter().map(|it| Told::of(args, it)).collect();
     let Some(Told { mut outcome, trace, mut exit_code }) = told.pop() else {
@@ -212,6 +186,14 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         outcome.used.run = None;
         outcome.warnings.extend(searches.stages.discard());
     }
+    if let Some(workers) = &workers {
+        outcome.details.workers = workers.each();
+        outcome.used.decisions.extend(workers.decisions());
+        let is_stopped = outcome.decided.verdict == "stopped";
+        let (run, warning) = workers.conclude(is_stopped);
+        outcome.used.run = run.map(|path| path.display().to_string());
+        outcome.warnings.extend(warning);
+    }
     outcome.time.seconds = begun.elapsed().as_secs_f64();
     progress.event(|| serde_json::json!({ "event": "result", "result": outcome }));
     outcome.used.settings = args.output.settings.clone();
@@ -220,6 +202,78 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
     }
     show(args, &outcome, &traces)?;
     Ok(exit_code)
+}
+
+/// What is asked of a model in real time, read and understood.
+pub struct TimedQuestion {
+    /// The model, with everything that is asked among its properties.
+    timed: TimedSystem,
+    asked: Vec<bool>,
+    what: Wanted,
+    options: Options,
+    warnings: String,
+}
+
+impl TimedQuestion {
+    /// Of these arguments, or of a run in the folder `resumed`.
+    pub fn read(args: &CheckArgs, resumed: Option<&Path>) -> Result<Self, Failure> {
+        timed::refuse_others(&args.reduction, &args.directed)?;
+        let loading = LoadOptions {
+            queries: args.timed.queries.clone(),
+            asked: args.asked.property.clone(),
+            ..args.model.load_options()
+        };
+        let asking = Asking {
+            path: &args.model.model,
+            options: &loading,
+            formulas: &args.formulas,
+            properties: &args.asked.property,
+            own: Own::All,
+        };
+        let reading = Reading::of_check(args, resumed.is_some());
+        let (read, names) = asking.read_timed()?;
+        drop(reading);
+        if !read.warnings.is_empty() && !args.output.quiet {
+            crate::output::aside(format_args!("{}", read.warnings));
+        }
+        let options = options(args, read.language, resumed)?;
+        let warnings = read.warnings.clone();
+        let mut timed = read.into_timed().unwrap_or_default();
+        let what = Wanted {
+            names,
+            labels: args.timed.label.clone(),
+            from_queries: args.timed.queries.is_some(),
+            deadlock: wants_deadlocks(args),
+            timelock: args.timed.timelock,
+        };
+        let asked = question::ask(&mut timed, &what)?;
+        Ok(TimedQuestion { timed, asked, what, options, warnings })
+    }
+
+    /// The searches that answer it.
+    fn searches<'a>(
+        &'a self,
+        args: &CheckArgs,
+        stages: Stages<'a>,
+        onlooker: &'a dyn Onlooker,
+    ) -> Searches<'a> {
+        let manner = Manner {
+            covering: args.timed.covering,
+            safe_abstraction: args.reduction.safe_abstraction,
+            fastest: args.timed.fastest,
+            non_zeno: args.timed.non_zeno,
+            most: args.asked.several.unwrap_or(1),
+        };
+        Searches { timed: &self.timed, asked: self.asked.clone(), manner, stages, onlooker }
+    }
+
+    /// Takes part in the searches that answer it.
+    pub fn take_part(&self, args: &CheckArgs, by: By, onlooker: &dyn Onlooker) -> Result<(), Failure> {
+        let about = |_: &[Option<PathBuf>]| Ok(serde_json::Value::Null);
+        let stages = Stages::new(Instant::now(), self.options.clone(), Vec::new(), &about).made_by(Some(by));
+        let answers = self.searches(args, stages, onlooker).answers();
+        answers.map(drop).map_err(|error| failure(&self.timed.system.source, error))
+    }
 }
 
 /// What the folder of a search keeps of the command, for whoever resumes it.

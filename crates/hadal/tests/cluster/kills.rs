@@ -20,7 +20,7 @@ impl Choices {
 
 /// Kills a worker, or the launcher, `kills` times at moments that look random; the launcher's run is resumed. What the search
 /// came to in the end, and how many were killed.
-fn survive(
+pub fn survive(
     place: &Place,
     more: &[&str],
     (kills, seed): (usize, u64),

@@ -8,3 +8,4 @@ mod place;
 mod searches;
 #[path = "../support/mod.rs"]
 mod support;
+mod zones;

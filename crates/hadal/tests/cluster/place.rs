@@ -45,8 +45,13 @@ pub struct Place {
 
 impl Place {
     pub fn new(text: &str) -> Self {
+        Place::of("cube.m", text)
+    }
+
+    /// With a model in a file of this name.
+    pub fn of(name: &str, text: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let model = folder.path().join("cube.m");
+        let model = folder.path().join(name);
         std::fs::write(&model, text).expect("a model can be written");
         Place { model: model.display().to_string(), folder }
     }

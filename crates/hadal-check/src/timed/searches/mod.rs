@@ -328,8 +328,9 @@ impl Searches<'_> {
             startup_cpu_seconds: cpu_seconds(),
             startup_peak: begin_peak(),
         };
-        let mut outcome = None;
-        self.onlooker.during(search.control(), search.governor(), &mut || outcome = Some(search.finish()));
+        let (mut outcome, by) = (None, self.stages.by());
+        self.onlooker
+            .during(search.control(), search.governor(), &mut || outcome = Some(search.finish_by(by)));
         let outcome = outcome.ok_or_else(|| CheckError::Internal("the search was not begun".into()))??;
         self.stages.ended(outcome.run.as_deref());
         let answered = search.answered(&outcome.report);

@@ -96,13 +96,16 @@ impl Sweep<'_> {
             }
         }
         if *verdict == Verdict::Holds {
-            answered.covering = self.detector.covering().await?;
+            match self.covering().await? {
+                Ok(covering) => answered.covering = covering,
+                Err(reason) => answered.verdict = Verdict::Stopped(reason),
+            }
         }
         if self.is_unsettled() {
             // The last commit stands.
             return Ok(Some(answered));
         }
-        if *verdict == Verdict::Stopped(StopReason::DiskFull) {
+        if answered.verdict == Verdict::Stopped(StopReason::DiskFull) {
             // What detection needs can be made again from the layers, and its room is needed to commit them.
             self.detector = Box::new(Nothing);
         }

@@ -9,7 +9,7 @@ use crate::layered::detector::Found;
 use crate::layered::journal::Journal;
 use crate::layered::ledger::Ledger;
 use crate::layered::tally::{Counted, DiskMark};
-use crate::report::{Layer, StopReason, Verdict};
+use crate::report::{CoverFigures, Layer, StopReason, Verdict};
 use std::sync::atomic::Ordering;
 
 /// What all agreed on at the end of a layer.
@@ -168,6 +168,35 @@ impl Sweep<'_> {
         gauges.states.store(self.widths.iter().sum(), Ordering::Relaxed);
         self.tell_others();
         Ok(())
+    }
+
+    /// What is left up to covering, of all workers together, once every state is known; or why one cannot say.
+    pub(super) async fn covering(&mut self) -> Result<Result<Option<CoverFigures>, StopReason>, Trouble> {
+        let own = self.detector.covering().await;
+        if self.mailbox.is_alone() || self.task.space.cover().is_none() {
+            return own.map(Ok);
+        }
+        let own = match own {
+            Ok(own) => Ok(own),
+            Err(trouble) => Err(self.shared_stop(trouble)?),
+        };
+        let figures = own.as_ref().ok().copied().flatten();
+        let counts = figures.map_or(Vec::new(), |it| vec![it.discrete, it.maximal]);
+        let said = Said::default().stop(own.as_ref().err()).list(&counts).into_words();
+        let (mut stops, mut sum) = (Stops::default(), None);
+        for words in &self.mailbox.agree_on(&said)? {
+            let mut words = Words::new(words);
+            stops.add(&mut words);
+            // Keys have one owner each, so none counts twice.
+            if let &[discrete, maximal] = words.list() {
+                let sum: &mut CoverFigures = sum.get_or_insert_default();
+                (sum.discrete, sum.maximal) = (sum.discrete + discrete, sum.maximal + maximal);
+            }
+        }
+        Ok(match stops.reason() {
+            Some(reason) => Err(reason),
+            None => Ok(sum),
+        })
     }
 
     /// Why it is at its end before it began, where it is.
