@@ -87,6 +87,7 @@ mod firings;
 mod fixpoint;
 mod lane;
 pub mod layered;
+mod nearest;
 pub mod partition;
 pub mod paths;
 pub mod ram;

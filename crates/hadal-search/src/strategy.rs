@@ -1,16 +1,17 @@
 //! The seeds' strategies on disk: each is a way of detection, a cache before it, and which layers are kept; the loop, the
 //! journal and the counters are the same for all (Lamborn 2014; docs/strategies.md describes each).
 
+mod completing;
 mod distributed;
 
+pub(crate) use completing::complete_path;
 pub use distributed::Distributed;
 
-use crate::control::{Limits, WhenFull};
 use crate::exchange::{Alone, Exchange, Mailbox};
 use crate::explore::{Explored, Explorer, Method, Payloads, Progress, Run, Setting};
 use crate::firings::Counts;
 use crate::fixpoint::Following;
-use crate::lane::{Lane, Parents, SearchTask};
+use crate::lane::{Lane, Parents};
 use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
 use crate::layered::cover::COVER;
@@ -21,14 +22,11 @@ use crate::layered::hash::{Sampling, SplitBy};
 use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, RunRecord};
 use crate::layered::partial::{Bound, Looking};
-use crate::layered::path;
 use crate::layered::room::{self, make_fit};
-use crate::layered::sorted::SORT;
 use crate::layered::sweep::{Keep, Means, Origin, Sweep};
-use crate::report::{DeadlockNotion, Proviso, Question, Report, Stage, StopReason, Verdict};
+use crate::report::Stage;
 use crate::run::{Buffers, run_options};
 use crate::strategies::Resumes;
-use hadal_store::error::ReadError;
 use hadal_store::run::RunOptions;
 use hadal_store::vfs::{Disk, at_once};
 
@@ -133,17 +131,6 @@ impl Method for Strategy {
     }
 }
 
-/// Finds, by repeating the search, what lies in deleted layers before the path of what was found, which begins at this depth
-/// (Lamborn and Hansen 2006).
-pub(crate) fn complete_path(
-    setting: Setting,
-    disk: &Disk,
-    report: &mut Report,
-    begins_at: usize,
-) -> Result<(), Trouble> {
-    Layering { setting, strategy: &Strategy::by(&SORT), exchange: &Alone }.complete(disk, report, begins_at)
-}
-
 /// Sets up layered searches.
 #[derive(Clone, Copy)]
 struct Layering<'a> {
@@ -229,51 +216,6 @@ impl<'a> Layering<'a> {
             mailbox,
         };
         Ok(Sweep::new(task, governor, means, origin))
-    }
-
-    /// Prepends what lies in deleted layers to the path of a violation. Interrupted before it is whole, the search stopped.
-    fn complete(&self, disk: &Disk, report: &mut Report, begins_at: usize) -> Result<(), Trouble> {
-        let Verdict::Violated(violation) = &mut report.verdict else { return Ok(()) };
-        match self.complete_path(disk, &mut violation.path, begins_at) {
-            Err(trouble) if trouble.is_stop() => {
-                report.verdict = Verdict::Stopped(StopReason::Interrupted);
-                report.proviso = Some(Proviso::WrongSeen);
-                Ok(())
-            }
-            other => other,
-        }
-    }
-
-    /// Prepends what lies in deleted layers: the search is repeated up to the first state of the path, as often as it
-    /// takes.
-    fn complete_path(&self, disk: &Disk, path: &mut Vec<Vec<u64>>, mut depth: usize) -> Result<(), Trouble> {
-        let question = Question { deadlock: DeadlockNotion::Off, asked: Vec::new() };
-        while depth > 0 {
-            let when_full = self.setting.task.control.limits.when_full;
-            let limits = Limits { max_depth: Some(depth as u64), when_full, ..Limits::default() };
-            // It stops when the search it serves is asked to.
-            let control = self.setting.task.control.part(limits);
-            let task = SearchTask { question: &question, control: &control, ..self.setting.task };
-            let again = Layering { setting: Setting { task, ..self.setting }, ..*self };
-            let mut keep = Keep { diameter: None, ..self.strategy.keep() };
-            if when_full == WhenFull::DeleteLayers {
-                // The disk was too small for all layers, and still is.
-                let free = disk.vfs.free_bytes().unwrap_or(0) / 4;
-                keep.bytes = Some(keep.bytes.map_or(free, |bytes| bytes.min(free)));
-            }
-            let mut sweep = again.begin(disk, None)?.keeping(keep);
-            sweep.run()?;
-            let threads = self.setting.threads;
-            if control.is_interrupted() {
-                return Err(ReadError::Stopped.into());
-            }
-            let journal = sweep.into_journal();
-            let target = (depth, path.remove(0));
-            let before = path::shortest_at_once(task, (&journal, threads), target, self.setting.governor)?;
-            depth = depth + 1 - before.len();
-            path.splice(0..0, before);
-        }
-        Ok(())
     }
 }
 

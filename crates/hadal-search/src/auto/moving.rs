@@ -9,7 +9,7 @@ use crate::layered::Trouble;
 use crate::layered::cache::{Cache, CacheKind};
 use crate::layered::detector::{Detector, Nothing};
 use crate::layered::journal::Journal;
-use crate::layered::ledger::{Ledger, RunRecord, Tally};
+use crate::layered::ledger::{Ledger, Reached, RunRecord, Tally};
 use crate::layered::room::{self, make_fit};
 use crate::layered::snapshot::Snapshot;
 use crate::layered::sweep::{Fallback, Keep, Means, Origin, Partly, Sweep};
@@ -329,7 +329,7 @@ impl<'a> Moving<'a> {
             actions: begun.counts.actions(task.space),
             seconds: task.control.elapsed().as_secs_f64(),
             stages: &report.stages,
-            reached: report.depth,
+            reached: report.depth.map(|depth| Reached { depth, beyond: 0 }),
             begun: 0,
         };
         ledger.commit(&mut journal, tally, &status(&report.verdict))?;

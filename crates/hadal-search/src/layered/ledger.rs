@@ -112,6 +112,9 @@ pub struct RunRecord {
     /// The depth of the deepest state that was met, where that is below the complete layers.
     #[serde(default)]
     pub(crate) reached: Option<u64>,
+    /// States in the layer that was being found when something wrong was: whoever goes on finds it again.
+    #[serde(default)]
+    pub(crate) beyond: u64,
     /// States of the last layer that were expanded in vain: whoever goes on expands them again.
     #[serde(default)]
     pub(crate) begun: u64,
@@ -132,14 +135,16 @@ struct WrittenRecord<'a> {
     stages: Vec<StageRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reached: Option<u64>,
+    #[serde(skip_serializing_if = "is_zero")]
+    beyond: u64,
     begun: u64,
     journal: JournalRecord,
 }
 
 impl RunRecord {
-    /// Distinct states in complete layers.
+    /// Distinct states in complete layers, and beside them what was counted together with something wrong.
     pub fn states(&self) -> u64 {
-        self.journal.states()
+        self.journal.states() + self.beyond
     }
 
     /// The depth of the deepest state that was met, the initial states being layer 0; of a search without layers, 0.
@@ -160,6 +165,10 @@ impl RunRecord {
     }
 }
 
+fn is_zero(states: &u64) -> bool {
+    *states == 0
+}
+
 /// Gives the generations of a run numbers that workers that commit together have in common.
 pub(crate) type Moment = fn(&Manifest) -> Option<u64>;
 
@@ -178,6 +187,15 @@ pub(crate) fn rows_of(layers: &[Layer]) -> serde_json::Result<serde_json::Value>
     super::rows::serialize(layers, serde_json::value::Serializer)
 }
 
+/// What was met beside the complete layers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reached {
+    /// The depth of the deepest state.
+    pub(crate) depth: u64,
+    /// States in the layer that was being found when something wrong was.
+    pub(crate) beyond: u64,
+}
+
 /// What is counted in complete layers.
 pub(crate) struct Tally<'a> {
     pub(crate) layers: &'a [Layer],
@@ -187,7 +205,7 @@ pub(crate) struct Tally<'a> {
     /// Storage of this sitting.
     pub(crate) stages: &'a [Stage],
     /// The depth of the deepest state that was met, where that may be below the complete layers.
-    pub(crate) reached: Option<u64>,
+    pub(crate) reached: Option<Reached>,
     /// States of the last layer that were expanded in vain.
     pub(crate) begun: u64,
 }
@@ -270,7 +288,8 @@ impl Ledger {
             seconds: tally.seconds,
             samples: &self.samples,
             stages: self.stages_before.iter().cloned().chain(tally.stages.iter().map(Into::into)).collect(),
-            reached: tally.reached,
+            reached: tally.reached.map(|reached| reached.depth),
+            beyond: tally.reached.map_or(0, |reached| reached.beyond),
             begun: tally.begun,
             journal: journal.record(),
         };
@@ -285,7 +304,7 @@ impl Ledger {
         if !beside.section.is_empty() {
             sections.insert(BESIDE.to_owned(), beside.section);
         }
-        let runs = journal.runs().collect();
+        let runs = journal.committed_runs().collect();
         self.folder.commit(Commit { runs, files: beside.files, sections })?;
         self.snapshots.remove_gone(self.folder.disk());
         self.committed = Some(Instant::now());
@@ -475,6 +494,7 @@ impl Ledger {
             samples: self.samples.clone(),
             stages: self.stages_before.clone(),
             reached: None,
+            beyond: 0,
             begun: 0,
             journal: JournalRecord::without_layers(standing.states),
         };
@@ -530,6 +550,7 @@ impl Ledger {
             samples: self.samples.clone(),
             stages: Vec::new(),
             reached: Some(*depth),
+            beyond: 0,
             begun: 0,
             journal: JournalRecord::without_layers(*states),
         };

@@ -7,30 +7,65 @@
 
 use super::Trouble;
 use super::journal::Journal;
-use hadal_store::run::{RunFile, RunKind, RunReader, RunWriter};
+use hadal_store::run::{RunFile, RunKind, RunOptions, RunReader, RunWriter};
 use hadal_store::shape::{RecordShape, Records};
+use hadal_store::vfs::Disk;
 use hadal_system::state::compare;
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering::{Equal, Less};
 
-/// The layer that later ones are compared with.
+/// The layer that later ones are compared with. The journal commits it: a search that goes on ends where it would have ended.
 #[derive(Default)]
 pub(super) struct Round {
     kept: Option<RunFile>,
     /// Layers since it was chosen, and after how many another one is.
     since: u64,
     most: u64,
+    /// The depth of the layer that was compared with it last.
+    asked: Option<usize>,
+}
+
+/// The same in a manifest.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct RoundRecord {
+    run: Option<String>,
+    since: u64,
+    most: u64,
+    asked: usize,
 }
 
 impl Round {
+    pub(super) fn open(disk: &Disk, options: &RunOptions, record: &RoundRecord) -> Result<Round, Trouble> {
+        let &RoundRecord { ref run, since, most, asked } = record;
+        let kept = run.as_ref().map(|name| RunFile::open(disk, name, options)).transpose()?;
+        Ok(Round { kept, since, most, asked: Some(asked) })
+    }
+
+    /// What a manifest keeps, once a layer was compared.
+    pub(super) fn record(&self) -> Option<RoundRecord> {
+        let run = self.kept.as_ref().map(|run| run.name().to_owned());
+        Some(RoundRecord { run, since: self.since, most: self.most, asked: self.asked? })
+    }
+
+    /// The run that it keeps.
+    pub(super) fn run(&self) -> Option<&RunFile> {
+        self.kept.as_ref()
+    }
+
     /// Whether all states of the layer at this depth, which is about to be expanded, lie in the layer that is kept. Keeps this
     /// one from now on when it is time.
     pub(super) fn closes_with(&mut self, journal: &Journal, depth: usize) -> Result<bool, Trouble> {
+        if self.asked == Some(depth) {
+            // An earlier sitting began to expand it.
+            return Ok(false);
+        }
         if let Some(kept) = &self.kept
             && journal.states(depth) <= kept.records()
             && lies_in(journal, depth, kept)?
         {
             return Ok(true);
         }
+        self.asked = Some(depth);
         self.since += 1;
         // A layer in several parts would have to be sorted first.
         if (self.kept.is_none() || self.since >= self.most) && journal.parts(depth).is_none() {

@@ -71,8 +71,16 @@ impl Sweep<'_> {
         let mut lane = Lane::new(SearchTask { control: &aside, ..self.task }, Parents::Forgotten);
         let (mut states, mut again) = (0, 0);
         let mut next = first as usize;
+        // What is counted without the last layer must not lose what was counted twice in it.
+        let last = self.last.as_ref().map(|_| self.counted.layers.len().saturating_sub(1));
         while next < self.journal.depth() {
-            let together = self.together_from(next);
+            if let Some(parted) = self.last.as_mut().filter(|_| last == Some(next)) {
+                parted.before.take_off(&total_counts(std::slice::from_ref(&lane), self.task.space));
+            }
+            let mut together = self.together_from(next);
+            if let Some(last) = last.filter(|last| together.contains(last) && *last > next) {
+                together.end = last;
+            }
             states += together.clone().map(|depth| self.journal.states(depth)).sum::<u64>();
             again += self.settle_layers(together.clone(), &mut lane).await?;
             next = together.end;

@@ -12,6 +12,7 @@ pub(crate) use layer::{LayerReader, LayerWriter};
 pub(crate) use view::GroupReader;
 
 use super::Trouble;
+use super::round::{Round, RoundRecord};
 use crate::report::Proviso;
 use hadal_store::Reservation;
 use hadal_store::run::{RunFile, RunKind, RunOptions, RunWriter};
@@ -36,6 +37,8 @@ pub(crate) struct Journal {
     first_kept: usize,
     /// Layers from this depth on may share states with others, so they are not bundled.
     apart_from: usize,
+    /// Notices where states come again for ever.
+    round: Round,
     /// Most words of layers kept in RAM.
     most_resident: usize,
     memory: Reservation,
@@ -66,6 +69,8 @@ pub(crate) struct JournalRecord {
     /// Words of payload beside each state.
     #[serde(default, skip_serializing_if = "is_zero")]
     payload: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    round: Option<RoundRecord>,
 }
 
 fn is_zero(words: &usize) -> bool {
@@ -90,7 +95,7 @@ impl JournalRecord {
     /// Of a search that has states but no layers.
     pub(crate) fn without_layers(states: u64) -> Self {
         let all = EntryRecord { states, run: None, bundle: 0, parts: Vec::new(), gone: false };
-        JournalRecord { layers: vec![all], bundles: Vec::new(), payload: 0 }
+        JournalRecord { layers: vec![all], bundles: Vec::new(), payload: 0, round: None }
     }
 
     /// Words of payload beside each state.
@@ -131,6 +136,7 @@ impl Journal {
             resident_words: 0,
             first_kept: 0,
             apart_from: usize::MAX,
+            round: Round::default(),
             most_resident: (memory / COPIES) as usize / 8,
             memory: disk.governor.try_reserve(memory, "small layers")?,
         })
@@ -147,6 +153,9 @@ impl Journal {
             return Err(Trouble::OtherPayloads);
         }
         let mut journal = Journal::new(disk, options)?;
+        if let Some(round) = &record.round {
+            journal.round = Round::open(disk, &options, round)?;
+        }
         let bundled = RunOptions { shape: bundled(options.shape), ..options };
         for name in &record.bundles {
             let gone = name.is_empty();
@@ -188,6 +197,7 @@ impl Journal {
         });
         JournalRecord {
             payload: self.shape().payload_words(),
+            round: self.round.record(),
             layers: layers.collect(),
             bundles: self
                 .bundles
@@ -195,6 +205,20 @@ impl Journal {
                 .map(|run| run.as_ref().map_or(String::new(), |run| run.name().to_owned()))
                 .collect(),
         }
+    }
+
+    /// Whether every state of the layer at this depth, which is about to be expanded, was expanded before, as far as that
+    /// shows; asked where layers may hold states of layers that are gone.
+    pub(crate) fn goes_round(&mut self, depth: usize) -> Result<bool, Trouble> {
+        let mut round = std::mem::take(&mut self.round);
+        let closes = round.closes_with(self, depth);
+        self.round = round;
+        closes
+    }
+
+    /// Every run that a commit names.
+    pub(crate) fn committed_runs(&self) -> impl Iterator<Item = &RunFile> {
+        self.runs().chain(self.round.run())
     }
 
     /// Every run that a layer lies in.
@@ -212,9 +236,10 @@ impl Journal {
         self.runs().map(RunFile::bytes).sum()
     }
 
-    /// Bytes on disk and in RAM.
-    pub(crate) fn bytes_held(&self) -> u64 {
-        self.bytes() + 8 * self.resident_words as u64
+    /// Packed bytes of the layers that are there: at least what they take on disk, and the same in every budget.
+    pub(crate) fn packed_bytes(&self) -> u64 {
+        let kept = self.layers[self.first_kept..].iter().map(|entry| entry.states);
+        kept.sum::<u64>() * self.shape().bytes() as u64
     }
 
     /// Tells that layers from this depth on may hold states of others.

@@ -8,7 +8,7 @@ use crate::fixpoint::{JournalClosed, Keeper, Pass, Seeing, knows_a_run};
 use crate::lane::has_found;
 use crate::layered::detector::{Detector, Nothing};
 use crate::layered::journal::LayerWriter;
-use crate::layered::ledger::{Ledger, RunRecord, Tally};
+use crate::layered::ledger::{Ledger, Reached, RunRecord, Tally};
 use crate::layered::{Trouble, path};
 use crate::report::{
     DiskFigures, Particular, Proviso, Report, StopReason, Verdict, Violation, ViolationKind,
@@ -88,6 +88,10 @@ impl Sweep<'_> {
             Ok(Some(answered)) => answered,
         };
         let verdict = &mut answered.verdict;
+        // Only then do its figures count what the complete layers do not.
+        if !matches!(verdict, Verdict::Violated(_)) {
+            self.take_last(verdict);
+        }
         if *verdict != Verdict::Stopped(StopReason::DiskFull) {
             match self.settle().await {
                 Err(trouble) if trouble.is_disk_full() && matches!(verdict, Verdict::Violated(_)) => {}
@@ -95,6 +99,7 @@ impl Sweep<'_> {
                 other => other?,
             }
         }
+        self.take_last(verdict);
         if *verdict == Verdict::Holds {
             match self.covering().await? {
                 Ok(covering) => answered.covering = covering,
@@ -114,8 +119,7 @@ impl Sweep<'_> {
             // It goes no further, or its room is needed.
             _ => self.ledger.iter_mut().for_each(Ledger::drop_snapshot),
         }
-        let violated_at = answered.violated_at();
-        match self.commit_answer(&status(&answered.verdict), violated_at) {
+        match self.commit_answer(&status(&answered.verdict), Some(self.reached(&answered))) {
             // What was committed before stands, and the reason is the same.
             Err(trouble) if trouble.is_disk_full() => {}
             other => other?,
@@ -149,7 +153,14 @@ impl Sweep<'_> {
         self.commit_answer(status, None)
     }
 
-    fn commit_answer(&mut self, status: &str, violated_at: Option<u64>) -> Result<(), Trouble> {
+    /// The deepest state, which may stand beyond the complete layers where it is wrong.
+    fn reached(&self, answered: &Answered) -> Reached {
+        let beyond = self.beyond.as_ref().map_or(0, |beyond| beyond.states);
+        let layers = self.journal.depth() as u64 + u64::from(beyond > 0);
+        Reached { depth: layers.saturating_sub(1).max(answered.violated_at().unwrap_or(0)), beyond }
+    }
+
+    fn commit_answer(&mut self, status: &str, reached: Option<Reached>) -> Result<(), Trouble> {
         let Some(ledger) = &mut self.ledger else { return Ok(()) };
         let counted = &self.counted;
         let tally = Tally {
@@ -158,7 +169,7 @@ impl Sweep<'_> {
             actions: counted.counts.actions(self.task.space),
             seconds: counted.seconds_before + self.task.control.elapsed().as_secs_f64(),
             stages: &counted.stages,
-            reached: violated_at,
+            reached,
             begun: self.begun,
         };
         ledger.commit(&mut self.journal, tally, status)
@@ -176,22 +187,21 @@ impl Sweep<'_> {
 
     /// The answer with its figures.
     pub(crate) fn report(&self) -> Report {
-        let (covering, violated_at) = match &self.at {
-            At::End(answered) => (answered.covering, answered.violated_at()),
-            _ => (None, None),
+        let (covering, depth) = match &self.at {
+            At::End(answered) => (answered.covering, self.reached(answered).depth),
+            _ => (None, (self.journal.depth() as u64).saturating_sub(1)),
         };
+        let row = self.beyond.as_ref().and_then(|beyond| beyond.row.as_ref());
         let answer = Answer {
             verdict: self.verdict(),
-            states: self.states(),
-            transitions: self.counted.transitions(),
-            counts: &self.counted.counts,
+            states: self.states() + self.beyond.as_ref().map_or(0, |beyond| beyond.states),
+            transitions: self.counted.transitions() + row.map_or(0, |row| row.transitions),
+            counts: self.beyond.as_ref().map_or(&self.counted.counts, |beyond| &beyond.counts),
             stages: self.counted.stages.clone(),
         };
-        let layers = (self.journal.depth() as u64).saturating_sub(1);
         Report {
-            // What is wrong may stand in a layer that is not complete.
-            depth: Some(layers.max(violated_at.unwrap_or(0))),
-            layers: self.counted.layers.clone(),
+            depth: Some(depth),
+            layers: self.counted.layers.iter().chain(row).cloned().collect(),
             disk: Some(DiskFigures {
                 read_cost: self.disk.traffic.speed.cost(),
                 buckets: self.detector.buckets(),
@@ -270,7 +280,7 @@ impl Sweep<'_> {
             _ => depth + 1,
         };
         reins.found();
-        let payload = self.payload_of(at, &finding.state).await?;
+        let payload = self.payload_of(at, &finding.state)?;
         let (task, threads) = (self.task, self.lanes.len());
         let path = match self.mailbox.is_alone() {
             true => path::shortest(task, (&self.journal, threads), (at, finding.state), reins).await,
@@ -293,34 +303,11 @@ impl Sweep<'_> {
         }
     }
 
-    /// What is kept beside a state at this depth, which may be in the layer being found: its payloads come together first.
-    pub(super) async fn payload_of(
-        &mut self,
-        depth: usize,
-        state: &[u64],
-    ) -> Result<Option<Vec<u64>>, Trouble> {
-        let shape = self.journal.shape();
-        if shape.payload_words() == 0 || state.is_empty() {
+    /// What is kept beside a state at this depth; nothing where its layer could not be finished.
+    pub(super) fn payload_of(&self, depth: usize, state: &[u64]) -> Result<Option<Vec<u64>>, Trouble> {
+        if state.is_empty() || depth >= self.journal.depth() {
             return Ok(None);
         }
-        let mut reader = if depth < self.journal.depth() {
-            self.journal.reader(depth)?
-        } else {
-            let mut layer = self.journal.writer();
-            match self.detector.finish_layer(&mut layer).await {
-                // What is wrong is known without it.
-                Err(trouble) if trouble.is_disk_full() => return Ok(None),
-                other => other?,
-            };
-            self.journal.read_aside(layer)?
-        };
-        let mut block = Vec::new();
-        while reader.next_records(&mut block)? {
-            let mut records = block.chunks_exact(shape.stride());
-            if let Some(record) = records.find(|record| shape.state(record) == state) {
-                return Ok(Some(record[..shape.payload_words()].to_vec()));
-            }
-        }
-        Ok(None)
+        path::payload_of(&self.journal, depth, state)
     }
 }

@@ -3,6 +3,7 @@
 use super::parts::{Answered, At, Expanding, Partly, Source};
 use super::together::Met;
 use super::{Sweep, TRANSITION_WORK};
+use crate::finding::Finding;
 use crate::lane::take_finding;
 use crate::layered::Trouble;
 use crate::layered::detector::LayerView;
@@ -36,10 +37,10 @@ impl<'a> Sweep<'a> {
             self.proviso = Some(Proviso::Diameter { bound });
             return Ok(ControlFlow::Break(self.complete_before(depth)));
         }
-        let counts_again =
-            matches!(self.proviso, Some(Proviso::LayersDeleted { .. } | Proviso::BoundTrusted));
+        let trusts = self.detector.settling().is_some_and(|settling| settling.is_trusted());
+        let counts_again = trusts || self.journal.first_kept() > 0;
         let may_end = partly.is_none() && self.mailbox.is_alone();
-        if counts_again && may_end && self.round.closes_with(&self.journal, depth)? {
+        if counts_again && may_end && self.journal.goes_round(depth)? {
             return Ok(ControlFlow::Break(self.complete_before(depth)));
         }
         let gauges = &self.task.control.gauges;
@@ -106,11 +107,7 @@ impl<'a> Sweep<'a> {
                 self.lanes[0].finding = self.lanes[0].finding.take().or(finding);
                 Ok(Some(Verdict::Stopped(reason).into()))
             }
-            (None, Some(finding)) => {
-                self.at = At::Found(finding, depth);
-                Ok(None)
-            }
-            (None, None) => self.end_layer(depth, fired, &mark).await,
+            (None, finding) => self.end_layer((depth, finding), fired, &mark).await,
         }
     }
 
@@ -161,16 +158,20 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Lets the detector find the next layer.
+    /// Lets the detector find the next layer. Where something wrong was found on the way, that is the last one.
     async fn end_layer(
         &mut self,
-        depth: usize,
+        (depth, finding): (usize, Option<Finding>),
         fired: u64,
         mark: &DiskMark,
     ) -> Result<Option<Answered>, Trouble> {
         let mut layer = self.journal.writer();
         let disk = self.disk.clone();
-        let armed = self.task.control.brake(&disk);
+        let armed = match finding {
+            // No limit ends the search any more.
+            Some(_) => self.task.control.brake_reading_back(&disk),
+            None => self.task.control.brake(&disk),
+        };
         self.cache.leave();
         let (found, seconds) = busy(self.detector.finish_layer(&mut layer)).await;
         drop(armed);
@@ -186,9 +187,14 @@ impl<'a> Sweep<'a> {
                 row.candidates += found.besides;
                 self.end_row(found, own, mark)
             }
+            Err(trouble) if finding.is_some() => Err(self.stop_at_last(trouble)?),
             Err(trouble) => Err(self.shared_stop(trouble)?),
         };
-        let Met { mut row, counts, commits } = match self.meet_at_end(found)? {
+        let met = self.meet_at_end(found)?;
+        if let Some(finding) = finding {
+            return self.end_last(layer, (depth, finding), met).await;
+        }
+        let Met { mut row, counts, commits } = match met {
             Ok(met) => met,
             Err(reason) => return Ok(Some(Verdict::Stopped(reason).into())),
         };

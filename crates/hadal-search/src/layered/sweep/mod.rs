@@ -2,6 +2,7 @@
 
 mod answer;
 mod expand;
+mod last;
 mod layer;
 mod parts;
 mod together;
@@ -13,13 +14,13 @@ use super::cache::Cache;
 use super::detector::{Detector, Nothing};
 use super::journal::Journal;
 use super::ledger::Ledger;
-use super::round::Round;
 use super::tally::Counted;
 use crate::exchange::Mailbox;
 use crate::explore::{Phase, Progress};
 use crate::lane::{Lane, SearchTask, take_finding, total_counts};
 use crate::report::{Layer, Proviso, Stage, StopReason, Verdict, Violation};
 use crate::resting::Reins;
+use last::{Beyond, Last};
 use hadal_store::Governor;
 use hadal_store::vfs::{Disk, at_once};
 pub(crate) use parts::Fallback;
@@ -50,8 +51,10 @@ pub(crate) struct Sweep<'a> {
     failed: Option<StopReason>,
     /// Whether deleted layers, or a bound, qualify the answer.
     pub(in crate::layered) proviso: Option<Proviso>,
-    /// Notices where states come again for ever.
-    round: Round,
+    /// The layer that was being found when something wrong was, while it stands in the journal.
+    pub(in crate::layered) last: Option<Last>,
+    /// What the answer counts of it.
+    beyond: Option<Beyond>,
     /// States of the layer being expanded that were expanded in vain, in this sitting or before.
     begun: u64,
     /// Bytes that had been read and written before it.
@@ -94,8 +97,9 @@ impl<'a> Sweep<'a> {
             detector: detector.unwrap_or_else(|| Box::new(Nothing)),
             fallback,
             proviso: journal.proviso(),
-            round: Round::default(),
             journal,
+            last: None,
+            beyond: None,
             counted,
             moved_before: disk.traffic.bytes_moved(),
             fired_before,
@@ -259,7 +263,7 @@ impl<'a> Sweep<'a> {
 
     fn must_delete(&self, first: usize, last: usize) -> bool {
         let many = self.keep.layers.is_some_and(|layers| (last - first + 1) as u64 > layers.max(2));
-        many || self.keep.bytes.is_some_and(|bytes| self.journal.bytes_held() > bytes)
+        many || self.keep.bytes.is_some_and(|bytes| self.journal.packed_bytes() > bytes)
     }
 
     /// Finds the initial states: the first layer.
@@ -276,15 +280,16 @@ impl<'a> Sweep<'a> {
         let finding = take_finding(&mut self.lanes);
         let (_, finding) = self.meet(None, finding)?;
         (self.counted.row, self.counted.passed) = (Layer::default(), None);
+        let mut layer = self.journal.writer();
+        self.detector.finish_layer(&mut layer).await?;
+        let (states, counts) = self.meet_at_start(layer.states())?;
         if let Some(finding) = finding {
-            let payload = self.payload_of(0, &finding.state).await?;
+            self.count_last(layer, (None, counts), states).await?;
+            let payload = self.payload_of(0, &finding.state)?;
             let path = if finding.state.is_empty() { Vec::new() } else { vec![finding.state] };
             let verdict = Verdict::Violated(Violation { kind: finding.kind, path, shortest: true });
             return Ok(Some(Answered { payload, ..verdict.into() }));
         }
-        let mut layer = self.journal.writer();
-        self.detector.finish_layer(&mut layer).await?;
-        let (states, counts) = self.meet_at_start(layer.states())?;
         self.widths.push(states);
         self.task.control.gauges.states.store(states, Ordering::Relaxed);
         let empty = states == 0;
