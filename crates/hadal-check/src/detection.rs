@@ -41,6 +41,9 @@ pub struct Detecting {
     /// With --strategy layered: keep at most this many bytes of layers on disk.
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE", value_parser = parse_size))]
     pub keep_bytes: Option<u64>,
+    /// With --strategy layered or frontier: keep layers in RAM, under the budget, and nothing on disk.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub in_ram: bool,
     /// With --strategy layered or frontier: trust that no shortest path is longer than this, so that every deeper state
     /// is a duplicate.
     #[cfg_attr(feature = "clap", arg(long, value_name = "DEPTH"))]
@@ -172,6 +175,7 @@ impl Detecting {
         }
         chosen.keep_layers = self.keep_layers.or(chosen.keep_layers);
         chosen.keep_bytes = self.keep_bytes;
+        chosen.in_ram = self.in_ram;
         chosen.diameter = self.diameter;
         if let Some(text) = &self.partition {
             chosen.partition = partition_source(text)?;
@@ -195,6 +199,7 @@ impl Detecting {
             (self.shared_table, "shared-table"),
             (self.keep_layers.is_some(), "keep-layers"),
             (self.keep_bytes.is_some(), "keep-bytes"),
+            (self.in_ram, "in-ram"),
             (self.diameter.is_some(), "diameter"),
             (self.partition.is_some(), "partition"),
             (self.first_partition.is_some(), "first-partition"),

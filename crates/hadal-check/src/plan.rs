@@ -59,6 +59,12 @@ impl Plan {
                  --safe-abstraction and --decompose"
             )));
         }
+        let in_ram = layered.as_ref().is_some_and(|layered| layered.in_ram);
+        if in_ram && (options.budget.disk.is_some() || limits.when_full == WhenFull::DeleteLayers) {
+            return Err(CheckError::Question(
+                "--disk-limit and --when-full would do nothing with --in-ram, which keeps nothing on disk".into(),
+            ));
+        }
         if strategy.stays_in_ram() && options.budget.disk.is_some() {
             return Err(CheckError::Question(format!(
                 "--disk-limit would do nothing with --strategy {strategy}, which stays in RAM"

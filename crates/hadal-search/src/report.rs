@@ -296,6 +296,8 @@ pub struct Report {
 pub struct Particular {
     /// What is left of the states up to covering, where the storage knows.
     pub covering: Option<CoverFigures>,
+    /// Most states that were stored at once, where layers may be deleted.
+    pub peak_states: Option<u64>,
     /// How far apart generations of one state are, where that was asked.
     pub cache_distances: Option<CacheDistanceFigures>,
     /// The scalars that states were parted by, the first ones first.

@@ -188,7 +188,7 @@ pub static STRATEGIES: &[StrategyInfo] = &[
         ..layered(
             "layered",
             "On disk: old layers are deleted when there is no room (--keep-layers, --keep-bytes)",
-            &["cache", "cache-distances", "keep-layers", "keep-bytes", "diameter"],
+            &["cache", "cache-distances", "keep-layers", "keep-bytes", "in-ram", "diameter"],
             // A cache that remembers deleted layers would make the numbers depend on the budget.
             || Strategy { cache: CacheKind::Buffer, ..Strategy::by(&LAYERED) },
         )
@@ -222,7 +222,7 @@ pub static STRATEGIES: &[StrategyInfo] = &[
         ..layered(
             "frontier",
             "As Korf's frontier search: only the last layers are kept",
-            &["cache", "cache-distances", "diameter"],
+            &["cache", "cache-distances", "in-ram", "diameter"],
             || Strategy {
                 cache: CacheKind::Buffer,
                 keep_layers: Some(3),

@@ -24,11 +24,12 @@ use crate::layered::ledger::{Ledger, RunRecord};
 use crate::layered::partial::{Bound, Looking};
 use crate::layered::room::{self, make_fit};
 use crate::layered::sweep::{Keep, Means, Origin, Sweep};
-use crate::report::Stage;
+use crate::report::{Stage, StopReason, Verdict};
 use crate::run::{Buffers, run_options};
 use crate::strategies::Resumes;
 use hadal_store::run::RunOptions;
-use hadal_store::vfs::{Disk, at_once};
+use hadal_store::vfs::{Disk, IoThreads, MemoryFolder, at_once};
+use std::sync::Arc;
 
 /// Where a partition comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub struct Strategy {
     pub keep_layers: Option<u64>,
     /// Most bytes of layers kept on disk; older layers are deleted.
     pub keep_bytes: Option<u64>,
+    /// Keep them in RAM: there is no folder, and nothing to resume.
+    pub in_ram: bool,
     /// Nothing new lies deeper than this, says who asks.
     pub diameter: Option<u64>,
     /// How far back partial, hashed and phased detection look between full checks; as far as suits the detection where it is
@@ -82,6 +85,7 @@ impl Strategy {
             cache: CacheKind::Lru,
             keep_layers: None,
             keep_bytes: None,
+            in_ram: false,
             diameter: None,
             bound: None,
             trust_bound: false,
@@ -114,6 +118,15 @@ impl Method for Strategy {
             return Err(Trouble::Liveness);
         }
         let layering = Layering { setting, strategy: self, exchange: &Alone };
+        if self.in_ram {
+            if setting.run.is_resumed() {
+                return Err(Trouble::NothingToResume);
+            }
+            let folder = Arc::new(MemoryFolder::new(setting.governor));
+            let disk = Disk::new(folder, IoThreads::new(0), setting.governor.clone(), 0);
+            let sweep = layering.begin(&disk, None)?;
+            return Ok(Box::new(LayeredExplorer { layering, disk, sweep: Some(Following::new(sweep)) }));
+        }
         let ledger = setting.run.open()?;
         let disk = ledger.disk().clone();
         let sweep = match setting.run {
@@ -267,6 +280,14 @@ impl Explorer for LayeredExplorer<'_> {
         // The search for the rest of a trace needs the memory.
         drop(sweep);
         self.layering.complete(&self.disk, &mut report, begins_at)?;
-        Ok(Explored { partition, payload, ..Explored::leaving(report, Resumes::Layers) })
+        let leaves = if self.layering.strategy.in_ram { Resumes::Nothing } else { Resumes::Layers };
+        if self.layering.strategy.in_ram {
+            report.disk = None;
+            if report.verdict == Verdict::Stopped(StopReason::DiskFull) {
+                let needed = self.layering.setting.governor.limit() + 1;
+                report.verdict = Verdict::Stopped(StopReason::Memory { needed });
+            }
+        }
+        Ok(Explored { partition, payload, ..Explored::leaving(report, leaves) })
     }
 }

@@ -3,14 +3,17 @@
 mod runs;
 mod spaces;
 
+use hadal_search::explore;
 use hadal_search::layered::Trouble;
 use hadal_search::layered::cache::CacheKind;
 use hadal_search::layered::hash::{Sampling, SplitBy};
 use hadal_search::layered::partial::Bound;
 use hadal_search::strategy::{PartitionSource, Strategy};
 use hadal_search::{
-    DeadlockNotion, Explored, Limits, Proviso, Report, StopReason, Verdict, ViolationKind, WhenFull,
+    Control, DeadlockNotion, Explored, Limits, Proviso, Question, Report, SearchTask, StopReason, Verdict,
+    ViolationKind, WhenFull,
 };
+use hadal_store::Governor;
 use hadal_store::vfs::{Folder, Vfs};
 use hadal_system::{PropertyId, PropertyKind, StateSpace};
 use hadal_testkit::{Faults, FaultyFolder, Survival};
@@ -408,6 +411,43 @@ fn what_deleted_layers_hide_depends_on_the_layers_kept_alone() {
             "{kept} layers, resumed"
         );
     }
+}
+
+#[test]
+fn layers_in_ram_give_the_numbers_of_those_on_disk_and_fewer_states_are_stored() {
+    let torus = Grid::torus(3, 30).scrambled();
+    let cycles = Grid::cycles(2, 40);
+    for (space, kept) in [(&torus, 3), (&cycles, 12), (&cycles, 60)] {
+        let on_disk = Strategy { keep_layers: Some(kept), ..named("layered") };
+        let expected = whole(space, &on_disk, 1).report;
+        let strategy = Strategy { in_ram: true, ..on_disk };
+        for (threads, budget) in [(1, BUDGET), (2, 4 * BUDGET)] {
+            let (control, governor) = (Control::new(Limits::default()), Governor::new(budget));
+            let question = Question::everything(space.properties(), DeadlockNotion::Off);
+            let task = SearchTask { space, question: &question, control: &control };
+            let report = runs::explored_in_ram(&strategy, task, &governor, threads);
+            assert_same(&report, &expected, &format!("{kept} layers, {threads} threads"));
+            assert!(governor.peak() <= budget && report.disk.is_none());
+            let peak = report.particular.peak_states.expect("layers are stored");
+            assert_eq!(Some(peak), expected.particular.peak_states);
+            let widest = report.layers.iter().map(|layer| layer.states).max().unwrap_or(0);
+            assert!(peak >= widest && peak <= (kept + 1) * widest, "{peak} of {widest} in a layer");
+        }
+    }
+    // Not even the layers that are kept fit.
+    let (control, governor) = (Control::new(Limits::default()), Governor::new(BUDGET));
+    let wide = Grid::torus(3, 60).padded(12);
+    let question = Question::everything(wide.properties(), DeadlockNotion::Off);
+    let task = SearchTask { space: &wide, question: &question, control: &control };
+    let strategy = Strategy { keep_layers: Some(40), in_ram: true, ..named("layered") };
+    let verdict = match explore::explore(&strategy, explore::Setting::in_ram(task, &governor, 1)) {
+        Ok(explored) => explored.report.verdict,
+        Err(trouble) => {
+            assert!(trouble.over_budget().is_some(), "{trouble}");
+            return;
+        }
+    };
+    assert!(matches!(verdict, Verdict::Stopped(StopReason::Memory { .. })), "{verdict:?}");
 }
 
 #[test]

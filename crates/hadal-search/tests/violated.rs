@@ -61,6 +61,17 @@ fn forgets(name: &str) -> bool {
     ["layered", "frontier"].contains(&name)
 }
 
+/// The same figures, and a path of the same length: where layers are deleted, another one of the shortest may be found.
+fn assert_agrees(mut report: Report, expected: &Report, name: &str, what: &str) {
+    if let (Verdict::Violated(found), Verdict::Violated(other), true) =
+        (&mut report.verdict, &expected.verdict, forgets(name))
+    {
+        assert_eq!(found.path.len(), other.path.len(), "{what}");
+        found.path.clone_from(&other.path);
+    }
+    assert_same(&report, expected, what);
+}
+
 fn fresh(method: &dyn Method, setting: &Setting) -> Report {
     let folder = Arc::new(FaultyFolder::new(Faults::default()));
     runs::search(method, setting, folder, Begin::Fresh).expect("nothing fails").report
@@ -78,7 +89,7 @@ fn every_strategy_counts_what_the_search_in_ram_counts() {
             for (threads, budget) in [(1, 3 << 20), (2, 16 << 20)] {
                 let setting = Setting { space, threads, budget, limits: Limits::default() };
                 let what = format!("{name} on {graph}, {threads} threads, {budget} bytes");
-                assert_same(&fresh(strategy, &setting), &expected, &what);
+                assert_agrees(fresh(strategy, &setting), &expected, name, &what);
             }
         }
     }
@@ -124,7 +135,7 @@ fn a_violated_run_that_is_killed_or_resumed_says_the_same() {
             }
             let whole = FaultyFolder::new(Faults::default());
             let report = runs::committing(strategy, &setting, Arc::new(whole.clone()), Begin::Fresh);
-            assert_same(&report.unwrap().report, &expected, &format!("{name} on {graph}"));
+            assert_agrees(report.unwrap().report, &expected, name, &format!("{name} on {graph}"));
             let operations = whole.operations();
             // Over and resumed, it finds the violation again.
             let mut folders = vec![whole];
@@ -139,7 +150,8 @@ fn a_violated_run_that_is_killed_or_resumed_says_the_same() {
                 let again: Arc<dyn Vfs> = Arc::new(folder);
                 match runs::committing(strategy, &setting, again, Begin::Again) {
                     Ok(explored) => {
-                        assert_same(&explored.report, &expected, &format!("{name} on {graph}, resumed ({n})"));
+                        let what = format!("{name} on {graph}, resumed ({n})");
+                        assert_agrees(explored.report, &expected, name, &what);
                     }
                     Err(error) => assert!(n > 0, "{name} on {graph}, what ended can be resumed: {error}"),
                 }

@@ -86,8 +86,11 @@ impl Again<'_> {
             other => other?,
         };
         let begins_at = gap.steps + 1 - path.len();
+        if begins_at == 0 {
+            return Ok(path);
+        }
         let mut path = path.into_iter();
-        let Some(first) = path.next().filter(|_| begins_at > 0) else { return Ok(path.collect()) };
+        let Some(first) = path.next() else { return Ok(Vec::new()) };
         let mut whole = match ancestor {
             Some((at, ancestor)) => {
                 let before = Gap { from: gap.from, to: ancestor.clone(), steps: at };

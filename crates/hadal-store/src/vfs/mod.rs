@@ -1,7 +1,7 @@
 //! Storage behind a small trait: the folder of a run, and files that are read and written in whole sectors.
 //!
 //! [`Folder`] is the real one, with direct I/O where the file system permits. [`LimitedFolder`] puts a limit of bytes on
-//! another, [`CachedFolder`] remembers what was written lately. The double for tests, which tears writes, fills up, flips bytes and dies at the operation it is told to, is
+//! another, [`CachedFolder`] remembers what was written lately, [`MemoryFolder`] keeps everything in RAM. The double for tests, which tears writes, fills up, flips bytes and dies at the operation it is told to, is
 //! `hadal_testkit::FaultyFolder`.
 
 mod append;
@@ -11,6 +11,7 @@ mod cached;
 mod extent;
 mod folder;
 mod limited;
+mod memory;
 mod sequential;
 mod speed;
 mod threads;
@@ -25,6 +26,7 @@ pub use buffer::AlignedBuffer;
 pub use cached::CachedFolder;
 pub use folder::Folder;
 pub use limited::LimitedFolder;
+pub use memory::MemoryFolder;
 pub use speed::{ReadCost, ReadSpeed};
 pub use threads::{IoThreads, Pending};
 pub use turn::{Turn, at_once, pause};

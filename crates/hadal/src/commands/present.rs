@@ -29,6 +29,7 @@ pub(crate) fn outcome(
     let scalars = std::mem::take(&mut report.particular.scalars);
     let buckets = report.disk.and_then(|d| d.buckets).map(|buckets| BucketFigures { buckets, scalars });
     let cache_distances = report.particular.cache_distances.take();
+    let peak_states = report.particular.peak_states;
     let partition = report.particular.partition.take();
     let mut outcome = Outcome::of(report, trace, prepared.memory());
     if !reductions.is_empty() {
@@ -66,6 +67,7 @@ pub(crate) fn outcome(
     outcome.seen.covers = covers;
     outcome.details.buckets = buckets;
     outcome.details.cache_distances = cache_distances;
+    outcome.details.peak_states = peak_states;
     outcome.details.partition = partition;
     outcome.trace = trace.filter(|_| args.output.json).map(|t| t.json(detail(args)));
     outcome

@@ -216,6 +216,9 @@ pub struct Details {
     /// The buckets of `--strategy hash`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buckets: Option<BucketFigures>,
+    /// Most states of layers stored at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_states: Option<u64>,
     /// What `--cache-distances` measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_distances: Option<CacheDistanceFigures>,

@@ -238,8 +238,12 @@ impl Journal {
 
     /// Packed bytes of the layers that are there: at least what they take on disk, and the same in every budget.
     pub(crate) fn packed_bytes(&self) -> u64 {
-        let kept = self.layers[self.first_kept..].iter().map(|entry| entry.states);
-        kept.sum::<u64>() * self.shape().bytes() as u64
+        self.states_kept() * self.shape().bytes() as u64
+    }
+
+    /// States of the layers that are there.
+    pub(crate) fn states_kept(&self) -> u64 {
+        self.layers[self.first_kept..].iter().map(|entry| entry.states).sum()
     }
 
     /// Tells that layers from this depth on may hold states of others.

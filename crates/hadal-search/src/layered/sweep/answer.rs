@@ -192,9 +192,11 @@ impl Sweep<'_> {
             _ => (None, (self.journal.depth() as u64).saturating_sub(1)),
         };
         let row = self.beyond.as_ref().and_then(|beyond| beyond.row.as_ref());
+        let beyond = self.beyond.as_ref().map_or(0, |beyond| beyond.states);
+        let kept = self.journal.states_kept() + beyond;
         let answer = Answer {
             verdict: self.verdict(),
-            states: self.states() + self.beyond.as_ref().map_or(0, |beyond| beyond.states),
+            states: self.states() + beyond,
             transitions: self.counted.transitions() + row.map_or(0, |row| row.transitions),
             counts: self.beyond.as_ref().map_or(&self.counted.counts, |beyond| &beyond.counts),
             stages: self.counted.stages.clone(),
@@ -210,6 +212,7 @@ impl Sweep<'_> {
             }),
             particular: Particular {
                 covering,
+                peak_states: self.mailbox.is_alone().then_some(self.peak_states.max(kept)),
                 cache_distances: self.cache.distances(),
                 scalars: self.detector.scalars(),
                 ..Particular::default()

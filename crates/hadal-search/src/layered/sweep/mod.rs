@@ -55,6 +55,8 @@ pub(crate) struct Sweep<'a> {
     pub(in crate::layered) last: Option<Last>,
     /// What the answer counts of it.
     beyond: Option<Beyond>,
+    /// Most states of layers that were there at once.
+    peak_states: u64,
     /// States of the layer being expanded that were expanded in vain, in this sitting or before.
     begun: u64,
     /// Bytes that had been read and written before it.
@@ -87,6 +89,7 @@ impl<'a> Sweep<'a> {
             (_, 0) => At::Start,
             _ => At::Between(partly),
         };
+        let peak_states = journal.states_kept();
         Sweep {
             task,
             governor: governor.clone(),
@@ -98,6 +101,7 @@ impl<'a> Sweep<'a> {
             fallback,
             proviso: journal.proviso(),
             journal,
+            peak_states,
             last: None,
             beyond: None,
             counted,
@@ -249,6 +253,7 @@ impl<'a> Sweep<'a> {
 
     /// Deletes the oldest layers where the rest is all that may be kept (Lamborn and Hansen 2006).
     fn delete_old(&mut self) {
+        self.peak_states = self.peak_states.max(self.journal.states_kept());
         let last = self.journal.depth() - 1;
         let mut first = self.journal.first_kept();
         while first + 1 < last && self.must_delete(first, last) {
