@@ -62,7 +62,8 @@ impl Plan {
         let in_ram = layered.as_ref().is_some_and(|layered| layered.in_ram);
         if in_ram && (options.budget.disk.is_some() || limits.when_full == WhenFull::DeleteLayers) {
             return Err(CheckError::Question(
-                "--disk-limit and --when-full would do nothing with --in-ram, which keeps nothing on disk".into(),
+                "--disk-limit and --when-full would do nothing with --in-ram, which keeps nothing on disk"
+                    .into(),
             ));
         }
         if strategy.stays_in_ram() && options.budget.disk.is_some() {

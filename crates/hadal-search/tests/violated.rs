@@ -8,9 +8,9 @@ use hadal_search::auto::Auto;
 use hadal_search::explore::Method;
 use hadal_search::layered::cache::CacheKind;
 use hadal_search::layered::partial::Bound;
+use hadal_search::ram::Breadth;
 use hadal_search::strategies;
 use hadal_search::strategy::Strategy;
-use hadal_search::ram::Breadth;
 use hadal_search::{DeadlockNotion, Limits, Report, Verdict};
 use hadal_store::vfs::Vfs;
 use hadal_system::{PropertyKind, StateSpace, Successors, Worker, WrapsSpace, WrapsWorker};
@@ -23,10 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Graphs with a state that is wrong, in a layer with many others.
 fn graphs() -> Vec<(&'static str, Grid)> {
     vec![
-        (
-            "torus",
-            Grid::torus(3, 20).with_fields().with(PropertyKind::Invariant, |p| p != [9, 8, 3]),
-        ),
+        ("torus", Grid::torus(3, 20).with_fields().with(PropertyKind::Invariant, |p| p != [9, 8, 3])),
         (
             "one way",
             Grid::one_way(2, 90).scrambled().with_fields().with(PropertyKind::Invariant, |p| p != [60, 41]),
@@ -153,7 +150,10 @@ fn a_violated_run_that_is_killed_or_resumed_says_the_same() {
                         let what = format!("{name} on {graph}, resumed ({n})");
                         assert_agrees(explored.report, &expected, name, &what);
                     }
-                    Err(error) => assert!(n > 0, "{name} on {graph}, what ended can be resumed: {error}"),
+                    // Before the first layer is complete, nothing is committed.
+                    Err(error) => {
+                        assert!(n > 0 || *graph == "first state", "{name} on {graph}, resumed: {error}");
+                    }
                 }
             }
         }

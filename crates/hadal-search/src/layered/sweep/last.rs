@@ -3,9 +3,9 @@
 //! It is finished and counted, so that a violated search counts what the search in RAM counts, whatever the budget. But whoever
 //! goes on with the run must meet the violation again: the layer is not among those that are committed.
 
+use super::Sweep;
 use super::parts::{Answered, At};
 use super::together::Met;
-use super::Sweep;
 use crate::finding::Finding;
 use crate::firings::Counts;
 use crate::layered::Trouble;
@@ -115,7 +115,9 @@ impl Sweep<'_> {
     /// Says that the layer being found is not counted.
     pub(super) fn leave_out(&self, why: &str) {
         let depth = self.journal.depth();
-        self.task.control.warn(format!("{why}: what is counted leaves out layer {depth}, which was being found"));
+        self.task
+            .control
+            .warn(format!("{why}: what is counted leaves out layer {depth}, which was being found"));
     }
 
     /// Takes that layer out of the journal again. It counts where the answer is what was found with it.
