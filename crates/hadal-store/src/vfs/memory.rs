@@ -166,7 +166,7 @@ impl VfsFile for MemoryFile {
         let before = contents.memory.bytes();
         contents.chunks.truncate(chunks);
         contents.length = bytes;
-        if let Some(last) = contents.chunks.last_mut().filter(|_| bytes % CHUNK as u64 > 0) {
+        if let Some(last) = contents.chunks.last_mut().filter(|_| !bytes.is_multiple_of(CHUNK as u64)) {
             // What is written behind the end later reads as zeros in between.
             last[(bytes % CHUNK as u64) as usize..].fill(0);
         }
