@@ -7,7 +7,7 @@ use hadal_search::{Report, SearchTask, external};
 use hadal_store::Governor;
 
 /// Lets others make the search of a number.
-pub type Launch<'a> = dyn Fn(usize, SearchTask, &Governor) -> Result<Report, CheckError> + 'a;
+pub type Launch<'a> = Work<'a>;
 
 /// Takes part in the search of a number.
 pub type Work<'a> = dyn Fn(usize, SearchTask, &Governor, Chosen) -> Result<Report, CheckError> + 'a;
@@ -30,7 +30,7 @@ impl By<'_> {
         chosen: Chosen,
     ) -> Result<Explored, CheckError> {
         let report = match self {
-            By::Others(by) => by(number, task, governor),
+            By::Others(by) => by(number, task, governor, chosen),
             By::Worker(by) => by(number, task, governor, chosen),
         };
         Ok(Explored { report: report?, decisions: Vec::new() })

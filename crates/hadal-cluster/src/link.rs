@@ -58,6 +58,8 @@ pub struct LinkFigures {
     pub sent_states: AtomicU64,
     /// Bytes of states received.
     pub received_bytes: AtomicU64,
+    /// States of others that were expanded here.
+    pub helped: AtomicU64,
     /// Microseconds spent waiting for others.
     pub waited: AtomicU64,
 }
@@ -70,6 +72,8 @@ enum Kind {
     Said,
     /// Gives bytes back to the sender.
     Taken,
+    /// States to be expanded for the sender, or none.
+    Lent,
 }
 
 /// What travels.
@@ -101,6 +105,7 @@ impl ContainerBytes for Parcel {
         let kind = match word(3) {
             1 => Kind::Said,
             2 => Kind::Taken,
+            3 => Kind::Lent,
             _ => Kind::States,
         };
         let end = (8 * HEAD).saturating_add(word(4) as usize).min(bytes.len());
@@ -171,6 +176,7 @@ struct Papers {
     arrived: VecDeque<Parcel>,
     held: u64,
     said: BTreeMap<u64, Vec<Option<Vec<u64>>>>,
+    lent: VecDeque<Parcel>,
     /// Bytes under way, by receiver.
     under_way: Vec<u64>,
 }
@@ -311,6 +317,10 @@ impl Papers {
                     *place = Some(words.collect());
                 }
             }
+            Kind::Lent => {
+                figures.received_bytes.fetch_add(parcel.bytes.len() as u64, Relaxed);
+                self.lent.push_back(parcel);
+            }
             Kind::Taken => {
                 if let (Some(under_way), Ok(bytes)) =
                     (self.under_way.get_mut(parcel.from as usize), parcel.bytes.try_into())
@@ -369,6 +379,27 @@ impl Exchange for Link {
         }
     }
 
+    fn lend(&self, round: u64, to: usize, records: Records<'_>) -> Result<(), Lost> {
+        let bytes = if records.is_empty() { Vec::new() } else { block::encode(records) };
+        self.figures.sent_bytes.fetch_add(bytes.len() as u64, Relaxed);
+        let (to, from) = (to as u64, self.me as u64);
+        self.papers().out.push(Outgoing::Parcel(Parcel { to, from, round, kind: Kind::Lent, bytes }));
+        self.wake();
+        Ok(())
+    }
+
+    fn lent(&self, round: u64, records: &mut Vec<u64>) -> Result<Option<usize>, Lost> {
+        let mut papers = self.papers();
+        let at = papers.lent.iter().position(|parcel| parcel.round == round);
+        let Some(parcel) = at.and_then(|at| papers.lent.remove(at)) else { return Ok(None) };
+        drop(papers);
+        records.clear();
+        match parcel.bytes.is_empty() || block::decode(&parcel.bytes, records).is_some() {
+            true => Ok(Some(parcel.from as usize)),
+            false => Err(Lost(format!("worker {} lent what is no block of states", parcel.from))),
+        }
+    }
+
     fn say(&self, round: u64, words: &[u64]) -> Result<(), Lost> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut papers = self.papers();
@@ -388,6 +419,8 @@ impl Exchange for Link {
         if papers.complete <= round {
             return Ok(None);
         }
+        // Some were free when nobody had anything left.
+        papers.lent.retain(|parcel| parcel.round > round);
         let said: Option<Vec<Vec<u64>>> =
             papers.said.remove(&round).and_then(|said| said.into_iter().collect());
         match said {
@@ -407,6 +440,7 @@ impl Exchange for Link {
 
     fn tell(&self, standing: Standing) {
         self.figures.own.store(standing.own, Relaxed);
+        self.figures.helped.store(standing.helped, Relaxed);
         if let Some(committed) = standing.committed {
             self.figures.committed.store(committed + 1, Relaxed);
         }

@@ -166,6 +166,9 @@ pub struct Traffic {
     pub sent_states: u64,
     /// Bytes of states it received.
     pub received_bytes: u64,
+    /// States of other workers that it expanded when it had none left; runs of older versions have none.
+    #[serde(default)]
+    pub helped_states: u64,
 }
 
 /// Writes a line.

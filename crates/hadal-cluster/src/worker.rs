@@ -167,6 +167,7 @@ impl Watched {
                 sent_bytes: link.sent_bytes.load(Relaxed),
                 sent_states: link.sent_states.load(Relaxed),
                 received_bytes: link.received_bytes.load(Relaxed),
+                helped_states: link.helped.load(Relaxed),
             },
             memory_bytes: self.governor.current(),
             disk_bytes: gauges.disk.load(Relaxed),

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::outcome::WorkerFigures;
 use crate::progress::Progress;
 use hadal_check::units::{counted, grouped, size, span};
-use hadal_check::{By, CheckError, Fair, Lasso, Liveness, Outcome, Run, RunPlace, Running, Verdict};
+use hadal_check::{By, CheckError, Chosen, Fair, Lasso, Liveness, Outcome, Run, RunPlace, Running, Verdict};
 use hadal_cluster::hosts::{Cluster, Host};
 use hadal_cluster::launch::{Event, Former, LaunchError, Launched, Orders, Waiting, launch};
 use hadal_cluster::message::{Figures, JobLimits};
@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 
 /// Layers with fewer states are not worth sending, unless it is said otherwise.
 const SMALL: u64 = 1 << 16;
+/// Why `--cluster-small` is refused.
+const NOTHING_SMALL: &str = "divides states from the first one on: leave out --cluster-small";
 /// How often the launcher writes down how workers stand.
 const NOTES: Duration = Duration::from_secs(2);
 /// How often `--events` names every worker.
@@ -105,6 +107,10 @@ pub(crate) fn must_suit(args: &CheckArgs) -> Result<(), Failure> {
     if args.cluster.cluster.is_none() {
         return Ok(());
     }
+    if matches!(args.storing.strategy.explorer, ExplorerKind::Relaxed) && args.cluster.cluster_small.is_some()
+    {
+        return Err(Failure::Usage(format!("an order-relaxed search {NOTHING_SMALL}")));
+    }
     if args.running.fair != Fair::Off {
         return must_not_be_asked(args, "fair runs are looked for by one process");
     }
@@ -161,7 +167,12 @@ pub(crate) fn finish(
         return search.finish();
     }
     let launching = Launching::new(args, resumed, progress)?;
-    let by = |number, task: SearchTask, governor: &Governor| launching.search(number, task, governor);
+    let by = |number, task: SearchTask, governor: &Governor, chosen: Chosen| {
+        if number == 0 && matches!(chosen, Chosen::Cycles(_)) && args.cluster.cluster_small.is_some() {
+            return Err(CheckError::Question(format!("a search for cycles {NOTHING_SMALL}")));
+        }
+        launching.search(number, task, governor)
+    };
     let mut outcome = search.finish_by(By::Others(&by))?;
     *workers = launching.each();
     outcome.decisions.extend(launching.decisions());
@@ -185,10 +196,11 @@ fn standing(workers: &[Figures]) -> String {
 fn described((number, worker): (usize, &WorkerFigures)) -> String {
     let WorkerFigures { host, figures, .. } = worker;
     format!(
-        "  worker {number} ({host}): {}, {} fired, {} sent in {}, at most {} in its inbox, {} on disk, {} of processor time, {} \
+        "  worker {number} ({host}): {}, {} fired, {} expanded for others, {} sent in {}, at most {} in its inbox, {} on disk, {} of processor time, {} \
          waiting for others",
         counted(figures.states, "state"),
         counted(figures.transitions, "transition"),
+        counted(figures.traffic.helped_states, "state"),
         counted(figures.traffic.sent_states, "state"),
         size(figures.traffic.sent_bytes),
         size(figures.traffic.most_inbox_bytes),

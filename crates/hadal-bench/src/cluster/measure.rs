@@ -53,10 +53,10 @@ impl Taken {
     }
 }
 
-/// Explores a case, or gives up at the limit.
+/// Explores a case by a strategy, or gives up at the limit.
 pub(super) fn take(
     (case, model): (&Case, &Path),
-    setup: Setup,
+    (setup, strategy): (Setup, &str),
     limit: Duration,
     scratch: &Scratch,
 ) -> Result<Taken, BenchError> {
@@ -73,12 +73,10 @@ pub(super) fn take(
     }
     let mut arguments = hadal.arguments(case, model);
     arguments.extend(["--memory".to_owned(), MEMORY.to_string()]);
-    match setup {
-        Setup::Threads(_) => arguments.extend(["--strategy", "sort"].map(str::to_owned)),
-        Setup::Workers(workers) => {
-            arguments.extend(["--cluster".to_owned(), format!("local:{workers}")]);
-            arguments.extend(["--events".to_owned(), events.display().to_string()]);
-        }
+    arguments.extend(["--strategy", strategy].map(str::to_owned));
+    if let Setup::Workers(workers) = setup {
+        arguments.extend(["--cluster".to_owned(), format!("local:{workers}")]);
+        arguments.extend(["--events".to_owned(), events.display().to_string()]);
     }
     let mut command = Command::new(hadal.program());
     command.args(arguments);

@@ -3,6 +3,7 @@
 
 mod moving;
 
+use crate::exchange::Alone;
 use crate::explore::{Explored, Explorer, Method, Payloads, Phase, Progress, Run, Setting};
 use crate::fixpoint::{Following, Seeing};
 use crate::layered::Trouble;
@@ -15,7 +16,8 @@ use crate::report::{Report, StopReason, Verdict};
 use crate::run::out_of_memory;
 use crate::strategies::Resumes;
 use crate::strategy::complete_path;
-use moving::{Moved, Moving};
+use moving::Moved;
+pub(crate) use moving::{First, Moving};
 
 /// The default strategy: breadth-first, moving from one storage to the next as the budget demands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,7 +25,7 @@ pub struct Auto;
 
 impl Method for Auto {
     fn begin<'a>(&'a self, setting: Setting<'a>) -> Result<Box<dyn Explorer + 'a>, Trouble> {
-        let moving = Moving { setting };
+        let moving = Moving { setting, exchange: &Alone, first: First::Diagram };
         let at = match setting.run {
             Run::Resumed(_) => {
                 let ledger = setting.run.open()?;

@@ -1,8 +1,9 @@
 //! Moving a search from one storage to the next: the table's layers go to the journal, and a detector takes over.
 
 use super::At;
-use crate::exchange::Mailbox;
+use crate::exchange::{Exchange, Mailbox};
 use crate::explore::{Run, Setting};
+use crate::firings::Counts;
 use crate::fixpoint::Following;
 use crate::lane::{Lane, Parents};
 use crate::layered::Trouble;
@@ -12,7 +13,8 @@ use crate::layered::journal::Journal;
 use crate::layered::ledger::{Ledger, Reached, RunRecord, Tally};
 use crate::layered::room::{self, make_fit};
 use crate::layered::snapshot::Snapshot;
-use crate::layered::sweep::{Fallback, Keep, Means, Origin, Partly, Sweep};
+use crate::layered::sweep::{Fallback, Keep, Means, Next, Origin, Partly, Sweep};
+use crate::layered::tabled::{TableDetector, TableRoom};
 use crate::ram::breadth::{Begun, TABLE};
 use crate::ram::layer::Range;
 use crate::report::{DiskFigures, Report, Stage, StopReason, Verdict};
@@ -23,7 +25,7 @@ use hadal_store::run::RunOptions;
 use hadal_store::shape::RecordShape;
 use hadal_store::sort::{scratch_bytes, sort_records};
 use hadal_store::table::StateTable;
-use hadal_store::vfs::Disk;
+use hadal_store::vfs::{Disk, at_once};
 use hadal_store::{Governor, OverBudget, Reservation};
 use hadal_system::Ascending;
 
@@ -35,6 +37,10 @@ const STATES_SHARE: u64 = 28;
 const INDEX_BYTES: u64 = 7;
 /// The cache, which half as much again sorts; where that is too much, it begins smaller.
 const CACHE_SHARES: [u64; 3] = [24, 12, 6];
+/// The same beside a table, which has what it decides.
+const CACHE_SHARES_AT_TABLE: [u64; 3] = [16, 8, 6];
+/// What it takes of that with sorting, and the layers of the table with sorting.
+const BESIDE_TABLE_SHARE: u64 = 34;
 /// The least that it takes with sorting: it is kept while the detector is made.
 const LEAST_CACHE_SHARE: u64 = 9;
 const DIAGRAM_SHARE: u64 = 65;
@@ -53,8 +59,19 @@ const OFFERED: usize = 1 << 17;
 
 /// Moves a search from one storage to the next.
 #[derive(Clone, Copy)]
-pub(super) struct Moving<'a> {
-    pub(super) setting: Setting<'a>,
+pub(crate) struct Moving<'a> {
+    pub(crate) setting: Setting<'a>,
+    pub(crate) exchange: &'a dyn Exchange,
+    pub(crate) first: First,
+}
+
+/// Where a layered search keeps its closed states first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    /// In a table: what workers of a cluster find is sent to the owners in batches, which it decides.
+    Table,
+    /// In a diagram: the table before it was one without layers.
+    Diagram,
 }
 
 /// What came of leaving the table.
@@ -77,6 +94,7 @@ struct Offered<'a> {
 struct Made<'a> {
     detector: Box<dyn Detector + 'a>,
     leaving: Option<Reservation>,
+    tier: Tier,
 }
 
 /// What a layered search that begins, or goes on, has besides its origin.
@@ -85,6 +103,7 @@ struct Outfit<'a> {
     /// Memory for the cache and the diagram.
     elastic: Governor,
     made: Option<Made<'a>>,
+    mailbox: Mailbox<'a>,
 }
 
 impl<'a> Moving<'a> {
@@ -96,11 +115,18 @@ impl<'a> Moving<'a> {
         (self.setting.governor.limit() / LEAVING_PART).max(LEAVING_LEAST)
     }
 
-    /// What the cache and the diagram may take together.
-    fn elastic_bytes(&self) -> u64 {
+    /// What the cache and the diagram may take together, beside so many bytes of a mailbox.
+    fn elastic_bytes(&self, mail: u64) -> u64 {
         let limit = self.setting.governor.limit();
-        let others = self.leaving_bytes() + Journal::resident_bytes(limit) + BUFFERS;
+        let others = self.leaving_bytes() + Journal::resident_bytes(limit) + BUFFERS + mail;
         self.share(ELASTIC_SHARE).min(limit.saturating_sub(others))
+    }
+
+    /// The way to other workers, and what is held of the budget for it.
+    fn mailbox(&self) -> Result<(Mailbox<'a>, u64), Trouble> {
+        let mailbox = Mailbox::new(self.exchange, self.options().shape, self.setting.governor)?;
+        let held = if mailbox.is_alone() { 0 } else { self.setting.governor.current() };
+        Ok((mailbox, held))
     }
 
     /// What the table may take: of wide states nearly all is states, which stay while it is left. Those of a layer are then
@@ -133,7 +159,7 @@ impl<'a> Moving<'a> {
         let found = ranges.len() - 1;
         let mut journal = self.journal_of(&table, &ranges[..found], &disk)?;
         // The table goes before the detector comes; what is still to be expanded takes of the same memory as that.
-        let elastic = governor.part(self.elastic_bytes());
+        let elastic = governor.part(self.elastic_bytes(0));
         let next = sorted_records(&table, &ranges[found], &elastic)?;
         let rest = sorted_records(&table, left, &elastic)?;
         drop(table);
@@ -169,7 +195,8 @@ impl<'a> Moving<'a> {
         let partly = Some(Partly { fired: fired - finished, offered, rest });
         let ledger = Some(ledger);
         let origin = Origin { disk, ledger, journal, layers, counts, seconds: 0.0, stages, partly, begun: 0 };
-        let sweep = self.sweep(Outfit { lanes, elastic, made: Some(made) }, origin)?;
+        let mailbox = Mailbox::alone(self.options().shape, governor);
+        let sweep = self.sweep(Outfit { lanes, elastic, made: Some(made), mailbox }, origin)?;
         Ok(Moved::To(Box::new(sweep)))
     }
 
@@ -196,7 +223,7 @@ impl<'a> Moving<'a> {
         match offer(&mut *made.detector) {
             Err(Trouble::OverBudget(_)) => {
                 // What it held is needed for the next.
-                made = Made { detector: Box::new(Nothing), leaving: None };
+                made = Made { detector: Box::new(Nothing), leaving: None, tier: Tier::SortedRuns };
                 made.detector = on_disk(disk, self.options(), journal, self.share(SCREEN_SHARE))?;
                 stage.storage = Tier::SortedRuns.name();
                 offer(&mut *made.detector)?;
@@ -207,47 +234,98 @@ impl<'a> Moving<'a> {
     }
 
     fn sweep(&self, outfit: Outfit<'a>, origin: Origin) -> Result<Sweep<'a>, Trouble> {
-        let Outfit { lanes, elastic, made } = outfit;
-        let (detector, leaving) = made.map_or((None, None), |made| (Some(made.detector), made.leaving));
+        let Outfit { lanes, elastic, made, mailbox } = outfit;
         let Setting { task, governor, .. } = self.setting;
-        let (options, disk, screen) = (self.options(), origin.disk.clone(), self.share(SCREEN_SHARE));
-        let fallback = leaving.map(|leaving| -> Fallback {
-            Box::new(move || {
-                drop(leaving);
-                Ok(Box::new(sorted_runs(&disk, options, screen)?))
-            })
-        });
+        let (detector, fallback) = match made {
+            Some(Made { detector, leaving, tier }) => {
+                let fallback = leaving.map(|leaving| self.fallback((tier, leaving), &origin.disk, &elastic));
+                (Some(detector), fallback)
+            }
+            None => (None, None),
+        };
         let means = Means {
             cache: self.cache(lanes.len(), &elastic)?,
             lanes,
             detector,
             fallback,
             keep: Keep::ALL,
-            mailbox: Mailbox::alone(options.shape, governor),
+            mailbox,
         };
         let mut sweep = Sweep::new(task, governor, means, origin);
         sweep.suit_journal();
         Ok(sweep)
     }
 
+    /// What follows a storage that leaves memory for it.
+    fn fallback(
+        &self,
+        (tier, leaving): (Tier, Reservation),
+        disk: &Disk,
+        elastic: &Governor,
+    ) -> Fallback<'a> {
+        let (options, disk, screen) = (self.options(), disk.clone(), self.share(SCREEN_SHARE));
+        if tier != Tier::Table {
+            return Fallback::Beside(Box::new(move || {
+                drop(leaving);
+                Ok(Box::new(sorted_runs(&disk, options, screen)?))
+            }));
+        }
+        let (moving, elastic) = (Moving { first: First::Diagram, ..*self }, elastic.clone());
+        Fallback::After(Box::new(move |journal| {
+            drop(leaving);
+            let (Made { detector, leaving, tier }, _) = moving.detector(None, journal, &elastic)?;
+            let fallback = leaving.map(|leaving| moving.fallback((tier, leaving), &disk, &elastic));
+            Ok(Next { detector, fallback })
+        }))
+    }
+
     /// The largest cache that there is room for.
     fn cache(&self, lanes: usize, elastic: &Governor) -> Result<Cache, OverBudget> {
         let form = (self.options().shape, self.setting.task.space.bits());
         let new = |share| Cache::new(CacheKind::Table, form, lanes, self.share(share), elastic);
-        let [first, smaller @ ..] = CACHE_SHARES;
+        let [first, smaller @ ..] = match self.first {
+            First::Table => CACHE_SHARES_AT_TABLE,
+            First::Diagram => CACHE_SHARES,
+        };
         smaller.into_iter().fold(new(first), |made, share| made.or_else(|_| new(share)))
     }
 
+    fn lanes(&self) -> Vec<Lane<'a>> {
+        let Setting { task, threads, .. } = self.setting;
+        (0..threads.max(1)).map(|_| Lane::new(task, Parents::Forgotten)).collect()
+    }
+
+    /// A search from the initial states that commits nothing.
+    pub(crate) fn begin(&self, disk: &Disk) -> Result<Sweep<'a>, Trouble> {
+        let (mailbox, mail) = self.mailbox()?;
+        let journal = Journal::new(disk, self.options())?;
+        let elastic = self.setting.governor.part(self.elastic_bytes(mail));
+        let (made, stage) = self.detector(None, &journal, &elastic)?;
+        let origin = Origin {
+            disk: disk.clone(),
+            ledger: None,
+            journal,
+            layers: Vec::new(),
+            counts: Counts::zero(self.setting.task.space),
+            seconds: 0.0,
+            stages: vec![stage],
+            partly: None,
+            begun: 0,
+        };
+        self.sweep(Outfit { lanes: self.lanes(), elastic, made: Some(made), mailbox }, origin)
+    }
+
     /// Goes on from what was committed, after these `stages`; stops at once where the disk has no room for the detector.
-    pub(super) fn go_on(
+    pub(crate) fn go_on(
         &self,
         mut ledger: Ledger,
         record: RunRecord,
         (known, mut stages): (room::Disk, Vec<Stage>),
     ) -> Result<Sweep<'a>, Trouble> {
-        let Setting { task, governor, threads, .. } = self.setting;
+        let Setting { task, governor, .. } = self.setting;
         let disk = ledger.disk().clone();
-        let elastic = governor.part(self.elastic_bytes());
+        let (mailbox, mail) = self.mailbox()?;
+        let elastic = governor.part(self.elastic_bytes(mail));
         let when_full = task.control.limits.when_full;
         let armed = task.control.brake_reading_back(&disk);
         let cached = elastic.try_reserve(self.share(LEAST_CACHE_SHARE), "candidates")?;
@@ -260,9 +338,8 @@ impl<'a> Moving<'a> {
             stages.push(stage);
             made
         });
-        let lanes = (0..threads.max(1)).map(|_| Lane::new(task, Parents::Forgotten)).collect();
         let origin = Origin { stages, ..Origin::of_record(ledger, fitted.journal, fitted.record) };
-        self.sweep(Outfit { lanes, elastic, made }, origin)
+        self.sweep(Outfit { lanes: self.lanes(), elastic, made, mailbox }, origin)
     }
 
     /// A diagram that knows the journal's layers, from what is on disk where there is one; or sorted runs where that does not fit.
@@ -273,9 +350,17 @@ impl<'a> Moving<'a> {
         elastic: &Governor,
     ) -> Result<(Made<'a>, Stage), Trouble> {
         let governor = self.setting.governor;
-        let leaving = governor.try_reserve(self.leaving_bytes(), "leaving the diagram")?;
         let states = (0..journal.depth()).map(|d| journal.states(d)).sum();
-        let depth = journal.depth() as u64 - 1;
+        let depth = (journal.depth() as u64).saturating_sub(1);
+        if self.first == First::Table {
+            let leaving = governor.try_reserve(self.leaving_bytes(), "leaving the table")?;
+            if let Some(detector) = self.table(journal, elastic)? {
+                let tier = Tier::Table;
+                let stage = Stage { storage: tier.name(), states, depth };
+                return Ok((Made { detector, leaving: Some(leaving), tier }, stage));
+            }
+        }
+        let leaving = governor.try_reserve(self.leaving_bytes(), "leaving the diagram")?;
         let room = Room {
             disk: journal.disk(),
             control: self.setting.task.control,
@@ -287,7 +372,31 @@ impl<'a> Moving<'a> {
         };
         let (detector, tier) = closed_set(self.setting.task.space, journal, room)?;
         let leaving = (tier == Tier::Diagram).then_some(leaving);
-        Ok((Made { detector, leaving }, Stage { storage: tier.name(), states, depth }))
+        Ok((Made { detector, leaving, tier }, Stage { storage: tier.name(), states, depth }))
+    }
+
+    /// A table that knows the journal's layers, where it has room for them.
+    fn table(
+        &self,
+        journal: &Journal,
+        elastic: &Governor,
+    ) -> Result<Option<Box<dyn Detector + 'a>>, Trouble> {
+        let room = TableRoom {
+            disk: journal.disk(),
+            options: self.options(),
+            bits: self.setting.task.space.bits(),
+            memory: elastic.part(elastic.limit().saturating_sub(self.share(BESIDE_TABLE_SHARE))),
+            threads: self.setting.threads,
+        };
+        let made = TableDetector::new(room).and_then(|mut table| {
+            at_once(journal.view_all(&mut async |depth, layer| table.adopt(depth, layer).await))?;
+            Ok(table)
+        });
+        match made {
+            Ok(table) => Ok(Some(Box::new(table))),
+            Err(Trouble::OverBudget(_)) => Ok(None),
+            Err(other) => Err(other),
+        }
     }
 
     /// Writes layers of the table to a new journal.

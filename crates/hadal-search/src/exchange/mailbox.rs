@@ -79,7 +79,9 @@ impl<'a> Mailbox<'a> {
         let record = shape.bytes() as u64;
         let out = (governor.limit() / OUT_SHARE / workers as u64).clamp(record, BLOCK_BYTES) / record;
         let inbox = (governor.limit() / INBOX_SHARE / 2 / record).max(2 * out);
-        let bytes = workers as u64 * out * record + inbox * record + scratch_bytes(shape, inbox as usize);
+        // One more for a block that another worker lends.
+        let bytes =
+            (workers as u64 + 1) * out * record + inbox * record + scratch_bytes(shape, inbox as usize);
         Ok(Mailbox {
             exchange,
             round: exchange.round(),
@@ -184,6 +186,38 @@ impl<'a> Mailbox<'a> {
         Ok(())
     }
 
+    /// Lets a worker that is free expand states in this one's place. Without states: tells it that this one is free.
+    pub(crate) fn lend(&self, to: usize, records: &[u64]) -> Result<(), Trouble> {
+        Ok(self.exchange.lend(self.round, to, Records::new(self.shape, records))?)
+    }
+
+    /// Replaces `records` by what another worker lent, and says which.
+    pub(crate) fn lent(&self, records: &mut Vec<u64>) -> Result<Option<usize>, Trouble> {
+        Ok(self.exchange.lent(self.round, records)?)
+    }
+
+    /// Words of states to be expanded that go to another worker at a time.
+    pub(crate) fn lent_words(&self) -> usize {
+        self.most_out
+    }
+
+    /// Counts states of another worker that were expanded.
+    pub(crate) fn has_helped(&mut self, states: u64) {
+        self.standing.helped += states;
+        self.exchange.tell(self.standing);
+    }
+
+    /// All workers but this one.
+    pub(crate) fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let me = self.exchange.me();
+        (0..self.out.len()).filter(move |&worker| worker != me)
+    }
+
+    /// Waits for news of the others.
+    pub(crate) fn wait(&self) {
+        self.exchange.wait();
+    }
+
     /// Ends the round: says something, and hears what all said once everything that was sent has been taken.
     pub(crate) fn agree(&mut self, words: &[u64], take: Taking) -> Result<Vec<Vec<u64>>, Trouble> {
         if self.is_alone() {
@@ -218,7 +252,7 @@ impl<'a> Mailbox<'a> {
         if !self.is_alone() {
             let inbox = 8 * self.inbox.len() as u64;
             let committed = committed.or(self.standing.committed);
-            self.standing = Standing { own, inbox, committed };
+            self.standing = Standing { own, inbox, committed, ..self.standing };
             self.exchange.tell(self.standing);
         }
     }

@@ -44,6 +44,13 @@ pub trait Exchange {
     /// Replaces `records` by a block that arrived in the round; `false` where none is there.
     fn arrived(&self, round: u64, records: &mut Vec<u64>) -> Result<bool, Lost>;
 
+    /// Gives states to another worker that is free, to be expanded in the sender's place. No states mean that the sender is free
+    /// itself. They arrive in the order in which they are given.
+    fn lend(&self, round: u64, to: usize, records: Records<'_>) -> Result<(), Lost>;
+
+    /// Replaces `records` by what another worker lent in the round, and says which worker.
+    fn lent(&self, round: u64, records: &mut Vec<u64>) -> Result<Option<usize>, Lost>;
+
     /// Says something to all, and that nothing more is sent in the round.
     fn say(&self, round: u64, words: &[u64]) -> Result<(), Lost>;
 
@@ -68,6 +75,8 @@ pub struct Standing {
     pub inbox: u64,
     /// The depth up to which everything is committed, once something is.
     pub committed: Option<u64>,
+    /// States of others that it expanded.
+    pub helped: u64,
 }
 
 /// The exchange of a search in one process.
@@ -93,6 +102,14 @@ impl Exchange for Alone {
 
     fn arrived(&self, _: u64, _: &mut Vec<u64>) -> Result<bool, Lost> {
         Ok(false)
+    }
+
+    fn lend(&self, _: u64, _: usize, _: Records<'_>) -> Result<(), Lost> {
+        Err(Lost("there is no other".into()))
+    }
+
+    fn lent(&self, _: u64, _: &mut Vec<u64>) -> Result<Option<usize>, Lost> {
+        Ok(None)
     }
 
     fn say(&self, _: u64, _: &[u64]) -> Result<(), Lost> {

@@ -4,6 +4,7 @@ use super::Trouble;
 use super::block::{BlockEnd, Left};
 use super::journal::LayerWriter;
 use super::settling::Settling;
+use super::sorted::SortedDetector;
 use crate::lane::Lane;
 use crate::report::{Buckets, CoverFigures, DetectionWork, Distance};
 use hadal_store::diagram::{ClosedDiagram, RankedDiagram};
@@ -134,6 +135,12 @@ pub(crate) trait Detector {
     /// Gives everything decided about the layer being found to another detector: states already known to be new are
     /// offered to `to`, ascending in batches. Nothing else may be asked of it any more.
     fn hand_over<'s>(&'s mut self, to: &'s mut dyn Detector) -> Rests<'s, ()>;
+
+    /// Ends with everything decided about the layer being found put aside on disk, where the next detector can only be made once
+    /// the memory of this one is free: what is returned hands it over then.
+    fn leave(self: Box<Self>) -> Result<Option<SortedDetector>, Trouble> {
+        Ok(None)
+    }
 
     /// All closed states with numbers of their own, where its way to keep them gives them such for few bytes. Nothing may be
     /// asked of it any more.

@@ -30,6 +30,7 @@ mod settling;
 pub(crate) mod snapshot;
 pub(crate) mod sorted;
 pub(crate) mod sweep;
+pub(crate) mod tabled;
 pub(crate) mod tally;
 
 use hadal_store::OverBudget;

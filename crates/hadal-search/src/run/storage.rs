@@ -7,6 +7,7 @@ use crate::layered::diagram::DiagramDetector;
 use crate::layered::journal::Journal;
 use crate::layered::snapshot::{Snapshot, Unread};
 use crate::layered::sorted::{SortedDetector, Sorting};
+use crate::layered::tabled;
 use hadal_store::Governor;
 use hadal_store::diagram::DiagramReadError;
 use hadal_store::error::ReadError;
@@ -17,6 +18,8 @@ use hadal_system::StateSpace;
 /// Where a closed set is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tier {
+    /// In a table in RAM.
+    Table,
     /// In a diagram in RAM.
     Diagram,
     /// In sorted runs on disk.
@@ -27,6 +30,7 @@ impl Tier {
     /// As reports name it.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Tier::Table => tabled::NAME,
             Tier::Diagram => "diagram",
             Tier::SortedRuns => "sorted runs",
         }

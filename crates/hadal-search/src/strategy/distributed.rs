@@ -2,6 +2,7 @@
 //! changes.
 
 use super::{Detection, LayeredExplorer, Layering, Strategy};
+use crate::auto::{First, Moving};
 use crate::control::WhenFull;
 use crate::exchange::{Alone, Exchange, Mailbox, Said, Words};
 use crate::explore::{Explored, Explorer, Folders, Method, Payloads, Phase, Progress, Setting};
@@ -28,6 +29,8 @@ static SHARED: [&Detection; 5] = [&SORT, &SORT_SINGLE_FILE, &SORT_FILE_PER_LAYER
 #[derive(Clone, Copy)]
 pub struct Distributed<'x> {
     strategy: &'x Strategy,
+    /// Whether every worker begins with a table in RAM, and moves on as its budget demands.
+    is_auto: bool,
     exchange: &'x dyn Exchange,
     /// Runs of former workers, where their number was another.
     former: &'x [&'x dyn Folders],
@@ -57,7 +60,12 @@ impl<'x> Distributed<'x> {
         if strategy.keep() != Keep::ALL {
             return Err(Trouble::NotShared("every layer is kept there: leave out what deletes layers"));
         }
-        Ok(Distributed { strategy, exchange, former: &[], moves: false, small: 0 })
+        Ok(Distributed { strategy, is_auto: false, exchange, former: &[], moves: false, small: 0 })
+    }
+
+    /// The same with a table in RAM while it fits, then a diagram, then this strategy: each worker by itself, so they may differ.
+    pub fn moving_on(self) -> Self {
+        Distributed { is_auto: true, ..self }
     }
 
     /// The same, going on with what other workers committed, of another number: every one of their runs is read by one
@@ -108,7 +116,10 @@ impl<'x> Distributed<'x> {
         record: RunRecord,
     ) -> Result<LayeredExplorer<'a>, Trouble> {
         let disk = ledger.disk().clone();
-        let mut sweep = layering.go_on(ledger, record, room::Disk::Untried)?;
+        let mut sweep = match self.is_auto {
+            true => moving(&layering).go_on(ledger, record, (room::Disk::Untried, Vec::new()))?,
+            false => layering.go_on(ledger, record, room::Disk::Untried)?,
+        };
         if let Some(reason) = sweep.stopped() {
             // The others would wait for a worker that stops before it begins.
             layering.setting.task.control.warn(format!("a worker cannot begin: {reason}"));
@@ -195,6 +206,11 @@ impl<'x> Distributed<'x> {
     }
 }
 
+/// What changes the storage of a worker.
+fn moving<'a>(layering: &Layering<'a>) -> Moving<'a> {
+    Moving { setting: layering.setting, exchange: layering.exchange, first: First::Table }
+}
+
 /// Up to eight bytes as a word.
 fn word_of(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
@@ -223,7 +239,11 @@ impl Method for Distributed<'_> {
         let record = self.go_back(&layering, &mut ledger)?;
         if record.journal.layers() == 0 && self.small > 0 && self.exchange.shares().workers() > 1 {
             let disk = ledger.disk().clone();
-            let sweep = Layering { exchange: &Alone, ..layering }.begin(&disk, None)?;
+            let alone = Layering { exchange: &Alone, ..layering };
+            let sweep = match self.is_auto {
+                true => moving(&alone).begin(&disk)?,
+                false => alone.begin(&disk, None)?,
+            };
             let at = At::ForItself(Following::new(sweep), ledger);
             return Ok(Box::new(DistributedExplorer { method: self, layering, at }));
         }

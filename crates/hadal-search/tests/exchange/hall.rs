@@ -1,6 +1,6 @@
 //! Workers that are threads of one process.
 
-use hadal_search::exchange::{Exchange, Lost, Shares};
+use hadal_search::exchange::{Exchange, Lost, Shares, Standing};
 use hadal_store::shape::Records;
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -21,6 +21,10 @@ struct State {
     /// By receiver: round and records.
     blocks: Vec<VecDeque<(u64, Vec<u64>)>>,
     said: HashMap<u64, Vec<Option<Vec<u64>>>>,
+    /// By receiver: round, sender and records.
+    lent: Vec<VecDeque<(u64, usize, Vec<u64>)>>,
+    /// States that each expanded for others.
+    helped: Vec<u64>,
     most_waiting: usize,
     gone: bool,
 }
@@ -35,7 +39,9 @@ pub struct Place<'h> {
 impl Hall {
     fn new(weights: &[u64], window: usize) -> Self {
         let blocks = vec![VecDeque::new(); weights.len()];
-        let state = Mutex::new(State { blocks, ..State::default() });
+        let lent = vec![VecDeque::new(); weights.len()];
+        let helped = vec![0; weights.len()];
+        let state = Mutex::new(State { blocks, lent, helped, ..State::default() });
         Hall { state, news: Condvar::new(), shares: Shares::weighted(weights).unwrap(), window }
     }
 }
@@ -74,6 +80,22 @@ impl Exchange for Place<'_> {
         Ok(true)
     }
 
+    fn lend(&self, round: u64, to: usize, records: Records<'_>) -> Result<(), Lost> {
+        let mut state = self.hall.state.lock().unwrap();
+        state.lent[to].push_back((round, self.me, records.flat().to_vec()));
+        self.hall.news.notify_all();
+        Ok(())
+    }
+
+    fn lent(&self, round: u64, records: &mut Vec<u64>) -> Result<Option<usize>, Lost> {
+        let mut state = self.hall.state.lock().unwrap();
+        let lent = &mut state.lent[self.me];
+        let Some(at) = lent.iter().position(|block| block.0 == round) else { return Ok(None) };
+        let (_, from, block) = lent.remove(at).unwrap();
+        *records = block;
+        Ok(Some(from))
+    }
+
     fn say(&self, round: u64, words: &[u64]) -> Result<(), Lost> {
         self.round.set(round + 1);
         let mut state = self.hall.state.lock().unwrap();
@@ -85,12 +107,21 @@ impl Exchange for Place<'_> {
     }
 
     fn heard(&self, round: u64) -> Result<Option<Vec<Vec<u64>>>, Lost> {
-        let state = self.hall.state.lock().unwrap();
+        let mut state = self.hall.state.lock().unwrap();
         let said: Option<Vec<_>> = state.said[&round].iter().cloned().collect();
         match said {
             None if state.gone => Err(Lost("a thread ended".into())),
-            said => Ok(said),
+            said => {
+                // Some were free when nobody had anything left.
+                state.lent[self.me].retain(|block| block.0 > round);
+                Ok(said)
+            }
         }
+    }
+
+    fn tell(&self, standing: Standing) {
+        let mut state = self.hall.state.lock().unwrap();
+        state.helped[self.me] = state.helped[self.me].max(standing.helped);
     }
 
     fn wait(&self) {
@@ -108,6 +139,15 @@ impl Drop for Place<'_> {
 
 /// Lets each worker do its work on a thread of its own; nothing may be left behind on the way.
 pub fn on_all<T: Send>(weights: &[u64], window: usize, work: &(dyn Fn(&Place) -> T + Sync)) -> Vec<T> {
+    on_all_helping(weights, window, work).0
+}
+
+/// The same, and how many states each expanded for others.
+pub fn on_all_helping<T: Send>(
+    weights: &[u64],
+    window: usize,
+    work: &(dyn Fn(&Place) -> T + Sync),
+) -> (Vec<T>, Vec<u64>) {
     let hall = Hall::new(weights, window);
     let done = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..weights.len())
@@ -121,5 +161,5 @@ pub fn on_all<T: Send>(weights: &[u64], window: usize, work: &(dyn Fn(&Place) ->
     let state = hall.state.into_inner().unwrap();
     assert!(state.most_waiting <= window, "{} blocks waited", state.most_waiting);
     assert!(state.blocks.iter().all(VecDeque::is_empty), "nothing is left");
-    done
+    (done, state.helped)
 }

@@ -1,7 +1,8 @@
 //! Breadth-first layers.
 
-use super::hall::on_all;
+use super::hall::on_all_helping;
 use super::runs::{self, Begin, assert_same, in_ram};
+use super::slow::SlowFolder;
 use super::spaces::Grid;
 use hadal_search::exchange::Exchange;
 use hadal_search::explore::{self, Run};
@@ -25,12 +26,14 @@ struct Asked<'a> {
     window: usize,
     limits: Limits,
     small: u64,
+    /// A table first, then a diagram, then sorted runs.
+    is_auto: bool,
 }
 
 impl<'a> Asked<'a> {
     fn of(space: &'a dyn StateSpace, weights: &'a [u64]) -> Self {
         let limits = Limits::default();
-        Asked { space, weights, budget: 4 << 20, threads: 1, window: 4, limits, small: 0 }
+        Asked { space, weights, budget: 4 << 20, threads: 1, window: 4, limits, small: 0, is_auto: false }
     }
 }
 
@@ -50,9 +53,19 @@ fn explore_after(
     vfs: &(dyn Fn(usize, Folder) -> Arc<dyn Vfs> + Sync),
     former: Option<(&Path, usize)>,
 ) -> Vec<Result<Explored, Trouble>> {
-    let Asked { space, weights, budget, threads, window, limits, small } = asked;
+    explore_helping(asked, place, vfs, former).0
+}
+
+/// The same, and how many states each expanded for others.
+fn explore_helping(
+    asked: Asked,
+    place: &Path,
+    vfs: &(dyn Fn(usize, Folder) -> Arc<dyn Vfs> + Sync),
+    former: Option<(&Path, usize)>,
+) -> (Vec<Result<Explored, Trouble>>, Vec<u64>) {
+    let Asked { space, weights, budget, threads, window, limits, small, is_auto } = asked;
     let strategy = Strategy::named("sort").unwrap();
-    on_all(weights, window, &|exchange| {
+    on_all_helping(weights, window, &|exchange| {
         let me = exchange.me();
         let path = place.join(me.to_string());
         std::fs::create_dir_all(&path).unwrap();
@@ -72,6 +85,7 @@ fn explore_after(
         let opened: Vec<_> = assigned.map(|worker| open(before.join(worker.to_string()))).collect();
         let opened: Vec<&dyn Folders> = opened.iter().map(|open| open as &dyn Folders).collect();
         let method = Distributed::new(&strategy, exchange)?.sharing_from(small);
+        let method = if is_auto { method.moving_on() } else { method };
         let method = if former.is_some() { method.after(&opened) } else { method };
         let question = Question::everything(space.properties(), DeadlockNotion::Off);
         let control = Control::new(limits);
@@ -96,8 +110,10 @@ fn any_number_of_workers_gives_the_numbers_of_one() {
         let expected = in_ram(space, DeadlockNotion::Off);
         for workers in 1..=8 {
             let weights = vec![1; workers];
-            for report in explored(Asked::of(space, &weights)) {
-                assert_same(&report, &expected, &format!("{workers} workers"));
+            for is_auto in [false, true] {
+                for report in explored(Asked { is_auto, ..Asked::of(space, &weights) }) {
+                    assert_same(&report, &expected, &format!("{workers} workers, auto: {is_auto}"));
+                }
             }
         }
     }
@@ -110,9 +126,45 @@ fn budgets_threads_weights_and_windows_do_not_change_the_numbers() {
     for (weights, budget, threads, window) in
         [(&[1, 1][..], 3 << 20, 1, 1), (&[1, 5, 2], 3 << 20, 2, 2), (&[3, 1, 1, 1], 16 << 20, 1, 3)]
     {
-        let asked = Asked { budget, threads, window, ..Asked::of(&space, weights) };
-        for report in explored(asked) {
-            assert_same(&report, &expected, &format!("{weights:?} {budget} {threads} {window}"));
+        for is_auto in [false, true] {
+            let asked = Asked { budget, threads, window, is_auto, ..Asked::of(&space, weights) };
+            for report in explored(asked) {
+                assert_same(
+                    &report,
+                    &expected,
+                    &format!("{weights:?} {budget} {threads} {window} {is_auto}"),
+                );
+            }
+        }
+    }
+}
+
+fn storages(report: &Report) -> Vec<&'static str> {
+    report.stages.iter().map(|stage| stage.storage).collect()
+}
+
+#[test]
+fn workers_move_from_table_to_diagram_to_runs_each_when_its_own_budget_demands_it() {
+    let (grid, wild) = (Grid::torus(3, 60), Grid::torus(2, 500).scrambled());
+    let all = ["table", "diagram", "sorted runs"];
+    for (space, expected_most) in [(&grid, 2), (&wild, 3)] {
+        let expected = in_ram(space, DeadlockNotion::Off);
+        // The one who owns little stays in RAM, while others are on disk.
+        for (weights, threads) in [(&[1, 1][..], 1), (&[12, 1, 12], 2)] {
+            let asked = Asked { is_auto: true, threads, budget: 5 << 19, ..Asked::of(space, weights) };
+            let reports = explored(asked);
+            for (worker, report) in reports.iter().enumerate() {
+                let storages = storages(report);
+                assert_same(report, &expected, &format!("{weights:?} {worker} {storages:?}"));
+                assert_eq!(storages[0], "table");
+                assert!(storages.iter().all(|it| all.contains(it)), "{storages:?}");
+            }
+            assert!(storages(&reports[0]).len() >= 2, "{:?}", storages(&reports[0]));
+            let most = reports.iter().map(|report| storages(report).len()).max();
+            assert!(most <= Some(expected_most) && most >= Some(2), "{most:?}");
+            if weights.len() == 3 {
+                assert_eq!(storages(&reports[1]), ["table"], "it owns a twenty-fifth");
+            }
         }
     }
 }
@@ -124,8 +176,10 @@ fn small_layers_that_everybody_explores_for_itself_count_once() {
     for space in &spaces {
         let expected = in_ram(space, DeadlockNotion::Off);
         for small in [1, 30, 200, 100_000] {
-            for report in explored(Asked { small, ..Asked::of(space, &[1, 1, 1]) }) {
-                assert_same(&report, &expected, &format!("{small}"));
+            for is_auto in [false, true] {
+                for report in explored(Asked { small, is_auto, ..Asked::of(space, &[1, 1, 1]) }) {
+                    assert_same(&report, &expected, &format!("{small} {is_auto}"));
+                }
             }
         }
     }
@@ -138,8 +192,10 @@ fn the_trace_is_the_one_of_a_single_worker() {
     let alone = in_ram(&space, DeadlockNotion::Off);
     assert!(matches!(&alone.verdict, Verdict::Violated(found) if found.path.len() == 18));
     for workers in 1..=6 {
-        for report in explored(Asked::of(&space, &vec![1; workers])) {
-            assert_same(&report, &alone, &format!("{workers} workers"));
+        for is_auto in [false, true] {
+            for report in explored(Asked { is_auto, ..Asked::of(&space, &vec![1; workers]) }) {
+                assert_same(&report, &alone, &format!("{workers} workers, auto: {is_auto}"));
+            }
         }
     }
 }
@@ -153,7 +209,10 @@ fn all_stop_where_one_must_and_go_on_from_there() {
     let weights = [1, 1, 1];
     for max_depth in [1, 4, 9] {
         let limits = Limits { max_depth: Some(max_depth), ..Limits::default() };
-        for explored in explore_all(Asked { limits, ..Asked::of(&space, &weights) }, folder.path(), &plain) {
+        // What one strategy committed, the other goes on with.
+        let is_auto = max_depth != 4;
+        let asked = Asked { limits, is_auto, ..Asked::of(&space, &weights) };
+        for explored in explore_all(asked, folder.path(), &plain) {
             let report = explored.unwrap().report;
             assert_eq!(report.verdict, Verdict::Stopped(StopReason::DepthLimit));
             assert_eq!(report.depth, Some(max_depth));
@@ -184,7 +243,8 @@ fn another_number_of_workers_goes_on() {
         }
         let weights = vec![1; then];
         let former = Some((before.path(), first));
-        for explored in explore_after(Asked::of(&space, &weights), after.path(), &plain, former) {
+        let asked = Asked { is_auto: first > then, ..Asked::of(&space, &weights) };
+        for explored in explore_after(asked, after.path(), &plain, former) {
             assert_same(&explored.unwrap().report, &expected, &format!("{then} after {first}"));
         }
     }
@@ -203,12 +263,56 @@ fn a_full_disk_of_one_worker_stops_all_and_loses_nothing() {
                 _ => Arc::new(folder),
             }
         };
-        let asked = Asked { budget: 3 << 20, ..Asked::of(&space, &weights) };
+        let asked = Asked { budget: 3 << 20, is_auto: limit == 130 << 10, ..Asked::of(&space, &weights) };
         for explored in explore_all(asked, folder.path(), &small) {
             assert_eq!(explored.unwrap().report.verdict, Verdict::Stopped(StopReason::DiskFull), "{limit}");
         }
         for explored in explore_all(asked, folder.path(), &|_, folder| Arc::new(folder)) {
             assert_same(&explored.unwrap().report, &expected, &format!("resumed after {limit}"));
         }
+    }
+}
+
+#[test]
+fn a_slow_disk_of_one_worker_is_waited_for_and_nothing_piles_up() {
+    let space = Grid::torus(3, 30).scrambled();
+    let expected = in_ram(&space, DeadlockNotion::Off);
+    let folder = tempfile::tempdir().unwrap();
+    // Whoever sends to the slow one finds its window full, and waits: the hall checks that no more than two blocks ever do.
+    let asked = Asked { window: 2, budget: 3 << 20, ..Asked::of(&space, &[1, 1, 1]) };
+    let slow = |me, folder: Folder| -> Arc<dyn Vfs> {
+        if me == 1 { Arc::new(SlowFolder(folder)) } else { Arc::new(folder) }
+    };
+    for explored in explore_all(asked, folder.path(), &slow) {
+        assert_same(&explored.unwrap().report, &expected, "slow");
+    }
+}
+
+#[test]
+fn who_has_nothing_left_expands_for_others_and_nothing_else_changes() {
+    // Layers of up to five thousand states.
+    let space = Grid::torus(3, 60).scrambled();
+    let expected = in_ram(&space, DeadlockNotion::Off);
+    for (weights, is_auto) in [(&[1, 5000][..], true), (&[1, 1, 3000], false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let asked = Asked { is_auto, ..Asked::of(&space, weights) };
+        let (all, helped) =
+            explore_helping(asked, folder.path(), &|_, folder: Folder| Arc::new(folder), None);
+        for explored in all {
+            assert_same(&explored.unwrap().report, &expected, &format!("{weights:?}"));
+        }
+        let idle: u64 = helped[..weights.len() - 1].iter().sum();
+        assert!(idle > 60 * 60 * 60 / 50, "{helped:?}: they own next to nothing");
+    }
+}
+
+#[test]
+fn who_helps_finds_what_is_wrong_as_its_owner_would() {
+    let far: fn(&[u64]) -> bool = |point| point.iter().sum::<u64>() < 95;
+    let space = Grid::one_way(3, 100).scrambled().with(PropertyKind::Invariant, far);
+    let alone = explored(Asked::of(&space, &[1])).remove(0);
+    assert!(matches!(&alone.verdict, Verdict::Violated(found) if found.path.len() == 96));
+    for report in explored(Asked::of(&space, &[1, 4000, 1])) {
+        assert_same(&report, &alone, "lent states");
     }
 }

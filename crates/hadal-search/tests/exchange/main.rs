@@ -11,5 +11,6 @@ mod layers;
 mod relaxed;
 #[path = "../runs/mod.rs"]
 mod runs;
+mod slow;
 #[path = "../spaces/mod.rs"]
 mod spaces;

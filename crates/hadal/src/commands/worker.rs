@@ -243,7 +243,10 @@ impl Worker {
             _ => Strategy::named("sort"),
         };
         let named = self.args.storing.strategy.settings();
-        let relaxes = matches!(self.args.storing.strategy.explorer, ExplorerKind::Relaxed);
+        let explorer = &self.args.storing.strategy.explorer;
+        let relaxes = matches!(explorer, ExplorerKind::Relaxed);
+        // What covers what is not decided by a table.
+        let is_auto = matches!(explorer, ExplorerKind::Auto) && task.space.cover().is_none();
         let Some(strategy) = named.or(usual) else {
             return Err(CheckError::Internal("there is no such strategy".into()));
         };
@@ -277,6 +280,7 @@ impl Worker {
             }
             Chosen::Strategy => {
                 let method = Distributed::new(&strategy, exchange)?.sharing_from(job.small);
+                let method = if is_auto { method.moving_on() } else { method };
                 layered = if job.former.is_some() { method.after(&opened) } else { method };
                 &layered
             }

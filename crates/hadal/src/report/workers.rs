@@ -10,7 +10,7 @@ type Shown = fn(&WorkerFigures) -> String;
 type Counted = fn(&WorkerFigures) -> u64;
 
 /// What the table says of each worker.
-const COLUMNS: [(&str, Shown); 13] = [
+const COLUMNS: [(&str, Shown); 14] = [
     ("states", |worker| grouped(worker.figures.states)),
     ("transitions", |worker| grouped(worker.figures.transitions)),
     ("transitions per second", |worker| {
@@ -22,6 +22,7 @@ const COLUMNS: [(&str, Shown); 13] = [
     ("sent", |worker| size(worker.figures.traffic.sent_bytes)),
     ("states sent", |worker| grouped(worker.figures.traffic.sent_states)),
     ("received", |worker| size(worker.figures.traffic.received_bytes)),
+    ("expanded for others", |worker| grouped(worker.figures.traffic.helped_states)),
     ("memory", |worker| size(worker.figures.memory_bytes)),
     ("disk", |worker| size(worker.figures.disk_bytes)),
     ("processor time", |worker| span(worker.figures.cpu_seconds)),

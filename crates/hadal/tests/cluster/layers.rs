@@ -21,10 +21,16 @@ fn any_number_of_workers_answers_as_one_process_does() {
         let mut arguments = vec!["check", &model, "--json", "--memory", "32M", "--threads", "1"];
         arguments.extend(more);
         let alone = hadal(&[&arguments[..], &["--strategy", "sort"]].concat());
-        for (workers, small) in [("local:1", "0"), ("local:3", "0"), ("local:2", "40"), ("local:2", "65536")]
-        {
-            let together =
-                hadal(&[&arguments[..], &["--cluster", workers, "--cluster-small", small]].concat());
+        for (workers, small, strategy) in [
+            ("local:1", "0", "auto"),
+            ("local:3", "0", "auto"),
+            ("local:3", "0", "sort"),
+            ("local:2", "40", "auto"),
+            ("local:8", "40", "auto"),
+            ("local:2", "65536", "auto"),
+        ] {
+            let shared = ["--cluster", workers, "--cluster-small", small, "--strategy", strategy];
+            let together = hadal(&[&arguments[..], &shared].concat());
             assert_eq!(together.code, alone.code, "{together:#?}");
             assert_eq!(answer(&together.json()), answer(&alone.json()), "{model} {workers}");
         }
@@ -276,6 +282,14 @@ fn what_workers_cannot_do_is_refused_with_what_to_do_instead() {
         (&["--strategy", "part"], "--strategy part runs in one process: leave out --cluster"),
         (&["--strategy", "hash"], "use --strategy auto, sort"),
         (&["--cluster-by", "nobody"], "the states have no `nobody`"),
+        (
+            &["--strategy", "relaxed", "--cluster-small", "5"],
+            "an order-relaxed search divides states from the first one on: leave out --cluster-small",
+        ),
+        (
+            &["--ltl", "[] true", "--cluster-small", "5"],
+            "a search for cycles divides states from the first one on: leave out --cluster-small",
+        ),
     ] {
         let run = hadal(&[&["check", &model, "--cluster", "local:2", "--memory", "32M"], more].concat());
         assert!(run.code == 2 && run.stderr.contains(told), "{run:#?}");

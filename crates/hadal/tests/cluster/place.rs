@@ -70,7 +70,7 @@ impl Place {
         let (runs, events) = (self.path("runs"), self.path("events"));
         let child = Command::new(env!("CARGO_BIN_EXE_hadal"))
             .args(["check", &self.model, "--deadlock", "off", "--json", "--cluster", workers])
-            .args((!more.contains(&"--cluster-small")).then_some("--cluster-small=0"))
+            .args((!divides_at_once(more)).then_some("--cluster-small=0"))
             .args(["--memory", "32M", "--threads", "1", "--disk"])
             .arg(&runs)
             .arg("--events")
@@ -123,6 +123,11 @@ impl Place {
             ["check", &self.model, "--deadlock", "off", "--json", "--threads", "1", "--strategy", "sort"];
         hadal(&args).json()
     }
+}
+
+/// Whether states are divided from the first one on, or as is said.
+pub fn divides_at_once(more: &[&str]) -> bool {
+    more.iter().any(|it| ["--cluster-small", "relaxed", "external-owcty", "external-map"].contains(it))
 }
 
 /// A launcher with its workers.

@@ -6,7 +6,9 @@
 use super::kept::Left;
 use super::runs::{Files, Stream, precedes};
 use super::{Early, External, OnDisk};
-use crate::exchange::{Exchange, Said, Stops, Words, agree, bytes_of_one, in_common, kind_of, kind_words};
+use crate::exchange::{
+    Exchange, Said, Standing, Stops, Words, agree, bytes_of_one, in_common, kind_of, kind_words,
+};
 use crate::explore::{Explorer, Folders, Method, Setting};
 use crate::layered::Trouble;
 use crate::layered::ledger::Ledger;
@@ -170,7 +172,7 @@ impl OnDisk<'_, '_> {
 
     /// Tells whoever watches how this worker stands.
     pub(super) fn tell_others(&self) {
-        let standing = crate::exchange::Standing { own: self.own, inbox: 0, committed: Some(self.point) };
+        let standing = Standing { own: self.own, committed: Some(self.point), ..Standing::default() };
         self.files.exchange.tell(standing);
     }
 }

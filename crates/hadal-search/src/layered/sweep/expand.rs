@@ -4,9 +4,7 @@ use super::Sweep;
 use crate::lane::has_found;
 use crate::layered::Trouble;
 use crate::layered::block::{BlockEnd, Left};
-use crate::layered::detector::{Detector, Nothing};
-use crate::layered::ledger::Ledger;
-use crate::report::{Stage, StopReason};
+use crate::report::StopReason;
 use crate::resting::busy;
 use hadal_system::States;
 use std::sync::atomic::Ordering;
@@ -116,32 +114,5 @@ impl<'a> Sweep<'a> {
             offered = self.detector.take(self.cache.sorted()).await;
         }
         offered
-    }
-
-    /// Exchanges the detector for the next one, if there is one; says whether.
-    pub(super) async fn fall_back(&mut self) -> Result<bool, Trouble> {
-        let Some(make) = self.fallback.take() else { return Ok(false) };
-        let mut next = make()?;
-        let idle: Box<dyn Detector + 'a> = Box::new(Nothing);
-        let (storage, depth) = (next.name(), self.journal.depth() as u64 - 1);
-        self.counted.stages.push(Stage { storage, states: self.states(), depth });
-        let mut before = std::mem::replace(&mut self.detector, idle);
-        before.hand_over(&mut *next).await?;
-        drop(before);
-        // The one before is gone, and with it what it held of the budget.
-        self.journal.view_all(&mut async |depth, layer| next.adopt(depth, layer).await).await?;
-        self.detector = next;
-        self.suit_journal();
-        // There is no diagram to go on with any more.
-        self.ledger.iter_mut().for_each(Ledger::drop_snapshot);
-        Ok(true)
-    }
-
-    /// Lets layers be written in the way that suits the detector.
-    pub(crate) fn suit_journal(&mut self) {
-        match self.detector.asks_runs() {
-            true => self.journal.make_askable(),
-            false => self.journal.make_dense(),
-        }
     }
 }

@@ -82,7 +82,12 @@ impl<'a> Sweep<'a> {
             ControlFlow::Continue(layer) => layer,
             ControlFlow::Break(answered) => return Ok(answered),
         };
+        self.begin_helping(layer.depth);
         let mut stopped = match self.expand(&mut layer, reins).await {
+            Ok(stopped) => stopped,
+            Err(trouble) => Some(self.shared_stop(trouble)?),
+        };
+        stopped = match self.help(stopped).await {
             Ok(stopped) => stopped,
             Err(trouble) => Some(self.shared_stop(trouble)?),
         };
@@ -125,7 +130,10 @@ impl<'a> Sweep<'a> {
         loop {
             let (mut stopped, block_len) = match &mut layer.source {
                 Source::Journal(reader) => match reader.next_records(&mut block)? {
-                    true => (self.expand_block(&block).await?, block.len()),
+                    true => {
+                        let own = self.lend(&block)?;
+                        (self.expand_block(own).await?, block.len())
+                    }
                     false => return Ok(None),
                 },
                 Source::Rest { flat, next, .. } if *next < flat.len() => {

@@ -1,7 +1,9 @@
 //! The loop of a layered search: expand a layer, let the detector find the next, commit (Lamborn 2014, sec. 3.1).
 
 mod answer;
+mod deciding;
 mod expand;
+mod help;
 mod last;
 mod layer;
 mod parts;
@@ -22,9 +24,10 @@ use crate::report::{Layer, Proviso, Stage, StopReason, Verdict, Violation};
 use crate::resting::Reins;
 use hadal_store::Governor;
 use hadal_store::vfs::{Disk, at_once};
+use help::Helping;
 use last::{Beyond, Last};
-pub(crate) use parts::Fallback;
 use parts::{Answered, At};
+pub(crate) use parts::{Fallback, Next};
 use std::sync::atomic::Ordering;
 
 /// What a transition counts as, its part in detection included: about nanoseconds. A byte that is read or written counts as one,
@@ -47,6 +50,8 @@ pub(crate) struct Sweep<'a> {
     mailbox: Mailbox<'a>,
     /// States of each layer, of all workers together, where there are several.
     widths: Vec<u64>,
+    /// Who may help in the layer being expanded, where that is worth it.
+    helping: Option<Helping>,
     /// What went wrong in this worker when the others had gone on: all stop at the next meeting.
     failed: Option<StopReason>,
     /// Whether deleted layers, or a bound, qualify the answer.
@@ -112,6 +117,7 @@ impl<'a> Sweep<'a> {
             begun,
             mailbox,
             widths: Vec::new(),
+            helping: None,
             failed: None,
             at,
         }

@@ -14,8 +14,19 @@ use crate::report::{CoverFigures, Layer, Stage, Verdict, Violation, ViolationKin
 use hadal_store::Reservation;
 use hadal_store::vfs::Disk;
 
-/// Makes the detector that takes over; it knows no layer yet.
-pub(crate) type Fallback<'a> = Box<dyn FnOnce() -> Result<Box<dyn Detector + 'a>, Trouble> + 'a>;
+/// How the detector is made that takes over.
+pub(crate) enum Fallback<'a> {
+    /// It is made beside the one before and knows no layer yet.
+    Beside(Box<dyn FnOnce() -> Result<Box<dyn Detector + 'a>, Trouble> + 'a>),
+    /// It is made when that one is gone, and knows the journal's layers.
+    After(Box<dyn FnOnce(&Journal) -> Result<Next<'a>, Trouble> + 'a>),
+}
+
+/// A detector that takes over, and what to turn to after it.
+pub(crate) struct Next<'a> {
+    pub(crate) detector: Box<dyn Detector + 'a>,
+    pub(crate) fallback: Option<Fallback<'a>>,
+}
 
 /// What a layered search works with.
 pub(crate) struct Means<'a> {

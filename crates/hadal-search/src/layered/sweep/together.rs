@@ -40,8 +40,8 @@ impl Sweep<'_> {
         let mut sorted = self.cache.take_sorted();
         let stride = self.journal.shape().stride();
         *self.counted.passed.get_or_insert(0) += (sorted.len() / stride) as u64;
-        let detector = &mut self.detector;
-        let sent = self.mailbox.sort_out(&mut sorted, &mut |batch| detector.offer(batch));
+        let (mailbox, mut deciding) = self.deciding();
+        let sent = mailbox.sort_out(&mut sorted, &mut |batch| deciding.take(batch));
         self.counted.row.candidates += (sorted.len() / stride) as u64;
         self.cache.put_sorted(sorted);
         sent
@@ -49,8 +49,8 @@ impl Sweep<'_> {
 
     /// Offers what arrived from others to the detector, once there is enough of it.
     pub(super) fn take_in(&mut self) -> Result<(), Trouble> {
-        let detector = &mut self.detector;
-        self.mailbox.take_in(&mut |batch| detector.offer(batch))
+        let (mailbox, mut deciding) = self.deciding();
+        mailbox.take_in(&mut |batch| deciding.take(batch))
     }
 
     /// Waits until all have expanded the layer, and everything generated is with its owner. Whether somebody must stop, and
@@ -64,11 +64,12 @@ impl Sweep<'_> {
             return Ok((stopped, finding));
         }
         let said = Said::default().stop(stopped.as_ref()).finding(finding.as_ref()).into_words();
-        let (detector, mut failed) = (&mut self.detector, None);
-        let heard = self.mailbox.agree(&said, &mut |batch| {
+        let (mailbox, mut deciding) = self.deciding();
+        let mut failed = None;
+        let heard = mailbox.agree(&said, &mut |batch| {
             // The others wait: what cannot be taken is told when all meet again.
             if failed.is_none() {
-                failed = detector.offer(batch).err();
+                failed = deciding.take(batch).err();
             }
             Ok(())
         })?;
