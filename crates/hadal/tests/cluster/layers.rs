@@ -193,6 +193,30 @@ fn strangers_are_turned_away_and_workers_that_join_do_the_work() {
     }
 }
 
+#[test]
+fn a_worker_that_reads_another_model_is_noticed() {
+    let place = Place::new(&cube(12, true));
+    let token = place.path("token");
+    std::fs::write(&token, "open sesame").expect("a token");
+    let token = token.display().to_string();
+    let mut search = place.start("local:2", &["--cluster-wait", "127.0.0.1:0", "--cluster-token", &token]);
+    assert!(search.until(|search| search.count("waiting") == 1));
+    let waiting = search.events().into_iter().find(|it| it["event"] == "waiting").expect("it waits");
+    let address = waiting["address"].as_str().expect("an address").to_owned();
+    let mut stranger = TcpStream::connect(&address).expect("it listens");
+    let hello = json!({ "say": "hello", "version": hadal_cluster::VERSION, "token": "open sesame" });
+    writeln!(stranger, "{hello}").expect("it reads");
+    let mut worker = join(&address, &token);
+    let mut job = String::new();
+    BufReader::new(stranger.try_clone().expect("a socket")).read_line(&mut job).expect("a job");
+    assert!(job.contains("\"job\""), "{job}");
+    let ready = json!({ "say": "ready", "fingerprint": 1, "address": "127.0.0.1:1" });
+    writeln!(stranger, "{ready}").expect("it reads");
+    let (code, _, told) = search.end();
+    assert!(code == 2 && told.contains("it reads another model"), "{code}: {told}");
+    worker.wait().expect("it ends");
+}
+
 /// A worker that joins a launcher.
 fn join(address: &str, token: &str) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hadal"));

@@ -12,6 +12,8 @@ use std::sync::atomic::Ordering;
 
 /// Layers of fewer states, of all workers, are not worth lending.
 const HELPED_FROM: u64 = 1 << 12;
+/// States that a thread expands between two looks for somebody who is free.
+const PIECE: usize = 1 << 10;
 
 /// Who may help in a layer.
 pub(super) struct Helping {
@@ -53,8 +55,27 @@ impl Sweep<'_> {
         self.helping = (wide && !self.mailbox.is_alone()).then(|| Helping::new(workers));
     }
 
+    /// Expands a block, but for the parts that others take who are free.
+    pub(super) async fn expand_or_lend(&mut self, mut block: &[u64]) -> Result<Option<StopReason>, Trouble> {
+        if self.helping.is_none() {
+            return self.expand_block(block).await;
+        }
+        let piece = PIECE * self.lanes.len() * self.journal.shape().stride();
+        while !block.is_empty() {
+            block = self.lend(block)?;
+            let (own, rest) = block.split_at(piece.min(block.len()));
+            let stopped = self.expand_block(own).await?;
+            if stopped.is_some() {
+                return Ok(stopped);
+            }
+            self.take_in()?;
+            block = rest;
+        }
+        Ok(None)
+    }
+
     /// Lends parts of a block to those who are free; what is left of it is for this worker.
-    pub(super) fn lend<'b>(&mut self, mut block: &'b [u64]) -> Result<&'b [u64], Trouble> {
+    fn lend<'b>(&mut self, mut block: &'b [u64]) -> Result<&'b [u64], Trouble> {
         let Some(helping) = &mut self.helping else { return Ok(block) };
         // Whoever has states of its own left is lent none.
         helping.hear(&self.mailbox)?;

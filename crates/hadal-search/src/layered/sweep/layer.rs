@@ -130,10 +130,7 @@ impl<'a> Sweep<'a> {
         loop {
             let (mut stopped, block_len) = match &mut layer.source {
                 Source::Journal(reader) => match reader.next_records(&mut block)? {
-                    true => {
-                        let own = self.lend(&block)?;
-                        (self.expand_block(own).await?, block.len())
-                    }
+                    true => (self.expand_or_lend(&block).await?, block.len()),
                     false => return Ok(None),
                 },
                 Source::Rest { flat, next, .. } if *next < flat.len() => {

@@ -17,10 +17,13 @@ use hadal_store::vfs::Disk;
 /// How the detector is made that takes over.
 pub(crate) enum Fallback<'a> {
     /// It is made beside the one before and knows no layer yet.
-    Beside(Box<dyn FnOnce() -> Result<Box<dyn Detector + 'a>, Trouble> + 'a>),
+    Beside(MakeBeside<'a>),
     /// It is made when that one is gone, and knows the journal's layers.
-    After(Box<dyn FnOnce(&Journal) -> Result<Next<'a>, Trouble> + 'a>),
+    After(MakeAfter<'a>),
 }
+
+type MakeBeside<'a> = Box<dyn FnOnce() -> Result<Box<dyn Detector + 'a>, Trouble> + 'a>;
+type MakeAfter<'a> = Box<dyn FnOnce(&Journal) -> Result<Next<'a>, Trouble> + 'a>;
 
 /// A detector that takes over, and what to turn to after it.
 pub(crate) struct Next<'a> {
