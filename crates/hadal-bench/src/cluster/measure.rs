@@ -1,6 +1,7 @@
 //! One exploration by a child process, alone or with workers.
 
 use super::MEMORY;
+use crate::args::Clock;
 use crate::error::BenchError;
 use crate::measure::measure;
 use crate::ours::{Hadal, first_complaint};
@@ -35,9 +36,12 @@ pub(super) struct Taken {
     pub(super) verdict: String,
     pub(super) states: u64,
     pub(super) transitions: u64,
-    pub(super) wall_seconds: f64,
+    /// By the clock that was chosen.
+    pub(super) seconds: f64,
     /// Of all processes.
     pub(super) cpu_seconds: f64,
+    /// Of the worker that had most to do.
+    pub(super) busiest_seconds: f64,
     /// What workers shipped.
     pub(super) sent_bytes: u64,
     pub(super) sent_states: u64,
@@ -47,9 +51,24 @@ pub(super) struct Taken {
 }
 
 impl Taken {
+    /// With times by this clock: of processor time, what each thread has of it, or the worker that had most to do. Waiting for
+    /// others is left out.
+    pub(super) fn by(mut self, clock: Clock, setup: Setup) -> Taken {
+        if clock == Clock::Cpu {
+            let seconds = match setup {
+                Setup::Threads(threads) => self.cpu_seconds / f64::from(threads),
+                Setup::Workers(_) => self.busiest_seconds,
+            };
+            let scale = seconds / self.seconds.max(f64::MIN_POSITIVE);
+            self.layers.iter_mut().for_each(|layer| layer.seconds *= scale);
+            self.seconds = seconds;
+        }
+        self
+    }
+
     /// The faster of two.
     pub(super) fn better(self, other: Taken) -> Taken {
-        if other.wall_seconds < self.wall_seconds { other } else { self }
+        if other.seconds < self.seconds { other } else { self }
     }
 }
 
@@ -96,8 +115,9 @@ pub(super) fn take(
         verdict: json["verdict"].as_str().unwrap_or_default().to_owned(),
         states: json["states"].as_u64().unwrap_or(0),
         transitions: json["transitions"].as_u64().unwrap_or(0),
-        wall_seconds: measured.wall_seconds,
+        seconds: measured.wall_seconds,
         cpu_seconds: measured.cpu_seconds,
+        busiest_seconds: traffic.busiest_seconds,
         sent_bytes: traffic.sent_bytes,
         sent_states: traffic.sent_states,
         most_inbox_bytes: traffic.most_inbox_bytes,
@@ -115,11 +135,12 @@ fn layer(row: &serde_json::Value) -> LayerTaken {
 }
 
 /// What the workers shipped, as the last event of each says.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 struct Traffic {
     sent_bytes: u64,
     sent_states: u64,
     most_inbox_bytes: u64,
+    busiest_seconds: f64,
 }
 
 impl Traffic {
@@ -136,6 +157,10 @@ impl Traffic {
             sent_bytes: all("sent_bytes").sum(),
             sent_states: all("sent_states").sum(),
             most_inbox_bytes: all("most_inbox_bytes").max().unwrap_or(0),
+            busiest_seconds: last
+                .values()
+                .filter_map(|figures| figures["cpu_seconds"].as_f64())
+                .fold(0.0, f64::max),
         }
     }
 }
@@ -149,8 +174,9 @@ mod tests {
         let events = r#"{"event":"worker","worker":0,"figures":{"sent_bytes":5,"sent_states":1,"most_inbox_bytes":9}}
 {"event":"lost","worker":0}
 {"event":"worker","worker":1,"figures":{"sent_bytes":7,"sent_states":2,"most_inbox_bytes":3}}
-{"event":"worker","worker":0,"figures":{"sent_bytes":50,"sent_states":10,"most_inbox_bytes":9}}
+{"event":"worker","worker":0,"figures":{"sent_bytes":50,"sent_states":10,"most_inbox_bytes":9,"cpu_seconds":1.5}}
 "#;
-        assert_eq!(Traffic::of(events), Traffic { sent_bytes: 57, sent_states: 12, most_inbox_bytes: 9 });
+        let expected = Traffic { sent_bytes: 57, sent_states: 12, most_inbox_bytes: 9, busiest_seconds: 1.5 };
+        assert_eq!(Traffic::of(events), expected);
     }
 }

@@ -6,7 +6,7 @@
 mod measure;
 mod model;
 
-use crate::args::BenchArgs;
+use crate::args::{BenchArgs, Clock};
 use crate::corpus::Corpus;
 use crate::error::BenchError;
 use crate::scratch::Scratch;
@@ -85,7 +85,11 @@ pub fn run(args: &BenchArgs) -> Result<u8, BenchError> {
     let corpus = Corpus::with_bundled(&cases, &scratch)?;
     let mut report =
         ClusterReport { hadal: env!("CARGO_PKG_VERSION"), memory_per_worker: MEMORY, rows: Vec::new() };
-    println!("cluster, {} for each worker, hadal {}; wall clock", size(MEMORY), report.hadal);
+    let clock = match args.clock {
+        Clock::Wall => "wall clock",
+        Clock::Cpu => "processor time: of a thread, and of the worker that had most to do",
+    };
+    println!("cluster, {} for each worker, hadal {}; {clock}", size(MEMORY), report.hadal);
     println!(
         "{:28} {:>4} {:>11} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>10}",
         "model",
@@ -127,9 +131,12 @@ fn measure_row(
 ) -> Result<Row, BenchError> {
     let model = corpus.path(case);
     let best = |setup: Setup| -> Result<Taken, BenchError> {
-        let mut best = take((case, &model), (setup, strategy), args.time_limit, scratch)?;
+        let once = || -> Result<Taken, BenchError> {
+            Ok(take((case, &model), (setup, strategy), args.time_limit, scratch)?.by(args.clock, setup))
+        };
+        let mut best = once()?;
         for _ in 1..args.repeat {
-            best = best.better(take((case, &model), (setup, strategy), args.time_limit, scratch)?);
+            best = best.better(once()?);
         }
         Ok(best)
     };
@@ -153,8 +160,8 @@ fn measure_row(
         model: case.name(),
         strategy,
         states: workers.states,
-        speed_up: alone.wall_seconds / workers.wall_seconds,
-        over_threads: workers.wall_seconds / threads.wall_seconds,
+        speed_up: alone.seconds / workers.seconds,
+        over_threads: workers.seconds / threads.seconds,
         shipped_per_state: workers.sent_bytes as f64 / workers.states.max(1) as f64,
         counts_met: met(&alone) && met(&threads) && met(&workers),
         alone,
@@ -170,9 +177,9 @@ fn print_row(row: &Row) {
         row.model,
         row.strategy,
         grouped(row.states),
-        decimal(row.alone.wall_seconds),
-        decimal(row.threads.wall_seconds),
-        decimal(row.workers.wall_seconds),
+        decimal(row.alone.seconds),
+        decimal(row.threads.seconds),
+        decimal(row.workers.seconds),
         decimal(row.alone.cpu_seconds),
         decimal(row.workers.cpu_seconds),
         decimal(row.speed_up),
@@ -183,7 +190,7 @@ fn print_row(row: &Row) {
     for prediction in &row.predicted {
         let measured = match (prediction.workers, prediction.network) {
             (2, network) if network == Network::ONE_MACHINE.name => {
-                format!("; measured {}", decimal(row.workers.wall_seconds))
+                format!("; measured {}", decimal(row.workers.seconds))
             }
             _ => String::new(),
         };

@@ -41,7 +41,7 @@ pub(super) struct Prediction {
 pub(super) fn predict((alone, two): (&Taken, &Taken), workers: u32, network: Network) -> Prediction {
     let p = f64::from(workers);
     let in_layers: f64 = alone.layers.iter().map(|layer| layer.seconds).sum();
-    let besides = (alone.wall_seconds - in_layers).max(0.0);
+    let besides = (alone.seconds - in_layers).max(0.0);
     // Shipping is what two workers took in processor time beyond one.
     let shipping = (two.cpu_seconds - alone.cpu_seconds).max(0.0) / two.sent_states.max(1) as f64;
     let bytes = two.sent_bytes as f64 / two.sent_states.max(1) as f64;
@@ -57,7 +57,7 @@ pub(super) fn predict((alone, two): (&Taken, &Taken), workers: u32, network: Net
         // Sending goes on beside expanding; what is slower counts.
         seconds += own.max(shipped * bytes / network.bytes) + 2.0 * network.latency * p.log2().max(1.0);
     }
-    Prediction { workers, network: network.name, seconds, speed_up: alone.wall_seconds / seconds }
+    Prediction { workers, network: network.name, seconds, speed_up: alone.seconds / seconds }
 }
 
 /// The largest share of so many states over an even one, as a hash deals them out.
@@ -78,8 +78,9 @@ mod tests {
             verdict: "holds".into(),
             states: 0,
             transitions: 0,
-            wall_seconds: wall,
+            seconds: wall,
             cpu_seconds: cpu,
+            busiest_seconds: 0.0,
             sent_bytes: 6_000_000,
             sent_states: 1_000_000,
             most_inbox_bytes: 0,

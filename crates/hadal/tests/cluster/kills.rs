@@ -133,7 +133,8 @@ fn two_hundred_kills_cost_no_answer() {
                 true => json!([result["verdict"], result["trace_length"]]),
                 false => answer(result),
             };
-            assert_eq!(told(&result), told(expected), "{more:?}, seed {seed}, after {made} kills");
+            let same = told(&result) == told(expected);
+            assert!(same, "{more:?}, seed {seed}, after {made} kills: {} states", result["states"]);
             eprintln!("{made} kills: {more:?} answered as one process does");
         }
     }

@@ -33,6 +33,11 @@ rule \"z\" z < {last} ==> begin z := z + 1; end;
 }
 
 pub fn answer(result: &Value) -> Value {
+    let mut result = result.clone();
+    if let Some(violation) = result.pointer_mut("/trace/violation") {
+        // Models lie in different folders.
+        violation["place"] = Value::Null;
+    }
     let depth_and_counts = ["verdict", "reason", "states", "transitions", "depth", "trace_length", "trace"];
     depth_and_counts.iter().map(|key| json!([key, result[key]])).collect()
 }
