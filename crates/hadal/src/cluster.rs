@@ -168,10 +168,7 @@ pub(crate) fn finish(
     }
     let launching = Launching::new(args, resumed, progress)?;
     let by = |number, task: SearchTask, governor: &Governor, chosen: Chosen| {
-        if number == 0 && matches!(chosen, Chosen::Cycles(_)) && args.cluster.cluster_small.is_some() {
-            return Err(CheckError::Question(format!("a search for cycles {NOTHING_SMALL}")));
-        }
-        launching.search(number, task, governor)
+        launching.search(number, (task, chosen), governor)
     };
     let mut outcome = search.finish_by(By::Others(&by))?;
     *workers = launching.each();
@@ -344,9 +341,12 @@ impl<'a> Launching<'a> {
     pub(crate) fn search(
         &self,
         number: usize,
-        task: SearchTask,
+        (task, chosen): (SearchTask, Chosen),
         governor: &Governor,
     ) -> Result<Report, CheckError> {
+        if number == 0 && matches!(chosen, Chosen::Cycles(_)) && self.args.cluster.cluster_small.is_some() {
+            return Err(CheckError::Question(format!("a search for cycles {NOTHING_SMALL}")));
+        }
         let (begun, control) = (Instant::now(), task.control);
         let about = serde_json::to_value(About::of(self.args))
             .map_err(|error| CheckError::Question(format!("a run cannot remember this command: {error}")))?;

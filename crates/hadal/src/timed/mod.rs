@@ -19,7 +19,7 @@ use clap::Args;
 use hadal_check::formulas::{Asking, Own};
 use hadal_check::timed::question::{self, Wanted};
 use hadal_check::timed::{self, CoveringChoice, Halt, Manner, Onlooker, Searches, Stages, TimedError};
-use hadal_check::{By, CheckError, Options};
+use hadal_check::{By, CheckError, Chosen, Options};
 use hadal_exec::zones::ZoneError;
 use hadal_lang::diagnostic::{Diagnostic, render_plain};
 use hadal_lang::{Language, LoadOptions, LoadedModel};
@@ -137,8 +137,8 @@ pub fn check(args: &CheckArgs, resumed: Option<&Path>) -> Result<u8, Failure> {
         Some(_) => Some(Launching::new(args, resumed, &progress)?),
         None => None,
     };
-    let launch = |number, task: SearchTask, governor: &Governor| match &workers {
-        Some(workers) => workers.search(number, task, governor),
+    let launch = |number, task: SearchTask, governor: &Governor, chosen: Chosen| match &workers {
+        Some(workers) => workers.search(number, (task, chosen), governor),
         None => Err(CheckError::Internal("there are no workers".into())),
     };
     let by = workers.as_ref().map(|_| By::Others(&launch));
