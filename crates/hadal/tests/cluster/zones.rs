@@ -107,7 +107,7 @@ fn what_needs_one_process_is_refused() {
     for (more, told) in [
         (&["--fastest"][..], "--fastest is a search by one process"),
         (&["--property", "sup{P(1).waiting}: P(1).x"], "bisected by one process: leave out --cluster"),
-        (&["--cluster-by", "owner"], "zones of one discrete part have one owner"),
+        (&["--cluster-by", "owner"], "those of one discrete part have one owner"),
         (&["--continue", "2"], "--continue makes a search for each property by one process"),
     ] {
         let run = hadal(&[&["check", &model, "--cluster", "local:2"], more].concat());
