@@ -100,9 +100,9 @@ fn every_kind_of_search_survives_kills_of_workers_and_launchers() {
     assert!(all > 0, "all searches were over before anything could be killed");
 }
 
-/// Two hundred kills over all kinds of searches: about half an hour. `HADAL_KILLS` asks for another number.
+/// Two hundred kills over all kinds of searches: minutes. `HADAL_KILLS` asks for another number.
 #[test]
-#[ignore = "takes about half an hour: run it with --ignored before a release"]
+#[ignore = "takes minutes: run it with --ignored before a release"]
 fn two_hundred_kills_cost_no_answer() {
     let kills: usize = std::env::var("HADAL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
     const SORT: &[&str] = &["--strategy", "sort"];
