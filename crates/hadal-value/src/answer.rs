@@ -9,6 +9,7 @@ mod timed;
 pub(crate) use following::Following;
 pub use following::{Leftover, Policy};
 pub(crate) use needs::Needs;
+pub(crate) use timed::{NO_FRACTIONS, NO_TIME};
 
 use crate::bounded::{Rule, Sweep, indicator, unfold};
 use crate::build::{BuildError, BuildOptions, Built, build};

@@ -72,66 +72,34 @@ impl Average<'_> {
         let stays = |choice: &usize| graph.targets_of(*choice).iter().all(|&t| groups[t as usize] == group);
         let inside: Vec<Vec<usize>> =
             states.iter().map(|&s| graph.choices_of(s as usize).filter(stays).collect()).collect();
-        let mut earned = inside.iter().flatten().map(|&choice| self.earned[choice]);
-        let first = earned.next().unwrap_or((0.0, 0.0));
-        if earned.all(|other| other == first) {
-            return (first, 0);
+        let rate = |state: usize| self.rates.as_ref().map_or(1.0, |rates| rates[state]);
+        let mut tally = Tally::new(false);
+        for (&state, choices) in states.iter().zip(&inside) {
+            tally.meets(state as usize, rate(state as usize));
+            choices.iter().for_each(|&c| tally.counts(graph.branches_of(c).len(), self.earned[c]));
         }
-        let branches: usize = inside.iter().flatten().map(|&c| graph.branches_of(c).len()).sum();
-        let most = (WORK / branches as f64).max(1000.0) as u64;
-        let fastest = self
-            .rates
-            .as_ref()
-            .map_or(1.0, |rates| states.iter().map(|&s| rates[s as usize]).fold(0.0, f64::max));
         let mut values = vec![0.0; graph.states()];
         let mut next = vec![0.0; states.len()];
-        let mut bounds = (0.0f64, f64::INFINITY);
-        let mut sweeps = 0;
-        while sweeps == 0 || sweeps < most && bounds.1 - bounds.0 > width * bounds.1 {
-            let mut seen = (f64::INFINITY, f64::NEG_INFINITY);
+        while tally.is_open(width) {
             for (at, (&state, choices)) in states.iter().zip(&inside).enumerate() {
                 let state = state as usize;
-                let rate = self.rates.as_ref().map_or(1.0, |rates| rates[state]) / fastest;
-                let (change, wrong) = self.change(state, choices, (1.0 - PAUSE) * rate, &values);
-                seen = (seen.0.min(change - wrong), seen.1.max(change + wrong));
-                next[at] = values[state] + change;
+                let moves = tally.moves(rate(state));
+                let mut change = Change::new(self.sense);
+                for &choice in choices {
+                    let terms = graph.branches_of(choice).map(|branch| {
+                        let weight = graph.numbers.below()[graph.weights[branch] as usize];
+                        (weight, values[graph.targets[branch] as usize])
+                    });
+                    change.choice(self.earned[choice], moves, values[state], terms);
+                }
+                next[at] = values[state] + tally.sees(change);
             }
-            bounds = (bounds.0.max(seen.0), bounds.1.min(seen.1));
-            // Only differences matter, and small numbers are sharp.
-            let shift = next[0];
+            tally.swept(next[0]);
             for (&state, next) in states.iter().zip(&next) {
-                values[state as usize] = next - shift;
+                values[state as usize] = next - tally.shift();
             }
-            sweeps += 1;
         }
-        (bounds, sweeps)
-    }
-
-    /// What a sweep adds to a state, and by how much that may be wrong.
-    fn change(&self, state: usize, choices: &[usize], moves: f64, values: &[f64]) -> (f64, f64) {
-        let graph = self.graph;
-        let (mut best, mut wrong) = (None, 0.0f64);
-        for &choice in choices {
-            let (low, high) = self.earned[choice];
-            let branches = graph.branches_of(choice);
-            let terms = branches.len() as f64 + 8.0;
-            let (mut sum, mut size) = (-values[state], values[state].abs());
-            for branch in branches {
-                let weight = graph.numbers.below()[graph.weights[branch] as usize];
-                let value = values[graph.targets[branch] as usize];
-                sum += weight * value;
-                size += weight * value.abs();
-            }
-            let change = low + moves * sum;
-            // Weights are off by a few units in the last place; so is every sum and product.
-            wrong = wrong.max(high - low + 16.0 * terms * f64::EPSILON * (high + size));
-            best = Some(match (best, self.sense) {
-                (None, _) => change,
-                (Some(old), Sense::Least) => change.min(old),
-                (Some(old), Sense::Greatest) => change.max(old),
-            });
-        }
-        (best.unwrap_or(0.0), wrong)
+        (tally.bounds(), tally.sweeps)
     }
 
     /// What is earned where every state of an end component may end the run for its average.
@@ -186,8 +154,148 @@ impl Average<'_> {
     }
 }
 
+/// What a sweep does to a state, choice by choice.
+pub(crate) struct Change {
+    sense: Sense,
+    best: Option<f64>,
+    wrong: f64,
+}
+
+impl Change {
+    pub fn new(sense: Sense) -> Self {
+        Change { sense, best: None, wrong: 0.0 }
+    }
+
+    /// Takes a choice that earns so much, of a state that moves with this probability, with the weight and the value of each branch.
+    #[inline]
+    pub fn choice(
+        &mut self,
+        (low, high): (f64, f64),
+        moves: f64,
+        own: f64,
+        branches: impl ExactSizeIterator<Item = (f64, f64)>,
+    ) {
+        let terms = branches.len() as f64 + 8.0;
+        let (mut sum, mut size) = (-own, own.abs());
+        for (weight, value) in branches {
+            sum += weight * value;
+            size += weight * value.abs();
+        }
+        let change = low + moves * sum;
+        // Weights are off by a few units in the last place; so is every sum and product.
+        self.wrong = self.wrong.max(high - low + 16.0 * terms * f64::EPSILON * (high + size));
+        self.best = Some(match (self.best, self.sense) {
+            (None, _) => change,
+            (Some(old), Sense::Least) => change.min(old),
+            (Some(old), Sense::Greatest) => change.max(old),
+        });
+    }
+}
+
+/// What is known of the average inside one end component.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    bounds: (f64, f64),
+    /// The least and the greatest change of this sweep.
+    seen: (f64, f64),
+    /// What its choices earn, as long as that is the same, and whether it is not.
+    earned: Option<(f64, f64)>,
+    differs: bool,
+    idle: bool,
+    first: Option<usize>,
+    branches: usize,
+    fastest: f64,
+    shift: f64,
+    sweeps: u64,
+}
+
+const UNSEEN: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
+
+impl Tally {
+    /// Of one that was not looked at yet, or one where a run may stay and earn nothing.
+    pub fn new(idle: bool) -> Self {
+        Tally {
+            bounds: if idle { (0.0, 0.0) } else { (0.0, f64::INFINITY) },
+            seen: UNSEEN,
+            earned: None,
+            differs: false,
+            idle,
+            first: None,
+            branches: 0,
+            fastest: 0.0,
+            shift: 0.0,
+            sweeps: 0,
+        }
+    }
+
+    /// Takes a member, which is left so often in a unit of time.
+    pub fn meets(&mut self, state: usize, rate: f64) {
+        self.first.get_or_insert(state);
+        self.fastest = self.fastest.max(rate);
+    }
+
+    /// Takes a choice that stays, by its branches and what it earns.
+    pub fn counts(&mut self, branches: usize, earned: (f64, f64)) {
+        self.branches += branches;
+        self.differs |= *self.earned.get_or_insert(earned) != earned;
+    }
+
+    /// Whether it has to be swept on.
+    pub fn is_open(&self, width: f64) -> bool {
+        let most = (WORK / self.branches as f64).max(1000.0) as u64;
+        let wide = self.sweeps == 0 || self.bounds.1 - self.bounds.0 > width * self.bounds.1;
+        self.differs && !self.idle && wide && self.sweeps < most
+    }
+
+    /// Between what the average lies.
+    pub fn bounds(&self) -> (f64, f64) {
+        match (self.idle, self.differs, self.earned) {
+            (false, false, Some(earned)) => earned,
+            _ => self.bounds,
+        }
+    }
+
+    /// Goes on after so many sweeps.
+    pub fn restore(&mut self, bounds: (f64, f64), sweeps: u64) {
+        (self.bounds, self.sweeps) = (bounds, sweeps);
+    }
+
+    /// How likely a step of a member that is left so often is one of its own.
+    #[inline]
+    pub fn moves(&self, rate: f64) -> f64 {
+        (1.0 - PAUSE) * (rate / self.fastest)
+    }
+
+    /// Takes the change of a member, and tells it.
+    #[inline]
+    pub fn sees(&mut self, change: Change) -> f64 {
+        let by = change.best.unwrap_or(0.0);
+        self.seen = (self.seen.0.min(by - change.wrong), self.seen.1.max(by + change.wrong));
+        by
+    }
+
+    /// The first member.
+    pub fn first(&self) -> usize {
+        self.first.unwrap_or(0)
+    }
+
+    /// Ends a sweep after which the first member has this value.
+    pub fn swept(&mut self, first: f64) {
+        self.bounds = (self.bounds.0.max(self.seen.0), self.bounds.1.min(self.seen.1));
+        self.seen = UNSEEN;
+        // Only differences matter, and small numbers are sharp.
+        self.shift = first;
+        self.sweeps += 1;
+    }
+
+    /// What is taken from all values after a sweep.
+    pub fn shift(&self) -> f64 {
+        self.shift
+    }
+}
+
 /// The nearest multiple of the grid below or above.
-fn on_grid(value: f64, up: bool) -> Option<Rational> {
+pub(crate) fn on_grid(value: f64, up: bool) -> Option<Rational> {
     let scaled = value.max(0.0) * GRID;
     let whole = if up { scaled.ceil() } else { scaled.floor() };
     (whole < 1e36).then(|| Rational::new(whole as i128, GRID as i128))

@@ -3,11 +3,13 @@
 //!
 //! Paths to the target show that it is likely. Paths to where the target cannot be reached any more show that it is not.
 
+use crate::SolveError;
 use crate::exact::fraction;
 use crate::graph::{Graph, Reverse};
+use crate::qualitative::can_reach;
 use dashu_ratio::RBig;
 use hadal_system::Label;
-use hadal_system::chance::{Relation, Sense};
+use hadal_system::chance::{Limit, Measure, Path as Asked, Relation, Sense};
 use hadal_system::rows::Rational;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -82,12 +84,55 @@ impl Needed {
     }
 }
 
+/// Why a question has no paths.
+pub(crate) const NOT_ONE: &str = "paths are of one U, F or G without a bound";
+
+/// The `U` whose paths are looked for, what for, and what they have to show.
+pub(crate) fn sides(
+    measure: &Measure,
+    sense: Sense,
+    needed: Option<Needed>,
+) -> Result<(Asked, Sense, Needed), SolveError> {
+    let needed = needed.ok_or(SolveError::NoPaths(
+        "it is so whatever is chosen, which paths of one policy do not show: --certificate does",
+    ))?;
+    let Measure::Probability(path) = measure else { return Err(SolveError::NoPaths(NOT_ONE)) };
+    match path {
+        Asked::Until(_, _, Limit::None) => Ok((path.clone(), sense, needed)),
+        Asked::Not(path) if matches!(**path, Asked::Until(_, _, Limit::None)) => {
+            // Whoever fails one reaches the other.
+            Ok(((**path).clone(), sense.opposite(), Needed { fails: !needed.fails, ..needed }))
+        }
+        _ => Err(SolveError::NoPaths(NOT_ONE)),
+    }
+}
+
+/// The most likely paths of a chain to the target through `through`, or to where they fail, as many as are needed.
+pub(crate) fn paths_of(
+    chain: &Graph,
+    (mut through, target): (Vec<bool>, Vec<bool>),
+    needed: &Needed,
+) -> Result<(Vec<Numbered>, RBig), SolveError> {
+    let goal: Vec<bool> = match needed.fails {
+        true => {
+            let reaches = can_reach(chain, &Reverse::of(chain), &through, &target);
+            // A path that meets the target does not fail.
+            through.iter_mut().zip(&target).for_each(|(through, target)| *through &= !target);
+            reaches.into_iter().map(|reaches| !reaches).collect()
+        }
+        false => target,
+    };
+    most_likely(chain, (&through, &goal), needed).ok_or(SolveError::NoPaths(
+        "it takes too many, or the policy is too near to the bound: --policy writes the chain, which shows it as well",
+    ))
+}
+
 /// A path as numbers of states, and how likely it is.
 pub(crate) type Numbered = (Vec<u32>, RBig);
 
 /// The most likely paths of a chain from its initial state to `goal` through `through`, each as its states, as many as are
 /// needed; `None` where it takes too many.
-pub(crate) fn most_likely(
+fn most_likely(
     chain: &Graph,
     (through, goal): (&[bool], &[bool]),
     needed: &Needed,

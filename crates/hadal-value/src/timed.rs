@@ -8,7 +8,7 @@
 use crate::SolveError;
 use crate::bounded::Rule;
 use crate::graph::Graph;
-use crate::numbers::bracket;
+use crate::numbers::{Numbers, bracket};
 use crate::optimistic::{lowered, raised};
 use crate::values::Values;
 use hadal_system::rows::Rational;
@@ -19,13 +19,126 @@ const NEGLIGIBLE: f64 = 1e-22;
 /// More steps than this are refused.
 const MOST_STEPS: f64 = 1e9;
 
+/// A chain whose steps are counted, wherever it is kept.
+pub(crate) trait Chain {
+    /// How many states.
+    fn states(&self) -> usize;
+
+    /// Tells each state that is `wanted` what two bounds are after its next move, on average: rounded to the nearest, from so many
+    /// branches.
+    fn moved(
+        &self,
+        now: &Pairs,
+        wanted: impl Fn(usize) -> bool,
+        each: impl FnMut(usize, (f64, f64), usize),
+    ) -> Result<(), SolveError>;
+}
+
+impl Chain for Graph {
+    fn states(&self) -> usize {
+        Graph::states(self)
+    }
+
+    fn moved(
+        &self,
+        now: &Pairs,
+        wanted: impl Fn(usize) -> bool,
+        mut each: impl FnMut(usize, (f64, f64), usize),
+    ) -> Result<(), SolveError> {
+        let (below, above) = (self.numbers.below(), self.numbers.above());
+        for state in (0..Graph::states(self)).filter(|&state| wanted(state)) {
+            let (mut low, mut high) = (0.0, 0.0);
+            let branches = self.branches_of(self.choices_of(state).start);
+            let count = branches.len();
+            for branch in branches {
+                let (weight, to) = (self.weights[branch] as usize, self.targets[branch] as usize);
+                low += below[weight] * now.0[to];
+                high += above[weight] * now.1[to];
+            }
+            each(state, (low, high), count);
+        }
+        Ok(())
+    }
+}
+
+/// How far a sum has come: what a process that was killed goes on from.
+#[derive(Clone, Debug)]
+pub(crate) struct Reached {
+    /// The bounds after `at` steps, and the sum so far.
+    pub now: Pairs,
+    pub sum: Pairs,
+    /// Steps that were made.
+    pub at: u64,
+    /// Terms that were added.
+    pub terms: u64,
+}
+
+/// What a sum begins with.
+pub(crate) enum Begin {
+    /// The first step.
+    Afresh,
+    /// What was committed.
+    From(Reached),
+    /// Nothing: what comes of it is not needed any more.
+    Skipped,
+}
+
+/// Where sums are committed.
+pub(crate) trait Keeper {
+    /// What the next sum begins with.
+    fn begin(&mut self, states: usize) -> Result<Begin, SolveError>;
+    /// Is told after each step, and may commit.
+    fn step(&mut self, reached: &Reached) -> Result<(), SolveError>;
+}
+
+/// Nothing is committed.
+impl Keeper for () {
+    fn begin(&mut self, _: usize) -> Result<Begin, SolveError> {
+        Ok(Begin::Afresh)
+    }
+
+    fn step(&mut self, _: &Reached) -> Result<(), SolveError> {
+        Ok(())
+    }
+}
+
+/// How long each state lasts on average, as numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Lasting<'n> {
+    pub numbers: &'n Numbers,
+    pub of: Vec<u32>,
+}
+
+impl<'g> Lasting<'g> {
+    /// Of a graph whose rewards are how long states last.
+    pub fn of(graph: &'g Graph) -> Self {
+        let first = |state: usize| graph.reward_of(graph.choices_of(state).start);
+        Lasting { numbers: &graph.numbers, of: (0..graph.states()).map(first).collect() }
+    }
+
+    /// What states earn in a unit of time: what they earn on a visit, divided by how long that lasts.
+    pub fn rates(&self, visits: impl Iterator<Item = Rational>) -> Result<Values, SolveError> {
+        let mut values =
+            Values { lower: Vec::new(), upper: Vec::new(), exact: None, sweeps: 0, policy: None };
+        for (visit, &lasts) in visits.zip(&self.of) {
+            let rate = visit.checked_div(&self.numbers.exact(lasts)).ok_or(SolveError::Time(TOO_LARGE))?;
+            let (low, high) = bracket(&rate);
+            values.lower.push(low);
+            values.upper.push(high);
+        }
+        Ok(values)
+    }
+}
+
 /// A chain in which every state is left at the same rate, looked at for some time.
-pub(crate) struct Uniform<'g> {
-    graph: &'g Graph,
+pub(crate) struct Uniform<'g, C> {
+    chain: &'g C,
+    lasting: &'g Lasting<'g>,
     time: Rational,
     /// How many steps fall into that time on average: the rate of leaving is this, divided by the time.
     steps: f64,
-    /// How likely a step of a state is one of its own, and how likely it stays: each between two bounds.
+    /// By number of how long a state lasts: how likely a step of it is one of its own, and how likely it stays, each between two
+    /// bounds.
     moves: Vec<[f64; 4]>,
 }
 
@@ -43,19 +156,21 @@ struct Coefficients {
 }
 
 /// Two bounds of every state.
-type Pairs = (Vec<f64>, Vec<f64>);
+pub(crate) type Pairs = (Vec<f64>, Vec<f64>);
 
-impl<'g> Uniform<'g> {
-    /// Of a graph whose rewards are how long states last.
-    pub fn new(graph: &'g Graph, time: Rational) -> Result<Self, SolveError> {
-        let mut own = Vec::with_capacity(graph.states());
+impl<'g, C: Chain> Uniform<'g, C> {
+    /// Of a chain whose states last so long.
+    pub fn new(chain: &'g C, lasting: &'g Lasting<'g>, time: Rational) -> Result<Self, SolveError> {
+        let mut used = vec![false; lasting.numbers.len()];
+        lasting.of.iter().for_each(|&number| used[number as usize] = true);
+        let mut own = vec![(0.0, 0.0); used.len()];
         let mut most = 0.0f64;
-        for state in 0..graph.states() {
+        for number in (0..used.len()).filter(|&number| used[number]) {
             // How many steps of its own it would make in that time.
-            let steps = time.checked_div(&lasts(graph, state)).ok_or(SolveError::Time(TOO_LARGE))?;
-            let (low, high) = bracket(&steps);
-            most = most.max(high);
-            own.push((low, high));
+            let lasts = lasting.numbers.exact(number as u32);
+            let steps = time.checked_div(&lasts).ok_or(SolveError::Time(TOO_LARGE))?;
+            own[number] = bracket(&steps);
+            most = most.max(own[number].1);
         }
         if most > MOST_STEPS {
             return Err(SolveError::Time("more than a billion steps fall into that time on average"));
@@ -68,13 +183,18 @@ impl<'g> Uniform<'g> {
             };
             [low, high, (1.0 - high).next_down().max(0.0), (1.0 - low).next_up().min(1.0)]
         });
-        Ok(Uniform { graph, time, steps, moves: moves.collect() })
+        Ok(Uniform { chain, lasting, time, steps, moves: moves.collect() })
     }
 
     /// The expected value of `from` at the end of the time, under rules that hold on the way.
-    pub fn at_the_end(&self, from: Values, rule: impl Fn(usize) -> Rule) -> Values {
+    pub fn at_the_end(
+        &self,
+        from: Values,
+        rule: impl Fn(usize) -> Rule,
+        keeper: &mut impl Keeper,
+    ) -> Result<Values, SolveError> {
         if self.steps == 0.0 {
-            return from;
+            return Ok(from);
         }
         let most = from.upper.iter().copied().fold(0.0, f64::max);
         let poisson = Poisson::new(self.steps);
@@ -85,17 +205,23 @@ impl<'g> Uniform<'g> {
             total: poisson.total(),
             each: poisson.weights,
         };
-        let mut values = self.sum((from.lower, from.upper), &coefficients, rule);
+        let mut values = self.sum((from.lower, from.upper), &coefficients, rule, keeper)?;
         values.upper.iter_mut().for_each(|upper| *upper = upper.min(most));
-        values
+        Ok(values)
     }
 
     /// What is earned until the end of the time at these rates: after each step the rate counts for the time that is left, on
     /// average so much of it as there are more steps.
-    pub fn earned(&self, rates: Values) -> Values {
+    pub fn earned(&self, rates: Values, keeper: &mut impl Keeper) -> Result<Values, SolveError> {
         if self.steps == 0.0 {
-            let nothing = vec![0.0; self.graph.states()];
-            return Values { lower: nothing.clone(), upper: nothing, exact: None, sweeps: 0, policy: None };
+            let nothing = vec![0.0; self.chain.states()];
+            return Ok(Values {
+                lower: nothing.clone(),
+                upper: nothing,
+                exact: None,
+                sweeps: 0,
+                policy: None,
+            });
         }
         let poisson = Poisson::new(self.steps);
         let count = poisson.weights.len();
@@ -112,30 +238,43 @@ impl<'g> Uniform<'g> {
             beyond: raised(poisson.after * poisson.decay, 1),
             total: poisson.total(),
         };
-        let mut values = self.sum((rates.lower, rates.upper), &coefficients, |_| Rule::Best);
+        let mut values = self.sum((rates.lower, rates.upper), &coefficients, |_| Rule::Best, keeper)?;
         let (low, high) = bracket(&self.time);
         let step = ((low / self.steps).next_down(), (high / self.steps).next_up());
         values.lower.iter_mut().for_each(|lower| *lower = lowered(*lower * step.0, 1));
         values.upper.iter_mut().for_each(|upper| *upper = raised(*upper * step.1, 1));
-        values
+        Ok(values)
     }
 
-    fn sum(&self, from: Pairs, coefficients: &Coefficients, rule: impl Fn(usize) -> Rule) -> Values {
-        let n = self.graph.states();
+    fn sum(
+        &self,
+        from: Pairs,
+        coefficients: &Coefficients,
+        rule: impl Fn(usize) -> Rule,
+        keeper: &mut impl Keeper,
+    ) -> Result<Values, SolveError> {
+        let n = self.chain.states();
         let most = from.1.iter().copied().fold(0.0, f64::max);
-        let (mut now, mut next) = (from, (vec![0.0; n], vec![0.0; n]));
-        let mut sum = (vec![0.0; n], vec![0.0; n]);
+        let nothing = || (vec![0.0; n], vec![0.0; n]);
+        let mut reached = match keeper.begin(n)? {
+            Begin::Skipped => {
+                return Ok(Values { lower: from.0, upper: from.1, exact: None, sweeps: 0, policy: None });
+            }
+            Begin::From(reached) => reached,
+            Begin::Afresh => Reached { now: from, sum: nothing(), at: 0, terms: 0 },
+        };
+        let mut next = nothing();
         let last = coefficients.first + coefficients.each.len() as u64 - 1;
-        let (mut at, mut terms) = (0, 0usize);
         loop {
-            let mut counts = coefficients.of(at);
-            let changed = at < last && self.step(&now, &mut next, &rule);
+            let mut counts = coefficients.of(reached.at);
+            let changed = reached.at < last && self.step(&reached.now, &mut next, &rule)?;
             if !changed {
                 // All that is left counts for the same.
-                counts = coefficients.from(at);
+                counts = coefficients.from(reached.at);
             }
             if counts.1 > 0.0 {
-                terms += 1;
+                reached.terms += 1;
+                let (now, sum) = (&reached.now, &mut reached.sum);
                 for state in 0..n {
                     sum.0[state] += counts.0 * now.0[state];
                     sum.1[state] += counts.1 * now.1[state];
@@ -144,44 +283,39 @@ impl<'g> Uniform<'g> {
             if !changed {
                 break;
             }
-            std::mem::swap(&mut now, &mut next);
-            at += 1;
+            std::mem::swap(&mut reached.now, &mut next);
+            reached.at += 1;
+            keeper.step(&reached)?;
         }
+        let Reached { sum: (mut lower, mut upper), at, terms, .. } = reached;
         let (least, total) = coefficients.total;
-        let beyond = raised(coefficients.beyond * most, 1);
-        let lower = sum.0.iter().map(|&sum| lowered(lowered(sum, terms) / total, 1));
-        let upper = sum.1.iter().map(|&sum| raised(raised(raised(sum, terms) + beyond, 1) / least, 1));
-        Values { lower: lower.collect(), upper: upper.collect(), exact: None, sweeps: at, policy: None }
+        let (beyond, terms) = (raised(coefficients.beyond * most, 1), terms as usize);
+        lower.iter_mut().for_each(|sum| *sum = lowered(lowered(*sum, terms) / total, 1));
+        upper.iter_mut().for_each(|sum| *sum = raised(raised(raised(*sum, terms) + beyond, 1) / least, 1));
+        Ok(Values { lower, upper, exact: None, sweeps: at, policy: None })
     }
 
     /// One step of every state; whether a bound changed.
-    fn step(&self, now: &Pairs, next: &mut Pairs, rule: &impl Fn(usize) -> Rule) -> bool {
-        let (graph, numbers) = (self.graph, &self.graph.numbers);
+    fn step(&self, now: &Pairs, next: &mut Pairs, rule: &impl Fn(usize) -> Rule) -> Result<bool, SolveError> {
         let mut changed = false;
-        for state in 0..graph.states() {
-            let (low, high) = match rule(state) {
-                Rule::Zero => (0.0, 0.0),
-                Rule::One => (1.0, 1.0),
-                Rule::Best => {
-                    let (mut low, mut high) = (0.0, 0.0);
-                    let branches = graph.branches_of(graph.choices_of(state).start);
-                    let count = branches.len() + 2;
-                    for branch in branches {
-                        let (weight, to) = (graph.weights[branch] as usize, graph.targets[branch] as usize);
-                        low += numbers.below()[weight] * now.0[to];
-                        high += numbers.above()[weight] * now.1[to];
-                    }
-                    let [move_low, move_high, stay_low, stay_high] = self.moves[state];
-                    (
-                        lowered(move_low * low + stay_low * now.0[state], count),
-                        raised(move_high * high + stay_high * now.1[state], count),
-                    )
-                }
+        for state in 0..self.chain.states() {
+            let settled = match rule(state) {
+                Rule::Zero => 0.0,
+                Rule::One => 1.0,
+                Rule::Best => continue,
             };
+            changed |= now.0[state] != settled || now.1[state] != settled;
+            (next.0[state], next.1[state]) = (settled, settled);
+        }
+        let open = |state: usize| rule(state) == Rule::Best;
+        self.chain.moved(now, open, |state, (low, high), count| {
+            let [move_low, move_high, stay_low, stay_high] = self.moves[self.lasting.of[state] as usize];
+            let low = lowered(move_low * low + stay_low * now.0[state], count + 2);
+            let high = raised(move_high * high + stay_high * now.1[state], count + 2);
             changed |= low != now.0[state] || high != now.1[state];
             (next.0[state], next.1[state]) = (low, high);
-        }
-        changed
+        })?;
+        Ok(changed)
     }
 }
 
@@ -205,25 +339,6 @@ impl Coefficients {
 }
 
 const TOO_LARGE: &str = "rates and times are too large to be divided exactly";
-
-/// How long a state lasts on average.
-fn lasts(graph: &Graph, state: usize) -> Rational {
-    graph.numbers.exact(graph.reward_of(graph.choices_of(state).start))
-}
-
-/// What states earn in a unit of time: what they earn on a visit, divided by how long that lasts.
-pub(crate) fn rates(earned: &Graph, lasting: &Graph) -> Result<Values, SolveError> {
-    let mut values = Values { lower: Vec::new(), upper: Vec::new(), exact: None, sweeps: 0, policy: None };
-    for state in 0..earned.states() {
-        // A reward of 0 everywhere has no numbers of its own.
-        let visit = lasts(earned, state);
-        let rate = visit.checked_div(&lasts(lasting, state)).ok_or(SolveError::Time(TOO_LARGE))?;
-        let (low, high) = bracket(&rate);
-        values.lower.push(low);
-        values.upper.push(high);
-    }
-    Ok(values)
-}
 
 /// Weights of Poisson's distribution, relative to that of the mode.
 struct Poisson {

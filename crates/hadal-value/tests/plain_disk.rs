@@ -66,7 +66,7 @@ fn sweeps_on_disk_are_those_in_ram_bit_by_bit_and_go_on_after_a_stop() {
     let space = TaskSpace::new(&floor).expect("a decision task");
     let place = tempfile::tempdir().expect("a place");
     let disk = folder(place.path(), 1 << 20);
-    let wanted = DiskOptions { reward: Some(0), marks: vec![PropertyId(0)], deadlock: false };
+    let wanted = DiskOptions { reward: Some(0), marks: vec![PropertyId(0)], ..DiskOptions::default() };
     let graph = DiskGraph::build(&space, &wanted, &disk).expect("a graph");
     assert_eq!(graph.states, 900);
     let target = graph.marks[0].clone();
@@ -99,7 +99,7 @@ fn the_floor_on_disk_takes_the_sweeps_of_the_table() {
         let space = TaskSpace::new(&floor).expect("a decision task");
         let place = tempfile::tempdir().expect("a place");
         let disk = folder(place.path(), 1 << 20);
-        let wanted = DiskOptions { reward: Some(0), marks: vec![PropertyId(0)], deadlock: false };
+        let wanted = DiskOptions { reward: Some(0), marks: vec![PropertyId(0)], ..DiskOptions::default() };
         let graph = DiskGraph::build(&space, &wanted, &disk).expect("a graph");
         let target = graph.marks[0].clone();
         let how = Jacobi { target: &target, residual: 1e-4, most_sweeps: u64::MAX, file: None };
@@ -108,4 +108,26 @@ fn the_floor_on_disk_takes_the_sweeps_of_the_table() {
         assert!((values[graph.initial[0] as usize] - value).abs() < 1e-6);
         assert_eq!(floor.initial(), 0);
     }
+}
+
+#[test]
+fn a_limit_ends_sweeps_and_every_sweep_moves_the_same_bytes() {
+    let floor = WetFloor::new(40, 0.3);
+    let space = TaskSpace::new(&floor).expect("a decision task");
+    let place = tempfile::tempdir().expect("a place");
+    let disk = folder(place.path(), 1 << 20);
+    let wanted = DiskOptions { reward: Some(0), marks: vec![PropertyId(0)], ..DiskOptions::default() };
+    let graph = DiskGraph::build(&space, &wanted, &disk).expect("a graph");
+    let target = graph.marks[0].clone();
+    let moved = |most_sweeps: u64| {
+        let before = disk.traffic.bytes_moved();
+        let how = Jacobi { target: &target, residual: 1e-4, most_sweeps, file: None };
+        let (_, residuals) = jacobi(&graph, how).expect("values");
+        assert_eq!(residuals.len() as u64, most_sweeps);
+        disk.traffic.bytes_moved() - before
+    };
+    let one = moved(1);
+    // One pass over the edges, and nothing is written.
+    assert!(one > 0 && one <= graph.bytes(), "{one} {}", graph.bytes());
+    assert_eq!(moved(14), 14 * one);
 }

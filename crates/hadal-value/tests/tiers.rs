@@ -164,6 +164,74 @@ fn tiers_agree_where_blocks_are_solved_one_after_the_other() {
     assert!(many.sweeps > 2 * one.sweeps, "{} {}", many.sweeps, one.sweeps);
 }
 
+/// All tiers give the same bits, and what the usual way finds in RAM overlaps with it.
+fn agree_without_fractions(text: &str, question: &str) {
+    let (model, objective) = ask(text, 5, question);
+    let usual = answer(&model, model.system(), &objective, OPTIONS).expect("an answer");
+    let ram = answer_in_ram(&model, model.system(), &objective, OPTIONS).expect("an answer");
+    let (near, found) = (usual.value.expect("a value"), ram.value.expect("a value"));
+    assert!(near.0 <= found.1 && found.0 <= near.1, "{question}: {near:?} {found:?}\n{text}");
+    assert!(found.0 <= found.1 && found.1 - found.0 <= 1.1e-6 * found.1, "{question}: {found:?}\n{text}");
+    for tier in ON_DISK {
+        let found = on_disk(&model, &objective, tier, &FaultyFolder::default()).expect("an answer");
+        assert_eq!(bits(&found), bits(&ram), "{question} {}\n{text}", tier.name());
+        assert_eq!((found.sweeps, found.size.branches), (ram.sweeps, ram.size.branches), "{question}");
+    }
+}
+
+/// A chain in continuous time with a way out of a long circle.
+const MACHINE: &str = "ctmc const int N; module machine
+        x : [0..2*N] init 0; k : [0..2];
+        [step] x<2*N -> 2 : (x'=x+1) + 0.25 : (x'=0) & (k'=mod(k+1,3));
+        [rest] x=N -> 1/3 : (x'=0);
+        [again] x=2*N & k>0 -> 5 : (x'=N);
+    endmodule
+    rewards x>2 : 3/2; [step] k=1 : 1; endrewards
+    rewards \"level\" true : x; endrewards
+    label \"out\" = x=2*N; label \"home\" = x=0;";
+
+const IN_TIME: [&str; 12] = [
+    "P=? [ F<=7.5 \"out\" ]",
+    "P=? [ k<2 U[2,9] \"out\" ]",
+    "P=? [ !\"out\" U>=3 \"out\" ]",
+    "P=? [ G<=20 !\"out\" ]",
+    "R{\"level\"}=? [ I=6 ]",
+    "R=? [ C<=11 ]",
+    "filter(max, P=? [ F<=2 k=2 ], \"home\")",
+    "S=? [ k=1 ]",
+    "R{\"level\"}=? [ S ]",
+    "R=? [ S ]",
+    // Two rewards in one question, and one inside the other.
+    "filter(avg, R{\"level\"}=? [ F R{1}>=4 [ C<=2 ] ], \"home\")",
+    "P=? [ F<=3 S>0.1 [ k=1 ] ]",
+];
+
+#[test]
+fn tiers_agree_in_continuous_time_and_in_the_long_run() {
+    for question in IN_TIME {
+        agree_without_fractions(MACHINE, question);
+    }
+    let processes = ["Smax=? [ \"out\" ]", "Smin=? [ !\"home\" ]", "Rmax=? [ S ]", "Rmin=? [ S ]"];
+    for seed in 0..25 {
+        let text = random_model(seed);
+        for question in processes {
+            agree_without_fractions(&text, question);
+        }
+    }
+}
+
+#[test]
+fn tiers_agree_on_questions_with_two_rewards() {
+    let text = WALK.replace("endrewards", "endrewards rewards \"k\" true : k; endrewards");
+    for question in [
+        "Rmax=? [ F R{\"k\"}max<=3 [ C<=3 ] ]",
+        "R{\"k\"}min=? [ F \"out\" | R{1}max<=1 [ F \"out\" | \"home\" ] ]",
+        "Pmax=? [ F R{1}min>=3 [ F \"out\" | \"home\" ] & R{\"k\"}min>=1 [ I=1 ] ]",
+    ] {
+        agree(&text, 5, question);
+    }
+}
+
 /// A decision process with few states, many loops, and choices that earn nothing.
 fn random_model(seed: u64) -> String {
     let mut random = Random::new(seed);
@@ -202,8 +270,22 @@ fn tiers_agree_on_random_processes() {
 }
 
 #[test]
+fn sums_and_averages_killed_anywhere_go_on_to_the_same_bits() {
+    killed(
+        MACHINE,
+        &[
+            ("P=? [ k<2 U[2,9] \"out\" ]", Tier::SemiExternal),
+            ("P=? [ !\"out\" U>=3 \"out\" ]", Tier::Blocks),
+            ("R=? [ C<=11 ]", Tier::SemiExternal),
+            ("S=? [ k=1 ]", Tier::Faithful),
+            ("R{\"level\"}=? [ S ]", Tier::Blocks),
+        ],
+    );
+}
+
+#[test]
 fn a_run_killed_anywhere_goes_on_to_the_same_bits() {
-    for (question, tier) in [
+    let questions = [
         ("Pmax=? [ F \"out\" ]", Tier::SemiExternal),
         ("Rmin=? [ F \"out\" | \"home\" ]", Tier::Blocks),
         ("Pmin=? [ F \"out\" ]", Tier::Faithful),
@@ -211,8 +293,13 @@ fn a_run_killed_anywhere_goes_on_to_the_same_bits() {
         ("Pmax=? [ F^{rew<=9} \"out\" ]", Tier::SemiExternal),
         ("Pmin=? [ true U[9,40] \"home\" ]", Tier::SemiExternal),
         ("Pmax=? [ k<3 U>=12 \"home\" ]", Tier::SemiExternal),
-    ] {
-        let (model, objective) = ask(WALK, 7, question);
+    ];
+    killed(WALK, &questions);
+}
+
+fn killed(text: &str, questions: &[(&str, Tier)]) {
+    for &(question, tier) in questions {
+        let (model, objective) = ask(text, 7, question);
         let whole = FaultyFolder::default();
         let expected = on_disk(&model, &objective, tier, &whole).expect("an answer");
         let (operations, mut resumed) = (whole.operations(), 0);

@@ -368,7 +368,9 @@ fn what_has_no_certificate_or_is_not_on_disk_says_why() {
     let on_disk = ["--tier", "semi-external", "--disk", &folder, "--formula"];
     for (formula, more, reason) in [
         ("Pmax=? [ F (P>=0.5 [ (F \"rich\") & (F \"ruined\") ]) ]", &[][..], "stands alone"),
-        ("Smax=? [ \"rich\" ]", &[], "long run"),
+        ("Smax=? [ \"rich\" ]", &["--certificate", &file], "averages"),
+        ("Smax=? [ \"rich\" ]", &["--exact"], "leave --exact out"),
+        ("Smax=? [ \"rich\" ]", &["--policy", &file], "policy of states alone"),
         ("Pmax=? [ (F \"rich\") | (F G \"ruined\") ]", &["--certificate", &file], "product"),
         ("Pmax=? [ (F \"rich\") | (F G \"ruined\") ]", &["--policy", &file], "policy of states alone"),
     ] {
@@ -660,7 +662,8 @@ fn fraction(text: &str) -> (u128, u128) {
 #[test]
 fn paths_show_that_a_bound_is_broken_or_met() {
     let place = tempfile::tempdir().expect("a place");
-    let file = place.path().join("paths").display().to_string();
+    let (file, folder) =
+        (place.path().join("paths").display().to_string(), place.path().display().to_string());
     let gambler = model("gambler.prism");
     // Whether more than the bound is wanted of paths to the target, or of others.
     for (formula, threshold, code, bound, end) in [
@@ -674,6 +677,13 @@ fn paths_show_that_a_bound_is_broken_or_met() {
         if !threshold.is_empty() {
             args.extend(["--threshold", threshold]);
         }
+        // On disk the same paths are found.
+        let ram = hadal(&args).expect_code(code).json();
+        let text = std::fs::read_to_string(&file).expect("paths");
+        let disk = [&args[..], &["--tier", "blocks", "--disk", &folder]].concat();
+        let found = hadal(&disk).expect_code(code).json();
+        assert_eq!(found["paths_probability"], ram["paths_probability"], "{formula}");
+        assert_eq!(std::fs::read_to_string(&file).expect("paths"), text, "{formula}");
         let found = hadal(&args).expect_code(code).json();
         let text = std::fs::read_to_string(&file).expect("paths");
         assert!(text.contains(end), "{formula}: {text}");
@@ -716,4 +726,28 @@ fn a_problem_is_asked_what_the_formula_says() {
     assert_eq!(ask("Pmax=? [ F<=2 goal ]").json()["exact"], "5/8");
     let refused = ask("Pmax=? [ G goal ]");
     assert!(refused.code == 2 && refused.stderr.contains("Pmin=? [ F goal ]"), "{refused:?}");
+}
+
+#[test]
+fn misprints_of_a_public_domain_are_refused_and_its_values_known_once_they_are_mended() {
+    let Some(corpus) = hadal_testkit::corpus::find("ppddl") else { return };
+    let (place, folder) = (tempfile::tempdir().expect("a place"), corpus.join("qcomp/cdrive"));
+    let domain = folder.join("domain.pddl");
+    let refused =
+        hadal(&["solve", &domain.display().to_string(), &folder.join("p01.pddl").display().to_string()]);
+    assert!(refused.code == 2 && refused.stderr.contains("unknown object `gree`"), "{refused:?}");
+    // A colour that is never shown, and the third of three actions whose name is that of the first.
+    let text = hadal_testkit::corpus::text(&domain).replace("green red", "green gree red");
+    let (first, second) = text.rsplit_once("proceed-short-straight").expect("two actions");
+    let mended = place.path().join("domain.pddl");
+    std::fs::write(&mended, format!("{first}proceed-long-straight{second}")).expect("written");
+    let known = hadal_testkit::corpus::text(&corpus.join("KNOWN.tsv"));
+    for problem in ["p01", "p05", "p15"] {
+        let line = known.lines().find(|line| line.contains(&format!("cdrive/{problem}"))).expect("a row");
+        let file = folder.join(format!("{problem}.pddl")).display().to_string();
+        let found = hadal(&["solve", &mended.display().to_string(), &file, "--exact", "--json"]);
+        let found = found.expect_code(0).json();
+        let exact = found["exact"].as_str().expect("a fraction");
+        assert!(line.contains(&format!("states {}; goal = {exact} ", found["states"])), "{found}: {line}");
+    }
 }

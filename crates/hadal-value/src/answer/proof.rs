@@ -3,10 +3,8 @@
 use super::{Following, Policy, Solver};
 use crate::bounded::{Rule, Sweep, indicator};
 use crate::certificate::{Certificate, Claim, Claims, Kind, Solved, Steps};
-use crate::evidence::{Evidence, Needed, most_likely};
-use crate::graph::Reverse;
+use crate::evidence::{Evidence, NOT_ONE, Needed, paths_of, sides};
 use crate::policy::induced;
-use crate::qualitative::can_reach;
 use crate::values::{Values, other_probability};
 use crate::{Precision, SolveError, reach};
 use hadal_system::chance::{Horizon, Limit, Measure, Path, Sense};
@@ -207,22 +205,8 @@ impl Solver<'_> {
         sense: Sense,
         needed: Option<Needed>,
     ) -> Result<Evidence, SolveError> {
-        let needed = needed.ok_or(SolveError::NoPaths(
-            "it is so whatever is chosen, which paths of one policy do not show: --certificate does",
-        ))?;
-        let (through, target, sense, needed) = match measure {
-            Measure::Probability(Path::Until(through, target, Limit::None)) => {
-                (through, target, sense, needed)
-            }
-            Measure::Probability(Path::Not(path)) => match &**path {
-                // Whoever fails one reaches the other.
-                Path::Until(through, target, Limit::None) => {
-                    (through, target, sense.opposite(), Needed { fails: !needed.fails, ..needed })
-                }
-                _ => return Err(SolveError::NoPaths("paths are of one U, F or G without a bound")),
-            },
-            _ => return Err(SolveError::NoPaths("paths are of one U, F or G without a bound")),
-        };
+        let (path, sense, needed) = sides(measure, sense, needed)?;
+        let Path::Until(through, target, _) = &path else { return Err(SolveError::NoPaths(NOT_ONE)) };
         if self.graph().initial.len() != 1 {
             return Err(SolveError::NoPaths("paths begin in the initial state: this model has several"));
         }
@@ -232,20 +216,7 @@ impl Solver<'_> {
         let policy = values.policy.ok_or(SolveError::NoPolicy)?;
         let (chain, states) = induced(self.graph(), &policy);
         let of = |list: &[bool]| -> Vec<bool> { states.iter().map(|&s| list[s as usize]).collect() };
-        let (mut through, target) = (of(&through), of(&target));
-        let goal: Vec<bool> = match needed.fails {
-            true => {
-                let reverse = Reverse::of(&chain);
-                let reaches = can_reach(&chain, &reverse, &through, &target);
-                // A path that meets the target does not fail.
-                through.iter_mut().zip(&target).for_each(|(through, target)| *through &= !target);
-                reaches.into_iter().map(|reaches| !reaches).collect()
-            }
-            false => target,
-        };
-        let (paths, probability) = most_likely(&chain, (&through, &goal), &needed).ok_or(SolveError::NoPaths(
-            "it takes too many, or the policy is too near to the bound: --policy writes the chain, which shows it as well",
-        ))?;
+        let (paths, probability) = paths_of(&chain, (of(&through), of(&target)), &needed)?;
         let told = |(path, probability): (Vec<u32>, _)| {
             let of = |&s: &u32| states[s as usize] as usize;
             crate::evidence::Path {

@@ -4,22 +4,27 @@ use super::Solver;
 use crate::average::Average;
 use crate::bounded::{Rule, indicator};
 use crate::graph::Graph;
-use crate::timed::{Uniform, rates};
+use crate::timed::{Lasting, Uniform};
 use crate::values::Values;
 use crate::{Precision, SolveError, reach};
 use hadal_system::chance::{Averaged, Horizon, Sense};
 use hadal_system::rows::Rational;
 
+/// Why there are no exact values.
+pub(crate) const NO_FRACTIONS: &str =
+    "values of continuous time and of the long run are bounds, not fractions: leave --exact out";
+
+/// Why some models are not asked about time.
+pub(crate) const NO_TIME: &str = "this model has no continuous time";
+
 impl Solver<'_> {
     /// The graph whose rewards are how long states last.
     fn lasting(&self, precision: Precision) -> Result<&Graph, SolveError> {
         if precision.exact {
-            return Err(SolveError::Time(
-                "values of continuous time are bounds, not fractions: leave --exact out",
-            ));
+            return Err(SolveError::Time(NO_FRACTIONS));
         }
         let sojourn = self.system.quantities.sojourn;
-        let sojourn = sojourn.ok_or(SolveError::Time("this model has no continuous time"))?;
+        let sojourn = sojourn.ok_or(SolveError::Time(NO_TIME))?;
         Ok(self.graph_with(sojourn))
     }
 
@@ -31,16 +36,19 @@ impl Solver<'_> {
         precision: Precision,
     ) -> Result<Values, SolveError> {
         let graph = self.lasting(precision)?;
+        let lasting = Lasting::of(graph);
         let mut values = match high {
             None => reach::until(graph, through, target, Sense::Greatest, precision)?,
             Some(high) if high < low => indicator(&vec![false; target.len()], false),
-            Some(high) => Uniform::new(graph, high - low)?.at_the_end(indicator(target, false), |s| {
-                match (target[s], through[s]) {
+            Some(high) => {
+                let rule = |s: usize| match (target[s], through[s]) {
                     (true, _) => Rule::One,
                     (_, true) => Rule::Best,
                     _ => Rule::Zero,
-                }
-            }),
+                };
+                let uniform = Uniform::new(graph, &lasting, high - low)?;
+                uniform.at_the_end(indicator(target, false), rule, &mut ())?
+            }
         };
         if low == Rational::from_integer(0) {
             return Ok(values);
@@ -50,7 +58,7 @@ impl Solver<'_> {
             (values.lower[state], values.upper[state]) = (0.0, 0.0);
         }
         let rule = |s: usize| if through[s] { Rule::Best } else { Rule::Zero };
-        Ok(Uniform::new(graph, low)?.at_the_end(values, rule))
+        Uniform::new(graph, &lasting, low)?.at_the_end(values, rule, &mut ())
     }
 
     /// What is earned up to a moment, or by the state at that moment.
@@ -61,13 +69,14 @@ impl Solver<'_> {
         precision: Precision,
     ) -> Result<Values, SolveError> {
         let graph = self.lasting(precision)?;
-        let rates = rates(self.graph_with(reward), graph)?;
+        let lasting = Lasting::of(graph);
+        let rates = lasting.rates(visits(self.graph_with(reward)))?;
         match horizon {
             Horizon::Moment(time) => {
                 self.of_states(reward)?;
-                Ok(Uniform::new(graph, *time)?.at_the_end(rates, |_| Rule::Best))
+                Uniform::new(graph, &lasting, *time)?.at_the_end(rates, |_| Rule::Best, &mut ())
             }
-            Horizon::Time(time) => Ok(Uniform::new(graph, *time)?.earned(rates)),
+            Horizon::Time(time) => Uniform::new(graph, &lasting, *time)?.earned(rates, &mut ()),
             _ => Err(SolveError::Time("this is no question of continuous time")),
         }
     }
@@ -80,9 +89,7 @@ impl Solver<'_> {
         precision: Precision,
     ) -> Result<Values, SolveError> {
         if precision.exact {
-            return Err(SolveError::Time(
-                "averages in the long run are bounds, not fractions: leave --exact out",
-            ));
+            return Err(SolveError::Time(NO_FRACTIONS));
         }
         let inside = match of {
             Averaged::Share(formula) => Some(self.formula(formula)?),
@@ -104,7 +111,7 @@ impl Solver<'_> {
                 earned
             }
             (None, Some(lasting)) => {
-                let rates = rates(graph, lasting)?;
+                let rates = Lasting::of(lasting).rates(visits(graph))?;
                 rates.lower.into_iter().zip(rates.upper).collect()
             }
             (None, None) => (0..graph.choices())
@@ -123,4 +130,10 @@ impl Solver<'_> {
         }
         Ok(values)
     }
+}
+
+/// What states earn on a visit.
+fn visits(graph: &Graph) -> impl Iterator<Item = Rational> {
+    // A reward of 0 everywhere has no numbers of its own.
+    (0..graph.states()).map(|s| graph.numbers.exact(graph.reward_of(graph.choices_of(s).start)))
 }

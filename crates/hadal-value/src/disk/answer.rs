@@ -1,13 +1,13 @@
 //! Questions answered on disk, in a folder that a run which was killed goes on from; or in RAM by the same sweeps.
 
-use super::asked::{Solver, TIMED, uncomplemented};
+use super::asked::{Solver, uncomplemented};
+use super::earning::{Column, Earned, Earning, column_of};
 use super::graph::{DiskGraph, DiskOptions};
 use super::journal::Journal;
 use super::rows::ByRank;
 use super::solve::Tier;
 use crate::answer::{Answer, Leftover, Needs, Size};
 use crate::build::{BuildOptions, Built, build};
-use crate::evidence::Wanted::Nothing;
 use crate::product::{Beside, Product};
 use crate::{Precision, SolveError};
 use hadal_store::Governor;
@@ -35,34 +35,31 @@ pub(super) struct Wanted {
     /// Whether states without a choice of their own are marked behind the propositions.
     deadlock: bool,
     reward: Option<usize>,
+    /// Other rewards, and how long states last where that matters.
+    others: Vec<usize>,
 }
 
 impl Wanted {
-    fn of(system: &System, objective: &Objective, precision: Precision) -> Result<Self, SolveError> {
-        let refused = |reason| Err(SolveError::NotOnDisk(reason));
-        if precision.paths != Nothing {
-            return refused("paths are looked for in RAM: give more --memory with --tier auto");
-        }
+    fn of(system: &System, objective: &Objective) -> Self {
         let mut needs = Needs::default();
         needs.asked(&objective.asked);
         needs.formula(&objective.states);
-        if needs.timed {
-            return refused(TIMED);
-        }
-        if needs.rewards.len() > 1 {
-            return refused(
-                "a question has one reward: ask of each on its own, or give more --memory with --tier auto",
-            );
-        }
+        needs.rewards.extend(system.quantities.sojourn.filter(|_| needs.timed));
         let propositions: Vec<usize> = needs.propositions.into_iter().collect();
         let bases = system.property_bases();
         let marks = propositions.iter().map(|&p| PropertyId(bases[p])).collect();
-        let (deadlock, reward) = (needs.deadlock, needs.rewards.first().copied());
-        Ok(Wanted { propositions, marks, deadlock, reward })
+        let mut rewards = needs.rewards.into_iter();
+        let (deadlock, reward, others) = (needs.deadlock, rewards.next(), rewards.collect());
+        Wanted { propositions, marks, deadlock, reward, others }
     }
 
     fn options(&self) -> DiskOptions {
-        DiskOptions { reward: self.reward, marks: self.marks.clone(), deadlock: self.deadlock }
+        DiskOptions {
+            reward: self.reward,
+            others: self.others.clone(),
+            marks: self.marks.clone(),
+            deadlock: self.deadlock,
+        }
     }
 }
 
@@ -74,8 +71,6 @@ pub fn answer(
     precision: Precision,
     place: &Place,
 ) -> Result<Answer, SolveError> {
-    // What is not answered leaves no folder behind.
-    Wanted::of(system, objective, precision)?;
     let fingerprint = fingerprint(space, system, objective, (precision, place.tier));
     let path = place.folder.join(format!("values-{fingerprint:016x}"));
     let mut journal = Journal::open(&path, fingerprint, &Governor::new(place.memory))?;
@@ -92,7 +87,7 @@ pub fn answer_with(
     (precision, tier): (Precision, Option<Tier>),
     journal: &mut Journal,
 ) -> Result<Answer, SolveError> {
-    let wanted = Wanted::of(system, objective, precision)?;
+    let wanted = Wanted::of(system, objective);
     let asked = Question { space, system, objective, precision, tier, wanted: &wanted };
     let followed = followed(objective);
     match followed.as_ref().and_then(beside) {
@@ -114,7 +109,7 @@ pub fn answer_in_ram(
     options: crate::Options,
 ) -> Result<Answer, SolveError> {
     let precision = options.precision;
-    let wanted = Wanted::of(system, objective, precision)?;
+    let wanted = Wanted::of(system, objective);
     let asked = Question { space, system, objective, precision, tier: Some(Tier::Ram), wanted: &wanted };
     let limits = BuildOptions {
         reward: wanted.reward,
@@ -132,16 +127,33 @@ pub fn answer_in_ram(
                 built.graph.deadlocks.iter().for_each(|&state| mark[state as usize] = true);
                 built.marks.push(mark);
             }
-            asked.in_ram(&built, false)
+            let columns = columns(space, &wanted, (&limits, &mut built))?;
+            asked.in_ram(&built, &columns, false)
         }
         Some(beside) => {
             let product = Product::new(space, system.property_bases(), beside)?;
             let limits = BuildOptions { reward: None, marks: product.marks(), ..limits };
             let found = build(&product, &limits).map_err(SolveError::from);
-            let found = found.and_then(|built| asked.in_ram(&built, true));
+            let found = found.and_then(|built| asked.in_ram(&built, &[], true));
             found.map_err(|error| product.refusal().unwrap_or(error))
         }
     }
+}
+
+/// What choices earn of other rewards.
+fn columns(
+    space: &dyn StateSpace,
+    wanted: &Wanted,
+    (limits, built): (&BuildOptions, &mut Built),
+) -> Result<Vec<Column>, SolveError> {
+    let mut columns = Vec::with_capacity(wanted.others.len());
+    let order = if wanted.others.is_empty() { Vec::new() } else { ByRank::of(built).order() };
+    for &reward in &wanted.others {
+        let limits = BuildOptions { reward: Some(reward), marks: Vec::new(), ..limits.clone() };
+        let other = build(space, &limits)?.graph;
+        columns.push(Column { reward, kept: Earned::Ram(column_of(&mut built.graph, &other, &order)) });
+    }
+    Ok(columns)
 }
 
 /// What is asked of a space, and how.
@@ -165,7 +177,7 @@ impl Question<'_> {
         let resumed = journal.resumed();
         let graph = DiskGraph::build_in(explored, &options, journal)?;
         let solver = Solver {
-            rows: &graph,
+            rows: Earning::new(&graph, &graph.columns),
             space: self.space,
             initial: &graph.initial,
             marks: &graph.marks,
@@ -187,11 +199,11 @@ impl Question<'_> {
         Ok(answer)
     }
 
-    fn in_ram(&self, built: &Built, followed: bool) -> Result<Answer, SolveError> {
+    fn in_ram(&self, built: &Built, columns: &[Column], followed: bool) -> Result<Answer, SolveError> {
         let rows = ByRank::of(built);
         let (initial, marks) = (rows.initial(), rows.marks());
         let solver = Solver {
-            rows: &rows,
+            rows: Earning::new(&rows, columns),
             space: self.space,
             initial: &initial,
             marks: &marks,

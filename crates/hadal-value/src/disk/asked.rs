@@ -1,8 +1,8 @@
 //! What is asked of a graph on disk: formulas of states, questions inside questions, filters, policies and certificates.
 
 use super::DiskError;
-use super::answer::Wanted;
 use super::certify::Certified;
+use super::earning::Earning;
 use super::everywhere::{Everywhere, solve_everywhere};
 use super::journal::Journal;
 use super::parts::{Part, Series, Sets};
@@ -12,18 +12,19 @@ use super::solve::{How, Question, Tier, solve};
 use crate::answer::{Answer, Fold, Following, Policy};
 use crate::asking::Threshold;
 use crate::certificate::Steps;
+use crate::evidence::{Needed, Wanted};
 use crate::values::other_probability;
 use crate::{Precision, SolveError};
 use hadal_store::Disk;
-use hadal_system::chance::{Asked, Formula, Measure, Objective, Path, Relation, Sense, Summary};
+use hadal_system::chance::{Asked, Averaged, Formula, Measure, Objective, Path, Relation, Sense, Summary};
 use hadal_system::rows::Rational;
 use hadal_system::{Choices, Label, StateSpace, System};
-
-pub(super) const TIMED: &str = "time is counted in steps: questions of continuous time and of the long run need --tier auto and more --memory";
 
 /// Why some questions have no certificate.
 const NO_RANKS: &str = "formulas with several temporal operators and bounds on rewards are solved on a product, which is not \
     written down, and what is earned without a target has no rank to show progress with";
+const NO_CLAIMS: &str =
+    "averages in the long run, bounds on time and bounds on steps without an upper end have none";
 
 pub(super) type Bounds = (f64, f64);
 
@@ -59,11 +60,11 @@ fn in_round<T>(
 
 /// Answers questions about `rows`.
 pub(super) struct Solver<'g, R> {
-    pub rows: &'g R,
+    pub rows: Earning<'g, R>,
     pub space: &'g dyn StateSpace,
     pub initial: &'g [u64],
     pub marks: &'g [Vec<bool>],
-    pub wanted: &'g Wanted,
+    pub wanted: &'g super::answer::Wanted,
     pub system: &'g System,
     pub precision: Precision,
     pub tier: Option<Tier>,
@@ -91,7 +92,40 @@ pub(super) fn uncomplemented(measure: &Measure, sense: Sense) -> (Measure, Sense
 }
 
 impl<R: Rows + States> Solver<'_, R> {
+    /// The same where choices earn what the measure is about.
+    pub(super) fn of(&self, measure: &Measure) -> Self {
+        let rows = match measure {
+            Measure::Earned(reward, _) | Measure::Average(Averaged::Earned(reward)) => {
+                self.rows.showing(*reward)
+            }
+            Measure::Probability(_) | Measure::Average(Averaged::Share(_)) => self.rows,
+        };
+        Solver { rows, disk: self.disk.clone(), ..*self }
+    }
+
+    /// The answer, with the paths that show it where they are wanted.
     pub fn answer(&self, objective: &Objective, journal: Option<&mut Journal>) -> Result<Answer, SolveError> {
+        let mut answer = self.found(objective, journal)?;
+        answer.evidence = match (self.precision.paths, &objective.asked) {
+            (Wanted::Nothing, _) => None,
+            (_, Asked::Truth(Formula::Compares { value, relation, bound })) => {
+                let sense = relation.hardest();
+                let needed = Needed::of(sense, *relation, bound, answer.verdict == Some(true));
+                Some(self.evidence(value, sense, needed)?)
+            }
+            (Wanted::Of(relation, bound), Asked::Value(measure, sense)) => {
+                let holds = Threshold { relation, bound }.decides(&answer).ok_or(SolveError::Undecided)?;
+                Some(self.evidence(measure, *sense, Needed::of(*sense, relation, &bound, holds))?)
+            }
+            (Wanted::OfFormula, Asked::Value(..)) => None,
+            (_, Asked::Truth(_)) => {
+                return Err(SolveError::NoPaths("the formula is not one bound on one probability"));
+            }
+        };
+        Ok(answer)
+    }
+
+    fn found(&self, objective: &Objective, journal: Option<&mut Journal>) -> Result<Answer, SolveError> {
         let of_all = !matches!(objective.states, Formula::Initial)
             || self.precision.policy
             || self.precision.certificate;
@@ -117,7 +151,7 @@ impl<R: Rows + States> Solver<'_, R> {
                 if self.precision.policy {
                     // Whoever wants the bound broken would do this: it shows that it is, or how near it comes.
                     let all = self.everywhere(value, relation.hardest(), self.precision, None)?;
-                    answer.policy = Some(self.follow(&all)?);
+                    answer.policy = Some(self.of(value).follow(&all)?);
                 }
                 Ok(answer)
             }
@@ -166,12 +200,13 @@ impl<R: Rows + States> Solver<'_, R> {
     ) -> Result<(Vec<Bounds>, bool, Answer), SolveError> {
         let (inner, sense, negated) = uncomplemented(measure, sense);
         let how = How { sense, precision: precision.relative, tier: self.tier };
+        let this = self.of(&inner);
         let (mut bounds, sharpens, sweeps, tier) =
-            match self.part(&inner, sense, precision, journal.as_deref_mut())? {
+            match this.part(&inner, sense, precision, journal.as_deref_mut())? {
                 Part::Open(sets) => {
                     let mut passing = self.passing();
                     let journal = journal.or(passing.as_mut());
-                    let found = solve(self.rows, self.initial, sets.question(), how, journal)?;
+                    let found = solve(&this.rows, self.initial, sets.question(), how, journal)?;
                     (found.bounds, true, found.sweeps, found.tier)
                 }
                 Part::Swept(series) => {
@@ -269,7 +304,7 @@ impl<R: Rows + States> Solver<'_, R> {
         answer: &mut Answer,
     ) -> Result<(), SolveError> {
         if self.precision.policy {
-            answer.policy = Some(self.follow(all)?);
+            answer.policy = Some(self.of(measure).follow(all)?);
         }
         if self.precision.certificate {
             if !matches!(objective.states, Formula::Initial) {
@@ -278,8 +313,8 @@ impl<R: Rows + States> Solver<'_, R> {
                 ));
             }
             answer.certificate = Some(match Steps::of(measure, sense) {
-                Some(steps) => self.certify_steps(&steps, &objective.text)?,
-                None => self.certify(all, &objective.text)?,
+                Some(steps) => self.of(measure).certify_steps(&steps, &objective.text)?,
+                None => self.of(measure).certify(all, &objective.text)?,
             });
         }
         Ok(())
@@ -292,7 +327,7 @@ impl<R: Rows + States> Solver<'_, R> {
 
     fn certify(&self, all: &All, text: &str) -> Result<crate::certificate::Certificate, SolveError> {
         let Some((sets, found)) = all.open() else {
-            return Err(SolveError::NoCertificate("a bound on steps has an upper end: write [a,b]"));
+            return Err(SolveError::NoCertificate(NO_CLAIMS));
         };
         if !self.shows(sets) {
             return Err(SolveError::NoCertificate(NO_RANKS));
@@ -308,13 +343,14 @@ impl<R: Rows + States> Solver<'_, R> {
                     tier: self.side_tier(),
                 };
                 Some(
-                    solve_everywhere(self.rows, self.initial, question, how, self.passing().as_mut())?.bounds,
+                    solve_everywhere(&self.rows, self.initial, question, how, self.passing().as_mut())?
+                        .bounds,
                 )
             }
             false => None,
         };
         let certified = Certified {
-            rows: self.rows,
+            rows: &self.rows,
             initial: self.initial,
             sets,
             bounds: &found.bounds,
@@ -331,8 +367,8 @@ impl<R: Rows + States> Solver<'_, R> {
     fn follow(&self, all: &All) -> Result<Policy, SolveError> {
         let open = all.open().filter(|(sets, _)| self.shows(sets));
         let Some((sets, found)) = open else { return Err(SolveError::NoPolicy) };
-        let choices = policy::of(self.rows, (sets, all.sense), found, self.disk.as_ref())?;
-        let chain = Induced { rows: self.rows, policy: &choices.of };
+        let choices = policy::of(&self.rows, (sets, all.sense), found, self.disk.as_ref())?;
+        let chain = Induced { rows: &self.rows, policy: &choices.of };
         let how = How { sense: all.sense, precision: self.precision.relative, tier: self.side_tier() };
         let mut values = solve(&chain, self.initial, sets.question(), how, self.passing().as_mut())?.bounds;
         if all.negated {
@@ -381,7 +417,8 @@ impl<R: Rows + States> Solver<'_, R> {
     ) -> Result<All, SolveError> {
         let (inner, sense, negated) = uncomplemented(measure, sense);
         let how = How { sense, precision: precision.relative, tier: self.tier };
-        Ok(match self.part(&inner, sense, precision, journal.as_deref_mut())? {
+        let this = self.of(&inner);
+        Ok(match this.part(&inner, sense, precision, journal.as_deref_mut())? {
             Part::Swept(series) => {
                 let (sweeps, tier) = (series.sweeps, self.tier.unwrap_or(Tier::SemiExternal));
                 All { found: Values::Swept(series), sense, negated, sweeps, tier }
@@ -389,7 +426,7 @@ impl<R: Rows + States> Solver<'_, R> {
             Part::Open(sets) => {
                 let mut passing = self.passing();
                 let journal = journal.or(passing.as_mut());
-                let found = solve_everywhere(self.rows, self.initial, sets.question(), how, journal)?;
+                let found = solve_everywhere(&this.rows, self.initial, sets.question(), how, journal)?;
                 let (sweeps, tier) = (found.sweeps, found.tier);
                 All { found: Values::Open(sets, found), sense, negated, sweeps, tier }
             }
@@ -436,7 +473,7 @@ impl All {
     }
 
     /// The sets of an unbounded question and what was found.
-    fn open(&self) -> Option<(&Sets, &Everywhere)> {
+    pub(super) fn open(&self) -> Option<(&Sets, &Everywhere)> {
         match &self.found {
             Values::Open(sets, found) => Some((sets, found)),
             Values::Swept(_) => None,

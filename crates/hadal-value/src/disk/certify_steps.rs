@@ -43,7 +43,7 @@ impl<R: Rows + States> Solver<'_, R> {
             }
         };
         let rewards = matches!(steps.kind, Kind::Earned(_));
-        let sweeps = Sweeps { rows: self.rows, sense: steps.sense, rewards };
+        let sweeps = Sweeps { rows: &self.rows, sense: steps.sense, rewards };
         let mut claims = Claims::new(self.space.words(), self.disk.as_ref())?;
         for left in 1..=steps.total {
             let rule = |state: usize| match settled(state, left) {

@@ -7,9 +7,9 @@ use super::journal::Journal;
 use super::parts::{Part, Sets};
 use super::rows::{Rows, States};
 use super::solve::{How, Tier};
-use crate::SolveError;
 use crate::answer::{Answer, ExactFold, Fold};
 use crate::values::{Exact, other_probability};
+use crate::{Precision, SolveError};
 use dashu_ratio::RBig;
 use hadal_system::chance::{Measure, Sense, Summary};
 
@@ -47,13 +47,14 @@ impl<R: Rows + States> Solver<'_, R> {
             (_, value) => each(state, bounds, value),
         };
         let chosen = chosen.iter().enumerate().filter(|(_, chosen)| **chosen).map(|(state, _)| state);
-        match self.part(&inner, sense, self.precision, journal.as_deref_mut())? {
+        let (this, precision) = (self.of(&inner), Precision { exact: true, ..self.precision });
+        match this.part(&inner, sense, precision, journal.as_deref_mut())? {
             Part::Open(sets) => {
                 let mut passing = self.passing();
                 let journal = journal.or(passing.as_mut());
                 let how = How { sense, precision: self.precision.relative, tier: self.tier };
                 let room = (how, self.precision.room);
-                let found = solve_exactly(self.rows, self.initial, sets.question(), room, journal)?;
+                let found = solve_exactly(&this.rows, self.initial, sets.question(), room, journal)?;
                 for state in chosen {
                     let (bounds, value) = found.of(state);
                     tell(state, bounds, value);
@@ -64,7 +65,7 @@ impl<R: Rows + States> Solver<'_, R> {
                 let memory = self.disk.as_ref().map(|disk| disk.governor.empty("fractions"));
                 let mut pace = Pace { memory, room: self.precision.room, ..Pace::default() };
                 let unbounded = |sets: &Sets, _: &mut Pace| self.fractions_of_all(sets, sense);
-                let values = self.bounded(&inner, sense, &mut pace, unbounded)?;
+                let values = this.bounded(&inner, sense, &mut pace, unbounded)?;
                 let values: Vec<RBig> = values.ok_or(SolveError::Undecided)?;
                 for state in chosen {
                     tell(state, bounds.values[state], Exact::Finite(values[state].clone()));
@@ -78,7 +79,7 @@ impl<R: Rows + States> Solver<'_, R> {
     fn fractions_of_all(&self, sets: &Sets, sense: Sense) -> Result<Vec<RBig>, SolveError> {
         let how = How { sense, precision: self.precision.relative, tier: self.side_tier() };
         let (room, mut passing) = ((how, self.precision.room), self.passing());
-        let found = solve_exactly(self.rows, self.initial, sets.question(), room, passing.as_mut())?;
+        let found = solve_exactly(&self.rows, self.initial, sets.question(), room, passing.as_mut())?;
         let states = 0..self.rows.states() as usize;
         let finite = |state: usize| match found.of(state).1 {
             Exact::Finite(value) => Ok(value),

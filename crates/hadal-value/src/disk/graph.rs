@@ -4,6 +4,7 @@
 //! once more in the order of ranks and sends `(target state, source rank, position)`; sorted by target these meet the states
 //! and become `(source rank, position, target rank)`, sorted back.
 
+use super::earning::{COLUMN, Column, Earned, Writing};
 use super::explore::explore;
 use super::journal::Journal;
 use super::rows::{Row, Rows, States, payload};
@@ -11,7 +12,7 @@ use crate::numbers::Numbers;
 use hadal_store::error::{MergeError, ReadError, WriteError};
 use hadal_store::sort::Sorter;
 use hadal_store::{Disk, RecordShape, RunFile, RunOptions, RunReader};
-use hadal_system::{ChoiceFault, Choices, PropertyId, StateSpace, Successors};
+use hadal_system::{ChoiceFault, Choices, PropertyId, StateSpace, Successors, Worker};
 use num_traits::CheckedAdd;
 use std::collections::HashMap;
 
@@ -84,6 +85,8 @@ pub struct DiskGraph {
     pub marks: Vec<Vec<bool>>,
     /// The states, sorted: a state's place is its rank.
     pub ranks: RunFile,
+    /// What choices earn of other rewards.
+    pub(super) columns: Vec<Column>,
     edges: RunFile,
 }
 
@@ -92,6 +95,8 @@ pub struct DiskGraph {
 pub struct DiskOptions {
     /// Which reward is written down.
     pub reward: Option<usize>,
+    /// Other rewards, which are written down beside the edges.
+    pub others: Vec<usize>,
     /// The propositions whose states are marked.
     pub marks: Vec<PropertyId>,
     /// Whether states without a choice of their own are marked, too, behind all others.
@@ -115,7 +120,7 @@ impl DiskGraph {
         let mut graph = DiskGraph::over(ranks, wanted);
         if let Some(edges) = journal.run("edges", &run_options(3, space.fingerprint(), limit))? {
             graph.edges = edges;
-            graph.recall(journal)?;
+            graph.recall(wanted, journal)?;
             return Ok(graph);
         }
         graph.edges = graph.write_edges(space, wanted, journal, |_| true)?;
@@ -147,6 +152,7 @@ impl DiskGraph {
             deadlocks: 0,
             initial: Vec::new(),
             marks: vec![Vec::new(); wanted.marks.len() + usize::from(wanted.deadlock)],
+            columns: Vec::new(),
             edges: ranks.clone(),
             ranks,
         }
@@ -161,10 +167,16 @@ impl DiskGraph {
             let word = |chunk: &[bool]| chunk.iter().rev().fold(0, |word, &bit| word << 1 | u64::from(bit));
             journal.put_words(format!("mark-{n}"), mark.chunks(64).map(word).collect());
         }
+        for column in &self.columns {
+            if let Earned::Run(run) = &column.kept {
+                journal.put_run(format!("reward-{}", column.reward), run);
+            }
+        }
     }
 
     /// Reads what [`DiskGraph::note`] wrote down.
-    fn recall(&mut self, journal: &Journal) -> Result<(), DiskError> {
+    fn recall(&mut self, wanted: &DiskOptions, journal: &mut Journal) -> Result<(), DiskError> {
+        let options = run_options(COLUMN, 0, journal.disk().governor.limit());
         let lost = || DiskError::Damaged("the graph on disk is not whole".into());
         let words = |name: &str| journal.words(name).ok_or_else(lost);
         let [choices, branches, deadlocks] = *words("counts")? else { return Err(lost()) };
@@ -178,6 +190,10 @@ impl DiskGraph {
                 return Err(lost());
             }
             *mark = (0..states).map(|s| bits[s / 64] >> (s % 64) & 1 == 1).collect();
+        }
+        for &reward in &wanted.others {
+            let run = journal.run(&format!("reward-{reward}"), &options)?.ok_or_else(lost)?;
+            self.columns.push(Column { reward, kept: Earned::Run(run) });
         }
         Ok(())
     }
@@ -201,6 +217,15 @@ impl DiskGraph {
         let mut by_target = Sorter::new(&disk, run_options(words + 2, space.fingerprint(), limit), limit / 4);
         let mut choices = Choices::new(words, wanted.reward);
         let mut known: Vec<u32> = Vec::new();
+        let mut others = Vec::with_capacity(wanted.others.len());
+        for &reward in &wanted.others {
+            others.push(Other {
+                worker: space.worker(),
+                choices: Choices::new(words, Some(reward)),
+                known: Vec::new(),
+                writing: Writing::new(&disk)?,
+            });
+        }
         let mut record = vec![0; words + 2];
         let mut kept: Vec<(usize, u32)> = Vec::new();
         let (mut reader, mut block) = (RunReader::open(&self.ranks)?, Vec::new());
@@ -226,6 +251,11 @@ impl DiskGraph {
                 }
                 for number in &choices.numbers[known.len()..] {
                     known.push(self.numbers.add(*number));
+                }
+                for other in &mut others {
+                    other.choices.clear();
+                    other.worker.choices(state, &mut other.choices).map_err(told)?;
+                    other.write(rank, &mut self.numbers)?;
                 }
                 if choices.branches.len() >= 1 << POSITIONS {
                     return Err(DiskError::TooLarge);
@@ -278,6 +308,9 @@ impl DiskGraph {
             }
         }
         drop(reader);
+        for (&reward, other) in wanted.others.iter().zip(others) {
+            self.columns.push(Column { reward, kept: Earned::Run(other.writing.finish()?) });
+        }
         let by_target = by_target.into_run()?;
         self.join(&by_target, words, space.fingerprint(), &disk)
     }
@@ -361,6 +394,32 @@ impl Rows for DiskGraph {
         }
         if !row.branches.is_empty() {
             each(current, &row);
+        }
+        Ok(())
+    }
+}
+
+/// A reward that is written down beside the edges.
+struct Other<'s> {
+    /// Of its own: a worker knows the numbers of one list of choices.
+    worker: Box<dyn Worker + 's>,
+    choices: Choices,
+    /// The worker's numbers in those of the graph.
+    known: Vec<u32>,
+    writing: Writing,
+}
+
+impl Other<'_> {
+    /// Writes down what the choices of a state earn.
+    fn write(&mut self, rank: u64, numbers: &mut Numbers) -> Result<(), DiskError> {
+        for number in &self.choices.numbers[self.known.len()..] {
+            self.known.push(numbers.add(*number));
+        }
+        if self.choices.is_empty() {
+            return self.writing.push(rank, 0, self.known[self.choices.resting as usize]);
+        }
+        for (n, &reward) in self.choices.rewards.iter().enumerate() {
+            self.writing.push(rank, n, self.known[reward as usize])?;
         }
         Ok(())
     }

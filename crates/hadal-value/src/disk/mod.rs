@@ -4,14 +4,17 @@
 
 mod answer;
 mod asked;
+mod average;
 mod blocks;
 mod bounded;
 mod certain;
 mod certify;
 mod certify_steps;
+mod earning;
 mod envelope;
 mod equations;
 mod everywhere;
+mod evidence;
 mod exactly;
 mod explore;
 mod faithful;
@@ -26,6 +29,7 @@ mod rows;
 mod solve;
 mod stages;
 mod sweep;
+mod timed;
 mod vector;
 
 pub use answer::{Place, answer, answer_in_ram, answer_with};

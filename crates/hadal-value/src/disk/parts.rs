@@ -1,13 +1,14 @@
 //! A measure in the parts that are solved: sets of states for equations, or the values that so many sweeps give.
 
-use super::asked::{Bounds, Solver, TIMED};
+use super::asked::{Bounds, Solver};
 use super::bounded::{Pace, Sweeps, Swept};
 use super::certain::Search;
 use super::everywhere::solve_everywhere;
 use super::journal::Journal;
 use super::rows::{Rows, States};
 use super::solve::{COMPONENTS, How, Question, reserve};
-use crate::answer::{compare_bounds, compare_exactly};
+use super::timed::TIMED;
+use crate::answer::{NO_FRACTIONS, compare_bounds, compare_exactly};
 use crate::bounded::Rule;
 use crate::components::NONE;
 use crate::{Precision, SolveError};
@@ -34,6 +35,13 @@ pub(super) struct Series {
     /// Whether more precision would make them sharper.
     pub sharpens: bool,
     _memory: Option<Reservation>,
+}
+
+impl Series {
+    /// Averages in the long run.
+    pub fn of(values: Vec<Bounds>, sweeps: u64, memory: Option<Reservation>) -> Self {
+        Series { values, sweeps, sharpens: true, _memory: memory }
+    }
 }
 
 /// Bytes a state: its bounds before and after a sweep, two sets.
@@ -69,28 +77,39 @@ impl<R: Rows + States> Solver<'_, R> {
         measure: &Measure,
         sense: Sense,
         precision: Precision,
-        journal: Option<&mut Journal>,
+        mut journal: Option<&mut Journal>,
     ) -> Result<Part, SolveError> {
         let states = self.rows.states() as usize;
         let refused = |reason| Err(SolveError::NotOnDisk(reason));
-        if is_bounded(measure) {
+        let timed = is_timed(measure);
+        if precision.exact && (timed || matches!(measure, Measure::Average(_))) {
+            return Err(SolveError::Time(NO_FRACTIONS));
+        }
+        if timed || is_bounded(measure) {
             let governor = self.disk.as_ref().map(|disk| &disk.governor);
-            let mut memory = reserve(self.rows.states(), SERIES, governor)?;
-            let mut pace = Pace { journal, ..Pace::default() };
+            let mut memory = reserve(self.rows.states(), if timed { TIMED } else { SERIES }, governor)?;
+            let mut pace = Pace { journal: journal.as_deref_mut(), ..Pace::default() };
             let unbounded = |sets: &Sets, pace: &mut Pace| {
                 let how = How { sense, precision: precision.relative, tier: self.side_tier() };
                 let mut passing = self.passing();
                 let journal = pace.journal.as_deref_mut().or(passing.as_mut());
-                let found = solve_everywhere(self.rows, self.initial, sets.question(), how, journal)?;
+                let found = solve_everywhere(&self.rows, self.initial, sets.question(), how, journal)?;
                 pace.sweeps += found.sweeps;
                 Ok(found.bounds.load()?)
             };
-            if let Some(values) = self.bounded(measure, sense, &mut pace, unbounded)? {
+            let values = match timed {
+                true => Some(self.in_time(measure, &mut pace, unbounded)?),
+                false => self.bounded(measure, sense, &mut pace, unbounded)?,
+            };
+            if let Some(values) = values {
                 if let Some(memory) = &mut memory {
                     memory.shrink_to(16 * self.rows.states());
                 }
-                let sharpens =
-                    matches!(measure, Measure::Probability(Path::Until(_, _, Limit::Steps(_, None))));
+                let limit = match measure {
+                    Measure::Probability(Path::Until(_, _, limit)) => limit,
+                    _ => &Limit::None,
+                };
+                let sharpens = matches!(limit, Limit::Steps(_, None) | Limit::Time(_, None));
                 let sweeps = pace.sweeps;
                 return Ok(Part::Swept(Series { values, sweeps, sharpens, _memory: memory }));
             }
@@ -100,7 +119,7 @@ impl<R: Rows + States> Solver<'_, R> {
                 let target = self.formula(formula)?;
                 Ok(Part::Open(Sets { through: vec![true; states], target, rewards: true, total: None }))
             }
-            Measure::Average(_) | Measure::Earned(_, Horizon::Time(_) | Horizon::Moment(_)) => refused(TIMED),
+            Measure::Average(of) => Ok(Part::Swept(self.average(of, sense, precision, journal)?)),
             Measure::Earned(_, Horizon::Total) => {
                 // Only whoever ends where nothing is earned earns a finite amount.
                 let target = match sense {
@@ -123,7 +142,6 @@ impl<R: Rows + States> Solver<'_, R> {
             Measure::Probability(Path::Until(_, _, Limit::Reward(..))) if self.followed => {
                 Ok(Sets::until(self.marks[0].clone(), self.marks[1].clone()))
             }
-            Measure::Probability(Path::Until(_, _, Limit::Time(..))) => refused(TIMED),
             Measure::Probability(Path::Ltl { formula, .. }) => match (constant(formula), self.followed) {
                 (Some(holds), _) => Ok(Sets::until(vec![true; states], vec![holds; states])),
                 (None, true) => {
@@ -155,7 +173,7 @@ impl<R: Rows + States> Solver<'_, R> {
         let (states, numbers) = (self.rows.states() as usize, self.rows.numbers());
         let number = |at: u32| V::number(numbers, at);
         let indicator = |set: &[bool]| set.iter().map(|&s| number(u32::from(s))).collect::<Vec<V>>();
-        let sweeps = Sweeps { rows: self.rows, sense, rewards: false };
+        let sweeps = Sweeps { rows: &self.rows, sense, rewards: false };
         Ok(Some(match measure {
             Measure::Earned(_, Horizon::Steps(steps)) => {
                 let sweeps = Sweeps { rewards: true, ..sweeps };
@@ -203,10 +221,13 @@ impl<R: Rows + States> Solver<'_, R> {
     }
 
     /// The end components of all states with choices whose reward is `allowed`.
-    fn end_components(&self, allowed: impl Fn(u32) -> bool + Copy) -> Result<Vec<u32>, SolveError> {
+    pub(super) fn end_components(
+        &self,
+        allowed: impl Fn(u32) -> bool + Copy,
+    ) -> Result<Vec<u32>, SolveError> {
         let governor = self.disk.as_ref().map(|disk| &disk.governor);
         let _memory = reserve(self.rows.states(), COMPONENTS, governor)?;
-        let search = Search { rows: self.rows };
+        let search = Search { rows: &self.rows };
         let staying = search.staying(vec![true; self.rows.states() as usize], allowed)?;
         Ok(search.end_components(&staying, allowed)?)
     }
@@ -266,5 +287,14 @@ fn is_bounded(measure: &Measure) -> bool {
         Measure::Probability(path) => matches!(path, Path::Next(_)),
         Measure::Earned(_, horizon) => matches!(horizon, Horizon::Steps(_) | Horizon::Instant(_)),
         Measure::Average(_) => false,
+    }
+}
+
+/// Whether time is continuous, up to some moment.
+fn is_timed(measure: &Measure) -> bool {
+    match measure {
+        Measure::Probability(Path::Until(_, _, limit)) => matches!(limit, Limit::Time(..)),
+        Measure::Earned(_, horizon) => matches!(horizon, Horizon::Time(_) | Horizon::Moment(_)),
+        Measure::Probability(_) | Measure::Average(_) => false,
     }
 }

@@ -110,6 +110,11 @@ impl<'b> ByRank<'b> {
         ByRank { built, order, rank }
     }
 
+    /// The states by rank.
+    pub fn order(self) -> Vec<u32> {
+        self.order
+    }
+
     /// The ranks of the initial states, ascending.
     pub fn initial(&self) -> Vec<u64> {
         let ranks = self.built.graph.initial.iter().map(|&number| self.rank[number as usize].into());
