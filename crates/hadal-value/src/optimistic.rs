@@ -3,14 +3,17 @@
 //!
 //! Lower bounds are iterated from 0 with sums rounded down. An upper bound is guessed above them and kept only where one
 //! more iteration, rounded up, nowhere exceeds it: what is inductive lies above the least solution (Park). Every sum of `k`
-//! products is moved outward by `(k + 3) 2^-53`, relative, which is more than its rounding errors add up to.
+//! products is moved outward by `(k + 3) 2^-53`, relative, which is more than its rounding errors add up to. Lower bounds that
+//! grow slowly leap ahead, as far as one more iteration confirms.
 
 mod chunks;
+mod leap;
 
 use crate::numbers::Numbers;
 use crate::problem::Problem;
 use chunks::Chunks;
 use hadal_system::chance::Sense;
+use leap::Leap;
 use std::ops::Range;
 
 /// Half a unit in the last place.
@@ -179,6 +182,9 @@ impl Backup<'_> {
         let mut sweeps = 0;
         let mut step = slack / 2.0;
         let mut before = [f64::INFINITY; MEMORY];
+        let mut leap = Leap::new(range.clone());
+        // Tries that a guess is given to become inductive: falling values cross a component as slowly as growing ones do.
+        let mut tries = 20;
         loop {
             // From below, until the values hardly grow.
             loop {
@@ -191,21 +197,24 @@ impl Backup<'_> {
                 if growth == 0.0 || sweeps > MAX_SWEEPS {
                     break;
                 }
-                if growth <= step {
+                let fresh = leap.is_fresh(MEMORY as u64);
+                if growth <= step && !fresh {
                     // Growth that shrinks by `rate` a sweep adds up to growth / (1 - rate): a guess before that is below the
                     // share would be refuted.
                     let rate = (growth / earlier).powf(1.0 / MEMORY as f64).min(0.999_999);
                     let enough = slack * (1.0 - rate) / 2.0;
+                    tries = 20 + (4.0 / (1.0 - rate)) as u64;
                     if growth <= enough {
                         break;
                     }
                     step = enough;
                 }
+                sweeps += leap.after(self, bounds);
             }
             for node in range.clone() {
                 bounds.upper[node] = raised(bounds.lower[node] * (1.0 + share), 1);
             }
-            for _ in 0..20 + sweeps / 4 {
+            for _ in 0..tries.max(20 + sweeps / 4) {
                 let seen = match &mut chunks {
                     Some(chunks) => chunks.prove(self, bounds),
                     None => self.prove(range.clone(), bounds),

@@ -156,6 +156,11 @@ fn several_initial_states_and_filters() {
     assert_eq!(value(model, "Pmax=? [ F s=4 {\"init\"}{max} ]"), "3/4");
     assert_eq!(value(model, "Pmax=? [ F s=4 {s=1}{min} ]"), "1/4");
     assert_eq!(value(model, "filter(avg, Pmax=? [ F s=4 ], \"init\")"), "3/8");
+    // An infinite mean is no less infinite for being rounded.
+    let model = format!("{model} rewards true : 1; endrewards");
+    for summary in ["avg", "sum"] {
+        assert_eq!(value(&model, &format!("filter({summary}, Rmax=? [ F s=4 ], \"init\")")), "infinity");
+    }
 }
 
 #[test]

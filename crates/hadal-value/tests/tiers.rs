@@ -202,7 +202,7 @@ const IN_TIME: [&str; 12] = [
     "R{\"level\"}=? [ S ]",
     "R=? [ S ]",
     // Two rewards in one question, and one inside the other.
-    "filter(avg, R{\"level\"}=? [ F R{1}>=4 [ C<=2 ] ], \"home\")",
+    "filter(avg, R{\"level\"}=? [ F R{1}>=0.5 [ C<=2 ] ], \"home\")",
     "P=? [ F<=3 S>0.1 [ k=1 ] ]",
 ];
 

@@ -72,7 +72,9 @@ impl Fold {
 
     pub fn finish(self, summary: Summary) -> Result<(f64, f64), SolveError> {
         let n = self.count as f64;
-        let wide = |(low, high): (f64, f64)| (low - low * n * 2.3e-16, high + high * n * 2.3e-16);
+        // An infinite sum has no rounding errors.
+        let lowest = |low: f64| if low.is_finite() { low - low * n * 2.3e-16 } else { low };
+        let wide = |(low, high): (f64, f64)| (lowest(low), high + high * n * 2.3e-16);
         match summary {
             Summary::Least => Ok(self.least),
             Summary::Greatest => Ok(self.greatest),
